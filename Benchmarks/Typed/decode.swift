@@ -7,7 +7,9 @@ import GQLRunTyped
 struct Response: GraphQLObject {
   let data: FeedQuery.Data
 
-  init(from object: inout ObjectReader) throws { data = try object.read("data", "Query!") }
+  static func read(from object: inout ObjectReader) throws -> Self {
+    Self(data: try object.read("data", "Query!"))
+  }
   func write(to object: inout ObjectWriter) { object.write("data", data) }
 }
 

@@ -16,7 +16,7 @@ struct OperationWriter {
   ) throws {
     let root = builder.types.schema.rootType(for: operation.type)?.name ?? ""
     let part = SelectionPart(selections: operation.selectionSet.selections, type: root)
-    let data = try builder.model("Data", [part], builder.scope(root), isRoot: true)
+    let data = try builder.model("Data", [part], builder.scope(root), hasTypename: false)
     let variables = variables(of: operation)
     let writer = SelectionWriter(options: options, conformances: conformances)
     text.documentation(operation.description?.value)
@@ -26,7 +26,7 @@ struct OperationWriter {
       text.line("\(access)static let document = \(SwiftText.literal(document))")
       for variable in variables {
         text.documentation(variable.documentation)
-        text.line("\(access)let \(SwiftNames.escaped(variable.name)): \(variable.type)")
+        text.line("\(access)var \(InputWriter.declaration(of: variable, access))")
       }
       InputWriter.writeInitializer(variables, access, &text)
       writeConditions(of: operation, variables, to: &text)
@@ -75,11 +75,25 @@ struct OperationWriter {
 
 /// Writes what variables and input objects have in common.
 enum InputWriter {
+  /// Whether Swift has an initializer: an internal one, unless a property is private.
+  private static func isImplicit(_ properties: [InputProperty], _ access: String) -> Bool {
+    access.isEmpty && properties.allSatisfy { $0.deprecation == nil }
+  }
+
+  /// The name and type of a property, with the default value for the initializer of Swift.
+  static func declaration(of property: InputProperty, _ access: String) -> String {
+    let name = SwiftNames.escaped(property.name)
+    let value = access.isEmpty && property.deprecation == nil ? property.defaultValue : nil
+    return "\(name): \(property.type)" + (value.map { " = \($0)" } ?? "")
+  }
+
   static func writeInitializer(
     _ properties: [InputProperty], _ access: String, _ text: inout SwiftText
   ) {
-    // Without properties, Swift has an internal initializer.
-    if properties.isEmpty, access.isEmpty { return }
+    if isImplicit(properties, access) {
+      if !properties.isEmpty { text.line() }
+      return
+    }
     text.line()
     if properties.isEmpty { return text.line("\(access)init() {}") }
     let parameters = properties.map { property in

@@ -88,7 +88,7 @@ struct SchemaWriter {
         let stored = InputWriter.stored(property)
         text.deprecation(property.deprecation)
         if property.deprecation == nil {
-          text.line("\(access)var \(name): \(property.type)")
+          text.line("\(access)var \(InputWriter.declaration(of: property, access))")
         } else {
           text.block("\(access)var \(name): \(property.type)") { text in
             text.line("get { \(stored) }")

@@ -54,7 +54,16 @@ struct CollectedSelections {
   struct Conditional {
     var typeCondition: String
     var part: SelectionPart
+
+    /// Whether objects of `type` have any of the selections.
+    func adds(to type: String, _ types: TypeSets) -> Bool {
+      types.possible(typeCondition).contains(type)
+        && !CollectedSelections([part], possible: [type], types: types).isEmpty
+    }
   }
+
+  /// Whether nothing is selected, such as by a condition inside another that no type fulfills.
+  var isEmpty: Bool { fields.isEmpty && spreads.isEmpty && deferred.isEmpty }
 
   /// The uses of each response key, in source order.
   private(set) var fields: [(key: String, uses: [FieldUse])] = []

@@ -22,9 +22,12 @@ struct SelectionModelBuilder {
   }
 
   /// The type of the given selections.
+  ///
+  /// - Parameter hasTypename: Whether values contain the object's `__typename`. Those of root types do not,
+  ///   nor do deferred fields, which are part of an object that has it.
   func model(
     _ name: String, _ parts: [SelectionPart], _ scope: Scope, documentation: String? = nil,
-    isRoot: Bool = false
+    hasTypename: Bool = true
   ) throws(GeneratorError) -> SelectionModel {
     let selections = CollectedSelections(parts, possible: scope.possible, types: types)
     let hasOwn =
@@ -40,19 +43,19 @@ struct SelectionModelBuilder {
     // A type must not have the name of a property, which may begin with a capital.
     var typeNames = names.all.union(
       selections.fields.map { SwiftNames.member($0.key, options.fields) })
-    if scope.typename == nil, selections.conditionals.isEmpty {
+    if hasTypename, scope.typename == nil, selections.conditionals.isEmpty {
       object.properties.append(.typename)
       taken.insert("__typename")
     }
     for (key, uses) in selections.fields {
-      if key == "__typename", scope.typename == nil { continue }
+      if key == "__typename", hasTypename, scope.typename == nil { continue }
       object.properties.append(try property(key, uses, &object, &taken, &typeNames))
     }
     for use in selections.spreads { object.properties.append(property(use, &taken)) }
     for (label, fragment, type) in selections.deferred {
       let typeName = unique(SwiftNames.type(label), &typeNames)
       let part = SelectionPart(selections: fragment.selectionSet.selections, type: type)
-      object.types.append(try model(typeName, [part], scope))
+      object.types.append(try model(typeName, [part], scope, hasTypename: false))
       object.properties.append(
         Property(
           name: SwiftNames.member(label, .camel, avoiding: &taken), key: "",
@@ -67,12 +70,12 @@ struct SelectionModelBuilder {
           type: variants.name, schemaType: "", reading: .part))
     }
     let storesTypename = selections.fields.contains { $0.key == "__typename" }
-    if !isRoot, !storesTypename { object.typename = scope.typename }
+    if hasTypename, !storesTypename { object.typename = scope.typename }
     return .object(object)
   }
 
-  /// The enumeration of the type conditions: one case for each combination of conditions that the same
-  /// object types fulfill.
+  /// The enumeration of the type conditions: one case for all object types that the same conditions add
+  /// selections to.
   private func variants(
     _ name: String, _ selections: CollectedSelections, _ scope: Scope, documentation: String? = nil
   ) throws(GeneratorError) -> VariantModel {
@@ -80,7 +83,7 @@ struct SelectionModelBuilder {
     var positions: [[Int]: Int] = [:]
     for type in scope.possible.sorted() {
       let matching = selections.conditionals.indices.filter {
-        types.possible(selections.conditionals[$0].typeCondition).contains(type)
+        selections.conditionals[$0].adds(to: type, types)
       }
       guard !matching.isEmpty else { continue }
       if let position = positions[matching] {

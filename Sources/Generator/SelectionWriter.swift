@@ -18,13 +18,10 @@ struct SelectionWriter {
       for property in object.properties { declare(property, in: &text) }
       text.line()
       writeInitializer(of: object, to: &text)
-      text.function(
-        "\(access)init(from object: inout ObjectReader) throws",
-        object.properties.map(reading))
-      let typename = object.typename.map { "object.write(\"__typename\", \"\($0)\")" }
-      text.function(
-        "\(access)func write(to object: inout ObjectWriter)",
-        [typename].compactMap { $0 } + object.properties.map(writing))
+      text.call(
+        "\(access)static func read(from object: inout ObjectReader) throws -> Self",
+        object.properties.isEmpty ? "Self" : "try Self", object.properties.map(reading))
+      text.function("\(access)func write(to object: inout ObjectWriter)", writing(object))
       for type in object.types {
         text.line()
         write(type, to: &text)
@@ -53,10 +50,11 @@ struct SelectionWriter {
     stored(property) == "object" ? "self.object" : stored(property)
   }
 
+  /// Swift has an internal initializer, unless a property is private.
   private func writeInitializer(of object: ObjectModel, to text: inout SwiftText) {
-    let parameters = object.properties.map { property in
-      "\(SwiftNames.parameter(property.name)): \(property.type)"
-        + (property.reading == .conditionalField ? " = nil" : "")
+    if access.isEmpty, object.properties.allSatisfy({ $0.deprecation == nil }) { return }
+    let parameters = object.properties.map {
+      "\(SwiftNames.parameter($0.name)): \($0.type)"
     }
     text.initializer(
       "\(access)init", parameters,
@@ -64,28 +62,38 @@ struct SelectionWriter {
   }
 
   private func reading(_ property: Property) -> String {
-    let name = own(property)
+    // The only keyword that does not work as the label of an argument.
+    let name = property.name == "inout" ? "`inout`" : property.name
     let arguments = "(\"\(property.key)\", \"\(property.schemaType)\")"
-    // Without a question mark, a type's initializer can be called.
-    let type = property.isOptional ? String(property.type.dropLast()) : property.type
     return switch property.reading {
-    case .field: "\(name) = try object.read\(arguments)"
-    case .conditionalField: "\(name) = try object.readIfIncluded\(arguments)"
-    case .part: "\(name) = try \(type)(from: &object)"
+    case .field: "\(name): object.read\(arguments)"
+    case .conditionalField: "\(name): object.readIfIncluded\(arguments)"
+    case .part: "\(name): .read(from: &object)"
     case .conditionalPart(let condition):
-      "\(name) = try \(condition) ? \(type)(from: &object) : nil"
-    case .deferredPart: "\(name) = try object.deferred()"
+      "\(name): \(condition) ? .read(from: &object) : nil"
+    case .deferredPart: "\(name): object.deferred()"
     }
   }
 
-  private func writing(_ property: Property) -> String {
-    let name = own(property)
-    return switch property.reading {
-    case .field: "object.write(\"\(property.key)\", \(name))"
-    case .conditionalField: "object.writeIfPresent(\"\(property.key)\", \(name))"
-    case .part, .deferredPart: "\(name).write(to: &object)"
-    case .conditionalPart: "\(name)?.write(to: &object)"
+  /// The statements that write an object: the fields and parts together, then those that may be absent.
+  private func writing(_ object: ObjectModel) -> [String] {
+    var members = object.typename.map { ["\"__typename\": \"\($0)\""] } ?? []
+    var parts: [String] = []
+    var others: [String] = []
+    for property in object.properties {
+      let name = own(property)
+      switch property.reading {
+      case .field: members.append("\"\(property.key)\": \(name)")
+      case .part: parts.append(name)
+      case .conditionalField:
+        others.append("object.writeIfPresent(\"\(property.key)\", \(name))")
+      case .deferredPart: others.append("\(name).write(to: &object)")
+      case .conditionalPart: others.append("\(name)?.write(to: &object)")
+      }
     }
+    if members.isEmpty { return parts.map { "\($0).write(to: &object)" } + others }
+    let arguments = ["[\(members.joined(separator: ", "))]"] + parts
+    return ["object.write(\(arguments.joined(separator: ", ")))"] + others
   }
 
   private func write(_ variants: VariantModel, to text: inout SwiftText) {
@@ -96,14 +104,15 @@ struct SelectionWriter {
       }
       text.line("case other(typename: String)")
       text.line()
-      text.block("\(access)init(from object: inout ObjectReader) throws") { text in
+      text.block("\(access)static func read(from object: inout ObjectReader) throws -> Self") {
+        text in
         text.cases(of: "try object.typename()") { text in
           for variant in variants.cases {
             let types = variant.typenames.map { "\"\($0)\"" }.joined(separator: ", ")
             text.line(
-              "case \(types): self = .\(variant.name)(try \(variant.model.name)(from: &object))")
+              "case \(types): try .\(variant.name)(.read(from: &object))")
           }
-          text.line("case let typename: self = .other(typename: typename)")
+          text.line("case let typename: .other(typename: typename)")
         }
       }
       text.block("\(access)func write(to object: inout ObjectWriter)") { text in

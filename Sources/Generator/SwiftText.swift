@@ -34,6 +34,17 @@ struct SwiftText {
     line("}")
   }
 
+  /// Adds a function whose body is one call, with as many arguments on a line as fit.
+  mutating func call(_ head: String, _ callee: String, _ arguments: [String]) {
+    let call = "\(callee)(\(arguments.joined(separator: ", ")))"
+    if fits("\(head) { \(call) }") { return line("\(head) { \(call) }") }
+    block(head) { text in
+      if text.fits(call) { return text.line(call) }
+      text.line("\(callee)(")
+      text.rows(arguments, separator: ",", endsLines: true, end: ")")
+    }
+  }
+
   /// Adds an initializer, whose parameters are on one line if they fit.
   mutating func initializer(_ head: String, _ parameters: [String], _ statements: [String]) {
     let short = "\(head)(\(parameters.joined(separator: ", ")))"
@@ -44,7 +55,9 @@ struct SwiftText {
   }
 
   /// Adds indented lines with as many parts as fit.
-  private mutating func rows(_ parts: [String], separator: String, endsLines: Bool) {
+  private mutating func rows(
+    _ parts: [String], separator: String, endsLines: Bool, end: String = ""
+  ) {
     indentation += "  "
     defer { indentation.removeLast(2) }
     var row = ""
@@ -57,7 +70,7 @@ struct SwiftText {
         row = longer
       }
     }
-    if !row.isEmpty { line(row) }
+    if !row.isEmpty { line(row + end) }
   }
 
   private func fits(_ line: String) -> Bool { indentation.utf8.count + line.utf8.count <= 120 }

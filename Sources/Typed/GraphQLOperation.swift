@@ -58,7 +58,9 @@ extension GraphQLOperation {
 /// Values of an object type of the schema: the fields that an operation or fragment selects.
 public protocol GraphQLObject: GraphQLDecodable, GraphQLEncodable {
   /// Reads the fields.
-  init(from object: inout ObjectReader) throws
+  ///
+  /// A function, so that a generated structure keeps the memberwise initializer of Swift.
+  static func read(from object: inout ObjectReader) throws -> Self
   /// Writes the fields with their response keys.
   func write(to object: inout ObjectWriter)
 }
@@ -67,7 +69,7 @@ extension GraphQLObject {
   /// Reads the fields of an object value.
   public init(from value: ValueReader) throws {
     var object = try value.object()
-    try self.init(from: &object)
+    self = try .read(from: &object)
   }
 
   /// Decodes an object from its JSON text, such as a fixture of a test.

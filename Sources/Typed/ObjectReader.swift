@@ -48,7 +48,7 @@ public struct ObjectReader {
   /// Reads fields that the server may send later, from the same object.
   public mutating func deferred<Value: GraphQLObject>() throws -> Deferred<Value> {
     do {
-      return .loaded(try Value(from: &self))
+      return .loaded(try .read(from: &self))
     } catch let error as TypeMismatch where error.isMissing {
       return .pending
     }

@@ -17,6 +17,14 @@ public struct ObjectWriter {
     object[key] = object[key].map { $0.merged(with: json) } ?? json
   }
 
+  /// Writes members, `["id": id, "name": name]`, and those of other types that represent the same object.
+  public mutating func write(
+    _ members: KeyValuePairs<String, any GraphQLEncodable>, _ parts: any GraphQLObject...
+  ) {
+    for (key, value) in members { write(key, value) }
+    for part in parts { part.write(to: &self) }
+  }
+
   /// Writes a member, unless the value is absent.
   public mutating func write<Value>(_ key: String, _ value: GraphQLNullable<Value>) {
     switch value {

@@ -54,11 +54,11 @@ package final class TokenIndex: Sendable {
 
   /// The string at `token`, without quotes and escape sequences; `nil` if it is another value.
   func string(_ token: Int) -> String? {
-    let text = text(token)
-    guard text.first == UInt8(ascii: "\"") else { return nil }
-    let content = text.dropFirst().dropLast()
-    if !content.contains(UInt8(ascii: "\\")) { return String(decoding: content, as: UTF8.self) }
-    return (try? JSONValue(parsing: Array(text)))?.stringValue
+    let (start, end) = (Int(tokens[token].start), Int(tokens[token].end))
+    return bytes.withUnsafeBufferPointer { bytes in
+      guard bytes[start] == UInt8(ascii: "\"") else { return nil }
+      return StringText.string(UnsafeBufferPointer(rebasing: bytes[(start + 1)..<(end - 1)]))
+    }
   }
 
   /// Whether the key at `token` is `name`.
@@ -87,8 +87,10 @@ package final class TokenIndex: Sendable {
 private struct Tokenizer {
   let bytes: UnsafeBufferPointer<UInt8>
   var tokens: [TokenIndex.Token] = []
-  /// The open containers, with the number of keys and values in each.
-  var open: [(token: Int, children: Int)] = []
+  /// The open containers, with the number of keys and values in those around the innermost one.
+  var open: [(token: Int, outer: Int)] = []
+  /// The number of keys and values in the innermost container.
+  var children = 0
 
   static func tokens(of bytes: UnsafeBufferPointer<UInt8>) throws -> [TokenIndex.Token] {
     var tokenizer = Tokenizer(bytes: bytes)
@@ -107,12 +109,14 @@ private struct Tokenizer {
         offset = end
       case UInt8(ascii: "{"), UInt8(ascii: "["):
         append(offset, offset)
-        open.append((tokens.count - 1, 0))
+        open.append((tokens.count - 1, children))
+        children = 0
         offset += 1
       case UInt8(ascii: "}"), UInt8(ascii: "]"):
-        guard let (start, children) = open.popLast(),
+        guard let (start, outer) = open.popLast(),
           children.isMultiple(of: 2) || bytes[Int(tokens[start].start)] == UInt8(ascii: "[")
         else { throw unexpected(offset) }
+        children = outer
         offset += 1
         tokens[start].end = UInt32(offset)
         tokens[start].next = UInt32(tokens.count)
@@ -132,20 +136,17 @@ private struct Tokenizer {
   }
 
   private mutating func append(_ start: Int, _ end: Int) {
-    if let container = open.indices.last { open[container].children += 1 }
+    children += 1
     tokens.append(
       TokenIndex.Token(
         start: UInt32(start), end: UInt32(end), next: UInt32(truncatingIfNeeded: tokens.count + 1)))
   }
 
   private func stringEnd(from start: Int) throws -> Int {
-    var offset = start + 1
+    var offset = StringText.firstSpecial(in: bytes, from: start + 1)
     while offset < bytes.count {
-      switch bytes[offset] {
-      case UInt8(ascii: "\""): return offset + 1
-      case UInt8(ascii: "\\"): offset += 2
-      default: offset += 1
-      }
+      if bytes[offset] == UInt8(ascii: "\"") { return offset + 1 }
+      offset = StringText.firstSpecial(in: bytes, from: offset + 2)
     }
     throw unexpected(bytes.count)
   }

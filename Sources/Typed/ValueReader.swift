@@ -71,7 +71,10 @@ public struct ValueReader {
   ///
   /// - Throws: ``TypeMismatch`` if it is not a number, or larger than every finite one.
   public func double() throws -> Double {
-    guard let value = try number().doubleValue else { throw mismatch() }
+    let start = first
+    guard start == UInt8(ascii: "-") || start &- UInt8(ascii: "0") < 10,
+      let value = Double(String(decoding: index.text(token), as: UTF8.self)), value.isFinite
+    else { throw mismatch() }
     return value
   }
 
@@ -96,6 +99,13 @@ public struct ValueReader {
     var elements: [Element] = []
     var current = token + 1
     let end = Int(index.tokens[token].next)
+    var count = 0
+    while current < end {
+      count += 1
+      current = Int(index.tokens[current].next)
+    }
+    elements.reserveCapacity(count)
+    current = token + 1
     while current < end {
       elements.append(try element(ValueReader(index, at: current)))
       current = Int(index.tokens[current].next)

@@ -15,8 +15,9 @@ struct PostQuery: GraphQLQuery {
   struct Data: GraphQLObject {
     let post: Post?
 
-    init(post: Post?) { self.post = post }
-    init(from object: inout ObjectReader) throws { post = try object.read("post", "Post") }
+    static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(post: object.read("post", "Post"))
+    }
     func write(to object: inout ObjectWriter) { object.write("post", post) }
 
     struct Post: GraphQLObject, Hashable {
@@ -24,23 +25,13 @@ struct PostQuery: GraphQLQuery {
       let title: String
       let likeCount: Int
 
-      init(id: String, title: String, likeCount: Int) {
-        self.id = id
-        self.title = title
-        self.likeCount = likeCount
+      static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          id: object.read("id", "ID!"), title: object.read("title", "String!"),
+          likeCount: object.read("likeCount", "Int!"))
       }
-
-      init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!")
-        title = try object.read("title", "String!")
-        likeCount = try object.read("likeCount", "Int!")
-      }
-
       func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Post")
-        object.write("id", id)
-        object.write("title", title)
-        object.write("likeCount", likeCount)
+        object.write(["__typename": "Post", "id": id, "title": title, "likeCount": likeCount])
       }
     }
   }
@@ -56,28 +47,20 @@ struct LikeMutation: GraphQLMutation {
   struct Data: GraphQLObject {
     let likePost: LikePost
 
-    init(likePost: LikePost) { self.likePost = likePost }
-    init(from object: inout ObjectReader) throws { likePost = try object.read("likePost", "Post!") }
+    static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(likePost: object.read("likePost", "Post!"))
+    }
     func write(to object: inout ObjectWriter) { object.write("likePost", likePost) }
 
     struct LikePost: GraphQLObject {
       let id: String
       let likeCount: Int
 
-      init(id: String, likeCount: Int) {
-        self.id = id
-        self.likeCount = likeCount
+      static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(id: object.read("id", "ID!"), likeCount: object.read("likeCount", "Int!"))
       }
-
-      init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!")
-        likeCount = try object.read("likeCount", "Int!")
-      }
-
       func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Post")
-        object.write("id", id)
-        object.write("likeCount", likeCount)
+        object.write(["__typename": "Post", "id": id, "likeCount": likeCount])
       }
     }
   }
@@ -93,9 +76,8 @@ struct LikesSubscription: GraphQLSubscription {
   struct Data: GraphQLObject {
     let likesChanged: LikeMutation.Data.LikePost
 
-    init(likesChanged: LikeMutation.Data.LikePost) { self.likesChanged = likesChanged }
-    init(from object: inout ObjectReader) throws {
-      likesChanged = try object.read("likesChanged", "Post!")
+    static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(likesChanged: object.read("likesChanged", "Post!"))
     }
     func write(to object: inout ObjectWriter) { object.write("likesChanged", likesChanged) }
   }
@@ -109,14 +91,16 @@ struct WrongQuery: GraphQLQuery {
   struct Data: GraphQLObject {
     let title: Int
 
-    init(from object: inout ObjectReader) throws {
+    static func read(from object: inout ObjectReader) throws -> Self {
       struct Post: GraphQLObject {
         let title: Int
-        init(from object: inout ObjectReader) throws { title = try object.read("title", "Int!") }
+        static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(title: object.read("title", "Int!"))
+        }
         func write(to object: inout ObjectWriter) {}
       }
       let post: Post = try object.read("post", "Post")
-      title = post.title
+      return Self(title: post.title)
     }
     func write(to object: inout ObjectWriter) {}
   }

@@ -9,12 +9,12 @@ public enum AnyResult: GraphQLObject {
   case starship(Starship)
   case other(typename: String)
 
-  public init(from object: inout ObjectReader) throws {
+  public static func read(from object: inout ObjectReader) throws -> Self {
     switch try object.typename() {
-    case "Human": self = .human(try Human(from: &object))
-    case "Droid": self = .droid(try Droid(from: &object))
-    case "Starship": self = .starship(try Starship(from: &object))
-    case let typename: self = .other(typename: typename)
+    case "Human": try .human(.read(from: &object))
+    case "Droid": try .droid(.read(from: &object))
+    case "Starship": try .starship(.read(from: &object))
+    case let typename: .other(typename: typename)
     }
   }
   public func write(to object: inout ObjectWriter) {
@@ -31,11 +31,11 @@ public enum AnyResult: GraphQLObject {
     public let height: Double?
 
     public init(name: String, height: Double?) { self.name = name; self.height = height }
-    public init(from object: inout ObjectReader) throws {
-      name = try object.read("name", "String!"); height = try object.read("height", "Float")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(name: object.read("name", "String!"), height: object.read("height", "Float"))
     }
     public func write(to object: inout ObjectWriter) {
-      object.write("__typename", "Human"); object.write("name", name); object.write("height", height)
+      object.write(["__typename": "Human", "name": name, "height": height])
     }
   }
 
@@ -44,11 +44,11 @@ public enum AnyResult: GraphQLObject {
     public let primaryFunction: String?
 
     public init(name: String, primaryFunction: String?) { self.name = name; self.primaryFunction = primaryFunction }
-    public init(from object: inout ObjectReader) throws {
-      name = try object.read("name", "String!"); primaryFunction = try object.read("primaryFunction", "String")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(name: object.read("name", "String!"), primaryFunction: object.read("primaryFunction", "String"))
     }
     public func write(to object: inout ObjectWriter) {
-      object.write("__typename", "Droid"); object.write("name", name); object.write("primaryFunction", primaryFunction)
+      object.write(["__typename": "Droid", "name": name, "primaryFunction": primaryFunction])
     }
   }
 
@@ -57,11 +57,11 @@ public enum AnyResult: GraphQLObject {
     public let length: Double?
 
     public init(name: String, length: Double?) { self.name = name; self.length = length }
-    public init(from object: inout ObjectReader) throws {
-      name = try object.read("name", "String!"); length = try object.read("length", "Float")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(name: object.read("name", "String!"), length: object.read("length", "Float"))
     }
     public func write(to object: inout ObjectWriter) {
-      object.write("__typename", "Starship"); object.write("name", name); object.write("length", length)
+      object.write(["__typename": "Starship", "name": name, "length": length])
     }
   }
 }

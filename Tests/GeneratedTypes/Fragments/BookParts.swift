@@ -8,20 +8,20 @@ public struct BookParts: GraphQLObject {
   public let chapters: [Chapter]
 
   public init(title: String, chapters: [Chapter]) { self.title = title; self.chapters = chapters }
-  public init(from object: inout ObjectReader) throws {
-    title = try object.read("title", "String!"); chapters = try object.read("chapters", "[Chapter!]!")
+  public static func read(from object: inout ObjectReader) throws -> Self {
+    try Self(title: object.read("title", "String!"), chapters: object.read("chapters", "[Chapter!]!"))
   }
   public func write(to object: inout ObjectWriter) {
-    object.write("__typename", "Book"); object.write("title", title); object.write("chapters", chapters)
+    object.write(["__typename": "Book", "title": title, "chapters": chapters])
   }
 
   public struct Chapter: GraphQLObject {
     public let chapterParts: ChapterParts
 
     public init(chapterParts: ChapterParts) { self.chapterParts = chapterParts }
-    public init(from object: inout ObjectReader) throws { chapterParts = try ChapterParts(from: &object) }
-    public func write(to object: inout ObjectWriter) {
-      object.write("__typename", "Chapter"); chapterParts.write(to: &object)
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(chapterParts: .read(from: &object))
     }
+    public func write(to object: inout ObjectWriter) { object.write(["__typename": "Chapter"], chapterParts) }
   }
 }

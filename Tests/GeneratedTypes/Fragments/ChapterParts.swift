@@ -8,10 +8,10 @@ public struct ChapterParts: GraphQLObject {
   public let title: String?
 
   public init(number: Int, title: String?) { self.number = number; self.title = title }
-  public init(from object: inout ObjectReader) throws {
-    number = try object.read("number", "Int!"); title = try object.read("title", "String")
+  public static func read(from object: inout ObjectReader) throws -> Self {
+    try Self(number: object.read("number", "Int!"), title: object.read("title", "String"))
   }
   public func write(to object: inout ObjectWriter) {
-    object.write("__typename", "Chapter"); object.write("number", number); object.write("title", title)
+    object.write(["__typename": "Chapter", "number": number, "title": title])
   }
 }

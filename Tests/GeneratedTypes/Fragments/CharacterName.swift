@@ -12,11 +12,10 @@ public struct CharacterName: GraphQLObject {
   public init(__typename: String, id: String, name: String) {
     self.__typename = __typename; self.id = id; self.name = name
   }
-  public init(from object: inout ObjectReader) throws {
-    __typename = try object.read("__typename", "String!"); id = try object.read("id", "ID!")
-    name = try object.read("name", "String!")
+  public static func read(from object: inout ObjectReader) throws -> Self {
+    try Self(
+      __typename: object.read("__typename", "String!"), id: object.read("id", "ID!"),
+      name: object.read("name", "String!"))
   }
-  public func write(to object: inout ObjectWriter) {
-    object.write("__typename", __typename); object.write("id", id); object.write("name", name)
-  }
+  public func write(to object: inout ObjectWriter) { object.write(["__typename": __typename, "id": id, "name": name]) }
 }

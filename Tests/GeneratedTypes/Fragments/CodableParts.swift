@@ -8,11 +8,11 @@ public struct CodableParts: GraphQLObject, Codable {
   public let status: Status
 
   public init(address: Address?, status: Status) { self.address = address; self.status = status }
-  public init(from object: inout ObjectReader) throws {
-    address = try object.read("address", "Address"); status = try object.read("status", "Status!")
+  public static func read(from object: inout ObjectReader) throws -> Self {
+    try Self(address: object.read("address", "Address"), status: object.read("status", "Status!"))
   }
   public func write(to object: inout ObjectWriter) {
-    object.write("__typename", "User"); object.write("address", address); object.write("status", status)
+    object.write(["__typename": "User", "address": address, "status": status])
   }
 
   public struct Address: GraphQLObject, Codable {
@@ -20,11 +20,11 @@ public struct CodableParts: GraphQLObject, Codable {
     public let city: String
 
     public init(street: String, city: String) { self.street = street; self.city = city }
-    public init(from object: inout ObjectReader) throws {
-      street = try object.read("street", "String!"); city = try object.read("city", "String!")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(street: object.read("street", "String!"), city: object.read("city", "String!"))
     }
     public func write(to object: inout ObjectWriter) {
-      object.write("__typename", "Address"); object.write("street", street); object.write("city", city)
+      object.write(["__typename": "Address", "street": street, "city": city])
     }
   }
 }

@@ -8,15 +8,15 @@ public struct Conditional: GraphQLObject {
   public let name: String?
   public let userParts: UserParts?
 
-  public init(id: String, name: String? = nil, userParts: UserParts?) {
+  public init(id: String, name: String?, userParts: UserParts?) {
     self.id = id; self.name = name; self.userParts = userParts
   }
-  public init(from object: inout ObjectReader) throws {
-    id = try object.read("id", "ID!"); name = try object.readIfIncluded("name", "String!")
-    userParts = try object.isTrue("x") ? UserParts(from: &object) : nil
+  public static func read(from object: inout ObjectReader) throws -> Self {
+    try Self(
+      id: object.read("id", "ID!"), name: object.readIfIncluded("name", "String!"),
+      userParts: object.isTrue("x") ? .read(from: &object) : nil)
   }
   public func write(to object: inout ObjectWriter) {
-    object.write("__typename", "User"); object.write("id", id); object.writeIfPresent("name", name)
-    userParts?.write(to: &object)
+    object.write(["__typename": "User", "id": id]); object.writeIfPresent("name", name); userParts?.write(to: &object)
   }
 }

@@ -8,20 +8,20 @@ public struct DroidDetails: GraphQLObject {
   public let owner: Owner?
 
   public init(primaryFunction: String?, owner: Owner?) { self.primaryFunction = primaryFunction; self.owner = owner }
-  public init(from object: inout ObjectReader) throws {
-    primaryFunction = try object.read("primaryFunction", "String"); owner = try object.read("owner", "Human")
+  public static func read(from object: inout ObjectReader) throws -> Self {
+    try Self(primaryFunction: object.read("primaryFunction", "String"), owner: object.read("owner", "Human"))
   }
   public func write(to object: inout ObjectWriter) {
-    object.write("__typename", "Droid"); object.write("primaryFunction", primaryFunction); object.write("owner", owner)
+    object.write(["__typename": "Droid", "primaryFunction": primaryFunction, "owner": owner])
   }
 
   public struct Owner: GraphQLObject {
     public let humanDetails: HumanDetails
 
     public init(humanDetails: HumanDetails) { self.humanDetails = humanDetails }
-    public init(from object: inout ObjectReader) throws { humanDetails = try HumanDetails(from: &object) }
-    public func write(to object: inout ObjectWriter) {
-      object.write("__typename", "Human"); humanDetails.write(to: &object)
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(humanDetails: .read(from: &object))
     }
+    public func write(to object: inout ObjectWriter) { object.write(["__typename": "Human"], humanDetails) }
   }
 }

@@ -8,10 +8,10 @@ public struct FilmParts: GraphQLObject {
   public let rating: String?
 
   public init(title: String, rating: String?) { self.title = title; self.rating = rating }
-  public init(from object: inout ObjectReader) throws {
-    title = try object.read("title", "String!"); rating = try object.read("rating", "String")
+  public static func read(from object: inout ObjectReader) throws -> Self {
+    try Self(title: object.read("title", "String!"), rating: object.read("rating", "String"))
   }
   public func write(to object: inout ObjectWriter) {
-    object.write("__typename", "Film"); object.write("title", title); object.write("rating", rating)
+    object.write(["__typename": "Film", "title": title, "rating": rating])
   }
 }

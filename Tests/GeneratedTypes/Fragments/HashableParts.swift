@@ -8,23 +8,19 @@ public struct HashableParts: GraphQLObject, Hashable {
   public let parent: Parent?
 
   public init(id: String, parent: Parent?) { self.id = id; self.parent = parent }
-  public init(from object: inout ObjectReader) throws {
-    id = try object.read("id", "ID!"); parent = try object.read("parent", "User")
+  public static func read(from object: inout ObjectReader) throws -> Self {
+    try Self(id: object.read("id", "ID!"), parent: object.read("parent", "User"))
   }
-  public func write(to object: inout ObjectWriter) {
-    object.write("__typename", "User"); object.write("id", id); object.write("parent", parent)
-  }
+  public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "id": id, "parent": parent]) }
 
   public struct Parent: GraphQLObject, Hashable {
     public let id: String
     public let name: String
 
     public init(id: String, name: String) { self.id = id; self.name = name }
-    public init(from object: inout ObjectReader) throws {
-      id = try object.read("id", "ID!"); name = try object.read("name", "String!")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(id: object.read("id", "ID!"), name: object.read("name", "String!"))
     }
-    public func write(to object: inout ObjectWriter) {
-      object.write("__typename", "User"); object.write("id", id); object.write("name", name)
-    }
+    public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "id": id, "name": name]) }
   }
 }

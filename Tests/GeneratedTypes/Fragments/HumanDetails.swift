@@ -13,22 +13,22 @@ public struct HumanDetails: GraphQLObject {
   public init(height: Double?, mass: Double?, homeworld: Homeworld?) {
     self.height = height; self._mass = mass; self.homeworld = homeworld
   }
-  public init(from object: inout ObjectReader) throws {
-    height = try object.read("height", "Float"); _mass = try object.read("mass", "Float")
-    homeworld = try object.read("homeworld", "Planet")
+  public static func read(from object: inout ObjectReader) throws -> Self {
+    try Self(
+      height: object.read("height", "Float"), mass: object.read("mass", "Float"),
+      homeworld: object.read("homeworld", "Planet"))
   }
   public func write(to object: inout ObjectWriter) {
-    object.write("__typename", "Human"); object.write("height", height); object.write("mass", _mass)
-    object.write("homeworld", homeworld)
+    object.write(["__typename": "Human", "height": height, "mass": _mass, "homeworld": homeworld])
   }
 
   public struct Homeworld: GraphQLObject {
     public let name: String
 
     public init(name: String) { self.name = name }
-    public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-    public func write(to object: inout ObjectWriter) {
-      object.write("__typename", "Planet"); object.write("name", name)
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(name: object.read("name", "String!"))
     }
+    public func write(to object: inout ObjectWriter) { object.write(["__typename": "Planet", "name": name]) }
   }
 }

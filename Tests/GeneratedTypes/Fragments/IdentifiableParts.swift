@@ -9,20 +9,18 @@ public struct IdentifiableParts: GraphQLObject, Identifiable {
   public let author: Author?
 
   public init(id: String, stars: Int, author: Author?) { self.id = id; self.stars = stars; self.author = author }
-  public init(from object: inout ObjectReader) throws {
-    id = try object.read("id", "ID!"); stars = try object.read("stars", "Int!")
-    author = try object.read("author", "User")
+  public static func read(from object: inout ObjectReader) throws -> Self {
+    try Self(id: object.read("id", "ID!"), stars: object.read("stars", "Int!"), author: object.read("author", "User"))
   }
   public func write(to object: inout ObjectWriter) {
-    object.write("__typename", "Review"); object.write("id", id); object.write("stars", stars)
-    object.write("author", author)
+    object.write(["__typename": "Review", "id": id, "stars": stars, "author": author])
   }
 
   public struct Author: GraphQLObject, Identifiable {
     public let id: String
 
     public init(id: String) { self.id = id }
-    public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-    public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
+    public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+    public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "id": id]) }
   }
 }

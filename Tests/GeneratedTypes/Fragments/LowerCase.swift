@@ -7,6 +7,6 @@ public struct LowerCase: GraphQLObject {
   public let id: String
 
   public init(id: String) { self.id = id }
-  public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-  public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
+  public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+  public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "id": id]) }
 }

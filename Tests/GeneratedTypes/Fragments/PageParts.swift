@@ -8,11 +8,10 @@ public struct PageParts: GraphQLObject {
   public let endCursor: String?
 
   public init(hasNextPage: Bool, endCursor: String?) { self.hasNextPage = hasNextPage; self.endCursor = endCursor }
-  public init(from object: inout ObjectReader) throws {
-    hasNextPage = try object.read("hasNextPage", "Boolean!"); endCursor = try object.read("endCursor", "ID")
+  public static func read(from object: inout ObjectReader) throws -> Self {
+    try Self(hasNextPage: object.read("hasNextPage", "Boolean!"), endCursor: object.read("endCursor", "ID"))
   }
   public func write(to object: inout ObjectWriter) {
-    object.write("__typename", "PageInfo"); object.write("hasNextPage", hasNextPage)
-    object.write("endCursor", endCursor)
+    object.write(["__typename": "PageInfo", "hasNextPage": hasNextPage, "endCursor": endCursor])
   }
 }

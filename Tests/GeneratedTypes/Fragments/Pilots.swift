@@ -11,31 +11,32 @@ public struct Pilots: GraphQLObject {
   public init(__typename: String, license: License?, starships: [Starship]?) {
     self.__typename = __typename; self.license = license; self.starships = starships
   }
-  public init(from object: inout ObjectReader) throws {
-    __typename = try object.read("__typename", "String!"); license = try object.read("license", "License")
-    starships = try object.read("starships", "[Starship!]")
+  public static func read(from object: inout ObjectReader) throws -> Self {
+    try Self(
+      __typename: object.read("__typename", "String!"), license: object.read("license", "License"),
+      starships: object.read("starships", "[Starship!]"))
   }
   public func write(to object: inout ObjectWriter) {
-    object.write("__typename", __typename); object.write("license", license); object.write("starships", starships)
+    object.write(["__typename": __typename, "license": license, "starships": starships])
   }
 
   public struct License: GraphQLObject {
     public let number: String
 
     public init(number: String) { self.number = number }
-    public init(from object: inout ObjectReader) throws { number = try object.read("number", "String!") }
-    public func write(to object: inout ObjectWriter) {
-      object.write("__typename", "License"); object.write("number", number)
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(number: object.read("number", "String!"))
     }
+    public func write(to object: inout ObjectWriter) { object.write(["__typename": "License", "number": number]) }
   }
 
   public struct Starship: GraphQLObject {
     public let name: String
 
     public init(name: String) { self.name = name }
-    public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-    public func write(to object: inout ObjectWriter) {
-      object.write("__typename", "Starship"); object.write("name", name)
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(name: object.read("name", "String!"))
     }
+    public func write(to object: inout ObjectWriter) { object.write(["__typename": "Starship", "name": name]) }
   }
 }

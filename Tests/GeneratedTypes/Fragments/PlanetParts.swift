@@ -8,10 +8,10 @@ public struct PlanetParts: GraphQLObject {
   public let climate: [String]?
 
   public init(name: String, climate: [String]?) { self.name = name; self.climate = climate }
-  public init(from object: inout ObjectReader) throws {
-    name = try object.read("name", "String!"); climate = try object.read("climate", "[String!]")
+  public static func read(from object: inout ObjectReader) throws -> Self {
+    try Self(name: object.read("name", "String!"), climate: object.read("climate", "[String!]"))
   }
   public func write(to object: inout ObjectWriter) {
-    object.write("__typename", "Planet"); object.write("name", name); object.write("climate", climate)
+    object.write(["__typename": "Planet", "name": name, "climate": climate])
   }
 }

@@ -8,11 +8,11 @@ public struct Recursive: GraphQLObject {
   public let neighbors: [Neighbor]
 
   public init(name: String, neighbors: [Neighbor]) { self.name = name; self.neighbors = neighbors }
-  public init(from object: inout ObjectReader) throws {
-    name = try object.read("name", "String!"); neighbors = try object.read("neighbors", "[Planet!]!")
+  public static func read(from object: inout ObjectReader) throws -> Self {
+    try Self(name: object.read("name", "String!"), neighbors: object.read("neighbors", "[Planet!]!"))
   }
   public func write(to object: inout ObjectWriter) {
-    object.write("__typename", "Planet"); object.write("name", name); object.write("neighbors", neighbors)
+    object.write(["__typename": "Planet", "name": name, "neighbors": neighbors])
   }
 
   public struct Neighbor: GraphQLObject {
@@ -20,21 +20,21 @@ public struct Recursive: GraphQLObject {
     public let neighbors: [Neighbor]
 
     public init(name: String, neighbors: [Neighbor]) { self.name = name; self.neighbors = neighbors }
-    public init(from object: inout ObjectReader) throws {
-      name = try object.read("name", "String!"); neighbors = try object.read("neighbors", "[Planet!]!")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(name: object.read("name", "String!"), neighbors: object.read("neighbors", "[Planet!]!"))
     }
     public func write(to object: inout ObjectWriter) {
-      object.write("__typename", "Planet"); object.write("name", name); object.write("neighbors", neighbors)
+      object.write(["__typename": "Planet", "name": name, "neighbors": neighbors])
     }
 
     public struct Neighbor: GraphQLObject {
       public let name: String
 
       public init(name: String) { self.name = name }
-      public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Planet"); object.write("name", name)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(name: object.read("name", "String!"))
       }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "Planet", "name": name]) }
     }
   }
 }

@@ -8,10 +8,10 @@ public struct SettingsParts: GraphQLObject {
   public let flags: [Bool]
 
   public init(theme: String?, flags: [Bool]) { self.theme = theme; self.flags = flags }
-  public init(from object: inout ObjectReader) throws {
-    theme = try object.read("theme", "String"); flags = try object.read("flags", "[Boolean!]!")
+  public static func read(from object: inout ObjectReader) throws -> Self {
+    try Self(theme: object.read("theme", "String"), flags: object.read("flags", "[Boolean!]!"))
   }
   public func write(to object: inout ObjectWriter) {
-    object.write("__typename", "Settings"); object.write("theme", theme); object.write("flags", flags)
+    object.write(["__typename": "Settings", "theme": theme, "flags": flags])
   }
 }

@@ -9,12 +9,11 @@ public struct ShipParts: GraphQLObject {
   public let feet: Double?
 
   public init(name: String, length: Double?, feet: Double?) { self.name = name; self.length = length; self.feet = feet }
-  public init(from object: inout ObjectReader) throws {
-    name = try object.read("name", "String!"); length = try object.read("length", "Float")
-    feet = try object.read("feet", "Float")
+  public static func read(from object: inout ObjectReader) throws -> Self {
+    try Self(
+      name: object.read("name", "String!"), length: object.read("length", "Float"), feet: object.read("feet", "Float"))
   }
   public func write(to object: inout ObjectWriter) {
-    object.write("__typename", "Starship"); object.write("name", name); object.write("length", length)
-    object.write("feet", feet)
+    object.write(["__typename": "Starship", "name": name, "length": length, "feet": feet])
   }
 }

@@ -8,10 +8,10 @@ public struct SongParts: GraphQLObject {
   public let artist: String?
 
   public init(title: String, artist: String?) { self.title = title; self.artist = artist }
-  public init(from object: inout ObjectReader) throws {
-    title = try object.read("title", "String!"); artist = try object.read("artist", "String")
+  public static func read(from object: inout ObjectReader) throws -> Self {
+    try Self(title: object.read("title", "String!"), artist: object.read("artist", "String"))
   }
   public func write(to object: inout ObjectWriter) {
-    object.write("__typename", "Song"); object.write("title", title); object.write("artist", artist)
+    object.write(["__typename": "Song", "title": title, "artist": artist])
   }
 }

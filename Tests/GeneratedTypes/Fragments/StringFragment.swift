@@ -7,6 +7,8 @@ public struct StringFragment: GraphQLObject {
   public let email: String?
 
   public init(email: String?) { self.email = email }
-  public init(from object: inout ObjectReader) throws { email = try object.read("email", "String") }
-  public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("email", email) }
+  public static func read(from object: inout ObjectReader) throws -> Self {
+    try Self(email: object.read("email", "String"))
+  }
+  public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "email": email]) }
 }

@@ -8,10 +8,8 @@ public struct UserLeaf: GraphQLObject {
   public let status: Status
 
   public init(id: String, status: Status) { self.id = id; self.status = status }
-  public init(from object: inout ObjectReader) throws {
-    id = try object.read("id", "ID!"); status = try object.read("status", "Status!")
+  public static func read(from object: inout ObjectReader) throws -> Self {
+    try Self(id: object.read("id", "ID!"), status: object.read("status", "Status!"))
   }
-  public func write(to object: inout ObjectWriter) {
-    object.write("__typename", "User"); object.write("id", id); object.write("status", status)
-  }
+  public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "id": id, "status": status]) }
 }

@@ -9,22 +9,21 @@ public struct UserParts: GraphQLObject {
   public let address: Address?
 
   public init(id: String, name: String, address: Address?) { self.id = id; self.name = name; self.address = address }
-  public init(from object: inout ObjectReader) throws {
-    id = try object.read("id", "ID!"); name = try object.read("name", "String!")
-    address = try object.read("address", "Address")
+  public static func read(from object: inout ObjectReader) throws -> Self {
+    try Self(
+      id: object.read("id", "ID!"), name: object.read("name", "String!"), address: object.read("address", "Address"))
   }
   public func write(to object: inout ObjectWriter) {
-    object.write("__typename", "User"); object.write("id", id); object.write("name", name)
-    object.write("address", address)
+    object.write(["__typename": "User", "id": id, "name": name, "address": address])
   }
 
   public struct Address: GraphQLObject {
     public let city: String
 
     public init(city: String) { self.city = city }
-    public init(from object: inout ObjectReader) throws { city = try object.read("city", "String!") }
-    public func write(to object: inout ObjectWriter) {
-      object.write("__typename", "Address"); object.write("city", city)
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(city: object.read("city", "String!"))
     }
+    public func write(to object: inout ObjectWriter) { object.write(["__typename": "Address", "city": city]) }
   }
 }

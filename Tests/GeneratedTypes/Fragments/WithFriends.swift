@@ -11,12 +11,13 @@ public struct WithFriends: GraphQLObject {
   public init(__typename: String, friends: [Friend?]?, characterName: CharacterName) {
     self.__typename = __typename; self.friends = friends; self.characterName = characterName
   }
-  public init(from object: inout ObjectReader) throws {
-    __typename = try object.read("__typename", "String!"); friends = try object.read("friends", "[Character]")
-    characterName = try CharacterName(from: &object)
+  public static func read(from object: inout ObjectReader) throws -> Self {
+    try Self(
+      __typename: object.read("__typename", "String!"), friends: object.read("friends", "[Character]"),
+      characterName: .read(from: &object))
   }
   public func write(to object: inout ObjectWriter) {
-    object.write("__typename", __typename); object.write("friends", friends); characterName.write(to: &object)
+    object.write(["__typename": __typename, "friends": friends], characterName)
   }
 
   /// A character of the films.
@@ -27,11 +28,9 @@ public struct WithFriends: GraphQLObject {
     public init(__typename: String, characterName: CharacterName) {
       self.__typename = __typename; self.characterName = characterName
     }
-    public init(from object: inout ObjectReader) throws {
-      __typename = try object.read("__typename", "String!"); characterName = try CharacterName(from: &object)
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(__typename: object.read("__typename", "String!"), characterName: .read(from: &object))
     }
-    public func write(to object: inout ObjectWriter) {
-      object.write("__typename", __typename); characterName.write(to: &object)
-    }
+    public func write(to object: inout ObjectWriter) { object.write(["__typename": __typename], characterName) }
   }
 }

@@ -14,8 +14,10 @@ public struct AliasedTypenameQuery: GraphQLQuery {
     public let hero: Hero?
 
     public init(hero: Hero?) { self.hero = hero }
-    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
-    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(hero: object.read("hero", "Character"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["hero": hero]) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
@@ -27,12 +29,13 @@ public struct AliasedTypenameQuery: GraphQLQuery {
       public init(__typename: String, kind: String, name: String) {
         self.__typename = __typename; self.kind = kind; self.name = name
       }
-      public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!"); kind = try object.read("kind", "String!")
-        name = try object.read("name", "String!")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          __typename: object.read("__typename", "String!"), kind: object.read("kind", "String!"),
+          name: object.read("name", "String!"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename); object.write("kind", kind); object.write("name", name)
+        object.write(["__typename": __typename, "kind": kind, "name": name])
       }
     }
   }

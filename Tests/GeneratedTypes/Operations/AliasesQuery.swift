@@ -16,10 +16,10 @@ public struct AliasesQuery: GraphQLQuery {
     public let second: Second?
 
     public init(first: First?, second: Second?) { self.first = first; self.second = second }
-    public init(from object: inout ObjectReader) throws {
-      first = try object.read("first", "Character"); second = try object.read("second", "Character")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(first: object.read("first", "Character"), second: object.read("second", "Character"))
     }
-    public func write(to object: inout ObjectWriter) { object.write("first", first); object.write("second", second) }
+    public func write(to object: inout ObjectWriter) { object.write(["first": first, "second": second]) }
 
     /// A character of the films.
     public struct First: GraphQLObject {
@@ -28,12 +28,10 @@ public struct AliasesQuery: GraphQLQuery {
       public let title: String
 
       public init(__typename: String, title: String) { self.__typename = __typename; self.title = title }
-      public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!"); title = try object.read("title", "String!")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(__typename: object.read("__typename", "String!"), title: object.read("title", "String!"))
       }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename); object.write("title", title)
-      }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": __typename, "title": title]) }
     }
 
     /// A character of the films.
@@ -46,12 +44,13 @@ public struct AliasesQuery: GraphQLQuery {
       public init(__typename: String, title: String, id: String) {
         self.__typename = __typename; self.title = title; self.id = id
       }
-      public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!"); title = try object.read("title", "String!")
-        id = try object.read("id", "ID!")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          __typename: object.read("__typename", "String!"), title: object.read("title", "String!"),
+          id: object.read("id", "ID!"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename); object.write("title", title); object.write("id", id)
+        object.write(["__typename": __typename, "title": title, "id": id])
       }
     }
   }

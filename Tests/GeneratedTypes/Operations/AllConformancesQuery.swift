@@ -14,19 +14,19 @@ public struct AllConformancesQuery: GraphQLQuery {
     public let human: Human?
 
     public init(search: [Search], human: Human?) { self.search = search; self.human = human }
-    public init(from object: inout ObjectReader) throws {
-      search = try object.read("search", "[SearchResult!]!"); human = try object.read("human", "Human")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(search: object.read("search", "[SearchResult!]!"), human: object.read("human", "Human"))
     }
-    public func write(to object: inout ObjectWriter) { object.write("search", search); object.write("human", human) }
+    public func write(to object: inout ObjectWriter) { object.write(["search": search, "human": human]) }
 
     public enum Search: GraphQLObject, Hashable, Codable {
       case human(Human)
       case other(typename: String)
 
-      public init(from object: inout ObjectReader) throws {
+      public static func read(from object: inout ObjectReader) throws -> Self {
         switch try object.typename() {
-        case "Human": self = .human(try Human(from: &object))
-        case let typename: self = .other(typename: typename)
+        case "Human": try .human(.read(from: &object))
+        case let typename: .other(typename: typename)
         }
       }
       public func write(to object: inout ObjectWriter) {
@@ -44,13 +44,13 @@ public struct AllConformancesQuery: GraphQLQuery {
         public init(id: String, name: String, friends: [Friend?]?) {
           self.id = id; self.name = name; self.friends = friends
         }
-        public init(from object: inout ObjectReader) throws {
-          id = try object.read("id", "ID!"); name = try object.read("name", "String!")
-          friends = try object.read("friends", "[Character]")
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(
+            id: object.read("id", "ID!"), name: object.read("name", "String!"),
+            friends: object.read("friends", "[Character]"))
         }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Human"); object.write("id", id); object.write("name", name)
-          object.write("friends", friends)
+          object.write(["__typename": "Human", "id": id, "name": name, "friends": friends])
         }
 
         /// A character of the films.
@@ -59,12 +59,10 @@ public struct AllConformancesQuery: GraphQLQuery {
           public let id: String
 
           public init(__typename: String, id: String) { self.__typename = __typename; self.id = id }
-          public init(from object: inout ObjectReader) throws {
-            __typename = try object.read("__typename", "String!"); id = try object.read("id", "ID!")
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(__typename: object.read("__typename", "String!"), id: object.read("id", "ID!"))
           }
-          public func write(to object: inout ObjectWriter) {
-            object.write("__typename", __typename); object.write("id", id)
-          }
+          public func write(to object: inout ObjectWriter) { object.write(["__typename": __typename, "id": id]) }
         }
       }
     }
@@ -75,10 +73,10 @@ public struct AllConformancesQuery: GraphQLQuery {
       private let _mass: Double?
 
       public init(mass: Double?) { self._mass = mass }
-      public init(from object: inout ObjectReader) throws { _mass = try object.read("mass", "Float") }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Human"); object.write("mass", _mass)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(mass: object.read("mass", "Float"))
       }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "Human", "mass": _mass]) }
     }
   }
 }

@@ -6,9 +6,9 @@ public import GQLRunTyped
 public struct AllNullableQuery: GraphQLQuery {
   public static let operationName = "AllNullable"
   public static let document = "query AllNullable($episode:Episode$first:Int$after:String){hero(episode:$episode){__typename name}characters(first:$first after:$after){totalCount}}"
-  public let episode: GraphQLNullable<Episode>
-  public let first: GraphQLNullable<Int>
-  public let after: GraphQLNullable<String>
+  public var episode: GraphQLNullable<Episode>
+  public var first: GraphQLNullable<Int>
+  public var after: GraphQLNullable<String>
 
   public init(
     episode: GraphQLNullable<Episode> = .absent, first: GraphQLNullable<Int> = .absent,
@@ -24,12 +24,10 @@ public struct AllNullableQuery: GraphQLQuery {
     public let characters: Characters
 
     public init(hero: Hero?, characters: Characters) { self.hero = hero; self.characters = characters }
-    public init(from object: inout ObjectReader) throws {
-      hero = try object.read("hero", "Character"); characters = try object.read("characters", "CharacterConnection!")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(hero: object.read("hero", "Character"), characters: object.read("characters", "CharacterConnection!"))
     }
-    public func write(to object: inout ObjectWriter) {
-      object.write("hero", hero); object.write("characters", characters)
-    }
+    public func write(to object: inout ObjectWriter) { object.write(["hero": hero, "characters": characters]) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
@@ -38,21 +36,21 @@ public struct AllNullableQuery: GraphQLQuery {
       public let name: String
 
       public init(__typename: String, name: String) { self.__typename = __typename; self.name = name }
-      public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!"); name = try object.read("name", "String!")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(__typename: object.read("__typename", "String!"), name: object.read("name", "String!"))
       }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename); object.write("name", name)
-      }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": __typename, "name": name]) }
     }
 
     public struct Characters: GraphQLObject {
       public let totalCount: Int
 
       public init(totalCount: Int) { self.totalCount = totalCount }
-      public init(from object: inout ObjectReader) throws { totalCount = try object.read("totalCount", "Int!") }
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(totalCount: object.read("totalCount", "Int!"))
+      }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "CharacterConnection"); object.write("totalCount", totalCount)
+        object.write(["__typename": "CharacterConnection", "totalCount": totalCount])
       }
     }
   }

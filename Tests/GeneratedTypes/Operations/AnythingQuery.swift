@@ -6,7 +6,7 @@ public import GQLRunTyped
 public struct AnythingQuery: GraphQLQuery {
   public static let operationName = "Anything"
   public static let document = "query Anything($input:JSON){anything(input:$input)}"
-  public let input: GraphQLNullable<JSON>
+  public var input: GraphQLNullable<JSON>
 
   public init(input: GraphQLNullable<JSON> = .absent) { self.input = input }
   public func write(to variables: inout ObjectWriter) { variables.write("input", input) }
@@ -15,7 +15,9 @@ public struct AnythingQuery: GraphQLQuery {
     public let anything: JSON?
 
     public init(anything: JSON?) { self.anything = anything }
-    public init(from object: inout ObjectReader) throws { anything = try object.read("anything", "JSON") }
-    public func write(to object: inout ObjectWriter) { object.write("anything", anything) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(anything: object.read("anything", "JSON"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["anything": anything]) }
   }
 }

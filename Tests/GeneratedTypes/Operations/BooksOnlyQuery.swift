@@ -13,17 +13,19 @@ public struct BooksOnlyQuery: GraphQLQuery {
     public let media: [Media]
 
     public init(media: [Media]) { self.media = media }
-    public init(from object: inout ObjectReader) throws { media = try object.read("media", "[Media!]!") }
-    public func write(to object: inout ObjectWriter) { object.write("media", media) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(media: object.read("media", "[Media!]!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["media": media]) }
 
     public enum Media: GraphQLObject {
       case book(Book)
       case other(typename: String)
 
-      public init(from object: inout ObjectReader) throws {
+      public static func read(from object: inout ObjectReader) throws -> Self {
         switch try object.typename() {
-        case "Book": self = .book(try Book(from: &object))
-        case let typename: self = .other(typename: typename)
+        case "Book": try .book(.read(from: &object))
+        case let typename: .other(typename: typename)
         }
       }
       public func write(to object: inout ObjectWriter) {
@@ -37,10 +39,10 @@ public struct BooksOnlyQuery: GraphQLQuery {
         public let bookParts: BookParts
 
         public init(bookParts: BookParts) { self.bookParts = bookParts }
-        public init(from object: inout ObjectReader) throws { bookParts = try BookParts(from: &object) }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Book"); bookParts.write(to: &object)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(bookParts: .read(from: &object))
         }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": "Book"], bookParts) }
       }
     }
   }

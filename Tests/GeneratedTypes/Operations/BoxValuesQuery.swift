@@ -13,8 +13,10 @@ public struct BoxValuesQuery: GraphQLQuery {
     public let boxes: [Box]
 
     public init(boxes: [Box]) { self.boxes = boxes }
-    public init(from object: inout ObjectReader) throws { boxes = try object.read("boxes", "[Box!]!") }
-    public func write(to object: inout ObjectWriter) { object.write("boxes", boxes) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(boxes: object.read("boxes", "[Box!]!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["boxes": boxes]) }
 
     public struct Box: GraphQLObject {
       public let id: String
@@ -32,16 +34,15 @@ public struct BoxValuesQuery: GraphQLQuery {
         self.id = id; self.value = value; self.string = string; self.error = error; self.array = array
         self.optional = optional; self.data = data
       }
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!"); value = try object.read("value", "BoxValue!")
-        string = try object.read("string", "StringObject"); error = try object.read("error", "Error")
-        array = try object.read("array", "[Array!]!"); optional = try object.read("optional", "Optional")
-        data = try object.read("data", "Data")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          id: object.read("id", "ID!"), value: object.read("value", "BoxValue!"),
+          string: object.read("string", "StringObject"), error: object.read("error", "Error"),
+          array: object.read("array", "[Array!]!"), optional: object.read("optional", "Optional"),
+          data: object.read("data", "Data"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Box"); object.write("id", id); object.write("value", value)
-        object.write("string", string); object.write("error", error); object.write("array", array)
-        object.write("optional", optional); object.write("data", data)
+        object.write(["__typename": "Box", "id": id, "value": value, "string": string, "error": error, "array": array, "optional": optional, "data": data])
       }
 
       public enum Value: GraphQLObject {
@@ -49,11 +50,11 @@ public struct BoxValuesQuery: GraphQLQuery {
         case error(ErrorObject)
         case other(typename: String)
 
-        public init(from object: inout ObjectReader) throws {
+        public static func read(from object: inout ObjectReader) throws -> Self {
           switch try object.typename() {
-          case "StringObject": self = .stringObject(try StringObject(from: &object))
-          case "Error": self = .error(try ErrorObject(from: &object))
-          case let typename: self = .other(typename: typename)
+          case "StringObject": try .stringObject(.read(from: &object))
+          case "Error": try .error(.read(from: &object))
+          case let typename: .other(typename: typename)
           }
         }
         public func write(to object: inout ObjectWriter) {
@@ -68,9 +69,11 @@ public struct BoxValuesQuery: GraphQLQuery {
           public let value: String
 
           public init(value: String) { self.value = value }
-          public init(from object: inout ObjectReader) throws { value = try object.read("value", "String!") }
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(value: object.read("value", "String!"))
+          }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "StringObject"); object.write("value", value)
+            object.write(["__typename": "StringObject", "value": value])
           }
         }
 
@@ -79,11 +82,11 @@ public struct BoxValuesQuery: GraphQLQuery {
           public let code: Int?
 
           public init(message: String, code: Int?) { self.message = message; self.code = code }
-          public init(from object: inout ObjectReader) throws {
-            message = try object.read("message", "String!"); code = try object.read("code", "Int")
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(message: object.read("message", "String!"), code: object.read("code", "Int"))
           }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Error"); object.write("message", message); object.write("code", code)
+            object.write(["__typename": "Error", "message": message, "code": code])
           }
         }
       }
@@ -92,9 +95,11 @@ public struct BoxValuesQuery: GraphQLQuery {
         public let value: String
 
         public init(value: String) { self.value = value }
-        public init(from object: inout ObjectReader) throws { value = try object.read("value", "String!") }
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(value: object.read("value", "String!"))
+        }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "StringObject"); object.write("value", value)
+          object.write(["__typename": "StringObject", "value": value])
         }
       }
 
@@ -102,20 +107,20 @@ public struct BoxValuesQuery: GraphQLQuery {
         public let message: String
 
         public init(message: String) { self.message = message }
-        public init(from object: inout ObjectReader) throws { message = try object.read("message", "String!") }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Error"); object.write("message", message)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(message: object.read("message", "String!"))
         }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": "Error", "message": message]) }
       }
 
       public struct ArrayObject: GraphQLObject {
         public let count: Int
 
         public init(count: Int) { self.count = count }
-        public init(from object: inout ObjectReader) throws { count = try object.read("count", "Int!") }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Array"); object.write("count", count)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(count: object.read("count", "Int!"))
         }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": "Array", "count": count]) }
       }
 
       public struct OptionalObject: GraphQLObject {
@@ -123,11 +128,11 @@ public struct BoxValuesQuery: GraphQLQuery {
         public let none: String?
 
         public init(some: String?, none: String?) { self.some = some; self.none = none }
-        public init(from object: inout ObjectReader) throws {
-          some = try object.read("some", "String"); none = try object.read("none", "String")
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(some: object.read("some", "String"), none: object.read("none", "String"))
         }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Optional"); object.write("some", some); object.write("none", none)
+          object.write(["__typename": "Optional", "some": some, "none": none])
         }
       }
 
@@ -135,10 +140,10 @@ public struct BoxValuesQuery: GraphQLQuery {
         public let bytes: String
 
         public init(bytes: String) { self.bytes = bytes }
-        public init(from object: inout ObjectReader) throws { bytes = try object.read("bytes", "String!") }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Data"); object.write("bytes", bytes)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(bytes: object.read("bytes", "String!"))
         }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": "Data", "bytes": bytes]) }
       }
     }
   }

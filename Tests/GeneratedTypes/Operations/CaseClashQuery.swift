@@ -13,8 +13,8 @@ public struct CaseClashQuery: GraphQLQuery {
     public let me: Me?
 
     public init(me: Me?) { self.me = me }
-    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
-    public func write(to object: inout ObjectWriter) { object.write("me", me) }
+    public static func read(from object: inout ObjectReader) throws -> Self { try Self(me: object.read("me", "User")) }
+    public func write(to object: inout ObjectWriter) { object.write(["me": me]) }
 
     public struct Me: GraphQLObject {
       public let name: String
@@ -22,13 +22,12 @@ public struct CaseClashQuery: GraphQLQuery {
       public let NAME: String
 
       public init(name: String, Name: String?, NAME: String) { self.name = name; self.Name = Name; self.NAME = NAME }
-      public init(from object: inout ObjectReader) throws {
-        name = try object.read("name", "String!"); Name = try object.read("Name", "String")
-        NAME = try object.read("NAME", "ID!")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          name: object.read("name", "String!"), Name: object.read("Name", "String"), NAME: object.read("NAME", "ID!"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User"); object.write("name", name); object.write("Name", Name)
-        object.write("NAME", NAME)
+        object.write(["__typename": "User", "name": name, "Name": Name, "NAME": NAME])
       }
     }
   }

@@ -6,8 +6,8 @@ public import GQLRunTyped
 public struct CharacterPagesQuery: GraphQLQuery {
   public static let operationName = "CharacterPages"
   public static let document = "query CharacterPages($first:Int!$after:String){characters(first:$first after:$after){totalCount edges{cursor node{__typename id name}}pageInfo{hasNextPage endCursor}}}"
-  public let first: Int
-  public let after: GraphQLNullable<String>
+  public var first: Int
+  public var after: GraphQLNullable<String>
 
   public init(first: Int, after: GraphQLNullable<String> = .absent) { self.first = first; self.after = after }
   public func write(to variables: inout ObjectWriter) {
@@ -18,10 +18,10 @@ public struct CharacterPagesQuery: GraphQLQuery {
     public let characters: Characters
 
     public init(characters: Characters) { self.characters = characters }
-    public init(from object: inout ObjectReader) throws {
-      characters = try object.read("characters", "CharacterConnection!")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(characters: object.read("characters", "CharacterConnection!"))
     }
-    public func write(to object: inout ObjectWriter) { object.write("characters", characters) }
+    public func write(to object: inout ObjectWriter) { object.write(["characters": characters]) }
 
     public struct Characters: GraphQLObject {
       public let totalCount: Int
@@ -31,13 +31,13 @@ public struct CharacterPagesQuery: GraphQLQuery {
       public init(totalCount: Int, edges: [Edge], pageInfo: PageInfo) {
         self.totalCount = totalCount; self.edges = edges; self.pageInfo = pageInfo
       }
-      public init(from object: inout ObjectReader) throws {
-        totalCount = try object.read("totalCount", "Int!"); edges = try object.read("edges", "[CharacterEdge!]!")
-        pageInfo = try object.read("pageInfo", "PageInfo!")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          totalCount: object.read("totalCount", "Int!"), edges: object.read("edges", "[CharacterEdge!]!"),
+          pageInfo: object.read("pageInfo", "PageInfo!"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "CharacterConnection"); object.write("totalCount", totalCount)
-        object.write("edges", edges); object.write("pageInfo", pageInfo)
+        object.write(["__typename": "CharacterConnection", "totalCount": totalCount, "edges": edges, "pageInfo": pageInfo])
       }
 
       public struct Edge: GraphQLObject {
@@ -45,11 +45,11 @@ public struct CharacterPagesQuery: GraphQLQuery {
         public let node: Node
 
         public init(cursor: String, node: Node) { self.cursor = cursor; self.node = node }
-        public init(from object: inout ObjectReader) throws {
-          cursor = try object.read("cursor", "String!"); node = try object.read("node", "Character!")
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(cursor: object.read("cursor", "String!"), node: object.read("node", "Character!"))
         }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "CharacterEdge"); object.write("cursor", cursor); object.write("node", node)
+          object.write(["__typename": "CharacterEdge", "cursor": cursor, "node": node])
         }
 
         /// A character of the films.
@@ -62,12 +62,13 @@ public struct CharacterPagesQuery: GraphQLQuery {
           public init(__typename: String, id: String, name: String) {
             self.__typename = __typename; self.id = id; self.name = name
           }
-          public init(from object: inout ObjectReader) throws {
-            __typename = try object.read("__typename", "String!"); id = try object.read("id", "ID!")
-            name = try object.read("name", "String!")
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(
+              __typename: object.read("__typename", "String!"), id: object.read("id", "ID!"),
+              name: object.read("name", "String!"))
           }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", __typename); object.write("id", id); object.write("name", name)
+            object.write(["__typename": __typename, "id": id, "name": name])
           }
         }
       }
@@ -79,12 +80,11 @@ public struct CharacterPagesQuery: GraphQLQuery {
         public init(hasNextPage: Bool, endCursor: String?) {
           self.hasNextPage = hasNextPage; self.endCursor = endCursor
         }
-        public init(from object: inout ObjectReader) throws {
-          hasNextPage = try object.read("hasNextPage", "Boolean!"); endCursor = try object.read("endCursor", "ID")
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(hasNextPage: object.read("hasNextPage", "Boolean!"), endCursor: object.read("endCursor", "ID"))
         }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "PageInfo"); object.write("hasNextPage", hasNextPage)
-          object.write("endCursor", endCursor)
+          object.write(["__typename": "PageInfo", "hasNextPage": hasNextPage, "endCursor": endCursor])
         }
       }
     }

@@ -13,10 +13,10 @@ public struct CharacterSeenSubscription: GraphQLSubscription {
     public let characterSeen: CharacterSeen
 
     public init(characterSeen: CharacterSeen) { self.characterSeen = characterSeen }
-    public init(from object: inout ObjectReader) throws {
-      characterSeen = try object.read("characterSeen", "Character!")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(characterSeen: object.read("characterSeen", "Character!"))
     }
-    public func write(to object: inout ObjectWriter) { object.write("characterSeen", characterSeen) }
+    public func write(to object: inout ObjectWriter) { object.write(["characterSeen": characterSeen]) }
 
     /// A character of the films.
     public struct CharacterSeen: GraphQLObject {
@@ -25,19 +25,19 @@ public struct CharacterSeenSubscription: GraphQLSubscription {
       public let variant: Variant
 
       public init(name: String, variant: Variant) { self.name = name; self.variant = variant }
-      public init(from object: inout ObjectReader) throws {
-        name = try object.read("name", "String!"); variant = try Variant(from: &object)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(name: object.read("name", "String!"), variant: .read(from: &object))
       }
-      public func write(to object: inout ObjectWriter) { object.write("name", name); variant.write(to: &object) }
+      public func write(to object: inout ObjectWriter) { object.write(["name": name], variant) }
 
       public enum Variant: GraphQLObject {
         case droid(Droid)
         case other(typename: String)
 
-        public init(from object: inout ObjectReader) throws {
+        public static func read(from object: inout ObjectReader) throws -> Self {
           switch try object.typename() {
-          case "Droid": self = .droid(try Droid(from: &object))
-          case let typename: self = .other(typename: typename)
+          case "Droid": try .droid(.read(from: &object))
+          case let typename: .other(typename: typename)
           }
         }
         public func write(to object: inout ObjectWriter) {
@@ -51,11 +51,11 @@ public struct CharacterSeenSubscription: GraphQLSubscription {
           public let primaryFunction: String?
 
           public init(primaryFunction: String?) { self.primaryFunction = primaryFunction }
-          public init(from object: inout ObjectReader) throws {
-            primaryFunction = try object.read("primaryFunction", "String")
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(primaryFunction: object.read("primaryFunction", "String"))
           }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Droid"); object.write("primaryFunction", primaryFunction)
+            object.write(["__typename": "Droid", "primaryFunction": primaryFunction])
           }
         }
       }

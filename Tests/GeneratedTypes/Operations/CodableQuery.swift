@@ -13,8 +13,8 @@ public struct CodableQuery: GraphQLQuery {
     public let me: Me?
 
     public init(me: Me?) { self.me = me }
-    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
-    public func write(to object: inout ObjectWriter) { object.write("me", me) }
+    public static func read(from object: inout ObjectReader) throws -> Self { try Self(me: object.read("me", "User")) }
+    public func write(to object: inout ObjectWriter) { object.write(["me": me]) }
 
     public struct Me: GraphQLObject, Codable {
       public let id: String
@@ -24,13 +24,11 @@ public struct CodableQuery: GraphQLQuery {
       public init(id: String, name: String, codableParts: CodableParts) {
         self.id = id; self.name = name; self.codableParts = codableParts
       }
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!"); name = try object.read("name", "String!")
-        codableParts = try CodableParts(from: &object)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(id: object.read("id", "ID!"), name: object.read("name", "String!"), codableParts: .read(from: &object))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User"); object.write("id", id); object.write("name", name)
-        codableParts.write(to: &object)
+        object.write(["__typename": "User", "id": id, "name": name], codableParts)
       }
     }
   }

@@ -13,29 +13,31 @@ public struct ConditionInListQuery: GraphQLQuery {
     public let nodes: [Node?]
 
     public init(nodes: [Node?]) { self.nodes = nodes }
-    public init(from object: inout ObjectReader) throws { nodes = try object.read("nodes", "[Node]!") }
-    public func write(to object: inout ObjectWriter) { object.write("nodes", nodes) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(nodes: object.read("nodes", "[Node]!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["nodes": nodes]) }
 
     public struct Node: GraphQLObject {
       public let id: String
       public let variant: Variant
 
       public init(id: String, variant: Variant) { self.id = id; self.variant = variant }
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!"); variant = try Variant(from: &object)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(id: object.read("id", "ID!"), variant: .read(from: &object))
       }
-      public func write(to object: inout ObjectWriter) { object.write("id", id); variant.write(to: &object) }
+      public func write(to object: inout ObjectWriter) { object.write(["id": id], variant) }
 
       public enum Variant: GraphQLObject {
         case user(User)
         case planet(Planet)
         case other(typename: String)
 
-        public init(from object: inout ObjectReader) throws {
+        public static func read(from object: inout ObjectReader) throws -> Self {
           switch try object.typename() {
-          case "User": self = .user(try User(from: &object))
-          case "Planet": self = .planet(try Planet(from: &object))
-          case let typename: self = .other(typename: typename)
+          case "User": try .user(.read(from: &object))
+          case "Planet": try .planet(.read(from: &object))
+          case let typename: .other(typename: typename)
           }
         }
         public func write(to object: inout ObjectWriter) {
@@ -50,10 +52,10 @@ public struct ConditionInListQuery: GraphQLQuery {
           public let name: String
 
           public init(name: String) { self.name = name }
-          public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-          public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "User"); object.write("name", name)
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(name: object.read("name", "String!"))
           }
+          public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "name": name]) }
         }
 
         public struct Planet: GraphQLObject {
@@ -61,11 +63,11 @@ public struct ConditionInListQuery: GraphQLQuery {
           public let population: Int?
 
           public init(name: String, population: Int?) { self.name = name; self.population = population }
-          public init(from object: inout ObjectReader) throws {
-            name = try object.read("name", "String!"); population = try object.read("population", "Int")
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(name: object.read("name", "String!"), population: object.read("population", "Int"))
           }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Planet"); object.write("name", name); object.write("population", population)
+            object.write(["__typename": "Planet", "name": name, "population": population])
           }
         }
       }

@@ -13,27 +13,29 @@ public struct ConditionOfUnionQuery: GraphQLQuery {
     public let search: [Search]
 
     public init(search: [Search]) { self.search = search }
-    public init(from object: inout ObjectReader) throws { search = try object.read("search", "[SearchResult!]!") }
-    public func write(to object: inout ObjectWriter) { object.write("search", search) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(search: object.read("search", "[SearchResult!]!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["search": search]) }
 
     public struct Search: GraphQLObject {
       public let id: String
       public let variant: Variant
 
       public init(id: String, variant: Variant) { self.id = id; self.variant = variant }
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!"); variant = try Variant(from: &object)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(id: object.read("id", "ID!"), variant: .read(from: &object))
       }
-      public func write(to object: inout ObjectWriter) { object.write("id", id); variant.write(to: &object) }
+      public func write(to object: inout ObjectWriter) { object.write(["id": id], variant) }
 
       public enum Variant: GraphQLObject {
         case starship(Starship)
         case other(typename: String)
 
-        public init(from object: inout ObjectReader) throws {
+        public static func read(from object: inout ObjectReader) throws -> Self {
           switch try object.typename() {
-          case "Starship": self = .starship(try Starship(from: &object))
-          case let typename: self = .other(typename: typename)
+          case "Starship": try .starship(.read(from: &object))
+          case let typename: .other(typename: typename)
           }
         }
         public func write(to object: inout ObjectWriter) {
@@ -47,10 +49,10 @@ public struct ConditionOfUnionQuery: GraphQLQuery {
           public let name: String
 
           public init(name: String) { self.name = name }
-          public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-          public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Starship"); object.write("name", name)
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(name: object.read("name", "String!"))
           }
+          public func write(to object: inout ObjectWriter) { object.write(["__typename": "Starship", "name": name]) }
         }
       }
     }

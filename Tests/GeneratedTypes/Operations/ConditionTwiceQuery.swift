@@ -14,18 +14,20 @@ public struct ConditionTwiceQuery: GraphQLQuery {
     public let hero: Hero?
 
     public init(hero: Hero?) { self.hero = hero }
-    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
-    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(hero: object.read("hero", "Character"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["hero": hero]) }
 
     /// A character of the films.
     public enum Hero: GraphQLObject {
       case droid(Droid)
       case other(typename: String)
 
-      public init(from object: inout ObjectReader) throws {
+      public static func read(from object: inout ObjectReader) throws -> Self {
         switch try object.typename() {
-        case "Droid": self = .droid(try Droid(from: &object))
-        case let typename: self = .other(typename: typename)
+        case "Droid": try .droid(.read(from: &object))
+        case let typename: .other(typename: typename)
         }
       }
       public func write(to object: inout ObjectWriter) {
@@ -40,12 +42,11 @@ public struct ConditionTwiceQuery: GraphQLQuery {
         public let primaryFunction: String?
 
         public init(name: String, primaryFunction: String?) { self.name = name; self.primaryFunction = primaryFunction }
-        public init(from object: inout ObjectReader) throws {
-          name = try object.read("name", "String!"); primaryFunction = try object.read("primaryFunction", "String")
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(name: object.read("name", "String!"), primaryFunction: object.read("primaryFunction", "String"))
         }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Droid"); object.write("name", name)
-          object.write("primaryFunction", primaryFunction)
+          object.write(["__typename": "Droid", "name": name, "primaryFunction": primaryFunction])
         }
       }
     }

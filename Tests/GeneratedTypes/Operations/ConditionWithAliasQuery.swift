@@ -13,19 +13,21 @@ public struct ConditionWithAliasQuery: GraphQLQuery {
     public let search: [Search]
 
     public init(search: [Search]) { self.search = search }
-    public init(from object: inout ObjectReader) throws { search = try object.read("search", "[SearchResult!]!") }
-    public func write(to object: inout ObjectWriter) { object.write("search", search) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(search: object.read("search", "[SearchResult!]!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["search": search]) }
 
     public enum Search: GraphQLObject {
       case human(Human)
       case starship(Starship)
       case other(typename: String)
 
-      public init(from object: inout ObjectReader) throws {
+      public static func read(from object: inout ObjectReader) throws -> Self {
         switch try object.typename() {
-        case "Human": self = .human(try Human(from: &object))
-        case "Starship": self = .starship(try Starship(from: &object))
-        case let typename: self = .other(typename: typename)
+        case "Human": try .human(.read(from: &object))
+        case "Starship": try .starship(.read(from: &object))
+        case let typename: .other(typename: typename)
         }
       }
       public func write(to object: inout ObjectWriter) {
@@ -40,20 +42,20 @@ public struct ConditionWithAliasQuery: GraphQLQuery {
         public let label: String
 
         public init(label: String) { self.label = label }
-        public init(from object: inout ObjectReader) throws { label = try object.read("label", "String!") }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Human"); object.write("label", label)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(label: object.read("label", "String!"))
         }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": "Human", "label": label]) }
       }
 
       public struct Starship: GraphQLObject {
         public let label: String
 
         public init(label: String) { self.label = label }
-        public init(from object: inout ObjectReader) throws { label = try object.read("label", "String!") }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Starship"); object.write("label", label)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(label: object.read("label", "String!"))
         }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": "Starship", "label": label]) }
       }
     }
   }

@@ -13,17 +13,19 @@ public struct ConditionsInCaseQuery: GraphQLQuery {
     public let search: [Search]
 
     public init(search: [Search]) { self.search = search }
-    public init(from object: inout ObjectReader) throws { search = try object.read("search", "[SearchResult!]!") }
-    public func write(to object: inout ObjectWriter) { object.write("search", search) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(search: object.read("search", "[SearchResult!]!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["search": search]) }
 
     public enum Search: GraphQLObject {
       case human(Human)
       case other(typename: String)
 
-      public init(from object: inout ObjectReader) throws {
+      public static func read(from object: inout ObjectReader) throws -> Self {
         switch try object.typename() {
-        case "Human": self = .human(try Human(from: &object))
-        case let typename: self = .other(typename: typename)
+        case "Human": try .human(.read(from: &object))
+        case let typename: .other(typename: typename)
         }
       }
       public func write(to object: inout ObjectWriter) {
@@ -37,10 +39,10 @@ public struct ConditionsInCaseQuery: GraphQLQuery {
         public let friends: [Friend?]?
 
         public init(friends: [Friend?]?) { self.friends = friends }
-        public init(from object: inout ObjectReader) throws { friends = try object.read("friends", "[Character]") }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Human"); object.write("friends", friends)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(friends: object.read("friends", "[Character]"))
         }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": "Human", "friends": friends]) }
 
         /// A character of the films.
         public struct Friend: GraphQLObject {
@@ -49,19 +51,19 @@ public struct ConditionsInCaseQuery: GraphQLQuery {
           public let variant: Variant
 
           public init(name: String, variant: Variant) { self.name = name; self.variant = variant }
-          public init(from object: inout ObjectReader) throws {
-            name = try object.read("name", "String!"); variant = try Variant(from: &object)
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(name: object.read("name", "String!"), variant: .read(from: &object))
           }
-          public func write(to object: inout ObjectWriter) { object.write("name", name); variant.write(to: &object) }
+          public func write(to object: inout ObjectWriter) { object.write(["name": name], variant) }
 
           public enum Variant: GraphQLObject {
             case droid(Droid)
             case other(typename: String)
 
-            public init(from object: inout ObjectReader) throws {
+            public static func read(from object: inout ObjectReader) throws -> Self {
               switch try object.typename() {
-              case "Droid": self = .droid(try Droid(from: &object))
-              case let typename: self = .other(typename: typename)
+              case "Droid": try .droid(.read(from: &object))
+              case let typename: .other(typename: typename)
               }
             }
             public func write(to object: inout ObjectWriter) {
@@ -75,11 +77,11 @@ public struct ConditionsInCaseQuery: GraphQLQuery {
               public let primaryFunction: String?
 
               public init(primaryFunction: String?) { self.primaryFunction = primaryFunction }
-              public init(from object: inout ObjectReader) throws {
-                primaryFunction = try object.read("primaryFunction", "String")
+              public static func read(from object: inout ObjectReader) throws -> Self {
+                try Self(primaryFunction: object.read("primaryFunction", "String"))
               }
               public func write(to object: inout ObjectWriter) {
-                object.write("__typename", "Droid"); object.write("primaryFunction", primaryFunction)
+                object.write(["__typename": "Droid", "primaryFunction": primaryFunction])
               }
             }
           }

@@ -6,7 +6,7 @@ public import GQLRunTyped
 public struct ConfigureMutation: GraphQLMutation {
   public static let operationName = "Configure"
   public static let document = "mutation Configure($input:DefaultsInput){configure(input:$input)}"
-  public let input: GraphQLNullable<DefaultsInput>
+  public var input: GraphQLNullable<DefaultsInput>
 
   public init(input: GraphQLNullable<DefaultsInput> = .absent) { self.input = input }
   public func write(to variables: inout ObjectWriter) { variables.write("input", input) }
@@ -15,7 +15,9 @@ public struct ConfigureMutation: GraphQLMutation {
     public let configure: Bool?
 
     public init(configure: Bool?) { self.configure = configure }
-    public init(from object: inout ObjectReader) throws { configure = try object.read("configure", "Boolean") }
-    public func write(to object: inout ObjectWriter) { object.write("configure", configure) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(configure: object.read("configure", "Boolean"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["configure": configure]) }
   }
 }

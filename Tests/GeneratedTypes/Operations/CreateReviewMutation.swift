@@ -6,8 +6,8 @@ public import GQLRunTyped
 public struct CreateReviewMutation: GraphQLMutation {
   public static let operationName = "CreateReview"
   public static let document = "mutation CreateReview($episode:Episode$review:ReviewInput!){createReview(episode:$episode review:$review){id stars commentary}}"
-  public let episode: GraphQLNullable<Episode>
-  public let review: ReviewInput
+  public var episode: GraphQLNullable<Episode>
+  public var review: ReviewInput
 
   public init(episode: GraphQLNullable<Episode> = .absent, review: ReviewInput) {
     self.episode = episode; self.review = review
@@ -20,8 +20,10 @@ public struct CreateReviewMutation: GraphQLMutation {
     public let createReview: CreateReview?
 
     public init(createReview: CreateReview?) { self.createReview = createReview }
-    public init(from object: inout ObjectReader) throws { createReview = try object.read("createReview", "Review") }
-    public func write(to object: inout ObjectWriter) { object.write("createReview", createReview) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(createReview: object.read("createReview", "Review"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["createReview": createReview]) }
 
     /// A review.
     public struct CreateReview: GraphQLObject {
@@ -33,13 +35,13 @@ public struct CreateReviewMutation: GraphQLMutation {
       public init(id: String, stars: Int, commentary: String?) {
         self.id = id; self.stars = stars; self.commentary = commentary
       }
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!"); stars = try object.read("stars", "Int!")
-        commentary = try object.read("commentary", "String")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          id: object.read("id", "ID!"), stars: object.read("stars", "Int!"),
+          commentary: object.read("commentary", "String"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Review"); object.write("id", id); object.write("stars", stars)
-        object.write("commentary", commentary)
+        object.write(["__typename": "Review", "id": id, "stars": stars, "commentary": commentary])
       }
     }
   }

@@ -6,7 +6,7 @@ public import GQLRunTyped
 public struct CreateReviewWithDateMutation: GraphQLMutation {
   public static let operationName = "CreateReviewWithDate"
   public static let document = "mutation CreateReviewWithDate($review:ReviewInput!){createReview(episode:JEDI review:$review){createdAt}}"
-  public let review: ReviewInput
+  public var review: ReviewInput
 
   public init(review: ReviewInput) { self.review = review }
   public func write(to variables: inout ObjectWriter) { variables.write("review", review) }
@@ -15,17 +15,21 @@ public struct CreateReviewWithDateMutation: GraphQLMutation {
     public let createReview: CreateReview?
 
     public init(createReview: CreateReview?) { self.createReview = createReview }
-    public init(from object: inout ObjectReader) throws { createReview = try object.read("createReview", "Review") }
-    public func write(to object: inout ObjectWriter) { object.write("createReview", createReview) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(createReview: object.read("createReview", "Review"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["createReview": createReview]) }
 
     /// A review.
     public struct CreateReview: GraphQLObject {
       public let createdAt: DateTime
 
       public init(createdAt: DateTime) { self.createdAt = createdAt }
-      public init(from object: inout ObjectReader) throws { createdAt = try object.read("createdAt", "DateTime!") }
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(createdAt: object.read("createdAt", "DateTime!"))
+      }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Review"); object.write("createdAt", createdAt)
+        object.write(["__typename": "Review", "createdAt": createdAt])
       }
     }
   }

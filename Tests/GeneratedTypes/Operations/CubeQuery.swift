@@ -13,8 +13,10 @@ public struct CubeQuery: GraphQLQuery {
     public let cube: [[[Cube]?]]?
 
     public init(cube: [[[Cube]?]]?) { self.cube = cube }
-    public init(from object: inout ObjectReader) throws { cube = try object.read("cube", "[[[Character!]]!]") }
-    public func write(to object: inout ObjectWriter) { object.write("cube", cube) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(cube: object.read("cube", "[[[Character!]]!]"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["cube": cube]) }
 
     /// A character of the films.
     public struct Cube: GraphQLObject {
@@ -23,12 +25,10 @@ public struct CubeQuery: GraphQLQuery {
       public let name: String
 
       public init(__typename: String, name: String) { self.__typename = __typename; self.name = name }
-      public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!"); name = try object.read("name", "String!")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(__typename: object.read("__typename", "String!"), name: object.read("name", "String!"))
       }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename); object.write("name", name)
-      }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": __typename, "name": name]) }
     }
   }
 }

@@ -14,19 +14,21 @@ public struct DatesInListsQuery: GraphQLQuery {
     public let human: Human?
 
     public init(reviews: [Review]?, human: Human?) { self.reviews = reviews; self.human = human }
-    public init(from object: inout ObjectReader) throws {
-      reviews = try object.read("reviews", "[Review!]"); human = try object.read("human", "Human")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(reviews: object.read("reviews", "[Review!]"), human: object.read("human", "Human"))
     }
-    public func write(to object: inout ObjectWriter) { object.write("reviews", reviews); object.write("human", human) }
+    public func write(to object: inout ObjectWriter) { object.write(["reviews": reviews, "human": human]) }
 
     /// A review.
     public struct Review: GraphQLObject {
       public let createdAt: DateTime
 
       public init(createdAt: DateTime) { self.createdAt = createdAt }
-      public init(from object: inout ObjectReader) throws { createdAt = try object.read("createdAt", "DateTime!") }
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(createdAt: object.read("createdAt", "DateTime!"))
+      }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Review"); object.write("createdAt", createdAt)
+        object.write(["__typename": "Review", "createdAt": createdAt])
       }
     }
 
@@ -34,21 +36,21 @@ public struct DatesInListsQuery: GraphQLQuery {
       public let license: License?
 
       public init(license: License?) { self.license = license }
-      public init(from object: inout ObjectReader) throws { license = try object.read("license", "License") }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Human"); object.write("license", license)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(license: object.read("license", "License"))
       }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "Human", "license": license]) }
 
       public struct License: GraphQLObject {
         public let issued: DateTime?
         public let expires: DateTime
 
         public init(issued: DateTime?, expires: DateTime) { self.issued = issued; self.expires = expires }
-        public init(from object: inout ObjectReader) throws {
-          issued = try object.read("issued", "DateTime"); expires = try object.read("expires", "DateTime!")
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(issued: object.read("issued", "DateTime"), expires: object.read("expires", "DateTime!"))
         }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "License"); object.write("issued", issued); object.write("expires", expires)
+          object.write(["__typename": "License", "issued": issued, "expires": expires])
         }
       }
     }

@@ -14,8 +14,10 @@ public struct DeepConditionsQuery: GraphQLQuery {
     public let hero: Hero?
 
     public init(hero: Hero?) { self.hero = hero }
-    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
-    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(hero: object.read("hero", "Character"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["hero": hero]) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
@@ -23,12 +25,10 @@ public struct DeepConditionsQuery: GraphQLQuery {
       public let friends: [Friend?]?
 
       public init(__typename: String, friends: [Friend?]?) { self.__typename = __typename; self.friends = friends }
-      public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!"); friends = try object.read("friends", "[Character]")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(__typename: object.read("__typename", "String!"), friends: object.read("friends", "[Character]"))
       }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename); object.write("friends", friends)
-      }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": __typename, "friends": friends]) }
 
       /// A character of the films.
       public struct Friend: GraphQLObject {
@@ -36,11 +36,11 @@ public struct DeepConditionsQuery: GraphQLQuery {
         public let friends: [Friend?]?
 
         public init(__typename: String, friends: [Friend?]?) { self.__typename = __typename; self.friends = friends }
-        public init(from object: inout ObjectReader) throws {
-          __typename = try object.read("__typename", "String!"); friends = try object.read("friends", "[Character]")
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(__typename: object.read("__typename", "String!"), friends: object.read("friends", "[Character]"))
         }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", __typename); object.write("friends", friends)
+          object.write(["__typename": __typename, "friends": friends])
         }
 
         /// A character of the films.
@@ -48,10 +48,10 @@ public struct DeepConditionsQuery: GraphQLQuery {
           case droid(Droid)
           case other(typename: String)
 
-          public init(from object: inout ObjectReader) throws {
+          public static func read(from object: inout ObjectReader) throws -> Self {
             switch try object.typename() {
-            case "Droid": self = .droid(try Droid(from: &object))
-            case let typename: self = .other(typename: typename)
+            case "Droid": try .droid(.read(from: &object))
+            case let typename: .other(typename: typename)
             }
           }
           public func write(to object: inout ObjectWriter) {
@@ -65,29 +65,31 @@ public struct DeepConditionsQuery: GraphQLQuery {
             public let owner: Owner?
 
             public init(owner: Owner?) { self.owner = owner }
-            public init(from object: inout ObjectReader) throws { owner = try object.read("owner", "Human") }
-            public func write(to object: inout ObjectWriter) {
-              object.write("__typename", "Droid"); object.write("owner", owner)
+            public static func read(from object: inout ObjectReader) throws -> Self {
+              try Self(owner: object.read("owner", "Human"))
             }
+            public func write(to object: inout ObjectWriter) { object.write(["__typename": "Droid", "owner": owner]) }
 
             public struct Owner: GraphQLObject {
               public let starships: [Starship]?
 
               public init(starships: [Starship]?) { self.starships = starships }
-              public init(from object: inout ObjectReader) throws {
-                starships = try object.read("starships", "[Starship!]")
+              public static func read(from object: inout ObjectReader) throws -> Self {
+                try Self(starships: object.read("starships", "[Starship!]"))
               }
               public func write(to object: inout ObjectWriter) {
-                object.write("__typename", "Human"); object.write("starships", starships)
+                object.write(["__typename": "Human", "starships": starships])
               }
 
               public struct Starship: GraphQLObject {
                 public let pilots: [Pilot]?
 
                 public init(pilots: [Pilot]?) { self.pilots = pilots }
-                public init(from object: inout ObjectReader) throws { pilots = try object.read("pilots", "[Pilot!]") }
+                public static func read(from object: inout ObjectReader) throws -> Self {
+                  try Self(pilots: object.read("pilots", "[Pilot!]"))
+                }
                 public func write(to object: inout ObjectWriter) {
-                  object.write("__typename", "Starship"); object.write("pilots", pilots)
+                  object.write(["__typename": "Starship", "pilots": pilots])
                 }
 
                 public enum Pilot: GraphQLObject {
@@ -95,11 +97,11 @@ public struct DeepConditionsQuery: GraphQLQuery {
                   case wookiee(Wookiee)
                   case other(typename: String)
 
-                  public init(from object: inout ObjectReader) throws {
+                  public static func read(from object: inout ObjectReader) throws -> Self {
                     switch try object.typename() {
-                    case "Human": self = .human(try Human(from: &object))
-                    case "Wookiee": self = .wookiee(try Wookiee(from: &object))
-                    case let typename: self = .other(typename: typename)
+                    case "Human": try .human(.read(from: &object))
+                    case "Wookiee": try .wookiee(.read(from: &object))
+                    case let typename: .other(typename: typename)
                     }
                   }
                   public func write(to object: inout ObjectWriter) {
@@ -114,9 +116,11 @@ public struct DeepConditionsQuery: GraphQLQuery {
                     public let name: String
 
                     public init(name: String) { self.name = name }
-                    public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
+                    public static func read(from object: inout ObjectReader) throws -> Self {
+                      try Self(name: object.read("name", "String!"))
+                    }
                     public func write(to object: inout ObjectWriter) {
-                      object.write("__typename", "Human"); object.write("name", name)
+                      object.write(["__typename": "Human", "name": name])
                     }
                   }
 
@@ -124,11 +128,11 @@ public struct DeepConditionsQuery: GraphQLQuery {
                     public let furColor: String?
 
                     public init(furColor: String?) { self.furColor = furColor }
-                    public init(from object: inout ObjectReader) throws {
-                      furColor = try object.read("furColor", "String")
+                    public static func read(from object: inout ObjectReader) throws -> Self {
+                      try Self(furColor: object.read("furColor", "String"))
                     }
                     public func write(to object: inout ObjectWriter) {
-                      object.write("__typename", "Wookiee"); object.write("furColor", furColor)
+                      object.write(["__typename": "Wookiee", "furColor": furColor])
                     }
                   }
                 }

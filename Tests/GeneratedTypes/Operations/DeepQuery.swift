@@ -13,53 +13,53 @@ public struct DeepQuery: GraphQLQuery {
     public let me: Me?
 
     public init(me: Me?) { self.me = me }
-    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
-    public func write(to object: inout ObjectWriter) { object.write("me", me) }
+    public static func read(from object: inout ObjectReader) throws -> Self { try Self(me: object.read("me", "User")) }
+    public func write(to object: inout ObjectWriter) { object.write(["me": me]) }
 
     public struct Me: GraphQLObject {
       public let parent: Parent?
 
       public init(parent: Parent?) { self.parent = parent }
-      public init(from object: inout ObjectReader) throws { parent = try object.read("parent", "User") }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User"); object.write("parent", parent)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(parent: object.read("parent", "User"))
       }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "parent": parent]) }
 
       public struct Parent: GraphQLObject {
         public let parent: Parent?
 
         public init(parent: Parent?) { self.parent = parent }
-        public init(from object: inout ObjectReader) throws { parent = try object.read("parent", "User") }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "User"); object.write("parent", parent)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(parent: object.read("parent", "User"))
         }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "parent": parent]) }
 
         public struct Parent: GraphQLObject {
           public let parent: Parent?
 
           public init(parent: Parent?) { self.parent = parent }
-          public init(from object: inout ObjectReader) throws { parent = try object.read("parent", "User") }
-          public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "User"); object.write("parent", parent)
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(parent: object.read("parent", "User"))
           }
+          public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "parent": parent]) }
 
           public struct Parent: GraphQLObject {
             public let parent: Parent?
 
             public init(parent: Parent?) { self.parent = parent }
-            public init(from object: inout ObjectReader) throws { parent = try object.read("parent", "User") }
-            public func write(to object: inout ObjectWriter) {
-              object.write("__typename", "User"); object.write("parent", parent)
+            public static func read(from object: inout ObjectReader) throws -> Self {
+              try Self(parent: object.read("parent", "User"))
             }
+            public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "parent": parent]) }
 
             public struct Parent: GraphQLObject {
               public let name: String
 
               public init(name: String) { self.name = name }
-              public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-              public func write(to object: inout ObjectWriter) {
-                object.write("__typename", "User"); object.write("name", name)
+              public static func read(from object: inout ObjectReader) throws -> Self {
+                try Self(name: object.read("name", "String!"))
               }
+              public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "name": name]) }
             }
           }
         }

@@ -13,19 +13,19 @@ public struct DeferFragmentQuery: GraphQLQuery {
     public let me: Me?
 
     public init(me: Me?) { self.me = me }
-    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
-    public func write(to object: inout ObjectWriter) { object.write("me", me) }
+    public static func read(from object: inout ObjectReader) throws -> Self { try Self(me: object.read("me", "User")) }
+    public func write(to object: inout ObjectWriter) { object.write(["me": me]) }
 
     public struct Me: GraphQLObject {
       public let id: String
       public let userParts: Deferred<UserParts>
 
       public init(id: String, userParts: Deferred<UserParts>) { self.id = id; self.userParts = userParts }
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!"); userParts = try object.deferred()
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(id: object.read("id", "ID!"), userParts: object.deferred())
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User"); object.write("id", id); userParts.write(to: &object)
+        object.write(["__typename": "User", "id": id]); userParts.write(to: &object)
       }
     }
   }

@@ -13,19 +13,21 @@ public struct DeferInlineQuery: GraphQLQuery {
     public let human: Human?
 
     public init(human: Human?) { self.human = human }
-    public init(from object: inout ObjectReader) throws { human = try object.read("human", "Human") }
-    public func write(to object: inout ObjectWriter) { object.write("human", human) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(human: object.read("human", "Human"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["human": human]) }
 
     public struct Human: GraphQLObject {
       public let name: String
       public let deferred: Deferred<DeferredObject>
 
       public init(name: String, deferred: Deferred<DeferredObject>) { self.name = name; self.deferred = deferred }
-      public init(from object: inout ObjectReader) throws {
-        name = try object.read("name", "String!"); deferred = try object.deferred()
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(name: object.read("name", "String!"), deferred: object.deferred())
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Human"); object.write("name", name); deferred.write(to: &object)
+        object.write(["__typename": "Human", "name": name]); deferred.write(to: &object)
       }
 
       public struct DeferredObject: GraphQLObject {
@@ -33,21 +35,19 @@ public struct DeferInlineQuery: GraphQLQuery {
         public let homeworld: Homeworld?
 
         public init(height: Double?, homeworld: Homeworld?) { self.height = height; self.homeworld = homeworld }
-        public init(from object: inout ObjectReader) throws {
-          height = try object.read("height", "Float"); homeworld = try object.read("homeworld", "Planet")
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(height: object.read("height", "Float"), homeworld: object.read("homeworld", "Planet"))
         }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Human"); object.write("height", height); object.write("homeworld", homeworld)
-        }
+        public func write(to object: inout ObjectWriter) { object.write(["height": height, "homeworld": homeworld]) }
 
         public struct Homeworld: GraphQLObject {
           public let name: String
 
           public init(name: String) { self.name = name }
-          public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-          public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Planet"); object.write("name", name)
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(name: object.read("name", "String!"))
           }
+          public func write(to object: inout ObjectWriter) { object.write(["__typename": "Planet", "name": name]) }
         }
       }
     }

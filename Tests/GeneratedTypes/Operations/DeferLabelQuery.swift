@@ -14,8 +14,10 @@ public struct DeferLabelQuery: GraphQLQuery {
     public let hero: Hero?
 
     public init(hero: Hero?) { self.hero = hero }
-    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
-    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(hero: object.read("hero", "Character"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["hero": hero]) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
@@ -27,25 +29,23 @@ public struct DeferLabelQuery: GraphQLQuery {
       public init(__typename: String, name: String, friends: Deferred<Friends>) {
         self.__typename = __typename; self.name = name; self.friends = friends
       }
-      public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!"); name = try object.read("name", "String!")
-        friends = try object.deferred()
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          __typename: object.read("__typename", "String!"), name: object.read("name", "String!"),
+          friends: object.deferred())
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename); object.write("name", name); friends.write(to: &object)
+        object.write(["__typename": __typename, "name": name]); friends.write(to: &object)
       }
 
       public struct Friends: GraphQLObject {
-        public let __typename: String
         public let friends: [Friend?]?
 
-        public init(__typename: String, friends: [Friend?]?) { self.__typename = __typename; self.friends = friends }
-        public init(from object: inout ObjectReader) throws {
-          __typename = try object.read("__typename", "String!"); friends = try object.read("friends", "[Character]")
+        public init(friends: [Friend?]?) { self.friends = friends }
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(friends: object.read("friends", "[Character]"))
         }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", __typename); object.write("friends", friends)
-        }
+        public func write(to object: inout ObjectWriter) { object.write(["friends": friends]) }
 
         /// A character of the films.
         public struct Friend: GraphQLObject {
@@ -54,12 +54,10 @@ public struct DeferLabelQuery: GraphQLQuery {
           public let name: String
 
           public init(__typename: String, name: String) { self.__typename = __typename; self.name = name }
-          public init(from object: inout ObjectReader) throws {
-            __typename = try object.read("__typename", "String!"); name = try object.read("name", "String!")
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(__typename: object.read("__typename", "String!"), name: object.read("name", "String!"))
           }
-          public func write(to object: inout ObjectWriter) {
-            object.write("__typename", __typename); object.write("name", name)
-          }
+          public func write(to object: inout ObjectWriter) { object.write(["__typename": __typename, "name": name]) }
         }
       }
     }

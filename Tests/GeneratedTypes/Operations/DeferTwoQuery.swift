@@ -13,8 +13,8 @@ public struct DeferTwoQuery: GraphQLQuery {
     public let me: Me?
 
     public init(me: Me?) { self.me = me }
-    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
-    public func write(to object: inout ObjectWriter) { object.write("me", me) }
+    public static func read(from object: inout ObjectReader) throws -> Self { try Self(me: object.read("me", "User")) }
+    public func write(to object: inout ObjectWriter) { object.write(["me": me]) }
 
     public struct Me: GraphQLObject {
       public let id: String
@@ -22,31 +22,31 @@ public struct DeferTwoQuery: GraphQLQuery {
       public let two: Deferred<Two>
 
       public init(id: String, one: Deferred<One>, two: Deferred<Two>) { self.id = id; self.one = one; self.two = two }
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!"); one = try object.deferred(); two = try object.deferred()
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(id: object.read("id", "ID!"), one: object.deferred(), two: object.deferred())
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User"); object.write("id", id); one.write(to: &object); two.write(to: &object)
+        object.write(["__typename": "User", "id": id]); one.write(to: &object); two.write(to: &object)
       }
 
       public struct One: GraphQLObject {
         public let name: String
 
         public init(name: String) { self.name = name }
-        public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "User"); object.write("name", name)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(name: object.read("name", "String!"))
         }
+        public func write(to object: inout ObjectWriter) { object.write(["name": name]) }
       }
 
       public struct Two: GraphQLObject {
         public let email: String?
 
         public init(email: String?) { self.email = email }
-        public init(from object: inout ObjectReader) throws { email = try object.read("email", "String") }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "User"); object.write("email", email)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(email: object.read("email", "String"))
         }
+        public func write(to object: inout ObjectWriter) { object.write(["email": email]) }
       }
     }
   }

@@ -6,7 +6,7 @@ public import GQLRunTyped
 public struct DeleteReviewsMutation: GraphQLMutation {
   public static let operationName = "DeleteReviews"
   public static let document = "mutation DeleteReviews($ids:[ID!]!){deleteReviews(ids:$ids)}"
-  public let ids: [String]
+  public var ids: [String]
 
   public init(ids: [String]) { self.ids = ids }
   public func write(to variables: inout ObjectWriter) { variables.write("ids", ids) }
@@ -15,7 +15,9 @@ public struct DeleteReviewsMutation: GraphQLMutation {
     public let deleteReviews: Bool
 
     public init(deleteReviews: Bool) { self.deleteReviews = deleteReviews }
-    public init(from object: inout ObjectReader) throws { deleteReviews = try object.read("deleteReviews", "Boolean!") }
-    public func write(to object: inout ObjectWriter) { object.write("deleteReviews", deleteReviews) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(deleteReviews: object.read("deleteReviews", "Boolean!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["deleteReviews": deleteReviews]) }
   }
 }

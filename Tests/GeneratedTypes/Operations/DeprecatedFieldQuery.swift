@@ -13,8 +13,10 @@ public struct DeprecatedFieldQuery: GraphQLQuery {
     public let human: Human?
 
     public init(human: Human?) { self.human = human }
-    public init(from object: inout ObjectReader) throws { human = try object.read("human", "Human") }
-    public func write(to object: inout ObjectWriter) { object.write("human", human) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(human: object.read("human", "Human"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["human": human]) }
 
     public struct Human: GraphQLObject {
       @available(*, deprecated, message: "Use \"height\".")
@@ -23,11 +25,11 @@ public struct DeprecatedFieldQuery: GraphQLQuery {
       public let height: Double?
 
       public init(mass: Double?, height: Double?) { self._mass = mass; self.height = height }
-      public init(from object: inout ObjectReader) throws {
-        _mass = try object.read("mass", "Float"); height = try object.read("height", "Float")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(mass: object.read("mass", "Float"), height: object.read("height", "Float"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Human"); object.write("mass", _mass); object.write("height", height)
+        object.write(["__typename": "Human", "mass": _mass, "height": height])
       }
     }
   }

@@ -6,7 +6,7 @@ public import GQLRunTyped
 public struct DroidByIdQuery: GraphQLQuery {
   public static let operationName = "DroidById"
   public static let document = "query DroidById($id:ID!){droid(id:$id){name primaryFunction}}"
-  public let id: String
+  public var id: String
 
   public init(id: String) { self.id = id }
   public func write(to variables: inout ObjectWriter) { variables.write("id", id) }
@@ -15,20 +15,21 @@ public struct DroidByIdQuery: GraphQLQuery {
     public let droid: Droid?
 
     public init(droid: Droid?) { self.droid = droid }
-    public init(from object: inout ObjectReader) throws { droid = try object.read("droid", "Droid") }
-    public func write(to object: inout ObjectWriter) { object.write("droid", droid) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(droid: object.read("droid", "Droid"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["droid": droid]) }
 
     public struct Droid: GraphQLObject {
       public let name: String
       public let primaryFunction: String?
 
       public init(name: String, primaryFunction: String?) { self.name = name; self.primaryFunction = primaryFunction }
-      public init(from object: inout ObjectReader) throws {
-        name = try object.read("name", "String!"); primaryFunction = try object.read("primaryFunction", "String")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(name: object.read("name", "String!"), primaryFunction: object.read("primaryFunction", "String"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Droid"); object.write("name", name)
-        object.write("primaryFunction", primaryFunction)
+        object.write(["__typename": "Droid", "name": name, "primaryFunction": primaryFunction])
       }
     }
   }

@@ -13,20 +13,18 @@ public struct Emoji12Query: GraphQLQuery {
     public let me: Me?
 
     public init(me: Me?) { self.me = me }
-    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
-    public func write(to object: inout ObjectWriter) { object.write("me", me) }
+    public static func read(from object: inout ObjectReader) throws -> Self { try Self(me: object.read("me", "User")) }
+    public func write(to object: inout ObjectWriter) { object.write(["me": me]) }
 
     public struct Me: GraphQLObject {
       public let a1: String
       public let _1: String
 
       public init(a1: String, _1: String) { self.a1 = a1; self._1 = _1 }
-      public init(from object: inout ObjectReader) throws {
-        a1 = try object.read("a1", "ID!"); _1 = try object.read("_1", "String!")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(a1: object.read("a1", "ID!"), _1: object.read("_1", "String!"))
       }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User"); object.write("a1", a1); object.write("_1", _1)
-      }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "a1": a1, "_1": _1]) }
     }
   }
 }

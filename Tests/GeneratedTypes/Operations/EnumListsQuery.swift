@@ -15,10 +15,10 @@ public struct EnumListsQuery: GraphQLQuery {
     public let status: Status
 
     public init(hero: Hero?, status: Status) { self.hero = hero; self.status = status }
-    public init(from object: inout ObjectReader) throws {
-      hero = try object.read("hero", "Character"); status = try object.read("status", "Status!")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(hero: object.read("hero", "Character"), status: object.read("status", "Status!"))
     }
-    public func write(to object: inout ObjectWriter) { object.write("hero", hero); object.write("status", status) }
+    public func write(to object: inout ObjectWriter) { object.write(["hero": hero, "status": status]) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
@@ -28,11 +28,11 @@ public struct EnumListsQuery: GraphQLQuery {
       public init(__typename: String, appearsIn: [Episode?]) {
         self.__typename = __typename; self.appearsIn = appearsIn
       }
-      public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!"); appearsIn = try object.read("appearsIn", "[Episode]!")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(__typename: object.read("__typename", "String!"), appearsIn: object.read("appearsIn", "[Episode]!"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename); object.write("appearsIn", appearsIn)
+        object.write(["__typename": __typename, "appearsIn": appearsIn])
       }
     }
   }

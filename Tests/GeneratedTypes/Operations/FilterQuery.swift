@@ -6,7 +6,7 @@ public import GQLRunTyped
 public struct FilterQuery: GraphQLQuery {
   public static let operationName = "Filter"
   public static let document = "query Filter($filter:CharacterFilter){characters(filter:$filter){nodes{__typename name}}}"
-  public let filter: GraphQLNullable<CharacterFilter>
+  public var filter: GraphQLNullable<CharacterFilter>
 
   public init(filter: GraphQLNullable<CharacterFilter> = .absent) { self.filter = filter }
   public func write(to variables: inout ObjectWriter) { variables.write("filter", filter) }
@@ -15,18 +15,20 @@ public struct FilterQuery: GraphQLQuery {
     public let characters: Characters
 
     public init(characters: Characters) { self.characters = characters }
-    public init(from object: inout ObjectReader) throws {
-      characters = try object.read("characters", "CharacterConnection!")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(characters: object.read("characters", "CharacterConnection!"))
     }
-    public func write(to object: inout ObjectWriter) { object.write("characters", characters) }
+    public func write(to object: inout ObjectWriter) { object.write(["characters": characters]) }
 
     public struct Characters: GraphQLObject {
       public let nodes: [Node]
 
       public init(nodes: [Node]) { self.nodes = nodes }
-      public init(from object: inout ObjectReader) throws { nodes = try object.read("nodes", "[Character!]!") }
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(nodes: object.read("nodes", "[Character!]!"))
+      }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "CharacterConnection"); object.write("nodes", nodes)
+        object.write(["__typename": "CharacterConnection", "nodes": nodes])
       }
 
       /// A character of the films.
@@ -36,12 +38,10 @@ public struct FilterQuery: GraphQLQuery {
         public let name: String
 
         public init(__typename: String, name: String) { self.__typename = __typename; self.name = name }
-        public init(from object: inout ObjectReader) throws {
-          __typename = try object.read("__typename", "String!"); name = try object.read("name", "String!")
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(__typename: object.read("__typename", "String!"), name: object.read("name", "String!"))
         }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", __typename); object.write("name", name)
-        }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": __typename, "name": name]) }
       }
     }
   }

@@ -6,7 +6,7 @@ public import GQLRunTyped
 public struct FlattenedListQuery: GraphQLQuery {
   public static let operationName = "FlattenedList"
   public static let document = #"query FlattenedList($ids:[ID!]!){search(text:"a"){__typename}human(id:"1"){friends{__typename ...CharacterName}}nodes(ids:$ids){__typename id}}fragment CharacterName on Character{__typename id name}"#
-  public let ids: [String]
+  public var ids: [String]
 
   public init(ids: [String]) { self.ids = ids }
   public func write(to variables: inout ObjectWriter) { variables.write("ids", ids) }
@@ -19,30 +19,33 @@ public struct FlattenedListQuery: GraphQLQuery {
     public init(search: [Search], human: Human?, nodes: [Node?]) {
       self.search = search; self.human = human; self.nodes = nodes
     }
-    public init(from object: inout ObjectReader) throws {
-      search = try object.read("search", "[SearchResult!]!"); human = try object.read("human", "Human")
-      nodes = try object.read("nodes", "[Node]!")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(
+        search: object.read("search", "[SearchResult!]!"), human: object.read("human", "Human"),
+        nodes: object.read("nodes", "[Node]!"))
     }
     public func write(to object: inout ObjectWriter) {
-      object.write("search", search); object.write("human", human); object.write("nodes", nodes)
+      object.write(["search": search, "human": human, "nodes": nodes])
     }
 
     public struct Search: GraphQLObject {
       public let __typename: String
 
       public init(__typename: String) { self.__typename = __typename }
-      public init(from object: inout ObjectReader) throws { __typename = try object.read("__typename", "String!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", __typename) }
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(__typename: object.read("__typename", "String!"))
+      }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": __typename]) }
     }
 
     public struct Human: GraphQLObject {
       public let friends: [CharacterName?]?
 
       public init(friends: [CharacterName?]?) { self.friends = friends }
-      public init(from object: inout ObjectReader) throws { friends = try object.read("friends", "[Character]") }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Human"); object.write("friends", friends)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(friends: object.read("friends", "[Character]"))
       }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "Human", "friends": friends]) }
     }
 
     public struct Node: GraphQLObject {
@@ -50,12 +53,10 @@ public struct FlattenedListQuery: GraphQLQuery {
       public let id: String
 
       public init(__typename: String, id: String) { self.__typename = __typename; self.id = id }
-      public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!"); id = try object.read("id", "ID!")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(__typename: object.read("__typename", "String!"), id: object.read("id", "ID!"))
       }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename); object.write("id", id)
-      }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": __typename, "id": id]) }
     }
   }
 }

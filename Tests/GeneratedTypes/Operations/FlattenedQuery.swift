@@ -18,22 +18,21 @@ public struct FlattenedQuery: GraphQLQuery {
     public init(hero: CharacterName?, me: UserParts?, starships: [Starship]) {
       self.hero = hero; self.me = me; self.starships = starships
     }
-    public init(from object: inout ObjectReader) throws {
-      hero = try object.read("hero", "Character"); me = try object.read("me", "User")
-      starships = try object.read("starships", "[Starship!]!")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(
+        hero: object.read("hero", "Character"), me: object.read("me", "User"),
+        starships: object.read("starships", "[Starship!]!"))
     }
-    public func write(to object: inout ObjectWriter) {
-      object.write("hero", hero); object.write("me", me); object.write("starships", starships)
-    }
+    public func write(to object: inout ObjectWriter) { object.write(["hero": hero, "me": me, "starships": starships]) }
 
     public struct Starship: GraphQLObject {
       public let pilots: [Pilots]?
 
       public init(pilots: [Pilots]?) { self.pilots = pilots }
-      public init(from object: inout ObjectReader) throws { pilots = try object.read("pilots", "[Pilot!]") }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Starship"); object.write("pilots", pilots)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(pilots: object.read("pilots", "[Pilot!]"))
       }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "Starship", "pilots": pilots]) }
     }
   }
 }

@@ -13,19 +13,19 @@ public struct FragmentNameClashQuery: GraphQLQuery {
     public let me: Me?
 
     public init(me: Me?) { self.me = me }
-    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
-    public func write(to object: inout ObjectWriter) { object.write("me", me) }
+    public static func read(from object: inout ObjectReader) throws -> Self { try Self(me: object.read("me", "User")) }
+    public func write(to object: inout ObjectWriter) { object.write(["me": me]) }
 
     public struct Me: GraphQLObject {
       public let userParts: String
       public let userParts_: UserParts
 
       public init(userParts: String, userParts_: UserParts) { self.userParts = userParts; self.userParts_ = userParts_ }
-      public init(from object: inout ObjectReader) throws {
-        userParts = try object.read("userParts", "String!"); userParts_ = try UserParts(from: &object)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(userParts: object.read("userParts", "String!"), userParts_: .read(from: &object))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User"); object.write("userParts", userParts); userParts_.write(to: &object)
+        object.write(["__typename": "User", "userParts": userParts], userParts_)
       }
     }
   }

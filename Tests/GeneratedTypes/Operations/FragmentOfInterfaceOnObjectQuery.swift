@@ -13,8 +13,10 @@ public struct FragmentOfInterfaceOnObjectQuery: GraphQLQuery {
     public let human: Human?
 
     public init(human: Human?) { self.human = human }
-    public init(from object: inout ObjectReader) throws { human = try object.read("human", "Human") }
-    public func write(to object: inout ObjectWriter) { object.write("human", human) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(human: object.read("human", "Human"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["human": human]) }
 
     public struct Human: GraphQLObject {
       public let pilots: Pilots
@@ -23,12 +25,10 @@ public struct FragmentOfInterfaceOnObjectQuery: GraphQLQuery {
       public init(pilots: Pilots, characterName: CharacterName) {
         self.pilots = pilots; self.characterName = characterName
       }
-      public init(from object: inout ObjectReader) throws {
-        pilots = try Pilots(from: &object); characterName = try CharacterName(from: &object)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(pilots: .read(from: &object), characterName: .read(from: &object))
       }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Human"); pilots.write(to: &object); characterName.write(to: &object)
-      }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "Human"], pilots, characterName) }
     }
   }
 }

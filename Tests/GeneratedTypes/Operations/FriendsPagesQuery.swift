@@ -6,8 +6,8 @@ public import GQLRunTyped
 public struct FriendsPagesQuery: GraphQLQuery {
   public static let operationName = "FriendsPages"
   public static let document = "query FriendsPages($id:ID!$after:ID){character(by:{id:$id}){__typename friendsConnection(first:5 after:$after){totalCount edges{cursor node{__typename name}}friends{__typename name}pageInfo{...PageParts}}}}fragment PageParts on PageInfo{hasNextPage endCursor}"
-  public let id: String
-  public let after: GraphQLNullable<String>
+  public var id: String
+  public var after: GraphQLNullable<String>
 
   public init(id: String, after: GraphQLNullable<String> = .absent) { self.id = id; self.after = after }
   public func write(to variables: inout ObjectWriter) { variables.write("id", id); variables.write("after", after) }
@@ -16,8 +16,10 @@ public struct FriendsPagesQuery: GraphQLQuery {
     public let character: CharacterObject?
 
     public init(character: CharacterObject?) { self.character = character }
-    public init(from object: inout ObjectReader) throws { character = try object.read("character", "Character") }
-    public func write(to object: inout ObjectWriter) { object.write("character", character) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(character: object.read("character", "Character"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["character": character]) }
 
     /// A character of the films.
     public struct CharacterObject: GraphQLObject {
@@ -27,12 +29,13 @@ public struct FriendsPagesQuery: GraphQLQuery {
       public init(__typename: String, friendsConnection: FriendsConnection) {
         self.__typename = __typename; self.friendsConnection = friendsConnection
       }
-      public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!")
-        friendsConnection = try object.read("friendsConnection", "FriendsConnection!")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          __typename: object.read("__typename", "String!"),
+          friendsConnection: object.read("friendsConnection", "FriendsConnection!"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename); object.write("friendsConnection", friendsConnection)
+        object.write(["__typename": __typename, "friendsConnection": friendsConnection])
       }
 
       public struct FriendsConnection: GraphQLObject {
@@ -44,13 +47,13 @@ public struct FriendsPagesQuery: GraphQLQuery {
         public init(totalCount: Int?, edges: [Edge?]?, friends: [Friend?]?, pageInfo: PageInfo) {
           self.totalCount = totalCount; self.edges = edges; self.friends = friends; self.pageInfo = pageInfo
         }
-        public init(from object: inout ObjectReader) throws {
-          totalCount = try object.read("totalCount", "Int"); edges = try object.read("edges", "[FriendsEdge]")
-          friends = try object.read("friends", "[Character]"); pageInfo = try object.read("pageInfo", "PageInfo!")
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(
+            totalCount: object.read("totalCount", "Int"), edges: object.read("edges", "[FriendsEdge]"),
+            friends: object.read("friends", "[Character]"), pageInfo: object.read("pageInfo", "PageInfo!"))
         }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "FriendsConnection"); object.write("totalCount", totalCount)
-          object.write("edges", edges); object.write("friends", friends); object.write("pageInfo", pageInfo)
+          object.write(["__typename": "FriendsConnection", "totalCount": totalCount, "edges": edges, "friends": friends, "pageInfo": pageInfo])
         }
 
         public struct Edge: GraphQLObject {
@@ -58,11 +61,11 @@ public struct FriendsPagesQuery: GraphQLQuery {
           public let node: Node?
 
           public init(cursor: String, node: Node?) { self.cursor = cursor; self.node = node }
-          public init(from object: inout ObjectReader) throws {
-            cursor = try object.read("cursor", "ID!"); node = try object.read("node", "Character")
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(cursor: object.read("cursor", "ID!"), node: object.read("node", "Character"))
           }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "FriendsEdge"); object.write("cursor", cursor); object.write("node", node)
+            object.write(["__typename": "FriendsEdge", "cursor": cursor, "node": node])
           }
 
           /// A character of the films.
@@ -72,12 +75,10 @@ public struct FriendsPagesQuery: GraphQLQuery {
             public let name: String
 
             public init(__typename: String, name: String) { self.__typename = __typename; self.name = name }
-            public init(from object: inout ObjectReader) throws {
-              __typename = try object.read("__typename", "String!"); name = try object.read("name", "String!")
+            public static func read(from object: inout ObjectReader) throws -> Self {
+              try Self(__typename: object.read("__typename", "String!"), name: object.read("name", "String!"))
             }
-            public func write(to object: inout ObjectWriter) {
-              object.write("__typename", __typename); object.write("name", name)
-            }
+            public func write(to object: inout ObjectWriter) { object.write(["__typename": __typename, "name": name]) }
           }
         }
 
@@ -88,22 +89,20 @@ public struct FriendsPagesQuery: GraphQLQuery {
           public let name: String
 
           public init(__typename: String, name: String) { self.__typename = __typename; self.name = name }
-          public init(from object: inout ObjectReader) throws {
-            __typename = try object.read("__typename", "String!"); name = try object.read("name", "String!")
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(__typename: object.read("__typename", "String!"), name: object.read("name", "String!"))
           }
-          public func write(to object: inout ObjectWriter) {
-            object.write("__typename", __typename); object.write("name", name)
-          }
+          public func write(to object: inout ObjectWriter) { object.write(["__typename": __typename, "name": name]) }
         }
 
         public struct PageInfo: GraphQLObject {
           public let pageParts: PageParts
 
           public init(pageParts: PageParts) { self.pageParts = pageParts }
-          public init(from object: inout ObjectReader) throws { pageParts = try PageParts(from: &object) }
-          public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "PageInfo"); pageParts.write(to: &object)
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(pageParts: .read(from: &object))
           }
+          public func write(to object: inout ObjectWriter) { object.write(["__typename": "PageInfo"], pageParts) }
         }
       }
     }

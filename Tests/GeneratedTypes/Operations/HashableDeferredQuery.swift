@@ -13,8 +13,8 @@ public struct HashableDeferredQuery: GraphQLQuery {
     public let me: Me?
 
     public init(me: Me?) { self.me = me }
-    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
-    public func write(to object: inout ObjectWriter) { object.write("me", me) }
+    public static func read(from object: inout ObjectReader) throws -> Self { try Self(me: object.read("me", "User")) }
+    public func write(to object: inout ObjectWriter) { object.write(["me": me]) }
 
     public struct Me: GraphQLObject, Hashable {
       public let id: String
@@ -23,11 +23,11 @@ public struct HashableDeferredQuery: GraphQLQuery {
       public init(id: String, hashableParts: Deferred<HashableParts>) {
         self.id = id; self.hashableParts = hashableParts
       }
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!"); hashableParts = try object.deferred()
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(id: object.read("id", "ID!"), hashableParts: object.deferred())
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User"); object.write("id", id); hashableParts.write(to: &object)
+        object.write(["__typename": "User", "id": id]); hashableParts.write(to: &object)
       }
     }
   }

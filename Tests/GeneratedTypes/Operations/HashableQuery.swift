@@ -13,20 +13,18 @@ public struct HashableQuery: GraphQLQuery {
     public let me: Me?
 
     public init(me: Me?) { self.me = me }
-    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
-    public func write(to object: inout ObjectWriter) { object.write("me", me) }
+    public static func read(from object: inout ObjectReader) throws -> Self { try Self(me: object.read("me", "User")) }
+    public func write(to object: inout ObjectWriter) { object.write(["me": me]) }
 
     public struct Me: GraphQLObject, Hashable {
       public let id: String
       public let hashableParts: HashableParts
 
       public init(id: String, hashableParts: HashableParts) { self.id = id; self.hashableParts = hashableParts }
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!"); hashableParts = try HashableParts(from: &object)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(id: object.read("id", "ID!"), hashableParts: .read(from: &object))
       }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User"); object.write("id", id); hashableParts.write(to: &object)
-      }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "id": id], hashableParts) }
     }
   }
 }

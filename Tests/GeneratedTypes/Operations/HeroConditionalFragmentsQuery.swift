@@ -14,8 +14,10 @@ public struct HeroConditionalFragmentsQuery: GraphQLQuery {
     public let hero: Hero?
 
     public init(hero: Hero?) { self.hero = hero }
-    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
-    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(hero: object.read("hero", "Character"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["hero": hero]) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
@@ -24,21 +26,21 @@ public struct HeroConditionalFragmentsQuery: GraphQLQuery {
       public let variant: Variant
 
       public init(name: String, variant: Variant) { self.name = name; self.variant = variant }
-      public init(from object: inout ObjectReader) throws {
-        name = try object.read("name", "String!"); variant = try Variant(from: &object)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(name: object.read("name", "String!"), variant: .read(from: &object))
       }
-      public func write(to object: inout ObjectWriter) { object.write("name", name); variant.write(to: &object) }
+      public func write(to object: inout ObjectWriter) { object.write(["name": name], variant) }
 
       public enum Variant: GraphQLObject {
         case human(Human)
         case droid(Droid)
         case other(typename: String)
 
-        public init(from object: inout ObjectReader) throws {
+        public static func read(from object: inout ObjectReader) throws -> Self {
           switch try object.typename() {
-          case "Human": self = .human(try Human(from: &object))
-          case "Droid": self = .droid(try Droid(from: &object))
-          case let typename: self = .other(typename: typename)
+          case "Human": try .human(.read(from: &object))
+          case "Droid": try .droid(.read(from: &object))
+          case let typename: .other(typename: typename)
           }
         }
         public func write(to object: inout ObjectWriter) {
@@ -53,20 +55,20 @@ public struct HeroConditionalFragmentsQuery: GraphQLQuery {
           public let humanDetails: HumanDetails
 
           public init(humanDetails: HumanDetails) { self.humanDetails = humanDetails }
-          public init(from object: inout ObjectReader) throws { humanDetails = try HumanDetails(from: &object) }
-          public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Human"); humanDetails.write(to: &object)
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(humanDetails: .read(from: &object))
           }
+          public func write(to object: inout ObjectWriter) { object.write(["__typename": "Human"], humanDetails) }
         }
 
         public struct Droid: GraphQLObject {
           public let droidDetails: DroidDetails
 
           public init(droidDetails: DroidDetails) { self.droidDetails = droidDetails }
-          public init(from object: inout ObjectReader) throws { droidDetails = try DroidDetails(from: &object) }
-          public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Droid"); droidDetails.write(to: &object)
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(droidDetails: .read(from: &object))
           }
+          public func write(to object: inout ObjectWriter) { object.write(["__typename": "Droid"], droidDetails) }
         }
       }
     }

@@ -7,7 +7,7 @@ public import GQLRunTyped
 public struct HeroOfEpisodeQuery: GraphQLQuery {
   public static let operationName = "HeroOfEpisode"
   public static let document = "query HeroOfEpisode($episode:Episode){hero(episode:$episode){__typename id name}}"
-  public let episode: GraphQLNullable<Episode>
+  public var episode: GraphQLNullable<Episode>
 
   public init(episode: GraphQLNullable<Episode> = .absent) { self.episode = episode }
   public func write(to variables: inout ObjectWriter) { variables.write("episode", episode) }
@@ -17,8 +17,10 @@ public struct HeroOfEpisodeQuery: GraphQLQuery {
     public let hero: Hero?
 
     public init(hero: Hero?) { self.hero = hero }
-    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
-    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(hero: object.read("hero", "Character"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["hero": hero]) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
@@ -30,12 +32,13 @@ public struct HeroOfEpisodeQuery: GraphQLQuery {
       public init(__typename: String, id: String, name: String) {
         self.__typename = __typename; self.id = id; self.name = name
       }
-      public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!"); id = try object.read("id", "ID!")
-        name = try object.read("name", "String!")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          __typename: object.read("__typename", "String!"), id: object.read("id", "ID!"),
+          name: object.read("name", "String!"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename); object.write("id", id); object.write("name", name)
+        object.write(["__typename": __typename, "id": id, "name": name])
       }
     }
   }

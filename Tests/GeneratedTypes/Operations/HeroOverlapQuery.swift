@@ -14,8 +14,10 @@ public struct HeroOverlapQuery: GraphQLQuery {
     public let hero: Hero?
 
     public init(hero: Hero?) { self.hero = hero }
-    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
-    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(hero: object.read("hero", "Character"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["hero": hero]) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
@@ -34,24 +36,24 @@ public struct HeroOverlapQuery: GraphQLQuery {
         self.__typename = __typename; self.name = name; self.homeworld = homeworld; self.friends = friends
         self.characterName = characterName; self.withFriends = withFriends
       }
-      public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!"); name = try object.read("name", "String!")
-        homeworld = try object.read("homeworld", "Planet"); friends = try object.read("friends", "[Character]")
-        characterName = try CharacterName(from: &object); withFriends = try WithFriends(from: &object)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          __typename: object.read("__typename", "String!"), name: object.read("name", "String!"),
+          homeworld: object.read("homeworld", "Planet"), friends: object.read("friends", "[Character]"),
+          characterName: .read(from: &object), withFriends: .read(from: &object))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename); object.write("name", name); object.write("homeworld", homeworld)
-        object.write("friends", friends); characterName.write(to: &object); withFriends.write(to: &object)
+        object.write(["__typename": __typename, "name": name, "homeworld": homeworld, "friends": friends], characterName, withFriends)
       }
 
       public struct Homeworld: GraphQLObject {
         public let id: String
 
         public init(id: String) { self.id = id }
-        public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Planet"); object.write("id", id)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(id: object.read("id", "ID!"))
         }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": "Planet", "id": id]) }
       }
 
       /// A character of the films.
@@ -64,12 +66,13 @@ public struct HeroOverlapQuery: GraphQLQuery {
         public init(__typename: String, name: String, appearsIn: [Episode?]) {
           self.__typename = __typename; self.name = name; self.appearsIn = appearsIn
         }
-        public init(from object: inout ObjectReader) throws {
-          __typename = try object.read("__typename", "String!"); name = try object.read("name", "String!")
-          appearsIn = try object.read("appearsIn", "[Episode]!")
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(
+            __typename: object.read("__typename", "String!"), name: object.read("name", "String!"),
+            appearsIn: object.read("appearsIn", "[Episode]!"))
         }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", __typename); object.write("name", name); object.write("appearsIn", appearsIn)
+          object.write(["__typename": __typename, "name": name, "appearsIn": appearsIn])
         }
       }
     }

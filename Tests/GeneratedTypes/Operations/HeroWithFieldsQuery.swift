@@ -14,8 +14,10 @@ public struct HeroWithFieldsQuery: GraphQLQuery {
     public let hero: Hero?
 
     public init(hero: Hero?) { self.hero = hero }
-    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
-    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(hero: object.read("hero", "Character"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["hero": hero]) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
@@ -26,12 +28,13 @@ public struct HeroWithFieldsQuery: GraphQLQuery {
       public init(__typename: String, appearsIn: [Episode?], characterName: CharacterName) {
         self.__typename = __typename; self.appearsIn = appearsIn; self.characterName = characterName
       }
-      public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!"); appearsIn = try object.read("appearsIn", "[Episode]!")
-        characterName = try CharacterName(from: &object)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          __typename: object.read("__typename", "String!"), appearsIn: object.read("appearsIn", "[Episode]!"),
+          characterName: .read(from: &object))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename); object.write("appearsIn", appearsIn); characterName.write(to: &object)
+        object.write(["__typename": __typename, "appearsIn": appearsIn], characterName)
       }
     }
   }

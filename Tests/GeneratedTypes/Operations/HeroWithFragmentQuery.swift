@@ -14,8 +14,10 @@ public struct HeroWithFragmentQuery: GraphQLQuery {
     public let hero: Hero?
 
     public init(hero: Hero?) { self.hero = hero }
-    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
-    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(hero: object.read("hero", "Character"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["hero": hero]) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
@@ -25,12 +27,10 @@ public struct HeroWithFragmentQuery: GraphQLQuery {
       public init(__typename: String, characterName: CharacterName) {
         self.__typename = __typename; self.characterName = characterName
       }
-      public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!"); characterName = try CharacterName(from: &object)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(__typename: object.read("__typename", "String!"), characterName: .read(from: &object))
       }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename); characterName.write(to: &object)
-      }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": __typename], characterName) }
     }
   }
 }

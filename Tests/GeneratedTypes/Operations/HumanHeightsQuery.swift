@@ -6,7 +6,7 @@ public import GQLRunTyped
 public struct HumanHeightsQuery: GraphQLQuery {
   public static let operationName = "HumanHeights"
   public static let document = "query HumanHeights($id:ID!){human(id:$id){meters:height feet:height(unit:FOOT)}}"
-  public let id: String
+  public var id: String
 
   public init(id: String) { self.id = id }
   public func write(to variables: inout ObjectWriter) { variables.write("id", id) }
@@ -15,19 +15,21 @@ public struct HumanHeightsQuery: GraphQLQuery {
     public let human: Human?
 
     public init(human: Human?) { self.human = human }
-    public init(from object: inout ObjectReader) throws { human = try object.read("human", "Human") }
-    public func write(to object: inout ObjectWriter) { object.write("human", human) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(human: object.read("human", "Human"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["human": human]) }
 
     public struct Human: GraphQLObject {
       public let meters: Double?
       public let feet: Double?
 
       public init(meters: Double?, feet: Double?) { self.meters = meters; self.feet = feet }
-      public init(from object: inout ObjectReader) throws {
-        meters = try object.read("meters", "Float"); feet = try object.read("feet", "Float")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(meters: object.read("meters", "Float"), feet: object.read("feet", "Float"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Human"); object.write("meters", meters); object.write("feet", feet)
+        object.write(["__typename": "Human", "meters": meters, "feet": feet])
       }
     }
   }

@@ -13,17 +13,19 @@ public struct HumanOwnerQuery: GraphQLQuery {
     public let droid: Droid?
 
     public init(droid: Droid?) { self.droid = droid }
-    public init(from object: inout ObjectReader) throws { droid = try object.read("droid", "Droid") }
-    public func write(to object: inout ObjectWriter) { object.write("droid", droid) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(droid: object.read("droid", "Droid"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["droid": droid]) }
 
     public struct Droid: GraphQLObject {
       public let owner: Owner?
 
       public init(owner: Owner?) { self.owner = owner }
-      public init(from object: inout ObjectReader) throws { owner = try object.read("owner", "Human") }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Droid"); object.write("owner", owner)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(owner: object.read("owner", "Human"))
       }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "Droid", "owner": owner]) }
 
       public struct Owner: GraphQLObject {
         public let starships: [Starship]?
@@ -32,21 +34,21 @@ public struct HumanOwnerQuery: GraphQLQuery {
         public init(starships: [Starship]?, humanDetails: HumanDetails) {
           self.starships = starships; self.humanDetails = humanDetails
         }
-        public init(from object: inout ObjectReader) throws {
-          starships = try object.read("starships", "[Starship!]"); humanDetails = try HumanDetails(from: &object)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(starships: object.read("starships", "[Starship!]"), humanDetails: .read(from: &object))
         }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Human"); object.write("starships", starships); humanDetails.write(to: &object)
+          object.write(["__typename": "Human", "starships": starships], humanDetails)
         }
 
         public struct Starship: GraphQLObject {
           public let shipParts: ShipParts
 
           public init(shipParts: ShipParts) { self.shipParts = shipParts }
-          public init(from object: inout ObjectReader) throws { shipParts = try ShipParts(from: &object) }
-          public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Starship"); shipParts.write(to: &object)
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(shipParts: .read(from: &object))
           }
+          public func write(to object: inout ObjectWriter) { object.write(["__typename": "Starship"], shipParts) }
         }
       }
     }

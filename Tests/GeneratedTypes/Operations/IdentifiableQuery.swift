@@ -14,8 +14,10 @@ public struct IdentifiableQuery: GraphQLQuery {
     public let hero: Hero?
 
     public init(hero: Hero?) { self.hero = hero }
-    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
-    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(hero: object.read("hero", "Character"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["hero": hero]) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject, Hashable, Identifiable {
@@ -25,22 +27,19 @@ public struct IdentifiableQuery: GraphQLQuery {
       public let variant: Variant
 
       public init(id: String, name: String, variant: Variant) { self.id = id; self.name = name; self.variant = variant }
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!"); name = try object.read("name", "String!")
-        variant = try Variant(from: &object)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(id: object.read("id", "ID!"), name: object.read("name", "String!"), variant: .read(from: &object))
       }
-      public func write(to object: inout ObjectWriter) {
-        object.write("id", id); object.write("name", name); variant.write(to: &object)
-      }
+      public func write(to object: inout ObjectWriter) { object.write(["id": id, "name": name], variant) }
 
       public enum Variant: GraphQLObject, Hashable {
         case droid(Droid)
         case other(typename: String)
 
-        public init(from object: inout ObjectReader) throws {
+        public static func read(from object: inout ObjectReader) throws -> Self {
           switch try object.typename() {
-          case "Droid": self = .droid(try Droid(from: &object))
-          case let typename: self = .other(typename: typename)
+          case "Droid": try .droid(.read(from: &object))
+          case let typename: .other(typename: typename)
           }
         }
         public func write(to object: inout ObjectWriter) {
@@ -57,22 +56,21 @@ public struct IdentifiableQuery: GraphQLQuery {
           public init(primaryFunction: String?, owner: Owner?) {
             self.primaryFunction = primaryFunction; self.owner = owner
           }
-          public init(from object: inout ObjectReader) throws {
-            primaryFunction = try object.read("primaryFunction", "String"); owner = try object.read("owner", "Human")
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(primaryFunction: object.read("primaryFunction", "String"), owner: object.read("owner", "Human"))
           }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Droid"); object.write("primaryFunction", primaryFunction)
-            object.write("owner", owner)
+            object.write(["__typename": "Droid", "primaryFunction": primaryFunction, "owner": owner])
           }
 
           public struct Owner: GraphQLObject, Hashable, Identifiable {
             public let id: String
 
             public init(id: String) { self.id = id }
-            public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-            public func write(to object: inout ObjectWriter) {
-              object.write("__typename", "Human"); object.write("id", id)
+            public static func read(from object: inout ObjectReader) throws -> Self {
+              try Self(id: object.read("id", "ID!"))
             }
+            public func write(to object: inout ObjectWriter) { object.write(["__typename": "Human", "id": id]) }
           }
         }
       }

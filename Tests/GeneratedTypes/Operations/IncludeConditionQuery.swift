@@ -6,7 +6,7 @@ public import GQLRunTyped
 public struct IncludeConditionQuery: GraphQLQuery {
   public static let operationName = "IncludeCondition"
   public static let document = "query IncludeCondition($x:Boolean!){hero{__typename ...on Droid@include(if:$x){name primaryFunction}}}"
-  public let x: Bool
+  public var x: Bool
 
   public init(x: Bool) { self.x = x }
   public func write(to variables: inout ObjectWriter) { variables.write("x", x) }
@@ -16,18 +16,20 @@ public struct IncludeConditionQuery: GraphQLQuery {
     public let hero: Hero?
 
     public init(hero: Hero?) { self.hero = hero }
-    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
-    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(hero: object.read("hero", "Character"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["hero": hero]) }
 
     /// A character of the films.
     public enum Hero: GraphQLObject {
       case droid(Droid)
       case other(typename: String)
 
-      public init(from object: inout ObjectReader) throws {
+      public static func read(from object: inout ObjectReader) throws -> Self {
         switch try object.typename() {
-        case "Droid": self = .droid(try Droid(from: &object))
-        case let typename: self = .other(typename: typename)
+        case "Droid": try .droid(.read(from: &object))
+        case let typename: .other(typename: typename)
         }
       }
       public func write(to object: inout ObjectWriter) {
@@ -41,15 +43,16 @@ public struct IncludeConditionQuery: GraphQLQuery {
         public let name: String?
         public let primaryFunction: String?
 
-        public init(name: String? = nil, primaryFunction: String? = nil) {
+        public init(name: String?, primaryFunction: String?) {
           self.name = name; self.primaryFunction = primaryFunction
         }
-        public init(from object: inout ObjectReader) throws {
-          name = try object.readIfIncluded("name", "String!")
-          primaryFunction = try object.readIfIncluded("primaryFunction", "String")
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(
+            name: object.readIfIncluded("name", "String!"),
+            primaryFunction: object.readIfIncluded("primaryFunction", "String"))
         }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Droid"); object.writeIfPresent("name", name)
+          object.write(["__typename": "Droid"]); object.writeIfPresent("name", name)
           object.writeIfPresent("primaryFunction", primaryFunction)
         }
       }

@@ -6,7 +6,7 @@ public import GQLRunTyped
 public struct IncludeDefaultQuery: GraphQLQuery {
   public static let operationName = "IncludeDefault"
   public static let document = "query IncludeDefault($x:Boolean=true){hero{__typename name ...CharacterName@include(if:$x)}}fragment CharacterName on Character{__typename id name}"
-  public let x: GraphQLNullable<Bool>
+  public var x: GraphQLNullable<Bool>
 
   public init(x: GraphQLNullable<Bool> = .absent) { self.x = x }
   public var conditions: [String: Bool] { ["x": x.value ?? true] }
@@ -17,8 +17,10 @@ public struct IncludeDefaultQuery: GraphQLQuery {
     public let hero: Hero?
 
     public init(hero: Hero?) { self.hero = hero }
-    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
-    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(hero: object.read("hero", "Character"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["hero": hero]) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
@@ -30,12 +32,13 @@ public struct IncludeDefaultQuery: GraphQLQuery {
       public init(__typename: String, name: String, characterName: CharacterName?) {
         self.__typename = __typename; self.name = name; self.characterName = characterName
       }
-      public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!"); name = try object.read("name", "String!")
-        characterName = try object.isTrue("x") ? CharacterName(from: &object) : nil
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          __typename: object.read("__typename", "String!"), name: object.read("name", "String!"),
+          characterName: object.isTrue("x") ? .read(from: &object) : nil)
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename); object.write("name", name); characterName?.write(to: &object)
+        object.write(["__typename": __typename, "name": name]); characterName?.write(to: &object)
       }
     }
   }

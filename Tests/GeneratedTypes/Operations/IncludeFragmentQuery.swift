@@ -6,8 +6,8 @@ public import GQLRunTyped
 public struct IncludeFragmentQuery: GraphQLQuery {
   public static let operationName = "IncludeFragment"
   public static let document = "query IncludeFragment($x:Boolean!$y:Boolean!){me{id ...UserParts@include(if:$x)@skip(if:$y)}}fragment UserParts on User{id name address{city}}"
-  public let x: Bool
-  public let y: Bool
+  public var x: Bool
+  public var y: Bool
 
   public init(x: Bool, y: Bool) { self.x = x; self.y = y }
   public var conditions: [String: Bool] { ["x": x, "y": y] }
@@ -17,20 +17,21 @@ public struct IncludeFragmentQuery: GraphQLQuery {
     public let me: Me?
 
     public init(me: Me?) { self.me = me }
-    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
-    public func write(to object: inout ObjectWriter) { object.write("me", me) }
+    public static func read(from object: inout ObjectReader) throws -> Self { try Self(me: object.read("me", "User")) }
+    public func write(to object: inout ObjectWriter) { object.write(["me": me]) }
 
     public struct Me: GraphQLObject {
       public let id: String
       public let userParts: UserParts?
 
       public init(id: String, userParts: UserParts?) { self.id = id; self.userParts = userParts }
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!")
-        userParts = try object.isTrue("x") && !object.isTrue("y") ? UserParts(from: &object) : nil
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          id: object.read("id", "ID!"),
+          userParts: object.isTrue("x") && !object.isTrue("y") ? .read(from: &object) : nil)
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User"); object.write("id", id); userParts?.write(to: &object)
+        object.write(["__typename": "User", "id": id]); userParts?.write(to: &object)
       }
     }
   }

@@ -6,7 +6,7 @@ public import GQLRunTyped
 public struct IncludeInFragmentQuery: GraphQLQuery {
   public static let operationName = "IncludeInFragment"
   public static let document = "query IncludeInFragment($x:Boolean!){me{...Conditional}}fragment Conditional on User{id name@include(if:$x)...UserParts@include(if:$x)}fragment UserParts on User{id name address{city}}"
-  public let x: Bool
+  public var x: Bool
 
   public init(x: Bool) { self.x = x }
   public var conditions: [String: Bool] { ["x": x] }
@@ -16,17 +16,17 @@ public struct IncludeInFragmentQuery: GraphQLQuery {
     public let me: Me?
 
     public init(me: Me?) { self.me = me }
-    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
-    public func write(to object: inout ObjectWriter) { object.write("me", me) }
+    public static func read(from object: inout ObjectReader) throws -> Self { try Self(me: object.read("me", "User")) }
+    public func write(to object: inout ObjectWriter) { object.write(["me": me]) }
 
     public struct Me: GraphQLObject {
       public let conditional: Conditional
 
       public init(conditional: Conditional) { self.conditional = conditional }
-      public init(from object: inout ObjectReader) throws { conditional = try Conditional(from: &object) }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User"); conditional.write(to: &object)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(conditional: .read(from: &object))
       }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User"], conditional) }
     }
   }
 }

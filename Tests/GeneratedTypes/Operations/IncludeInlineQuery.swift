@@ -6,7 +6,7 @@ public import GQLRunTyped
 public struct IncludeInlineQuery: GraphQLQuery {
   public static let operationName = "IncludeInline"
   public static let document = "query IncludeInline($x:Boolean!){me{id ...@include(if:$x){name email ...UserParts}}}fragment UserParts on User{id name address{city}}"
-  public let x: Bool
+  public var x: Bool
 
   public init(x: Bool) { self.x = x }
   public var conditions: [String: Bool] { ["x": x] }
@@ -16,8 +16,8 @@ public struct IncludeInlineQuery: GraphQLQuery {
     public let me: Me?
 
     public init(me: Me?) { self.me = me }
-    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
-    public func write(to object: inout ObjectWriter) { object.write("me", me) }
+    public static func read(from object: inout ObjectReader) throws -> Self { try Self(me: object.read("me", "User")) }
+    public func write(to object: inout ObjectWriter) { object.write(["me": me]) }
 
     public struct Me: GraphQLObject {
       public let id: String
@@ -25,16 +25,16 @@ public struct IncludeInlineQuery: GraphQLQuery {
       public let email: String?
       public let userParts: UserParts?
 
-      public init(id: String, name: String? = nil, email: String? = nil, userParts: UserParts?) {
+      public init(id: String, name: String?, email: String?, userParts: UserParts?) {
         self.id = id; self.name = name; self.email = email; self.userParts = userParts
       }
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!"); name = try object.readIfIncluded("name", "String!")
-        email = try object.readIfIncluded("email", "String")
-        userParts = try object.isTrue("x") ? UserParts(from: &object) : nil
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          id: object.read("id", "ID!"), name: object.readIfIncluded("name", "String!"),
+          email: object.readIfIncluded("email", "String"), userParts: object.isTrue("x") ? .read(from: &object) : nil)
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User"); object.write("id", id); object.writeIfPresent("name", name)
+        object.write(["__typename": "User", "id": id]); object.writeIfPresent("name", name)
         object.writeIfPresent("email", email); userParts?.write(to: &object)
       }
     }

@@ -6,7 +6,7 @@ public import GQLRunTyped
 public struct IncludeListQuery: GraphQLQuery {
   public static let operationName = "IncludeList"
   public static let document = "query IncludeList($x:Boolean!){starships@include(if:$x){name}matrix@skip(if:$x)}"
-  public let x: Bool
+  public var x: Bool
 
   public init(x: Bool) { self.x = x }
   public func write(to variables: inout ObjectWriter) { variables.write("x", x) }
@@ -15,12 +15,11 @@ public struct IncludeListQuery: GraphQLQuery {
     public let starships: [Starship]?
     public let matrix: [[Int]]?
 
-    public init(starships: [Starship]? = nil, matrix: [[Int]]? = nil) {
-      self.starships = starships; self.matrix = matrix
-    }
-    public init(from object: inout ObjectReader) throws {
-      starships = try object.readIfIncluded("starships", "[Starship!]!")
-      matrix = try object.readIfIncluded("matrix", "[[Int!]!]!")
+    public init(starships: [Starship]?, matrix: [[Int]]?) { self.starships = starships; self.matrix = matrix }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(
+        starships: object.readIfIncluded("starships", "[Starship!]!"),
+        matrix: object.readIfIncluded("matrix", "[[Int!]!]!"))
     }
     public func write(to object: inout ObjectWriter) {
       object.writeIfPresent("starships", starships); object.writeIfPresent("matrix", matrix)
@@ -30,10 +29,10 @@ public struct IncludeListQuery: GraphQLQuery {
       public let name: String
 
       public init(name: String) { self.name = name }
-      public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Starship"); object.write("name", name)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(name: object.read("name", "String!"))
       }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "Starship", "name": name]) }
     }
   }
 }

@@ -13,8 +13,8 @@ public struct IncludeLiteralQuery: GraphQLQuery {
     public let me: Me?
 
     public init(me: Me?) { self.me = me }
-    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
-    public func write(to object: inout ObjectWriter) { object.write("me", me) }
+    public static func read(from object: inout ObjectReader) throws -> Self { try Self(me: object.read("me", "User")) }
+    public func write(to object: inout ObjectWriter) { object.write(["me": me]) }
 
     public struct Me: GraphQLObject {
       public let id: String
@@ -22,16 +22,17 @@ public struct IncludeLiteralQuery: GraphQLQuery {
       public let email: String?
       public let status: Status?
 
-      public init(id: String, name: String, email: String? = nil, status: Status? = nil) {
+      public init(id: String, name: String, email: String?, status: Status?) {
         self.id = id; self.name = name; self.email = email; self.status = status
       }
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!"); name = try object.read("name", "String!")
-        email = try object.readIfIncluded("email", "String"); status = try object.readIfIncluded("status", "Status!")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          id: object.read("id", "ID!"), name: object.read("name", "String!"),
+          email: object.readIfIncluded("email", "String"), status: object.readIfIncluded("status", "Status!"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User"); object.write("id", id); object.write("name", name)
-        object.writeIfPresent("email", email); object.writeIfPresent("status", status)
+        object.write(["__typename": "User", "id": id, "name": name]); object.writeIfPresent("email", email)
+        object.writeIfPresent("status", status)
       }
     }
   }

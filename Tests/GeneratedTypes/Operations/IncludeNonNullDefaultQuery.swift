@@ -6,7 +6,7 @@ public import GQLRunTyped
 public struct IncludeNonNullDefaultQuery: GraphQLQuery {
   public static let operationName = "IncludeNonNullDefault"
   public static let document = "query IncludeNonNullDefault($x:Boolean!=true){me{id ...UserParts@skip(if:$x)}}fragment UserParts on User{id name address{city}}"
-  public let x: Bool?
+  public var x: Bool?
 
   public init(x: Bool? = nil) { self.x = x }
   public var conditions: [String: Bool] { ["x": x ?? true] }
@@ -16,19 +16,19 @@ public struct IncludeNonNullDefaultQuery: GraphQLQuery {
     public let me: Me?
 
     public init(me: Me?) { self.me = me }
-    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
-    public func write(to object: inout ObjectWriter) { object.write("me", me) }
+    public static func read(from object: inout ObjectReader) throws -> Self { try Self(me: object.read("me", "User")) }
+    public func write(to object: inout ObjectWriter) { object.write(["me": me]) }
 
     public struct Me: GraphQLObject {
       public let id: String
       public let userParts: UserParts?
 
       public init(id: String, userParts: UserParts?) { self.id = id; self.userParts = userParts }
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!"); userParts = try !object.isTrue("x") ? UserParts(from: &object) : nil
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(id: object.read("id", "ID!"), userParts: !object.isTrue("x") ? .read(from: &object) : nil)
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User"); object.write("id", id); userParts?.write(to: &object)
+        object.write(["__typename": "User", "id": id]); userParts?.write(to: &object)
       }
     }
   }

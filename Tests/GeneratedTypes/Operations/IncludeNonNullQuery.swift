@@ -6,7 +6,7 @@ public import GQLRunTyped
 public struct IncludeNonNullQuery: GraphQLQuery {
   public static let operationName = "IncludeNonNull"
   public static let document = "query IncludeNonNull($x:Boolean!){settings{limits@include(if:$x){average}flags@skip(if:$x)}}"
-  public let x: Bool
+  public var x: Bool
 
   public init(x: Bool) { self.x = x }
   public func write(to variables: inout ObjectWriter) { variables.write("x", x) }
@@ -15,20 +15,22 @@ public struct IncludeNonNullQuery: GraphQLQuery {
     public let settings: Settings
 
     public init(settings: Settings) { self.settings = settings }
-    public init(from object: inout ObjectReader) throws { settings = try object.read("settings", "Settings!") }
-    public func write(to object: inout ObjectWriter) { object.write("settings", settings) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(settings: object.read("settings", "Settings!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["settings": settings]) }
 
     public struct Settings: GraphQLObject {
       public let limits: Limits?
       public let flags: [Bool]?
 
-      public init(limits: Limits? = nil, flags: [Bool]? = nil) { self.limits = limits; self.flags = flags }
-      public init(from object: inout ObjectReader) throws {
-        limits = try object.readIfIncluded("limits", "Limits!")
-        flags = try object.readIfIncluded("flags", "[Boolean!]!")
+      public init(limits: Limits?, flags: [Bool]?) { self.limits = limits; self.flags = flags }
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          limits: object.readIfIncluded("limits", "Limits!"), flags: object.readIfIncluded("flags", "[Boolean!]!"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Settings"); object.writeIfPresent("limits", limits)
+        object.write(["__typename": "Settings"]); object.writeIfPresent("limits", limits)
         object.writeIfPresent("flags", flags)
       }
 
@@ -36,10 +38,10 @@ public struct IncludeNonNullQuery: GraphQLQuery {
         public let average: Double
 
         public init(average: Double) { self.average = average }
-        public init(from object: inout ObjectReader) throws { average = try object.read("average", "Float!") }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Limits"); object.write("average", average)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(average: object.read("average", "Float!"))
         }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": "Limits", "average": average]) }
       }
     }
   }

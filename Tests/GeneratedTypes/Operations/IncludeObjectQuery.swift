@@ -6,7 +6,7 @@ public import GQLRunTyped
 public struct IncludeObjectQuery: GraphQLQuery {
   public static let operationName = "IncludeObject"
   public static let document = #"query IncludeObject($x:Boolean!){human(id:"1"){name homeworld@include(if:$x){name}}}"#
-  public let x: Bool
+  public var x: Bool
 
   public init(x: Bool) { self.x = x }
   public func write(to variables: inout ObjectWriter) { variables.write("x", x) }
@@ -15,29 +15,31 @@ public struct IncludeObjectQuery: GraphQLQuery {
     public let human: Human?
 
     public init(human: Human?) { self.human = human }
-    public init(from object: inout ObjectReader) throws { human = try object.read("human", "Human") }
-    public func write(to object: inout ObjectWriter) { object.write("human", human) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(human: object.read("human", "Human"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["human": human]) }
 
     public struct Human: GraphQLObject {
       public let name: String
       public let homeworld: Homeworld?
 
-      public init(name: String, homeworld: Homeworld? = nil) { self.name = name; self.homeworld = homeworld }
-      public init(from object: inout ObjectReader) throws {
-        name = try object.read("name", "String!"); homeworld = try object.readIfIncluded("homeworld", "Planet")
+      public init(name: String, homeworld: Homeworld?) { self.name = name; self.homeworld = homeworld }
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(name: object.read("name", "String!"), homeworld: object.readIfIncluded("homeworld", "Planet"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Human"); object.write("name", name); object.writeIfPresent("homeworld", homeworld)
+        object.write(["__typename": "Human", "name": name]); object.writeIfPresent("homeworld", homeworld)
       }
 
       public struct Homeworld: GraphQLObject {
         public let name: String
 
         public init(name: String) { self.name = name }
-        public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Planet"); object.write("name", name)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(name: object.read("name", "String!"))
         }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": "Planet", "name": name]) }
       }
     }
   }

@@ -6,7 +6,7 @@ public import GQLRunTyped
 public struct IncludeOverriddenQuery: GraphQLQuery {
   public static let operationName = "IncludeOverridden"
   public static let document = "query IncludeOverridden($x:Boolean!){me{id@include(if:$x)id address{city}...@include(if:$x){address{street}}}}"
-  public let x: Bool
+  public var x: Bool
 
   public init(x: Bool) { self.x = x }
   public func write(to variables: inout ObjectWriter) { variables.write("x", x) }
@@ -15,31 +15,31 @@ public struct IncludeOverriddenQuery: GraphQLQuery {
     public let me: Me?
 
     public init(me: Me?) { self.me = me }
-    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
-    public func write(to object: inout ObjectWriter) { object.write("me", me) }
+    public static func read(from object: inout ObjectReader) throws -> Self { try Self(me: object.read("me", "User")) }
+    public func write(to object: inout ObjectWriter) { object.write(["me": me]) }
 
     public struct Me: GraphQLObject {
       public let id: String
       public let address: Address?
 
       public init(id: String, address: Address?) { self.id = id; self.address = address }
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!"); address = try object.read("address", "Address")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(id: object.read("id", "ID!"), address: object.read("address", "Address"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User"); object.write("id", id); object.write("address", address)
+        object.write(["__typename": "User", "id": id, "address": address])
       }
 
       public struct Address: GraphQLObject {
         public let city: String
         public let street: String?
 
-        public init(city: String, street: String? = nil) { self.city = city; self.street = street }
-        public init(from object: inout ObjectReader) throws {
-          city = try object.read("city", "String!"); street = try object.readIfIncluded("street", "String!")
+        public init(city: String, street: String?) { self.city = city; self.street = street }
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(city: object.read("city", "String!"), street: object.readIfIncluded("street", "String!"))
         }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Address"); object.write("city", city); object.writeIfPresent("street", street)
+          object.write(["__typename": "Address", "city": city]); object.writeIfPresent("street", street)
         }
       }
     }

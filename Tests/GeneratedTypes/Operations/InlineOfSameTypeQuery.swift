@@ -13,20 +13,18 @@ public struct InlineOfSameTypeQuery: GraphQLQuery {
     public let me: Me?
 
     public init(me: Me?) { self.me = me }
-    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
-    public func write(to object: inout ObjectWriter) { object.write("me", me) }
+    public static func read(from object: inout ObjectReader) throws -> Self { try Self(me: object.read("me", "User")) }
+    public func write(to object: inout ObjectWriter) { object.write(["me": me]) }
 
     public struct Me: GraphQLObject {
       public let id: String
       public let name: String
 
       public init(id: String, name: String) { self.id = id; self.name = name }
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!"); name = try object.read("name", "String!")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(id: object.read("id", "ID!"), name: object.read("name", "String!"))
       }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User"); object.write("id", id); object.write("name", name)
-      }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "id": id, "name": name]) }
     }
   }
 }

@@ -13,8 +13,8 @@ public struct InlineWithoutConditionQuery: GraphQLQuery {
     public let me: Me?
 
     public init(me: Me?) { self.me = me }
-    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
-    public func write(to object: inout ObjectWriter) { object.write("me", me) }
+    public static func read(from object: inout ObjectReader) throws -> Self { try Self(me: object.read("me", "User")) }
+    public func write(to object: inout ObjectWriter) { object.write(["me": me]) }
 
     public struct Me: GraphQLObject {
       public let id: String
@@ -22,13 +22,12 @@ public struct InlineWithoutConditionQuery: GraphQLQuery {
       public let email: String?
 
       public init(id: String, name: String, email: String?) { self.id = id; self.name = name; self.email = email }
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!"); name = try object.read("name", "String!")
-        email = try object.read("email", "String")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          id: object.read("id", "ID!"), name: object.read("name", "String!"), email: object.read("email", "String"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User"); object.write("id", id); object.write("name", name)
-        object.write("email", email)
+        object.write(["__typename": "User", "id": id, "name": name, "email": email])
       }
     }
   }

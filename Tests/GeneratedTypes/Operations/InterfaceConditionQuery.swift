@@ -13,27 +13,29 @@ public struct InterfaceConditionQuery: GraphQLQuery {
     public let node: Node?
 
     public init(node: Node?) { self.node = node }
-    public init(from object: inout ObjectReader) throws { node = try object.read("node", "Node") }
-    public func write(to object: inout ObjectWriter) { object.write("node", node) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(node: object.read("node", "Node"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["node": node]) }
 
     public struct Node: GraphQLObject {
       public let id: String
       public let variant: Variant
 
       public init(id: String, variant: Variant) { self.id = id; self.variant = variant }
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!"); variant = try Variant(from: &object)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(id: object.read("id", "ID!"), variant: .read(from: &object))
       }
-      public func write(to object: inout ObjectWriter) { object.write("id", id); variant.write(to: &object) }
+      public func write(to object: inout ObjectWriter) { object.write(["id": id], variant) }
 
       public enum Variant: GraphQLObject {
         case character(CharacterObject)
         case other(typename: String)
 
-        public init(from object: inout ObjectReader) throws {
+        public static func read(from object: inout ObjectReader) throws -> Self {
           switch try object.typename() {
-          case "Droid", "Human", "Wookiee": self = .character(try CharacterObject(from: &object))
-          case let typename: self = .other(typename: typename)
+          case "Droid", "Human", "Wookiee": try .character(.read(from: &object))
+          case let typename: .other(typename: typename)
           }
         }
         public func write(to object: inout ObjectWriter) {
@@ -49,12 +51,10 @@ public struct InterfaceConditionQuery: GraphQLQuery {
           public let name: String
 
           public init(__typename: String, name: String) { self.__typename = __typename; self.name = name }
-          public init(from object: inout ObjectReader) throws {
-            __typename = try object.read("__typename", "String!"); name = try object.read("name", "String!")
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(__typename: object.read("__typename", "String!"), name: object.read("name", "String!"))
           }
-          public func write(to object: inout ObjectWriter) {
-            object.write("__typename", __typename); object.write("name", name)
-          }
+          public func write(to object: inout ObjectWriter) { object.write(["__typename": __typename, "name": name]) }
         }
       }
     }

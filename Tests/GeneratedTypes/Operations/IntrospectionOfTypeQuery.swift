@@ -6,7 +6,7 @@ public import GQLRunTyped
 public struct IntrospectionOfTypeQuery: GraphQLQuery {
   public static let operationName = "IntrospectionOfType"
   public static let document = "query IntrospectionOfType($name:String!){__type(name:$name){name description}}"
-  public let name: String
+  public var name: String
 
   public init(name: String) { self.name = name }
   public func write(to variables: inout ObjectWriter) { variables.write("name", name) }
@@ -15,19 +15,21 @@ public struct IntrospectionOfTypeQuery: GraphQLQuery {
     public let __type: TypeObject?
 
     public init(__type: TypeObject?) { self.__type = __type }
-    public init(from object: inout ObjectReader) throws { __type = try object.read("__type", "__Type") }
-    public func write(to object: inout ObjectWriter) { object.write("__type", __type) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(__type: object.read("__type", "__Type"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["__type": __type]) }
 
     public struct TypeObject: GraphQLObject {
       public let name: String?
       public let description: String?
 
       public init(name: String?, description: String?) { self.name = name; self.description = description }
-      public init(from object: inout ObjectReader) throws {
-        name = try object.read("name", "String"); description = try object.read("description", "String")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(name: object.read("name", "String"), description: object.read("description", "String"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "__Type"); object.write("name", name); object.write("description", description)
+        object.write(["__typename": "__Type", "name": name, "description": description])
       }
     }
   }

@@ -13,29 +13,31 @@ public struct IntrospectionQuery: GraphQLQuery {
     public let __schema: Schema
 
     public init(__schema: Schema) { self.__schema = __schema }
-    public init(from object: inout ObjectReader) throws { __schema = try object.read("__schema", "__Schema!") }
-    public func write(to object: inout ObjectWriter) { object.write("__schema", __schema) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(__schema: object.read("__schema", "__Schema!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["__schema": __schema]) }
 
     public struct Schema: GraphQLObject {
       public let queryType: QueryType
       public let types: [Types]
 
       public init(queryType: QueryType, types: [Types]) { self.queryType = queryType; self.types = types }
-      public init(from object: inout ObjectReader) throws {
-        queryType = try object.read("queryType", "__Type!"); types = try object.read("types", "[__Type!]!")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(queryType: object.read("queryType", "__Type!"), types: object.read("types", "[__Type!]!"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "__Schema"); object.write("queryType", queryType); object.write("types", types)
+        object.write(["__typename": "__Schema", "queryType": queryType, "types": types])
       }
 
       public struct QueryType: GraphQLObject {
         public let name: String?
 
         public init(name: String?) { self.name = name }
-        public init(from object: inout ObjectReader) throws { name = try object.read("name", "String") }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "__Type"); object.write("name", name)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(name: object.read("name", "String"))
         }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": "__Type", "name": name]) }
       }
 
       public struct Types: GraphQLObject {
@@ -46,23 +48,23 @@ public struct IntrospectionQuery: GraphQLQuery {
         public init(name: String?, kind: IntrospectionTypeKind, fields: [Field]?) {
           self.name = name; self.kind = kind; self.fields = fields
         }
-        public init(from object: inout ObjectReader) throws {
-          name = try object.read("name", "String"); kind = try object.read("kind", "__TypeKind!")
-          fields = try object.read("fields", "[__Field!]")
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(
+            name: object.read("name", "String"), kind: object.read("kind", "__TypeKind!"),
+            fields: object.read("fields", "[__Field!]"))
         }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "__Type"); object.write("name", name); object.write("kind", kind)
-          object.write("fields", fields)
+          object.write(["__typename": "__Type", "name": name, "kind": kind, "fields": fields])
         }
 
         public struct Field: GraphQLObject {
           public let name: String
 
           public init(name: String) { self.name = name }
-          public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-          public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "__Field"); object.write("name", name)
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(name: object.read("name", "String!"))
           }
+          public func write(to object: inout ObjectWriter) { object.write(["__typename": "__Field", "name": name]) }
         }
       }
     }

@@ -18,13 +18,13 @@ public struct KeywordAliasesQuery: GraphQLQuery {
     public init(class: Class?, Type_: TypeObject?, self_: SelfObject?, Protocol_: ProtocolObject?) {
       self.`class` = `class`; self.Type_ = Type_; self.self_ = self_; self.Protocol_ = Protocol_
     }
-    public init(from object: inout ObjectReader) throws {
-      `class` = try object.read("class", "User"); Type_ = try object.read("Type", "User")
-      self_ = try object.read("self", "User"); Protocol_ = try object.read("Protocol", "User")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(
+        class: object.read("class", "User"), Type_: object.read("Type", "User"), self_: object.read("self", "User"),
+        Protocol_: object.read("Protocol", "User"))
     }
     public func write(to object: inout ObjectWriter) {
-      object.write("class", `class`); object.write("Type", Type_); object.write("self", self_)
-      object.write("Protocol", Protocol_)
+      object.write(["class": `class`, "Type": Type_, "self": self_, "Protocol": Protocol_])
     }
 
     public struct Class: GraphQLObject {
@@ -32,11 +32,11 @@ public struct KeywordAliasesQuery: GraphQLQuery {
       public let `let`: String
 
       public init(func: String, `let`: String) { self.`func` = `func`; self.`let` = `let` }
-      public init(from object: inout ObjectReader) throws {
-        `func` = try object.read("func", "ID!"); `let` = try object.read("let", "String!")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(func: object.read("func", "ID!"), let: object.read("let", "String!"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User"); object.write("func", `func`); object.write("let", `let`)
+        object.write(["__typename": "User", "func": `func`, "let": `let`])
       }
     }
 
@@ -44,24 +44,24 @@ public struct KeywordAliasesQuery: GraphQLQuery {
       public let id: String
 
       public init(id: String) { self.id = id }
-      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
+      public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "id": id]) }
     }
 
     public struct SelfObject: GraphQLObject {
       public let id: String
 
       public init(id: String) { self.id = id }
-      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
+      public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "id": id]) }
     }
 
     public struct ProtocolObject: GraphQLObject {
       public let id: String
 
       public init(id: String) { self.id = id }
-      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
+      public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "id": id]) }
     }
   }
 }

@@ -6,11 +6,11 @@ public import GQLRunTyped
 public struct KeywordVariablesQuery: GraphQLQuery {
   public static let operationName = "KeywordVariables"
   public static let document = "query KeywordVariables($class:ID!$self:Int$in:Boolean!$let:String!$inout:ID!){droid(id:$class){name@include(if:$in)}characters(first:$self after:$let){totalCount}human(id:$inout){name}}"
-  public let `class`: String
-  public let self_: GraphQLNullable<Int>
-  public let `in`: Bool
-  public let `let`: String
-  public let `inout`: String
+  public var `class`: String
+  public var self_: GraphQLNullable<Int>
+  public var `in`: Bool
+  public var `let`: String
+  public var `inout`: String
 
   public init(class: String, self_: GraphQLNullable<Int> = .absent, in: Bool, `let`: String, `inout`: String) {
     self.`class` = `class`; self.self_ = self_; self.`in` = `in`; self.`let` = `let`; self.`inout` = `inout`
@@ -28,21 +28,24 @@ public struct KeywordVariablesQuery: GraphQLQuery {
     public init(droid: Droid?, characters: Characters, human: Human?) {
       self.droid = droid; self.characters = characters; self.human = human
     }
-    public init(from object: inout ObjectReader) throws {
-      droid = try object.read("droid", "Droid"); characters = try object.read("characters", "CharacterConnection!")
-      human = try object.read("human", "Human")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(
+        droid: object.read("droid", "Droid"), characters: object.read("characters", "CharacterConnection!"),
+        human: object.read("human", "Human"))
     }
     public func write(to object: inout ObjectWriter) {
-      object.write("droid", droid); object.write("characters", characters); object.write("human", human)
+      object.write(["droid": droid, "characters": characters, "human": human])
     }
 
     public struct Droid: GraphQLObject {
       public let name: String?
 
-      public init(name: String? = nil) { self.name = name }
-      public init(from object: inout ObjectReader) throws { name = try object.readIfIncluded("name", "String!") }
+      public init(name: String?) { self.name = name }
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(name: object.readIfIncluded("name", "String!"))
+      }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Droid"); object.writeIfPresent("name", name)
+        object.write(["__typename": "Droid"]); object.writeIfPresent("name", name)
       }
     }
 
@@ -50,9 +53,11 @@ public struct KeywordVariablesQuery: GraphQLQuery {
       public let totalCount: Int
 
       public init(totalCount: Int) { self.totalCount = totalCount }
-      public init(from object: inout ObjectReader) throws { totalCount = try object.read("totalCount", "Int!") }
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(totalCount: object.read("totalCount", "Int!"))
+      }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "CharacterConnection"); object.write("totalCount", totalCount)
+        object.write(["__typename": "CharacterConnection", "totalCount": totalCount])
       }
     }
 
@@ -60,10 +65,10 @@ public struct KeywordVariablesQuery: GraphQLQuery {
       public let name: String
 
       public init(name: String) { self.name = name }
-      public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Human"); object.write("name", name)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(name: object.read("name", "String!"))
       }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "Human", "name": name]) }
     }
   }
 }

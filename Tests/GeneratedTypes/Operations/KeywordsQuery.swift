@@ -13,8 +13,10 @@ public struct KeywordsQuery: GraphQLQuery {
     public let keywords: Keywords
 
     public init(keywords: Keywords) { self.keywords = keywords }
-    public init(from object: inout ObjectReader) throws { keywords = try object.read("keywords", "Keywords!") }
-    public func write(to object: inout ObjectWriter) { object.write("keywords", keywords) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(keywords: object.read("keywords", "Keywords!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["keywords": keywords]) }
 
     public struct Keywords: GraphQLObject {
       public let `class`: String
@@ -48,26 +50,20 @@ public struct KeywordsQuery: GraphQLQuery {
         self.hashValue_ = hashValue_; self.description = description; self.json_ = json_; self.`switch` = `switch`
         self.Self_ = Self_; self.`return` = `return`; self.`true` = `true`
       }
-      public init(from object: inout ObjectReader) throws {
-        `class` = try object.read("class", "String!"); `func` = try object.read("func", "String!")
-        `let` = try object.read("let", "Int"); `var` = try object.read("var", "Int")
-        `default` = try object.read("default", "Boolean"); self_ = try object.read("self", "String")
-        init_ = try object.read("init", "String"); Type_ = try object.read("Type", "String")
-        Protocol_ = try object.read("Protocol", "String"); `in` = try object.read("in", "Int")
-        `inout` = try object.read("inout", "String"); `import` = try object.read("import", "[String!]!")
-        hashValue_ = try object.read("hashValue", "Int"); description = try object.read("description", "String")
-        json_ = try object.read("json", "String"); `switch` = try object.read("switch", "Keywords")
-        Self_ = try object.read("Self", "String"); `return` = try object.read("return", "ID!")
-        `true` = try object.read("true", "Boolean")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          class: object.read("class", "String!"), func: object.read("func", "String!"), let: object.read("let", "Int"),
+          var: object.read("var", "Int"), default: object.read("default", "Boolean"),
+          self_: object.read("self", "String"), init_: object.read("init", "String"),
+          Type_: object.read("Type", "String"), Protocol_: object.read("Protocol", "String"),
+          in: object.read("in", "Int"), `inout`: object.read("inout", "String"),
+          import: object.read("import", "[String!]!"), hashValue_: object.read("hashValue", "Int"),
+          description: object.read("description", "String"), json_: object.read("json", "String"),
+          switch: object.read("switch", "Keywords"), Self_: object.read("Self", "String"),
+          return: object.read("return", "ID!"), true: object.read("true", "Boolean"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Keywords"); object.write("class", `class`); object.write("func", `func`)
-        object.write("let", `let`); object.write("var", `var`); object.write("default", `default`)
-        object.write("self", self_); object.write("init", init_); object.write("Type", Type_)
-        object.write("Protocol", Protocol_); object.write("in", `in`); object.write("inout", `inout`)
-        object.write("import", `import`); object.write("hashValue", hashValue_)
-        object.write("description", description); object.write("json", json_); object.write("switch", `switch`)
-        object.write("Self", Self_); object.write("return", `return`); object.write("true", `true`)
+        object.write(["__typename": "Keywords", "class": `class`, "func": `func`, "let": `let`, "var": `var`, "default": `default`, "self": self_, "init": init_, "Type": Type_, "Protocol": Protocol_, "in": `in`, "inout": `inout`, "import": `import`, "hashValue": hashValue_, "description": description, "json": json_, "switch": `switch`, "Self": Self_, "return": `return`, "true": `true`])
       }
 
       public struct Switch: GraphQLObject {
@@ -75,11 +71,11 @@ public struct KeywordsQuery: GraphQLQuery {
         public let `return`: String
 
         public init(class: String, return: String) { self.`class` = `class`; self.`return` = `return` }
-        public init(from object: inout ObjectReader) throws {
-          `class` = try object.read("class", "String!"); `return` = try object.read("return", "ID!")
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(class: object.read("class", "String!"), return: object.read("return", "ID!"))
         }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Keywords"); object.write("class", `class`); object.write("return", `return`)
+          object.write(["__typename": "Keywords", "class": `class`, "return": `return`])
         }
       }
     }

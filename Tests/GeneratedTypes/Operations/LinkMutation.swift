@@ -6,8 +6,8 @@ public import GQLRunTyped
 public struct LinkMutation: GraphQLMutation {
   public static let operationName = "Link"
   public static let document = "mutation Link($a:LeftInput!$b:RightInput){link(a:$a b:$b)}"
-  public let a: LeftInput
-  public let b: GraphQLNullable<RightInput>
+  public var a: LeftInput
+  public var b: GraphQLNullable<RightInput>
 
   public init(a: LeftInput, b: GraphQLNullable<RightInput> = .absent) { self.a = a; self.b = b }
   public func write(to variables: inout ObjectWriter) { variables.write("a", a); variables.write("b", b) }
@@ -16,7 +16,9 @@ public struct LinkMutation: GraphQLMutation {
     public let link: Bool?
 
     public init(link: Bool?) { self.link = link }
-    public init(from object: inout ObjectReader) throws { link = try object.read("link", "Boolean") }
-    public func write(to object: inout ObjectWriter) { object.write("link", link) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(link: object.read("link", "Boolean"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["link": link]) }
   }
 }

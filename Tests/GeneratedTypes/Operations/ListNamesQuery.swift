@@ -25,72 +25,71 @@ public struct ListNamesQuery: GraphQLQuery {
       self.boxes = boxes; self.addresses = addresses; self.statuses = statuses; self.box = box
       self.categories = categories; self.status_s = status_s; self.`is` = `is`
     }
-    public init(from object: inout ObjectReader) throws {
-      boxes = try object.read("boxes", "[Box!]!"); addresses = try object.read("addresses", "[Box!]!")
-      statuses = try object.read("statuses", "[Box!]!"); box = try object.read("box", "[Box!]!")
-      categories = try object.read("categories", "[Box!]!"); status_s = try object.read("status_s", "[Box!]!")
-      `is` = try object.read("is", "[Box!]!")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(
+        boxes: object.read("boxes", "[Box!]!"), addresses: object.read("addresses", "[Box!]!"),
+        statuses: object.read("statuses", "[Box!]!"), box: object.read("box", "[Box!]!"),
+        categories: object.read("categories", "[Box!]!"), status_s: object.read("status_s", "[Box!]!"),
+        is: object.read("is", "[Box!]!"))
     }
     public func write(to object: inout ObjectWriter) {
-      object.write("boxes", boxes); object.write("addresses", addresses); object.write("statuses", statuses)
-      object.write("box", box); object.write("categories", categories); object.write("status_s", status_s)
-      object.write("is", `is`)
+      object.write(["boxes": boxes, "addresses": addresses, "statuses": statuses, "box": box, "categories": categories, "status_s": status_s, "is": `is`])
     }
 
     public struct Box: GraphQLObject {
       public let id: String
 
       public init(id: String) { self.id = id }
-      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", "Box"); object.write("id", id) }
+      public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "Box", "id": id]) }
     }
 
     public struct Address: GraphQLObject {
       public let id: String
 
       public init(id: String) { self.id = id }
-      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", "Box"); object.write("id", id) }
+      public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "Box", "id": id]) }
     }
 
     public struct Statuse: GraphQLObject {
       public let id: String
 
       public init(id: String) { self.id = id }
-      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", "Box"); object.write("id", id) }
+      public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "Box", "id": id]) }
     }
 
     public struct BoxObject: GraphQLObject {
       public let id: String
 
       public init(id: String) { self.id = id }
-      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", "Box"); object.write("id", id) }
+      public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "Box", "id": id]) }
     }
 
     public struct Category: GraphQLObject {
       public let id: String
 
       public init(id: String) { self.id = id }
-      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", "Box"); object.write("id", id) }
+      public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "Box", "id": id]) }
     }
 
     public struct StatusS: GraphQLObject {
       public let id: String
 
       public init(id: String) { self.id = id }
-      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", "Box"); object.write("id", id) }
+      public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "Box", "id": id]) }
     }
 
     public struct Is: GraphQLObject {
       public let id: String
 
       public init(id: String) { self.id = id }
-      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", "Box"); object.write("id", id) }
+      public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "Box", "id": id]) }
     }
   }
 }

@@ -6,9 +6,9 @@ public import GQLRunTyped
 public struct ListsQuery: GraphQLQuery {
   public static let operationName = "Lists"
   public static let document = "query Lists($ids:[ID!]!$kinds:[SearchKind!]$text:String!){nodes(ids:$ids){__typename id}search(text:$text kinds:$kinds){__typename ...on Starship{name}}}"
-  public let ids: [String]
-  public let kinds: GraphQLNullable<[SearchKind]>
-  public let text: String
+  public var ids: [String]
+  public var kinds: GraphQLNullable<[SearchKind]>
+  public var text: String
 
   public init(ids: [String], kinds: GraphQLNullable<[SearchKind]> = .absent, text: String) {
     self.ids = ids; self.kinds = kinds; self.text = text
@@ -22,32 +22,30 @@ public struct ListsQuery: GraphQLQuery {
     public let search: [Search]
 
     public init(nodes: [Node?], search: [Search]) { self.nodes = nodes; self.search = search }
-    public init(from object: inout ObjectReader) throws {
-      nodes = try object.read("nodes", "[Node]!"); search = try object.read("search", "[SearchResult!]!")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(nodes: object.read("nodes", "[Node]!"), search: object.read("search", "[SearchResult!]!"))
     }
-    public func write(to object: inout ObjectWriter) { object.write("nodes", nodes); object.write("search", search) }
+    public func write(to object: inout ObjectWriter) { object.write(["nodes": nodes, "search": search]) }
 
     public struct Node: GraphQLObject {
       public let __typename: String
       public let id: String
 
       public init(__typename: String, id: String) { self.__typename = __typename; self.id = id }
-      public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!"); id = try object.read("id", "ID!")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(__typename: object.read("__typename", "String!"), id: object.read("id", "ID!"))
       }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename); object.write("id", id)
-      }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": __typename, "id": id]) }
     }
 
     public enum Search: GraphQLObject {
       case starship(Starship)
       case other(typename: String)
 
-      public init(from object: inout ObjectReader) throws {
+      public static func read(from object: inout ObjectReader) throws -> Self {
         switch try object.typename() {
-        case "Starship": self = .starship(try Starship(from: &object))
-        case let typename: self = .other(typename: typename)
+        case "Starship": try .starship(.read(from: &object))
+        case let typename: .other(typename: typename)
         }
       }
       public func write(to object: inout ObjectWriter) {
@@ -61,10 +59,10 @@ public struct ListsQuery: GraphQLQuery {
         public let name: String
 
         public init(name: String) { self.name = name }
-        public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Starship"); object.write("name", name)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(name: object.read("name", "String!"))
         }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": "Starship", "name": name]) }
       }
     }
   }

@@ -13,18 +13,20 @@ public struct LiteralsQuery: GraphQLQuery {
     public let characters: Characters
 
     public init(characters: Characters) { self.characters = characters }
-    public init(from object: inout ObjectReader) throws {
-      characters = try object.read("characters", "CharacterConnection!")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(characters: object.read("characters", "CharacterConnection!"))
     }
-    public func write(to object: inout ObjectWriter) { object.write("characters", characters) }
+    public func write(to object: inout ObjectWriter) { object.write(["characters": characters]) }
 
     public struct Characters: GraphQLObject {
       public let totalCount: Int
 
       public init(totalCount: Int) { self.totalCount = totalCount }
-      public init(from object: inout ObjectReader) throws { totalCount = try object.read("totalCount", "Int!") }
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(totalCount: object.read("totalCount", "Int!"))
+      }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "CharacterConnection"); object.write("totalCount", totalCount)
+        object.write(["__typename": "CharacterConnection", "totalCount": totalCount])
       }
     }
   }

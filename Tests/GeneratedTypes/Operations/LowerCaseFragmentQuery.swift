@@ -13,17 +13,17 @@ public struct LowerCaseFragmentQuery: GraphQLQuery {
     public let me: Me?
 
     public init(me: Me?) { self.me = me }
-    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
-    public func write(to object: inout ObjectWriter) { object.write("me", me) }
+    public static func read(from object: inout ObjectReader) throws -> Self { try Self(me: object.read("me", "User")) }
+    public func write(to object: inout ObjectWriter) { object.write(["me": me]) }
 
     public struct Me: GraphQLObject {
       public let lower_case: LowerCase
 
       public init(lower_case: LowerCase) { self.lower_case = lower_case }
-      public init(from object: inout ObjectReader) throws { lower_case = try LowerCase(from: &object) }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User"); lower_case.write(to: &object)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(lower_case: .read(from: &object))
       }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User"], lower_case) }
     }
   }
 }

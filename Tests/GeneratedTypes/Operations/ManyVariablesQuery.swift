@@ -7,10 +7,10 @@ public struct ManyVariablesQuery: GraphQLQuery {
   public static let operationName = "ManyVariables"
   public static let document = #"query ManyVariables("The first identifier."$firstIdentifier:ID!$secondIdentifier:ID!$thirdIdentifier:ID!$fourthIdentifier:ID!){a:droid(id:$firstIdentifier){name}b:droid(id:$secondIdentifier){name}c:droid(id:$thirdIdentifier){name}d:droid(id:$fourthIdentifier){name}}"#
   /// The first identifier.
-  public let firstIdentifier: String
-  public let secondIdentifier: String
-  public let thirdIdentifier: String
-  public let fourthIdentifier: String
+  public var firstIdentifier: String
+  public var secondIdentifier: String
+  public var thirdIdentifier: String
+  public var fourthIdentifier: String
 
   public init(firstIdentifier: String, secondIdentifier: String, thirdIdentifier: String, fourthIdentifier: String) {
     self.firstIdentifier = firstIdentifier; self.secondIdentifier = secondIdentifier
@@ -28,52 +28,51 @@ public struct ManyVariablesQuery: GraphQLQuery {
     public let d: D?
 
     public init(a: A?, b: B?, c: C?, d: D?) { self.a = a; self.b = b; self.c = c; self.d = d }
-    public init(from object: inout ObjectReader) throws {
-      a = try object.read("a", "Droid"); b = try object.read("b", "Droid"); c = try object.read("c", "Droid")
-      d = try object.read("d", "Droid")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(
+        a: object.read("a", "Droid"), b: object.read("b", "Droid"), c: object.read("c", "Droid"),
+        d: object.read("d", "Droid"))
     }
-    public func write(to object: inout ObjectWriter) {
-      object.write("a", a); object.write("b", b); object.write("c", c); object.write("d", d)
-    }
+    public func write(to object: inout ObjectWriter) { object.write(["a": a, "b": b, "c": c, "d": d]) }
 
     public struct A: GraphQLObject {
       public let name: String
 
       public init(name: String) { self.name = name }
-      public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Droid"); object.write("name", name)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(name: object.read("name", "String!"))
       }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "Droid", "name": name]) }
     }
 
     public struct B: GraphQLObject {
       public let name: String
 
       public init(name: String) { self.name = name }
-      public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Droid"); object.write("name", name)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(name: object.read("name", "String!"))
       }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "Droid", "name": name]) }
     }
 
     public struct C: GraphQLObject {
       public let name: String
 
       public init(name: String) { self.name = name }
-      public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Droid"); object.write("name", name)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(name: object.read("name", "String!"))
       }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "Droid", "name": name]) }
     }
 
     public struct D: GraphQLObject {
       public let name: String
 
       public init(name: String) { self.name = name }
-      public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Droid"); object.write("name", name)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(name: object.read("name", "String!"))
       }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "Droid", "name": name]) }
     }
   }
 }

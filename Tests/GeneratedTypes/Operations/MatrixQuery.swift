@@ -13,7 +13,9 @@ public struct MatrixQuery: GraphQLQuery {
     public let matrix: [[Int]]
 
     public init(matrix: [[Int]]) { self.matrix = matrix }
-    public init(from object: inout ObjectReader) throws { matrix = try object.read("matrix", "[[Int!]!]!") }
-    public func write(to object: inout ObjectWriter) { object.write("matrix", matrix) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(matrix: object.read("matrix", "[[Int!]!]!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["matrix": matrix]) }
   }
 }

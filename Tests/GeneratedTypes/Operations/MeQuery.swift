@@ -13,8 +13,8 @@ public struct MeQuery: GraphQLQuery {
     public let me: Me?
 
     public init(me: Me?) { self.me = me }
-    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
-    public func write(to object: inout ObjectWriter) { object.write("me", me) }
+    public static func read(from object: inout ObjectReader) throws -> Self { try Self(me: object.read("me", "User")) }
+    public func write(to object: inout ObjectWriter) { object.write(["me": me]) }
 
     public struct Me: GraphQLObject {
       public let id: String
@@ -25,13 +25,13 @@ public struct MeQuery: GraphQLQuery {
       public init(id: String, name: String, email: String?, balance: Money?) {
         self.id = id; self.name = name; self.email = email; self.balance = balance
       }
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!"); name = try object.read("name", "String!")
-        email = try object.read("email", "String"); balance = try object.read("balance", "Money")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          id: object.read("id", "ID!"), name: object.read("name", "String!"), email: object.read("email", "String"),
+          balance: object.read("balance", "Money"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User"); object.write("id", id); object.write("name", name)
-        object.write("email", email); object.write("balance", balance)
+        object.write(["__typename": "User", "id": id, "name": name, "email": email, "balance": balance])
       }
     }
   }

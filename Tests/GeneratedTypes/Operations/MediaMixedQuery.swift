@@ -13,8 +13,10 @@ public struct MediaMixedQuery: GraphQLQuery {
     public let media: [Media]
 
     public init(media: [Media]) { self.media = media }
-    public init(from object: inout ObjectReader) throws { media = try object.read("media", "[Media!]!") }
-    public func write(to object: inout ObjectWriter) { object.write("media", media) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(media: object.read("media", "[Media!]!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["media": media]) }
 
     public enum Media: GraphQLObject {
       case film(Film)
@@ -22,12 +24,12 @@ public struct MediaMixedQuery: GraphQLQuery {
       case book(Book)
       case other(typename: String)
 
-      public init(from object: inout ObjectReader) throws {
+      public static func read(from object: inout ObjectReader) throws -> Self {
         switch try object.typename() {
-        case "Film": self = .film(try Film(from: &object))
-        case "Song": self = .song(try Song(from: &object))
-        case "Book": self = .book(try Book(from: &object))
-        case let typename: self = .other(typename: typename)
+        case "Film": try .film(.read(from: &object))
+        case "Song": try .song(.read(from: &object))
+        case "Book": try .book(.read(from: &object))
+        case let typename: .other(typename: typename)
         }
       }
       public func write(to object: inout ObjectWriter) {
@@ -43,10 +45,10 @@ public struct MediaMixedQuery: GraphQLQuery {
         public let filmParts: FilmParts
 
         public init(filmParts: FilmParts) { self.filmParts = filmParts }
-        public init(from object: inout ObjectReader) throws { filmParts = try FilmParts(from: &object) }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Film"); filmParts.write(to: &object)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(filmParts: .read(from: &object))
         }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": "Film"], filmParts) }
       }
 
       public struct Song: GraphQLObject {
@@ -54,11 +56,11 @@ public struct MediaMixedQuery: GraphQLQuery {
         public let songParts: SongParts
 
         public init(minutes: Double?, songParts: SongParts) { self.minutes = minutes; self.songParts = songParts }
-        public init(from object: inout ObjectReader) throws {
-          minutes = try object.read("minutes", "Float"); songParts = try SongParts(from: &object)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(minutes: object.read("minutes", "Float"), songParts: .read(from: &object))
         }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Song"); object.write("minutes", minutes); songParts.write(to: &object)
+          object.write(["__typename": "Song", "minutes": minutes], songParts)
         }
       }
 
@@ -66,10 +68,10 @@ public struct MediaMixedQuery: GraphQLQuery {
         public let pages: Int
 
         public init(pages: Int) { self.pages = pages }
-        public init(from object: inout ObjectReader) throws { pages = try object.read("pages", "Int!") }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Book"); object.write("pages", pages)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(pages: object.read("pages", "Int!"))
         }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": "Book", "pages": pages]) }
       }
     }
   }

@@ -13,19 +13,21 @@ public struct MediaWithFragmentsQuery: GraphQLQuery {
     public let media: [Media]
 
     public init(media: [Media]) { self.media = media }
-    public init(from object: inout ObjectReader) throws { media = try object.read("media", "[Media!]!") }
-    public func write(to object: inout ObjectWriter) { object.write("media", media) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(media: object.read("media", "[Media!]!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["media": media]) }
 
     public enum Media: GraphQLObject {
       case film(Film)
       case song(Song)
       case other(typename: String)
 
-      public init(from object: inout ObjectReader) throws {
+      public static func read(from object: inout ObjectReader) throws -> Self {
         switch try object.typename() {
-        case "Film": self = .film(try Film(from: &object))
-        case "Song": self = .song(try Song(from: &object))
-        case let typename: self = .other(typename: typename)
+        case "Film": try .film(.read(from: &object))
+        case "Song": try .song(.read(from: &object))
+        case let typename: .other(typename: typename)
         }
       }
       public func write(to object: inout ObjectWriter) {
@@ -40,20 +42,20 @@ public struct MediaWithFragmentsQuery: GraphQLQuery {
         public let filmParts: FilmParts
 
         public init(filmParts: FilmParts) { self.filmParts = filmParts }
-        public init(from object: inout ObjectReader) throws { filmParts = try FilmParts(from: &object) }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Film"); filmParts.write(to: &object)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(filmParts: .read(from: &object))
         }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": "Film"], filmParts) }
       }
 
       public struct Song: GraphQLObject {
         public let songParts: SongParts
 
         public init(songParts: SongParts) { self.songParts = songParts }
-        public init(from object: inout ObjectReader) throws { songParts = try SongParts(from: &object) }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Song"); songParts.write(to: &object)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(songParts: .read(from: &object))
         }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": "Song"], songParts) }
       }
     }
   }

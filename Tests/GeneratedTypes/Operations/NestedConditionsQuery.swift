@@ -13,17 +13,19 @@ public struct NestedConditionsQuery: GraphQLQuery {
     public let node: Node?
 
     public init(node: Node?) { self.node = node }
-    public init(from object: inout ObjectReader) throws { node = try object.read("node", "Node") }
-    public func write(to object: inout ObjectWriter) { object.write("node", node) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(node: object.read("node", "Node"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["node": node]) }
 
     public enum Node: GraphQLObject {
       case character(CharacterObject)
       case other(typename: String)
 
-      public init(from object: inout ObjectReader) throws {
+      public static func read(from object: inout ObjectReader) throws -> Self {
         switch try object.typename() {
-        case "Droid", "Human", "Wookiee": self = .character(try CharacterObject(from: &object))
-        case let typename: self = .other(typename: typename)
+        case "Droid", "Human", "Wookiee": try .character(.read(from: &object))
+        case let typename: .other(typename: typename)
         }
       }
       public func write(to object: inout ObjectWriter) {
@@ -39,21 +41,21 @@ public struct NestedConditionsQuery: GraphQLQuery {
         public let variant: Variant
 
         public init(name: String, variant: Variant) { self.name = name; self.variant = variant }
-        public init(from object: inout ObjectReader) throws {
-          name = try object.read("name", "String!"); variant = try Variant(from: &object)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(name: object.read("name", "String!"), variant: .read(from: &object))
         }
-        public func write(to object: inout ObjectWriter) { object.write("name", name); variant.write(to: &object) }
+        public func write(to object: inout ObjectWriter) { object.write(["name": name], variant) }
 
         public enum Variant: GraphQLObject {
           case droid(Droid)
           case human(Human)
           case other(typename: String)
 
-          public init(from object: inout ObjectReader) throws {
+          public static func read(from object: inout ObjectReader) throws -> Self {
             switch try object.typename() {
-            case "Droid": self = .droid(try Droid(from: &object))
-            case "Human": self = .human(try Human(from: &object))
-            case let typename: self = .other(typename: typename)
+            case "Droid": try .droid(.read(from: &object))
+            case "Human": try .human(.read(from: &object))
+            case let typename: .other(typename: typename)
             }
           }
           public func write(to object: inout ObjectWriter) {
@@ -68,11 +70,11 @@ public struct NestedConditionsQuery: GraphQLQuery {
             public let primaryFunction: String?
 
             public init(primaryFunction: String?) { self.primaryFunction = primaryFunction }
-            public init(from object: inout ObjectReader) throws {
-              primaryFunction = try object.read("primaryFunction", "String")
+            public static func read(from object: inout ObjectReader) throws -> Self {
+              try Self(primaryFunction: object.read("primaryFunction", "String"))
             }
             public func write(to object: inout ObjectWriter) {
-              object.write("__typename", "Droid"); object.write("primaryFunction", primaryFunction)
+              object.write(["__typename": "Droid", "primaryFunction": primaryFunction])
             }
           }
 
@@ -80,10 +82,10 @@ public struct NestedConditionsQuery: GraphQLQuery {
             public let height: Double?
 
             public init(height: Double?) { self.height = height }
-            public init(from object: inout ObjectReader) throws { height = try object.read("height", "Float") }
-            public func write(to object: inout ObjectWriter) {
-              object.write("__typename", "Human"); object.write("height", height)
+            public static func read(from object: inout ObjectReader) throws -> Self {
+              try Self(height: object.read("height", "Float"))
             }
+            public func write(to object: inout ObjectWriter) { object.write(["__typename": "Human", "height": height]) }
           }
         }
       }

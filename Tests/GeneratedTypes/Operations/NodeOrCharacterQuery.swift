@@ -13,27 +13,29 @@ public struct NodeOrCharacterQuery: GraphQLQuery {
     public let node: Node?
 
     public init(node: Node?) { self.node = node }
-    public init(from object: inout ObjectReader) throws { node = try object.read("node", "Node") }
-    public func write(to object: inout ObjectWriter) { object.write("node", node) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(node: object.read("node", "Node"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["node": node]) }
 
     public struct Node: GraphQLObject {
       public let id: String
       public let variant: Variant
 
       public init(id: String, variant: Variant) { self.id = id; self.variant = variant }
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!"); variant = try Variant(from: &object)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(id: object.read("id", "ID!"), variant: .read(from: &object))
       }
-      public func write(to object: inout ObjectWriter) { object.write("id", id); variant.write(to: &object) }
+      public func write(to object: inout ObjectWriter) { object.write(["id": id], variant) }
 
       public enum Variant: GraphQLObject {
         case character(CharacterObject)
         case other(typename: String)
 
-        public init(from object: inout ObjectReader) throws {
+        public static func read(from object: inout ObjectReader) throws -> Self {
           switch try object.typename() {
-          case "Droid", "Human", "Wookiee": self = .character(try CharacterObject(from: &object))
-          case let typename: self = .other(typename: typename)
+          case "Droid", "Human", "Wookiee": try .character(.read(from: &object))
+          case let typename: .other(typename: typename)
           }
         }
         public func write(to object: inout ObjectWriter) {
@@ -52,12 +54,13 @@ public struct NodeOrCharacterQuery: GraphQLQuery {
           public init(__typename: String, id: String, name: String) {
             self.__typename = __typename; self.id = id; self.name = name
           }
-          public init(from object: inout ObjectReader) throws {
-            __typename = try object.read("__typename", "String!"); id = try object.read("id", "ID!")
-            name = try object.read("name", "String!")
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(
+              __typename: object.read("__typename", "String!"), id: object.read("id", "ID!"),
+              name: object.read("name", "String!"))
           }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", __typename); object.write("id", id); object.write("name", name)
+            object.write(["__typename": __typename, "id": id, "name": name])
           }
         }
       }

@@ -6,7 +6,7 @@ public import GQLRunTyped
 public struct NodesOfAllTypesQuery: GraphQLQuery {
   public static let operationName = "NodesOfAllTypes"
   public static let document = "query NodesOfAllTypes($ids:[ID!]!){nodes(ids:$ids){__typename id ...on Human{name}...on Droid{name}...on Wookiee{name}...on Planet{name}...on Starship{name}...on Review{stars}...on User{email}}}"
-  public let ids: [String]
+  public var ids: [String]
 
   public init(ids: [String]) { self.ids = ids }
   public func write(to variables: inout ObjectWriter) { variables.write("ids", ids) }
@@ -15,18 +15,20 @@ public struct NodesOfAllTypesQuery: GraphQLQuery {
     public let nodes: [Node?]
 
     public init(nodes: [Node?]) { self.nodes = nodes }
-    public init(from object: inout ObjectReader) throws { nodes = try object.read("nodes", "[Node]!") }
-    public func write(to object: inout ObjectWriter) { object.write("nodes", nodes) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(nodes: object.read("nodes", "[Node]!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["nodes": nodes]) }
 
     public struct Node: GraphQLObject {
       public let id: String
       public let variant: Variant
 
       public init(id: String, variant: Variant) { self.id = id; self.variant = variant }
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!"); variant = try Variant(from: &object)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(id: object.read("id", "ID!"), variant: .read(from: &object))
       }
-      public func write(to object: inout ObjectWriter) { object.write("id", id); variant.write(to: &object) }
+      public func write(to object: inout ObjectWriter) { object.write(["id": id], variant) }
 
       public enum Variant: GraphQLObject {
         case human(Human)
@@ -38,16 +40,16 @@ public struct NodesOfAllTypesQuery: GraphQLQuery {
         case user(User)
         case other(typename: String)
 
-        public init(from object: inout ObjectReader) throws {
+        public static func read(from object: inout ObjectReader) throws -> Self {
           switch try object.typename() {
-          case "Human": self = .human(try Human(from: &object))
-          case "Droid": self = .droid(try Droid(from: &object))
-          case "Wookiee": self = .wookiee(try Wookiee(from: &object))
-          case "Planet": self = .planet(try Planet(from: &object))
-          case "Starship": self = .starship(try Starship(from: &object))
-          case "Review": self = .review(try Review(from: &object))
-          case "User": self = .user(try User(from: &object))
-          case let typename: self = .other(typename: typename)
+          case "Human": try .human(.read(from: &object))
+          case "Droid": try .droid(.read(from: &object))
+          case "Wookiee": try .wookiee(.read(from: &object))
+          case "Planet": try .planet(.read(from: &object))
+          case "Starship": try .starship(.read(from: &object))
+          case "Review": try .review(.read(from: &object))
+          case "User": try .user(.read(from: &object))
+          case let typename: .other(typename: typename)
           }
         }
         public func write(to object: inout ObjectWriter) {
@@ -67,70 +69,70 @@ public struct NodesOfAllTypesQuery: GraphQLQuery {
           public let name: String
 
           public init(name: String) { self.name = name }
-          public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-          public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Human"); object.write("name", name)
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(name: object.read("name", "String!"))
           }
+          public func write(to object: inout ObjectWriter) { object.write(["__typename": "Human", "name": name]) }
         }
 
         public struct Droid: GraphQLObject {
           public let name: String
 
           public init(name: String) { self.name = name }
-          public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-          public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Droid"); object.write("name", name)
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(name: object.read("name", "String!"))
           }
+          public func write(to object: inout ObjectWriter) { object.write(["__typename": "Droid", "name": name]) }
         }
 
         public struct Wookiee: GraphQLObject {
           public let name: String
 
           public init(name: String) { self.name = name }
-          public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-          public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Wookiee"); object.write("name", name)
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(name: object.read("name", "String!"))
           }
+          public func write(to object: inout ObjectWriter) { object.write(["__typename": "Wookiee", "name": name]) }
         }
 
         public struct Planet: GraphQLObject {
           public let name: String
 
           public init(name: String) { self.name = name }
-          public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-          public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Planet"); object.write("name", name)
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(name: object.read("name", "String!"))
           }
+          public func write(to object: inout ObjectWriter) { object.write(["__typename": "Planet", "name": name]) }
         }
 
         public struct Starship: GraphQLObject {
           public let name: String
 
           public init(name: String) { self.name = name }
-          public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-          public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Starship"); object.write("name", name)
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(name: object.read("name", "String!"))
           }
+          public func write(to object: inout ObjectWriter) { object.write(["__typename": "Starship", "name": name]) }
         }
 
         public struct Review: GraphQLObject {
           public let stars: Int
 
           public init(stars: Int) { self.stars = stars }
-          public init(from object: inout ObjectReader) throws { stars = try object.read("stars", "Int!") }
-          public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Review"); object.write("stars", stars)
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(stars: object.read("stars", "Int!"))
           }
+          public func write(to object: inout ObjectWriter) { object.write(["__typename": "Review", "stars": stars]) }
         }
 
         public struct User: GraphQLObject {
           public let email: String?
 
           public init(email: String?) { self.email = email }
-          public init(from object: inout ObjectReader) throws { email = try object.read("email", "String") }
-          public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "User"); object.write("email", email)
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(email: object.read("email", "String"))
           }
+          public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "email": email]) }
         }
       }
     }

@@ -13,15 +13,15 @@ public struct NothingSpecialQuery: GraphQLQuery {
     public let me: Me?
 
     public init(me: Me?) { self.me = me }
-    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
-    public func write(to object: inout ObjectWriter) { object.write("me", me) }
+    public static func read(from object: inout ObjectReader) throws -> Self { try Self(me: object.read("me", "User")) }
+    public func write(to object: inout ObjectWriter) { object.write(["me": me]) }
 
     public struct Me: GraphQLObject {
       public let id: String
 
       public init(id: String) { self.id = id }
-      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
+      public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "id": id]) }
     }
   }
 }

@@ -15,10 +15,10 @@ public struct NullableListsQuery: GraphQLQuery {
     public let human: Human?
 
     public init(hero: Hero?, human: Human?) { self.hero = hero; self.human = human }
-    public init(from object: inout ObjectReader) throws {
-      hero = try object.read("hero", "Character"); human = try object.read("human", "Human")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(hero: object.read("hero", "Character"), human: object.read("human", "Human"))
     }
-    public func write(to object: inout ObjectWriter) { object.write("hero", hero); object.write("human", human) }
+    public func write(to object: inout ObjectWriter) { object.write(["hero": hero, "human": human]) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
@@ -29,12 +29,13 @@ public struct NullableListsQuery: GraphQLQuery {
       public init(__typename: String, appearsIn: [Episode?], friends: [Friend?]?) {
         self.__typename = __typename; self.appearsIn = appearsIn; self.friends = friends
       }
-      public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!"); appearsIn = try object.read("appearsIn", "[Episode]!")
-        friends = try object.read("friends", "[Character]")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          __typename: object.read("__typename", "String!"), appearsIn: object.read("appearsIn", "[Episode]!"),
+          friends: object.read("friends", "[Character]"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename); object.write("appearsIn", appearsIn); object.write("friends", friends)
+        object.write(["__typename": __typename, "appearsIn": appearsIn, "friends": friends])
       }
 
       /// A character of the films.
@@ -44,12 +45,10 @@ public struct NullableListsQuery: GraphQLQuery {
         public let name: String
 
         public init(__typename: String, name: String) { self.__typename = __typename; self.name = name }
-        public init(from object: inout ObjectReader) throws {
-          __typename = try object.read("__typename", "String!"); name = try object.read("name", "String!")
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(__typename: object.read("__typename", "String!"), name: object.read("name", "String!"))
         }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", __typename); object.write("name", name)
-        }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": __typename, "name": name]) }
       }
     }
 
@@ -57,19 +56,19 @@ public struct NullableListsQuery: GraphQLQuery {
       public let homeworld: Homeworld?
 
       public init(homeworld: Homeworld?) { self.homeworld = homeworld }
-      public init(from object: inout ObjectReader) throws { homeworld = try object.read("homeworld", "Planet") }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Human"); object.write("homeworld", homeworld)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(homeworld: object.read("homeworld", "Planet"))
       }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "Human", "homeworld": homeworld]) }
 
       public struct Homeworld: GraphQLObject {
         public let climate: [String]?
 
         public init(climate: [String]?) { self.climate = climate }
-        public init(from object: inout ObjectReader) throws { climate = try object.read("climate", "[String!]") }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Planet"); object.write("climate", climate)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(climate: object.read("climate", "[String!]"))
         }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": "Planet", "climate": climate]) }
       }
     }
   }

@@ -13,8 +13,8 @@ public struct ObjectFieldsQuery: GraphQLQuery {
     public let me: Me?
 
     public init(me: Me?) { self.me = me }
-    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
-    public func write(to object: inout ObjectWriter) { object.write("me", me) }
+    public static func read(from object: inout ObjectReader) throws -> Self { try Self(me: object.read("me", "User")) }
+    public func write(to object: inout ObjectWriter) { object.write(["me": me]) }
 
     public struct Me: GraphQLObject {
       public let object: String
@@ -24,13 +24,13 @@ public struct ObjectFieldsQuery: GraphQLQuery {
       public init(object: String, value: String, typename: String?) {
         self.object = object; self.value = value; self.typename = typename
       }
-      public init(from object: inout ObjectReader) throws {
-        self.object = try object.read("object", "ID!"); value = try object.read("value", "String!")
-        typename = try object.read("typename", "String")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          object: object.read("object", "ID!"), value: object.read("value", "String!"),
+          typename: object.read("typename", "String"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User"); object.write("object", self.object); object.write("value", value)
-        object.write("typename", typename)
+        object.write(["__typename": "User", "object": self.object, "value": value, "typename": typename])
       }
     }
   }

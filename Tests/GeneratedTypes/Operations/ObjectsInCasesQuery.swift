@@ -13,17 +13,19 @@ public struct ObjectsInCasesQuery: GraphQLQuery {
     public let media: [Media]
 
     public init(media: [Media]) { self.media = media }
-    public init(from object: inout ObjectReader) throws { media = try object.read("media", "[Media!]!") }
-    public func write(to object: inout ObjectWriter) { object.write("media", media) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(media: object.read("media", "[Media!]!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["media": media]) }
 
     public enum Media: GraphQLObject {
       case book(Book)
       case other(typename: String)
 
-      public init(from object: inout ObjectReader) throws {
+      public static func read(from object: inout ObjectReader) throws -> Self {
         switch try object.typename() {
-        case "Book": self = .book(try Book(from: &object))
-        case let typename: self = .other(typename: typename)
+        case "Book": try .book(.read(from: &object))
+        case let typename: .other(typename: typename)
         }
       }
       public func write(to object: inout ObjectWriter) {
@@ -38,11 +40,11 @@ public struct ObjectsInCasesQuery: GraphQLQuery {
         public let chapters: [Chapter]
 
         public init(title: String, chapters: [Chapter]) { self.title = title; self.chapters = chapters }
-        public init(from object: inout ObjectReader) throws {
-          title = try object.read("title", "String!"); chapters = try object.read("chapters", "[Chapter!]!")
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(title: object.read("title", "String!"), chapters: object.read("chapters", "[Chapter!]!"))
         }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Book"); object.write("title", title); object.write("chapters", chapters)
+          object.write(["__typename": "Book", "title": title, "chapters": chapters])
         }
 
         public struct Chapter: GraphQLObject {
@@ -50,11 +52,11 @@ public struct ObjectsInCasesQuery: GraphQLQuery {
           public let number: Int
 
           public init(title: String?, number: Int) { self.title = title; self.number = number }
-          public init(from object: inout ObjectReader) throws {
-            title = try object.read("title", "String"); number = try object.read("number", "Int!")
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(title: object.read("title", "String"), number: object.read("number", "Int!"))
           }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Chapter"); object.write("title", title); object.write("number", number)
+            object.write(["__typename": "Chapter", "title": title, "number": number])
           }
         }
       }

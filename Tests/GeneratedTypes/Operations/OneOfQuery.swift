@@ -6,7 +6,7 @@ public import GQLRunTyped
 public struct OneOfQuery: GraphQLQuery {
   public static let operationName = "OneOf"
   public static let document = "query OneOf($by:CharacterLookup!){character(by:$by){__typename name}}"
-  public let by: CharacterLookup
+  public var by: CharacterLookup
 
   public init(by: CharacterLookup) { self.by = by }
   public func write(to variables: inout ObjectWriter) { variables.write("by", by) }
@@ -15,8 +15,10 @@ public struct OneOfQuery: GraphQLQuery {
     public let character: CharacterObject?
 
     public init(character: CharacterObject?) { self.character = character }
-    public init(from object: inout ObjectReader) throws { character = try object.read("character", "Character") }
-    public func write(to object: inout ObjectWriter) { object.write("character", character) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(character: object.read("character", "Character"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["character": character]) }
 
     /// A character of the films.
     public struct CharacterObject: GraphQLObject {
@@ -25,12 +27,10 @@ public struct OneOfQuery: GraphQLQuery {
       public let name: String
 
       public init(__typename: String, name: String) { self.__typename = __typename; self.name = name }
-      public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!"); name = try object.read("name", "String!")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(__typename: object.read("__typename", "String!"), name: object.read("name", "String!"))
       }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename); object.write("name", name)
-      }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": __typename, "name": name]) }
     }
   }
 }

@@ -13,19 +13,21 @@ public struct OnlyConditionsQuery: GraphQLQuery {
     public let search: [Search]
 
     public init(search: [Search]) { self.search = search }
-    public init(from object: inout ObjectReader) throws { search = try object.read("search", "[SearchResult!]!") }
-    public func write(to object: inout ObjectWriter) { object.write("search", search) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(search: object.read("search", "[SearchResult!]!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["search": search]) }
 
     public enum Search: GraphQLObject {
       case human(Human)
       case droid(Droid)
       case other(typename: String)
 
-      public init(from object: inout ObjectReader) throws {
+      public static func read(from object: inout ObjectReader) throws -> Self {
         switch try object.typename() {
-        case "Human": self = .human(try Human(from: &object))
-        case "Droid": self = .droid(try Droid(from: &object))
-        case let typename: self = .other(typename: typename)
+        case "Human": try .human(.read(from: &object))
+        case "Droid": try .droid(.read(from: &object))
+        case let typename: .other(typename: typename)
         }
       }
       public func write(to object: inout ObjectWriter) {
@@ -40,20 +42,20 @@ public struct OnlyConditionsQuery: GraphQLQuery {
         public let name: String
 
         public init(name: String) { self.name = name }
-        public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Human"); object.write("name", name)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(name: object.read("name", "String!"))
         }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": "Human", "name": name]) }
       }
 
       public struct Droid: GraphQLObject {
         public let name: String
 
         public init(name: String) { self.name = name }
-        public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Droid"); object.write("name", name)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(name: object.read("name", "String!"))
         }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": "Droid", "name": name]) }
       }
     }
   }

@@ -18,45 +18,45 @@ public struct OtherNamesQuery: GraphQLQuery {
     public init(other: Other?, unknown: Unknown?, some: Some?, none: None?) {
       self.other = other; self.unknown = unknown; self.some = some; self.none = none
     }
-    public init(from object: inout ObjectReader) throws {
-      other = try object.read("other", "User"); unknown = try object.read("unknown", "User")
-      some = try object.read("some", "User"); none = try object.read("none", "User")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(
+        other: object.read("other", "User"), unknown: object.read("unknown", "User"), some: object.read("some", "User"),
+        none: object.read("none", "User"))
     }
     public func write(to object: inout ObjectWriter) {
-      object.write("other", other); object.write("unknown", unknown); object.write("some", some)
-      object.write("none", none)
+      object.write(["other": other, "unknown": unknown, "some": some, "none": none])
     }
 
     public struct Other: GraphQLObject {
       public let id: String
 
       public init(id: String) { self.id = id }
-      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
+      public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "id": id]) }
     }
 
     public struct Unknown: GraphQLObject {
       public let id: String
 
       public init(id: String) { self.id = id }
-      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
+      public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "id": id]) }
     }
 
     public struct Some: GraphQLObject {
       public let id: String
 
       public init(id: String) { self.id = id }
-      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
+      public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "id": id]) }
     }
 
     public struct None: GraphQLObject {
       public let id: String
 
       public init(id: String) { self.id = id }
-      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
+      public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "id": id]) }
     }
   }
 }

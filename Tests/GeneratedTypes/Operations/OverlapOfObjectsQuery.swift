@@ -13,29 +13,29 @@ public struct OverlapOfObjectsQuery: GraphQLQuery {
     public let me: Me?
 
     public init(me: Me?) { self.me = me }
-    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
-    public func write(to object: inout ObjectWriter) { object.write("me", me) }
+    public static func read(from object: inout ObjectReader) throws -> Self { try Self(me: object.read("me", "User")) }
+    public func write(to object: inout ObjectWriter) { object.write(["me": me]) }
 
     public struct Me: GraphQLObject {
       public let address: Address?
       public let userParts: UserParts
 
       public init(address: Address?, userParts: UserParts) { self.address = address; self.userParts = userParts }
-      public init(from object: inout ObjectReader) throws {
-        address = try object.read("address", "Address"); userParts = try UserParts(from: &object)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(address: object.read("address", "Address"), userParts: .read(from: &object))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User"); object.write("address", address); userParts.write(to: &object)
+        object.write(["__typename": "User", "address": address], userParts)
       }
 
       public struct Address: GraphQLObject {
         public let city: String
 
         public init(city: String) { self.city = city }
-        public init(from object: inout ObjectReader) throws { city = try object.read("city", "String!") }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Address"); object.write("city", city)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(city: object.read("city", "String!"))
         }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": "Address", "city": city]) }
       }
     }
   }

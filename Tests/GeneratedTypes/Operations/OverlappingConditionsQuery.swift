@@ -13,8 +13,10 @@ public struct OverlappingConditionsQuery: GraphQLQuery {
     public let node: Node?
 
     public init(node: Node?) { self.node = node }
-    public init(from object: inout ObjectReader) throws { node = try object.read("node", "Node") }
-    public func write(to object: inout ObjectWriter) { object.write("node", node) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(node: object.read("node", "Node"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["node": node]) }
 
     public enum Node: GraphQLObject {
       case droid(Droid)
@@ -22,12 +24,12 @@ public struct OverlappingConditionsQuery: GraphQLQuery {
       case human(Human)
       case other(typename: String)
 
-      public init(from object: inout ObjectReader) throws {
+      public static func read(from object: inout ObjectReader) throws -> Self {
         switch try object.typename() {
-        case "Droid": self = .droid(try Droid(from: &object))
-        case "Wookiee": self = .wookiee(try Wookiee(from: &object))
-        case "Human": self = .human(try Human(from: &object))
-        case let typename: self = .other(typename: typename)
+        case "Droid": try .droid(.read(from: &object))
+        case "Wookiee": try .wookiee(.read(from: &object))
+        case "Human": try .human(.read(from: &object))
+        case let typename: .other(typename: typename)
         }
       }
       public func write(to object: inout ObjectWriter) {
@@ -43,10 +45,10 @@ public struct OverlappingConditionsQuery: GraphQLQuery {
         public let number: String
 
         public init(number: String) { self.number = number }
-        public init(from object: inout ObjectReader) throws { number = try object.read("number", "String!") }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "License"); object.write("number", number)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(number: object.read("number", "String!"))
         }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": "License", "number": number]) }
       }
 
       public struct Droid: GraphQLObject {
@@ -54,10 +56,10 @@ public struct OverlappingConditionsQuery: GraphQLQuery {
         public let name: String
 
         public init(name: String) { self.name = name }
-        public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Droid"); object.write("name", name)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(name: object.read("name", "String!"))
         }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": "Droid", "name": name]) }
       }
 
       public struct Wookiee: GraphQLObject {
@@ -66,11 +68,11 @@ public struct OverlappingConditionsQuery: GraphQLQuery {
         public let license: License?
 
         public init(name: String, license: License?) { self.name = name; self.license = license }
-        public init(from object: inout ObjectReader) throws {
-          name = try object.read("name", "String!"); license = try object.read("license", "License")
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(name: object.read("name", "String!"), license: object.read("license", "License"))
         }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Wookiee"); object.write("name", name); object.write("license", license)
+          object.write(["__typename": "Wookiee", "name": name, "license": license])
         }
       }
 
@@ -83,13 +85,13 @@ public struct OverlappingConditionsQuery: GraphQLQuery {
         public init(name: String, license: License?, height: Double?) {
           self.name = name; self.license = license; self.height = height
         }
-        public init(from object: inout ObjectReader) throws {
-          name = try object.read("name", "String!"); license = try object.read("license", "License")
-          height = try object.read("height", "Float")
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(
+            name: object.read("name", "String!"), license: object.read("license", "License"),
+            height: object.read("height", "Float"))
         }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Human"); object.write("name", name); object.write("license", license)
-          object.write("height", height)
+          object.write(["__typename": "Human", "name": name, "license": license, "height": height])
         }
       }
     }

@@ -13,22 +13,21 @@ public struct PagesQuery: GraphQLQuery {
     public let characters: Characters
 
     public init(characters: Characters) { self.characters = characters }
-    public init(from object: inout ObjectReader) throws {
-      characters = try object.read("characters", "CharacterConnection!")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(characters: object.read("characters", "CharacterConnection!"))
     }
-    public func write(to object: inout ObjectWriter) { object.write("characters", characters) }
+    public func write(to object: inout ObjectWriter) { object.write(["characters": characters]) }
 
     public struct Characters: GraphQLObject {
       public let pageInfo: PageInfo
       public let nodes: [Node]
 
       public init(pageInfo: PageInfo, nodes: [Node]) { self.pageInfo = pageInfo; self.nodes = nodes }
-      public init(from object: inout ObjectReader) throws {
-        pageInfo = try object.read("pageInfo", "PageInfo!"); nodes = try object.read("nodes", "[Character!]!")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(pageInfo: object.read("pageInfo", "PageInfo!"), nodes: object.read("nodes", "[Character!]!"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "CharacterConnection"); object.write("pageInfo", pageInfo)
-        object.write("nodes", nodes)
+        object.write(["__typename": "CharacterConnection", "pageInfo": pageInfo, "nodes": nodes])
       }
 
       public struct PageInfo: GraphQLObject {
@@ -38,12 +37,11 @@ public struct PagesQuery: GraphQLQuery {
         public init(startCursor: String?, pageParts: PageParts) {
           self.startCursor = startCursor; self.pageParts = pageParts
         }
-        public init(from object: inout ObjectReader) throws {
-          startCursor = try object.read("startCursor", "ID"); pageParts = try PageParts(from: &object)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(startCursor: object.read("startCursor", "ID"), pageParts: .read(from: &object))
         }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "PageInfo"); object.write("startCursor", startCursor)
-          pageParts.write(to: &object)
+          object.write(["__typename": "PageInfo", "startCursor": startCursor], pageParts)
         }
       }
 
@@ -55,12 +53,10 @@ public struct PagesQuery: GraphQLQuery {
         public init(__typename: String, characterName: CharacterName) {
           self.__typename = __typename; self.characterName = characterName
         }
-        public init(from object: inout ObjectReader) throws {
-          __typename = try object.read("__typename", "String!"); characterName = try CharacterName(from: &object)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(__typename: object.read("__typename", "String!"), characterName: .read(from: &object))
         }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", __typename); characterName.write(to: &object)
-        }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": __typename], characterName) }
       }
     }
   }

@@ -13,29 +13,29 @@ public struct PilotsOfShipQuery: GraphQLQuery {
     public let starships: [Starship]
 
     public init(starships: [Starship]) { self.starships = starships }
-    public init(from object: inout ObjectReader) throws { starships = try object.read("starships", "[Starship!]!") }
-    public func write(to object: inout ObjectWriter) { object.write("starships", starships) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(starships: object.read("starships", "[Starship!]!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["starships": starships]) }
 
     public struct Starship: GraphQLObject {
       public let pilots: [Pilot]?
 
       public init(pilots: [Pilot]?) { self.pilots = pilots }
-      public init(from object: inout ObjectReader) throws { pilots = try object.read("pilots", "[Pilot!]") }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Starship"); object.write("pilots", pilots)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(pilots: object.read("pilots", "[Pilot!]"))
       }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "Starship", "pilots": pilots]) }
 
       public struct Pilot: GraphQLObject {
         public let __typename: String
         public let pilots: Pilots
 
         public init(__typename: String, pilots: Pilots) { self.__typename = __typename; self.pilots = pilots }
-        public init(from object: inout ObjectReader) throws {
-          __typename = try object.read("__typename", "String!"); pilots = try Pilots(from: &object)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(__typename: object.read("__typename", "String!"), pilots: .read(from: &object))
         }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", __typename); pilots.write(to: &object)
-        }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": __typename], pilots) }
       }
     }
   }

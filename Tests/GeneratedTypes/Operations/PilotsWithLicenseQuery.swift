@@ -13,29 +13,29 @@ public struct PilotsWithLicenseQuery: GraphQLQuery {
     public let starships: [Starship]
 
     public init(starships: [Starship]) { self.starships = starships }
-    public init(from object: inout ObjectReader) throws { starships = try object.read("starships", "[Starship!]!") }
-    public func write(to object: inout ObjectWriter) { object.write("starships", starships) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(starships: object.read("starships", "[Starship!]!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["starships": starships]) }
 
     public struct Starship: GraphQLObject {
       public let pilots: [Pilot]?
 
       public init(pilots: [Pilot]?) { self.pilots = pilots }
-      public init(from object: inout ObjectReader) throws { pilots = try object.read("pilots", "[Pilot!]") }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Starship"); object.write("pilots", pilots)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(pilots: object.read("pilots", "[Pilot!]"))
       }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "Starship", "pilots": pilots]) }
 
       public struct Pilot: GraphQLObject {
         public let license: License?
         public let variant: Variant
 
         public init(license: License?, variant: Variant) { self.license = license; self.variant = variant }
-        public init(from object: inout ObjectReader) throws {
-          license = try object.read("license", "License"); variant = try Variant(from: &object)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(license: object.read("license", "License"), variant: .read(from: &object))
         }
-        public func write(to object: inout ObjectWriter) {
-          object.write("license", license); variant.write(to: &object)
-        }
+        public func write(to object: inout ObjectWriter) { object.write(["license": license], variant) }
 
         public struct License: GraphQLObject {
           public let number: String
@@ -45,13 +45,13 @@ public struct PilotsWithLicenseQuery: GraphQLQuery {
           public init(number: String, issued: DateTime?, expires: DateTime) {
             self.number = number; self.issued = issued; self.expires = expires
           }
-          public init(from object: inout ObjectReader) throws {
-            number = try object.read("number", "String!"); issued = try object.read("issued", "DateTime")
-            expires = try object.read("expires", "DateTime!")
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(
+              number: object.read("number", "String!"), issued: object.read("issued", "DateTime"),
+              expires: object.read("expires", "DateTime!"))
           }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "License"); object.write("number", number); object.write("issued", issued)
-            object.write("expires", expires)
+            object.write(["__typename": "License", "number": number, "issued": issued, "expires": expires])
           }
         }
 
@@ -59,10 +59,10 @@ public struct PilotsWithLicenseQuery: GraphQLQuery {
           case human(Human)
           case other(typename: String)
 
-          public init(from object: inout ObjectReader) throws {
+          public static func read(from object: inout ObjectReader) throws -> Self {
             switch try object.typename() {
-            case "Human": self = .human(try Human(from: &object))
-            case let typename: self = .other(typename: typename)
+            case "Human": try .human(.read(from: &object))
+            case let typename: .other(typename: typename)
             }
           }
           public func write(to object: inout ObjectWriter) {
@@ -76,10 +76,10 @@ public struct PilotsWithLicenseQuery: GraphQLQuery {
             public let name: String
 
             public init(name: String) { self.name = name }
-            public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-            public func write(to object: inout ObjectWriter) {
-              object.write("__typename", "Human"); object.write("name", name)
+            public static func read(from object: inout ObjectReader) throws -> Self {
+              try Self(name: object.read("name", "String!"))
             }
+            public func write(to object: inout ObjectWriter) { object.write(["__typename": "Human", "name": name]) }
           }
         }
       }

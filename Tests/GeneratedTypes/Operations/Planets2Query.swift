@@ -13,17 +13,19 @@ public struct Planets2Query: GraphQLQuery {
     public let human: Human?
 
     public init(human: Human?) { self.human = human }
-    public init(from object: inout ObjectReader) throws { human = try object.read("human", "Human") }
-    public func write(to object: inout ObjectWriter) { object.write("human", human) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(human: object.read("human", "Human"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["human": human]) }
 
     public struct Human: GraphQLObject {
       public let homeworld: Homeworld?
 
       public init(homeworld: Homeworld?) { self.homeworld = homeworld }
-      public init(from object: inout ObjectReader) throws { homeworld = try object.read("homeworld", "Planet") }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Human"); object.write("homeworld", homeworld)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(homeworld: object.read("homeworld", "Planet"))
       }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "Human", "homeworld": homeworld]) }
 
       public struct Homeworld: GraphQLObject {
         public let planetParts: PlanetParts
@@ -32,11 +34,11 @@ public struct Planets2Query: GraphQLQuery {
         public init(planetParts: PlanetParts, recursive: Recursive) {
           self.planetParts = planetParts; self.recursive = recursive
         }
-        public init(from object: inout ObjectReader) throws {
-          planetParts = try PlanetParts(from: &object); recursive = try Recursive(from: &object)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(planetParts: .read(from: &object), recursive: .read(from: &object))
         }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Planet"); planetParts.write(to: &object); recursive.write(to: &object)
+          object.write(["__typename": "Planet"], planetParts, recursive)
         }
       }
     }

@@ -13,17 +13,19 @@ public struct PlanetsQuery: GraphQLQuery {
     public let human: Human?
 
     public init(human: Human?) { self.human = human }
-    public init(from object: inout ObjectReader) throws { human = try object.read("human", "Human") }
-    public func write(to object: inout ObjectWriter) { object.write("human", human) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(human: object.read("human", "Human"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["human": human]) }
 
     public struct Human: GraphQLObject {
       public let homeworld: Homeworld?
 
       public init(homeworld: Homeworld?) { self.homeworld = homeworld }
-      public init(from object: inout ObjectReader) throws { homeworld = try object.read("homeworld", "Planet") }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Human"); object.write("homeworld", homeworld)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(homeworld: object.read("homeworld", "Planet"))
       }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "Human", "homeworld": homeworld]) }
 
       public struct Homeworld: GraphQLObject {
         public let name: String
@@ -34,13 +36,13 @@ public struct PlanetsQuery: GraphQLQuery {
         public init(name: String, population: Int?, climate: [String]?, neighbors: [Neighbor]) {
           self.name = name; self.population = population; self.climate = climate; self.neighbors = neighbors
         }
-        public init(from object: inout ObjectReader) throws {
-          name = try object.read("name", "String!"); population = try object.read("population", "Int")
-          climate = try object.read("climate", "[String!]"); neighbors = try object.read("neighbors", "[Planet!]!")
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(
+            name: object.read("name", "String!"), population: object.read("population", "Int"),
+            climate: object.read("climate", "[String!]"), neighbors: object.read("neighbors", "[Planet!]!"))
         }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Planet"); object.write("name", name); object.write("population", population)
-          object.write("climate", climate); object.write("neighbors", neighbors)
+          object.write(["__typename": "Planet", "name": name, "population": population, "climate": climate, "neighbors": neighbors])
         }
 
         public struct Neighbor: GraphQLObject {
@@ -48,21 +50,21 @@ public struct PlanetsQuery: GraphQLQuery {
           public let neighbors: [Neighbor]
 
           public init(name: String, neighbors: [Neighbor]) { self.name = name; self.neighbors = neighbors }
-          public init(from object: inout ObjectReader) throws {
-            name = try object.read("name", "String!"); neighbors = try object.read("neighbors", "[Planet!]!")
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(name: object.read("name", "String!"), neighbors: object.read("neighbors", "[Planet!]!"))
           }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Planet"); object.write("name", name); object.write("neighbors", neighbors)
+            object.write(["__typename": "Planet", "name": name, "neighbors": neighbors])
           }
 
           public struct Neighbor: GraphQLObject {
             public let name: String
 
             public init(name: String) { self.name = name }
-            public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-            public func write(to object: inout ObjectWriter) {
-              object.write("__typename", "Planet"); object.write("name", name)
+            public static func read(from object: inout ObjectReader) throws -> Self {
+              try Self(name: object.read("name", "String!"))
             }
+            public func write(to object: inout ObjectWriter) { object.write(["__typename": "Planet", "name": name]) }
           }
         }
       }

@@ -13,20 +13,18 @@ public struct ReservedFragmentQuery: GraphQLQuery {
     public let me: Me?
 
     public init(me: Me?) { self.me = me }
-    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
-    public func write(to object: inout ObjectWriter) { object.write("me", me) }
+    public static func read(from object: inout ObjectReader) throws -> Self { try Self(me: object.read("me", "User")) }
+    public func write(to object: inout ObjectWriter) { object.write(["me": me]) }
 
     public struct Me: GraphQLObject {
       public let name: String
       public let string: StringFragment
 
       public init(name: String, string: StringFragment) { self.name = name; self.string = string }
-      public init(from object: inout ObjectReader) throws {
-        name = try object.read("name", "String!"); string = try StringFragment(from: &object)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(name: object.read("name", "String!"), string: .read(from: &object))
       }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User"); object.write("name", name); string.write(to: &object)
-      }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "name": name], string) }
     }
   }
 }

@@ -6,11 +6,11 @@ public import GQLRunTyped
 public struct ReservedVariablesQuery: GraphQLQuery {
   public static let operationName = "ReservedVariables"
   public static let document = "query ReservedVariables($variables:ID!$conditions:ID!$document:ID!$operationName:ID!$data:ID!){a:droid(id:$variables){name}b:droid(id:$conditions){name}c:droid(id:$document){name}d:droid(id:$operationName){name}e:droid(id:$data){name}}"
-  public let variables_: String
-  public let conditions_: String
-  public let document: String
-  public let operationName: String
-  public let data: String
+  public var variables_: String
+  public var conditions_: String
+  public var document: String
+  public var operationName: String
+  public var data: String
 
   public init(variables_: String, conditions_: String, document: String, operationName: String, data: String) {
     self.variables_ = variables_; self.conditions_ = conditions_; self.document = document
@@ -30,62 +30,61 @@ public struct ReservedVariablesQuery: GraphQLQuery {
     public let e: E?
 
     public init(a: A?, b: B?, c: C?, d: D?, e: E?) { self.a = a; self.b = b; self.c = c; self.d = d; self.e = e }
-    public init(from object: inout ObjectReader) throws {
-      a = try object.read("a", "Droid"); b = try object.read("b", "Droid"); c = try object.read("c", "Droid")
-      d = try object.read("d", "Droid"); e = try object.read("e", "Droid")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(
+        a: object.read("a", "Droid"), b: object.read("b", "Droid"), c: object.read("c", "Droid"),
+        d: object.read("d", "Droid"), e: object.read("e", "Droid"))
     }
-    public func write(to object: inout ObjectWriter) {
-      object.write("a", a); object.write("b", b); object.write("c", c); object.write("d", d); object.write("e", e)
-    }
+    public func write(to object: inout ObjectWriter) { object.write(["a": a, "b": b, "c": c, "d": d, "e": e]) }
 
     public struct A: GraphQLObject {
       public let name: String
 
       public init(name: String) { self.name = name }
-      public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Droid"); object.write("name", name)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(name: object.read("name", "String!"))
       }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "Droid", "name": name]) }
     }
 
     public struct B: GraphQLObject {
       public let name: String
 
       public init(name: String) { self.name = name }
-      public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Droid"); object.write("name", name)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(name: object.read("name", "String!"))
       }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "Droid", "name": name]) }
     }
 
     public struct C: GraphQLObject {
       public let name: String
 
       public init(name: String) { self.name = name }
-      public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Droid"); object.write("name", name)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(name: object.read("name", "String!"))
       }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "Droid", "name": name]) }
     }
 
     public struct D: GraphQLObject {
       public let name: String
 
       public init(name: String) { self.name = name }
-      public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Droid"); object.write("name", name)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(name: object.read("name", "String!"))
       }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "Droid", "name": name]) }
     }
 
     public struct E: GraphQLObject {
       public let name: String
 
       public init(name: String) { self.name = name }
-      public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Droid"); object.write("name", name)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(name: object.read("name", "String!"))
       }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "Droid", "name": name]) }
     }
   }
 }

@@ -6,7 +6,7 @@ public import GQLRunTyped
 public struct ReviewAddedSubscription: GraphQLSubscription {
   public static let operationName = "ReviewAdded"
   public static let document = "subscription ReviewAdded($episode:Episode){reviewAdded(episode:$episode){id stars author{name}}}"
-  public let episode: GraphQLNullable<Episode>
+  public var episode: GraphQLNullable<Episode>
 
   public init(episode: GraphQLNullable<Episode> = .absent) { self.episode = episode }
   public func write(to variables: inout ObjectWriter) { variables.write("episode", episode) }
@@ -15,8 +15,10 @@ public struct ReviewAddedSubscription: GraphQLSubscription {
     public let reviewAdded: ReviewAdded?
 
     public init(reviewAdded: ReviewAdded?) { self.reviewAdded = reviewAdded }
-    public init(from object: inout ObjectReader) throws { reviewAdded = try object.read("reviewAdded", "Review") }
-    public func write(to object: inout ObjectWriter) { object.write("reviewAdded", reviewAdded) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(reviewAdded: object.read("reviewAdded", "Review"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["reviewAdded": reviewAdded]) }
 
     /// A review.
     public struct ReviewAdded: GraphQLObject {
@@ -25,23 +27,22 @@ public struct ReviewAddedSubscription: GraphQLSubscription {
       public let author: Author?
 
       public init(id: String, stars: Int, author: Author?) { self.id = id; self.stars = stars; self.author = author }
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!"); stars = try object.read("stars", "Int!")
-        author = try object.read("author", "User")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          id: object.read("id", "ID!"), stars: object.read("stars", "Int!"), author: object.read("author", "User"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Review"); object.write("id", id); object.write("stars", stars)
-        object.write("author", author)
+        object.write(["__typename": "Review", "id": id, "stars": stars, "author": author])
       }
 
       public struct Author: GraphQLObject {
         public let name: String
 
         public init(name: String) { self.name = name }
-        public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "User"); object.write("name", name)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(name: object.read("name", "String!"))
         }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "name": name]) }
       }
     }
   }

@@ -13,8 +13,10 @@ public struct ReviewsQuery: GraphQLQuery {
     public let reviews: [Review]?
 
     public init(reviews: [Review]?) { self.reviews = reviews }
-    public init(from object: inout ObjectReader) throws { reviews = try object.read("reviews", "[Review!]") }
-    public func write(to object: inout ObjectWriter) { object.write("reviews", reviews) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(reviews: object.read("reviews", "[Review!]"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["reviews": reviews]) }
 
     /// A review.
     public struct Review: GraphQLObject {
@@ -26,13 +28,13 @@ public struct ReviewsQuery: GraphQLQuery {
       public init(stars: Int, commentary: String?, createdAt: DateTime) {
         self.stars = stars; self.commentary = commentary; self.createdAt = createdAt
       }
-      public init(from object: inout ObjectReader) throws {
-        stars = try object.read("stars", "Int!"); commentary = try object.read("commentary", "String")
-        createdAt = try object.read("createdAt", "DateTime!")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          stars: object.read("stars", "Int!"), commentary: object.read("commentary", "String"),
+          createdAt: object.read("createdAt", "DateTime!"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Review"); object.write("stars", stars); object.write("commentary", commentary)
-        object.write("createdAt", createdAt)
+        object.write(["__typename": "Review", "stars": stars, "commentary": commentary, "createdAt": createdAt])
       }
     }
   }

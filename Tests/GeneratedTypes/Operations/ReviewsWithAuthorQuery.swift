@@ -6,7 +6,7 @@ public import GQLRunTyped
 public struct ReviewsWithAuthorQuery: GraphQLQuery {
   public static let operationName = "ReviewsWithAuthor"
   public static let document = "query ReviewsWithAuthor($episode:Episode!){reviews(episode:$episode){id stars author{...UserParts friends(first:3){name}}}}fragment UserParts on User{id name address{city}}"
-  public let episode: Episode
+  public var episode: Episode
 
   public init(episode: Episode) { self.episode = episode }
   public func write(to variables: inout ObjectWriter) { variables.write("episode", episode) }
@@ -15,8 +15,10 @@ public struct ReviewsWithAuthorQuery: GraphQLQuery {
     public let reviews: [Review]?
 
     public init(reviews: [Review]?) { self.reviews = reviews }
-    public init(from object: inout ObjectReader) throws { reviews = try object.read("reviews", "[Review!]") }
-    public func write(to object: inout ObjectWriter) { object.write("reviews", reviews) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(reviews: object.read("reviews", "[Review!]"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["reviews": reviews]) }
 
     /// A review.
     public struct Review: GraphQLObject {
@@ -25,13 +27,12 @@ public struct ReviewsWithAuthorQuery: GraphQLQuery {
       public let author: Author?
 
       public init(id: String, stars: Int, author: Author?) { self.id = id; self.stars = stars; self.author = author }
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!"); stars = try object.read("stars", "Int!")
-        author = try object.read("author", "User")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          id: object.read("id", "ID!"), stars: object.read("stars", "Int!"), author: object.read("author", "User"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Review"); object.write("id", id); object.write("stars", stars)
-        object.write("author", author)
+        object.write(["__typename": "Review", "id": id, "stars": stars, "author": author])
       }
 
       public struct Author: GraphQLObject {
@@ -39,21 +40,21 @@ public struct ReviewsWithAuthorQuery: GraphQLQuery {
         public let userParts: UserParts
 
         public init(friends: [Friend], userParts: UserParts) { self.friends = friends; self.userParts = userParts }
-        public init(from object: inout ObjectReader) throws {
-          friends = try object.read("friends", "[User!]!"); userParts = try UserParts(from: &object)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(friends: object.read("friends", "[User!]!"), userParts: .read(from: &object))
         }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "User"); object.write("friends", friends); userParts.write(to: &object)
+          object.write(["__typename": "User", "friends": friends], userParts)
         }
 
         public struct Friend: GraphQLObject {
           public let name: String
 
           public init(name: String) { self.name = name }
-          public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-          public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "User"); object.write("name", name)
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(name: object.read("name", "String!"))
           }
+          public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "name": name]) }
         }
       }
     }

@@ -13,8 +13,10 @@ public struct SameFieldInCasesQuery: GraphQLQuery {
     public let media: [Media]
 
     public init(media: [Media]) { self.media = media }
-    public init(from object: inout ObjectReader) throws { media = try object.read("media", "[Media!]!") }
-    public func write(to object: inout ObjectWriter) { object.write("media", media) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(media: object.read("media", "[Media!]!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["media": media]) }
 
     public enum Media: GraphQLObject {
       case film(Film)
@@ -22,12 +24,12 @@ public struct SameFieldInCasesQuery: GraphQLQuery {
       case book(Book)
       case other(typename: String)
 
-      public init(from object: inout ObjectReader) throws {
+      public static func read(from object: inout ObjectReader) throws -> Self {
         switch try object.typename() {
-        case "Film": self = .film(try Film(from: &object))
-        case "Song": self = .song(try Song(from: &object))
-        case "Book": self = .book(try Book(from: &object))
-        case let typename: self = .other(typename: typename)
+        case "Film": try .film(.read(from: &object))
+        case "Song": try .song(.read(from: &object))
+        case "Book": try .book(.read(from: &object))
+        case let typename: .other(typename: typename)
         }
       }
       public func write(to object: inout ObjectWriter) {
@@ -44,11 +46,11 @@ public struct SameFieldInCasesQuery: GraphQLQuery {
         public let minutes: Int
 
         public init(title: String, minutes: Int) { self.title = title; self.minutes = minutes }
-        public init(from object: inout ObjectReader) throws {
-          title = try object.read("title", "String!"); minutes = try object.read("minutes", "Int!")
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(title: object.read("title", "String!"), minutes: object.read("minutes", "Int!"))
         }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Film"); object.write("title", title); object.write("minutes", minutes)
+          object.write(["__typename": "Film", "title": title, "minutes": minutes])
         }
       }
 
@@ -57,11 +59,11 @@ public struct SameFieldInCasesQuery: GraphQLQuery {
         public let length: Double?
 
         public init(title: String, length: Double?) { self.title = title; self.length = length }
-        public init(from object: inout ObjectReader) throws {
-          title = try object.read("title", "String!"); length = try object.read("length", "Float")
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(title: object.read("title", "String!"), length: object.read("length", "Float"))
         }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Song"); object.write("title", title); object.write("length", length)
+          object.write(["__typename": "Song", "title": title, "length": length])
         }
       }
 
@@ -69,10 +71,10 @@ public struct SameFieldInCasesQuery: GraphQLQuery {
         public let title: String
 
         public init(title: String) { self.title = title }
-        public init(from object: inout ObjectReader) throws { title = try object.read("title", "String!") }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Book"); object.write("title", title)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(title: object.read("title", "String!"))
         }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": "Book", "title": title]) }
       }
     }
   }

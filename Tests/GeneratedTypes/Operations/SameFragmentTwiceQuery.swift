@@ -13,17 +13,17 @@ public struct SameFragmentTwiceQuery: GraphQLQuery {
     public let me: Me?
 
     public init(me: Me?) { self.me = me }
-    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
-    public func write(to object: inout ObjectWriter) { object.write("me", me) }
+    public static func read(from object: inout ObjectReader) throws -> Self { try Self(me: object.read("me", "User")) }
+    public func write(to object: inout ObjectWriter) { object.write(["me": me]) }
 
     public struct Me: GraphQLObject {
       public let userParts: UserParts
 
       public init(userParts: UserParts) { self.userParts = userParts }
-      public init(from object: inout ObjectReader) throws { userParts = try UserParts(from: &object) }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User"); userParts.write(to: &object)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(userParts: .read(from: &object))
       }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User"], userParts) }
     }
   }
 }

@@ -6,7 +6,7 @@ public import GQLRunTyped
 public struct SaveTreeMutation: GraphQLMutation {
   public static let operationName = "SaveTree"
   public static let document = "mutation SaveTree($tree:TreeInput!){saveTree(tree:$tree)}"
-  public let tree: TreeInput
+  public var tree: TreeInput
 
   public init(tree: TreeInput) { self.tree = tree }
   public func write(to variables: inout ObjectWriter) { variables.write("tree", tree) }
@@ -15,7 +15,9 @@ public struct SaveTreeMutation: GraphQLMutation {
     public let saveTree: Int
 
     public init(saveTree: Int) { self.saveTree = saveTree }
-    public init(from object: inout ObjectReader) throws { saveTree = try object.read("saveTree", "Int!") }
-    public func write(to object: inout ObjectWriter) { object.write("saveTree", saveTree) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(saveTree: object.read("saveTree", "Int!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["saveTree": saveTree]) }
   }
 }

@@ -16,12 +16,11 @@ public struct ScalarAliasesQuery: GraphQLQuery {
     public let d: Status
 
     public init(a: DateTime, b: DateTime, c: [[Int]], d: Status) { self.a = a; self.b = b; self.c = c; self.d = d }
-    public init(from object: inout ObjectReader) throws {
-      a = try object.read("a", "DateTime!"); b = try object.read("b", "DateTime!")
-      c = try object.read("c", "[[Int!]!]!"); d = try object.read("d", "Status!")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(
+        a: object.read("a", "DateTime!"), b: object.read("b", "DateTime!"), c: object.read("c", "[[Int!]!]!"),
+        d: object.read("d", "Status!"))
     }
-    public func write(to object: inout ObjectWriter) {
-      object.write("a", a); object.write("b", b); object.write("c", c); object.write("d", d)
-    }
+    public func write(to object: inout ObjectWriter) { object.write(["a": a, "b": b, "c": c, "d": d]) }
   }
 }

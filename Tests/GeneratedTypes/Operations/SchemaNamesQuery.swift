@@ -23,54 +23,54 @@ public struct SchemaNamesQuery: GraphQLQuery {
       self.episode = episode; self.status = status; self.userInput = userInput; self.characterName = characterName
       self.dateTime = dateTime
     }
-    public init(from object: inout ObjectReader) throws {
-      episode = try object.read("episode", "User"); status = try object.read("status", "User")
-      userInput = try object.read("userInput", "User"); characterName = try object.read("characterName", "User")
-      dateTime = try object.read("dateTime", "User")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(
+        episode: object.read("episode", "User"), status: object.read("status", "User"),
+        userInput: object.read("userInput", "User"), characterName: object.read("characterName", "User"),
+        dateTime: object.read("dateTime", "User"))
     }
     public func write(to object: inout ObjectWriter) {
-      object.write("episode", episode); object.write("status", status); object.write("userInput", userInput)
-      object.write("characterName", characterName); object.write("dateTime", dateTime)
+      object.write(["episode": episode, "status": status, "userInput": userInput, "characterName": characterName, "dateTime": dateTime])
     }
 
     public struct EpisodeObject: GraphQLObject {
       public let id: String
 
       public init(id: String) { self.id = id }
-      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
+      public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "id": id]) }
     }
 
     public struct StatusObject: GraphQLObject {
       public let id: String
 
       public init(id: String) { self.id = id }
-      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
+      public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "id": id]) }
     }
 
     public struct UserInputObject: GraphQLObject {
       public let id: String
 
       public init(id: String) { self.id = id }
-      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
+      public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "id": id]) }
     }
 
     public struct CharacterNameObject: GraphQLObject {
       public let id: String
 
       public init(id: String) { self.id = id }
-      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
+      public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "id": id]) }
     }
 
     public struct DateTimeObject: GraphQLObject {
       public let id: String
 
       public init(id: String) { self.id = id }
-      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
+      public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "id": id]) }
     }
   }
 }

@@ -6,8 +6,8 @@ public import GQLRunTyped
 public struct SearchByKindQuery: GraphQLQuery {
   public static let operationName = "SearchByKind"
   public static let document = "query SearchByKind($text:String!$kind:SearchKind!){search(text:$text kinds:[$kind]){__typename ...on Droid{id}}}"
-  public let text: String
-  public let kind: SearchKind
+  public var text: String
+  public var kind: SearchKind
 
   public init(text: String, kind: SearchKind) { self.text = text; self.kind = kind }
   public func write(to variables: inout ObjectWriter) { variables.write("text", text); variables.write("kind", kind) }
@@ -16,17 +16,19 @@ public struct SearchByKindQuery: GraphQLQuery {
     public let search: [Search]
 
     public init(search: [Search]) { self.search = search }
-    public init(from object: inout ObjectReader) throws { search = try object.read("search", "[SearchResult!]!") }
-    public func write(to object: inout ObjectWriter) { object.write("search", search) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(search: object.read("search", "[SearchResult!]!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["search": search]) }
 
     public enum Search: GraphQLObject {
       case droid(Droid)
       case other(typename: String)
 
-      public init(from object: inout ObjectReader) throws {
+      public static func read(from object: inout ObjectReader) throws -> Self {
         switch try object.typename() {
-        case "Droid": self = .droid(try Droid(from: &object))
-        case let typename: self = .other(typename: typename)
+        case "Droid": try .droid(.read(from: &object))
+        case let typename: .other(typename: typename)
         }
       }
       public func write(to object: inout ObjectWriter) {
@@ -40,8 +42,10 @@ public struct SearchByKindQuery: GraphQLQuery {
         public let id: String
 
         public init(id: String) { self.id = id }
-        public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-        public func write(to object: inout ObjectWriter) { object.write("__typename", "Droid"); object.write("id", id) }
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(id: object.read("id", "ID!"))
+        }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": "Droid", "id": id]) }
       }
     }
   }

@@ -13,19 +13,21 @@ public struct SearchFlatQuery: GraphQLQuery {
     public let search: [Search]
 
     public init(search: [Search]) { self.search = search }
-    public init(from object: inout ObjectReader) throws { search = try object.read("search", "[SearchResult!]!") }
-    public func write(to object: inout ObjectWriter) { object.write("search", search) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(search: object.read("search", "[SearchResult!]!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["search": search]) }
 
     public enum Search: GraphQLObject {
       case human(Human)
       case droid(Droid)
       case other(typename: String)
 
-      public init(from object: inout ObjectReader) throws {
+      public static func read(from object: inout ObjectReader) throws -> Self {
         switch try object.typename() {
-        case "Human": self = .human(try Human(from: &object))
-        case "Droid": self = .droid(try Droid(from: &object))
-        case let typename: self = .other(typename: typename)
+        case "Human": try .human(.read(from: &object))
+        case "Droid": try .droid(.read(from: &object))
+        case let typename: .other(typename: typename)
         }
       }
       public func write(to object: inout ObjectWriter) {
@@ -40,10 +42,10 @@ public struct SearchFlatQuery: GraphQLQuery {
         public let characterName: CharacterName
 
         public init(characterName: CharacterName) { self.characterName = characterName }
-        public init(from object: inout ObjectReader) throws { characterName = try CharacterName(from: &object) }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Human"); characterName.write(to: &object)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(characterName: .read(from: &object))
         }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": "Human"], characterName) }
       }
 
       public struct Droid: GraphQLObject {
@@ -53,11 +55,11 @@ public struct SearchFlatQuery: GraphQLQuery {
         public init(characterName: CharacterName, droidDetails: DroidDetails) {
           self.characterName = characterName; self.droidDetails = droidDetails
         }
-        public init(from object: inout ObjectReader) throws {
-          characterName = try CharacterName(from: &object); droidDetails = try DroidDetails(from: &object)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(characterName: .read(from: &object), droidDetails: .read(from: &object))
         }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Droid"); characterName.write(to: &object); droidDetails.write(to: &object)
+          object.write(["__typename": "Droid"], characterName, droidDetails)
         }
       }
     }

@@ -13,20 +13,20 @@ public struct SearchQuery: GraphQLQuery {
     public let search: [Search]
 
     public init(search: [Search]) { self.search = search }
-    public init(from object: inout ObjectReader) throws { search = try object.read("search", "[SearchResult!]!") }
-    public func write(to object: inout ObjectWriter) { object.write("search", search) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(search: object.read("search", "[SearchResult!]!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["search": search]) }
 
     public struct Search: GraphQLObject {
       public let __typename: String
       public let anyResult: AnyResult
 
       public init(__typename: String, anyResult: AnyResult) { self.__typename = __typename; self.anyResult = anyResult }
-      public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!"); anyResult = try AnyResult(from: &object)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(__typename: object.read("__typename", "String!"), anyResult: .read(from: &object))
       }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename); anyResult.write(to: &object)
-      }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": __typename], anyResult) }
     }
   }
 }

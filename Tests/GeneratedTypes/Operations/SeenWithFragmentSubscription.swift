@@ -13,10 +13,10 @@ public struct SeenWithFragmentSubscription: GraphQLSubscription {
     public let characterSeen: CharacterSeen
 
     public init(characterSeen: CharacterSeen) { self.characterSeen = characterSeen }
-    public init(from object: inout ObjectReader) throws {
-      characterSeen = try object.read("characterSeen", "Character!")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(characterSeen: object.read("characterSeen", "Character!"))
     }
-    public func write(to object: inout ObjectWriter) { object.write("characterSeen", characterSeen) }
+    public func write(to object: inout ObjectWriter) { object.write(["characterSeen": characterSeen]) }
 
     /// A character of the films.
     public struct CharacterSeen: GraphQLObject {
@@ -26,8 +26,8 @@ public struct SeenWithFragmentSubscription: GraphQLSubscription {
       public init(characterName: CharacterName, variant: Variant) {
         self.characterName = characterName; self.variant = variant
       }
-      public init(from object: inout ObjectReader) throws {
-        characterName = try CharacterName(from: &object); variant = try Variant(from: &object)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(characterName: .read(from: &object), variant: .read(from: &object))
       }
       public func write(to object: inout ObjectWriter) { characterName.write(to: &object); variant.write(to: &object) }
 
@@ -35,10 +35,10 @@ public struct SeenWithFragmentSubscription: GraphQLSubscription {
         case human(Human)
         case other(typename: String)
 
-        public init(from object: inout ObjectReader) throws {
+        public static func read(from object: inout ObjectReader) throws -> Self {
           switch try object.typename() {
-          case "Human": self = .human(try Human(from: &object))
-          case let typename: self = .other(typename: typename)
+          case "Human": try .human(.read(from: &object))
+          case let typename: .other(typename: typename)
           }
         }
         public func write(to object: inout ObjectWriter) {
@@ -52,10 +52,10 @@ public struct SeenWithFragmentSubscription: GraphQLSubscription {
           public let humanDetails: HumanDetails
 
           public init(humanDetails: HumanDetails) { self.humanDetails = humanDetails }
-          public init(from object: inout ObjectReader) throws { humanDetails = try HumanDetails(from: &object) }
-          public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Human"); humanDetails.write(to: &object)
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(humanDetails: .read(from: &object))
           }
+          public func write(to object: inout ObjectWriter) { object.write(["__typename": "Human"], humanDetails) }
         }
       }
     }

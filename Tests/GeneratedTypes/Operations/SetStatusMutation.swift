@@ -6,7 +6,7 @@ public import GQLRunTyped
 public struct SetStatusMutation: GraphQLMutation {
   public static let operationName = "SetStatus"
   public static let document = "mutation SetStatus($status:Status!){setStatus(status:$status)}"
-  public let status: Status
+  public var status: Status
 
   public init(status: Status) { self.status = status }
   public func write(to variables: inout ObjectWriter) { variables.write("status", status) }
@@ -15,7 +15,9 @@ public struct SetStatusMutation: GraphQLMutation {
     public let setStatus: Status?
 
     public init(setStatus: Status?) { self.setStatus = setStatus }
-    public init(from object: inout ObjectReader) throws { setStatus = try object.read("setStatus", "Status") }
-    public func write(to object: inout ObjectWriter) { object.write("setStatus", setStatus) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(setStatus: object.read("setStatus", "Status"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["setStatus": setStatus]) }
   }
 }

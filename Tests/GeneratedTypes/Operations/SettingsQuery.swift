@@ -13,8 +13,10 @@ public struct SettingsQuery: GraphQLQuery {
     public let settings: Settings
 
     public init(settings: Settings) { self.settings = settings }
-    public init(from object: inout ObjectReader) throws { settings = try object.read("settings", "Settings!") }
-    public func write(to object: inout ObjectWriter) { object.write("settings", settings) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(settings: object.read("settings", "Settings!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["settings": settings]) }
 
     public struct Settings: GraphQLObject {
       public let theme: String?
@@ -26,14 +28,14 @@ public struct SettingsQuery: GraphQLQuery {
       public init(theme: String?, flags: [Bool], limits: Limits, values: JSON?, nested: Nested?) {
         self.theme = theme; self.flags = flags; self.limits = limits; self.values = values; self.nested = nested
       }
-      public init(from object: inout ObjectReader) throws {
-        theme = try object.read("theme", "String"); flags = try object.read("flags", "[Boolean!]!")
-        limits = try object.read("limits", "Limits!"); values = try object.read("values", "JSON")
-        nested = try object.read("nested", "Settings")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          theme: object.read("theme", "String"), flags: object.read("flags", "[Boolean!]!"),
+          limits: object.read("limits", "Limits!"), values: object.read("values", "JSON"),
+          nested: object.read("nested", "Settings"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Settings"); object.write("theme", theme); object.write("flags", flags)
-        object.write("limits", limits); object.write("values", values); object.write("nested", nested)
+        object.write(["__typename": "Settings", "theme": theme, "flags": flags, "limits": limits, "values": values, "nested": nested])
       }
 
       public struct Limits: GraphQLObject {
@@ -42,13 +44,12 @@ public struct SettingsQuery: GraphQLQuery {
         public let average: Double
 
         public init(min: Int?, max: Int?, average: Double) { self.min = min; self.max = max; self.average = average }
-        public init(from object: inout ObjectReader) throws {
-          min = try object.read("min", "Int"); max = try object.read("max", "Int")
-          average = try object.read("average", "Float!")
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(
+            min: object.read("min", "Int"), max: object.read("max", "Int"), average: object.read("average", "Float!"))
         }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Limits"); object.write("min", min); object.write("max", max)
-          object.write("average", average)
+          object.write(["__typename": "Limits", "min": min, "max": max, "average": average])
         }
       }
 
@@ -57,20 +58,22 @@ public struct SettingsQuery: GraphQLQuery {
         public let nested: Nested?
 
         public init(theme: String?, nested: Nested?) { self.theme = theme; self.nested = nested }
-        public init(from object: inout ObjectReader) throws {
-          theme = try object.read("theme", "String"); nested = try object.read("nested", "Settings")
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(theme: object.read("theme", "String"), nested: object.read("nested", "Settings"))
         }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Settings"); object.write("theme", theme); object.write("nested", nested)
+          object.write(["__typename": "Settings", "theme": theme, "nested": nested])
         }
 
         public struct Nested: GraphQLObject {
           public let language: String?
 
           public init(language: String?) { self.language = language }
-          public init(from object: inout ObjectReader) throws { language = try object.read("language", "String") }
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(language: object.read("language", "String"))
+          }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Settings"); object.write("language", language)
+            object.write(["__typename": "Settings", "language": language])
           }
         }
       }

@@ -13,8 +13,10 @@ public struct SettingsTwiceQuery: GraphQLQuery {
     public let settings: Settings
 
     public init(settings: Settings) { self.settings = settings }
-    public init(from object: inout ObjectReader) throws { settings = try object.read("settings", "Settings!") }
-    public func write(to object: inout ObjectWriter) { object.write("settings", settings) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(settings: object.read("settings", "Settings!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["settings": settings]) }
 
     public struct Settings: GraphQLObject {
       public let nested: Nested?
@@ -23,21 +25,21 @@ public struct SettingsTwiceQuery: GraphQLQuery {
       public init(nested: Nested?, settingsParts: SettingsParts) {
         self.nested = nested; self.settingsParts = settingsParts
       }
-      public init(from object: inout ObjectReader) throws {
-        nested = try object.read("nested", "Settings"); settingsParts = try SettingsParts(from: &object)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(nested: object.read("nested", "Settings"), settingsParts: .read(from: &object))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Settings"); object.write("nested", nested); settingsParts.write(to: &object)
+        object.write(["__typename": "Settings", "nested": nested], settingsParts)
       }
 
       public struct Nested: GraphQLObject {
         public let settingsParts: SettingsParts
 
         public init(settingsParts: SettingsParts) { self.settingsParts = settingsParts }
-        public init(from object: inout ObjectReader) throws { settingsParts = try SettingsParts(from: &object) }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Settings"); settingsParts.write(to: &object)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(settingsParts: .read(from: &object))
         }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": "Settings"], settingsParts) }
       }
     }
   }

@@ -16,13 +16,12 @@ public struct SharedQuery: GraphQLQuery {
     public let human: Human?
 
     public init(hero: Hero?, droid: Droid?, human: Human?) { self.hero = hero; self.droid = droid; self.human = human }
-    public init(from object: inout ObjectReader) throws {
-      hero = try object.read("hero", "Character"); droid = try object.read("droid", "Droid")
-      human = try object.read("human", "Human")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(
+        hero: object.read("hero", "Character"), droid: object.read("droid", "Droid"),
+        human: object.read("human", "Human"))
     }
-    public func write(to object: inout ObjectWriter) {
-      object.write("hero", hero); object.write("droid", droid); object.write("human", human)
-    }
+    public func write(to object: inout ObjectWriter) { object.write(["hero": hero, "droid": droid, "human": human]) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
@@ -32,22 +31,20 @@ public struct SharedQuery: GraphQLQuery {
       public init(__typename: String, characterName: CharacterName) {
         self.__typename = __typename; self.characterName = characterName
       }
-      public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!"); characterName = try CharacterName(from: &object)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(__typename: object.read("__typename", "String!"), characterName: .read(from: &object))
       }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename); characterName.write(to: &object)
-      }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": __typename], characterName) }
     }
 
     public struct Droid: GraphQLObject {
       public let characterName: CharacterName
 
       public init(characterName: CharacterName) { self.characterName = characterName }
-      public init(from object: inout ObjectReader) throws { characterName = try CharacterName(from: &object) }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Droid"); characterName.write(to: &object)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(characterName: .read(from: &object))
       }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "Droid"], characterName) }
     }
 
     public struct Human: GraphQLObject {
@@ -57,11 +54,11 @@ public struct SharedQuery: GraphQLQuery {
       public init(characterName: CharacterName, humanDetails: HumanDetails) {
         self.characterName = characterName; self.humanDetails = humanDetails
       }
-      public init(from object: inout ObjectReader) throws {
-        characterName = try CharacterName(from: &object); humanDetails = try HumanDetails(from: &object)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(characterName: .read(from: &object), humanDetails: .read(from: &object))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Human"); characterName.write(to: &object); humanDetails.write(to: &object)
+        object.write(["__typename": "Human"], characterName, humanDetails)
       }
     }
   }

@@ -6,7 +6,7 @@ public import GQLRunTyped
 public struct SkipQuery: GraphQLQuery {
   public static let operationName = "Skip"
   public static let document = "query Skip($x:Boolean!){hero{__typename id@skip(if:$x)name}}"
-  public let x: Bool
+  public var x: Bool
 
   public init(x: Bool) { self.x = x }
   public func write(to variables: inout ObjectWriter) { variables.write("x", x) }
@@ -16,8 +16,10 @@ public struct SkipQuery: GraphQLQuery {
     public let hero: Hero?
 
     public init(hero: Hero?) { self.hero = hero }
-    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
-    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(hero: object.read("hero", "Character"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["hero": hero]) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
@@ -26,15 +28,16 @@ public struct SkipQuery: GraphQLQuery {
       /// What others call it.
       public let name: String
 
-      public init(__typename: String, id: String? = nil, name: String) {
+      public init(__typename: String, id: String?, name: String) {
         self.__typename = __typename; self.id = id; self.name = name
       }
-      public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!"); id = try object.readIfIncluded("id", "ID!")
-        name = try object.read("name", "String!")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          __typename: object.read("__typename", "String!"), id: object.readIfIncluded("id", "ID!"),
+          name: object.read("name", "String!"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename); object.writeIfPresent("id", id); object.write("name", name)
+        object.write(["__typename": __typename, "name": name]); object.writeIfPresent("id", id)
       }
     }
   }

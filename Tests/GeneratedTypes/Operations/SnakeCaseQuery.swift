@@ -13,8 +13,10 @@ public struct SnakeCaseQuery: GraphQLQuery {
     public let snake_case: SnakeCase?
 
     public init(snake_case: SnakeCase?) { self.snake_case = snake_case }
-    public init(from object: inout ObjectReader) throws { snake_case = try object.read("snake_case", "snake_type") }
-    public func write(to object: inout ObjectWriter) { object.write("snake_case", snake_case) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(snake_case: object.read("snake_case", "snake_type"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["snake_case": snake_case]) }
 
     public struct SnakeCase: GraphQLObject {
       public let first_name: String?
@@ -24,13 +26,13 @@ public struct SnakeCaseQuery: GraphQLQuery {
       public init(first_name: String?, last_name: String, inner_object: InnerObject?) {
         self.first_name = first_name; self.last_name = last_name; self.inner_object = inner_object
       }
-      public init(from object: inout ObjectReader) throws {
-        first_name = try object.read("first_name", "String"); last_name = try object.read("last_name", "String!")
-        inner_object = try object.read("inner_object", "snake_type")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          first_name: object.read("first_name", "String"), last_name: object.read("last_name", "String!"),
+          inner_object: object.read("inner_object", "snake_type"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "snake_type"); object.write("first_name", first_name)
-        object.write("last_name", last_name); object.write("inner_object", inner_object)
+        object.write(["__typename": "snake_type", "first_name": first_name, "last_name": last_name, "inner_object": inner_object])
       }
 
       public struct InnerObject: GraphQLObject {
@@ -38,12 +40,11 @@ public struct SnakeCaseQuery: GraphQLQuery {
         public let someURL: String?
 
         public init(first_name: String?, someURL: String?) { self.first_name = first_name; self.someURL = someURL }
-        public init(from object: inout ObjectReader) throws {
-          first_name = try object.read("first_name", "String"); someURL = try object.read("someURL", "URL")
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(first_name: object.read("first_name", "String"), someURL: object.read("someURL", "URL"))
         }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "snake_type"); object.write("first_name", first_name)
-          object.write("someURL", someURL)
+          object.write(["__typename": "snake_type", "first_name": first_name, "someURL": someURL])
         }
       }
     }

@@ -27,89 +27,87 @@ public struct StandardNamesQuery: GraphQLQuery {
       self.string = string; self.int = int; self.data = data; self.array = array; self.optional = optional
       self.set = set; self.error = error; self.sendable = sendable; self.double = double
     }
-    public init(from object: inout ObjectReader) throws {
-      string = try object.read("string", "User"); int = try object.read("int", "User")
-      data = try object.read("data", "User"); array = try object.read("array", "User")
-      optional = try object.read("optional", "User"); set = try object.read("set", "User")
-      error = try object.read("error", "User"); sendable = try object.read("sendable", "User")
-      double = try object.read("double", "User")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(
+        string: object.read("string", "User"), int: object.read("int", "User"), data: object.read("data", "User"),
+        array: object.read("array", "User"), optional: object.read("optional", "User"), set: object.read("set", "User"),
+        error: object.read("error", "User"), sendable: object.read("sendable", "User"),
+        double: object.read("double", "User"))
     }
     public func write(to object: inout ObjectWriter) {
-      object.write("string", string); object.write("int", int); object.write("data", data)
-      object.write("array", array); object.write("optional", optional); object.write("set", set)
-      object.write("error", error); object.write("sendable", sendable); object.write("double", double)
+      object.write(["string": string, "int": int, "data": data, "array": array, "optional": optional, "set": set, "error": error, "sendable": sendable, "double": double])
     }
 
     public struct StringObject: GraphQLObject {
       public let id: String
 
       public init(id: String) { self.id = id }
-      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
+      public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "id": id]) }
     }
 
     public struct IntObject: GraphQLObject {
       public let id: String
 
       public init(id: String) { self.id = id }
-      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
+      public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "id": id]) }
     }
 
     public struct DataObject: GraphQLObject {
       public let id: String
 
       public init(id: String) { self.id = id }
-      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
+      public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "id": id]) }
     }
 
     public struct ArrayObject: GraphQLObject {
       public let id: String
 
       public init(id: String) { self.id = id }
-      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
+      public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "id": id]) }
     }
 
     public struct OptionalObject: GraphQLObject {
       public let id: String
 
       public init(id: String) { self.id = id }
-      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
+      public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "id": id]) }
     }
 
     public struct SetObject: GraphQLObject {
       public let id: String
 
       public init(id: String) { self.id = id }
-      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
+      public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "id": id]) }
     }
 
     public struct ErrorObject: GraphQLObject {
       public let id: String
 
       public init(id: String) { self.id = id }
-      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
+      public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "id": id]) }
     }
 
     public struct SendableObject: GraphQLObject {
       public let id: String
 
       public init(id: String) { self.id = id }
-      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
+      public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "id": id]) }
     }
 
     public struct DoubleObject: GraphQLObject {
       public let id: String
 
       public init(id: String) { self.id = id }
-      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
+      public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "id": id]) }
     }
   }
 }

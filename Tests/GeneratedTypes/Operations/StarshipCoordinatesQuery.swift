@@ -6,7 +6,7 @@ public import GQLRunTyped
 public struct StarshipCoordinatesQuery: GraphQLQuery {
   public static let operationName = "StarshipCoordinates"
   public static let document = "query StarshipCoordinates($id:ID!){starship(id:$id){coordinates price page launched}}"
-  public let id: String
+  public var id: String
 
   public init(id: String) { self.id = id }
   public func write(to variables: inout ObjectWriter) { variables.write("id", id) }
@@ -15,8 +15,10 @@ public struct StarshipCoordinatesQuery: GraphQLQuery {
     public let starship: Starship?
 
     public init(starship: Starship?) { self.starship = starship }
-    public init(from object: inout ObjectReader) throws { starship = try object.read("starship", "Starship") }
-    public func write(to object: inout ObjectWriter) { object.write("starship", starship) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(starship: object.read("starship", "Starship"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["starship": starship]) }
 
     public struct Starship: GraphQLObject {
       public let coordinates: [[Double]]?
@@ -27,13 +29,13 @@ public struct StarshipCoordinatesQuery: GraphQLQuery {
       public init(coordinates: [[Double]]?, price: Money?, page: String?, launched: DateTime?) {
         self.coordinates = coordinates; self.price = price; self.page = page; self.launched = launched
       }
-      public init(from object: inout ObjectReader) throws {
-        coordinates = try object.read("coordinates", "[[Float!]!]"); price = try object.read("price", "Money")
-        page = try object.read("page", "URL"); launched = try object.read("launched", "DateTime")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          coordinates: object.read("coordinates", "[[Float!]!]"), price: object.read("price", "Money"),
+          page: object.read("page", "URL"), launched: object.read("launched", "DateTime"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Starship"); object.write("coordinates", coordinates); object.write("price", price)
-        object.write("page", page); object.write("launched", launched)
+        object.write(["__typename": "Starship", "coordinates": coordinates, "price": price, "page": page, "launched": launched])
       }
     }
   }

@@ -13,8 +13,10 @@ public struct StarshipsQuery: GraphQLQuery {
     public let starships: [Starship]
 
     public init(starships: [Starship]) { self.starships = starships }
-    public init(from object: inout ObjectReader) throws { starships = try object.read("starships", "[Starship!]!") }
-    public func write(to object: inout ObjectWriter) { object.write("starships", starships) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(starships: object.read("starships", "[Starship!]!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["starships": starships]) }
 
     public struct Starship: GraphQLObject {
       public let id: String
@@ -22,13 +24,12 @@ public struct StarshipsQuery: GraphQLQuery {
       public let length: Double?
 
       public init(id: String, name: String, length: Double?) { self.id = id; self.name = name; self.length = length }
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!"); name = try object.read("name", "String!")
-        length = try object.read("length", "Float")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          id: object.read("id", "ID!"), name: object.read("name", "String!"), length: object.read("length", "Float"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Starship"); object.write("id", id); object.write("name", name)
-        object.write("length", length)
+        object.write(["__typename": "Starship", "id": id, "name": name, "length": length])
       }
     }
   }

@@ -13,7 +13,9 @@ public struct StatusChangedSubscription: GraphQLSubscription {
     public let statusChanged: Status
 
     public init(statusChanged: Status) { self.statusChanged = statusChanged }
-    public init(from object: inout ObjectReader) throws { statusChanged = try object.read("statusChanged", "Status!") }
-    public func write(to object: inout ObjectWriter) { object.write("statusChanged", statusChanged) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(statusChanged: object.read("statusChanged", "Status!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["statusChanged": statusChanged]) }
   }
 }

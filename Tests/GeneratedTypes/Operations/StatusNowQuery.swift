@@ -13,7 +13,9 @@ public struct StatusNowQuery: GraphQLQuery {
     public let status: Status
 
     public init(status: Status) { self.status = status }
-    public init(from object: inout ObjectReader) throws { status = try object.read("status", "Status!") }
-    public func write(to object: inout ObjectWriter) { object.write("status", status) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(status: object.read("status", "Status!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["status": status]) }
   }
 }

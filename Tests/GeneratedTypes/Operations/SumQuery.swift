@@ -6,7 +6,7 @@ public import GQLRunTyped
 public struct SumQuery: GraphQLQuery {
   public static let operationName = "Sum"
   public static let document = "query Sum($values:[Int!]!){sum(values:$values)}"
-  public let values: [Int]
+  public var values: [Int]
 
   public init(values: [Int]) { self.values = values }
   public func write(to variables: inout ObjectWriter) { variables.write("values", values) }
@@ -15,7 +15,9 @@ public struct SumQuery: GraphQLQuery {
     public let sum: Int
 
     public init(sum: Int) { self.sum = sum }
-    public init(from object: inout ObjectReader) throws { sum = try object.read("sum", "Int!") }
-    public func write(to object: inout ObjectWriter) { object.write("sum", sum) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(sum: object.read("sum", "Int!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["sum": sum]) }
   }
 }

@@ -13,7 +13,9 @@ public struct TickSubscription: GraphQLSubscription {
     public let tick: Int
 
     public init(tick: Int) { self.tick = tick }
-    public init(from object: inout ObjectReader) throws { tick = try object.read("tick", "Int!") }
-    public func write(to object: inout ObjectWriter) { object.write("tick", tick) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(tick: object.read("tick", "Int!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["tick": tick]) }
   }
 }

@@ -13,7 +13,9 @@ public struct TimeQuery: GraphQLQuery {
     public let time: DateTime
 
     public init(time: DateTime) { self.time = time }
-    public init(from object: inout ObjectReader) throws { time = try object.read("time", "DateTime!") }
-    public func write(to object: inout ObjectWriter) { object.write("time", time) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(time: object.read("time", "DateTime!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["time": time]) }
   }
 }

@@ -13,7 +13,9 @@ public struct TouchMutation: GraphQLMutation {
     public let touch: Bool?
 
     public init(touch: Bool?) { self.touch = touch }
-    public init(from object: inout ObjectReader) throws { touch = try object.read("touch", "Boolean") }
-    public func write(to object: inout ObjectWriter) { object.write("touch", touch) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(touch: object.read("touch", "Boolean"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["touch": touch]) }
   }
 }

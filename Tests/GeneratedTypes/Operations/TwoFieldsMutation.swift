@@ -6,8 +6,8 @@ public import GQLRunTyped
 public struct TwoFieldsMutation: GraphQLMutation {
   public static let operationName = "TwoFields"
   public static let document = "mutation TwoFields($id:ID!$input:UserInput!){first:updateUser(id:$id input:$input){id}second:touch}"
-  public let id: String
-  public let input: UserInput
+  public var id: String
+  public var input: UserInput
 
   public init(id: String, input: UserInput) { self.id = id; self.input = input }
   public func write(to variables: inout ObjectWriter) { variables.write("id", id); variables.write("input", input) }
@@ -17,17 +17,17 @@ public struct TwoFieldsMutation: GraphQLMutation {
     public let second: Bool?
 
     public init(first: First, second: Bool?) { self.first = first; self.second = second }
-    public init(from object: inout ObjectReader) throws {
-      first = try object.read("first", "User!"); second = try object.read("second", "Boolean")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(first: object.read("first", "User!"), second: object.read("second", "Boolean"))
     }
-    public func write(to object: inout ObjectWriter) { object.write("first", first); object.write("second", second) }
+    public func write(to object: inout ObjectWriter) { object.write(["first": first, "second": second]) }
 
     public struct First: GraphQLObject {
       public let id: String
 
       public init(id: String) { self.id = id }
-      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
+      public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "id": id]) }
     }
   }
 }

@@ -13,45 +13,47 @@ public struct TwoLevelsOfListsQuery: GraphQLQuery {
     public let reviews: [Review]?
 
     public init(reviews: [Review]?) { self.reviews = reviews }
-    public init(from object: inout ObjectReader) throws { reviews = try object.read("reviews", "[Review!]") }
-    public func write(to object: inout ObjectWriter) { object.write("reviews", reviews) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(reviews: object.read("reviews", "[Review!]"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["reviews": reviews]) }
 
     /// A review.
     public struct Review: GraphQLObject {
       public let author: Author?
 
       public init(author: Author?) { self.author = author }
-      public init(from object: inout ObjectReader) throws { author = try object.read("author", "User") }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Review"); object.write("author", author)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(author: object.read("author", "User"))
       }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "Review", "author": author]) }
 
       public struct Author: GraphQLObject {
         public let friends: [Friend]
 
         public init(friends: [Friend]) { self.friends = friends }
-        public init(from object: inout ObjectReader) throws { friends = try object.read("friends", "[User!]!") }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "User"); object.write("friends", friends)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(friends: object.read("friends", "[User!]!"))
         }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "friends": friends]) }
 
         public struct Friend: GraphQLObject {
           public let friends: [Friend]
 
           public init(friends: [Friend]) { self.friends = friends }
-          public init(from object: inout ObjectReader) throws { friends = try object.read("friends", "[User!]!") }
-          public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "User"); object.write("friends", friends)
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(friends: object.read("friends", "[User!]!"))
           }
+          public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "friends": friends]) }
 
           public struct Friend: GraphQLObject {
             public let name: String
 
             public init(name: String) { self.name = name }
-            public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-            public func write(to object: inout ObjectWriter) {
-              object.write("__typename", "User"); object.write("name", name)
+            public static func read(from object: inout ObjectReader) throws -> Self {
+              try Self(name: object.read("name", "String!"))
             }
+            public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "name": name]) }
           }
         }
       }

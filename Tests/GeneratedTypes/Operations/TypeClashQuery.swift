@@ -15,39 +15,37 @@ public struct TypeClashQuery: GraphQLQuery {
     public let ME: MEObject?
 
     public init(me: MeObject?, Me: MeObject_?, ME: MEObject?) { self.me = me; self.Me = Me; self.ME = ME }
-    public init(from object: inout ObjectReader) throws {
-      me = try object.read("me", "User"); Me = try object.read("Me", "User"); ME = try object.read("ME", "User")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(me: object.read("me", "User"), Me: object.read("Me", "User"), ME: object.read("ME", "User"))
     }
-    public func write(to object: inout ObjectWriter) {
-      object.write("me", me); object.write("Me", Me); object.write("ME", ME)
-    }
+    public func write(to object: inout ObjectWriter) { object.write(["me": me, "Me": Me, "ME": ME]) }
 
     public struct MeObject: GraphQLObject {
       public let id: String
 
       public init(id: String) { self.id = id }
-      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
+      public static func read(from object: inout ObjectReader) throws -> Self { try Self(id: object.read("id", "ID!")) }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "id": id]) }
     }
 
     public struct MeObject_: GraphQLObject {
       public let name: String
 
       public init(name: String) { self.name = name }
-      public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User"); object.write("name", name)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(name: object.read("name", "String!"))
       }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "name": name]) }
     }
 
     public struct MEObject: GraphQLObject {
       public let email: String?
 
       public init(email: String?) { self.email = email }
-      public init(from object: inout ObjectReader) throws { email = try object.read("email", "String") }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User"); object.write("email", email)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(email: object.read("email", "String"))
       }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "email": email]) }
     }
   }
 }

@@ -14,8 +14,10 @@ public struct TypeConditionsQuery: GraphQLQuery {
     public let hero: Hero?
 
     public init(hero: Hero?) { self.hero = hero }
-    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
-    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(hero: object.read("hero", "Character"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["hero": hero]) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
@@ -24,21 +26,21 @@ public struct TypeConditionsQuery: GraphQLQuery {
       public let variant: Variant
 
       public init(name: String, variant: Variant) { self.name = name; self.variant = variant }
-      public init(from object: inout ObjectReader) throws {
-        name = try object.read("name", "String!"); variant = try Variant(from: &object)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(name: object.read("name", "String!"), variant: .read(from: &object))
       }
-      public func write(to object: inout ObjectWriter) { object.write("name", name); variant.write(to: &object) }
+      public func write(to object: inout ObjectWriter) { object.write(["name": name], variant) }
 
       public enum Variant: GraphQLObject {
         case droid(Droid)
         case human(Human)
         case other(typename: String)
 
-        public init(from object: inout ObjectReader) throws {
+        public static func read(from object: inout ObjectReader) throws -> Self {
           switch try object.typename() {
-          case "Droid": self = .droid(try Droid(from: &object))
-          case "Human": self = .human(try Human(from: &object))
-          case let typename: self = .other(typename: typename)
+          case "Droid": try .droid(.read(from: &object))
+          case "Human": try .human(.read(from: &object))
+          case let typename: .other(typename: typename)
           }
         }
         public func write(to object: inout ObjectWriter) {
@@ -53,11 +55,11 @@ public struct TypeConditionsQuery: GraphQLQuery {
           public let primaryFunction: String?
 
           public init(primaryFunction: String?) { self.primaryFunction = primaryFunction }
-          public init(from object: inout ObjectReader) throws {
-            primaryFunction = try object.read("primaryFunction", "String")
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(primaryFunction: object.read("primaryFunction", "String"))
           }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Droid"); object.write("primaryFunction", primaryFunction)
+            object.write(["__typename": "Droid", "primaryFunction": primaryFunction])
           }
         }
 
@@ -65,10 +67,10 @@ public struct TypeConditionsQuery: GraphQLQuery {
           public let height: Double?
 
           public init(height: Double?) { self.height = height }
-          public init(from object: inout ObjectReader) throws { height = try object.read("height", "Float") }
-          public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Human"); object.write("height", height)
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(height: object.read("height", "Float"))
           }
+          public func write(to object: inout ObjectWriter) { object.write(["__typename": "Human", "height": height]) }
         }
       }
     }

@@ -14,22 +14,20 @@ public struct TypenameQuery: GraphQLQuery {
     public let kind: String
 
     public init(droid: Droid?, kind: String) { self.droid = droid; self.kind = kind }
-    public init(from object: inout ObjectReader) throws {
-      droid = try object.read("droid", "Droid"); kind = try object.read("kind", "String!")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(droid: object.read("droid", "Droid"), kind: object.read("kind", "String!"))
     }
-    public func write(to object: inout ObjectWriter) { object.write("droid", droid); object.write("kind", kind) }
+    public func write(to object: inout ObjectWriter) { object.write(["droid": droid, "kind": kind]) }
 
     public struct Droid: GraphQLObject {
       public let __typename: String
       public let name: String
 
       public init(__typename: String, name: String) { self.__typename = __typename; self.name = name }
-      public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!"); name = try object.read("name", "String!")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(__typename: object.read("__typename", "String!"), name: object.read("name", "String!"))
       }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename); object.write("name", name)
-      }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": __typename, "name": name]) }
     }
   }
 }

@@ -13,8 +13,10 @@ public struct UnderscoresQuery: GraphQLQuery {
     public let keywords: Keywords
 
     public init(keywords: Keywords) { self.keywords = keywords }
-    public init(from object: inout ObjectReader) throws { keywords = try object.read("keywords", "Keywords!") }
-    public func write(to object: inout ObjectWriter) { object.write("keywords", keywords) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(keywords: object.read("keywords", "Keywords!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["keywords": keywords]) }
 
     public struct Keywords: GraphQLObject {
       public let underscore_: String?
@@ -24,13 +26,11 @@ public struct UnderscoresQuery: GraphQLQuery {
       public init(underscore_: String?, _x: String?, _0: Int?) {
         self.underscore_ = underscore_; self._x = _x; self._0 = _0
       }
-      public init(from object: inout ObjectReader) throws {
-        underscore_ = try object.read("_", "String"); _x = try object.read("_x", "String")
-        _0 = try object.read("_0", "Int")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(underscore_: object.read("_", "String"), _x: object.read("_x", "String"), _0: object.read("_0", "Int"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Keywords"); object.write("_", underscore_); object.write("_x", _x)
-        object.write("_0", _0)
+        object.write(["__typename": "Keywords", "_": underscore_, "_x": _x, "_0": _0])
       }
     }
   }

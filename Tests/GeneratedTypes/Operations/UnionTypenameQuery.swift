@@ -13,15 +13,19 @@ public struct UnionTypenameQuery: GraphQLQuery {
     public let search: [Search]
 
     public init(search: [Search]) { self.search = search }
-    public init(from object: inout ObjectReader) throws { search = try object.read("search", "[SearchResult!]!") }
-    public func write(to object: inout ObjectWriter) { object.write("search", search) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(search: object.read("search", "[SearchResult!]!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["search": search]) }
 
     public struct Search: GraphQLObject {
       public let __typename: String
 
       public init(__typename: String) { self.__typename = __typename }
-      public init(from object: inout ObjectReader) throws { __typename = try object.read("__typename", "String!") }
-      public func write(to object: inout ObjectWriter) { object.write("__typename", __typename) }
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(__typename: object.read("__typename", "String!"))
+      }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": __typename]) }
     }
   }
 }

@@ -6,8 +6,8 @@ public import GQLRunTyped
 public struct UpdateUserMutation: GraphQLMutation {
   public static let operationName = "UpdateUser"
   public static let document = "mutation UpdateUser($id:ID!$input:UserInput!){updateUser(id:$id input:$input){id name status address{street zip_code}}}"
-  public let id: String
-  public let input: UserInput
+  public var id: String
+  public var input: UserInput
 
   public init(id: String, input: UserInput) { self.id = id; self.input = input }
   public func write(to variables: inout ObjectWriter) { variables.write("id", id); variables.write("input", input) }
@@ -16,8 +16,10 @@ public struct UpdateUserMutation: GraphQLMutation {
     public let updateUser: UpdateUser
 
     public init(updateUser: UpdateUser) { self.updateUser = updateUser }
-    public init(from object: inout ObjectReader) throws { updateUser = try object.read("updateUser", "User!") }
-    public func write(to object: inout ObjectWriter) { object.write("updateUser", updateUser) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(updateUser: object.read("updateUser", "User!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["updateUser": updateUser]) }
 
     public struct UpdateUser: GraphQLObject {
       public let id: String
@@ -28,13 +30,13 @@ public struct UpdateUserMutation: GraphQLMutation {
       public init(id: String, name: String, status: Status, address: Address?) {
         self.id = id; self.name = name; self.status = status; self.address = address
       }
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!"); name = try object.read("name", "String!")
-        status = try object.read("status", "Status!"); address = try object.read("address", "Address")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          id: object.read("id", "ID!"), name: object.read("name", "String!"), status: object.read("status", "Status!"),
+          address: object.read("address", "Address"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User"); object.write("id", id); object.write("name", name)
-        object.write("status", status); object.write("address", address)
+        object.write(["__typename": "User", "id": id, "name": name, "status": status, "address": address])
       }
 
       public struct Address: GraphQLObject {
@@ -42,11 +44,11 @@ public struct UpdateUserMutation: GraphQLMutation {
         public let zip_code: String?
 
         public init(street: String, zip_code: String?) { self.street = street; self.zip_code = zip_code }
-        public init(from object: inout ObjectReader) throws {
-          street = try object.read("street", "String!"); zip_code = try object.read("zip_code", "String")
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(street: object.read("street", "String!"), zip_code: object.read("zip_code", "String"))
         }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Address"); object.write("street", street); object.write("zip_code", zip_code)
+          object.write(["__typename": "Address", "street": street, "zip_code": zip_code])
         }
       }
     }

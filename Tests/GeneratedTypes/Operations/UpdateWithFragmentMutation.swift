@@ -6,8 +6,8 @@ public import GQLRunTyped
 public struct UpdateWithFragmentMutation: GraphQLMutation {
   public static let operationName = "UpdateWithFragment"
   public static let document = "mutation UpdateWithFragment($id:ID!$input:UserInput!){updateUser(id:$id input:$input){...UserParts}}fragment UserParts on User{id name address{city}}"
-  public let id: String
-  public let input: UserInput
+  public var id: String
+  public var input: UserInput
 
   public init(id: String, input: UserInput) { self.id = id; self.input = input }
   public func write(to variables: inout ObjectWriter) { variables.write("id", id); variables.write("input", input) }
@@ -16,17 +16,19 @@ public struct UpdateWithFragmentMutation: GraphQLMutation {
     public let updateUser: UpdateUser
 
     public init(updateUser: UpdateUser) { self.updateUser = updateUser }
-    public init(from object: inout ObjectReader) throws { updateUser = try object.read("updateUser", "User!") }
-    public func write(to object: inout ObjectWriter) { object.write("updateUser", updateUser) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(updateUser: object.read("updateUser", "User!"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["updateUser": updateUser]) }
 
     public struct UpdateUser: GraphQLObject {
       public let userParts: UserParts
 
       public init(userParts: UserParts) { self.userParts = userParts }
-      public init(from object: inout ObjectReader) throws { userParts = try UserParts(from: &object) }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User"); userParts.write(to: &object)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(userParts: .read(from: &object))
       }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User"], userParts) }
     }
   }
 }

@@ -13,38 +13,38 @@ public struct UserTreeQuery: GraphQLQuery {
     public let me: Me?
 
     public init(me: Me?) { self.me = me }
-    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
-    public func write(to object: inout ObjectWriter) { object.write("me", me) }
+    public static func read(from object: inout ObjectReader) throws -> Self { try Self(me: object.read("me", "User")) }
+    public func write(to object: inout ObjectWriter) { object.write(["me": me]) }
 
     public struct Me: GraphQLObject {
       public let parent: Parent?
 
       public init(parent: Parent?) { self.parent = parent }
-      public init(from object: inout ObjectReader) throws { parent = try object.read("parent", "User") }
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User"); object.write("parent", parent)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(parent: object.read("parent", "User"))
       }
+      public func write(to object: inout ObjectWriter) { object.write(["__typename": "User", "parent": parent]) }
 
       public struct Parent: GraphQLObject {
         public let parent: Parent?
         public let userLeaf: UserLeaf
 
         public init(parent: Parent?, userLeaf: UserLeaf) { self.parent = parent; self.userLeaf = userLeaf }
-        public init(from object: inout ObjectReader) throws {
-          parent = try object.read("parent", "User"); userLeaf = try UserLeaf(from: &object)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(parent: object.read("parent", "User"), userLeaf: .read(from: &object))
         }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "User"); object.write("parent", parent); userLeaf.write(to: &object)
+          object.write(["__typename": "User", "parent": parent], userLeaf)
         }
 
         public struct Parent: GraphQLObject {
           public let userLeaf: UserLeaf
 
           public init(userLeaf: UserLeaf) { self.userLeaf = userLeaf }
-          public init(from object: inout ObjectReader) throws { userLeaf = try UserLeaf(from: &object) }
-          public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "User"); userLeaf.write(to: &object)
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(userLeaf: .read(from: &object))
           }
+          public func write(to object: inout ObjectWriter) { object.write(["__typename": "User"], userLeaf) }
         }
       }
     }

@@ -14,8 +14,10 @@ public struct VariantNameQuery: GraphQLQuery {
     public let hero: Hero?
 
     public init(hero: Hero?) { self.hero = hero }
-    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
-    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(hero: object.read("hero", "Character"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["hero": hero]) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
@@ -24,19 +26,19 @@ public struct VariantNameQuery: GraphQLQuery {
       public let variant_: Variant
 
       public init(variant: String, variant_: Variant) { self.variant = variant; self.variant_ = variant_ }
-      public init(from object: inout ObjectReader) throws {
-        variant = try object.read("variant", "String!"); variant_ = try Variant(from: &object)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(variant: object.read("variant", "String!"), variant_: .read(from: &object))
       }
-      public func write(to object: inout ObjectWriter) { object.write("variant", variant); variant_.write(to: &object) }
+      public func write(to object: inout ObjectWriter) { object.write(["variant": variant], variant_) }
 
       public enum Variant: GraphQLObject {
         case droid(Droid)
         case other(typename: String)
 
-        public init(from object: inout ObjectReader) throws {
+        public static func read(from object: inout ObjectReader) throws -> Self {
           switch try object.typename() {
-          case "Droid": self = .droid(try Droid(from: &object))
-          case let typename: self = .other(typename: typename)
+          case "Droid": try .droid(.read(from: &object))
+          case let typename: .other(typename: typename)
           }
         }
         public func write(to object: inout ObjectWriter) {
@@ -50,11 +52,11 @@ public struct VariantNameQuery: GraphQLQuery {
           public let primaryFunction: String?
 
           public init(primaryFunction: String?) { self.primaryFunction = primaryFunction }
-          public init(from object: inout ObjectReader) throws {
-            primaryFunction = try object.read("primaryFunction", "String")
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(primaryFunction: object.read("primaryFunction", "String"))
           }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Droid"); object.write("primaryFunction", primaryFunction)
+            object.write(["__typename": "Droid", "primaryFunction": primaryFunction])
           }
         }
       }

@@ -14,8 +14,10 @@ public struct VariantObjectQuery: GraphQLQuery {
     public let hero: Hero?
 
     public init(hero: Hero?) { self.hero = hero }
-    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
-    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(hero: object.read("hero", "Character"))
+    }
+    public func write(to object: inout ObjectWriter) { object.write(["hero": hero]) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
@@ -23,29 +25,29 @@ public struct VariantObjectQuery: GraphQLQuery {
       public let variant_: VariantObject
 
       public init(variant: Variant?, variant_: VariantObject) { self.variant = variant; self.variant_ = variant_ }
-      public init(from object: inout ObjectReader) throws {
-        variant = try object.read("variant", "Planet"); variant_ = try VariantObject(from: &object)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(variant: object.read("variant", "Planet"), variant_: .read(from: &object))
       }
-      public func write(to object: inout ObjectWriter) { object.write("variant", variant); variant_.write(to: &object) }
+      public func write(to object: inout ObjectWriter) { object.write(["variant": variant], variant_) }
 
       public struct Variant: GraphQLObject {
         public let name: String
 
         public init(name: String) { self.name = name }
-        public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Planet"); object.write("name", name)
+        public static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(name: object.read("name", "String!"))
         }
+        public func write(to object: inout ObjectWriter) { object.write(["__typename": "Planet", "name": name]) }
       }
 
       public enum VariantObject: GraphQLObject {
         case droid(Droid)
         case other(typename: String)
 
-        public init(from object: inout ObjectReader) throws {
+        public static func read(from object: inout ObjectReader) throws -> Self {
           switch try object.typename() {
-          case "Droid": self = .droid(try Droid(from: &object))
-          case let typename: self = .other(typename: typename)
+          case "Droid": try .droid(.read(from: &object))
+          case let typename: .other(typename: typename)
           }
         }
         public func write(to object: inout ObjectWriter) {
@@ -59,11 +61,11 @@ public struct VariantObjectQuery: GraphQLQuery {
           public let primaryFunction: String?
 
           public init(primaryFunction: String?) { self.primaryFunction = primaryFunction }
-          public init(from object: inout ObjectReader) throws {
-            primaryFunction = try object.read("primaryFunction", "String")
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(primaryFunction: object.read("primaryFunction", "String"))
           }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Droid"); object.write("primaryFunction", primaryFunction)
+            object.write(["__typename": "Droid", "primaryFunction": primaryFunction])
           }
         }
       }

@@ -6,9 +6,9 @@ public import GQLRunTyped
 public struct WithDefaultsQuery: GraphQLQuery {
   public static let operationName = "WithDefaults"
   public static let document = "query WithDefaults($episode:Episode=EMPIRE$first:Int!=5$unit:LengthUnit=FOOT){hero(episode:$episode){__typename name ...on Human{height(unit:$unit)}}characters(first:$first){totalCount}}"
-  public let episode: GraphQLNullable<Episode>
-  public let first: Int?
-  public let unit: GraphQLNullable<LengthUnit>
+  public var episode: GraphQLNullable<Episode>
+  public var first: Int?
+  public var unit: GraphQLNullable<LengthUnit>
 
   public init(
     episode: GraphQLNullable<Episode> = .absent, first: Int? = nil, unit: GraphQLNullable<LengthUnit> = .absent
@@ -23,12 +23,10 @@ public struct WithDefaultsQuery: GraphQLQuery {
     public let characters: Characters
 
     public init(hero: Hero?, characters: Characters) { self.hero = hero; self.characters = characters }
-    public init(from object: inout ObjectReader) throws {
-      hero = try object.read("hero", "Character"); characters = try object.read("characters", "CharacterConnection!")
+    public static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(hero: object.read("hero", "Character"), characters: object.read("characters", "CharacterConnection!"))
     }
-    public func write(to object: inout ObjectWriter) {
-      object.write("hero", hero); object.write("characters", characters)
-    }
+    public func write(to object: inout ObjectWriter) { object.write(["hero": hero, "characters": characters]) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
@@ -37,19 +35,19 @@ public struct WithDefaultsQuery: GraphQLQuery {
       public let variant: Variant
 
       public init(name: String, variant: Variant) { self.name = name; self.variant = variant }
-      public init(from object: inout ObjectReader) throws {
-        name = try object.read("name", "String!"); variant = try Variant(from: &object)
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(name: object.read("name", "String!"), variant: .read(from: &object))
       }
-      public func write(to object: inout ObjectWriter) { object.write("name", name); variant.write(to: &object) }
+      public func write(to object: inout ObjectWriter) { object.write(["name": name], variant) }
 
       public enum Variant: GraphQLObject {
         case human(Human)
         case other(typename: String)
 
-        public init(from object: inout ObjectReader) throws {
+        public static func read(from object: inout ObjectReader) throws -> Self {
           switch try object.typename() {
-          case "Human": self = .human(try Human(from: &object))
-          case let typename: self = .other(typename: typename)
+          case "Human": try .human(.read(from: &object))
+          case let typename: .other(typename: typename)
           }
         }
         public func write(to object: inout ObjectWriter) {
@@ -63,10 +61,10 @@ public struct WithDefaultsQuery: GraphQLQuery {
           public let height: Double?
 
           public init(height: Double?) { self.height = height }
-          public init(from object: inout ObjectReader) throws { height = try object.read("height", "Float") }
-          public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Human"); object.write("height", height)
+          public static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(height: object.read("height", "Float"))
           }
+          public func write(to object: inout ObjectWriter) { object.write(["__typename": "Human", "height": height]) }
         }
       }
     }
@@ -75,9 +73,11 @@ public struct WithDefaultsQuery: GraphQLQuery {
       public let totalCount: Int
 
       public init(totalCount: Int) { self.totalCount = totalCount }
-      public init(from object: inout ObjectReader) throws { totalCount = try object.read("totalCount", "Int!") }
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(totalCount: object.read("totalCount", "Int!"))
+      }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "CharacterConnection"); object.write("totalCount", totalCount)
+        object.write(["__typename": "CharacterConnection", "totalCount": totalCount])
       }
     }
   }

@@ -13,8 +13,8 @@ public struct WriterNamesQuery: GraphQLQuery {
     public let me: Me?
 
     public init(me: Me?) { self.me = me }
-    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
-    public func write(to object: inout ObjectWriter) { object.write("me", me) }
+    public static func read(from object: inout ObjectReader) throws -> Self { try Self(me: object.read("me", "User")) }
+    public func write(to object: inout ObjectWriter) { object.write(["me": me]) }
 
     public struct Me: GraphQLObject {
       public let write: String
@@ -25,13 +25,13 @@ public struct WriterNamesQuery: GraphQLQuery {
       public init(write: String, read: String, from: String?, to: Status) {
         self.write = write; self.read = read; self.from = from; self.to = to
       }
-      public init(from object: inout ObjectReader) throws {
-        write = try object.read("write", "ID!"); read = try object.read("read", "String!")
-        from = try object.read("from", "String"); to = try object.read("to", "Status!")
+      public static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          write: object.read("write", "ID!"), read: object.read("read", "String!"), from: object.read("from", "String"),
+          to: object.read("to", "Status!"))
       }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User"); object.write("write", write); object.write("read", read)
-        object.write("from", from); object.write("to", to)
+        object.write(["__typename": "User", "write": write, "read": read, "from": from, "to": to])
       }
     }
   }

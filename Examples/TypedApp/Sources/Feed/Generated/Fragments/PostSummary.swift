@@ -9,16 +9,13 @@ struct PostSummary: GraphQLObject {
   let likeCount: Int
   let author: Author
 
-  init(id: String, title: String, likeCount: Int, author: Author) {
-    self.id = id; self.title = title; self.likeCount = likeCount; self.author = author
-  }
-  init(from object: inout ObjectReader) throws {
-    id = try object.read("id", "ID!"); title = try object.read("title", "String!")
-    likeCount = try object.read("likeCount", "Int!"); author = try object.read("author", "User!")
+  static func read(from object: inout ObjectReader) throws -> Self {
+    try Self(
+      id: object.read("id", "ID!"), title: object.read("title", "String!"), likeCount: object.read("likeCount", "Int!"),
+      author: object.read("author", "User!"))
   }
   func write(to object: inout ObjectWriter) {
-    object.write("__typename", "Post"); object.write("id", id); object.write("title", title)
-    object.write("likeCount", likeCount); object.write("author", author)
+    object.write(["__typename": "Post", "id": id, "title": title, "likeCount": likeCount, "author": author])
   }
 
   struct Author: GraphQLObject {
@@ -26,14 +23,12 @@ struct PostSummary: GraphQLObject {
     let name: String?
     let login: String
 
-    init(id: String, name: String?, login: String) { self.id = id; self.name = name; self.login = login }
-    init(from object: inout ObjectReader) throws {
-      id = try object.read("id", "ID!"); name = try object.read("name", "String")
-      login = try object.read("login", "String!")
+    static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(
+        id: object.read("id", "ID!"), name: object.read("name", "String"), login: object.read("login", "String!"))
     }
     func write(to object: inout ObjectWriter) {
-      object.write("__typename", "User"); object.write("id", id); object.write("name", name)
-      object.write("login", login)
+      object.write(["__typename": "User", "id": id, "name": name, "login": login])
     }
   }
 }

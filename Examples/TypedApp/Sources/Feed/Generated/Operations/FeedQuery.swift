@@ -6,10 +6,9 @@ import GQLRunTyped
 struct FeedQuery: GraphQLQuery {
   static let operationName = "Feed"
   static let document = "query Feed($first:Int!$after:String){feed(first:$first after:$after){edges{node{...PostSummary}}pageInfo{hasNextPage endCursor}}}fragment PostSummary on Post{id title likeCount author{id name login}}"
-  let first: Int
-  let after: GraphQLNullable<String>
+  var first: Int
+  var after: GraphQLNullable<String> = .absent
 
-  init(first: Int, after: GraphQLNullable<String> = .absent) { self.first = first; self.after = after }
   func write(to variables: inout ObjectWriter) { variables.write("first", first); variables.write("after", after) }
 
   struct Data: GraphQLObject {
@@ -17,41 +16,40 @@ struct FeedQuery: GraphQLQuery {
     /// `first` may be millions.
     let feed: Feed
 
-    init(feed: Feed) { self.feed = feed }
-    init(from object: inout ObjectReader) throws { feed = try object.read("feed", "PostConnection!") }
-    func write(to object: inout ObjectWriter) { object.write("feed", feed) }
+    static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(feed: object.read("feed", "PostConnection!"))
+    }
+    func write(to object: inout ObjectWriter) { object.write(["feed": feed]) }
 
     struct Feed: GraphQLObject {
       let edges: [Edge]
       let pageInfo: PageInfo
 
-      init(edges: [Edge], pageInfo: PageInfo) { self.edges = edges; self.pageInfo = pageInfo }
-      init(from object: inout ObjectReader) throws {
-        edges = try object.read("edges", "[PostEdge!]!"); pageInfo = try object.read("pageInfo", "PageInfo!")
+      static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(edges: object.read("edges", "[PostEdge!]!"), pageInfo: object.read("pageInfo", "PageInfo!"))
       }
       func write(to object: inout ObjectWriter) {
-        object.write("__typename", "PostConnection"); object.write("edges", edges); object.write("pageInfo", pageInfo)
+        object.write(["__typename": "PostConnection", "edges": edges, "pageInfo": pageInfo])
       }
 
       struct Edge: GraphQLObject {
         let node: PostSummary
 
-        init(node: PostSummary) { self.node = node }
-        init(from object: inout ObjectReader) throws { node = try object.read("node", "Post!") }
-        func write(to object: inout ObjectWriter) { object.write("__typename", "PostEdge"); object.write("node", node) }
+        static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(node: object.read("node", "Post!"))
+        }
+        func write(to object: inout ObjectWriter) { object.write(["__typename": "PostEdge", "node": node]) }
       }
 
       struct PageInfo: GraphQLObject {
         let hasNextPage: Bool
         let endCursor: String?
 
-        init(hasNextPage: Bool, endCursor: String?) { self.hasNextPage = hasNextPage; self.endCursor = endCursor }
-        init(from object: inout ObjectReader) throws {
-          hasNextPage = try object.read("hasNextPage", "Boolean!"); endCursor = try object.read("endCursor", "String")
+        static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(hasNextPage: object.read("hasNextPage", "Boolean!"), endCursor: object.read("endCursor", "String"))
         }
         func write(to object: inout ObjectWriter) {
-          object.write("__typename", "PageInfo"); object.write("hasNextPage", hasNextPage)
-          object.write("endCursor", endCursor)
+          object.write(["__typename": "PageInfo", "hasNextPage": hasNextPage, "endCursor": endCursor])
         }
       }
     }

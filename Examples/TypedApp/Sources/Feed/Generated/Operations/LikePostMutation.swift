@@ -6,29 +6,28 @@ import GQLRunTyped
 struct LikePostMutation: GraphQLMutation {
   static let operationName = "LikePost"
   static let document = "mutation LikePost($id:ID!){likePost(id:$id){id likeCount}}"
-  let id: String
+  var id: String
 
-  init(id: String) { self.id = id }
   func write(to variables: inout ObjectWriter) { variables.write("id", id) }
 
   struct Data: GraphQLObject {
     /// Adds a like to a post; null when there is no such post. Kept in memory.
     let likePost: LikePost?
 
-    init(likePost: LikePost?) { self.likePost = likePost }
-    init(from object: inout ObjectReader) throws { likePost = try object.read("likePost", "Post") }
-    func write(to object: inout ObjectWriter) { object.write("likePost", likePost) }
+    static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(likePost: object.read("likePost", "Post"))
+    }
+    func write(to object: inout ObjectWriter) { object.write(["likePost": likePost]) }
 
     struct LikePost: GraphQLObject {
       let id: String
       let likeCount: Int
 
-      init(id: String, likeCount: Int) { self.id = id; self.likeCount = likeCount }
-      init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!"); likeCount = try object.read("likeCount", "Int!")
+      static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(id: object.read("id", "ID!"), likeCount: object.read("likeCount", "Int!"))
       }
       func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Post"); object.write("id", id); object.write("likeCount", likeCount)
+        object.write(["__typename": "Post", "id": id, "likeCount": likeCount])
       }
     }
   }

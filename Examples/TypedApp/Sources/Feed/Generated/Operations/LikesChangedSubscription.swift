@@ -6,29 +6,28 @@ import GQLRunTyped
 struct LikesChangedSubscription: GraphQLSubscription {
   static let operationName = "LikesChanged"
   static let document = "subscription LikesChanged($id:ID!){likesChanged(post:$id){id likeCount}}"
-  let id: String
+  var id: String
 
-  init(id: String) { self.id = id }
   func write(to variables: inout ObjectWriter) { variables.write("id", id) }
 
   struct Data: GraphQLObject {
     /// The post as it is, at once and after each like.
     let likesChanged: LikesChanged
 
-    init(likesChanged: LikesChanged) { self.likesChanged = likesChanged }
-    init(from object: inout ObjectReader) throws { likesChanged = try object.read("likesChanged", "Post!") }
-    func write(to object: inout ObjectWriter) { object.write("likesChanged", likesChanged) }
+    static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(likesChanged: object.read("likesChanged", "Post!"))
+    }
+    func write(to object: inout ObjectWriter) { object.write(["likesChanged": likesChanged]) }
 
     struct LikesChanged: GraphQLObject {
       let id: String
       let likeCount: Int
 
-      init(id: String, likeCount: Int) { self.id = id; self.likeCount = likeCount }
-      init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!"); likeCount = try object.read("likeCount", "Int!")
+      static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(id: object.read("id", "ID!"), likeCount: object.read("likeCount", "Int!"))
       }
       func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Post"); object.write("id", id); object.write("likeCount", likeCount)
+        object.write(["__typename": "Post", "id": id, "likeCount": likeCount])
       }
     }
   }

@@ -6,17 +6,15 @@ import GQLRunTyped
 struct PostDetailsQuery: GraphQLQuery {
   static let operationName = "PostDetails"
   static let document = "query PostDetails($id:ID!){post(id:$id){...PostSummary body publishedAt comments(first:3){edges{node{id body author{id name login}}}}}}fragment PostSummary on Post{id title likeCount author{id name login}}"
-  let id: String
+  var id: String
 
-  init(id: String) { self.id = id }
   func write(to variables: inout ObjectWriter) { variables.write("id", id) }
 
   struct Data: GraphQLObject {
     let post: Post?
 
-    init(post: Post?) { self.post = post }
-    init(from object: inout ObjectReader) throws { post = try object.read("post", "Post") }
-    func write(to object: inout ObjectWriter) { object.write("post", post) }
+    static func read(from object: inout ObjectReader) throws -> Self { try Self(post: object.read("post", "Post")) }
+    func write(to object: inout ObjectWriter) { object.write(["post": post]) }
 
     struct Post: GraphQLObject {
       let body: String
@@ -24,49 +22,43 @@ struct PostDetailsQuery: GraphQLQuery {
       let comments: Comments
       let postSummary: PostSummary
 
-      init(body: String, publishedAt: DateTime, comments: Comments, postSummary: PostSummary) {
-        self.body = body; self.publishedAt = publishedAt; self.comments = comments; self.postSummary = postSummary
-      }
-      init(from object: inout ObjectReader) throws {
-        body = try object.read("body", "String!"); publishedAt = try object.read("publishedAt", "DateTime!")
-        comments = try object.read("comments", "CommentConnection!"); postSummary = try PostSummary(from: &object)
+      static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          body: object.read("body", "String!"), publishedAt: object.read("publishedAt", "DateTime!"),
+          comments: object.read("comments", "CommentConnection!"), postSummary: .read(from: &object))
       }
       func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Post"); object.write("body", body); object.write("publishedAt", publishedAt)
-        object.write("comments", comments); postSummary.write(to: &object)
+        object.write(["__typename": "Post", "body": body, "publishedAt": publishedAt, "comments": comments], postSummary)
       }
 
       struct Comments: GraphQLObject {
         let edges: [Edge]
 
-        init(edges: [Edge]) { self.edges = edges }
-        init(from object: inout ObjectReader) throws { edges = try object.read("edges", "[CommentEdge!]!") }
-        func write(to object: inout ObjectWriter) {
-          object.write("__typename", "CommentConnection"); object.write("edges", edges)
+        static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(edges: object.read("edges", "[CommentEdge!]!"))
         }
+        func write(to object: inout ObjectWriter) { object.write(["__typename": "CommentConnection", "edges": edges]) }
 
         struct Edge: GraphQLObject {
           let node: Node
 
-          init(node: Node) { self.node = node }
-          init(from object: inout ObjectReader) throws { node = try object.read("node", "Comment!") }
-          func write(to object: inout ObjectWriter) {
-            object.write("__typename", "CommentEdge"); object.write("node", node)
+          static func read(from object: inout ObjectReader) throws -> Self {
+            try Self(node: object.read("node", "Comment!"))
           }
+          func write(to object: inout ObjectWriter) { object.write(["__typename": "CommentEdge", "node": node]) }
 
           struct Node: GraphQLObject {
             let id: String
             let body: String
             let author: Author
 
-            init(id: String, body: String, author: Author) { self.id = id; self.body = body; self.author = author }
-            init(from object: inout ObjectReader) throws {
-              id = try object.read("id", "ID!"); body = try object.read("body", "String!")
-              author = try object.read("author", "User!")
+            static func read(from object: inout ObjectReader) throws -> Self {
+              try Self(
+                id: object.read("id", "ID!"), body: object.read("body", "String!"),
+                author: object.read("author", "User!"))
             }
             func write(to object: inout ObjectWriter) {
-              object.write("__typename", "Comment"); object.write("id", id); object.write("body", body)
-              object.write("author", author)
+              object.write(["__typename": "Comment", "id": id, "body": body, "author": author])
             }
 
             struct Author: GraphQLObject {
@@ -74,14 +66,13 @@ struct PostDetailsQuery: GraphQLQuery {
               let name: String?
               let login: String
 
-              init(id: String, name: String?, login: String) { self.id = id; self.name = name; self.login = login }
-              init(from object: inout ObjectReader) throws {
-                id = try object.read("id", "ID!"); name = try object.read("name", "String")
-                login = try object.read("login", "String!")
+              static func read(from object: inout ObjectReader) throws -> Self {
+                try Self(
+                  id: object.read("id", "ID!"), name: object.read("name", "String"),
+                  login: object.read("login", "String!"))
               }
               func write(to object: inout ObjectWriter) {
-                object.write("__typename", "User"); object.write("id", id); object.write("name", name)
-                object.write("login", login)
+                object.write(["__typename": "User", "id": id, "name": name, "login": login])
               }
             }
           }
