@@ -331,7 +331,7 @@ bench-language: packages-bench ## Measure schemas and documents (BENCH_SCHEMA, B
 bench-typed: build packages-bench ## Measure generated types: lines, compile time, decoding (APOLLO: a checkout of apollo-ios-dev to compare with)
 	PYTHONDONTWRITEBYTECODE=1 Benchmarks/Typed/bench.py $(PROGRAM) .build-bench \
 	  $(if $(APOLLO),--apollo "$(APOLLO)") \
-	  $(if $(wildcard $(BENCH_SCHEMA)),$(if $(TYPED_DOCUMENTS),--schema "$(BENCH_SCHEMA)" --documents $(TYPED_DOCUMENTS)))
+	  $(if $(wildcard $(BENCH_SCHEMA)),--schema "$(BENCH_SCHEMA)")
 
 .PHONY: bench-chain
 bench-chain: build ## Measure what the chain adds to a bare async-http-client on the same requests

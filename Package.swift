@@ -52,12 +52,18 @@ let core: [Target] = [
   .testTarget(name: "JSONStreamTests", dependencies: ["GQLRunJSON"], swiftSettings: settings),
   .testTarget(
     name: "TypedTests",
-    dependencies: ["GQLRunGeneratedTypes", "GQLRunTyped", "GQLRunJSON", "GQLRunLanguage"],
+    dependencies: [
+      "GQLRunGeneratedGitHubTypes", "GQLRunGeneratedTypes", "GQLRunTyped", "GQLRunJSON",
+      "GQLRunLanguage",
+    ],
     swiftSettings: settings),
   // The snapshots of GeneratorTests, so that every test run compiles them; in no product.
   .target(
     name: "GQLRunGeneratedTypes", dependencies: ["GQLRunTyped"], path: "Tests/GeneratedTypes",
     swiftSettings: settings),
+  .target(
+    name: "GQLRunGeneratedGitHubTypes", dependencies: ["GQLRunTyped"],
+    path: "Tests/GeneratedGitHubTypes", swiftSettings: settings),
   .testTarget(
     name: "GeneratorTests",
     dependencies: ["GQLRunGenerator", "GQLRunLanguage", "GQLRunTestSupport"],

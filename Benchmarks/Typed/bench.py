@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Measures generated types: lines, generation time, compile time, and decoding.
 
-usage: bench.py PROGRAM SCRATCH [--apollo FOLDER] [--schema FILE --documents PATTERN]
+usage: bench.py PROGRAM SCRATCH [--apollo FOLDER] [--schema FILE]
 
 --apollo is a checkout of github.com/apollographql/apollo-ios-dev: the types that Apollo iOS has generated for its
-test schema AnimalKingdom are compared with ours for the same operations. --schema and --documents are of a large schema,
-whose generation is timed. Compile times are user seconds of one whole module, the smallest of three.
+test schema AnimalKingdom are compared with ours for the same operations. --schema is GitHub's public schema: the
+operations of Tests/GeneratorTests/Fixtures/GitHub, repeated to more than 100, are generated from it. Compile times are
+user seconds of one whole module with public types, the smallest of three.
 """
-import argparse, pathlib, resource, shutil, subprocess, sys, time
+import argparse, os, pathlib, re, resource, shutil, subprocess, sys, time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TYPED = pathlib.Path(__file__).resolve().parent
@@ -42,7 +43,7 @@ class Bench:
         shutil.rmtree(self.work, ignore_errors=True)
         self.work.mkdir(parents=True)
         run("swift", "build", "-c", "release", "--target", "GQLRunTyped", "--scratch-path", self.scratch, cwd=ROOT,
-            env={**__import__("os").environ, "GQLRUN_MODULES": "core"}, stdout=subprocess.DEVNULL)
+            env={**os.environ, "GQLRUN_MODULES": "core"}, stdout=subprocess.DEVNULL)
         self.release = self.scratch / "release"
         self.imports = ["-I", self.release / "Modules", "-I", ROOT / "Sources/CYajl"]
 
@@ -63,34 +64,47 @@ class Bench:
                      if "localCacheMutation" not in path.read_text()]
         defer = self.work / "defer.graphqls"
         defer.write_text("directive @defer(if: Boolean! = true, label: String) on FRAGMENT_SPREAD | INLINE_FRAGMENT\n")
-        ours = self.work / "animals"
-        self.generate([animals / "animalkingdom-graphql/AnimalSchema.graphqls", "--schema", defer], documents, ours,
-                      "--access", "public")
+        schema = [animals / "animalkingdom-graphql/AnimalSchema.graphqls", "--schema", defer]
+        ours, internal = self.work / "animals", self.work / "internal"
+        self.generate(schema, documents, ours, "--access", "public")
+        self.generate(schema, documents, internal)
         theirs = [path for path in swift_files(animals / "AnimalKingdomAPI/Sources") if "LocalCache" not in str(path)]
         module = self.work / "ApolloAPI.swiftmodule"
         run("swiftc", "-swift-version", "6", "-emit-module", "-emit-module-path", module, "-module-name", "ApolloAPI",
             "-parse-as-library", *swift_files(apollo / "apollo-ios/Sources/ApolloAPI"))
         graphql = lines(documents)
 
-        def row(name, mine, other, unit=""):
-            print(f"{name:44}{mine:>10}{other:>10}  {unit}")
+        def row(name, default, mine, other, unit=""):
+            print(f"{name:44}{default:>10}{mine:>10}{other:>10}  {unit}")
 
         def one(paths, name):
             return lines([path for path in paths if path.name.startswith(name + ".")])
 
-        mine = swift_files(ours)
-        row("", "gqlrun", "Apollo")
-        row("lines of AllAnimalsQuery", one(mine, "AllAnimalsQuery"), one(theirs, "AllAnimalsQuery"))
-        row("lines of all operations, with their types", lines(mine), lines(theirs))
-        row("lines of Swift per line of GraphQL", f"{lines(mine) / graphql:.1f}", f"{lines(theirs) / graphql:.1f}",
-            f"{graphql} lines of GraphQL")
+        def definitions(paths):
+            return [path for path in paths if {"Operations", "Fragments"} & set(path.parts)]
+
+        mine, default = swift_files(ours), swift_files(internal)
+        row("", "internal", "public", "Apollo")
+        row("lines of AllAnimalsQuery", *(one(files, "AllAnimalsQuery") for files in (default, mine, theirs)))
+        row("lines of operations and fragments", *(lines(definitions(files)) for files in (default, mine, theirs)))
+        row("lines with the types of the schema", *(lines(files) for files in (default, mine, theirs)))
+        for name, select in (("lines per line of GraphQL", definitions), ("with the types of the schema", list)):
+            row(name, *(f"{lines(select(files)) / graphql:.1f}" for files in (default, mine, theirs)),
+                f"{graphql} lines of GraphQL")
         for level, name in (("-Onone", "debug"), ("-O", "release")):
-            row(f"compile time, {name}", f"{self.compile_time(mine, level, *self.imports):.2f}",
+            row(f"compile time, {name}", "", f"{self.compile_time(mine, level, *self.imports):.2f}",
                 f"{self.compile_time(theirs, level, '-I', self.work):.2f}", "s")
 
-    def generation(self, schema, documents):
-        output = self.work / "large"
-        seconds = min(self.generate(schema, documents, output) for _ in range(3))
+    def generation(self, schema):
+        output, documents = self.work / "large", []
+        for file in sorted((ROOT / "Tests/GeneratorTests/Fixtures/GitHub").glob("*.graphql")):
+            for copy in range(8):
+                # Fragments belong to the first copy, and all operations use them.
+                text = file.read_text() if copy == 0 else file.read_text().partition("\nfragment ")[0]
+                document = self.work / f"{file.stem}{copy}.graphql"
+                document.write_text(re.sub(r"^(query|mutation) (\w+)", rf"\1 \g<2>{copy}", text, flags=re.M))
+                documents.append(document)
+        seconds = min(self.generate([schema], documents, output) for _ in range(3))
         operations = len(list((output / "Operations").glob("*.swift")))
         print(f"{'generation of ' + str(operations) + ' operations':44}{seconds:>10.2f}{'':10}  s")
 
@@ -135,16 +149,15 @@ def main():
     parser.add_argument("program", type=pathlib.Path)
     parser.add_argument("scratch", type=pathlib.Path)
     parser.add_argument("--apollo", type=pathlib.Path, help="a checkout of apollo-ios-dev")
-    parser.add_argument("--schema", nargs="+", type=pathlib.Path, help="a large schema")
-    parser.add_argument("--documents", nargs="+", help="its documents")
+    parser.add_argument("--schema", type=pathlib.Path, help="GitHub's public schema")
     arguments = parser.parse_args()
     bench = Bench(arguments.program, arguments.scratch)
     if arguments.apollo:
         bench.compare(arguments.apollo)
     else:
         print("not compared with Apollo iOS: set APOLLO to a checkout of github.com/apollographql/apollo-ios-dev")
-    if arguments.schema and arguments.documents:
-        bench.generation(arguments.schema, arguments.documents)
+    if arguments.schema:
+        bench.generation(arguments.schema)
     bench.decoding()
 
 

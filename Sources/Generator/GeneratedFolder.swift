@@ -89,29 +89,8 @@ package struct GeneratedFolder {
     try? String(contentsOfFile: path, encoding: .utf8)
   }
 
-  /// The lines that differ, without the common start and end, with three lines around them.
   private static func difference(_ path: String, old: String?, new: String?) -> String {
-    func lines(_ text: String?) -> [Substring] {
-      var lines = text?.split(separator: "\n", omittingEmptySubsequences: false) ?? []
-      if lines.last?.isEmpty == true { lines.removeLast() }
-      return lines
-    }
-    let (a, b) = (lines(old), lines(new))
-    let start = zip(a, b).prefix { $0 == $1 }.count
-    let end = zip(a.reversed(), b.reversed()).prefix { $0 == $1 }.count
-    let tail = min(end, min(a.count, b.count) - start)
-    let before = max(start - 3, 0)
-    let after = min(3, tail)
-    func range(_ lines: [Substring]) -> String {
-      let count = lines.count - tail + after - before
-      return "\(count == 0 ? before : before + 1),\(count)"
-    }
-    var text = "--- \(old == nil ? "/dev/null" : path)\n+++ \(new == nil ? "/dev/null" : path)\n"
-    text += "@@ -\(range(a)) +\(range(b)) @@\n"
-    for line in a[before..<start] { text += " \(line)\n" }
-    for line in a[start..<(a.count - tail)] { text += "-\(line)\n" }
-    for line in b[start..<(b.count - tail)] { text += "+\(line)\n" }
-    for line in a[(a.count - tail)..<(a.count - tail + after)] { text += " \(line)\n" }
-    return text
+    "--- \(old == nil ? "/dev/null" : path)\n+++ \(new == nil ? "/dev/null" : path)\n"
+      + LineDifference(old: old, new: new).text
   }
 }

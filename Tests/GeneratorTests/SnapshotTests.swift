@@ -9,13 +9,24 @@ enum Fixtures {
     .deletingLastPathComponent()
   static let folder = tests.appending(path: "GeneratorTests/Fixtures")
   static let snapshots = tests.appending(path: "GeneratedTypes")
+  static let gitHubSnapshots = tests.appending(path: "GeneratedGitHubTypes")
+
+  /// GitHub's public schema, in the folder that working copies share: `$GQLRUN_SHARED`, else `../shared`.
+  static let gitHubSchema: URL = {
+    let shared = ProcessInfo.processInfo.environment["GQLRUN_SHARED"].map { URL(filePath: $0) }
+    let root = tests.deletingLastPathComponent().deletingLastPathComponent()
+    return (shared ?? root.appending(path: "shared")).appending(path: "real/github.graphql")
+  }()
+  static let hasGitHubSchema = FileManager.default.fileExists(atPath: gitHubSchema.path)
 
   static func schema() throws -> Schema {
     try Schema(sdl: Document(parsing: text(of: folder.appending(path: "schema.graphql"))))
   }
 
-  static func documents() throws -> [(path: String, text: [UInt8])] {
-    try files(in: folder.appending(path: "Documents")).map {
+  static func documents(
+    _ name: String = "Documents"
+  ) throws -> [(path: String, text: [UInt8])] {
+    try files(in: folder.appending(path: name)).map {
       ($0.lastPathComponent, Array(try text(of: $0).utf8))
     }
   }
@@ -38,27 +49,40 @@ struct SnapshotTests {
 
   @Test("the generated types are those of the snapshots")
   func snapshots() throws {
-    var files = try Generator(schema: Fixtures.schema(), options: Self.options)
+    let files = try Generator(schema: Fixtures.schema(), options: Self.options)
       .files(from: Fixtures.documents())
-    files.append(list(of: files))
-    files.sort { $0.path < $1.path }
-    if ProcessInfo.processInfo.environment["GQLRUN_SNAPSHOTS"] == "write" {
-      try write(files)
-    }
-    for file in files {
-      let expected = try Fixtures.text(of: Fixtures.snapshots.appending(path: file.path))
-      #expect(file.text == expected, "\(file.path)")
-    }
-    let prefix = Fixtures.snapshots.path + "/"
-    let existing = Fixtures.files(in: Fixtures.snapshots).map {
-      String($0.path.dropFirst(prefix.count))
-    }
-    #expect(existing.sorted() == files.map(\.path))
+    try compare(files + [list("generatedOperations", of: files)], with: Fixtures.snapshots)
     #expect(files.count { $0.path.hasPrefix("Operations/") } >= 150)
   }
 
+  @Test(
+    "the types of operations over GitHub's schema are those of the snapshots",
+    .enabled(if: Fixtures.hasGitHubSchema))
+  func gitHub() throws {
+    let schema = try Schema(
+      sdl: Document(parsingUTF8: Array(Data(contentsOf: Fixtures.gitHubSchema))))
+    let files = try Generator(schema: schema, options: Self.options)
+      .files(from: Fixtures.documents("GitHub"))
+    try compare(
+      files + [list("generatedGitHubOperations", of: files)], with: Fixtures.gitHubSnapshots)
+  }
+
+  private func compare(_ unsorted: [GeneratedFile], with snapshots: URL) throws {
+    let files = unsorted.sorted { $0.path < $1.path }
+    if ProcessInfo.processInfo.environment["GQLRUN_SNAPSHOTS"] == "write" {
+      try write(files, to: snapshots)
+    }
+    for file in files {
+      let expected = try Fixtures.text(of: snapshots.appending(path: file.path))
+      #expect(file.text == expected, "\(file.path)")
+    }
+    let prefix = snapshots.path + "/"
+    let existing = Fixtures.files(in: snapshots).map { String($0.path.dropFirst(prefix.count)) }
+    #expect(existing.sorted() == files.map(\.path))
+  }
+
   /// The list of all operations, for tests that use each of them.
-  private func list(of files: [GeneratedFile]) -> GeneratedFile {
+  private func list(_ name: String, of files: [GeneratedFile]) -> GeneratedFile {
     let names = files.filter { $0.operation != nil }.map { file in
       "  \(file.path.dropFirst("Operations/".count).dropLast(".swift".count)).self,\n"
     }
@@ -71,7 +95,7 @@ struct SnapshotTests {
 
       public import GQLRunTyped
 
-      public let generatedOperations: [any GraphQLOperation.Type] = [
+      public let \(name): [any GraphQLOperation.Type] = [
       \(names.joined())]
 
       """
@@ -86,12 +110,12 @@ struct SnapshotTests {
       try generator.files(from: documents.reversed()) == generator.files(from: documents))
   }
 
-  private func write(_ files: [GeneratedFile]) throws {
-    for file in Fixtures.files(in: Fixtures.snapshots) {
+  private func write(_ files: [GeneratedFile], to folder: URL) throws {
+    for file in Fixtures.files(in: folder) {
       try FileManager.default.removeItem(at: file)
     }
     for file in files {
-      let target = Fixtures.snapshots.appending(path: file.path)
+      let target = folder.appending(path: file.path)
       try FileManager.default.createDirectory(
         at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
       try file.text.write(to: target, atomically: true, encoding: .utf8)

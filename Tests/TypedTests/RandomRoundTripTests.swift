@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunGeneratedGitHubTypes
 import GQLRunGeneratedTypes
 import GQLRunJSON
 import GQLRunLanguage
@@ -8,17 +9,33 @@ import Testing
 /// Random responses of all snapshots → generated value → JSON.
 @Suite("Round trips of random responses")
 struct RandomRoundTripTests {
-  private static let schema: Result<Schema, any Error> = Result {
-    let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .appending(path: "GeneratorTests/Fixtures/schema.graphql")
-    return try Schema(sdl: Document(parsing: String(contentsOf: file, encoding: .utf8)))
-  }
+  private static let tests = URL(filePath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent()
+  private static let schema = tests.appending(path: "GeneratorTests/Fixtures/schema.graphql")
+  /// GitHub's public schema, in the folder that working copies share: `$GQLRUN_SHARED`, else `../shared`.
+  private static let gitHubSchema: URL = {
+    let shared = ProcessInfo.processInfo.environment["GQLRUN_SHARED"].map { URL(filePath: $0) }
+    let root = tests.deletingLastPathComponent().deletingLastPathComponent()
+    return (shared ?? root.appending(path: "shared")).appending(path: "real/github.graphql")
+  }()
 
   @Test("every generated type reads random responses, and writes what it has read")
   func responses() throws {
-    let schema = try Self.schema.get()
     #expect(generatedOperations.count >= 150)
-    for operation in generatedOperations {
+    try check(generatedOperations, Self.schema)
+  }
+
+  @Test(
+    "types of operations over GitHub's schema do the same",
+    .enabled(if: FileManager.default.fileExists(atPath: gitHubSchema.path)))
+  func gitHub() throws {
+    #expect(generatedGitHubOperations.count >= 14)
+    try check(generatedGitHubOperations, Self.gitHubSchema)
+  }
+
+  private func check(_ operations: [any GraphQLOperation.Type], _ file: URL) throws {
+    let schema = try Schema(sdl: Document(parsingUTF8: Array(Data(contentsOf: file))))
+    for operation in operations {
       let document = try Document(parsing: operation.document)
       for seed in 0..<20 {
         var response = try RandomResponse(document, schema, seed: UInt64(seed))

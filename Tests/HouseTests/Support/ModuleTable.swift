@@ -70,6 +70,7 @@ struct Module {
       system: ["Foundation"]),
     // In no product: the snapshots of the generator, compiled.
     Module("GQLRunGeneratedTypes", folder: "GeneratedTypes", own: ["GQLRunTyped"]),
+    Module("GQLRunGeneratedGitHubTypes", folder: "GeneratedGitHubTypes", own: ["GQLRunTyped"]),
     Module("GQLRunJSON", folder: "JSONStream", own: ["CYajl"], system: ["Foundation"]),
     Module("GQLRunLanguage", folder: "GraphQL", own: ["GQLRunSupport"]),
     Module(

@@ -1,0 +1,51 @@
+import Testing
+
+@testable import GQLRunGenerator
+
+@Suite("Differences of generated files")
+struct LineDifferenceTests {
+  private func numbers(_ range: ClosedRange<Int>) -> String {
+    range.map { "\($0)\n" }.joined()
+  }
+
+  @Test("changes that are far apart are shown apart, with three lines around them")
+  func hunks() {
+    let old = numbers(1...30)
+    let new = old.replacing("\n5\n", with: "\nfive\n").replacing("\n20\n", with: "\n")
+    #expect(
+      LineDifference(old: old, new: new).text == """
+        @@ -2,7 +2,7 @@
+         2
+         3
+         4
+        -5
+        +five
+         6
+         7
+         8
+        @@ -17,7 +17,6 @@
+         17
+         18
+         19
+        -20
+         21
+         22
+         23
+
+        """)
+  }
+
+  @Test("changes that are close to each other are shown together")
+  func together() {
+    #expect(
+      LineDifference(old: "a\nb\nc\n", new: "a\nx\nb\nc\ny\n").text
+        == "@@ -1,3 +1,5 @@\n a\n+x\n b\n c\n+y\n")
+  }
+
+  @Test("a file that does not exist has no lines")
+  func missing() {
+    #expect(LineDifference(old: nil, new: "a\nb\n").text == "@@ -0,0 +1,2 @@\n+a\n+b\n")
+    #expect(LineDifference(old: "a\n", new: nil).text == "@@ -1,1 +0,0 @@\n-a\n")
+    #expect(LineDifference(old: "a\n", new: "a\n").text.isEmpty)
+  }
+}
