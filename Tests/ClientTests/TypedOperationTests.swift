@@ -241,7 +241,9 @@ struct TypedOperationTests {
   ) async throws {
     let observer = QueryObserver(PostQuery(id: "P_1"), client: client)
     var states: [Bool] = []
-    for await state in observing(observer, { ($0.isLoading, $0.data != nil) }) {
+    for await state in observing(
+      observer, { ($0?.isLoading ?? false, $0?.data != nil) })
+    {
       states.append(state.0)
       if state.1 { break }
     }
@@ -250,9 +252,11 @@ struct TypedOperationTests {
   }
 
   /// The values of an expression: the current one, and one after each change.
-  @MainActor private static func observing<Subject: Sendable, Value: Sendable>(
-    _ subject: Subject, _ value: @escaping @MainActor (Subject) -> Value
+  ///
+  /// `Observations` keep their closure until the next change of what it has read, so the subject is weak.
+  @MainActor private static func observing<Subject: AnyObject & Sendable, Value: Sendable>(
+    _ subject: Subject?, _ value: @escaping @MainActor (Subject?) -> Value
   ) -> Observations<Value, Never> {
-    Observations { value(subject) }
+    Observations { [weak subject] in value(subject) }
   }
 }
