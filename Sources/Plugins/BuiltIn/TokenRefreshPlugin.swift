@@ -162,7 +162,7 @@ public struct TokenRefreshPlugin: Plugin {
       endpoint: try oauth2.endpoint(), grant: oauth2.grant, clientID: oauth2.clientID,
       clientSecret: oauth2.clientSecret, authentication: oauth2.clientAuth, scope: oauth2.scope,
       audience: oauth2.audience, refreshToken: oauth2.refreshToken,
-      store: oauth2.store.map { TokenStore(path: $0.path) }, skew: skew, timeout: timeout)
+      store: oauth2.store.map { FileTokenStore(path: $0.path) }, skew: skew, timeout: timeout)
   }
 
   /// `api` → `API_TOKEN`

@@ -46,7 +46,22 @@ package final class RequestBudget: Sendable {
     case tooLong(Duration, String)
   }
 
+  /// What the server reported about its rate limit: a remainder that is reset at one time, or refilled continuously.
+  package struct Report: Sendable {
+    package var left: Double
+    /// The full rate limit; `nil` if the server does not report it.
+    package var all: Double?
+    /// How fast it is refilled; `nil` for one that is reset.
+    package var perSecond: Double?
+    /// The time of the reset.
+    package var reset: Duration
+    /// The time at which the response was evaluated.
+    package var time: Duration
+  }
+
   fileprivate struct State {
+    /// The last report that ``takeReport()`` has not returned.
+    var report: Report?
     /// The time before which nothing is sent.
     var closedUntil: Duration?
     /// The time at which the next request of a rate is due, if requests come evenly.
@@ -94,6 +109,14 @@ package final class RequestBudget: Sendable {
     }
   }
 
+  /// The last report of the server; `nil` if there was none since the last call.
+  package func takeReport() -> Report? {
+    state.withLock { state in
+      defer { state.report = nil }
+      return state.report
+    }
+  }
+
   /// Records that a request was answered or has failed.
   package func noteEnd(cost: Double) {
     state.withLock { $0.underway = max($0.underway - cost, 0) }
@@ -111,6 +134,7 @@ package final class RequestBudget: Sendable {
       if let left = account.left, let reset = account.reset {
         // The request that was just answered still counts as in flight.
         state.window = (left, now + reset, account.all)
+        state.report = Report(left: left, all: account.all, reset: now + reset, time: now)
       }
     }
   }
@@ -131,9 +155,9 @@ package final class RequestBudget: Sendable {
           })
         {
           let delay = min(max(date.timeIntervalSince1970 - time, 0), 86_400)
-          state.window = (
-            left - state.underway, now + .seconds(delay), limit["limit"]?.doubleValue
-          )
+          let (all, reset) = (limit["limit"]?.doubleValue, now + .seconds(delay))
+          state.window = (left - state.underway, reset, all)
+          state.report = Report(left: left, all: all, reset: reset, time: now)
         }
       }
     case .shopify:
@@ -148,6 +172,7 @@ package final class RequestBudget: Sendable {
           let most = status?["maximumAvailable"]?.doubleValue
         {
           state.bucket = (left - state.underway, now, rate, most)
+          state.report = Report(left: left, all: most, perSecond: rate, reset: now, time: now)
         }
       }
     }

@@ -26,7 +26,7 @@ struct OAuth2TokenSource: TokenSource {
   let audience: String?
   /// The first refresh token; the store may have a newer one.
   let refreshToken: SecretString?
-  let store: TokenStore?
+  let store: FileTokenStore?
   let skew: Duration
   let timeout: Duration
   private let unsaved = Unsaved()
@@ -36,7 +36,7 @@ struct OAuth2TokenSource: TokenSource {
   init(
     endpoint: Endpoint, grant: Grant, clientID: String, clientSecret: SecretString?,
     authentication: ClientAuthentication, scope: String?, audience: String?,
-    refreshToken: SecretString?, store: TokenStore?, skew: Duration, timeout: Duration
+    refreshToken: SecretString?, store: FileTokenStore?, skew: Duration, timeout: Duration
   ) {
     self.endpoint = endpoint
     self.grant = grant
@@ -52,16 +52,16 @@ struct OAuth2TokenSource: TokenSource {
   }
 
   func token(replacing refused: Token?, _ services: Services) async throws -> Token {
-    guard let store else {
-      return try await request(TokenStore.Contents(), services).token
+    guard let store = store(services) else {
+      return try await request(StoredTokens(), services).token
     }
-    return try await store.whileLocked(services.clock) {
+    return try await store.whileLocked(services) { slot in
       if let waiting = await unsaved.contents {
         // Tokens that could not be saved before. They are only used after they are saved.
-        try keep(waiting, in: store)
+        try await keep(waiting, in: slot)
         await unsaved.set(nil)
       }
-      let kept = try store.read()
+      let kept = try await slot.read()
       if let token = token(kept, services), token.value != refused?.value,
         token.isUsable(at: services.clock.now(), skew: skew)
       {
@@ -70,10 +70,18 @@ struct OAuth2TokenSource: TokenSource {
       }
       let answer = try await request(kept, services)
       await unsaved.set(answer.contents)
-      try keep(answer.contents, in: store)
+      try await keep(answer.contents, in: slot)
       await unsaved.set(nil)
       return answer.token
     }
+  }
+
+  /// The store of the tokens: the one that several machines share, if there is one; otherwise the file.
+  private func store(_ services: Services) -> (any TokenStore)? {
+    let secrets = [clientSecret, refreshToken].compactMap { $0 }
+    guard let shared = services[SharedTokensKey.self], !secrets.isEmpty else { return store }
+    let identity = [endpoint.shownURL, grant.rawValue, clientID, scope ?? "", audience ?? ""]
+    return SharedTokenStore(shared, identity: identity, secrets: secrets, local: store)
   }
 
   func forget(_ services: Services) async throws {
@@ -81,9 +89,9 @@ struct OAuth2TokenSource: TokenSource {
     try await store?.clear(services.clock)
   }
 
-  private func keep(_ contents: TokenStore.Contents, in store: TokenStore) throws {
+  private func keep(_ contents: StoredTokens, in slot: any TokenSlot) async throws {
     do {
-      try store.write(contents)
+      try await slot.write(contents)
     } catch {
       throw TokenFailure(
         message: "the tokens from \(endpoint.shownURL) are not used, because they cannot be "
@@ -93,15 +101,15 @@ struct OAuth2TokenSource: TokenSource {
 
   /// Renewed tokens that are not in the store yet; the old ones are no longer valid.
   private actor Unsaved {
-    private(set) var contents: TokenStore.Contents?
+    private(set) var contents: StoredTokens?
 
-    func set(_ contents: TokenStore.Contents?) { self.contents = contents }
+    func set(_ contents: StoredTokens?) { self.contents = contents }
   }
 
   /// A stored token with its remaining lifetime.
   ///
   /// The clock may have been set meanwhile, so the remainder is at most the whole lifetime.
-  private func token(_ kept: TokenStore.Contents, _ services: Services) -> Token? {
+  private func token(_ kept: StoredTokens, _ services: Services) -> Token? {
     guard let value = kept.accessToken, origin(kept) != nil || grant == .clientCredentials
     else { return nil }
     guard let issuedAt = kept.issuedAt, let lifetime = kept.lifetime else { return Token(value) }
@@ -111,7 +119,7 @@ struct OAuth2TokenSource: TokenSource {
   }
 
   /// The hash of the configured refresh token, if the stored one descends from it.
-  private func origin(_ kept: TokenStore.Contents) -> String? {
+  private func origin(_ kept: StoredTokens) -> String? {
     guard let given = refreshToken else { return kept.origin ?? "" }
     let hash = DocumentHash.sha256(given.reveal())
     return kept.origin == hash ? hash : nil
@@ -123,11 +131,11 @@ struct OAuth2TokenSource: TokenSource {
 extension OAuth2TokenSource {
   private struct Answer: Sendable {
     var token: Token
-    var contents: TokenStore.Contents
+    var contents: StoredTokens
   }
 
   private func request(
-    _ kept: TokenStore.Contents, _ services: Services
+    _ kept: StoredTokens, _ services: Services
   ) async throws -> Answer {
     guard let transport = services.transport else {
       throw TokenFailure(message: "the client has no transport to request a token from \(label)")
@@ -173,12 +181,13 @@ extension OAuth2TokenSource {
     // A response without a refresh token means that the old one remains valid.
     let next = value?["refresh_token"]?.stringValue.map { SecretString($0) } ?? used
     services.secrets.insert(contentsOf: [token.value, next].compactMap { $0 })
-    return Answer(
-      token: token,
-      contents: TokenStore.Contents(
-        accessToken: token.value, issuedAt: services.secondsSince1970(), lifetime: lifetime,
-        refreshToken: grant == .refreshToken ? next : nil,
-        origin: refreshToken.map { DocumentHash.sha256($0.reveal()) }))
+    var contents = StoredTokens()
+    contents.accessToken = token.value
+    contents.issuedAt = services.secondsSince1970()
+    contents.lifetime = lifetime
+    contents.refreshToken = grant == .refreshToken ? next : nil
+    contents.origin = refreshToken.map { DocumentHash.sha256($0.reveal()) }
+    return Answer(token: token, contents: contents)
   }
 
   /// https://www.rfc-editor.org/rfc/rfc6749#section-5.2

@@ -3,28 +3,78 @@ import GQLRunJSON
 import GQLRunPipeline
 import GQLRunSupport
 
+/// Stores the tokens of one credential outside of the process: one of several processes renews them, and the others
+/// read what it stored.
+protocol TokenStore: Sendable {
+  /// Calls `work` while no other process reads or writes the tokens.
+  func whileLocked<Value: Sendable>(
+    _ services: Services, _ work: @Sendable (any TokenSlot) async throws -> Value
+  ) async throws -> Value
+}
+
+/// The tokens of a ``TokenStore`` that is locked.
+protocol TokenSlot: Sendable {
+  /// The stored tokens; empty if there are none.
+  func read() async throws -> StoredTokens
+  /// Stores tokens durably.
+  func write(_ tokens: StoredTokens) async throws
+}
+
+/// The tokens of one credential, as they are stored.
+struct StoredTokens: Sendable, Hashable {
+  var accessToken: SecretString?
+  /// In seconds since 1970, by the writer's clock.
+  var issuedAt: Double?
+  /// In seconds.
+  var lifetime: Double?
+  var refreshToken: SecretString?
+  /// The hash of the configured refresh token that this one descends from.
+  var origin: String?
+
+  init() {}
+
+  /// - Returns: `nil` if the text is not that of stored tokens.
+  init?(parsing bytes: [UInt8]) {
+    guard let object = (try? JSONValue(parsing: bytes))?.objectValue,
+      object["version"]?.intValue == 1
+    else { return nil }
+    accessToken = object["access_token"]?.stringValue.map { SecretString($0) }
+    issuedAt = object["issued_at"]?.doubleValue
+    lifetime = object["lifetime"]?.doubleValue
+    refreshToken = object["refresh_token"]?.stringValue.map { SecretString($0) }
+    origin = object["origin"]?.stringValue
+  }
+
+  /// The text, with the secrets.
+  var json: JSONValue {
+    var object = JSONObject()
+    object["version"] = 1
+    object["access_token"] = accessToken.map { .string($0.reveal()) }
+    object["issued_at"] = issuedAt.flatMap { JSONNumber($0) }.map { .number($0) }
+    object["lifetime"] = lifetime.flatMap { JSONNumber($0) }.map { .number($0) }
+    object["refresh_token"] = refreshToken.map { .string($0.reveal()) }
+    object["origin"] = origin.map { .string($0) }
+    return .object(object)
+  }
+}
+
 /// The file that stores the tokens of one credential between runs.
 ///
 /// Only its owner can read it, and it is replaced atomically. A renewal holds the lock file next to
 /// it, so that one of several processes renews and the others read its tokens.
-struct TokenStore: Sendable {
-  struct Contents: Sendable, Hashable {
-    var accessToken: SecretString?
-    /// In seconds since 1970, by the writer's clock.
-    var issuedAt: Double?
-    /// In seconds.
-    var lifetime: Double?
-    var refreshToken: SecretString?
-    /// The hash of the configured refresh token that this one descends from.
-    var origin: String?
-  }
-
+struct FileTokenStore: TokenStore, TokenSlot {
   let path: String
 
   /// The interval between tries to acquire the lock.
   static let lockInterval = Duration.milliseconds(20)
 
   func whileLocked<Value: Sendable>(
+    _ services: Services, _ work: @Sendable (any TokenSlot) async throws -> Value
+  ) async throws -> Value {
+    try await whileLocked(services.clock) { try await work(self) }
+  }
+
+  private func whileLocked<Value: Sendable>(
     _ clock: ServiceClock, _ work: @Sendable () async throws -> Value
   ) async throws -> Value {
     let lockPath = path + ".lock"
@@ -36,29 +86,16 @@ struct TokenStore: Sendable {
   }
 
   /// The stored tokens; empty if there is no file.
-  func read() throws -> Contents {
-    guard let bytes = try PrivateFile.read(path, limit: 1 << 20) else { return Contents() }
-    guard let object = (try? JSONValue(parsing: bytes))?.objectValue,
-      object["version"]?.intValue == 1
-    else {
+  func read() throws -> StoredTokens {
+    guard let bytes = try PrivateFile.read(path, limit: 1 << 20) else { return StoredTokens() }
+    guard let tokens = StoredTokens(parsing: bytes) else {
       throw TokenFailure(message: "\(path) is not a token file; remove it to sign in again")
     }
-    return Contents(
-      accessToken: object["access_token"]?.stringValue.map { SecretString($0) },
-      issuedAt: object["issued_at"]?.doubleValue, lifetime: object["lifetime"]?.doubleValue,
-      refreshToken: object["refresh_token"]?.stringValue.map { SecretString($0) },
-      origin: object["origin"]?.stringValue)
+    return tokens
   }
 
-  func write(_ contents: Contents) throws {
-    var object = JSONObject()
-    object["version"] = 1
-    object["access_token"] = contents.accessToken.map { .string($0.reveal()) }
-    object["issued_at"] = contents.issuedAt.flatMap { JSONNumber($0) }.map { .number($0) }
-    object["lifetime"] = contents.lifetime.flatMap { JSONNumber($0) }.map { .number($0) }
-    object["refresh_token"] = contents.refreshToken.map { .string($0.reveal()) }
-    object["origin"] = contents.origin.map { .string($0) }
-    try PrivateFile.write(JSONValue.object(object).jsonBytes(pretty: true), to: path)
+  func write(_ tokens: StoredTokens) throws {
+    try PrivateFile.write(tokens.json.jsonBytes(pretty: true), to: path)
   }
 
   /// Removes the tokens while no other process renews them. The lock file stays, because another

@@ -1,0 +1,97 @@
+import Crypto
+import Foundation
+import GQLRunJSON
+import GQLRunPipeline
+
+/// A store in which processes on several machines keep their tokens, such as the database of a queue.
+///
+/// It receives sealed bytes only, which the holders of the credential can open.
+package protocol SharedTokens: Sendable {
+  /// Calls `work` with the bytes of a name, while no other process uses them.
+  func whileLocked<Value: Sendable>(
+    _ name: String, _ work: @Sendable (any SharedTokenSlot) async throws -> Value
+  ) async throws -> Value
+}
+
+/// Bytes of ``SharedTokens`` that are locked.
+package protocol SharedTokenSlot: Sendable {
+  /// The bytes, with the time since they were written; `nil` if there are none.
+  func read() async throws -> (bytes: [UInt8], age: Duration)?
+  /// Stores bytes durably.
+  func write(_ bytes: [UInt8]) async throws
+}
+
+/// The store in which this process shares its tokens, in ``Services``.
+package enum SharedTokensKey: ServiceKey {
+  package typealias Value = any SharedTokens
+}
+
+/// Stores the tokens of one credential in ``SharedTokens``.
+///
+/// They are sealed with a key that is derived from the secret of the client and the first refresh token, which all
+/// processes with this credential have, and others who can read the store do not.
+struct SharedTokenStore: TokenStore {
+  private let shared: any SharedTokens
+  private let name: String
+  private let key: SymmetricKey
+  /// The tokens that this machine stored earlier; read if the shared store has none.
+  private let local: FileTokenStore?
+
+  /// - Parameters:
+  ///   - identity: What distinguishes the credential from others: the token endpoint, the client, the scope.
+  ///   - secrets: The secrets of the credential; not empty.
+  init(
+    _ shared: any SharedTokens, identity: [String], secrets: [SecretString], local: FileTokenStore?
+  ) {
+    self.shared = shared
+    self.local = local
+    func derived(_ purpose: String) -> SymmetricKey {
+      // Lengths keep lists apart whose joined texts are equal.
+      let parts = (secrets.map { $0.reveal() } + identity).map { "\($0.utf8.count):\($0)" }
+      return HKDF<SHA256>.deriveKey(
+        inputKeyMaterial: SymmetricKey(data: Data(parts.joined().utf8)),
+        info: Data("gqlrun token \(purpose)".utf8), outputByteCount: 32)
+    }
+    key = derived("key")
+    name = derived("name").withUnsafeBytes { Data($0).base64EncodedString() }
+  }
+
+  func whileLocked<Value: Sendable>(
+    _ services: Services, _ work: @Sendable (any TokenSlot) async throws -> Value
+  ) async throws -> Value {
+    try await shared.whileLocked(name) { slot in
+      try await work(SealedSlot(slot: slot, key: key, local: local, services: services))
+    }
+  }
+
+  private struct SealedSlot: TokenSlot {
+    let slot: any SharedTokenSlot
+    let key: SymmetricKey
+    let local: FileTokenStore?
+    let services: Services
+
+    func read() async throws -> StoredTokens {
+      guard let (bytes, age) = try await slot.read() else {
+        return try local?.read() ?? StoredTokens()
+      }
+      guard let box = try? AES.GCM.SealedBox(combined: bytes),
+        let text = try? AES.GCM.open(box, using: key),
+        var tokens = StoredTokens(parsing: Array(text))
+      else {
+        throw TokenFailure(
+          message: "the shared tokens are damaged; delete the rows of the table gq_token")
+      }
+      // The clocks of machines differ; the age is that of the store's clock.
+      tokens.issuedAt = services.secondsSince1970() - age.inSeconds
+      return tokens
+    }
+
+    func write(_ tokens: StoredTokens) async throws {
+      let box = try AES.GCM.seal(tokens.json.jsonBytes(), using: key)
+      guard let bytes = box.combined else {
+        throw TokenFailure(message: "the tokens cannot be sealed")
+      }
+      try await slot.write(Array(bytes))
+    }
+  }
+}
