@@ -1,4 +1,6 @@
+import GQLRunJSON
 import GQLRunPipeline
+import GQLRunPlugins
 import GQLRunPostgres
 import GQLRunTestSupport
 import Testing
@@ -54,5 +56,115 @@ struct QueueLimitsTests {
     try await one.pause(for: .seconds(2))
     let left = try await two.pauseLeft()
     #expect(left > .seconds(600) && left <= .seconds(900))
+  }
+
+  private func points(
+    _ bench: QueueBench, _ worker: QueueWorker, reserve: Double = 0
+  ) -> (points: QueuePoints, budget: RequestBudget) {
+    let budget = RequestBudget.shared(in: Services(), origin: "", credential: "")
+    let points = QueuePoints(
+      QueueClient(bench.url, clock: Self.clock), worker: worker.id, clock: Self.clock,
+      credential: "http://server", reserve: reserve, budget: budget)
+    return (points, budget)
+  }
+
+  /// What GitHub reports: points until a reset in a day, longer than any test.
+  private func report(
+    _ left: Int, of limit: Int, to budget: RequestBudget, before age: Duration = .zero
+  ) throws {
+    let report = try JSONValue(
+      parsing:
+        #"{"data":{"rateLimit":{"cost":1,"remaining":\#(left),"limit":\#(limit),"resetAt":"2001-09-10T01:46:40Z"}}}"#
+    )
+    budget.note(report, .github, label: "a", now: Self.clock.now() - age, time: 1_000_000_000)
+  }
+
+  /// Takes points of a request in turn until no worker gets any; returns the number of requests.
+  private func exhaust(_ workers: [QueuePoints], cost: Double = 1) async throws -> Int {
+    var count = 0
+    while true {
+      let before = count
+      for worker in workers where try await worker.take(cost) == nil { count += 1 }
+      if count == before { return count }
+    }
+  }
+
+  @Test("workers spend the points of a server together, whichever worker received its report")
+  func points() async throws {
+    let bench = try QueueBench()
+    let manifest = try bench.manifest(1)
+    try bench.begin(manifest)
+    let one = points(bench, try bench.worker(manifest))
+    let two = points(bench, try bench.worker(manifest))
+    try report(100, of: 5_000, to: one.budget)
+    #expect(try await exhaust([one.points, two.points]) == 100)
+    // 30 requests were answered, and the server has counted them, and 10 of another client.
+    for _ in 0..<30 { one.points.end(1) }
+    try report(60, of: 5_000, to: one.budget)
+    try await one.points.flush()
+    let third = points(bench, try bench.worker(manifest))
+    #expect(try await exhaust([third.points]) == 0, "60 points are left, and 70 are in flight")
+    for _ in 0..<20 { two.points.end(1) }
+    try report(55, of: 5_000, to: two.budget)
+    try await two.points.flush()
+    let fourth = points(bench, try bench.worker(manifest))
+    #expect(try await exhaust([fourth.points]) == 5, "55 are left, and 50 in flight")
+  }
+
+  @Test("the points of a lost worker are free again, and a share is left to other clients")
+  func lostPoints() async throws {
+    let bench = try QueueBench()
+    let manifest = try bench.manifest(1)
+    try bench.begin(manifest)
+    let lost = try bench.worker(manifest)
+    let one = points(bench, lost, reserve: 0.5)
+    let two = points(bench, try bench.worker(manifest), reserve: 0.5)
+    try report(100, of: 100, to: one.budget)
+    #expect(try await exhaust([one.points, two.points]) == 50)
+    let before = try bench.connection.run(
+      "SELECT points FROM gq_share WHERE worker = $1::uuid", .text(lost.id)
+    ).double(0, 0)
+    #expect(before > 0)
+    try bench.lose(lost)
+    let three = points(bench, try bench.worker(manifest), reserve: 0.5)
+    #expect(try await exhaust([three.points]) == Int(before))
+  }
+
+  @Test("an older report of a worker does not replace a newer one")
+  func oldReports() async throws {
+    let bench = try QueueBench()
+    let manifest = try bench.manifest(1)
+    try bench.begin(manifest)
+    let one = points(bench, try bench.worker(manifest))
+    let two = points(bench, try bench.worker(manifest))
+    try report(500, of: 5_000, to: one.budget, before: .seconds(60))
+    try report(7, of: 5_000, to: two.budget)
+    #expect(try await two.points.take(1) == nil)
+    #expect(try await one.points.take(1) == nil)
+    #expect(try await exhaust([one.points, two.points]) == 5)
+  }
+
+  @Test("workers of a run share what a server reports about its points")
+  func runs() async throws {
+    let bench = try QueueBench()
+    let manifest = try bench.manifest(
+      60, run: " }\nrate_limit: { adapter: shopify")
+    try bench.begin(manifest)
+    let transport = ScriptedTransport { number in
+      ScriptedTransport.response(
+        200,
+        """
+        {"data":{"user":{"id":"1","login":"a"}},"extensions":{"cost":{"requestedQueryCost":3,"actualQueryCost":3,\
+        "throttleStatus":{"maximumAvailable":1000000,"currentlyAvailable":\(1_000_000 - 3 * number),"restoreRate":0.001}}}}
+        """)
+    }
+    try await bench.work(manifest, workers: 2, transport: transport)
+    #expect(transport.count == 60)
+    let rows = try bench.connection.run(
+      "SELECT points, most, per_second, (SELECT count(*) FROM gq_share) FROM gq_budget")
+    #expect(rows.double(0, 0) < 1_000_000)
+    #expect(rows.double(0, 1) == 1_000_000)
+    #expect(rows.double(0, 2) == 0.001)
+    #expect(rows.int(0, 3) >= 1)
   }
 }

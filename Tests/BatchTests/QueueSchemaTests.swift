@@ -1,3 +1,4 @@
+import Foundation
 import GQLRunPostgres
 import GQLRunTestSupport
 import Testing
@@ -40,16 +41,46 @@ struct QueueSchemaTests {
     let bench = try QueueBench()
     let manifest = try bench.manifest(1)
     try bench.begin(manifest)
-    try bench.connection.run("UPDATE gq_version SET version = 2")
+    let newer = QueueSchema.version + 1
+    try bench.connection.run("UPDATE gq_version SET version = \(newer)")
     let queue = try BatchQueue(manifest)
     for action in [
       { _ = try queue.initialize() }, { _ = try queue.enqueue() }, { _ = try queue.status() },
     ] {
       let error = #expect(throws: JournalError.self, performing: action)
       let message = error?.description ?? ""
-      #expect(message.contains("newer gqlrun (version 2 of its tables"))
+      #expect(message.contains("newer gqlrun (version \(newer) of its tables"))
     }
     #expect(try bench.counts() == ["queued": 1])
+  }
+
+  @Test(
+    "tables of each older version are updated by `batch init`, and keep their tasks; until then they are refused"
+  )
+  func older() async throws {
+    for version in 1..<QueueSchema.version {
+      let bench = try QueueBench()
+      for statement in QueueSchema.steps[..<version].joined() {
+        try bench.connection.run(statement)
+      }
+      try bench.connection.run("INSERT INTO gq_version VALUES (\(version))")
+      let manifest = try bench.manifest(3)
+      let run = try QueueRun.begin(manifest, bench.connection)
+      try bench.connection.run(
+        """
+        INSERT INTO gq_task (run, id, op, key, variables) VALUES ($1::uuid, decode(md5('a'), 'hex'), 'users', 'U_1', '{"id": "U_1"}')
+        """, .text(run.id))
+      let queue = try BatchQueue(manifest)
+      let error = #expect(throws: JournalError.self) { try queue.status() }
+      let message = error?.description ?? ""
+      #expect(
+        message.contains("version \(version) of its tables") && message.contains("batch init"))
+      #expect(try !queue.initialize())
+      #expect(try queue.enqueue().added == 3)
+      try await bench.work(
+        manifest, transport: ScriptedTransport { _ in ScriptedTransport.response() })
+      #expect(try bench.counts() == ["done": 4])
+    }
   }
 
   @Test("without a queue, the message names the command that creates it")
@@ -84,7 +115,7 @@ struct QueueSchemaTests {
         - { id: b, document: u.graphql, needs: [a], variables: { id: "1" }, snapshot: b.json }
       """, in: location)
     for part in [
-      "does not support `order: output`", "does not support `needs` of `b`",
+      "does not support `order: output`",
       "does not support `snapshot` of `b`", "does not support results on standard output",
     ] {
       #expect(findings.contains { $0.contains(part) }, "\(findings)")
@@ -96,6 +127,18 @@ struct QueueSchemaTests {
       operations: [{ id: a, document: u.graphql, emit: user, variables: { id: "1" } }]
       """, in: location)
     #expect(table.contains { $0.contains("writes into the database of the run") })
+  }
+
+  @Test("workers run where the file of the rows is missing; adding its tasks is an error")
+  func missingRows() async throws {
+    let bench = try QueueBench()
+    try bench.begin(bench.manifest(3))
+    try FileManager.default.removeItem(atPath: bench.location.file("ids.csv"))
+    let manifest = try Bench.load(bench.location.text("m.batch.yaml"), in: bench.location)
+    #expect(throws: InputProblem.self) { try BatchQueue(manifest).enqueue() }
+    try await bench.work(
+      manifest, transport: ScriptedTransport { _ in ScriptedTransport.response() })
+    #expect(try bench.counts() == ["done": 3])
   }
 
   @Test("a password in the URL of a manifest is an error, and no message shows it")

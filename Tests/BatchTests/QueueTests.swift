@@ -258,4 +258,130 @@ struct QueueTests {
     }
     #expect(try bench.location.lines("out/users.ndjson").count == 300)
   }
+
+  @Test(
+    "a worker continues the pages of another one where it stopped, and each record is there once")
+  func pages() async throws {
+    let bench = try QueueBench()
+    try bench.location.write(
+      """
+      query Feed($id: ID!, $first: Int!, $after: String) {
+        user(id: $id) { id }
+        feed(first: $first, after: $after) { edges { node { id } } pageInfo { hasNextPage endCursor } }
+      }
+      """, to: "feed.graphql")
+    var configuration = DemoServer.Configuration()
+    configuration.feedSize = 30
+    try await DemoServer.withServer(configuration) { server in
+      let manifest = try bench.manifest(
+        1, document: "feed.graphql",
+        operation: """
+          paginate: { connection: feed, page_size: { start: 5 } }
+              emit: feed.edges[*].node
+          """,
+        sinks: """
+          [{ ndjson: { path: "out/{{op}}.ndjson" } }, { postgres: { table: keyed, key: [id] } }, { postgres: { table: plain } }]
+          """, server: server.url)
+      try bench.begin(manifest)
+      let network = AsyncHTTPTransport()
+      let control = RunControl()
+      let services = Services(transport: CountingTransport(network, stopAt: 3, control))
+      let first = try await BatchWorker(manifest, services: services).run(control)
+      await network.shutdown()
+      #expect(first.stop == .interrupted)
+      let before = try bench.connection.run("SELECT records, page FROM gq_task")
+      #expect(before.int(0, 0) == 15 && before.int(0, 1) == 3)
+      let second = try await bench.work(manifest)
+      #expect(second.map(\.stop) == [nil])
+      // The pages that the first worker wrote were not requested again.
+      #expect(server.requestCount == 6)
+      _ = try BatchQueue(manifest).merge()
+    }
+    let lines = try bench.location.lines("out/users.ndjson")
+    #expect(lines.count == 30 && Set(lines).count == 30)
+    for table in ["keyed", "plain"] {
+      #expect(try bench.connection.run("SELECT count(*) FROM \(table)").int(0, 0) == 30)
+    }
+  }
+
+  @Test("the files of tasks are in the manifest's folder of each worker")
+  func uploads() async throws {
+    let bench = try QueueBench()
+    try bench.location.write(
+      "mutation Attach($file: Upload!, $id: ID!) { user: attach(file: $file, id: $id) { id } }",
+      to: "attach.graphql")
+    for number in 1...3 { try bench.location.write("text \(number)", to: "U_\(number).txt") }
+    let manifest = try bench.manifest(
+      3, document: "attach.graphql",
+      variables: """
+        { id: "{{row.id}}", file: { upload: "{{row.id}}.txt", type: text/x-test, filename: "my {{row.id}}" } }
+        """)
+    try bench.begin(manifest)
+    let transport = UploadTransport()
+    try await bench.work(manifest, transport: transport)
+    #expect(try bench.counts() == ["done": 3])
+    let bodies = await transport.bodies
+    #expect(bodies.count == 3)
+    for number in 1...3 {
+      let body = bodies.first { $0.contains("text \(number)") } ?? ""
+      #expect(
+        body.contains("filename=\"my U_\(number)\"") && body.contains("text/x-test"), "\(bodies)")
+    }
+  }
+
+  @Test("a worker that cannot beat for 20 seconds sends nothing, and continues after a heartbeat")
+  func silence() async throws {
+    let bench = try QueueBench()
+    var manifest = try bench.manifest(40)
+    manifest.settings.concurrency = 1
+    try bench.begin(manifest)
+    let clock = ManualClock()
+    let services = ServiceClock(clock)
+    let blocker = QueueClient(bench.url, clock: services)
+    let transport = ScriptedTransport { number in
+      if number == 5 {
+        // Heartbeats wait for this row, and 21 seconds pass.
+        try await blocker.run("block") { connection in
+          try connection.run("BEGIN")
+          try connection.run("SELECT FROM gq_worker FOR UPDATE")
+        }
+        clock.move(by: .seconds(21))
+      }
+      return ScriptedTransport.response()
+    }
+    let worker = Task {
+      try await BatchWorker(manifest, services: Services(transport: transport, clock: services))
+        .run()
+    }
+    while transport.count < 5 { await Task.yield() }
+    // The worker has claimed 32 tasks, and returns those that it does not send: without the rule, it would send them.
+    while try bench.counts()["queued"] != 35, transport.count == 5 {
+      clock.move(by: .milliseconds(50))
+      await Task.yield()
+    }
+    #expect(transport.count == 5)
+    try await blocker.run("continue") {
+      try $0.run("COMMIT")
+      return
+    }
+    let end = Flag()
+    Task {
+      _ = try? await worker.value
+      await end.set()
+    }
+    while await !end.isSet {
+      // The clock runs, and heartbeats have the time of a statement.
+      clock.move(by: .milliseconds(100))
+      _ = try bench.counts()
+    }
+    _ = try await worker.value
+    #expect(try bench.counts() == ["done": 40])
+    #expect(transport.count == 40)
+  }
+}
+
+private actor Flag {
+  private(set) var isSet = false
+
+  func set() { isSet = true }
 }

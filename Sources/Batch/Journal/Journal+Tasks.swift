@@ -135,6 +135,21 @@ extension Journal {
     }.flatMap { try? JSONValue(parsing: $0).objectValue }
   }
 
+  /// The values that the needs of a task captured, by operation: those of the same key, or of an operation without rows.
+  ///
+  /// - Parameter numbers: The journal's number of each operation, by index.
+  func captures(
+    of needs: [Int], in manifest: Manifest, _ numbers: [Int], key: String
+  ) throws -> [String: JSONObject] {
+    var result: [String: JSONObject] = [:]
+    for need in needs where !manifest.operations[need].capture.isEmpty {
+      result[manifest.operations[need].id] =
+        try captures(operation: numbers[need], key: key)
+        ?? captures(operation: numbers[need], key: "")
+    }
+    return result
+  }
+
   /// The next rows captured by an operation, at most `limit`, each with its `key`.
   func captures(operation: Int, after key: String?, limit: Int) throws -> [JSONObject] {
     try read { db in

@@ -66,6 +66,16 @@ final class Journal: Sendable {
     }
   }
 
+  /// Calls `body` with the path of a journal in a temporary folder, which only this user can read.
+  static func withTemporaryPath<Value>(_ body: (String) throws -> Value) throws -> Value {
+    let folder = FileManager.default.temporaryDirectory
+      .appendingPathComponent("gqlrun-queue-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(
+      atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    return try body("\(folder)/run.journal")
+  }
+
   /// Configures a connection that only reads.
   ///
   /// The connection may write where the files allow it: SQLite removes the files `-wal` and `-shm` when the

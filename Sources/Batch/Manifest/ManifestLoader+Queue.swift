@@ -1,4 +1,5 @@
 import GQLRunPipeline
+import GQLRunSupport
 
 /// Manifests whose journal is a database that several workers share.
 extension ManifestLoader {
@@ -10,6 +11,7 @@ extension ManifestLoader {
       return
     }
     manifest.queueURL = url
+    hasQueue = true
     // Merged outputs and reports are listed there.
     let folder = RunSettings.defaultJournal
     manifest.settings.journalFolder =
@@ -36,38 +38,35 @@ extension ManifestLoader {
 
   /// Reports what workers of several machines cannot do.
   mutating func checkQueue(_ manifest: Manifest, _ journal: FileLocation) {
-    for sink in manifest.sinks { checkQueue(sink, of: manifest, journal) }
-    guard manifest.queueURL != nil else { return }
+    for sink in manifest.sinks { checkQueue(sink, journal) }
+    guard hasQueue else { return }
     if manifest.settings.order == .output {
       refuse("`order: output`, because workers write files of their own", journal)
     }
     if manifest.settings.order == .interleaved {
       refuse("`order: interleaved`; tasks start in the order in which they were enqueued", journal)
     }
+    let written = Set(((try? SinkPlan(manifest))?.entries ?? []).map(\.path))
     for operation in manifest.operations {
       let subject = "of `\(operation.id)`"
-      if !operation.needs.isEmpty {
+      if let source = operation.source, let path = source.input.path,
+        written.contains(FilePath.resolve(path, in: manifest.folder))
+      {
         refuse(
-          "`needs` \(subject)", operation.location,
-          "give each level a manifest of its own, and run one after the other")
+          "the rows \(subject) from a file that the run writes, because workers write files of their own",
+          source.location, "use `capture`, or give each level a manifest of its own")
       }
       if !operation.bookmarks.isEmpty { refuse("`bookmark` \(subject)", operation.location) }
       if operation.snapshot != nil { refuse("`snapshot` \(subject)", operation.location) }
       if operation.until != nil { refuse("the subscription \(subject)", operation.location) }
-      if operation.variables.contains(where: { $0.value.hasUpload }) {
-        refuse("the uploads \(subject), whose files other machines do not have", operation.location)
-      }
       if operation.isMutation, operation.pagination != nil {
         refuse("`paginate` of the mutation `\(operation.id)`", operation.location)
       }
     }
   }
 
-  private mutating func checkQueue(
-    _ settings: SinkSettings, of manifest: Manifest, _ journal: FileLocation
-  ) {
+  private mutating func checkQueue(_ settings: SinkSettings, _ journal: FileLocation) {
     let location = settings.location ?? journal
-    let hasQueue = manifest.queueURL != nil
     switch settings.sink {
     case is PostgresSink:
       guard !hasQueue else { return }

@@ -1,3 +1,4 @@
+import Foundation
 import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
@@ -44,7 +45,11 @@ extension ManifestLoader {
           let columns = try source.input.columns(hasNeeds: !operation.needs.isEmpty)
           known.roots[source.rowName] = .init(columns)
         } catch {
-          report(.input, "\(error)", source.location)
+          // Only `batch enqueue` reads the rows of a queue: workers may run where the file is missing.
+          let isElsewhere =
+            hasQueue
+            && source.input.path.map { !FileManager.default.fileExists(atPath: $0) } == true
+          if !isElsewhere { report(.input, "\(error)", source.location) }
         }
         operation.key = source.shared.key.flatMap { textTemplate($0, known: known) }
       }

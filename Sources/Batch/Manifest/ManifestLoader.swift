@@ -31,6 +31,8 @@ public struct ManifestLoader {
   private var suggestionsLeft = 100
   /// The parsed documents by path; `nil` for unreadable ones.
   var documents: [String: Document?] = [:]
+  /// Whether the journal is a database that several workers share.
+  var hasQueue = false
   /// The members of the state file that templates read.
   var stateNames: Set<String> = []
   /// The files that were read so far.

@@ -57,7 +57,11 @@ extension BatchQueue {
   private func endedSegments() throws -> [Segment] {
     try use("read the segments") { connection in
       let run = try QueueRun.current(manifest, connection)
-      if try connection.run("SELECT \(QueueRun.hasOpenTasks)", .text(run.id)).int(0, 0) == 1 {
+      let waiting =
+        run.state == "open" ? try QueueLevels.waiting(of: manifest, run: run.id, connection) : 0
+      if try waiting > 0
+        || connection.run("SELECT \(QueueRun.hasOpenTasks)", .text(run.id)).int(0, 0) == 1
+      {
         throw JournalError(
           "the run of `\(manifest.name)` has tasks that have not ended; run `gqlrun batch worker \(manifest.file)` "
             + "until none are left, or cancel it with `gqlrun batch cancel \(manifest.file)`")

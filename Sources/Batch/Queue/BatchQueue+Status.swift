@@ -28,6 +28,8 @@ extension BatchQueue {
     public var counts: [String: Int]
     /// The number of records of tasks that ended.
     public var records: Int
+    /// The number of operations with `needs` whose tasks are not added yet.
+    public var waiting: Int
     /// The workers that hold tasks or have not ended.
     public var workers: [Worker]
 
@@ -39,6 +41,8 @@ extension BatchQueue {
     public var total: Int { counts.values.reduce(0, +) }
     /// The number of tasks that have not ended.
     public var open: Int { ["queued", "leased", "sent"].reduce(0) { $0 + (counts[$1] ?? 0) } }
+    /// Whether all tasks have ended, also those that are still to be added, or the run was cancelled and will end.
+    public var isEnded: Bool { open == 0 && (waiting == 0 || total == 0 || state != "open") }
   }
 
   /// The state of the newest run.
@@ -63,6 +67,7 @@ extension BatchQueue {
       return Status(
         run: run.id, state: run.state, counts: counts,
         records: (0..<rows.count).reduce(0) { $0 + rows.int($1, 2) },
+        waiting: try QueueLevels.waiting(of: manifest, run: run.id, connection),
         workers: (0..<workers.count).map {
           Status.Worker(
             id: workers.text($0, 0), host: workers.text($0, 1), age: workers.double($0, 2),
@@ -75,14 +80,10 @@ extension BatchQueue {
   ///
   /// - Parameter body: Receives the journal, which exists until it returns.
   public func inspect<Value>(_ body: (RunInspection) throws -> Value) throws -> Value {
-    let folder = FileManager.default.temporaryDirectory
-      .appendingPathComponent("gqlrun-queue-\(UUID().uuidString)").path
-    try FileManager.default.createDirectory(
-      atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    let path = "\(folder)/run.journal"
-    try export(to: path)
-    return try body(RunInspection(manifest, journal: path))
+    try Journal.withTemporaryPath { path in
+      try export(to: path)
+      return try body(RunInspection(manifest, journal: path))
+    }
   }
 
   private func export(to path: String) throws {
@@ -154,6 +155,7 @@ extension BatchQueue.Status {
       lines.append(state.padding(toLength: 11, withPad: " ", startingAt: 0) + "\(count)")
     }
     lines.append("records    \(records)")
+    if waiting > 0 { lines.append("waiting    \(Quantity.count(waiting, "operation"))") }
     for worker in workers {
       lines.append(
         "worker     \(worker.host) \(worker.id): \(worker.state), "
@@ -170,6 +172,7 @@ extension BatchQueue.Status {
     ]
     for state in Self.states { object[state] = .number(JSONNumber(counts[state] ?? 0)) }
     object["records"] = .number(JSONNumber(records))
+    object["waiting_operations"] = .number(JSONNumber(waiting))
     object["workers"] = .array(
       workers.map { worker in
         [
@@ -183,6 +186,6 @@ extension BatchQueue.Status {
   }
 
   private var stateName: String {
-    state == "open" ? total > 0 && open == 0 ? "ended" : "open" : state
+    state == "open" && total > 0 && isEnded ? "ended" : state
   }
 }

@@ -31,7 +31,7 @@ public struct BatchQueue {
   /// - Returns: Whether a run began.
   /// - Throws: ``JournalError`` if the tables are those of a newer version.
   public func initialize(beginsNew: Bool = false) throws -> Bool {
-    try use("create the queue") { connection in
+    try use("create the tables") { connection in
       try QueueSchema.migrate(connection)
       for entry in try SinkPlan(manifest).entries where entry.isTable {
         try QueueTable.create(entry, connection)
@@ -54,36 +54,34 @@ public struct BatchQueue {
     public var known = 0
     /// The number of added tasks whose rows do not fit; they count as failed.
     public var failed = 0
+    /// The number of operations with `needs` whose tasks are added later, by workers.
+    public var waiting = 0
+
+    static func += (total: inout Self, other: Self) {
+      total.added += other.added
+      total.known += other.known
+      total.failed += other.failed
+    }
   }
 
   /// Adds the tasks of all rows to the newest run. Tasks that it has already are left as they are.
   ///
+  /// Workers add the tasks of operations with `needs` when the tasks before them have ended.
+  ///
   /// - Throws: ``InputProblem`` if rows cannot be read, ``JournalError`` if there is no open run.
   public func enqueue() throws -> Enqueued {
-    let state = try StateFile.read(manifest.stateFile)
-    return try use("add tasks") { connection in
+    try use("add tasks") { connection in
       let run = try QueueRun.current(manifest, connection)
       guard run.state == "open" else {
         throw JournalError(
           "the run of `\(manifest.name)` was cancelled; begin another one with `gqlrun batch init \(manifest.file) "
             + "--new`")
       }
-      var group = TaskGroup(run: run.id)
-      var total = Enqueued()
-      for operation in manifest.operations {
-        let maker = TaskMaker(operation, state: state)
-        if let source = operation.source {
-          let rows = try source.open(manifest)
-          while let row = try rows?.next() {
-            try group.add(maker.item(row) { _ in [:] }, operation.id)
-            if group.isFull { try group.insert(connection, &total) }
-          }
-        } else {
-          try group.add(maker.item(nil) { _ in [:] }, operation.id)
-        }
-        // The time of a transaction orders the operations.
-        try group.insert(connection, &total)
-      }
+      let levels = QueueLevels(manifest, run: run.id)
+      var total = try levels.addFirst(connection)
+      // The operations before may have ended already.
+      while case .added(let next) = try levels.addNext(connection) { total += next }
+      total.waiting = try QueueLevels.waiting(of: manifest, run: run.id, connection)
       return total
     }
   }
@@ -109,55 +107,5 @@ public struct BatchQueue {
         ).int(0, 0)
       }
     }
-  }
-}
-
-/// Tasks that are added in one statement.
-private struct TaskGroup {
-  private let run: String
-  private var ids: [[UInt8]] = []
-  private var operations: [[UInt8]?] = []
-  private var keys: [[UInt8]?] = []
-  private var variables: [[UInt8]?] = []
-  private var errors: [[UInt8]?] = []
-  private var bytes = 0
-
-  init(run: String) { self.run = run }
-
-  var isFull: Bool { ids.count >= 10_000 || bytes >= 8 << 20 }
-
-  mutating func add(_ item: TaskItem, _ operation: String) throws {
-    let text = JSONValue.object(item.variables).jsonBytes()
-    // PostgreSQL stores no NUL characters; in JSON they are escaped.
-    let key = item.key.utf8.filter { $0 != 0 }
-    ids.append(item.id.bytes)
-    operations.append(Array(operation.utf8))
-    keys.append(key)
-    variables.append(text)
-    errors.append(item.problem.map { $0.utf8.filter { $0 != 0 } })
-    bytes += text.count + key.count
-  }
-
-  mutating func insert(
-    _ connection: PostgresConnection, _ total: inout BatchQueue.Enqueued
-  ) throws {
-    guard !ids.isEmpty else { return }
-    let rows = try connection.run(
-      """
-      WITH added AS (
-        INSERT INTO gq_task (run, id, op, key, variables, state, error, ended)
-        SELECT $1::uuid, id, op, key, variables,
-          CASE WHEN error IS NULL THEN 'queued' ELSE 'failed' END, error,
-          CASE WHEN error IS NULL THEN 0 ELSE extract(epoch FROM clock_timestamp()) END
-        FROM unnest($2::bytea[], $3::text[], $4::text[], $5::text[], $6::text[])
-          AS u(id, op, key, variables, error)
-        ON CONFLICT DO NOTHING RETURNING state)
-      SELECT count(*), count(*) FILTER (WHERE state = 'failed') FROM added
-      """, .text(run), .byteStrings(ids), .texts(operations), .texts(keys), .texts(variables),
-      .texts(errors))
-    total.added += rows.int(0, 0)
-    total.known += ids.count - rows.int(0, 0)
-    total.failed += rows.int(0, 1)
-    self = TaskGroup(run: run)
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import GQLRunCache
 public import GQLRunPipeline
+import GQLRunPlugins
 import GQLRunPostgres
 import GQLRunSupport
 
@@ -60,10 +61,10 @@ public struct BatchWorker: Sendable {
     OpenFiles.raiseLimit()
     let pulse = QueuePulse(
       manifest, worker: worker, client: QueueClient(url, clock: clock), clock: clock, stop: stop)
-    let limits = QueueLimits(
-      QueueClient(url, clock: clock, patience: patience), clock: clock,
-      credential: manifest.pipeline.endpoint?.origin ?? "",
-      rate: manifest.rate.flatMap { rate in rate.perSecond.map { ($0, rate.burst) } })
+    let limits = limits(of: worker)
+    let tokens = QueueTokens(url, clock: clock, patience: patience)
+    var services = services
+    services[SharedTokensKey.self] = tokens
     let governor = Governor(
       manifest.settings, limits: manifest.rate, endpoint: manifest.pipeline.endpoint,
       services: services, shared: limits)
@@ -71,7 +72,7 @@ public struct BatchWorker: Sendable {
       manifest, worker: worker, client: client, leases: leases, pulse: pulse, services: services,
       stop: stop, concurrency: manifest.settings.concurrency
     ) {
-      let left = try await limits.pauseLeft()
+      let left = try await limits.update()
       if left > .zero { governor.pause(for: left) }
     }
     stop.onStop { governor.wakeAll() }
@@ -103,6 +104,21 @@ public struct BatchWorker: Sendable {
     return Summary(
       counters: feed.counters, stop: stop.reason, stopDetail: stop.detail, outage: stop.outage,
       seconds: (clock.now() - start).seconds)
+  }
+
+  private func limits(of worker: QueueWorker) -> QueueLimits {
+    let client = QueueClient(url, clock: services.clock, patience: manifest.settings.patience)
+    let endpoint = manifest.pipeline.endpoint
+    let rate = manifest.rate
+    let points =
+      rate?.adapter == nil
+      ? nil
+      : QueuePoints(
+        client, worker: worker.id, clock: services.clock, credential: endpoint?.origin ?? "",
+        reserve: rate?.reserve.fraction ?? 0, budget: Governor.budget(endpoint, services))
+    return QueueLimits(
+      client, clock: services.clock, credential: endpoint?.origin ?? "",
+      rate: rate.flatMap { rate in rate.perSecond.map { ($0, rate.burst) } }, points: points)
   }
 
   private func register(_ client: QueueClient) async throws -> QueueWorker {

@@ -98,7 +98,14 @@ final class QueueFeed: TaskSupply {
         try connection.run("SELECT NOT (\(QueueRun.hasOpenTasks))", .text(worker.run)).int(0, 0)
           == 1
       }
-      if isOver { return state.withLock { $0.isExhausted = true } }
+      if isOver {
+        let levels = QueueLevels(manifest, run: worker.run)
+        switch try await client.run("add tasks", { try levels.addNext($0) }) {
+        case .added: return
+        case .isBusy: break
+        case .nothing: return state.withLock { $0.isExhausted = true }
+        }
+      }
     }
     // NOTIFY would take a lock of the whole server at each commit.
     try await clock.sleep(for: .milliseconds(Int.random(in: 190...310)))
@@ -119,6 +126,7 @@ final class QueueFeed: TaskSupply {
       let variables = try JSONValue(parsing: row.variables).objectValue ?? JSONObject()
       var item = TaskItem(
         id: row.id, operation: operation, key: row.key, variables: variables, scope: scope)
+      item.uploads = try TaskUpload.list(parsing: row.uploads)
       item.record = row.record
       return item
     }
@@ -160,6 +168,8 @@ struct QueueClaim: Sendable {
   var operation: String
   var key: String
   var variables: String
+  /// The files, as JSON; empty if there are none.
+  var uploads: String
   var lease: Int
   /// The progress of earlier workers.
   var record: TaskRecord?
@@ -177,7 +187,8 @@ struct QueueClaim: Sendable {
       UPDATE gq_task t SET state = 'leased', attempt = attempt + 1, lease = nextval('gq_lease'),
         worker = $2::uuid
       FROM next WHERE t.run = $1::uuid AND t.id = next.id
-      RETURNING t.id, op, key, variables, lease, page, requests, ended, cursor, ms, bytes, records
+      RETURNING t.id, op, key, variables, lease, page, requests, ended, cursor, ms, bytes, records,
+        coalesce(uploads, '')
       """, .text(worker.run), .text(worker.id), .int(limit))
     return (0..<rows.count).map { row in
       let record = TaskRecord(
@@ -186,7 +197,7 @@ struct QueueClaim: Sendable {
         milliseconds: rows.double(row, 9), bytes: rows.int(row, 10), records: rows.int(row, 11))
       return QueueClaim(
         id: TaskID(rows.bytes(row, 0)), operation: rows.text(row, 1), key: rows.text(row, 2),
-        variables: rows.text(row, 3), lease: rows.int(row, 4),
+        variables: rows.text(row, 3), uploads: rows.text(row, 12), lease: rows.int(row, 4),
         record: record.page + record.attempts > 0 ? record : nil)
     }
   }

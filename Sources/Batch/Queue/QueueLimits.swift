@@ -2,7 +2,8 @@ import GQLRunPipeline
 import GQLRunPostgres
 import GQLRunSupport
 
-/// What the workers of a database share about a server: the rate of requests, and the delays that it asked for.
+/// What the workers of a database share about a server: the rate of requests, the points of its rate limit, and the
+/// delays that it asked for.
 final class QueueLimits: Sendable {
   /// The largest number of requests that one worker reserves at a time.
   private static let mostSlots = 64
@@ -14,11 +15,14 @@ final class QueueLimits: Sendable {
   private let rate: (perSecond: Double, burst: Int)?
   private let slots = Locked<[Duration]>([])
   private let reserving = AsyncMutex()
+  /// The points of the server's rate limit; `nil` if it reports none.
+  let points: QueuePoints?
 
   init(
     _ client: QueueClient, clock: ServiceClock, credential: String,
-    rate: (perSecond: Double, burst: Int)?
+    rate: (perSecond: Double, burst: Int)?, points: QueuePoints? = nil
   ) {
+    self.points = points
     self.client = client
     self.clock = clock
     self.credential = credential
@@ -69,6 +73,14 @@ final class QueueLimits: Sendable {
         """, .text(credential), .double(duration.seconds))
       return
     }
+  }
+
+  /// Exchanges what has changed with the other workers.
+  ///
+  /// - Returns: The rest of the delay that the server asked for; zero or less without one.
+  func update() async throws -> Duration {
+    try await points?.flush()
+    return try await pauseLeft()
   }
 
   /// The rest of the delay that the server asked for; zero or less without one.

@@ -71,6 +71,10 @@ extension Manifest {
       add(operation.template.document)
       add(operation.emit?.description ?? "")
       add(operation.idempotency ?? "")
+      for need in operation.needs { add("needs \(self.operations[need].id)") }
+      for capture in operation.capture {
+        add("capture \(capture.name) \(capture.path.description)")
+      }
     }
     let base = OutputPath(folder: folder)
     for entry in try SinkPlan(self).entries {

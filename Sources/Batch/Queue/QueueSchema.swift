@@ -4,10 +4,10 @@ import GQLRunPostgres
 ///
 /// A user that owns only this schema can create them: there are no extensions, functions or triggers.
 enum QueueSchema {
-  /// The version of the tables.
-  static let version = 1
+  /// The version of the tables: the number of steps that created them.
+  static var version: Int { steps.count }
 
-  /// Creates the tables if there are none.
+  /// Creates the tables if there are none, and updates those of an older version.
   static func migrate(_ connection: PostgresConnection) throws {
     let encoding = try connection.run("SELECT current_setting('server_encoding')").text(0, 0)
     guard encoding == "UTF8" else {
@@ -23,19 +23,34 @@ enum QueueSchema {
     try connection.transaction {
       // Several processes may start at the same moment.
       try connection.run("SELECT pg_advisory_xact_lock(5139820715)")
-      if try connection.run("SELECT to_regclass('gq_version') IS NULL").int(0, 0) == 1 {
-        for statement in statements { try connection.run(statement) }
-        try connection.run("INSERT INTO gq_version VALUES ($1)", .int(version))
-      }
-      try check(connection)
+      let found = try installed(connection) ?? 0
+      guard found < version else { return }
+      for statement in steps[found...].joined() { try connection.run(statement) }
+      try connection.run("DELETE FROM gq_version")
+      try connection.run("INSERT INTO gq_version VALUES ($1)", .int(version))
     }
   }
 
-  /// Throws if there are no tables, or those of a newer version.
+  /// Throws if there are no tables, or those of another version.
   static func check(_ connection: PostgresConnection) throws {
-    guard try connection.run("SELECT to_regclass('gq_version') IS NULL").int(0, 0) == 0 else {
+    guard let found = try installed(connection) else {
       throw JournalError(
         "there is no queue in \(connection.database); create it with `gqlrun batch init`")
+    }
+    guard found == version else {
+      throw JournalError(
+        "the queue in \(connection.database) was created by an older gqlrun (version \(found) of its tables, this one "
+          + "needs \(version)); update it with `gqlrun batch init`, and restart workers of the older one"
+      )
+    }
+  }
+
+  /// The version of the tables; `nil` if there are none.
+  ///
+  /// - Throws: ``JournalError`` if a newer gqlrun created them.
+  private static func installed(_ connection: PostgresConnection) throws -> Int? {
+    guard try connection.run("SELECT to_regclass('gq_version') IS NULL").int(0, 0) == 0 else {
+      return nil
     }
     let found = try connection.run("SELECT version FROM gq_version")
     guard found.count == 1 else {
@@ -43,15 +58,20 @@ enum QueueSchema {
         "the table gq_version of \(connection.database) has \(found.count) rows instead of one (unchanged); choose "
           + "another schema")
     }
-    guard found.int(0, 0) <= version else {
+    let number = found.int(0, 0)
+    guard (1...version).contains(number) else {
       throw JournalError(
-        "the queue in \(connection.database) was created by a newer gqlrun (version \(found.int(0, 0)) of its tables, "
+        "the queue in \(connection.database) was created by a newer gqlrun (version \(number) of its tables, "
           + "this one supports \(version); unchanged); update gqlrun or choose another database or schema"
       )
     }
+    return number
   }
 
-  private static let statements = [
+  /// The statements that lead from each version to the next one, beginning without tables.
+  static let steps = [first, second]
+
+  private static let first = [
     "CREATE TABLE gq_version (version int NOT NULL)",
     "CREATE SEQUENCE gq_lease",
     """
@@ -89,5 +109,21 @@ enum QueueSchema {
       credential text PRIMARY KEY, remaining float8, paused_until timestamptz,
       updated_at timestamptz NOT NULL DEFAULT now())
     """,
+  ]
+  private static let second = [
+    "ALTER TABLE gq_run ADD COLUMN added text[] NOT NULL DEFAULT '{}'",
+    "ALTER TABLE gq_task ADD COLUMN uploads text, ADD COLUMN captured text",
+    """
+    ALTER TABLE gq_budget ADD COLUMN points float8, ADD COLUMN most float8,
+      ADD COLUMN per_second float8, ADD COLUMN resets_at timestamptz,
+      ADD COLUMN reported_at timestamptz
+    """,
+    // Beside gq_worker, whose row the transactions of results change.
+    """
+    CREATE TABLE gq_share (
+      worker uuid PRIMARY KEY REFERENCES gq_worker, credential text NOT NULL,
+      points float8 NOT NULL)
+    """,
+    "CREATE TABLE gq_token (name text PRIMARY KEY, contents bytea, written_at timestamptz)",
   ]
 }

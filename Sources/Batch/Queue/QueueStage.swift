@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPostgres
 
@@ -131,7 +132,13 @@ actor QueueStage: OutcomeStage {
   ) throws -> Set<TaskID> {
     // Of several pages of a task, the last state counts.
     var last: [TaskID: TaskUpdate] = [:]
-    for outcome in outcomes { last[outcome.update.id] = outcome.update }
+    var captured: [TaskID: [UInt8]] = [:]
+    for outcome in outcomes {
+      last[outcome.update.id] = outcome.update
+      if let capture = outcome.capture {
+        captured[outcome.update.id] = JSONValue.object(capture).jsonBytes()
+      }
+    }
     let updates = last.values.compactMap { update in
       leases.lease(of: update.id).map { (update: update, lease: $0) }
     }
@@ -139,10 +146,12 @@ actor QueueStage: OutcomeStage {
       """
       UPDATE gq_task t SET state = u.state, page = u.page, requests = u.requests,
         http = nullif(u.http, 0), ended = u.ended, ms = u.ms, bytes = u.bytes, records = u.records,
-        cursor = u.cursor, error = u.error
+        cursor = u.cursor, error = u.error, captured = coalesce(u.captured, t.captured)
       FROM unnest($2::bytea[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[],
-        $8::float8[], $9::float8[], $10::bigint[], $11::bigint[], $12::text[], $13::text[])
-        AS u(id, lease, state, page, requests, http, ended, ms, bytes, records, cursor, error)
+        $8::float8[], $9::float8[], $10::bigint[], $11::bigint[], $12::text[], $13::text[],
+        $15::text[])
+        AS u(id, lease, state, page, requests, http, ended, ms, bytes, records, cursor, error,
+          captured)
       WHERE t.run = $1::uuid AND t.id = u.id AND t.lease = u.lease AND t.worker = $14::uuid
         AND t.state IN ('leased', 'sent')
       RETURNING t.id
@@ -154,7 +163,8 @@ actor QueueStage: OutcomeStage {
       .doubles(updates.map(\.update.ended)), .doubles(updates.map(\.update.milliseconds)),
       .ints(updates.map(\.update.bytes)), .ints(updates.map(\.update.records)),
       .texts(updates.map { $0.update.cursor.map { Array($0.utf8) } }),
-      .texts(updates.map { $0.update.error.map { Self.storable($0) } }), .text(worker.id))
+      .texts(updates.map { $0.update.error.map { Self.storable($0) } }), .text(worker.id),
+      .texts(updates.map { captured[$0.update.id] }))
     let kept = Set((0..<found.count).map { TaskID(found.bytes($0, 0)) })
     leases.remove(last.keys.filter { !kept.contains($0) })
     return kept

@@ -26,6 +26,8 @@ final class Governor: Sendable {
   struct Pass: Sendable {
     fileprivate var label: String
     fileprivate var cost = 0.0
+    /// Whether points of the queue were reserved.
+    fileprivate var hasPoints = false
   }
 
   private let services: Services
@@ -42,6 +44,8 @@ final class Governor: Sendable {
 
   /// What other workers of a queue share; `nil` without one.
   private let shared: QueueLimits?
+  /// The points that they share; `nil` if the server reports none.
+  private let points: QueuePoints?
 
   init(
     _ settings: RunSettings, limits: RateSettings?, endpoint: Endpoint?, services: Services,
@@ -49,6 +53,7 @@ final class Governor: Sendable {
   ) {
     self.services = services
     self.shared = shared
+    points = shared?.points
     self.limits = limits
     maximum = settings.concurrency
     patience = settings.patience
@@ -64,8 +69,12 @@ final class Governor: Sendable {
     } else {
       rate = nil
     }
-    // All requests of a pipeline have the same credential.
-    budget = RequestBudget.shared(in: services, origin: endpoint?.origin ?? "", credential: "")
+    budget = Self.budget(endpoint, services)
+  }
+
+  /// The budget of a pipeline, whose requests all have the same credential.
+  static func budget(_ endpoint: Endpoint?, _ services: Services) -> RequestBudget {
+    RequestBudget.shared(in: services, origin: endpoint?.origin ?? "", credential: "")
   }
 
   var currentLimit: Int { state.withLock { $0.currentLimit } }
@@ -105,6 +114,13 @@ final class Governor: Sendable {
         {
         case .granted(let delay, let cost):
           pass.cost = cost
+          while let points, !isStopped {
+            guard let delay = try await points.take(cost) else {
+              pass.hasPoints = true
+              break
+            }
+            try await sleep(until: clock.now() + delay)
+          }
           try await sleep(until: now + delay)
           return pass
         case .later(let delay), .tooLong(let delay, _): try await sleep(until: now + delay)
@@ -138,6 +154,8 @@ final class Governor: Sendable {
   ) -> Outage? {
     budget?.noteEnd(cost: pass.cost)
     note(head ?? response?.http, response, pass)
+    // After the report, which counts this request.
+    if pass.hasPoints { points?.end(pass.cost) }
     let now = clock.now()
     let (outage, ready) = state.withLock { state in
       state.running -= 1

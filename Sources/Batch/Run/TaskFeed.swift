@@ -152,8 +152,7 @@ final class TaskFeed: TaskSupply {
     }
     if var ready = try admit(&state, item, isSeen: isSeen) {
       if let missing = state.operations[position].missing {
-        ready.problem = "nothing of `\(missing)` succeeded, which it needs"
-        ready.isSkipped = true
+        ready.skip(missing: missing)
       }
       return .task(ready)
     }
@@ -192,14 +191,8 @@ final class TaskFeed: TaskSupply {
   private func produce(_ state: inout State, _ position: Int) throws -> TaskItem? {
     // Operations are large; nothing here copies one per task.
     let captured: (String) throws -> [String: JSONObject] = { [self] key in
-      var result: [String: JSONObject] = [:]
-      for need in manifest.operations[position].needs
-      where !manifest.operations[need].capture.isEmpty {
-        result[manifest.operations[need].id] =
-          try journal.captures(operation: numbers[need], key: key)
-          ?? journal.captures(operation: numbers[need], key: "")
-      }
-      return result
+      try journal.captures(
+        of: manifest.operations[position].needs, in: manifest, numbers, key: key)
     }
     guard manifest.operations[position].source != nil else {
       // An operation without rows has a single task.

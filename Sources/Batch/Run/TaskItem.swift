@@ -21,6 +21,12 @@ struct TaskItem: Sendable {
   var problem: String?
   /// Whether the problem is the absence of something that the task needs.
   var isSkipped = false
+
+  /// Skips the task, because a needed operation has no results.
+  mutating func skip(missing need: String) {
+    problem = "nothing of `\(need)` succeeded, which it needs"
+    isSkipped = true
+  }
 }
 
 /// Creates tasks from rows.

@@ -28,7 +28,7 @@ struct QueueBench {
   func manifest(
     _ count: Int, document: String = "u.graphql", operation: String = "",
     sinks: String = "[{ ndjson: { path: \"out/{{op}}.ndjson\" } }]", run: String = "",
-    server: String? = nil
+    variables: String = "{ id: \"{{row.id}}\" }", server: String? = nil
   ) throws -> Manifest {
     try location.write(Bench.ids(count), to: "ids.csv")
     return try Bench.load(
@@ -41,7 +41,7 @@ struct QueueBench {
         - id: users
           document: \(document)
           foreach: { csv: ids.csv, key: "{{row.id}}" }
-          variables: { id: "{{row.id}}" }
+          variables: \(variables)
           \(operation)
       """, in: location, url: server)
   }

@@ -175,3 +175,19 @@ final class JumpingClock: Clock, @unchecked Sendable {
     lock.unlock()
   }
 }
+
+/// Keeps the bodies of requests with files.
+actor UploadTransport: HTTPTransport {
+  private(set) var bodies: [String] = []
+
+  func send(
+    _ request: HTTPRequestMessage, limits: HTTPLimits
+  ) async throws -> HTTPResponseMessage {
+    var bytes: [UInt8] = []
+    if let reader = request.multipart?.makeReader() {
+      while let chunk = try reader.next() { bytes += chunk }
+    }
+    bodies.append(String(decoding: bytes, as: UTF8.self))
+    return ScriptedTransport.response()
+  }
+}

@@ -1,0 +1,155 @@
+import GQLRunJSON
+import GQLRunPostgres
+
+/// The operations of a run, level by level: those with `needs` are added when the tasks of all earlier ones have ended.
+struct QueueLevels: Sendable {
+  private let manifest: Manifest
+  private let run: String
+
+  init(_ manifest: Manifest, run: String) {
+    self.manifest = manifest
+    self.run = run
+  }
+
+  /// What ``addNext(_:)`` found.
+  enum Progress: Sendable {
+    case added(BatchQueue.Enqueued)
+    /// Tasks are left, or another process adds some at the moment.
+    case isBusy
+    /// Nothing is to be added.
+    case nothing
+  }
+
+  /// The operations whose tasks were not all added.
+  static func missing(
+    of manifest: Manifest, run: String, _ connection: PostgresConnection
+  ) throws -> Set<String> {
+    let rows = try connection.run(
+      """
+      SELECT op FROM unnest($2::text[]) AS op
+      WHERE op <> ALL (SELECT unnest(added) FROM gq_run WHERE id = $1::uuid)
+      """, .text(run), .texts(manifest.operations.map { Array($0.id.utf8) }))
+    return Set((0..<rows.count).map { rows.text($0, 0) })
+  }
+
+  /// The number of operations with needs whose tasks are not added yet.
+  static func waiting(
+    of manifest: Manifest, run: String, _ connection: PostgresConnection
+  ) throws -> Int {
+    let later = Set(manifest.operations.filter { !$0.needs.isEmpty }.map(\.id))
+    guard !later.isEmpty else { return 0 }
+    return try missing(of: manifest, run: run, connection).intersection(later).count
+  }
+
+  /// Adds the tasks of operations without needs.
+  func addFirst(_ connection: PostgresConnection) throws -> BatchQueue.Enqueued {
+    var total = BatchQueue.Enqueued()
+    let state = try StateFile.read(manifest.stateFile)
+    for operation in manifest.operations where operation.needs.isEmpty {
+      try add(operation, state: state, nil, connection, &total)
+    }
+    return total
+  }
+
+  /// Adds the tasks of the operations whose needs have ended, in one transaction.
+  func addNext(_ connection: PostgresConnection) throws -> Progress {
+    guard manifest.operations.contains(where: { !$0.needs.isEmpty }) else { return .nothing }
+    return try connection.transaction {
+      // Several workers find at the same moment that a level has ended.
+      let rows = try connection.run(
+        "SELECT state FROM gq_run WHERE id = $1::uuid FOR UPDATE SKIP LOCKED", .text(run))
+      guard rows.count == 1,
+        // Another worker may have added a level since this one found no tasks.
+        try connection.run("SELECT \(QueueRun.hasOpenTasks)", .text(run)).int(0, 0) == 0
+      else { return .isBusy }
+      let missing = try Self.missing(of: manifest, run: run, connection)
+      let next = manifest.operations.filter { operation in
+        missing.contains(operation.id) && !operation.needs.isEmpty
+          && operation.needs.allSatisfy { !missing.contains(manifest.operations[$0].id) }
+      }
+      guard rows.text(0, 0) == "open", !next.isEmpty else { return .nothing }
+      var total = BatchQueue.Enqueued()
+      let state = try StateFile.read(manifest.stateFile)
+      try withCaptures(of: next, connection) { journal in
+        for operation in next { try add(operation, state: state, journal, connection, &total) }
+      }
+      return .added(total)
+    }
+  }
+
+  private func add(
+    _ operation: BatchOperation, state: JSONObject, _ journal: Journal?,
+    _ connection: PostgresConnection, _ total: inout BatchQueue.Enqueued
+  ) throws {
+    let maker = TaskMaker(operation, state: state)
+    let numbers = Array(manifest.operations.indices)
+    let missing = try missingNeed(of: operation, connection)
+    var group = QueueTaskGroup(run: run)
+    func take(_ row: Row?) throws {
+      var item = try maker.item(row) { key in
+        guard let journal else { return [:] }
+        return try journal.captures(of: operation.needs, in: manifest, numbers, key: key)
+      }
+      if let missing { item.skip(missing: missing) }
+      try group.add(item, operation.id)
+      if group.isFull { try group.insert(connection, &total) }
+    }
+    if let source = operation.source {
+      let rows = try source.open(manifest, journal, numbers)
+      while let row = try rows?.next() { try take(row) }
+    } else {
+      try take(nil)
+    }
+    // The time of a statement orders the operations.
+    try group.insert(connection, &total)
+    try connection.run(
+      """
+      UPDATE gq_run SET added = array_append(added, $2) WHERE id = $1::uuid AND $2 <> ALL (added)
+      """, .text(run), .text(operation.id))
+  }
+
+  /// A needed operation of which no task succeeded.
+  private func missingNeed(
+    of operation: BatchOperation, _ connection: PostgresConnection
+  ) throws -> String? {
+    guard !operation.needs.isEmpty else { return nil }
+    let rows = try connection.run(
+      """
+      SELECT op FROM gq_task WHERE run = $1::uuid AND op = ANY ($2::text[])
+      GROUP BY op HAVING count(*) FILTER (WHERE state = 'done') = 0 ORDER BY op LIMIT 1
+      """, .text(run), .texts(operation.needs.map { Array(manifest.operations[$0].id.utf8) }))
+    return rows.count > 0 ? rows.text(0, 0) : nil
+  }
+
+  /// Calls `body` with a temporary journal that has the values that the needs of operations captured.
+  private func withCaptures(
+    of operations: [BatchOperation], _ connection: PostgresConnection,
+    _ body: (Journal) throws -> Void
+  ) throws {
+    let needs = Set(operations.flatMap(\.needs)).filter { !manifest.operations[$0].capture.isEmpty }
+    try Journal.withTemporaryPath { path in
+      let journal = try Journal(path: path)
+      defer { journal.close() }
+      var last: [UInt8] = []
+      while !needs.isEmpty {
+        let rows = try connection.run(
+          """
+          SELECT id, op, key, captured FROM gq_task
+          WHERE run = $1::uuid AND id > $2 AND captured IS NOT NULL AND op = ANY ($3::text[])
+          ORDER BY id LIMIT 10000
+          """, .text(run), .bytes(last),
+          .texts(needs.map { Array(manifest.operations[$0].id.utf8) }))
+        guard rows.count > 0 else { break }
+        let numbers = Dictionary(
+          uniqueKeysWithValues: needs.map { (manifest.operations[$0].id, $0) })
+        var step = JournalStep()
+        step.captures = (0..<rows.count).map { row in
+          (numbers[rows.text(row, 1)] ?? 0, rows.text(row, 2), rows.text(row, 3))
+        }
+        try journal.record(step)
+        last = Array(rows.bytes(rows.count - 1, 0))
+      }
+      try body(journal)
+    }
+  }
+}
