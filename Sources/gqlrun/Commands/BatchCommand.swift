@@ -115,7 +115,11 @@ struct BatchCommand: AsyncParsableCommand {
         let manifest = try source.load().manifest
         if manifest.queueURL != nil {
           try journal.refuse(manifest)
-          return try await QueueStatus(BatchQueue(manifest), json: json).show()
+          do {
+            return try await QueueStatus(BatchQueue(manifest), json: json).show()
+          } catch {
+            throw BatchOutcome.failure(error, source.manifest, during: .queue)
+          }
         }
         let inspection = try RunInspection(manifest, journal: journal.journal)
         try Terminal.write(json ? inspection.statusJSON() : inspection.status())
@@ -210,7 +214,7 @@ struct BatchCommand: AsyncParsableCommand {
               Terminal.note("wrote \(Terminal.safe(file))")
             }
           } catch {
-            throw BatchOutcome.failure(error, source.manifest, isWorker: true)
+            throw BatchOutcome.failure(error, source.manifest, during: .queue)
           }
           return
         }
@@ -302,7 +306,11 @@ struct JournalOptions: ParsableArguments {
       return try body(RunInspection(manifest, journal: journal))
     }
     try refuse(manifest)
-    try BatchQueue(manifest).inspect(body)
+    do {
+      try BatchQueue(manifest).inspect(body)
+    } catch {
+      throw BatchOutcome.failure(error, manifest.file, during: .queue)
+    }
   }
 
   /// Throws if the option is given for a manifest whose journal is a queue.

@@ -49,9 +49,26 @@ enum BatchOutcome {
     }
   }
 
+  /// What a command does, for the advice of a message.
+  enum Work {
+    case run, worker
+    /// Reads or changes the queue, and can be repeated.
+    case queue
+
+    func advice(_ manifest: String) -> String {
+      switch self {
+      case .run:
+        "; the recorded results remain: gqlrun batch run \(manifest) --resume continues the run"
+      case .worker:
+        "; the recorded results remain: gqlrun batch worker \(manifest) runs the other tasks"
+      case .queue: ""
+      }
+    }
+  }
+
   /// The failure of a run that threw an error.
   static func failure(
-    _ error: any Error, _ manifest: String, isWorker: Bool = false
+    _ error: any Error, _ manifest: String, during work: Work = .run
   ) -> any Error {
     switch error {
     case let error as RowProblems:
@@ -66,16 +83,7 @@ enum BatchOutcome {
     case let error as StoppedByStorage:
       if error.isClosedOutput { return ClosedOutput() }
       if error.isRefusal { return Failure(.badInput, error.message) }
-      if isWorker {
-        return Failure(
-          .tryLater,
-          "\(error.message); the recorded results remain: gqlrun batch worker \(manifest) runs the other tasks"
-        )
-      }
-      return Failure(
-        .tryLater,
-        "\(error.message); the recorded results remain: gqlrun batch run \(manifest) "
-          + "--resume continues the run")
+      return Failure(.tryLater, error.message + work.advice(manifest))
     default: return error
     }
   }

@@ -40,7 +40,8 @@ extension BatchCommand {
       abstract: "Add the tasks of a manifest to its queue.",
       discussion: """
         Reads all rows. Tasks that the run has already are left as they are, so the command can be \
-        repeated, also with more rows.
+        repeated, also with more rows. Workers add the tasks of operations with `needs` when all tasks \
+        before them have ended.
 
         EXAMPLE
           gqlrun batch enqueue cluster.batch.yaml
@@ -53,6 +54,9 @@ extension BatchCommand {
         let enqueued = try queue.enqueue()
         var parts = ["added \(Quantity.count(enqueued.added, "task"))"]
         if enqueued.known > 0 { parts.append("\(enqueued.known) already exist") }
+        if enqueued.waiting > 0 {
+          parts.append("\(Quantity.count(enqueued.waiting, "operation")) with needs follow later")
+        }
         if enqueued.failed > 0 {
           parts.append("\(enqueued.failed) failed because their rows do not fit")
         }
@@ -95,7 +99,7 @@ private func queue(
     do {
       try body(BatchQueue(manifest), manifest)
     } catch {
-      throw BatchOutcome.failure(error, source.manifest, isWorker: true)
+      throw BatchOutcome.failure(error, source.manifest, during: .queue)
     }
   }
 }
@@ -114,7 +118,7 @@ struct QueueStatus {
     if json { return try Terminal.write(queue.status().json) }
     var status = try queue.status()
     if Terminal.isErrorTerminal {
-      while status.open > 0 {
+      while !status.isEnded {
         let counts = BatchQueue.Status.states.compactMap { state in
           status.counts[state].map { "\($0) \(state)" }
         }

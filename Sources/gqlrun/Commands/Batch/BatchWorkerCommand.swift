@@ -15,7 +15,7 @@ extension BatchCommand {
         stopped at will. After an interrupt (SIGINT, SIGTERM), requests in flight are completed, and the \
         other tasks returned. A worker that vanishes is noticed after 30 seconds: tasks that it did not \
         send are queued again, mutations that it sent end as `unknown`. Exit code 0 if no tasks are left, \
-        whether or not tasks failed.
+        whether or not tasks failed; 130 after an interrupt.
 
         EXAMPLE
           gqlrun batch worker cluster.batch.yaml --concurrency 32
@@ -72,7 +72,7 @@ extension BatchCommand {
         return summary
       } catch {
         try? await client.shutdown()
-        throw BatchOutcome.failure(error, source.manifest, isWorker: true)
+        throw BatchOutcome.failure(error, source.manifest, during: .worker)
       }
     }
 
