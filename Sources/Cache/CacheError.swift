@@ -27,6 +27,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     case invalidJSON
     /// The database belongs to another program, or to a newer version of this one.
     case foreignDatabase
+    /// The keys of the database were computed by another version of a key resolver.
+    case otherKeys
     /// The database is damaged.
     case damagedDatabase
     /// Another writer uses the database for longer than the maximum wait.

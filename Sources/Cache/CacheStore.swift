@@ -48,6 +48,16 @@ public struct CacheStore: Sendable {
   /// Whether the file can only be read.
   public var isReadOnly: Bool { records.isReadOnly }
 
+  /// Notes the version of the key resolver whose keys the store has; `nil` for none.
+  ///
+  /// A store without records takes any version. `PipelineClient` calls it when it opens a store.
+  ///
+  /// - Throws: ``CacheError``: `otherKeys` if the store has records with the keys of another version,
+  ///   `busy`, `storage`.
+  public func adopt(keyResolver version: String?) async throws(CacheError) {
+    try await records.adopt(keyResolver: version)
+  }
+
   // MARK: Reading
 
   /// Reads an operation from the records and optimistic layers, with default options.

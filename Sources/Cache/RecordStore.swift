@@ -15,6 +15,8 @@ package protocol RecordStore: Sendable {
   /// Starts a transaction for one response. Transactions run one at a time: others wait.
   func begin() async throws(CacheError) -> any RecordTransaction
 
+  func adopt(keyResolver version: String?) async throws(CacheError)
+
   func read(
     _ operation: PreparedOperation, options: ReadOptions
   ) async throws(CacheError) -> StoreAnswer
@@ -44,6 +46,7 @@ package protocol RecordStore: Sendable {
 extension RecordStore {
   package var isReadOnly: Bool { false }
 
+  package func adopt(keyResolver version: String?) async throws(CacheError) {}
   package func sync() async throws(CacheError) {}
   package func checkpoint() async throws(CacheError) {}
   package func refresh() async throws(CacheError) -> Bool { false }

@@ -30,6 +30,8 @@ extension PipelineClient {
     public var environment = PipelineFileEnvironment.process
     /// The key rules of operations; `nil`, the default, uses those of the pipeline and its schema.
     public var keys: KeyRules?
+    /// Computes the identities of objects in Swift; `nil`, the default, uses that of the key rules.
+    public var keyResolver: KeyResolver?
     /// Facts about types; `nil`, the default, uses the pipeline's schema.
     public var facts: TypeFacts?
     /// Receives the metrics; by default the bootstrapped factory of the process.
@@ -57,6 +59,13 @@ extension PipelineClient {
 
     /// Creates the default configuration.
     public init() {}
+
+    /// The key rules of the operations of `pipeline`.
+    func keyRules(of pipeline: Pipeline) -> KeyRules {
+      var rules = keys ?? pipeline.keys
+      if let keyResolver { rules.resolver = keyResolver }
+      return rules
+    }
 
     /// The logger of the client and its plugins; discards everything by default.
     public var logger: Logger {

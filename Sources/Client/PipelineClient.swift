@@ -100,8 +100,11 @@ public final class PipelineClient: Service, Sendable {
     var services = configuration.services
     let telemetry = Telemetry(metrics: configuration.metrics, tracer: configuration.tracer)
     let isGiven = services.store != nil && !configuration.closesStore
-    if services.store == nil {
-      services.store = try await StoreOpening(pipeline, services.logger).open()
+    let keyResolver = configuration.keyRules(of: pipeline).resolver?.version
+    if let store = services.store {
+      try await store.adopt(keyResolver: keyResolver)
+    } else {
+      services.store = try await StoreOpening(pipeline, keyResolver, services.logger).open()
     }
     ownStore = isGiven ? nil : services.store
     if services.transport == nil {

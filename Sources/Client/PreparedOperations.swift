@@ -40,7 +40,7 @@ final class PreparedOperations: Sendable {
   ) async throws -> PreparedOperations {
     guard configuration.facts == nil, let path = pipeline.schema else {
       return PreparedOperations(
-        keys: configuration.keys ?? pipeline.keys, facts: configuration.facts)
+        keys: configuration.keyRules(of: pipeline), facts: configuration.facts)
     }
     let schema: Schema
     do {
@@ -49,7 +49,7 @@ final class PreparedOperations: Sendable {
       throw ChainError(
         .request, .invalidRequest, "the schema \(path) cannot be used: \(error)", cause: error)
     }
-    let (keys, warnings) = (configuration.keys ?? pipeline.keys).joined(with: schema)
+    let (keys, warnings) = configuration.keyRules(of: pipeline).joined(with: schema)
     for warning in warnings { configuration.logger.warning("\(path): \(warning)") }
     return PreparedOperations(keys: keys, facts: TypeFacts(schema))
   }

@@ -7,10 +7,12 @@ import Logging
 struct StoreOpening: Sendable {
   private let configuration: StoreConfiguration
   private let ageGranularity: Int
+  private let keyResolver: String?
   private let logger: Logger
 
-  init(_ pipeline: Pipeline, _ logger: Logger) {
+  init(_ pipeline: Pipeline, _ keyResolver: String?, _ logger: Logger) {
     configuration = pipeline.store
+    self.keyResolver = keyResolver
     ageGranularity = pipeline.allAges.granularity
     self.logger = logger
   }
@@ -24,7 +26,7 @@ struct StoreOpening: Sendable {
     switch configuration.kind {
     case .none: nil
     case .memory: .memory(maxSize: configuration.maximumSize?.bytes)
-    case .sqlite: try file()
+    case .sqlite: try await file()
     case .postgres: try await database()
     }
   }
@@ -33,7 +35,9 @@ struct StoreOpening: Sendable {
     var options = CacheStore.PostgresOptions(url: configuration.url ?? "")
     options.ageGranularity = ageGranularity
     do throws(CacheError) {
-      return try await CacheStore.postgres(options)
+      let store = try await CacheStore.postgres(options)
+      try await adopt(store)
+      return store
     } catch {
       guard error.isStoreFailure, !configuration.isRequired else { throw error }
       logger.warning("running without the cache: \(error)")
@@ -41,7 +45,17 @@ struct StoreOpening: Sendable {
     }
   }
 
-  private func file() throws -> CacheStore? {
+  /// Notes the version of the key resolver, and closes the store if it has other keys.
+  private func adopt(_ store: CacheStore) async throws(CacheError) {
+    do throws(CacheError) {
+      try await store.adopt(keyResolver: keyResolver)
+    } catch {
+      try? store.close()
+      throw error
+    }
+  }
+
+  private func file() async throws -> CacheStore? {
     let path = configuration.path ?? "cache.db"
     do {
       var options = CacheStore.SQLiteOptions()
@@ -49,6 +63,7 @@ struct StoreOpening: Sendable {
       options.ageGranularity = ageGranularity
       options.report = { [logger] in logger.warning("\($0)") }
       let store = try CacheStore.sqlite(path: path, options: options)
+      try await adopt(store)
       guard configuration.isRequired, store.isReadOnly else { return store }
       try store.close()
       throw CacheError(

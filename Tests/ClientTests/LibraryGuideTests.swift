@@ -134,6 +134,10 @@ struct LibraryGuideTests {
     let store = try CacheStore.sqlite(path: file, options: options)
     var configuration = PipelineClient.Configuration()
     configuration.store = store
+    configuration.keyResolver = KeyResolver(version: "1") { object in
+      guard object.typename == "Post", let id = object["id"]?.stringValue else { return .fields }
+      return .id(id.lowercased())
+    }
     let client = try await PipelineClient(
       endpoint: "http://localhost/graphql", configuration: configuration)
     let post = try client.prepare(Self.query, variables: ["id": "P_1"])
@@ -143,6 +147,13 @@ struct LibraryGuideTests {
     }
     let result = try await client.fetch(Self.query, variables: ["id": "P_1"], as: PostData.self)
     #expect(result.data?.post.likeCount == 3 && result.source == .cache)
+    #expect(try await store.record(forKey: "Post:p_1") != nil)
+    configuration.keyResolver = nil
+    let other = await #expect(throws: CacheError.self) {
+      try await PipelineClient(
+        endpoint: "http://localhost/graphql", configuration: configuration)
+    }
+    #expect(other?.code == .otherKeys)
     try await client.shutdown()
     try store.close()
   }

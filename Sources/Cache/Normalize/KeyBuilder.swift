@@ -1,3 +1,5 @@
+import GQLRunJSON
+
 /// Builds the cache keys of objects, and reports objects that lack a key field.
 struct KeyBuilder {
   private(set) var diagnostics: Set<CacheDiagnostic> = []
@@ -25,7 +27,14 @@ struct KeyBuilder {
     let plan = object.pointee.plan
     let entry = table.keyEntry(of: plan, typename: typename)
     let entries = table.plans + Int(plan)
-    let partCount = entries.pointee.keyEntries[entry].parts.count
+    if entries.pointee.keyEntries[entry].partNames != nil {
+      switch resolve(object, containers, entries.pointee.keyEntries[entry], table, &text) {
+      case .key(let key): return key
+      case .none: return nil
+      case .fields: break
+      }
+    }
+    let partCount = entries.pointee.keyEntries[entry].partCount
     guard partCount > 0 else {
       if entries.pointee.keyEntries[entry].reportedIn < table.use {
         reportUnselected(plan, entry, &table)
@@ -50,6 +59,40 @@ struct KeyBuilder {
       part &+= 1
     }
     return end..<text.count
+  }
+
+  /// What the key resolver said of an object.
+  private enum Resolved {
+    case key(Range<Int>)
+    case none
+    case fields
+  }
+
+  /// Asks the key resolver for the identity of an object, and appends its key.
+  @inline(never)
+  private func resolve(
+    _ object: UnsafeMutablePointer<OpenContainer>, _ containers: borrowing OpenContainers,
+    _ entry: KeyEntry, _ table: borrowing PlanTable, _ text: inout ByteStack
+  ) -> Resolved {
+    guard let resolver = table.plan.keys.resolver, let names = entry.partNames else {
+      return .fields
+    }
+    var fields: [String: JSONValue] = [:]
+    for (name, part) in zip(names, entry.parts) {
+      let value = containers.candidate(part, of: object)
+      guard value.end > value.start, !"{[".utf8.contains(text[value.start]) else { continue }
+      fields[name] = try? JSONValue(parsing: text.bytes(value.start..<value.end).array)
+    }
+    switch resolver(KeyResolver.Object(typename: entry.typename.string, fields: fields)) {
+    case .fields: return .fields
+    case .none: return .none
+    case .id(let id):
+      guard let part = RedirectKeys.part(id: id, entry.isJoined) else { return .none }
+      let end = text.count
+      text.append(entry.prefix)
+      for byte in part.utf8 { text.append(byte) }
+      return .key(end..<text.count)
+    }
   }
 
   /// Appends one value of `text` to the key at its end; returns false if the value cannot identify

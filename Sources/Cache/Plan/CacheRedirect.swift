@@ -95,6 +95,15 @@ struct RedirectKeys {
     var keys: [String] = []
     for element in elements {
       var parts: [String] = []
+      let own = values.indices.map { $0 == list ? element : values[$0] }
+      switch identity(own, of: name) {
+      case .none: return nil
+      case .id(let id):
+        guard let part = Self.part(id: id, isJoined) else { return nil }
+        keys.append("\(prefix):\(part)")
+        continue
+      case .fields: break
+      }
       for (index, value) in values.enumerated() {
         guard let part = Self.part(index == list ? element : value, isJoined) else { return nil }
         parts.append(part)
@@ -108,11 +117,24 @@ struct RedirectKeys {
       keys: keys.map { Array($0.utf8) }, value: Array(value.utf8), types: types(of: name))
   }
 
+  /// The identity that the key resolver gives to an object with these key fields.
+  private func identity(_ values: [JSONValue], of name: String) -> KeyResolver.Identity {
+    guard let resolver = rules.resolver else { return .fields }
+    let names = rules.fields(of: name, facts: facts)
+    return resolver(
+      KeyResolver.Object(typename: name, fields: Dictionary(zip(names, values)) { $1 }))
+  }
+
   /// The types of a record that is an object of type `name`: only where types share a prefix, others may have
   /// the same key.
   private func types(of name: String) -> Set<String>? {
     if rules.groups.isEmpty { return nil }
     return facts?.possibleTypes[name] ?? (rules.groups[name] == nil ? nil : [name])
+  }
+
+  /// The identity of a resolver as the part of a key; `nil` for empty text.
+  static func part(id: String, _ isJoined: Bool) -> String? {
+    id.isEmpty ? nil : part(.string(id), isJoined)
   }
 
   /// A scalar or enum value as a part of a key.

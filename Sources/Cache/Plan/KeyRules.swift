@@ -26,6 +26,8 @@ public struct KeyRules: Sendable, Hashable {
   /// The fields that are answered from the record that their arguments identify, by type and field. The type
   /// may be an interface if the schema is known.
   public var redirects: [String: [String: CacheRedirect]]
+  /// Computes identities in Swift; `nil`, the default, uses the values of the key fields.
+  public var resolver: KeyResolver?
 
   /// Creates rules; see the properties.
   public init(

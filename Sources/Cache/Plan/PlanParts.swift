@@ -40,6 +40,8 @@ struct KeyEntry {
   var prefix: Bytes
   /// The candidate indices, in the order of the rule.
   var parts: [Int32]
+  /// The names of the parts for the key resolver; `nil` without one.
+  var partNames: [String]?
   /// Whether `+` and `\` are escaped in the parts: there are several of them, or some type with the
   /// same prefix has several.
   var isJoined = false
@@ -49,6 +51,9 @@ struct KeyEntry {
   var reportedIn = UInt64.max
   /// The last use of the table with an object of the type.
   var usedIn: UInt64
+
+  /// The number of parts of the key; 0 if a key field is not selected.
+  var partCount: Int { missingField == nil ? parts.count : 0 }
 }
 
 /// The fields of an object of one type under one selection.

@@ -167,6 +167,7 @@ struct PlanTable: ~Copyable {
       typename: keep(typename.array),
       prefix: keep(Array((self.plan.keys.prefix(of: name) + ":").utf8)),
       parts: [], missingField: nil, usedIn: use)
+    var names: [String] = []
     // Text that is not a GraphQL name could equal a root or segment key, so it identifies nothing.
     let isName = isName(name[...])
     for field in isName ? self.plan.keyFields(of: name) : [] {
@@ -176,11 +177,14 @@ struct PlanTable: ~Copyable {
       }
       if let match {
         entry.parts.append(object.pointee.fields[match].candidate)
+        names.append(field)
       } else {
         entry.missingField = entry.missingField ?? field
       }
     }
-    if entry.missingField != nil {
+    if isName, self.plan.keys.resolver != nil {
+      entry.partNames = names
+    } else if entry.missingField != nil {
       entry.parts = []
       entry.reportedIn = 0
     }

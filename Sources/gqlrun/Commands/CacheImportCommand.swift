@@ -49,6 +49,7 @@ struct CacheImportCommand: AsyncParsableCommand {
       operation.checksShape = checkShape
       let file = try InputFile(response, "the response")
       let store = try await storeOptions.store.open()
+      try await store.adopt(keyResolver: nil)
       let start = ContinuousClock.now
       let (normalized, summary) = try await Interruption.run {
         [operation, file = Transferred(file)] in

@@ -40,7 +40,7 @@ extension Failure {
     case .invalidOperation, .invalidVariables, .invalidData, .invalidQuery, .malformedResponse,
       .unexpectedShape,
       .truncatedResponse,
-      .invalidJSON, .foreignDatabase, .damagedDatabase:
+      .invalidJSON, .foreignDatabase, .otherKeys, .damagedDatabase:
       self.init(.badInput, error.message)
     }
   }

@@ -36,6 +36,7 @@ extension CacheCommand {
           value = inner
         }
         let store = try await storeOptions.store.open()
+        try await store.adopt(keyResolver: nil)
         try await Interruption.run { [value] in
           try await store.transaction { try await $0.write(value, for: operation) }
         }
@@ -75,6 +76,7 @@ extension CacheCommand {
         let operation = try operationOptions.prepare(
           DocumentSource(document), pipeline: rules.load().pipeline)
         let store = try await storeOptions.openExisting()
+        try await store.adopt(keyResolver: nil)
         do {
           try await Interruption.run {
             try await store.transaction { transaction in
