@@ -1,0 +1,40 @@
+import Foundation
+import GQLRunTestSupport
+import Testing
+
+/// The audit for any client, applied to this one.
+@Suite("Tests/Audit/audit.py", .timeLimit(.minutes(2)))
+struct ClientAuditTests {
+  private func audit(_ arguments: String...) async throws -> RunResult {
+    let folder = try Folder()
+    var process = ChildProcess(
+      "/usr/bin/env", ["python3", "\(Repository.root)/Tests/Audit/audit.py"] + arguments,
+      in: folder.path,
+      environment: ["PYTHONDONTWRITEBYTECODE": "1", "PATH": "/usr/local/bin:/usr/bin:/bin"])
+    (process.output, process.errors) = (
+      try folder.write("", to: "out"), try folder.write("", to: "err")
+    )
+    let status = try await process.run()
+    return RunResult(
+      status: status, output: try folder.text("out"), errors: try folder.text("err"))
+  }
+
+  @Test("gqlrun keeps every rule")
+  func own() async throws {
+    let result = try await audit("--", Program.path, "run", "{document}", "--endpoint", "{url}")
+    #expect(result.status == 0, "\(result)")
+    let rules = try await audit("--list").output.split(separator: "\n")
+    #expect(result.output.split(separator: "\n") == rules.map { "kept      \($0)" })
+    let page = try String(
+      contentsOfFile: "\(Repository.root)/docs/client-audit.md", encoding: .utf8)
+    for rule in rules { #expect(page.contains("| \(rule)")) }
+  }
+
+  @Test("a client that keeps none is found out")
+  func none() async throws {
+    let result = try await audit("--", "true", "{url}")
+    let kept = result.output.split(separator: "\n").filter { $0.hasPrefix("kept") }
+    // Sending nothing breaks no redirect.
+    #expect(result.status > 15 && kept.count == 1, "\(result)")
+  }
+}
