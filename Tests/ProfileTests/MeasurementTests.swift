@@ -254,4 +254,34 @@ struct MeasurementTests {
       #expect(run.counts.newRecords > 200)
     }
   }
+
+  @Test("operations that http-batch joins are fewer HTTP requests")
+  func joinedOperations() async throws {
+    var configuration = DemoServer.Configuration()
+    configuration.maxBatch = 5
+    try await DemoServer.withServer(configuration) { server in
+      let transport = AsyncHTTPTransport()
+      let source = """
+        version: 1
+        endpoint: { url: "\(server.url)" }
+        chain: [{ http-batch: { window: 10s, max: 5 } }, fetch, response-code, parse]
+        """
+      let pipeline = try PipelineFile.load(
+        Array(source.utf8), file: "t.pipeline.yaml", registry: .builtIn, environment: .process
+      ).pipeline
+      let measured = PipelineRequest(
+        PipelineRunner(pipeline, services: Services(transport: transport)),
+        GraphQLRequest(try Self.operation(1)))
+      await withTaskGroup { group in
+        for _ in 0..<20 {
+          group.addTask {
+            let outcome = await measured.perform()
+            #expect(outcome.failure == nil)
+          }
+        }
+      }
+      await transport.shutdown()
+      #expect(measured.sentRequests == 4 && server.requestCount == 4)
+    }
+  }
 }

@@ -71,6 +71,15 @@ struct OutputTests {
 
         """))
     #expect(text.contains(#"gqlrun_profile_request_phase_seconds{phase="first byte"} 0.5"#))
+    let load = try #require(report.load)
+    for (sent, line) in [
+      (2, "  HTTP requests: 2, with 2.0 operations on average"), (4, nil),
+      (5, "  HTTP requests: 5, with retries"),
+    ] {
+      var counted = load
+      counted.httpRequests = sent
+      #expect(LoadText(counted).lines.first { $0.contains("HTTP") } == line)
+    }
   }
 
   @Test("folded stacks have one line per stage, in microseconds")

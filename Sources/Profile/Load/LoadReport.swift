@@ -24,6 +24,8 @@ package struct LoadReport: Codable, Sendable {
   package var uncorrected: Latencies
   package var phases: [PhaseReport]
   package var receivedBytes: Int
+  /// The number of HTTP requests; `nil` in reports without a network.
+  package var httpRequests: Int?
   /// The number of new connections; `nil` in reports without a network.
   package var connections: Int?
   /// Processor time of this program per second; 2 means two cores.

@@ -1,6 +1,7 @@
 import GQLRunCache
 package import GQLRunPipeline
 package import GQLRunPlugins
+import GQLRunSupport
 
 /// One operation that is run through a pipeline, with its phases measured.
 package struct PipelineRequest: Sendable {
@@ -8,12 +9,19 @@ package struct PipelineRequest: Sendable {
   package var request: GraphQLRequest
   /// Measures the connections of the runner's transport.
   private let meter: ConnectionMeter?
+  private let sent = RequestCount()
+
+  /// The number of HTTP requests so far: less than one for each operation with `http-batch`, more
+  /// with retries.
+  package var sentRequests: Int { sent.value.withLock { $0 } }
 
   package init(
     _ runner: PipelineRunner, _ request: GraphQLRequest, meter: ConnectionMeter? = nil
   ) {
     var services = runner.services
-    services.transport = services.transport.map { PhaseTransport($0, clock: runner.services.clock) }
+    services.transport = services.transport.map { [sent] in
+      PhaseTransport(base: $0, clock: runner.services.clock, sent: sent)
+    }
     self.runner = PipelineRunner(runner.pipeline, services: services)
     self.request = request
     self.meter = meter
@@ -68,6 +76,11 @@ package struct PipelineRequest: Sendable {
   }
 }
 
+/// The number of HTTP requests.
+private final class RequestCount: Sendable {
+  let value = Locked(0)
+}
+
 /// How long the request of the current task waited for its body.
 actor PhaseTimes {
   @TaskLocal static var current: PhaseTimes?
@@ -76,19 +89,16 @@ actor PhaseTimes {
   func add(_ seconds: Double) { download += seconds }
 }
 
-/// Measures the time spent waiting for bodies.
+/// Counts requests, and measures the time spent waiting for bodies.
 private struct PhaseTransport: HTTPTransport {
   let base: any HTTPTransport
   let clock: ServiceClock
-
-  init(_ base: any HTTPTransport, clock: ServiceClock) {
-    self.base = base
-    self.clock = clock
-  }
+  let sent: RequestCount
 
   func send(
     _ request: HTTPRequestMessage, limits: HTTPLimits
   ) async throws -> HTTPResponseMessage {
+    sent.value.withLock { $0 += 1 }
     let response = try await base.send(request, limits: limits)
     guard let times = PhaseTimes.current else { return response }
     let body = BodyChunks(response.body)

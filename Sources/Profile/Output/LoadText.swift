@@ -28,6 +28,12 @@ struct LoadText {
     }
     for phase in load.phases { table.add(row("  · \(phase.name.rawValue)", phase.latencies)) }
     result += table.lines
+    if let sent = load.httpRequests, sent < load.requests, sent > 0 {
+      let each = String(format: "%.1f", Double(load.requests) / Double(sent))
+      result.append("  HTTP requests: \(sent), with \(each) operations on average")
+    } else if let sent = load.httpRequests, sent > load.requests {
+      result.append("  HTTP requests: \(sent), with retries")
+    }
     if let connections = load.connections {
       let waited = load.phases.first { $0.name == .connect }?.latencies.count ?? 0
       result.append(

@@ -153,12 +153,13 @@ struct ProfileFetch {
       let measured = PipelineRequest(runner, request, meter: meter)
       // The first request opens a connection, and shows whether the others can succeed.
       if let error = await measured.perform().error { throw error }
-      let before = meter.count
+      let (before, sent) = (meter.count, measured.sentRequests)
       Terminal.showStatus("sending requests")
       var report = await LoadRun(model: options.model, duration: options.time) {
         await measured.perform()
       }.run()
       report.connections = meter.count - before
+      report.httpRequests = measured.sentRequests - sent
       Terminal.showStatus(nil)
       return report
     }
