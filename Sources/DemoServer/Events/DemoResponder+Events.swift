@@ -15,7 +15,11 @@ extension DemoResponder {
     } catch {
       return events([RequestError.response([error])], as: format)
     }
-    let steps = steps(of: source, operation, channel)
+    let executor = executor
+    let steps = steps(
+      chain(
+        source.map { event in Step.event(executor.response(to: event, of: operation)) },
+        CollectionOfOne(Step.end).async), channel)
     return Response(events: format) { writer in
       var limit = EventLimit(wish)
       try await Self.carryOut(limit.fault, channel)
@@ -68,20 +72,16 @@ extension DemoResponder {
     }
   }
 
-  private enum Step: Sendable {
+  enum Step: Sendable {
     case event([UInt8])
     case heartbeat
     case end
   }
 
   /// What is written to the response, in order. Ends with `.end`, also when the connection closes.
-  private func steps(
-    of source: SourceStream, _ operation: PreparedOperation, _ channel: any Channel
+  func steps(
+    _ events: some AsyncSequence<Step, any Error> & Sendable, _ channel: any Channel
   ) -> some AsyncSequence<Step, any Error> & Sendable {
-    let executor = executor
-    let events = chain(
-      source.map { event in Step.event(executor.response(to: event, of: operation)) },
-      CollectionOfOne(Step.end).async)
     let sleep = configuration.sleep
     let interval = configuration.heartbeat
     let heartbeats = AsyncThrowingStream<Step, any Error> {
@@ -98,7 +98,7 @@ extension DemoResponder {
     return merge(events, heartbeats, closing)
   }
 
-  private static func carryOut(_ fault: EventLimit.Fault?, _ channel: any Channel) async throws {
+  static func carryOut(_ fault: EventLimit.Fault?, _ channel: any Channel) async throws {
     switch fault {
     case nil: return
     case .cut:
@@ -155,7 +155,7 @@ struct EventLimit: Sendable {
 
 extension Response {
   /// A response whose events are written by a function.
-  fileprivate init(
+  init(
     events format: EventFormat,
     _ write: @escaping @Sendable (inout any ResponseBodyWriter) async throws -> Void
   ) {

@@ -70,8 +70,9 @@ struct DemoResponder: HTTPResponder {
     _ request: Request, _ parameters: QueryParameters, _ body: [UInt8], _ wish: Misbehaviour,
     _ context: Context
   ) -> Response {
+    if let response = shared(request, parameters, body, wish, context) { return response }
     guard request.method == .get || request.method == .post else {
-      return .methodNotAllowed("\(request.method) is not supported.", allowed: "GET, POST")
+      return .methodNotAllowed("\(request.method) is not supported.", allowed: "GET, POST, PUT")
     }
     let accept = request.headers[.accept]
     let format = EventFormat.preferred(accept: accept)

@@ -140,7 +140,8 @@ extension Misbehaviour {
   mutating func add(
     parameters: QueryParameters, headers: HTTPFields
   ) throws(Failure) {
-    for (name, value) in parameters.all where !OperationRequest.parameterNames.contains(name) {
+    let known = OperationRequest.parameterNames + SharedEventStreams.parameterNames
+    for (name, value) in parameters.all where !known.contains(name) {
       try add(name, value)
     }
     for field in headers {

@@ -7,6 +7,7 @@ final class ServerState: Sendable {
 
   let log = RequestLog()
   let persistedQueries = PersistedQueries()
+  let eventStreams = SharedEventStreams()
 
   private struct Contents {
     var misbehaviour: Misbehaviour
