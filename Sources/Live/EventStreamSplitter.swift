@@ -1,7 +1,8 @@
 /// Splits server-sent events into the payloads of a subscription, as "distinct connections" of graphql-sse.
 ///
 /// Events named `next`, and those without a name, are payloads; `complete` ends the operation. Comments, other
-/// fields and events of other names are ignored.
+/// fields and events of other names are ignored. In a shared stream, the data of `complete` is a payload, too, which
+/// ``StreamPiece/complete`` ends, and the stream continues.
 ///
 /// - https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
 /// - https://the-guild.dev/graphql/sse
@@ -33,8 +34,19 @@ package struct EventStreamSplitter: StreamSplitter {
   private var hasPayload = false
   private var isComplete = false
   private var isAfterCarriageReturn = false
+  private let isShared: Bool
 
-  package init() {}
+  /// - Parameter isShared: Whether the stream has the events of several operations.
+  package init(isShared: Bool = false) { self.isShared = isShared }
+
+  /// Whether the data of the current event is a payload.
+  private var isPayload: Bool {
+    switch event {
+    case nil, .next: true
+    case .complete: isShared
+    case .other: false
+    }
+  }
 
   package mutating func next(
     _ bytes: UnsafeRawBufferPointer, from offset: inout Int
@@ -87,7 +99,7 @@ package struct EventStreamSplitter: StreamSplitter {
         let end = Self.lineEnd(bytes, offset)
         guard end == offset else {
           defer { offset = end }
-          if event == nil || event == .next { return .bytes(offset..<end) }
+          if isPayload { return .bytes(offset..<end) }
           continue
         }
         _ = endsLine(byte, &offset)
@@ -133,7 +145,7 @@ package struct EventStreamSplitter: StreamSplitter {
   private mutating func beginValue() -> StreamPiece? {
     if text.elementsEqual("data".utf8) {
       state = .data
-      guard event == nil || event == .next else { return nil }
+      guard isPayload else { return nil }
       // Several lines of data are one value with line feeds in between.
       if hasPayload { return .held([Self.lineFeed]) }
       hasPayload = true
@@ -150,7 +162,7 @@ package struct EventStreamSplitter: StreamSplitter {
     event =
       text.isEmpty || text.elementsEqual("next".utf8) || text.elementsEqual("message".utf8)
       ? .next : text.elementsEqual("complete".utf8) ? .complete : .other
-    if hasPayload, event != .next {
+    if hasPayload, !isPayload {
       throw StreamError(
         .malformed, "the name of an event follows its data; it must precede them")
     }
@@ -163,7 +175,7 @@ package struct EventStreamSplitter: StreamSplitter {
       hasPayload = false
     }
     if event == .complete {
-      isComplete = true
+      isComplete = !isShared
       return .complete
     }
     return hasPayload ? .end : nil

@@ -104,6 +104,9 @@ extension Pipeline {
     if let socket = message.webSocket {
       lines.append("over WebSocket with \(socket.subprotocols.joined(separator: " or "))")
     }
+    if message.eventStream != nil {
+      lines.append("its events arrive on the event stream of all subscriptions")
+    }
     lines += message.head.headerFields.map { field in
       let name = field.name.rawName
       return "\(name): \(hiding.value(field.value, ofField: name))"

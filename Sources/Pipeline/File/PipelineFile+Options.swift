@@ -54,6 +54,10 @@ struct SubscriptionEndpointOptions: OptionSection {
     "Protocol of subscriptions; `auto` uses WebSocket, or server-sent events or multipart if the server opens "
       + "no WebSocket connection, and remembers the answer")
   var transport = Endpoint.Subscriptions.Transport.auto
+  @Option(
+    "With the transport `sse`: whether all subscriptions share one event stream, which the server must support "
+      + "(\"single connection mode\" of graphql-sse)")
+  var singleConnection = false
   @Option("Payload of `connection_init` for connections over WebSocket, filled in for each attempt")
   var connectionParams: ConnectionParameters?
 }

@@ -135,9 +135,18 @@ extension PipelineLoader {
         given.$connectionParams.location,
         "remove them, or choose a transport over WebSocket, such as `auto`")
     }
+    if given.singleConnection, given.transport != .sse {
+      report(
+        .wrongValue,
+        "the transport \(given.transport.rawValue) has no mode `single_connection`",
+        given.$singleConnection.location,
+        "write `transport: sse`, or remove it: subscriptions over WebSocket always share a connection"
+      )
+    }
     do throws(Endpoint.InvalidURL) {
       return try Endpoint.Subscriptions(
         url: isPlaceholder ? nil : given.url, transport: given.transport,
+        usesSingleConnection: given.singleConnection,
         connectionParameters: given.connectionParams)
     } catch {
       report(

@@ -35,6 +35,11 @@ extension Endpoint {
     public let url: String?
     /// The protocol. `auto` by default.
     public var transport: Transport
+    /// Whether all subscriptions share one event stream, with the transport `sse`: "single connection mode" of
+    /// graphql-sse. Otherwise each one has its own response.
+    ///
+    /// https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md#single-connection-mode
+    public var usesSingleConnection: Bool
     /// The payload of `connection_init` for connections over WebSocket; `nil` sends none.
     public var connectionParameters: ConnectionParameters?
     let target: Target?
@@ -44,14 +49,16 @@ extension Endpoint {
     /// - Parameters:
     ///   - url: The absolute URL with the scheme `http`, `https`, `ws` or `wss`; `nil` uses that of the endpoint.
     ///   - transport: The protocol.
+    ///   - usesSingleConnection: Whether all subscriptions share one event stream, with the transport `sse`.
     ///   - connectionParameters: The payload of `connection_init`.
     /// - Throws: ``Endpoint/InvalidURL``.
     public init(
-      url: String? = nil, transport: Transport = .auto,
+      url: String? = nil, transport: Transport = .auto, usesSingleConnection: Bool = false,
       connectionParameters: ConnectionParameters? = nil
     ) throws(InvalidURL) {
       self.url = url
       self.transport = transport
+      self.usesSingleConnection = usesSingleConnection
       self.connectionParameters = connectionParameters
       guard let url else {
         target = nil

@@ -14,6 +14,8 @@ public struct HTTPRequestMessage: Sendable {
 
   /// What a request over WebSocket needs beside its head and body; `nil` for requests over HTTP.
   public var webSocket: WebSocketRequest?
+  /// What a subscription on a shared event stream needs beside its head and body; `nil` for other requests.
+  public var eventStream: EventStreamRequest?
 
   /// Creates a request.
   ///
@@ -52,6 +54,19 @@ public struct WebSocketRequest: Sendable, Hashable {
     self.connectionParameters = connectionParameters
     self.isSubscription = isSubscription
   }
+}
+
+/// What a subscription on a shared event stream needs beside its head and body, which are those of the request that
+/// starts it. The transport adds `extensions.operationId`.
+///
+/// https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md#single-connection-mode
+public struct EventStreamRequest: Sendable, Hashable {
+  /// The names of the fields that belong to this operation and not to the stream: operations that only differ in
+  /// them share a stream.
+  public var operationFields: Set<HTTPField.Name> = []
+
+  /// Creates the parts of a request.
+  public init() {}
 }
 
 /// An HTTP response whose head has arrived and whose body is arriving.

@@ -80,8 +80,17 @@ struct HTTPRequestBuilder {
         body: body(of: request))
     }
     let target = endpoint.target(for: .subscription, isSocket: false)
-    return HTTPRequestMessage(
-      head: Self.head(.post, target, eventFields, endpoint, added), body: body(of: request))
+    guard let subscriptions = endpoint.subscriptions, subscriptions.transport == .sse,
+      subscriptions.usesSingleConnection
+    else {
+      return HTTPRequestMessage(
+        head: Self.head(.post, target, eventFields, endpoint, added), body: body(of: request))
+    }
+    // The answer is no event stream: the events arrive in another response.
+    let head = Self.head(.post, target, Self.postFields, endpoint, added)
+    var message = HTTPRequestMessage(head: head, body: body(of: request))
+    message.eventStream = EventStreamRequest()
+    return message
   }
 
   /// Servers that prevent cross-site request forgery refuse forms without one of these fields.

@@ -236,7 +236,9 @@ private struct FetchInterceptor: HTTPInterceptor {
     let clock = context.services.clock
     let start = clock.now()
     var request = request
-    request.webSocket?.operationFields = context.values[CorrelationID.FieldNames.self] ?? []
+    let operationFields = context.values[CorrelationID.FieldNames.self] ?? []
+    request.webSocket?.operationFields = operationFields
+    request.eventStream?.operationFields = operationFields
     let given = limits(of: context)
     var limits = given
     var hops = 0

@@ -13,11 +13,8 @@ import NIOHTTPCompression
 /// instead. Received data goes from the event loop to the reader (`ResponseReader`) without a task
 /// in between.
 public struct AsyncHTTPTransport: HTTPTransport {
-  private let clients: Clients
-  private let sockets: SocketConnections
-  private let register: ExchangeRegister
-  private let clock: ServiceClock
-  private let userAgent: String
+  private let sender: HTTPSender
+  private let connections: OperationConnections
 
   /// Creates a transport with its own connection pool; ``shutdown()`` closes it.
   ///
@@ -41,13 +38,12 @@ public struct AsyncHTTPTransport: HTTPTransport {
     meter: ConnectionMeter?, traces: Bool = true,
     observer: (@Sendable (NetworkEvent) -> Void)? = nil
   ) {
-    clients = Clients(meter: meter, traces: traces, observer: observer)
-    sockets = SocketConnections(
-      clock: clock, userAgent: userAgent, meter: meter, observer: observer)
-    self.clock = clock
-    register = ExchangeRegister(
-      clock: clock, loops: Array(HTTPClient.defaultEventLoopGroup.makeIterator()))
-    self.userAgent = userAgent
+    sender = HTTPSender(
+      clients: Clients(meter: meter, traces: traces, observer: observer),
+      register: ExchangeRegister(
+        clock: clock, loops: Array(HTTPClient.defaultEventLoopGroup.makeIterator())),
+      clock: clock, userAgent: userAgent)
+    connections = OperationConnections(sender, meter: meter, observer: observer)
   }
 
   /// The event loops of the network.
@@ -57,12 +53,12 @@ public struct AsyncHTTPTransport: HTTPTransport {
 
   /// Closes all connections. The transport cannot be used afterwards.
   public func shutdown() async {
-    await sockets.shutdown()
-    await clients.shutdown()
+    await connections.shutdown()
+    await sender.clients.shutdown()
   }
 
-  /// Sends a request, and returns when the head of its response has arrived, or when the request was sent over
-  /// WebSocket.
+  /// Sends a request, and returns when the head of its response has arrived, or when the operation was sent
+  /// over WebSocket or begins on a shared event stream.
   ///
   /// - Parameters:
   ///   - request: The request.
@@ -71,46 +67,10 @@ public struct AsyncHTTPTransport: HTTPTransport {
   public func send(
     _ request: HTTPRequestMessage, limits: HTTPLimits
   ) async throws -> HTTPResponseMessage {
-    if request.webSocket != nil { return try await sockets.send(request, limits) }
-    let origin = try origin(for: request, limits)
-    let failures = TransportFailures(request: request, limits: limits, route: origin.route)
-    let mayReuseConnection = origin.peer.keepsConnection
-    let exchange = Exchange(
-      origin, limits: limits, clock: clock, failures: failures, register: register)
-    do {
-      let outgoing = try origin.outgoing(request, userAgent: userAgent)
-      let (head, version) = try await exchange.head(outgoing, request.multipart)
-      if let refusal = failures.refusal(by: head) { throw refusal }
-      var response = HTTPResponseMessage(
-        head: head, body: HTTPBody(pull: { try await exchange.next() }))
-      response.version = version
-      response.interrupt = { [weak exchange] in exchange?.interrupt($0) }
-      return response
-    } catch var error as ChainError where error.code == .connectionClosed {
-      origin.peer.note(connectionIsKept: false)
-      if mayReuseConnection { error.cause = ReusedConnectionClosed() }
-      throw error
-    } catch let error as ChainError where error.cause is CertificateRefused {
-      throw await failures.explained(error)
+    if request.webSocket != nil || request.eventStream != nil {
+      return try await connections.send(request, limits)
     }
-  }
-
-  private func origin(for request: HTTPRequestMessage, _ limits: HTTPLimits) throws -> OriginClient
-  {
-    var failures: TransportFailures {
-      TransportFailures(
-        request: request, limits: limits, route: ConnectionRoute(request.head, limits.connection))
-    }
-    do {
-      guard let origin = try clients.origin(for: request.head, limits) else {
-        throw failures.shutDown()
-      }
-      return origin
-    } catch let error as TLSSettings.UnusableFile {
-      throw failures.unusable(error)
-    } catch {
-      throw failures.beforeHead(error)
-    }
+    return try await sender.send(request, limits: limits)
   }
 }
 

@@ -16,6 +16,10 @@ package enum NetworkEvent: Sendable {
   case socketOpened(String)
   /// A WebSocket connection to this origin has ended, or was not opened, for this reason.
   case socketClosed(String, String)
+  /// An event stream for several subscriptions from this origin has begun.
+  case eventStreamOpened(String)
+  /// Such an event stream has ended, or did not begin, for this reason.
+  case eventStreamClosed(String, String)
 }
 
 /// The facts about a new connection.

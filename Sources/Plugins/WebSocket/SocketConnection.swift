@@ -7,7 +7,7 @@ import Synchronization
 /// A WebSocket connection for any number of operations, from any thread.
 ///
 /// ``SocketLife`` does its work on the event loop.
-final class SocketConnection: Sendable {
+final class SocketConnection: OperationConnection {
   /// The most bytes of unread results while any reader waits for another result.
   ///
   /// One that waits may keep the others from reading, such as a query within a loop over events. So the connection
@@ -29,7 +29,7 @@ final class SocketConnection: Sendable {
   ///   - onEnd: Called once no further operation can begin.
   init(
     _ opening: SocketOpening, on loop: any EventLoop, clock: ServiceClock, timer: DeadlineTimer,
-    onEnd: @escaping @Sendable (SocketConnection) -> Void
+    onEnd: @escaping @Sendable (any OperationConnection) -> Void
   ) {
     self.loop = loop
     self.clock = clock
@@ -38,7 +38,13 @@ final class SocketConnection: Sendable {
       SocketLife(opening, clock: clock, onEnd: onEnd), eventLoop: loop)
   }
 
-  /// Connects.
+  var version: String { "WebSocket" }
+
+  func operation(for request: HTTPRequestMessage) -> SocketOperation {
+    SocketOperation(
+      request.body ?? [], isSubscription: request.webSocket?.isSubscription ?? false, on: self)
+  }
+
   func open() {
     let number = timer.add { [weak self] in self?.rest() }
     loop.execute { self.life.value.open(self, timer: number) }
@@ -52,7 +58,6 @@ final class SocketConnection: Sendable {
     loop.execute { self.life.value.end(operation) }
   }
 
-  /// Ends all operations, and returns when the connection is closed.
   func shutDown() async {
     let closed = loop.makePromise(of: Void.self)
     loop.execute { self.life.value.shutDown(closed) }
@@ -91,19 +96,15 @@ extension SocketConnection {
 // MARK: Back-pressure
 
 extension SocketConnection {
-  /// Notes that a reader waits, or does not wait any more.
   func noteWaiting(_ change: Int) {
     waiting.wrappingAdd(change, ordering: .relaxed)
     if change > 0 { drained() }
   }
 
-  /// Notes the bytes of a result that is not read yet.
   func noteUnread(_ bytes: Int) { unread.wrappingAdd(bytes, ordering: .relaxed) }
 
-  /// Notes bytes that were read, or are not wanted any more.
   func noteRead(_ bytes: Int) { unread.wrappingSubtract(bytes, ordering: .relaxed) }
 
-  /// Reads on, if enough results were read.
   func drained() {
     guard isPaused.load(ordering: .acquiring) else { return }
     loop.execute { self.life.value.adjustReading() }

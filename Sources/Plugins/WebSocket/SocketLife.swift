@@ -11,7 +11,7 @@ final class SocketLife: ChannelInboundHandler {
 
   private let opening: SocketOpening
   private let clock: ServiceClock
-  private let onEnd: @Sendable (SocketConnection) -> Void
+  private let onEnd: @Sendable (any OperationConnection) -> Void
   private var session: SocketSession
   /// `nil` after the end.
   private var connection: SocketConnection?
@@ -34,7 +34,7 @@ final class SocketLife: ChannelInboundHandler {
 
   init(
     _ opening: SocketOpening, clock: ServiceClock,
-    onEnd: @escaping @Sendable (SocketConnection) -> Void
+    onEnd: @escaping @Sendable (any OperationConnection) -> Void
   ) {
     self.opening = opening
     self.clock = clock

@@ -3,7 +3,7 @@ import GQLRunPipeline
 import GQLRunSupport
 import NIOCore
 
-/// One operation on a WebSocket connection, as its reader sees it.
+/// One operation on a connection that it shares with others, as its reader sees it.
 ///
 /// Its results are a JSON text sequence: the payload of each message without a copy, then a separator.
 final class SocketOperation: Sendable {
@@ -35,10 +35,10 @@ final class SocketOperation: Sendable {
 
   let payload: [UInt8]
   let isSubscription: Bool
-  private let connection: SocketConnection
+  private let connection: any OperationConnection
   private let state = Locked(State())
 
-  init(_ payload: [UInt8], isSubscription: Bool, on connection: SocketConnection) {
+  init(_ payload: [UInt8], isSubscription: Bool, on connection: any OperationConnection) {
     self.payload = payload
     self.isSubscription = isSubscription
     self.connection = connection

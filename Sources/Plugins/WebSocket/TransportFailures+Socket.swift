@@ -92,7 +92,9 @@ extension TransportFailures {
       let text = payload.flatMap({ (try? JSONValue(parsing: Array($0.utf8)))?["message"] })?
         .stringValue
     else { return "" }
-    return ": \(SecretHiding(request.secrets).text(text).prefix(200))"
+    let shown = SecretHiding(request.secrets).text(text).prefix(200)
+    // A question follows.
+    return ": \(shown.hasSuffix(".") ? shown.dropLast() : shown)"
   }
 }
 
@@ -121,15 +123,24 @@ extension TransportFailures {
 
   /// The error for an answer that opens no connection.
   func refusal(by head: HTTPResponseHead, body: ByteBuffer) -> ChainError {
-    let response = HTTPTypes.HTTPResponse(head)
-    let shown = SecretHiding(request.secrets).text(String(buffer: body))
+    refusal(
+      by: HTTPTypes.HTTPResponse(head), body: String(buffer: body), .webSocketRefused,
+      of: "the WebSocket handshake", expected: "101 Switching Protocols")
+  }
+
+  /// The error for an answer that opens no connection.
+  func refusal(
+    by response: HTTPTypes.HTTPResponse, body: String, _ code: ChainError.Code, of step: String,
+    expected: String
+  ) -> ChainError {
+    let shown = SecretHiding(request.secrets).text(body)
     let prefix = Array(shown.utf8.prefix(ResponseCheck.keptBytes))
     let line = String(decoding: prefix, as: UTF8.self).split(whereSeparator: \.isNewline)
       .first { !$0.allSatisfy(\.isWhitespace) }
     var error = failure(
-      .webSocketRefused,
-      "\(origin) answered the WebSocket handshake with \(ResponseCheck.describe(response)), where "
-        + "101 Switching Protocols was expected" + (line.map { ": \($0.prefix(200))" } ?? ""),
+      code,
+      "\(origin) answered \(step) with \(ResponseCheck.describe(response)), where \(expected) was "
+        + "expected" + (line.map { ": \($0.prefix(200))" } ?? ""),
       .notSent)
     error.http = .init(
       status: response.status.code, headers: response.headerFields, bodyPrefix: prefix)

@@ -61,7 +61,8 @@ struct EndpointOptions: ParsableArguments {
       // A URL of the file belongs to another server.
       result.endpoint?.subscriptions = subscriptions.flatMap {
         try? Endpoint.Subscriptions(
-          transport: $0.transport, connectionParameters: $0.connectionParameters)
+          transport: $0.transport, usesSingleConnection: $0.usesSingleConnection,
+          connectionParameters: $0.connectionParameters)
       }
     } else {
       result.endpoint?.headers = headers

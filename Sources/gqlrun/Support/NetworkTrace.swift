@@ -65,9 +65,16 @@ final class NetworkTrace: Sendable {
     case .socketOpened(let origin):
       print(["WebSocket connection to \(origin): open"], "*", from: .sockets)
     case .socketClosed(let origin, let reason):
-      let hiding = state.withLock { secrets.hiding(with: $0.secrets) }
-      print(["WebSocket connection to \(origin): \(hiding.text(reason))"], "*", from: .sockets)
+      print(["WebSocket connection to \(origin): \(hidden(reason))"], "*", from: .sockets)
+    case .eventStreamOpened(let origin):
+      print(["event stream from \(origin): open"], "*", from: .sockets)
+    case .eventStreamClosed(let origin, let reason):
+      print(["event stream from \(origin): \(hidden(reason))"], "*", from: .sockets)
     }
+  }
+
+  private func hidden(_ reason: String) -> String {
+    state.withLock { secrets.hiding(with: $0.secrets) }.text(reason)
   }
 
   /// Status line and header fields, with secrets hidden, each ended by CRLF, as `curl -i` prints them.

@@ -34,8 +34,14 @@ struct RawServer: Sendable {
     /// Sends the bytes until the client goes away, doing the work after each time.
     case sendForever([UInt8], then: @Sendable () async -> Void)
     case run(@Sendable () async -> Void)
+    /// Runs other steps, which are known only now.
+    case steps(@Sendable () async -> [Step])
+    /// Runs other steps for each request, until the client closes the connection.
+    case each(@Sendable (_ request: String) async -> [Step])
     /// Waits until the client closes the connection.
     case untilClosed
+    /// Closes the connection, although other steps would follow.
+    case end
     /// Cuts the connection without a goodbye.
     case reset
 
@@ -74,7 +80,21 @@ struct RawServer: Sendable {
       return begun - 1
     }
 
-    func add(request: String) { requests.append(request) }
+    private var requestWaiters: [CheckedContinuation<Void, Never>] = []
+
+    func add(request: String) {
+      requests.append(request)
+      for continuation in requestWaiters { continuation.resume() }
+      requestWaiters = []
+    }
+
+    /// Waits for a request that contains the text.
+    func request(containing text: String) async -> String {
+      while true {
+        if let request = requests.first(where: { $0.contains(text) }) { return request }
+        await withCheckedContinuation { requestWaiters.append($0) }
+      }
+    }
 
     func add(frame: String) {
       frames.append(frame)
@@ -190,62 +210,76 @@ private struct Connection {
     try? await client.executeThenClose { inbound, outbound in
       var reader = Reader(iterator: inbound.makeAsyncIterator())
       do {
-        for step in script {
-          switch step {
-          case .request:
-            guard let request = try await reader.request() else {
-              return await log.noteClosure()
-            }
-            await log.add(request: request)
-          case .handshake(let name):
-            guard let request = try await reader.request() else {
-              return await log.noteClosure()
-            }
-            await log.add(request: request)
-            let answer = SocketFrame.accept(request, subprotocol: name)
-            try await outbound.write(ByteBuffer(bytes: answer))
-          case .frame:
-            guard let frame = try await reader.frame() else { return await log.noteClosure() }
-            await log.add(frame: frame)
-          case .closing:
-            while true {
-              guard let frame = try await reader.frame() else { return await log.noteClosure() }
-              await log.add(frame: frame)
-              if frame.hasPrefix("close") { break }
-            }
-          case .bytes(let count):
-            while reader.bytes.count < count {
-              guard try await reader.more() else { return await log.noteClosure() }
-            }
-            await log.add(bytes: reader.bytes)
-            reader.bytes = []
-          case .stream(let number):
-            guard try await reader.lastFrame(of: number) else { return await log.noteClosure() }
-          case .send(let bytes): try await outbound.write(ByteBuffer(bytes: bytes))
-          case .flood(let bytes):
-            let end = client.channel.eventLoop.makePromise(of: Void.self)
-            Self.flood(client.channel, ByteBuffer(bytes: bytes), end)
-            try await end.futureResult.get()
-          case .sendForever(let bytes, let work):
-            while !Task.isCancelled {
-              // The writer of an async channel takes bytes without a pause, and others starve.
-              try await client.channel.writeAndFlush(ByteBuffer(bytes: bytes))
-              await work()
-            }
-          case .run(let work): await work()
-          case .untilClosed:
-            while try await reader.more() {}
-            await log.noteClosure()
-          case .reset:
-            let socket = client.channel as? any SocketOptionProvider
-            try await socket?.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
-            try await client.channel.close()
-          }
-        }
+        guard try await perform(script, &reader, outbound) else { return await log.noteClosure() }
       } catch {
         await log.noteClosure()
       }
     }
+  }
+
+  /// Returns `false` if the client closed the connection instead of what a step waits for.
+  private func perform(
+    _ steps: [RawServer.Step], _ reader: inout Reader,
+    _ outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
+  ) async throws -> Bool {
+    for step in steps {
+      switch step {
+      case .request:
+        guard let request = try await reader.request() else { return false }
+        await log.add(request: request)
+      case .handshake(let name):
+        guard let request = try await reader.request() else { return false }
+        await log.add(request: request)
+        let answer = SocketFrame.accept(request, subprotocol: name)
+        try await outbound.write(ByteBuffer(bytes: answer))
+      case .frame:
+        guard let frame = try await reader.frame() else { return false }
+        await log.add(frame: frame)
+      case .closing:
+        while true {
+          guard let frame = try await reader.frame() else { return false }
+          await log.add(frame: frame)
+          if frame.hasPrefix("close") { break }
+        }
+      case .bytes(let count):
+        while reader.bytes.count < count {
+          guard try await reader.more() else { return false }
+        }
+        await log.add(bytes: reader.bytes)
+        reader.bytes = []
+      case .stream(let number):
+        guard try await reader.lastFrame(of: number) else { return false }
+      case .send(let bytes): try await outbound.write(ByteBuffer(bytes: bytes))
+      case .flood(let bytes):
+        let end = client.channel.eventLoop.makePromise(of: Void.self)
+        Self.flood(client.channel, ByteBuffer(bytes: bytes), end)
+        try await end.futureResult.get()
+      case .sendForever(let bytes, let work):
+        while !Task.isCancelled {
+          // The writer of an async channel takes bytes without a pause, and others starve.
+          try await client.channel.writeAndFlush(ByteBuffer(bytes: bytes))
+          await work()
+        }
+      case .run(let work): await work()
+      case .steps(let steps):
+        guard try await perform(await steps(), &reader, outbound) else { return false }
+      case .each(let steps):
+        while let request = try await reader.request() {
+          await log.add(request: request)
+          guard try await perform(await steps(request), &reader, outbound) else { return false }
+        }
+        return false
+      case .untilClosed:
+        while try await reader.more() {}
+        await log.noteClosure()
+      case .end: try await client.channel.close()
+      case .reset:
+        let socket = client.channel as? any SocketOptionProvider
+        try await socket?.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
+        try await client.channel.close()
+      }
+    }
+    return true
   }
 
   private static func flood(

@@ -6,30 +6,37 @@ import HTTPTypes
 import NIOCore
 import NIOPosix
 
-/// The WebSocket connections of a transport: one per endpoint, handshake and settings.
-final class SocketConnections: Sendable {
+/// The connections of a transport that operations share, over WebSocket or as event streams: one per endpoint, header
+/// fields and settings.
+final class OperationConnections: Sendable {
   /// What operations on one connection have in common.
   private struct Key: Hashable {
     var url: String
     var fields: [HTTPField]
     var subprotocols: [String]
     var parameters: [UInt8]?
+    var isEventStream: Bool
     var connection: HTTPConnection
     var connect: Duration
+    var idle: Duration
     var messageBytes: ByteSize
 
     init(_ request: HTTPRequestMessage, _ limits: HTTPLimits) {
       let head = request.head
       url = "\(head.scheme ?? "")://\(head.authority ?? "")\(head.path ?? "")"
       // Fields of a single operation are those of the first one on a connection.
-      let own = request.webSocket?.operationFields ?? []
+      let own =
+        request.webSocket?.operationFields ?? request.eventStream?.operationFields ?? []
       fields = head.headerFields.filter {
         !own.contains($0.name) && !Self.traceFields.contains($0.name.canonicalName)
       }.sorted { ($0.name.canonicalName, $0.value) < ($1.name.canonicalName, $1.value) }
       subprotocols = request.webSocket?.subprotocols ?? []
       parameters = request.webSocket?.connectionParameters
+      isEventStream = request.eventStream != nil
       connection = limits.connection
       connect = limits.connect
+      // Pings find a silent WebSocket connection, whatever this limit is.
+      idle = isEventStream ? limits.idle : .zero
       messageBytes = limits.messageBytes
     }
 
@@ -41,57 +48,56 @@ final class SocketConnections: Sendable {
   }
 
   private struct State {
-    var open: [Key: SocketConnection] = [:]
+    var open: [Key: any OperationConnection] = [:]
     var isShutDown = false
   }
 
   private let state = Locked(State())
-  private let clock: ServiceClock
+  private let sender: HTTPSender
   private let timer: DeadlineTimer
-  private let userAgent: String
   private let meter: ConnectionMeter?
   private let observer: (@Sendable (NetworkEvent) -> Void)?
 
   init(
-    clock: ServiceClock, userAgent: String, meter: ConnectionMeter?,
+    _ sender: HTTPSender, meter: ConnectionMeter?,
     observer: (@Sendable (NetworkEvent) -> Void)?
   ) {
-    self.clock = clock
-    timer = DeadlineTimer(clock)
-    self.userAgent = userAgent
+    self.sender = sender
+    timer = DeadlineTimer(sender.clock)
     self.meter = meter
     self.observer = observer
   }
 
   /// Sends an operation, and returns when it was sent.
   ///
-  /// - Returns: A response whose body is a JSON text sequence of the results.
+  /// - Returns: A response whose body is a JSON text sequence of the results, or the response with which the server
+  ///   refused the operation.
   func send(
     _ request: HTTPRequestMessage, _ limits: HTTPLimits
   ) async throws -> HTTPResponseMessage {
     let failures = TransportFailures(
       request: request, limits: limits, route: ConnectionRoute(request.head, limits.connection))
     let key = Key(request, limits)
-    let isSubscription = request.webSocket?.isSubscription ?? false
     while true {
       try Task.checkCancellation()
       guard let connection = connection(key, request, limits, failures) else {
         throw failures.shutDown()
       }
-      let operation = SocketOperation(
-        request.body ?? [], isSubscription: isSubscription, on: connection)
-      let limit = isSubscription ? nil : expiry(of: operation, limits, failures)
+      let operation = connection.operation(for: request)
+      let limit = operation.isSubscription ? nil : expiry(of: operation, limits, failures)
       let body = SocketBody(operation) { [timer] in limit.map(timer.remove) }
       do {
         // A connection that ends just now is replaced.
         guard try await operation.begin() else { continue }
       } catch let error as ChainError where error.cause is CertificateRefused {
         throw await failures.explained(error)
+      } catch let answer as OperationAnswered {
+        return answer.response
       }
       var response = HTTPResponseMessage(
         head: HTTPResponse(status: .ok, headerFields: [.contentType: EventFraming.sequenceType]),
         body: HTTPBody(pull: { try await body.next() }))
-      response.version = "WebSocket"
+      response.version = connection.version
       response.interrupt = { [weak operation] in operation?.expire($0) }
       return response
     }
@@ -101,8 +107,9 @@ final class SocketConnections: Sendable {
   private func expiry(
     of operation: SocketOperation, _ limits: HTTPLimits, _ failures: TransportFailures
   ) -> Int {
+    let clock = sender.clock
     let deadline = clock.now() + limits.total
-    return timer.add { [weak operation, clock] in
+    return timer.add { [weak operation] in
       guard let operation else { return nil }
       let rest = deadline - clock.now()
       guard rest <= .zero else { return rest }
@@ -113,16 +120,11 @@ final class SocketConnections: Sendable {
 
   private func connection(
     _ key: Key, _ request: HTTPRequestMessage, _ limits: HTTPLimits, _ failures: TransportFailures
-  ) -> SocketConnection? {
-    let (connection, isNew) = state.withLock { state -> (SocketConnection?, Bool) in
+  ) -> (any OperationConnection)? {
+    let (connection, isNew) = state.withLock { state -> ((any OperationConnection)?, Bool) in
       guard !state.isShutDown else { return (nil, false) }
       if let open = state.open[key] { return (open, false) }
-      let opening = SocketOpening(
-        request: request, limits: limits, failures: failures, userAgent: userAgent, meter: meter,
-        observer: observer)
-      let connection = SocketConnection(
-        opening, on: Self.loop, clock: clock, timer: timer
-      ) { [weak self] in self?.remove($0, key) }
+      let connection = new(key, request, limits, failures)
       state.open[key] = connection
       return (connection, true)
     }
@@ -130,12 +132,31 @@ final class SocketConnections: Sendable {
     return connection
   }
 
+  private func new(
+    _ key: Key, _ request: HTTPRequestMessage, _ limits: HTTPLimits, _ failures: TransportFailures
+  ) -> any OperationConnection {
+    let onEnd: @Sendable (any OperationConnection) -> Void = { [weak self] in
+      self?.remove($0, key)
+    }
+    guard !key.isEventStream else {
+      return EventStreamConnection(
+        EventStreamOpening(
+          request: request, limits: limits, failures: failures, sender: sender, observer: observer),
+        timer: timer, onEnd: onEnd)
+    }
+    let opening = SocketOpening(
+      request: request, limits: limits, failures: failures, userAgent: sender.userAgent,
+      meter: meter, observer: observer)
+    return SocketConnection(
+      opening, on: Self.loop, clock: sender.clock, timer: timer, onEnd: onEnd)
+  }
+
   /// The loop of a task that already runs on one, whose results then need no other thread.
   private static var loop: any EventLoop {
     MultiThreadedEventLoopGroup.currentEventLoop ?? HTTPClient.defaultEventLoopGroup.next()
   }
 
-  private func remove(_ connection: SocketConnection, _ key: Key) {
+  private func remove(_ connection: any OperationConnection, _ key: Key) {
     state.withLock { state in
       if state.open[key] === connection { state.open[key] = nil }
     }

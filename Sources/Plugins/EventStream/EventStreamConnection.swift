@@ -1,0 +1,329 @@
+import GQLRunLive
+import GQLRunPipeline
+import GQLRunSupport
+import NIOCore
+import Synchronization
+
+/// An event stream for any number of subscriptions.
+///
+/// One task reads it; requests beside it start and stop subscriptions.
+final class EventStreamConnection: OperationConnection {
+  private enum Phase {
+    case waiting, starting, started
+  }
+
+  private struct Entry {
+    /// `nil` if its results are not wanted any more, and it has to be stopped once it has started.
+    var operation: SocketOperation?
+    var request: HTTPRequestMessage?
+    var phase = Phase.waiting
+  }
+
+  private enum Command: Sendable {
+    case start(Int)
+    case stop(Int)
+  }
+
+  private struct State {
+    var entries: [Int: Entry] = [:]
+    /// The requests of operations that have not begun.
+    var requests: [Int: HTTPRequestMessage] = [:]
+    var lastID = 0
+    var isOver = false
+    /// Why the stream was not opened; an operation may arrive after that.
+    var openingFailure: (any Error)?
+    var isOpen = false
+    var idleDue: Duration?
+    /// The task that reads, while it waits for the readers of results.
+    var paused: CheckedContinuation<Void, Never>?
+    var task: Task<Void, Never>?
+    var timerNumber: Int?
+  }
+
+  /// What ends a connection.
+  private enum End {
+    case failed(any Error)
+    case idle, shutDown
+  }
+
+  private let opening: EventStreamOpening
+  private let timer: DeadlineTimer
+  private let onEnd: @Sendable (any OperationConnection) -> Void
+  private let state = Locked(State())
+  private let commands = AsyncStream.makeStream(of: Command.self)
+  private let waiting = Atomic(0)
+  private let unread = Atomic(0)
+
+  private var clock: ServiceClock { opening.sender.clock }
+  private var failures: TransportFailures { opening.failures }
+
+  /// - Parameters:
+  ///   - timer: Checks the time limits.
+  ///   - onEnd: Called once no further operation can begin.
+  init(
+    _ opening: EventStreamOpening, timer: DeadlineTimer,
+    onEnd: @escaping @Sendable (any OperationConnection) -> Void
+  ) {
+    self.opening = opening
+    self.timer = timer
+    self.onEnd = onEnd
+  }
+
+  var version: String { "HTTP/1.1" }
+
+  func open() {
+    let number = timer.add { [weak self] in self?.rest() }
+    state.withLock { state in
+      state.timerNumber = number
+      state.task = Task { await run() }
+    }
+  }
+
+  func shutDown() async {
+    end(.shutDown)
+    await state.withLock { $0.task }?.value
+  }
+}
+
+// MARK: Operations
+
+extension EventStreamConnection {
+  func operation(for request: HTTPRequestMessage) -> SocketOperation {
+    let operation = SocketOperation([], isSubscription: true, on: self)
+    let id = state.withLock { state in
+      state.lastID += 1
+      state.requests[state.lastID] = request
+      return state.lastID
+    }
+    operation.setID(id)
+    return operation
+  }
+
+  func begin(_ operation: SocketOperation) {
+    guard let id = operation.id else { return operation.finish(.failure(.notBegun)) }
+    let failure = state.withLock { state -> SocketOperation.Failure? in
+      let request = state.requests.removeValue(forKey: id)
+      // Another stream could not be opened either.
+      if let failure = state.openingFailure { return .failed(failure) }
+      guard !state.isOver else { return .notBegun }
+      state.idleDue = nil
+      state.entries[id] = Entry(operation: operation, request: request)
+      return nil
+    }
+    if let failure { return operation.finish(.failure(failure)) }
+    commands.continuation.yield(.start(id))
+  }
+
+  func end(_ operation: SocketOperation) {
+    guard let id = operation.id else { return }
+    let phase = state.withLock { state -> Phase? in
+      state.requests[id] = nil
+      guard let phase = state.entries[id]?.phase else { return nil }
+      if phase == .starting { state.entries[id]?.operation = nil } else { state.entries[id] = nil }
+      return phase
+    }
+    if phase == .started { commands.continuation.yield(.stop(id)) }
+    noteCount()
+    drained()
+  }
+
+  private func start(_ id: Int, _ token: String) async {
+    let request = state.withLock { state in
+      state.entries[id]?.phase = .starting
+      return state.entries[id]?.request.take()
+    }
+    guard let request else { return }
+    do {
+      if let answer = try await opening.start(id, request, token) {
+        finish(id, .failure(.failed(OperationAnswered(response: answer))))
+      } else if began(id) {
+        await opening.stop(id, token)
+      }
+    } catch {
+      finish(id, .failure(.failed(error)))
+      // The server may have started it.
+      if (error as? ChainError)?.delivery != .notSent { await opening.stop(id, token) }
+    }
+  }
+
+  /// The server has accepted an operation. Returns whether it has to be stopped again.
+  private func began(_ id: Int) -> Bool {
+    let (operation, stops) = state.withLock { state -> (SocketOperation?, Bool) in
+      // It may be complete already.
+      guard let entry = state.entries[id] else { return (nil, false) }
+      guard let operation = entry.operation else {
+        state.entries[id] = nil
+        return (nil, true)
+      }
+      state.entries[id]?.phase = .started
+      return (operation, false)
+    }
+    operation?.noteBegun()
+    if stops { noteCount() }
+    return stops
+  }
+
+  private func finish(_ id: Int, _ end: Result<Void, SocketOperation.Failure>) {
+    let entry = state.withLock { $0.entries.removeValue(forKey: id) }
+    entry?.operation?.finish(end)
+    noteCount()
+  }
+}
+
+// MARK: The stream
+
+extension EventStreamConnection {
+  private func run() async {
+    do {
+      let (stream, token) = try await opening.open()
+      state.withLock { $0.isOpen = true }
+      opening.observer?(.eventStreamOpened(failures.origin))
+      await serve(stream, token)
+    } catch {
+      end(.failed(error))
+    }
+  }
+
+  private func serve(_ stream: HTTPResponseMessage, _ token: String) async {
+    await withDiscardingTaskGroup { group in
+      group.addTask { [self] in
+        do {
+          try await read(stream.body)
+          end(.failed(failures.eventStreamEnded()))
+        } catch {
+          end(.failed(failures.inEventStream(error)))
+        }
+      }
+      for await command in commands.stream {
+        group.addTask { [self] in
+          switch command {
+          case .start(let id): await start(id, token)
+          case .stop(let id): await opening.stop(id, token)
+          }
+        }
+      }
+      group.cancelAll()
+    }
+  }
+
+  private func read(_ body: HTTPBody) async throws {
+    var events = SharedEventStream(mostBytes: opening.limits.messageBytes.bytes)
+    for try await chunk in body {
+      var offset = 0
+      try chunk.withUnsafeBytes { bytes in
+        while let event = try events.next(bytes, from: &offset) { receive(event) }
+      }
+      await waitForReaders()
+    }
+  }
+
+  private func receive(_ event: SharedEventStream.Event) {
+    switch event {
+    case .next(let id, let payload):
+      guard let operation = state.withLock({ $0.entries[id]?.operation }) else { return }
+      _ = operation.receive(ByteBuffer(bytes: payload))
+    case .complete(let id): finish(id, .success(()))
+    }
+  }
+}
+
+// MARK: Time
+
+extension EventStreamConnection {
+  /// The longest time between two checks of a connection for which nothing is due.
+  private static let rest = Duration.seconds(3600)
+
+  /// Sets the time at which a stream without operations is closed.
+  private func noteCount() {
+    let idle = opening.limits.connection.keepAlive
+    let isIdle = state.withLock { state in
+      guard state.entries.isEmpty, state.requests.isEmpty, !state.isOver else { return false }
+      state.idleDue = clock.now() + idle
+      return true
+    }
+    if isIdle { timer.check(within: idle) }
+  }
+
+  private func rest() -> Duration? {
+    guard let due = state.withLock({ $0.idleDue }) else { return Self.rest }
+    let rest = due - clock.now()
+    guard rest <= .zero else { return rest }
+    end(.idle)
+    return state.withLock { $0.isOver } ? nil : Self.rest
+  }
+}
+
+// MARK: Back-pressure
+
+extension EventStreamConnection {
+  func noteWaiting(_ change: Int) {
+    waiting.wrappingAdd(change, ordering: .relaxed)
+    if change > 0 { drained() }
+  }
+
+  func noteUnread(_ bytes: Int) { unread.wrappingAdd(bytes, ordering: .relaxed) }
+
+  func noteRead(_ bytes: Int) { unread.wrappingSubtract(bytes, ordering: .relaxed) }
+
+  func drained() { state.withLock { $0.paused.take() }?.resume() }
+
+  /// Waits while results wait for their readers.
+  private func waitForReaders() async {
+    while isFull {
+      await withTaskCancellationHandler {
+        await withCheckedContinuation { continuation in
+          state.withLock { $0.paused = continuation }
+          // A reader may have begun to wait in between.
+          if !isFull { drained() }
+        }
+      } onCancel: {
+        drained()
+      }
+    }
+  }
+
+  private var isFull: Bool {
+    let mayPause =
+      waiting.load(ordering: .relaxed) <= 0
+      || unread.load(ordering: .relaxed) >= SocketConnection.mostBytes
+    guard mayPause, !Task.isCancelled else { return false }
+    return state.withLock { $0.entries.values.compactMap(\.operation) }.contains { $0.isFull }
+  }
+}
+
+// MARK: The end
+
+extension EventStreamConnection {
+  private func end(_ end: End) {
+    let ended = state.withLock { state -> (operations: [SocketOperation], timer: Int?)? in
+      guard !state.isOver else { return nil }
+      // An operation may have come in between.
+      if case .idle = end, !state.entries.isEmpty || !state.requests.isEmpty { return nil }
+      state.isOver = true
+      if case .failed(let error) = end, !state.isOpen { state.openingFailure = error }
+      defer { state.entries = [:] }
+      return (state.entries.values.compactMap(\.operation), state.timerNumber)
+    }
+    guard let ended else { return }
+    // Before operations fail: those that begin again find another connection.
+    onEnd(self)
+    if let number = ended.timer { timer.remove(number) }
+    opening.observer?(.eventStreamClosed(failures.origin, reason(end)))
+    for operation in ended.operations { operation.finish(.failure(.failed(error(end)))) }
+    commands.continuation.finish()
+    state.withLock { $0.task }?.cancel()
+    drained()
+  }
+
+  private func error(_ end: End) -> any Error {
+    if case .failed(let error) = end { error } else { failures.shutDown() }
+  }
+
+  private func reason(_ end: End) -> String {
+    switch end {
+    case .failed(let error as ChainError): error.message
+    case .failed(let error): ErrorWords.text(error)
+    case .idle, .shutDown: "closed"
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import GQLRunPipeline
+import HTTPTypes
+
+/// Sends single requests over the pooled connections of a transport.
+struct HTTPSender: Sendable {
+  let clients: Clients
+  let register: ExchangeRegister
+  let clock: ServiceClock
+  let userAgent: String
+
+  /// Sends a request, and returns when the head of its response has arrived.
+  func send(
+    _ request: HTTPRequestMessage, limits: HTTPLimits
+  ) async throws -> HTTPResponseMessage {
+    let origin = try origin(for: request, limits)
+    let failures = TransportFailures(request: request, limits: limits, route: origin.route)
+    let mayReuseConnection = origin.peer.keepsConnection
+    let exchange = Exchange(
+      origin, limits: limits, clock: clock, failures: failures, register: register)
+    do {
+      let outgoing = try origin.outgoing(request, userAgent: userAgent)
+      let (head, version) = try await exchange.head(outgoing, request.multipart)
+      if let refusal = failures.refusal(by: head) { throw refusal }
+      var response = HTTPResponseMessage(
+        head: head, body: HTTPBody(pull: { try await exchange.next() }))
+      response.version = version
+      response.interrupt = { [weak exchange] in exchange?.interrupt($0) }
+      return response
+    } catch var error as ChainError where error.code == .connectionClosed {
+      origin.peer.note(connectionIsKept: false)
+      if mayReuseConnection { error.cause = ReusedConnectionClosed() }
+      throw error
+    } catch let error as ChainError where error.cause is CertificateRefused {
+      throw await failures.explained(error)
+    }
+  }
+
+  private func origin(for request: HTTPRequestMessage, _ limits: HTTPLimits) throws -> OriginClient
+  {
+    var failures: TransportFailures {
+      TransportFailures(
+        request: request, limits: limits, route: ConnectionRoute(request.head, limits.connection))
+    }
+    do {
+      guard let origin = try clients.origin(for: request.head, limits) else {
+        throw failures.shutDown()
+      }
+      return origin
+    } catch let error as TLSSettings.UnusableFile {
+      throw failures.unusable(error)
+    } catch {
+      throw failures.beforeHead(error)
+    }
+  }
+}
