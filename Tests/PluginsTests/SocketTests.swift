@@ -5,7 +5,15 @@ import Testing
 
 /// Operations over WebSocket through a whole chain, against a server with a script.
 ///
-/// The names are those of the reference client's tests.
+/// The names are those of the reference client's tests. These do not apply:
+///
+/// - WebSocket implementations, `generateID`, JSON revivers and replacers, listeners of events: there are none. The log, `-v`
+///   and the state of a client's subscriptions show connections.
+/// - Clients that connect before the first operation (`lazy: false`): a connection belongs to its operations.
+/// - Connection parameters that take too long: they are ready before the connection is opened, and the plugin `timeout`
+///   limits the time until then.
+/// - Pings that are not answered on request, `terminate` and a second disposal: a sequence ends once, and
+///   `pauseSubscriptions` closes connections.
 ///
 /// https://github.com/enisdenjo/graphql-ws/blob/master/tests/client.test.ts
 @Suite(.timeLimit(.minutes(5))) struct SocketTests {
@@ -110,6 +118,25 @@ import Testing
         #expect(await bench.run(policy: .networkOnly).texts == [Bench.answered])
         let renamed = await bench.run(Bench.rename)
         #expect(renamed.texts == [#"{"data":{"rename":{"name":"Ada"}}}"#], "\(renamed.message)")
+        #expect(await server.log.connections == 1)
+      }
+    }
+  }
+
+  @Test func `receives messages even if one caller leaves while another one subscribes`()
+    async throws
+  {
+    let script =
+      RawServer.Step.greeting + [
+        .message(Self.next("Ada")), .frame, .frame, .message(Self.next("too late")),
+        .message(Self.next("Bo", id: 2)), .message(Self.complete(2)), .closing,
+      ]
+    try await RawServer.withServer([script], tls: nil) { server in
+      try await Bench.with(url: "ws://127.0.0.1:\(server.port)/") { bench in
+        for try await _ in bench.runner.execute(try Bench.request(Self.document)) { break }
+        let other = await bench.run(Self.document)
+        #expect(other.texts == [Self.payload("Bo")], "\(other.message)")
+        #expect(await server.log.frames.filter { $0.contains("complete") }.count == 1)
         #expect(await server.log.connections == 1)
       }
     }
@@ -236,6 +263,13 @@ import Testing
       "a close with a code that ends it",
       RawServer.Step.greeting + [.close(4400, "bad"), .closing],
       .webSocketClosed, "closed the WebSocket connection with 4400 bad"
+    ),
+    (
+      "a malformed error, although a complete follows",
+      RawServer.Step.greeting + [
+        .message(#"{"id":"1","type":"error","payload":"malformed"}"#), .message(complete()),
+        .closing,
+      ], .malformedResponse, "the payload of `error` is not a list"
     ),
     (
       "a rejection",
