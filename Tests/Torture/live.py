@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """live.py PROGRAM [CUTS] [SUBSCRIPTIONS]: connections of subscriptions that are cut at random bytes.
 
-SUBSCRIPTIONS runs of `gqlrun run` follow a countdown of the demo server each: over server-sent events, multipart
-responses, and both WebSocket protocols. A proxy between them and the server cuts CUTS connections, each after a random
+SUBSCRIPTIONS runs of `gqlrun run` follow a countdown of the demo server each: over server-sent events, with a response
+for each subscription and on a shared event stream, multipart responses, and both WebSocket protocols. A proxy between them and the server cuts CUTS connections, each after a random
 number of bytes of the response, half of them with a reset. Then it cuts all at once, as a restart of the server does.
 The script ends with 1 at the first difference from this:
 
@@ -16,11 +16,17 @@ import asyncio, json, os, random, re, signal, socket, struct, subprocess, sys, t
 from common import Failed, expect
 
 FIRST = 1_000_000
-TRANSPORTS = ["sse", "multipart", "graphql-transport-ws", "graphql-ws"]
+TRANSPORTS = {
+    "sse": "transport: sse",
+    "sse-single": "transport: sse, single_connection: true",
+    "multipart": "transport: multipart",
+    "graphql-transport-ws": "transport: graphql-transport-ws",
+    "graphql-ws": "transport: graphql-ws",
+}
 GAP = "the connection was lost and is open again"
 PIPELINE = """\
 version: 1
-endpoint: {{ url: "${{env:GQL_URL}}", subscriptions: {{ transport: {transport} }} }}
+endpoint: {{ url: "${{env:GQL_URL}}", subscriptions: {{ {subscriptions} }} }}
 store: {{ kind: memory }}
 chain:
   - max-retry: {{ max_retries: 20, backoff: {{ base: 50ms, max: 2s, jitter: full }} }}
@@ -38,11 +44,12 @@ class Proxy:
     def __init__(self, port, cuts, chance):
         self.port, self.left, self.chance = port, cuts, chance
         self.open = set()
-        # The times at which connections were accepted.
-        self.accepted = []
+        # The connections that have carried events, with the times at which they were accepted. A shared event stream has
+        # others beside it.
+        self.live = {}
 
     async def serve(self, reader, writer):
-        self.accepted.append(time.monotonic())
+        accepted = time.monotonic()
         try:
             upstream, downstream = await asyncio.open_connection("127.0.0.1", self.port)
         except OSError:
@@ -52,10 +59,11 @@ class Proxy:
         request.add_done_callback(lambda _: downstream.close())
         limit = int(self.chance.expovariate(1 / 3000)) + 1 if self.left > 0 else None
         try:
-            isCut = await self.copy(upstream, writer, limit)
+            isCut = await self.copy(upstream, writer, limit, lambda: self.live.setdefault(writer, accepted))
         finally:
             request.cancel()
             self.open.discard(writer)
+            self.live.pop(writer, None)
         if isCut and self.left > 0:
             self.left -= 1
             if self.chance.random() < 0.5:
@@ -72,11 +80,13 @@ class Proxy:
             self.reset(writer)
             writer.close()
 
-    async def copy(self, reader, writer, limit):
+    async def copy(self, reader, writer, limit, on_event=None):
         """Copies until the end; returns whether the limit was reached."""
         try:
             while data := await reader.read(4096 if limit is None else min(limit, 4096)):
                 writer.write(data)
+                if on_event and b'"countdown"' in data:
+                    on_event()
                 await writer.drain()
                 if limit is not None:
                     limit -= len(data)
@@ -91,7 +101,7 @@ class Subscriber:
     """A run of the program."""
 
     def __init__(self, program, folder, number, url):
-        self.transport = TRANSPORTS[number % len(TRANSPORTS)]
+        self.transport = list(TRANSPORTS)[number % len(TRANSPORTS)]
         # Both outputs, in the order in which they are written.
         self.output = os.path.join(folder, f"{number}.output")
         document = f"subscription {{ countdown(from: {FIRST}, delay: 20) }}"
@@ -143,19 +153,19 @@ async def run(program, cuts, count, seed):
         listener = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
         url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/graphql"
         with tempfile.TemporaryDirectory() as folder:
-            for transport in TRANSPORTS:
+            for transport, subscriptions in TRANSPORTS.items():
                 with open(os.path.join(folder, f"{transport}.pipeline.yaml"), "w") as file:
-                    file.write(PIPELINE.format(transport=transport))
+                    file.write(PIPELINE.format(subscriptions=subscriptions))
             subscribers = [Subscriber(program, folder, number, url) for number in range(count)]
             await reach(subscribers, lambda: proxy.left <= cuts - cuts // 4)
             early = [subscriber.size() for subscriber in subscribers]
             await reach(subscribers, lambda: proxy.left <= 0)
-            await reach(subscribers, lambda: len(proxy.open) == count)
+            await reach(subscribers, lambda: len(proxy.live) == count)
             late = [subscriber.size() for subscriber in subscribers]
-            begin, proxy.accepted = time.monotonic(), []
+            begin = time.monotonic()
             proxy.cut_all()
-            await reach(subscribers, lambda: len(proxy.accepted) == count and len(proxy.open) == count)
-            spread = sorted((when - begin) * 1000 for when in proxy.accepted)
+            await reach(subscribers, lambda: sum(when > begin for when in proxy.live.values()) == count)
+            spread = sorted((when - begin) * 1000 for when in proxy.live.values() if when > begin)
             for subscriber in subscribers:
                 subscriber.stop()
             await reach([], lambda: not proxy.open)

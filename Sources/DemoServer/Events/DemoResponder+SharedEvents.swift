@@ -147,8 +147,8 @@ extension DemoResponder {
           await stream.next(executor.response(to: event, of: operation), of: id)
         }
       } catch {
-        // Only cancellation ends a source stream early.
-        return stream.end(id)
+        // Only cancellation ends a source stream early: the operation was stopped.
+        return
       }
     } catch {
       await stream.next(RequestError.response([error]), of: id)

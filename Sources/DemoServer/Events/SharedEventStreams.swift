@@ -76,7 +76,7 @@ final class SharedEventStream: Sendable {
     case started, exists, tooMany
   }
 
-  /// Starts an operation. It ends itself with ``end(_:)``.
+  /// Starts an operation. It ends itself with ``complete(_:)``.
   func start(
     _ id: String, most: Int, _ body: @escaping @Sendable (SharedEventStream) async -> Void
   ) -> Start {
@@ -97,11 +97,9 @@ final class SharedEventStream: Sendable {
 
   /// Sends the event `complete`.
   func complete(_ id: String) async {
-    end(id)
+    state.withLock { state in state.tasks[id] = nil }
     await messages.send(Array("event: complete\ndata: {\"id\":\"\(id)\"}\n\n".utf8))
   }
-
-  func end(_ id: String) { state.withLock { state in state.tasks[id] = nil } }
 
   /// Stops an operation without an event. Returns `false` if there is none.
   func stop(_ id: String) -> Bool {

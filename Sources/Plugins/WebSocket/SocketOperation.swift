@@ -55,13 +55,16 @@ extension SocketOperation {
   func begin() async throws -> Bool {
     connection.begin(self)
     while true {
-      let (isBegun, end) = try state.withLock { state in
+      let (isBegun, hasResults, end) = try state.withLock { state in
         if state.isAbandoned { throw CancellationError() }
-        return (state.isBegun, state.end)
+        return (state.isBegun, state.count > 0, state.end)
       }
       switch end {
       case .failure(.notBegun): return false
-      case .failure(.failed(let error)): throw error
+      case .failure(.failed(let error)):
+        // The results come first.
+        guard hasResults else { throw error }
+        return true
       case .success: return true
       case nil: if isBegun { return true }
       }
