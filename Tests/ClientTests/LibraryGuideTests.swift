@@ -28,6 +28,7 @@ struct LibraryGuideTests {
       let before = try await results(client)
       try await errors(client, id: "P_1")
       try await optimistic(client, before)
+      try await files(client, folder.write("abc", to: "report.pdf"))
       try await byHand(client)
       try await client.logOut()
       #expect(try await client.store?.statistics().records == 0)
@@ -91,6 +92,13 @@ struct LibraryGuideTests {
       optimistic: optimistic)
     print(like.data?["likePost"]?["likeCount"] ?? .null)
     #expect(like.data?["likePost"]?["likeCount"]?.intValue == before + 1)
+  }
+
+  private func files(_ client: PipelineClient, _ report: String) async throws {
+    let attached = try await client.perform(
+      "mutation Attach($input: AttachInput!) { attach(input: $input) { filename size } }",
+      uploads: ["input.attachments.0": Upload(path: report)])
+    #expect(attached.data?["attach"]?[0]?["size"]?.intValue == 3)
   }
 
   private func byHand(_ client: PipelineClient) async throws {

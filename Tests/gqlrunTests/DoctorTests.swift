@@ -30,7 +30,9 @@ struct DoctorTests {
       #expect(report["endpoint"]?.stringValue == url)
       let features = try #require(report["features"]?.objectValue)
       #expect(features.count == DoctorFinding.Feature.allCases.count, "\(features.keys)")
-      for (feature, supported) in [("graphql", true), ("introspection", true), ("tls", false)] {
+      for (feature, supported) in [
+        ("graphql", true), ("introspection", true), ("uploads", true), ("tls", false),
+      ] {
         #expect(features[feature]?["supported"]?.boolValue == supported, "\(feature): \(result)")
       }
       #expect(lines.count == features.count + 1)
@@ -103,7 +105,7 @@ struct DoctorTests {
     let features = try #require(try report(result.output)["features"])
     for feature in [
       "graphql-response+json", "error-status", "introspection", "persisted-queries", "arrays",
-      "incremental", "subscriptions-sse", "subscriptions-multipart",
+      "uploads", "incremental", "subscriptions-sse", "subscriptions-multipart",
       "subscriptions-websocket", "compression", "http/2", "tls",
     ] {
       #expect(features[feature]?["supported"]?.boolValue == false, "\(feature): \(result)")

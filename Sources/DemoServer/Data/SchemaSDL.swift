@@ -64,6 +64,12 @@ enum SchemaSDL {
       likePost(id: ID!): Post
       "Adds a comment to a post and returns it. Kept in memory."
       addComment(input: AddCommentInput!): Comment!
+      "Describes a file, which is hashed as it arrives and not stored."
+      uploadFile(file: Upload!): UploadedFile!
+      "Describes files, in the order of the list."
+      uploadFiles(files: [Upload!]!): [UploadedFile!]!
+      "Describes the files of an input object."
+      attach(input: AttachInput!): [UploadedFile!]!
     }
 
     type Subscription {
@@ -247,6 +253,27 @@ enum SchemaSDL {
     input AddCommentInput {
       postId: ID!
       body: String!
+    }
+
+    "A file of a form that follows the multipart request specification."
+    scalar Upload @specifiedBy(url: "https://github.com/jaydenseric/graphql-multipart-request-spec")
+
+    "A number of bytes, which may be larger than an `Int`."
+    scalar ByteCount
+
+    "A file that a request contained."
+    type UploadedFile {
+      "The file name, as it was sent."
+      filename: String!
+      "The media type, as it was sent."
+      contentType: String!
+      size: ByteCount!
+      "The SHA-256 of the contents in hexadecimal digits."
+      sha256: String!
+    }
+
+    input AttachInput {
+      attachments: [Upload!]!
     }
 
     "Fields that fail on purpose."

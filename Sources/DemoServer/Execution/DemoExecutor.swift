@@ -134,7 +134,7 @@ public struct DemoExecutor: Sendable {
         at: [operation.location])
     }
     let variables = try VariableCoercion.coerce(
-      request.variables, for: operation.variables, in: schema)
+      request.variables, files: request.files, for: operation.variables, in: schema)
     let fragments = Dictionary(document.fragments.map { ($0.name.value, $0) }) { first, _ in first }
     var planner = Planner(
       schema: schema, fragments: fragments, variables: variables, isIncremental: isIncremental)

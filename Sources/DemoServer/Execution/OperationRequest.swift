@@ -9,6 +9,8 @@ struct OperationRequest: Sendable {
   var operationName: String?
   var variables: JSONObject = [:]
   var extensions: JSONObject = [:]
+  /// The files by the paths of their variables, such as `input.attachments.0`; null in `variables`.
+  var files: [String: UploadedFile] = [:]
 
   /// The names of the parameters in a body or a URL.
   static let parameterNames = ["query", "operationName", "variables", "extensions"]

@@ -10,7 +10,10 @@ struct ScalarFailure: Error {
 ///
 /// https://spec.graphql.org/September2025/#sec-Scalars.Built-in-Scalars
 enum Scalar {
-  /// Coerces a variable's value to a scalar type. Custom scalars accept any value.
+  /// The name of the scalar type of files.
+  static let upload = "Upload"
+
+  /// Coerces a variable's value to a scalar type. Custom scalars accept any value, except files.
   static func coerce(_ value: JSONValue, to type: String) throws(ScalarFailure) -> JSONValue {
     switch type {
     case "Int":
@@ -44,6 +47,9 @@ enum Scalar {
         throw ScalarFailure(message: "ID cannot represent value: \(shown(value))")
       }
       return .string(number.text)
+    case upload:
+      throw ScalarFailure(
+        message: "Upload value invalid: a file is sent in a form (multipart/form-data).")
     default:
       return value
     }

@@ -9,6 +9,7 @@ import GQLRunSupport
 /// https://spec.graphql.org/September2025/#sec-Coercing-Variable-Values
 struct VariableCoercion {
   private let schema: Schema
+  private let files: [String: UploadedFile]
   private var errors: [RequestError] = []
   /// The variable being coerced, and the path in its value.
   private var current: VariableDefinition?
@@ -19,11 +20,13 @@ struct VariableCoercion {
 
   /// The coerced variables, with defaults; without variables that have no value.
   ///
+  /// - Parameter files: The files by their paths in `values`, which has null there.
   /// - Throws: The errors of all variables.
   static func coerce(
-    _ values: JSONObject, for definitions: [VariableDefinition], in schema: Schema
+    _ values: JSONObject, files: [String: UploadedFile] = [:],
+    for definitions: [VariableDefinition], in schema: Schema
   ) throws(RequestErrors) -> JSONObject {
-    var coercion = VariableCoercion(schema: schema)
+    var coercion = VariableCoercion(schema: schema, files: files)
     var result = JSONObject()
     for definition in definitions {
       coercion.coerce(values[definition.name.value], for: definition, into: &result)
@@ -32,8 +35,9 @@ struct VariableCoercion {
     return result
   }
 
-  private init(schema: Schema) {
+  private init(schema: Schema, files: [String: UploadedFile]) {
     self.schema = schema
+    self.files = files
   }
 
   private mutating func coerce(
@@ -50,7 +54,7 @@ struct VariableCoercion {
       } else if definition.type.isNonNull {
         report("Variable \"$\(name)\" of required type \"\(typeText)\" was not provided.")
       }
-    case .null? where definition.type.isNonNull:
+    case .null? where definition.type.isNonNull && file == nil:
       report("Variable \"$\(name)\" of non-null type \"\(typeText)\" must not be null.")
     case let value?:
       result[name] = coerce(value, to: definition.type)
@@ -61,12 +65,12 @@ struct VariableCoercion {
     guard errors.count < Self.maxErrors else { return nil }
     switch type {
     case .nonNull(let inner):
-      guard !value.isNull else {
+      guard !isNull(value) else {
         return refuse(value, "Expected non-nullable type \"\(type.printed())\" not to be null.")
       }
       return coerce(value, to: inner)
     case .list(let inner, _):
-      guard !value.isNull else { return .null }
+      guard !isNull(value) else { return .null }
       guard let elements = value.arrayValue else {
         return coerce(value, to: inner).map { .array([$0]) }
       }
@@ -78,10 +82,29 @@ struct VariableCoercion {
       }
       return .array(result)
     case .named(let name):
+      if let file {
+        return name.value == Scalar.upload
+          ? file.json
+          : refuse(value, "A file is no value of the type \"\(name.value)\".")
+      }
       guard !value.isNull else { return .null }
       return coerce(value, toNamed: name.value)
     }
   }
+
+  /// The file that the request has for the value being coerced.
+  private var file: UploadedFile? {
+    guard !files.isEmpty, let current else { return nil }
+    let steps = path.map { step in
+      switch step {
+      case .key(let key): key
+      case .index(let index): String(index)
+      }
+    }
+    return files[([current.name.value] + steps).joined(separator: ".")]
+  }
+
+  private func isNull(_ value: JSONValue) -> Bool { value.isNull && file == nil }
 
   private mutating func coerce(_ value: JSONValue, toNamed name: String) -> JSONValue? {
     switch schema.type(named: name) {

@@ -38,17 +38,19 @@ struct DemoResponder: HTTPResponder {
 
   private func graphQL(_ request: Request, _ context: Context) async throws -> Response {
     let parameters = QueryParameters(request.uri.query)
-    let body: [UInt8]
+    let body: RequestContent
     do {
-      let buffer = try await request.body.collect(upTo: configuration.maxBodyBytes)
-      body = Array(buffer.readableBytesView)
+      body = try await content(of: request)
     } catch is NIOTooManyBytesError {
       state.log.add(RequestLog.Entry(request, body: []))
       let limit = configuration.maxBodyBytes
       return Response(
         .contentTooLarge, error: .badRequest("A request body has at most \(limit) bytes."))
+    } catch let error as RequestError {
+      state.log.add(RequestLog.Entry(request, body: []))
+      return Response(.badRequest, error: error)
     }
-    state.log.add(RequestLog.Entry(request, body: body))
+    state.log.add(RequestLog.Entry(request, body: body.operations))
     var wish = state.misbehaviour
     do throws(Misbehaviour.Failure) {
       try wish.add(parameters: parameters, headers: request.headers)
@@ -64,13 +66,40 @@ struct DemoResponder: HTTPResponder {
     }
   }
 
+  /// The body of a request, as it is read before anything else happens.
+  private enum RequestContent {
+    case bytes([UInt8])
+    /// A form whose files have arrived, with the bytes of its part `operations`.
+    case form(OperationRequest, [UInt8])
+
+    var operations: [UInt8] {
+      switch self {
+      case .bytes(let bytes), .form(_, let bytes): bytes
+      }
+    }
+  }
+
+  private func content(of request: Request) async throws -> RequestContent {
+    let limit = configuration.maxBodyBytes
+    if request.method == .post, ContentType(request.headers[.contentType] ?? "").isForm {
+      var form = try UploadForm(request, limit: limit)
+      let (operation, bytes) = try await form.read()
+      return .form(operation, bytes)
+    }
+    return .bytes(Array(try await request.body.collect(upTo: limit).readableBytesView))
+  }
+
   // MARK: GraphQL
 
   private func answer(
-    _ request: Request, _ parameters: QueryParameters, _ body: [UInt8], _ wish: Misbehaviour,
-    _ context: Context
+    _ request: Request, _ parameters: QueryParameters, _ body: RequestContent,
+    _ wish: Misbehaviour, _ context: Context
   ) -> Response {
-    if let response = shared(request, parameters, body, wish, context) { return response }
+    if case .bytes(let bytes) = body,
+      let response = shared(request, parameters, bytes, wish, context)
+    {
+      return response
+    }
     guard request.method == .get || request.method == .post else {
       return .methodNotAllowed("\(request.method) is not supported.", allowed: "GET, POST, PUT")
     }
@@ -82,22 +111,23 @@ struct DemoResponder: HTTPResponder {
       let types = ResponseMediaType.allCases.map(\.rawValue).joined(separator: " or ")
       return Response(.notAcceptable, error: .badRequest("The response is \(types)."))
     }
-    if request.method == .post {
-      guard let field = request.headers[.contentType], ContentType(field).isJSON else {
-        return Response(
-          .unsupportedMediaType, error: .badRequest("A request body is application/json."))
-      }
-    }
-    if request.method == .post, let start = body.first(where: { !$0.isJSONSpace }),
-      start == UInt8(ascii: "[")
-    {
-      return batch(body, wish, type)
-    }
     var operationRequest: OperationRequest
     do throws(RequestError) {
-      operationRequest =
-        request.method == .get
-        ? try OperationRequest(parameters: parameters) : try OperationRequest(body: body)
+      switch body {
+      case .form(let request, _): operationRequest = request
+      case .bytes where request.method == .get:
+        operationRequest = try OperationRequest(parameters: parameters)
+      case .bytes(let bytes):
+        guard let field = request.headers[.contentType], ContentType(field).isJSON else {
+          return Response(
+            .unsupportedMediaType,
+            error: .badRequest("A request body is application/json or multipart/form-data."))
+        }
+        if bytes.first(where: { !$0.isJSONSpace }) == UInt8(ascii: "[") {
+          return batch(bytes, wish, type)
+        }
+        operationRequest = try OperationRequest(body: bytes)
+      }
     } catch {
       return Response(.badRequest, error: error, type)
     }

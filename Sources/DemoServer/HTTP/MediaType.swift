@@ -55,6 +55,8 @@ struct ContentType {
   /// The type and subtype in lower case, such as `application/json`.
   let essence: String
   let charset: String?
+  /// The boundary of a form, as it is written.
+  let boundary: String?
 
   init(_ field: String) {
     let parts = field.split(separator: ";").map { trimmed($0).lowercased() }
@@ -62,9 +64,15 @@ struct ContentType {
     charset = parts.dropFirst().first { $0.hasPrefix("charset=") }.map { parameter in
       String(parameter.dropFirst(8).filter { $0 != "\"" })
     }
+    boundary = field.split(separator: ";").dropFirst().map { trimmed($0) }
+      .first { $0.lowercased().hasPrefix("boundary=") }
+      .map { $0.dropFirst(9).filter { $0 != "\"" } }
   }
 
-  /// Whether this is JSON in UTF-8, the only supported request body.
+  /// Whether this is a form, which may have files.
+  var isForm: Bool { essence == "multipart/form-data" }
+
+  /// Whether this is JSON in UTF-8, the request body without files.
   var isJSON: Bool {
     essence == ResponseMediaType.json.rawValue && (charset == nil || charset == "utf-8")
   }

@@ -11,7 +11,8 @@ public final class RequestLog: Sendable {
     public var path: String
     /// The header fields.
     public var headers: HTTPFields
-    /// The first bytes of the body, at most ``RequestLog/keptBodyBytes``.
+    /// The first bytes of the body, or of the GraphQL request in a form; at most
+    /// ``RequestLog/keptBodyBytes``.
     public var body: [UInt8]
 
     /// The value of the first header field with this name; `nil` if there is none.

@@ -24,6 +24,7 @@ enum Entity: Sendable {
   case user(User)
   case tag(Tag)
 
+  case uploadedFile(UploadedFile)
   case trouble
   indirect case introspection(IntrospectionNode)
 
@@ -46,6 +47,7 @@ enum Entity: Sendable {
     case .pageInfo: "PageInfo"
     case .user: "User"
     case .tag: "Tag"
+    case .uploadedFile: "UploadedFile"
     case .trouble: "Trouble"
     case .introspection(let node): node.typeName
     }

@@ -96,7 +96,16 @@ extension Resolvers {
         }
       }
     }.failing(),
+    "uploadFile": root { arguments, _ in
+      .optional(UploadedFile(arguments["file"]).map(Entity.uploadedFile))
+    },
+    "uploadFiles": root { arguments, _ in describe(arguments["files"]) },
+    "attach": root { arguments, _ in describe(arguments["input"]?["attachments"]) },
   ]
+
+  private static func describe(_ files: JSONValue?) -> Resolved {
+    .list((files?.arrayValue ?? []).compactMap(UploadedFile.init)) { .object(.uploadedFile($0)) }
+  }
 
   /// The number of posts and users that a search inspects.
   private static let searched = 1000

@@ -18,6 +18,7 @@ enum Resolvers {
     "PageInfo": pageInfoFields,
     "User": userFields,
     "Tag": tagFields,
+    "UploadedFile": uploadedFileFields,
     "Trouble": troubleFields,
     "__Schema": schemaFields,
     "__Type": typeFields,

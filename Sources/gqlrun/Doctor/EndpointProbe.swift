@@ -139,9 +139,9 @@ struct ProbeRequest: Sendable {
     return request
   }
 
-  /// `{ __typename }` as a form without files.
-  static var byForm: ProbeRequest {
-    var request = ProbeRequest("{ __typename }")
+  /// A query as a form without files.
+  static func byForm(_ document: String) -> ProbeRequest {
+    var request = ProbeRequest(document)
     request.isForm = true
     return request
   }

@@ -195,8 +195,9 @@ extension Examination {
   }
 
   private mutating func uploads() async throws {
-    note(.uploads, try await probe.send(.byForm)) {
-      $0.data == nil ? nil : "multipart/form-data is read"
+    // The alias shows that the query was read.
+    note(.uploads, try await probe.send(.byForm("{ form: __typename }"))) {
+      $0.data?["form"] == nil ? nil : "multipart/form-data is read"
     }
   }
 }
