@@ -182,7 +182,7 @@ test-uploads: build ## Upload a file of 4 GiB, and compare memory and contents
 
 .PHONY: test-streams
 test-streams: build ## Read a list of a million elements in parts, and compare memory with that for ten thousand
-	Tests/Streams/stream.py $(PROGRAM) 10000 1000000
+	Tests/Streams/stream.py $(PROGRAM) 10000 100000 1000000
 
 .PHONY: test-outside
 test-outside: packages ## Build and run packages that use the library from outside this tree

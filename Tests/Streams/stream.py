@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Reads a list with @stream in parts with `gqlrun run --incremental`, and compares what a longer one costs.
+"""Reads a list with @stream in parts with `gqlrun run --incremental`, and compares what longer ones cost.
 
-    stream.py GQLRUN SHORT LONG    prints a line for each list; exit code 1 if memory grows by 16 MiB
+    stream.py GQLRUN SHORT… LONG    prints memory and processor time for each list; exit code 1 if memory grows
+                                    by 16 MiB
 
 A server in this process sends the elements in parts of 100, in the format with ids. Memory is the peak of
 gqlrun, without a cache and with one in a file. `merged` prints the whole result instead of its parts, so
 its memory is that of the result; it must not exceed 1 KiB for each element.
 """
-import http.server, json, os, re, sys, tempfile, threading
+import http.server, json, os, sys, tempfile, threading
 
 PART = 100
 MOST_GROWTH = 16 << 20
@@ -42,7 +43,7 @@ class Stream(http.server.BaseHTTPRequestHandler):
         self.wfile.write(b"0\r\n\r\n")
 
 def run(program, url, folder, count, options):
-    """The peak of memory in bytes."""
+    """The peak of memory in bytes, and the seconds of processor time."""
     Stream.count = count
     child = os.fork()
     if child == 0:
@@ -55,10 +56,10 @@ def run(program, url, folder, count, options):
         found = sum(line.count('"id":') for line in file)
     # The announcements and the end have ids, too; a result in parts has them once in each line.
     assert found >= count, f"{found} of {count} elements were printed"
-    return usage.ru_maxrss << 10
+    return usage.ru_maxrss << 10, usage.ru_utime + usage.ru_stime
 
 def main():
-    program, short, long = os.path.abspath(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    program, counts = os.path.abspath(sys.argv[1]), [int(count) for count in sys.argv[2:]]
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Stream)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}/graphql"
@@ -68,13 +69,14 @@ def main():
         ("with a cache in a file", ["--incremental", "--store", "cache.db"]),
         ("merged", ["--policy", "no-cache"]),
     ]:
-        with tempfile.TemporaryDirectory() as folder:
-            few = run(program, url, folder, short, options)
-        with tempfile.TemporaryDirectory() as folder:
-            many = run(program, url, folder, long, options)
-        most = MOST_OF_ELEMENT * long if name == "merged" else MOST_GROWTH
-        failed = failed or many - few >= most
-        print(f"{name}: {few >> 20} MiB for {short}, {many >> 20} MiB for {long} elements", flush=True)
+        peaks = []
+        for count in counts:
+            with tempfile.TemporaryDirectory() as folder:
+                peak, seconds = run(program, url, folder, count, options)
+            peaks.append(peak)
+            print(f"{name}: {count} elements, {peak >> 20} MiB, {seconds:.1f} s", flush=True)
+        most = MOST_OF_ELEMENT * counts[-1] if name == "merged" else MOST_GROWTH
+        failed = failed or peaks[-1] - peaks[0] >= most
     sys.exit(failed)
 
 main()
