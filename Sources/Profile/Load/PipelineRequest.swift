@@ -36,13 +36,14 @@ package struct PipelineRequest: Sendable {
       do {
         var result: GraphQLResponse?
         for try await response in runner.execute(request) {
-          result = response
           if let part = response.part {
             outcome.parts.add(part, at: (clock.now() - start).inSeconds)
-            outcome.merged = response
           }
+          // Data without another reference grows in place with the parts of a response.
+          result = response.isComplete ? response : nil
         }
         if let result {
+          if result.part != nil { outcome.merged = result }
           outcome.receivedBytes = result.timing.receivedBytes
           if let error = result.errors.first { outcome.failure = "GraphQL error: \(error.message)" }
           await split(result, start, clock.now(), &outcome)
