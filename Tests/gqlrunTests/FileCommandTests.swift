@@ -109,6 +109,33 @@ struct FileCommandTests {
     #expect(none.output == "[]\n" && none.status == 0)
   }
 
+  @Test("check names the entries that pass or refuse requests with files")
+  func checkUploads() async throws {
+    let folder = try Folder()
+    for (url, entries, remark) in [
+      ("http://x/", ["max-retry", "fetch"], ""),
+      (
+        "http://x/", ["deduplicate", "max-retry", "apq", "http-batch", "fetch"],
+        "p.pipeline.yaml: requests with files pass `deduplicate`, `apq` and `http-batch` without effect\n"
+      ),
+      (
+        "http://x/", ["deduplicate", "apq: { persisted_only: true }", "fetch"],
+        "p.pipeline.yaml: requests with files are refused by `apq`\n"
+      ),
+      (
+        "ws://x/", ["fetch"],
+        "p.pipeline.yaml: requests with files are refused: the endpoint's URL is one of WebSocket\n"
+      ),
+    ] {
+      let chain = (entries + ["response-code", "parse"]).map { "  - \($0)\n" }.joined()
+      try folder.write(
+        "version: 1\nendpoint: { url: \"\(url)\" }\nstore: { kind: none }\nchain:\n\(chain)",
+        to: "p.pipeline.yaml")
+      let result = try await run("pipeline check p.pipeline.yaml", folder)
+      #expect(result.status == 0 && result.errors == "p.pipeline.yaml: ok\n" + remark, "\(result)")
+    }
+  }
+
   @Test("serve prints its address when it is ready, and answers there")
   func serve() async throws {
     let folder = try Folder()

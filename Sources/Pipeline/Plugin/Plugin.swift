@@ -71,24 +71,31 @@ public struct PluginDocumentation: Sendable, Hashable {
   public var narration: String
   /// What it does with subscriptions: with their connections, and with each event.
   public var subscriptions: String
+  /// What it does with requests that send files.
+  public var uploads: String
   /// Further entries, without explanation.
   public var moreExamples: [String]
 
   /// Creates the documentation of a plugin; see the properties.
   public init(
     use: String, position: String, example: String, narration: String,
-    subscriptions: String = PluginDocumentation.plainSubscriptions, moreExamples: [String] = []
+    subscriptions: String = PluginDocumentation.plainSubscriptions,
+    uploads: String = PluginDocumentation.plainUploads, moreExamples: [String] = []
   ) {
     self.use = use
     self.position = position
     self.example = example
     self.narration = narration
     self.subscriptions = subscriptions
+    self.uploads = uploads
     self.moreExamples = moreExamples
   }
 
   /// The behavior of a plugin that does nothing special with subscriptions.
   public static let plainSubscriptions = "Each event passes it like the result of a query."
+
+  /// The behavior of a plugin that does nothing special with files.
+  public static let plainUploads = "A request with files passes it like any other."
 
   /// All entries.
   public var examples: [String] { [example] + moreExamples }

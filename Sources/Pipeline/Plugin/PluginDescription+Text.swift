@@ -6,6 +6,7 @@ extension PluginDescription {
     ]
     lines += ["", documentation.use, "", documentation.position]
     lines += ["", "Subscriptions: \(documentation.subscriptions)"]
+    lines += ["", "Uploads: \(documentation.uploads)"]
     if !options.isEmpty {
       lines += ["", "options:"] + options.flatMap { $0.lines(indent: "  ") }
     }

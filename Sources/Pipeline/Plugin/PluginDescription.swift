@@ -39,7 +39,7 @@ public struct PluginDescription: Sendable {
     let texts = [
       ("use", documentation.use), ("position", documentation.position),
       ("example", documentation.example), ("narration", documentation.narration),
-      ("subscriptions", documentation.subscriptions),
+      ("subscriptions", documentation.subscriptions), ("uploads", documentation.uploads),
     ]
     problems += texts.filter(\.1.isEmpty).map { "the documentation of `\(name)` has no \($0.0)" }
     problems += foreignProperties.map {

@@ -61,6 +61,10 @@ extension PluginTraits {
   public static let showsHeaders = PluginTraits("shows-headers")
   /// Passes subscriptions unchanged, so that an entry for them alone has no effect.
   public static let passesSubscriptions = PluginTraits("passes-subscriptions")
+  /// Passes requests with files unchanged, so that it has no effect on them.
+  public static let passesUploads = PluginTraits("passes-uploads")
+  /// Fails requests with files.
+  public static let refusesUploads = PluginTraits("refuses-uploads")
   /// Changes the fields of HTTP requests.
   public static let changesHeaders = PluginTraits("changes-headers")
 }

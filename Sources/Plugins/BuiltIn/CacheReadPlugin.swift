@@ -21,6 +21,8 @@ public struct CacheReadPlugin: Plugin {
       "Reads the cache only with the policy `cache-and-network`, and once: root fields "
       + "with a cache redirect give the cached state as the first element, before the "
       + "connection is opened. With `cache-only`, a subscription is an error.",
+    uploads:
+      "Does not read the cache for a query with files, whose variables do not identify it.",
     moreExamples: ["cache-read", "cache-read: { policy: network-first }"])
 
   @Option("When the cache is read, and when the network is used; requests may override it")

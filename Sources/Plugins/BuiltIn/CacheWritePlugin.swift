@@ -17,6 +17,8 @@ public struct CacheWritePlugin: Plugin {
       "Writes each event in a transaction of its own before the event is delivered, so "
       + "that watched queries follow. Root fields of subscriptions are not stored, only the "
       + "objects in them.",
+    uploads:
+      "Writes the result of a mutation as usual. The result of a query with files is not stored.",
     moreExamples: ["cache-write"])
 
   @Option(

@@ -21,13 +21,15 @@ public struct DeduplicatePlugin: Plugin {
       "The first of five equal queries is sent. The other four wait for its answer and receive "
       + "it. Mutations and subscriptions are never shared.",
     subscriptions:
-      "Passes subscriptions unchanged.")
+      "Passes subscriptions unchanged.",
+    uploads:
+      "Passes requests with files unchanged: equal variables may have different files.")
 
   /// Creates the plugin with the defaults of its options.
   public init() {}
 
-  /// Passes subscriptions unchanged.
-  public var traits: PluginTraits { .passesSubscriptions }
+  /// Passes subscriptions and requests with files unchanged.
+  public var traits: PluginTraits { [.passesSubscriptions, .passesUploads] }
 
   /// Surrounds operations, anywhere in the GraphQL stage.
   public var placement: Placement { .wrap(.graphQL) }

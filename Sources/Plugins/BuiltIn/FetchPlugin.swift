@@ -22,6 +22,9 @@ public struct FetchPlugin: Plugin {
     subscriptions:
       "Has no limit of the total time and size. `event_timeout` limits the time without a "
       + "byte from the server; heartbeats count.",
+    uploads:
+      "Sends files by POST in a form (`multipart/form-data`), whatever the `method` of the endpoint, "
+      + "in pieces and with a known length. An answer before the end is read.",
     moreExamples: [
       "fetch",
       "fetch: { tls: { ca_file: company-ca.pem }, proxy: \"http://proxy.example.com:3128\" }",

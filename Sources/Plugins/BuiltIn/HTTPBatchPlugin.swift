@@ -23,8 +23,10 @@ public struct HTTPBatchPlugin: Plugin {
       "Seven queries of the same 20 milliseconds are sent in two requests, one with five and one "
       + "with two. Each gets its own result, is written to the cache by itself, and fails and is "
       + "retried by itself. If the server does not accept arrays, each is sent by itself, and so "
-      + "are all later ones. Mutations, subscriptions and uploads are sent by themselves.",
+      + "are all later ones. Mutations are sent by themselves.",
     subscriptions: "Passes subscriptions unchanged, each in a request of its own.",
+    uploads:
+      "Passes requests with files unchanged, each in a request of its own.",
     moreExamples: ["http-batch", "http-batch: { mutations: true }"])
 
   @Option(.zero ... .seconds(10), "How long the first operation of a request waits for others")
@@ -36,8 +38,8 @@ public struct HTTPBatchPlugin: Plugin {
   /// Creates the plugin with the defaults of its options.
   public init() {}
 
-  /// Passes subscriptions unchanged.
-  public var traits: PluginTraits { .passesSubscriptions }
+  /// Passes subscriptions and requests with files unchanged.
+  public var traits: PluginTraits { [.passesSubscriptions, .passesUploads] }
 
   /// Surrounds the sending of HTTP requests.
   public var placement: Placement {

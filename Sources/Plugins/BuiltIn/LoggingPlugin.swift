@@ -22,6 +22,8 @@ public struct LoggingPlugin: Plugin {
     subscriptions:
       "Logs a line for each connection and for each event. With `body`, the beginning of "
       + "the stream is logged when the connection ends.",
+    uploads:
+      "Logs the name, media type and size of each file, never its contents.",
     moreExamples: ["logging", "logging: { body: true, max_body: 1KiB, redact: [email] }"])
 
   @Option("Level of the lines; errors are always logged as errors") var level = Logger.Level.info

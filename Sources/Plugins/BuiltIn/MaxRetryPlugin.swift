@@ -25,6 +25,8 @@ public struct MaxRetryPlugin: Plugin {
       "Opens a lost connection again, and announces a gap before further events. An event, or a "
       + "connection of 30 seconds, resets the number of retries and the delay. `budget` does not "
       + "limit subscriptions.",
+    uploads:
+      "Each attempt reads the files again. A file that has changed in between is an error.",
     moreExamples: ["max-retry: { on: [network], respect_retry_after: false }"])
 
   @Option(0...24, "Maximum number of retries of one operation") var maxRetries = 3

@@ -29,6 +29,9 @@ public struct PersistedQueriesPlugin: Plugin {
       + "and the server knows it from then on.",
     subscriptions:
       "Passes subscriptions unchanged, with their document.",
+    uploads:
+      "Passes requests with files unchanged, with their document. With `persisted_only`, they "
+      + "are errors, and nothing is sent.",
     moreExamples: ["apq", "apq: { manifest: operations.json, persisted_only: true }"])
 
   @Option("HTTP method of queries that are sent by their hash; mutations are always sent by POST")
@@ -44,9 +47,9 @@ public struct PersistedQueriesPlugin: Plugin {
   /// Creates the plugin with the defaults of its options.
   public init() {}
 
-  /// May restart the chain, except with `persisted_only`.
+  /// May restart the chain, except with `persisted_only`, which fails requests with files.
   public var traits: PluginTraits {
-    persistedOnly ? .passesSubscriptions : [.restarts, .passesSubscriptions]
+    [.passesSubscriptions, persistedOnly ? .refusesUploads : [.restarts, .passesUploads]]
   }
 
   /// Surrounds the network: below the cache read, above the fetch.

@@ -20,6 +20,8 @@ public struct RecordReplayPlugin: Plugin {
     subscriptions:
       "Records the events when the server completes the subscription, and replays them "
       + "without delays. A subscription that the caller ends is not recorded.",
+    uploads:
+      "Records and compares the names, media types and sizes of files, not their contents.",
     moreExamples: ["record-replay: { file: api.cassette.ndjson }"])
 
   @Option("The recording: a line of JSON for each exchange") var file: OptionPath

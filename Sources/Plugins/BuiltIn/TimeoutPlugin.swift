@@ -19,7 +19,9 @@ public struct TimeoutPlugin: Plugin {
       + "with the code timed_out, and its request is cancelled.",
     subscriptions:
       "Limits the time until the connection is open. A connection that is opened again "
-      + "after an event has the whole time.")
+      + "after an event has the whole time.",
+    uploads:
+      "The limit includes the time for sending the files, in all attempts.")
 
   @Option(
     .milliseconds(1) ... .seconds(86_400),

@@ -22,6 +22,8 @@ public struct TokenRefreshPlugin: Plugin {
     subscriptions:
       "Sends the current token with each connection. An event with one of the `codes` "
       + "renews the token, and opens another connection.",
+    uploads:
+      "Renews a token before the upload if it would expire meanwhile, at 1 MiB per second.",
     moreExamples: [
       "token-refresh: { env: API_TOKEN }",
       #"token-refresh: { oauth2: { token_url: "https://login.example.com/token", client_id: ci, "#

@@ -29,6 +29,9 @@ public struct ExecPlugin: Plugin {
       + "\"data\": {…}, …}. It answers `continue`, `answer` with other data, `drop`, which delivers and stores "
       + "nothing, or `fail`, which ends the subscription. The next event waits for the answer. `request` is "
       + "called for each connection, and `response` for each event without its data.",
+    uploads:
+      "The program gets the variables with null in place of each file, and with `stage: http` the body null. A "
+      + "`body` in its answer replaces the whole form.",
     moreExamples: ["exec: { command: [./audit.sh], events: [request, response], timeout: 1s }"])
 
   @Option("Program with its arguments, run in the folder of the pipeline file without a shell")

@@ -9,6 +9,7 @@ extension PluginDescription {
       "**When to use it.** \(documentation.use)", "",
       "**Position.** \(documentation.position)", "",
       "**Subscriptions:** \(documentation.subscriptions)", "",
+      "**Uploads:** \(documentation.uploads)", "",
       "**Example.**", "", "```yaml", "- \(documentation.example)", "```", "",
       documentation.narration,
     ]

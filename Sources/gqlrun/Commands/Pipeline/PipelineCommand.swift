@@ -49,6 +49,13 @@ struct PipelineCommand: AsyncParsableCommand {
       }
     }
 
+    /// What the valid file does with requests that send files, unless it sends them like others.
+    private static func uploadRemark(_ file: String) -> String? {
+      let loaded = try? PipelineFile.load(
+        path: file, registry: .builtIn, environment: .unsent.withPlaceholders)
+      return loaded?.pipeline.uploadRemark
+    }
+
     func run() async throws {
       try await reporting {
         var hasErrors = false
@@ -68,6 +75,9 @@ struct PipelineCommand: AsyncParsableCommand {
           case .human:
             if diagnostics.all.isEmpty {
               Terminal.note("\(Terminal.safe(file)): ok")
+              if let remark = Self.uploadRemark(file) {
+                Terminal.note("\(Terminal.safe(file)): \(remark)")
+              }
             } else {
               Terminal.note(diagnostics.rendered(as: .human(colors: Terminal.usesColor)))
             }
