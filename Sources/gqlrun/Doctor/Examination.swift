@@ -247,6 +247,13 @@ extension Examination {
       let outcome = try await probe.send(
         ProbeRequest("subscription { gqlrunDoctor }", accept: accept))
       let type = accept.prefix { $0 != ";" }
+      if feature == .multipart, let answer = outcome.answer, answer.mediaType != type,
+        answer.errorMessage != nil
+      {
+        // Some servers use JSON, which is accepted too, for errors before the first event.
+        note(feature, .unknown, "an error comes as \(answer.mediaType.isEmpty ? "JSON" : answer.mediaType)")
+        continue
+      }
       note(feature, outcome) { $0.mediaType == type ? String(type) : nil }
     }
   }

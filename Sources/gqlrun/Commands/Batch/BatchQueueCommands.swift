@@ -55,7 +55,7 @@ extension BatchCommand {
         var parts = ["added \(Quantity.count(enqueued.added, "task"))"]
         if enqueued.known > 0 { parts.append("\(enqueued.known) already exist") }
         if enqueued.waiting > 0 {
-          parts.append("\(Quantity.count(enqueued.waiting, "operation")) with needs follow later")
+          parts.append("\(Quantity.count(enqueued.waiting, "operation")) with needs to follow")
         }
         if enqueued.failed > 0 {
           parts.append("\(enqueued.failed) failed because their rows do not fit")
