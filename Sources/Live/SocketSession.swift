@@ -86,7 +86,14 @@ package struct SocketSession: Sendable {
 
   /// The time of the next ``check(at:)``.
   package var due: Duration? {
-    [acknowledgementDue, pingDue, isPaused ? nil : pongDue, idleDue].compactMap { $0 }.min()
+    let answer = Self.earliest(acknowledgementDue, isPaused ? nil : pongDue)
+    return Self.earliest(answer, Self.earliest(pingDue, idleDue))
+  }
+
+  /// The earlier one of two times, if there are any.
+  package static func earliest(_ one: Duration?, _ other: Duration?) -> Duration? {
+    guard let one, let other else { return one ?? other }
+    return min(one, other)
   }
 
   /// The close for a subprotocol that the server chose, or `nil` if it is one that this client speaks. A server
@@ -218,7 +225,7 @@ extension SocketSession {
 
   /// A text message has arrived.
   package mutating func received(
-    _ text: UnsafeRawBufferPointer, at now: Duration
+    _ text: UnsafeRawBufferPointer, at now: @autoclosure () -> Duration
   ) -> [Action] {
     guard !isOver else { return [] }
     guard (try? UTF8Span(validating: text.bindMemory(to: UInt8.self).span)) != nil else {
@@ -227,8 +234,11 @@ extension SocketSession {
     }
     do throws(StreamError) {
       let message = try SocketMessage(text)
+      if isOpen, message.type == (subprotocol == .legacy ? "data" : "next") {
+        return try next(message)
+      }
       return try subprotocol == .legacy
-        ? legacy(message, at: now) : current(message, text, at: now)
+        ? legacy(message, at: now()) : current(message, text, at: now())
     } catch {
       return badResponse(error.message)
     }
@@ -256,7 +266,6 @@ extension SocketSession {
     case "connection_ack" where !isOpen: return acknowledged(at: now)
     case _ where !isOpen: throw first(message)
     case "connection_ack": return []
-    case "next": return try next(message)
     case "error":
       guard message.hasList else {
         throw StreamError(.malformed, "the payload of `error` is not a list")
@@ -279,7 +288,6 @@ extension SocketSession {
     case "connection_ack" where !isOpen: return acknowledged(at: now)
     case _ where !isOpen: throw first(message)
     case "connection_ack": return []
-    case "data": return try next(message)
     case "error": return try failed(message, at: now)
     case "complete": return try complete(message, at: now)
     default: throw unknown(message)

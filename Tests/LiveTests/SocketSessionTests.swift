@@ -298,6 +298,44 @@ struct SocketSessionTests {
     #expect(SocketClose(code, "").isFatal == isFatal)
   }
 
+  @Test(
+    "reads a message in its usual form as it reads any other",
+    arguments: [
+      #"{"id":"1","type":"next","payload":{"data":{"a":"}\"]{","b":[{}]}}"#,
+      #"{"payload": {"data": {"a": "\\"}}, "type": "next", "id": "1""#,
+      #" { "type" : "next" , "payload" : {"data":null} , "id" : "1" "#,
+      #"{"id":"1","type":"error","payload":[{"message":"no [data]"}]"#,
+      #"{"id":"1","type":"error","payload":{"message":"no list"}"#,
+      #"{"id":"1","type":"complete""#,
+      #"{"id":"2","type":"next","payload":{}"#,
+      #"{"id":"x","type":"next","payload":{}"#,
+      #"{"type":"next","payload":{}"#,
+      #"{"id":"1","type":"next","payload":null"#,
+      #"{"id":"1","type":"next","payload":"text""#,
+      #"{"id":"1","id":"2","type":"next","payload":{}"#,
+      #"{"id":"1","type":"next","payload":{},"payload":{}"#,
+      #"{"id":"1","type":"next","payload":{"#,
+      #"{"id":"1","type":"next","payload":{"a":"\"#,
+    ])
+  func usualForm(_ message: String) {
+    var (usual, other) = (Peer(), Peer())
+    _ = (usual.begin(1), other.begin(1))
+    // Members that no protocol has are ignored, but such a message has no usual form.
+    #expect(usual.receive(message + "}") == other.receive(message + #","more":1}"#))
+  }
+
+  @Test("refuses what follows a message")
+  func textBehindMessage() {
+    var peer = Peer()
+    _ = peer.begin(1)
+    let actions = peer.receive(#"{"id":"1","type":"next","payload":{}} {}"#)
+    guard case .close(let close) = actions.first else {
+      Issue.record("\(actions)")
+      return
+    }
+    #expect(close.code == 4004)
+  }
+
   @Test("refuses a subprotocol that was not offered")
   func subprotocol() {
     #expect(SocketSession.refusal(of: nil, offered: [.transport]) == nil)
