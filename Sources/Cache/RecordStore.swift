@@ -17,6 +17,13 @@ package protocol RecordStore: Sendable {
 
   func adopt(keyResolver version: String?) async throws(CacheError)
 
+  /// Writes a whole response in a transaction of its own.
+  ///
+  /// Writes nothing if the store was cleared since it had `epoch` clearings.
+  func write(
+    _ records: RecordBatch, since epoch: Int, settling layer: OptimisticLayer?
+  ) async throws(CacheError) -> WriteSummary
+
   func read(
     _ operation: PreparedOperation, options: ReadOptions
   ) async throws(CacheError) -> StoreAnswer
@@ -40,6 +47,36 @@ package protocol RecordStore: Sendable {
   func refresh() async throws(CacheError) -> Bool
   func copy(to path: String) async throws(CacheError)
   func close() throws(CacheError)
+}
+
+extension RecordStore {
+  package func write(
+    _ records: RecordBatch, since epoch: Int, settling layer: OptimisticLayer?
+  ) async throws(CacheError) -> WriteSummary {
+    try await finish(try await begin(), with: records, since: epoch, settling: layer)
+  }
+
+  /// Commits a transaction, unless the store was cleared since it had `epoch` clearings.
+  ///
+  /// - Parameter records: The last records of the transaction.
+  func finish(
+    _ transaction: any RecordTransaction, with records: RecordBatch? = nil, since epoch: Int,
+    settling layer: OptimisticLayer?
+  ) async throws(CacheError) -> WriteSummary {
+    // A clearing waits for transactions, so none can occur from here on.
+    guard activity.epoch == epoch else {
+      await transaction.rollback()
+      if let layer { activity.remove(layer) }
+      return WriteSummary()
+    }
+    do {
+      if let records { _ = try await transaction.merge(records) }
+      return try await transaction.commit(settling: layer)
+    } catch {
+      await transaction.rollback()
+      throw error
+    }
+  }
 }
 
 /// The defaults of stores without a file.

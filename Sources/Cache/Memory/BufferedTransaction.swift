@@ -14,12 +14,32 @@ protocol BufferedStore: RecordStore {
   func rollback() async
 }
 
+/// What a transaction changes at its commit.
+struct BufferedEdits: Sendable {
+  private(set) var edits: [StoreEdit] = []
+  private(set) var pages: [Paging] = []
+  private(set) var types: [String] = []
+
+  var last: StoreEdit? { edits.last }
+
+  mutating func add(_ edit: StoreEdit) { edits.append(edit) }
+
+  mutating func add(_ records: RecordBatch, _ activity: StoreActivity) {
+    edits.append(.records(records.table))
+    if !records.deltas.isEmpty { edits.append(.deltas(records.deltas)) }
+    if let paging = records.paging { pages.append(paging) }
+    if let shapes = records.shapes {
+      // What the names of types say of a schema stays true when the response is not kept.
+      activity.learn(shapes)
+      types += shapes.concreteTypes
+    }
+  }
+}
+
 /// A transaction that keeps its edits in memory until it is committed.
 actor BufferedTransaction: RecordTransaction {
   private let store: any BufferedStore
-  private var edits: [StoreEdit] = []
-  private var pages: [Paging] = []
-  private var types: [String] = []
+  private var edits = BufferedEdits()
   private var isOpen = true
 
   init(store: any BufferedStore) { self.store = store }
@@ -30,14 +50,7 @@ actor BufferedTransaction: RecordTransaction {
   }
 
   func merge(_ records: RecordBatch) -> RecordBatch? {
-    edits.append(.records(records.table))
-    if !records.deltas.isEmpty { edits.append(.deltas(records.deltas)) }
-    if let paging = records.paging { pages.append(paging) }
-    if let shapes = records.shapes {
-      // What the names of types say of a schema stays true when the response is not kept.
-      store.activity.learn(shapes)
-      types += shapes.concreteTypes
-    }
+    edits.add(records, store.activity)
     return nil
   }
 
@@ -51,23 +64,23 @@ actor BufferedTransaction: RecordTransaction {
   func remove(_ removals: [RecordRemoval]) throws(CacheError) {
     var targets: [(key: [UInt8], field: [UInt8]?)] = []
     for removal in removals { targets.append(try removal.target()) }
-    edits.append(.removals(targets))
+    edits.add(.removals(targets))
   }
 
   func read(_ operation: PreparedOperation) async throws(CacheError) -> CacheReadResult {
-    try await store.read(operation, under: edits, ReadOptions()).result
+    try await store.read(operation, under: edits.edits, ReadOptions()).result
   }
 
   func commit(settling layer: OptimisticLayer?) async throws(CacheError) -> WriteSummary {
     isOpen = false
-    defer { edits = [] }
-    return try await store.commit(edits, pages, types, settling: layer)
+    defer { edits = BufferedEdits() }
+    return try await store.commit(edits.edits, edits.pages, edits.types, settling: layer)
   }
 
   func rollback() async {
     guard isOpen else { return }
     isOpen = false
-    edits = []
+    edits = BufferedEdits()
     await store.rollback()
   }
 }

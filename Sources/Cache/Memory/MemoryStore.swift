@@ -44,6 +44,21 @@ package actor MemoryStore: BufferedStore {
     return BufferedTransaction(store: self)
   }
 
+  /// Writes a whole response without a transaction of its own as an object.
+  package func write(
+    _ records: RecordBatch, since epoch: Int, settling layer: OptimisticLayer?
+  ) async throws(CacheError) -> WriteSummary {
+    try await acquire()
+    guard activity.epoch == epoch else {
+      gate.release()
+      if let layer { activity.remove(layer) }
+      return WriteSummary()
+    }
+    var edits = BufferedEdits()
+    edits.add(records, activity)
+    return commit(edits.edits, edits.pages, edits.types, settling: layer)
+  }
+
   /// Waits until no transaction is open.
   ///
   /// - Throws: ``CacheError`` with the code `cancelled` when the task is cancelled meanwhile.

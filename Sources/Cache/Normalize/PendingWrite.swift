@@ -31,23 +31,10 @@ public struct PendingWrite: Sendable {
   public func commit(
     settling layer: OptimisticLayer?
   ) async throws(CacheError) -> WriteSummary {
-    let transaction: any RecordTransaction
     switch content {
-    case .open(let open): transaction = open
-    case .staged: transaction = try await store.begin()
-    }
-    // A clearing waits for transactions, so none can occur from here on.
-    guard store.activity.epoch == epoch else {
-      await transaction.rollback()
-      if let layer { store.activity.remove(layer) }
-      return WriteSummary()
-    }
-    do {
-      if case .staged(let batch) = content { _ = try await transaction.merge(batch) }
-      return try await transaction.commit(settling: layer)
-    } catch {
-      await transaction.rollback()
-      throw error
+    case .staged(let batch): try await store.write(batch, since: epoch, settling: layer)
+    case .open(let transaction):
+      try await store.finish(transaction, since: epoch, settling: layer)
     }
   }
 
