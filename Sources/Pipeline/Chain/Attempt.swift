@@ -106,6 +106,8 @@ extension Attempt {
     return request
   }
 
+  /// Not inlined: without a read, its frame is not needed.
+  @inline(never)
   private func readCache(
     _ step: Route.Step<any CacheInterceptor>, _ request: GraphQLRequest,
     network: @escaping @Sendable (GraphQLRequest) async -> ResponseStream

@@ -5,7 +5,9 @@ import Logging
 /// concurrently.
 public struct PipelineRunner: Sendable {
   /// The pipeline of the requests.
-  public let pipeline: Pipeline
+  public var pipeline: Pipeline { shared.value }
+  /// A reference: every task that executes a request has a copy of the runner.
+  private let shared: Shareable<Pipeline>
   /// The services that its plugins use: store, transport, clock, logger.
   public let services: Services
   private let routes: Routes
@@ -24,7 +26,7 @@ public struct PipelineRunner: Sendable {
     _ pipeline: Pipeline, services: Services,
     observer: (@Sendable (ObservedOperation) -> ResponseStream)?
   ) {
-    self.pipeline = pipeline
+    shared = Shareable(pipeline)
     var services = services
     services.secrets.insert(contentsOf: pipeline.secrets)
     if let endpoint = pipeline.endpoint {

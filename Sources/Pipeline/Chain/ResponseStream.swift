@@ -10,28 +10,21 @@ public struct ResponseStream: AsyncSequence, Sendable {
   public typealias Element = GraphQLResponse
 
   private let pull: @Sendable () async throws -> GraphQLResponse?
+  /// `nil` for a source that may be called after its end.
+  private let end: StreamEnd?
 
   /// Creates a stream that calls `pull` for each result.
   ///
   /// - Parameter pull: Returns the next result, or `nil` at the end. Not called again after it has
   ///   returned `nil` or thrown.
   public init(pull: @escaping @Sendable () async throws -> GraphQLResponse?) {
-    let end = StreamEnd()
-    self.init(unguarded: {
-      guard !end.isReached else { return nil }
-      do {
-        let response = try await pull()
-        if response == nil { end.reach() }
-        return response
-      } catch {
-        end.reach()
-        throw error
-      }
-    })
+    self.pull = pull
+    end = StreamEnd()
   }
 
   private init(unguarded pull: @escaping @Sendable () async throws -> GraphQLResponse?) {
     self.pull = pull
+    end = nil
   }
 
   /// Creates a stream of existing results.
@@ -47,7 +40,17 @@ public struct ResponseStream: AsyncSequence, Sendable {
 
   /// Returns the next result, or `nil` at the end.
   public func next() async throws -> GraphQLResponse? {
-    try await pull()
+    // Here and not in a closure around `pull`: a result passes a dozen streams, and each closure has a frame.
+    guard let end else { return try await pull() }
+    guard !end.isReached else { return nil }
+    do {
+      let response = try await pull()
+      if response == nil { end.reach() }
+      return response
+    } catch {
+      end.reach()
+      throw error
+    }
   }
 
   /// Creates an iterator; all iterators of a stream share its position.
@@ -71,8 +74,8 @@ extension ResponseStream {
   public func map(
     _ transform: @escaping @Sendable (GraphQLResponse) async throws -> GraphQLResponse
   ) -> ResponseStream {
-    ResponseStream(pull: { [pull] in
-      guard let response = try await pull() else { return nil }
+    ResponseStream(pull: {
+      guard let response = try await next() else { return nil }
       return try await transform(response)
     })
   }
@@ -85,9 +88,9 @@ extension ResponseStream {
     _ transform: @escaping @Sendable (any Error) async throws -> GraphQLResponse?
   ) -> ResponseStream {
     // The stream below has ended with its error, so a read after a recovery returns `nil`.
-    ResponseStream(pull: { [pull] in
+    ResponseStream(pull: {
       do {
-        return try await pull()
+        return try await next()
       } catch let retry as ChainRetry {
         throw retry
       } catch {
@@ -103,8 +106,8 @@ extension ResponseStream {
   public func binding<Value: Sendable>(
     _ local: TaskLocal<Value>, to value: Value
   ) -> ResponseStream {
-    ResponseStream(unguarded: { [pull] in
-      try await local.withValue(value) { try await pull() }
+    ResponseStream(unguarded: {
+      try await local.withValue(value) { try await next() }
     })
   }
 
@@ -114,14 +117,14 @@ extension ResponseStream {
   func withFirstResultRead() async -> ResponseStream {
     let first: Result<GraphQLResponse?, any Error>
     do {
-      first = .success(try await pull())
+      first = .success(try await next())
     } catch {
       first = .failure(error)
     }
     let unread = Unread(first)
-    return ResponseStream(unguarded: { [pull] in
+    return ResponseStream(unguarded: {
       if let first = unread.take() { return try first.get() }
-      return try await pull()
+      return try await next()
     })
   }
 }

@@ -18,6 +18,9 @@ struct ResultReader: Sendable {
   let context: ChainContext
 
   /// Reads a body with one result.
+  ///
+  /// Not inlined: its frame of 18 KB would also be that of every subscription.
+  @inline(never)
   func read(_ body: HTTPBody) async throws -> GraphQLResponse {
     var normalizer: ResponseNormalizer?
     do {

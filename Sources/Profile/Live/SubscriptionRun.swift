@@ -5,7 +5,9 @@ import GQLRunSupport
 import Histogram
 
 /// Runs subscriptions through a pipeline for a time, and measures their events.
-package struct SubscriptionRun: Sendable {
+///
+/// A class: the task of each subscription has a reference to it.
+package final class SubscriptionRun: Sendable {
   private let runner: PipelineRunner
   private let request: GraphQLRequest
   /// The number of concurrent subscriptions.
@@ -45,10 +47,10 @@ package struct SubscriptionRun: Sendable {
     let (start, processStart) = (clock.now(), processTime())
     let (wires, connections) = (meter?.receivedBytes ?? 0, meter?.count ?? 0)
     await withTaskGroup(of: Void.self) { group in
-      group.addTask { try? await clock.sleep(for: duration) }
-      group.addTask {
+      group.addTask { [duration] in try? await clock.sleep(for: duration) }
+      group.addTask { [self] in
         await withDiscardingTaskGroup { subscriptions in
-          for _ in 0..<count { subscriptions.addTask { await measure(recorder) } }
+          for _ in 0..<count { subscriptions.addTask { await self.measure(recorder) } }
         }
       }
       await group.next()
