@@ -58,7 +58,7 @@ actor EventReader {
 
   private func read() async throws -> GraphQLResponse? {
     while !isComplete {
-      if let result = try await readPart() { return result }
+      if part != nil, let result = try await readPart() { return result }
       let piece = try chunk.withUnsafeBytes { bytes throws(StreamError) in
         try splitter.next(bytes, from: &offset)
       }

@@ -18,6 +18,8 @@ final class SocketLife: ChannelInboundHandler {
   private var channel: (any Channel)?
   private var operations: [Int: SocketOperation] = [:]
   private var lastID = 0
+  /// The operations whose readers are woken after the results that have arrived together.
+  private var wakes: [SocketOperation] = []
   private var messages: SocketMessages
   /// The time until which the connection must be open.
   private var openingDue: Duration?
@@ -126,7 +128,7 @@ extension SocketLife {
   }
 
   private func setDue() {
-    connection?.setDue([openingDue, session.due].compactMap { $0 }.min())
+    connection?.setDue(SocketSession.earliest(openingDue, session.due))
   }
 }
 
@@ -134,6 +136,11 @@ extension SocketLife {
 
 extension SocketLife {
   private func perform(_ actions: [SocketSession.Action], _ message: ByteBuffer? = nil) {
+    // What a result changes has no time limit, and nothing is sent.
+    if actions.count == 1, case .next(let id, let payload) = actions[0] {
+      if let operation = operations[id] { deliver(message, payload, to: operation) }
+      return
+    }
     for action in actions {
       switch action {
       case .send(let text): write(.text, ByteBuffer(bytes: text))
@@ -160,8 +167,20 @@ extension SocketLife {
   }
 
   private func deliver(_ message: ByteBuffer?, _ range: Range<Int>, to operation: SocketOperation) {
-    let result = Self.slice(message, range)
-    if operation.receive(result) { adjustReading() }
+    if operation.receive(Self.slice(message, range)), !isPaused { adjustReading() }
+    if let last = wakes.last, last === operation { return }
+    if wakes.isEmpty, let loop = connection?.loop {
+      let bound = NIOLoopBound(self, eventLoop: loop)
+      loop.execute { bound.value.wakeReaders() }
+    }
+    wakes.append(operation)
+  }
+
+  /// Runs after everything that was read from the socket at once.
+  private func wakeReaders() {
+    let operations = wakes
+    wakes = []
+    for operation in operations { operation.wake() }
   }
 
   private static func slice(_ message: ByteBuffer?, _ range: Range<Int>) -> ByteBuffer {

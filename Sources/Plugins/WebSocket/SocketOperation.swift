@@ -5,7 +5,8 @@ import NIOCore
 
 /// One operation on a connection that it shares with others, as its reader sees it.
 ///
-/// Its results are a JSON text sequence: the payload of each message without a copy, then a separator.
+/// Its results are a JSON text sequence: the payload of each message, then a separator. Small results that arrive
+/// faster than they are read are one chunk: each chunk costs its reader more than the copy of a small result.
 final class SocketOperation: Sendable {
   /// How an operation ends without `complete`.
   enum Failure: Error {
@@ -17,16 +18,11 @@ final class SocketOperation: Sendable {
   private struct State {
     var id: Int?
     var isBegun = false
-    var results: [ByteBuffer] = []
-    /// The index of the next result; those before it were read.
-    var read = 0
-    var needsSeparator = false
+    var results = SocketResults()
     var end: Result<Void, Failure>?
     var isAbandoned = false
     var isFull = false
     var reader: CheckedContinuation<Void, Never>?
-
-    var count: Int { results.count - read }
   }
 
   /// The number of unread results at which the connection stops reading, and at which it reads again.
@@ -76,35 +72,23 @@ extension SocketOperation {
   func next() async throws -> (any BodyChunk)? {
     while true {
       let (chunk, end, isDrained) = try state.withLock {
-        state -> ((any BodyChunk)?, Result<Void, Failure>?, Bool) in
+        state -> (ByteBuffer?, Result<Void, Failure>?, Bool) in
         if state.isAbandoned { throw CancellationError() }
-        if state.needsSeparator {
-          state.needsSeparator = false
-          return ([SequenceSplitter.separator], nil, false)
-        }
-        guard state.count > 0 else { return (nil, state.end, false) }
-        let result = state.results[state.read]
-        state.results[state.read] = ByteBuffer()
-        state.read += 1
-        if state.read > 32, state.read * 2 > state.results.count {
-          state.results.removeFirst(state.read)
-          state.read = 0
-        }
-        state.needsSeparator = true
-        let isDrained = state.isFull && state.count <= Self.fewResults
+        guard let chunk = state.results.popFirst() else { return (nil, state.end, false) }
+        let isDrained = state.isFull && state.results.count <= Self.fewResults
         if isDrained { state.isFull = false }
-        return (result, nil, isDrained)
+        return (chunk, nil, isDrained)
       }
       if isDrained { connection.drained() }
       if let chunk {
-        if let result = chunk as? ByteBuffer { connection.noteRead(result.readableBytes) }
+        connection.noteRead(chunk.readableBytes)
         return chunk
       }
       switch end {
       case .success: return nil
       case .failure(.failed(let error)): throw error
       case .failure(.notBegun): throw CancellationError()
-      case nil: await wait { $0.count > 0 }
+      case nil: await wait { !$0.results.isEmpty }
       }
     }
   }
@@ -129,13 +113,13 @@ extension SocketOperation {
   /// Ends the operation at the server, unless it has ended.
   func abandon() {
     let (isFirst, isRunning, bytes, reader) = state.withLock { state in
-      let bytes = state.results[state.read...].reduce(0) { $0 + $1.readableBytes }
       defer {
         state.isAbandoned = true
-        state.results = []
-        state.read = 0
+        state.results = SocketResults()
       }
-      return (!state.isAbandoned, state.end == nil, bytes, state.reader.take())
+      return (
+        !state.isAbandoned, state.end == nil, state.results.readableBytes, state.reader.take()
+      )
     }
     guard isFirst else { return }
     connection.noteRead(bytes)
@@ -156,15 +140,24 @@ extension SocketOperation {
   func noteBegun() { update { $0.isBegun = true } }
 
   /// A result has arrived. Returns whether the connection should stop reading.
+  ///
+  /// Wakes the reader when several results wait, and otherwise leaves this to ``wake()``.
   func receive(_ result: ByteBuffer) -> Bool {
-    update { state in
-      guard !state.isAbandoned, state.end == nil else { return false }
-      state.results.append(result)
-      connection.noteUnread(result.readableBytes)
-      if state.count >= Self.mostResults { state.isFull = true }
-      return state.isFull
+    let (isFull, reader) = state.withLock { state in
+      guard !state.isAbandoned, state.end == nil else {
+        return (false, CheckedContinuation<Void, Never>?.none)
+      }
+      connection.noteUnread(state.results.append(result))
+      if state.results.count >= Self.mostResults { state.isFull = true }
+      let isEnough = state.results.count >= Self.fewResults
+      return (state.isFull, isEnough ? state.reader.take() : nil)
     }
+    reader?.resume()
+    return isFull
   }
+
+  /// Wakes the reader after the results that have arrived together.
+  func wake() { update { _ in } }
 
   /// Whether unread results stop the connection.
   var isFull: Bool { state.withLock { $0.isFull && !$0.isAbandoned } }
