@@ -9,8 +9,14 @@ final class ResultWriter {
   private let isArray: Bool
   private let filter: JQFilter?
   private var printer = JSONPrettyPrinter()
+  /// Asked once: the answer depends on the environment, whose variables Foundation copies each time.
+  private let isColored: Bool
   private var colors: JSONColors?
   private var isEmpty = true
+  /// What is not written yet, so that a result is one write.
+  private var pending: [UInt8] = []
+  /// The most bytes that wait to be written, and of a piece that is copied.
+  private static let mostPending = 64 << 10
 
   private enum Destination {
     case output
@@ -29,6 +35,7 @@ final class ResultWriter {
     self.isArray = isArray
     self.filter = filter
     destination = try path.map { .file(try OutputFile($0)) } ?? .output
+    isColored = destination.isOutput && Terminal.colorsOutput
     restart()
   }
 
@@ -51,7 +58,7 @@ final class ResultWriter {
     if isArray { try append(isEmpty ? "[" : ",") }
     isEmpty = false
     try pieces { try append($0) }
-    if !isArray { try endLine() }
+    if isArray { try flush() } else { try endLine() }
   }
 
   private func append(_ text: String) throws {
@@ -59,21 +66,34 @@ final class ResultWriter {
   }
 
   private func append(_ piece: UnsafeRawBufferPointer) throws {
-    guard isPretty else { return try put(piece, &colors) }
-    var text: [UInt8] = []
-    printer.append(piece, to: &text)
-    try text.withUnsafeBytes { try put($0, &colors) }
+    if isPretty {
+      printer.append(piece, to: &pending)
+    } else if piece.count < Self.mostPending {
+      pending.append(contentsOf: piece)
+    } else {
+      try flush()
+      try put(piece, &colors)
+    }
+    if pending.count >= Self.mostPending { try flush() }
+  }
+
+  private func flush() throws {
+    guard !pending.isEmpty else { return }
+    defer { pending.removeAll(keepingCapacity: true) }
+    try pending.withUnsafeBytes { try put($0, &colors) }
   }
 
   private func endLine() throws {
+    if !isColored { pending.append(UInt8(ascii: "\n")) }
+    try flush()
     restart()
-    try write("\n")
+    if isColored { try write("\n") }
   }
 
   /// Prepares for the next JSON text.
   private func restart() {
     printer = JSONPrettyPrinter()
-    colors = destination.isOutput && Terminal.colorsOutput ? JSONColors() : nil
+    colors = isColored ? JSONColors() : nil
   }
 
   /// Writes text as it is.
