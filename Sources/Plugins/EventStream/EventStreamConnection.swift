@@ -210,19 +210,28 @@ extension EventStreamConnection {
     var events = SharedEventStream(mostBytes: opening.limits.messageBytes.bytes)
     for try await chunk in body {
       var offset = 0
+      var receivers: [SocketOperation] = []
       try chunk.withUnsafeBytes { bytes in
-        while let event = try events.next(bytes, from: &offset) { receive(event) }
+        while let event = try events.next(bytes, from: &offset) {
+          guard let receiver = receive(event), receivers.last !== receiver else { continue }
+          receivers.append(receiver)
+        }
       }
+      for receiver in receivers { receiver.wake() }
       await waitForReaders()
     }
   }
 
-  private func receive(_ event: SharedEventStream.Event) {
+  /// Returns the operation that has received a result and is to be woken.
+  private func receive(_ event: SharedEventStream.Event) -> SocketOperation? {
     switch event {
     case .next(let id, let payload):
-      guard let operation = state.withLock({ $0.entries[id]?.operation }) else { return }
-      _ = operation.receive(ByteBuffer(bytes: payload))
-    case .complete(let id): finish(id, .success(()))
+      let operation = state.withLock { $0.entries[id]?.operation }
+      _ = operation?.receive(ByteBuffer(bytes: payload))
+      return operation
+    case .complete(let id):
+      finish(id, .success(()))
+      return nil
     }
   }
 }

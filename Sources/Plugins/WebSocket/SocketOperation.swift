@@ -53,7 +53,7 @@ extension SocketOperation {
     while true {
       let (isBegun, hasResults, end) = try state.withLock { state in
         if state.isAbandoned { throw CancellationError() }
-        return (state.isBegun, state.count > 0, state.end)
+        return (state.isBegun, !state.results.isEmpty, state.end)
       }
       switch end {
       case .failure(.notBegun): return false
