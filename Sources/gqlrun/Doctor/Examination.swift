@@ -251,7 +251,8 @@ extension Examination {
         answer.errorMessage != nil
       {
         // Some servers use JSON, which is accepted too, for errors before the first event.
-        note(feature, .unknown, "an error comes as \(answer.mediaType.isEmpty ? "JSON" : answer.mediaType)")
+        let found = answer.mediaType.isEmpty ? "JSON" : answer.mediaType
+        note(feature, .unknown, "an error comes as \(found)")
         continue
       }
       note(feature, outcome) { $0.mediaType == type ? String(type) : nil }

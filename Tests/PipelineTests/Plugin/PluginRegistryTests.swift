@@ -33,6 +33,8 @@ struct PluginRegistryTests {
 
         Subscriptions: Each event passes it like the result of a query.
 
+        Uploads: A request with files passes it like any other.
+
         options:
           level: debug|info|warning|error (default info)
               The level of the lines

@@ -92,7 +92,7 @@ enum TestPlugins {
   struct APQ: TestPlugin {
     static let summary = "Sends hashes instead of documents"
     @Option("The method") var queryMethod = Endpoint.Method.post
-    var traits: PluginTraits { [.restarts, .passesSubscriptions] }
+    var traits: PluginTraits { [.restarts, .passesSubscriptions, .passesUploads] }
     var placement: Placement { .wrap(.graphQL) }
     func parts(_ environment: PluginEnvironment) -> [ChainPart] { [.graphQL(PassGraphQL())] }
   }
