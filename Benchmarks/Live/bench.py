@@ -252,7 +252,8 @@ def spread(server, folder):
         # The delays of the ready-made pipeline `live`.
         file.write("version: 1\nendpoint: { url: \"http://127.0.0.1:%d/hold\", subscriptions: { transport: sse } }\n"
                    "chain:\n  - max-retry: { max_retries: 10, backoff: { base: 500ms, factor: 2, max: 30s, "
-                   "jitter: full } }\n  - fetch\n  - response-code\n  - parse\n" % server.port)
+                   "jitter: full } }\n  - fetch: { max_connections: %d }\n  - response-code\n  - parse\n"
+                   % (server.port, given.clients))
     server.accepted = []
     process = subprocess.Popen(
         [program, "profile", "--subscribe", "-d", f"{folder}/likes.graphql", "--duration", "1h", "--concurrency",
