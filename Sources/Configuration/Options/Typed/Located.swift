@@ -29,6 +29,7 @@ public struct Located<Value: ExpressibleByOption>: ExpressibleByOption {
   }
   public static var unsetOption: Self { Located(.unsetOption) }
   public static var optionSecrecy: OptionSecrecy { Value.optionSecrecy }
+  /// Those of the value.
   public var optionGroups: [NestedOptions] { value.optionGroups }
   public var optionDefaultText: String? { value.optionDefaultText }
 
