@@ -24,14 +24,23 @@ fail() {
   exit 1
 }
 
+# stop NAME: ends a daemon and waits for its end, because it writes its state last.
 stop() {
-  [ -s "$folder/$1.pid" ] && kill "$(cat "$folder/$1.pid")" 2>/dev/null || true
+  [ -s "$folder/$1.pid" ] || return 0
+  local process rounds=100
+  process="$(cat "$folder/$1.pid")"
+  kill "$process" 2>/dev/null || return 0
+  while kill -0 "$process" 2>/dev/null; do
+    rounds=$((rounds - 1))
+    [ "$rounds" -gt 0 ] || { kill -KILL "$process" 2>/dev/null || true; break; }
+    sleep 0.1
+  done
 }
 
 finish() {
   local status=$?
   for name in slurmd slurmctld munged server; do stop "$name"; done
-  rm -rf "$folder"
+  rm -rf "$folder" || echo "slurm: $folder was not removed" >&2
   exit "$status"
 }
 trap finish EXIT
@@ -104,7 +113,7 @@ until_true 30 sh -c 'sinfo -h -t idle | grep -q .' || fail "Slurm did not start"
 cp -r "$root/Examples/cluster" "$folder/shared"
 cd "$folder/shared"
 
-# done_with JOB: whether Slurm has ended the job and all its tasks.
+# ended JOB: whether Slurm has ended the job and all its tasks.
 ended() {
   ! squeue -h -j "$1" 2>/dev/null | grep -q .
 }

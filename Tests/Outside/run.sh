@@ -29,7 +29,9 @@ rm -rf "$outside"
 mkdir -p "$outside/countries/Sources/countries"
 server=
 finish() {
-  [ -z "$server" ] || kill "$server" 2>/dev/null || true
+  if [ -n "$server" ]; then
+    kill "$server" 2>/dev/null && wait "$server" 2>/dev/null || true
+  fi
   rm -rf "$outside"
 }
 trap finish EXIT
