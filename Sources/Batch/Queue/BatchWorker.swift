@@ -116,9 +116,11 @@ public struct BatchWorker: Sendable {
       : QueuePoints(
         client, worker: worker.id, clock: services.clock, credential: endpoint?.origin ?? "",
         reserve: rate?.reserve.fraction ?? 0, budget: Governor.budget(endpoint, services))
+    var bound: (perSecond: Double, burst: Int)?
+    if let rate, let number = rate.perSecond { bound = (number, rate.burst) }
     return QueueLimits(
-      client, clock: services.clock, credential: endpoint?.origin ?? "",
-      rate: rate.flatMap { rate in rate.perSecond.map { ($0, rate.burst) } }, points: points)
+      client, clock: services.clock, credential: endpoint?.origin ?? "", rate: bound,
+      points: points)
   }
 
   private func register(_ client: QueueClient) async throws -> QueueWorker {

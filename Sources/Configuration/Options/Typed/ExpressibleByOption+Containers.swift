@@ -98,10 +98,7 @@ extension Array: ExpressibleByOption where Element: ExpressibleByOption {
 }
 
 /// Values with names that the user chooses, in the order of the file.
-public struct OptionMap<Value: ExpressibleByOption>: ExpressibleByOption {
-  /// The bounds of the values.
-  public typealias OptionBound = Value.OptionBound
-
+public struct OptionMap<Value: Sendable>: Sendable {
   /// A name with its value.
   public struct Entry: Sendable {
     /// The name.
@@ -124,6 +121,11 @@ public struct OptionMap<Value: ExpressibleByOption>: ExpressibleByOption {
   public var dictionary: [String: Value] {
     Dictionary(entries.map { ($0.name, $0.value) }) { $1 }
   }
+}
+
+extension OptionMap: ExpressibleByOption where Value: ExpressibleByOption {
+  /// The bounds of the values.
+  public typealias OptionBound = Value.OptionBound
 
   /// A mapping of names to values; `range` applies to each value.
   public static func optionType(in range: ClosedRange<OptionBound>?) -> OptionType {

@@ -3,9 +3,7 @@
 /// For elements of lists and values of maps; the location of an option itself is
 /// ``OptionProperty/location``.
 @dynamicMemberLookup
-public struct Located<Value: ExpressibleByOption>: ExpressibleByOption {
-  public typealias OptionBound = Value.OptionBound
-
+public struct Located<Value: Sendable>: Sendable {
   /// The value.
   public var value: Value
   /// The source location of the value.
@@ -23,6 +21,10 @@ public struct Located<Value: ExpressibleByOption>: ExpressibleByOption {
   public subscript<Member>(dynamicMember member: KeyPath<Value, Member>) -> Member {
     value[keyPath: member]
   }
+}
+
+extension Located: ExpressibleByOption where Value: ExpressibleByOption {
+  public typealias OptionBound = Value.OptionBound
 
   public static func optionType(in range: ClosedRange<OptionBound>?) -> OptionType {
     Value.optionType(in: range)

@@ -8,7 +8,7 @@
 ///
 /// `$maxRetries` is the declaration itself: ``isGiven``, ``name``, ``location``, ``error(_:remedy:)``.
 @propertyWrapper
-public struct OptionProperty<Value: ExpressibleByOption>: Codable, Sendable {
+public struct OptionProperty<Value: Sendable>: Codable, Sendable {
   /// The value of the option.
   public var wrappedValue: Value
   /// The declaration, as `$name`.
@@ -28,10 +28,38 @@ public struct OptionProperty<Value: ExpressibleByOption>: Codable, Sendable {
   /// Whether the value is that of the file or the default; `false` if a required value is missing, or
   /// the value of the file is invalid or unknown.
   public private(set) var isUsable = true
-  private let range: ClosedRange<Value.OptionBound>?
   private let secrecy: OptionSecrecy
   private let isRequired: Bool
+  private let form: OptionForm<Value>
 
+  /// Always throws: only pipeline files can be decoded, not other formats.
+  public init(from decoder: any Decoder) throws {
+    throw DecodingError.dataCorrupted(
+      .init(
+        codingPath: decoder.codingPath,
+        debugDescription: "options are only decoded from YAML files"))
+  }
+
+  /// Always throws: options are not encoded.
+  public func encode(to encoder: any Encoder) throws {
+    guard let collector = encoder as? OptionCollector else {
+      throw EncodingError.invalidValue(
+        self, .init(codingPath: encoder.codingPath, debugDescription: "options are not encoded"))
+    }
+    collector.collect(self)
+  }
+
+  /// Creates an error with the option's source location.
+  ///
+  /// - Parameters:
+  ///   - message: What is wrong, without the value, which may be secret.
+  ///   - remedy: What would work.
+  public func error(_ message: String, remedy: String? = nil) -> OptionError {
+    OptionError(option: name, message, remedy: remedy)
+  }
+}
+
+extension OptionProperty where Value: ExpressibleByOption {
   /// Creates an option with a default and bounds.
   ///
   /// - Parameters:
@@ -69,36 +97,28 @@ public struct OptionProperty<Value: ExpressibleByOption>: Codable, Sendable {
     _ secrecy: OptionSecrecy?, isRequired: Bool
   ) {
     wrappedValue = value
-    self.range = range
+    form = OptionForm(in: range)
     self.summary = summary
     self.secrecy = secrecy ?? Value.optionSecrecy
     self.isRequired = isRequired
   }
+}
 
-  /// Always throws: only pipeline files can be decoded, not other formats.
-  public init(from decoder: any Decoder) throws {
-    throw DecodingError.dataCorrupted(
-      .init(
-        codingPath: decoder.codingPath,
-        debugDescription: "options are only decoded from YAML files"))
-  }
+/// The form of an option in a file, and its values.
+///
+/// ``OptionProperty`` has its functions and not the constraint `Value: ExpressibleByOption`: to create a type such as
+/// `OptionProperty<Int?>` with a constraint, the Swift runtime scans all conformances of the program.
+private final class OptionForm<Value: Sendable>: Sendable {
+  let type: @Sendable () -> OptionType
+  let text: @Sendable (Value) -> String?
+  let groups: @Sendable (Value) -> [NestedOptions]
+  let value: @Sendable (OptionValue) throws(OptionError) -> Value
 
-  /// Always throws: options are not encoded.
-  public func encode(to encoder: any Encoder) throws {
-    guard let collector = encoder as? OptionCollector else {
-      throw EncodingError.invalidValue(
-        self, .init(codingPath: encoder.codingPath, debugDescription: "options are not encoded"))
-    }
-    collector.collect(self)
-  }
-
-  /// Creates an error with the option's source location.
-  ///
-  /// - Parameters:
-  ///   - message: What is wrong, without the value, which may be secret.
-  ///   - remedy: What would work.
-  public func error(_ message: String, remedy: String? = nil) -> OptionError {
-    OptionError(option: name, message, remedy: remedy)
+  init(in range: ClosedRange<Value.OptionBound>?) where Value: ExpressibleByOption {
+    type = { Value.optionType(in: range) }
+    text = { $0.optionDefaultText }
+    groups = { $0.optionGroups }
+    value = { option throws(OptionError) in try Value(option: option) }
   }
 }
 
@@ -122,7 +142,7 @@ protocol AnyOptionProperty {
 extension OptionProperty: AnyOptionProperty {
   func description(named name: String) -> OptionDescription {
     OptionDescription(
-      name, Value.optionType(in: range), default: isRequired ? nil : wrappedValue.optionDefaultText,
+      name, form.type(), default: isRequired ? nil : form.text(wrappedValue),
       required: isRequired, secrecy: secrecy, summary)
   }
 
@@ -137,7 +157,7 @@ extension OptionProperty: AnyOptionProperty {
     property.isUsable = value == nil && !property.isGiven && !isRequired
     guard let value, !value.isUnknown else { return property }
     do throws(OptionError) {
-      property.wrappedValue = try Value(option: value)
+      property.wrappedValue = try form.value(value)
       property.isUsable = true
     } catch {
       errors.append(error.within(name))
@@ -147,7 +167,7 @@ extension OptionProperty: AnyOptionProperty {
 
   /// Checks the groups in the value.
   func validate(named name: String) throws(OptionError) {
-    for member in wrappedValue.optionGroups {
+    for member in form.groups(wrappedValue) {
       do throws(OptionError) { try member.group.validateAll() } catch {
         throw error.within(member.within(name).path)
       }
