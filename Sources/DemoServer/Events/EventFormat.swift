@@ -6,10 +6,11 @@ enum EventFormat: Sendable, CaseIterable {
   case multipart
 
   /// The preferred format of an `Accept` field, the first one of equal quality; `nil` if the client
-  /// accepts none.
-  static func preferred(accept: String?) -> Self? {
+  /// accepts none. Without the field, server-sent events.
+  static func preferred(accept: [AcceptedRange]?) -> Self? {
+    guard let accept else { return .serverSentEvents }
     var best: (format: Self, quality: Double)?
-    for range in AcceptedRange.all(in: accept ?? "*/*") {
+    for range in accept {
       guard let format = Self(range), range.quality > best?.quality ?? 0 else { continue }
       best = (format, range.quality)
     }

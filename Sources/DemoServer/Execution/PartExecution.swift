@@ -13,9 +13,9 @@ enum PartFormat: String, Sendable, CaseIterable {
 
   /// The preferred format of an `Accept` field, the first one of equal quality; `nil` if the client
   /// accepts none.
-  static func preferred(accept: String?) -> Self? {
+  static func preferred(accept: [AcceptedRange]?) -> Self? {
     var best: (format: Self, quality: Double)?
-    for range in AcceptedRange.all(in: accept ?? "") where range.pattern == "multipart/mixed" {
+    for range in accept ?? [] where range.pattern == "multipart/mixed" {
       guard let format = allCases.first(where: { range.parameters.contains($0.rawValue) }),
         range.quality > best?.quality ?? 0
       else { continue }

@@ -68,25 +68,27 @@ struct DemoResponder: HTTPResponder {
 
   /// The body of a request, as it is read before anything else happens.
   private enum RequestContent {
-    case bytes([UInt8])
+    case bytes([UInt8], isJSON: Bool)
     /// A form whose files have arrived, with the bytes of its part `operations`.
     case form(OperationRequest, [UInt8])
 
     var operations: [UInt8] {
       switch self {
-      case .bytes(let bytes), .form(_, let bytes): bytes
+      case .bytes(let bytes, _), .form(_, let bytes): bytes
       }
     }
   }
 
   private func content(of request: Request) async throws -> RequestContent {
     let limit = configuration.maxBodyBytes
-    if request.method == .post, ContentType(request.headers[.contentType] ?? "").isForm {
+    let type = request.headers[.contentType].map { ContentType($0) }
+    if request.method == .post, let type, type.isForm {
       var form = try UploadForm(request, limit: limit)
       let (operation, bytes) = try await form.read()
       return .form(operation, bytes)
     }
-    return .bytes(Array(try await request.body.collect(upTo: limit).readableBytesView))
+    let bytes = Array(try await request.body.collect(upTo: limit).readableBytesView)
+    return .bytes(bytes, isJSON: type?.isJSON ?? false)
   }
 
   // MARK: GraphQL
@@ -95,7 +97,7 @@ struct DemoResponder: HTTPResponder {
     _ request: Request, _ parameters: QueryParameters, _ body: RequestContent,
     _ wish: Misbehaviour, _ context: Context
   ) -> Response {
-    if case .bytes(let bytes) = body,
+    if case .bytes(let bytes, _) = body,
       let response = shared(request, parameters, bytes, wish, context)
     {
       return response
@@ -103,7 +105,7 @@ struct DemoResponder: HTTPResponder {
     guard request.method == .get || request.method == .post else {
       return .methodNotAllowed("\(request.method) is not supported.", allowed: "GET, POST, PUT")
     }
-    let accept = request.headers[.accept]
+    let accept = request.headers[.accept].map { AcceptedRange.all(in: $0) }
     let format = EventFormat.preferred(accept: accept)
     let single = ResponseMediaType.preferred(accept: accept)
     let parts = PartFormat.preferred(accept: accept)
@@ -117,8 +119,8 @@ struct DemoResponder: HTTPResponder {
       case .form(let request, _): operationRequest = request
       case .bytes where request.method == .get:
         operationRequest = try OperationRequest(parameters: parameters)
-      case .bytes(let bytes):
-        guard let field = request.headers[.contentType], ContentType(field).isJSON else {
+      case .bytes(let bytes, let isJSON):
+        guard isJSON else {
           return Response(
             .unsupportedMediaType,
             error: .badRequest("A request body is application/json or multipart/form-data."))

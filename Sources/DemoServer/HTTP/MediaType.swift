@@ -12,9 +12,8 @@ enum ResponseMediaType: String, Sendable, CaseIterable {
   ///
   /// Without the field, and for wildcards, `application/graphql-response+json`, as required of
   /// servers since 2025.
-  static func preferred(accept: String?) -> Self? {
-    guard let accept, accept.contains(where: { $0 != " " }) else { return .graphQLResponse }
-    let ranges = AcceptedRange.all(in: accept)
+  static func preferred(accept ranges: [AcceptedRange]?) -> Self? {
+    guard let ranges, !ranges.isEmpty else { return .graphQLResponse }
     let rated = allCases.map { type in (type, quality: quality(of: type, in: ranges)) }
     let best = rated.max { $0.quality < $1.quality }
     return best.flatMap { $0.quality > 0 ? $0.0 : nil }
@@ -37,7 +36,9 @@ struct AcceptedRange {
   let quality: Double
 
   /// The elements in their order.
-  static func all(in accept: String) -> [Self] { accept.split(separator: ",").map(Self.init) }
+  static func all(in accept: String) -> [Self] {
+    accept.split(separator: ",").map(Self.init).filter { !$0.pattern.isEmpty }
+  }
 
   private init(_ text: Substring) {
     let parts = text.split(separator: ";").map { part in

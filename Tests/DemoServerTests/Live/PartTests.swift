@@ -155,12 +155,13 @@ import Testing
   }
 
   @Test func `the client's preference decides on the format`() {
-    #expect(PartFormat.preferred(accept: Self.accept[.ids]) == .ids)
+    #expect(PartFormat.preferred(accept: Self.accept[.ids].map(AcceptedRange.all)) == .ids)
     #expect(
       PartFormat.preferred(
-        accept: "multipart/mixed;incrementalSpec=v0.2;q=0.5, multipart/mixed;deferSpec=20220824")
+        accept: AcceptedRange.all(
+          in: "multipart/mixed;incrementalSpec=v0.2;q=0.5, multipart/mixed;deferSpec=20220824"))
         == .paths)
-    #expect(PartFormat.preferred(accept: "multipart/mixed, */*") == nil)
+    #expect(PartFormat.preferred(accept: AcceptedRange.all(in: "multipart/mixed, */*")) == nil)
   }
 
   @Test func `a list of any size is streamed in the memory of one part`() throws {
