@@ -30,7 +30,7 @@ struct DeadlineScope: Sendable {
       error.delivery = .notSent
       throw error
     }
-    let signal = Signal()
+    let signal = Signal<Value>()
     let number = timer.add { [deadline, clock] in
       let rest = deadline - clock.now()
       guard rest <= .zero else { return rest }
@@ -39,17 +39,19 @@ struct DeadlineScope: Sendable {
     }
     defer { timer.remove(number) }
     // A separate task can be cancelled while this one continues. A child task runs where its parent
-    // does, and this one starts at once, without being enqueued.
-    return try await withThrowingTaskGroup(of: Value.self) { group in
+    // does, and this one starts at once, without being enqueued. Its value is handed over by the signal: a task
+    // keeps its result until it is destroyed, and data with a second reference is copied when it grows.
+    return try await withThrowingTaskGroup(of: Void.self) { group in
       group.addImmediateTask {
         defer { signal.send(isOver: false) }
-        return try await work()
+        signal.keep(try await work())
       }
       await signal.wait()
       let isOver = signal.isOver && !Task.isCancelled
       if isOver { group.cancelAll() }
       do {
-        guard let value = try await group.next(), !isOver else { throw makeError() }
+        try await group.next()
+        guard let value = signal.takeValue(), !isOver else { throw makeError() }
         return value
       } catch {
         if isOver { throw makeError() }
@@ -61,10 +63,11 @@ struct DeadlineScope: Sendable {
 
 /// Wakes the waiting task: when the work is done, the deadline has passed, or the task was
 /// cancelled. The first wake-up counts.
-private final class Signal: Sendable {
+private final class Signal<Value: Sendable>: Sendable {
   private struct State {
     var isSent = false
     var isOver = false
+    var value: Value?
     var waiter: CheckedContinuation<Void, Never>?
   }
 
@@ -72,6 +75,11 @@ private final class Signal: Sendable {
 
   /// Whether the deadline passed before the work was done.
   var isOver: Bool { state.withLock { $0.isOver } }
+
+  /// Keeps the value of the work until ``takeValue()``.
+  func keep(_ value: Value) { state.withLock { $0.value = value } }
+
+  func takeValue() -> Value? { state.withLock { $0.value.take() } }
 
   func send(isOver: Bool) {
     state.withLock { state -> CheckedContinuation<Void, Never>? in
