@@ -1,3 +1,4 @@
+import Foundation
 import GQLRunLanguage
 public import GQLRunPipeline
 import HTTPTypes
@@ -112,15 +113,11 @@ private struct CorrelationIDInterceptor: GraphQLInterceptor {
 
   /// A random UUID of version 4. https://www.rfc-editor.org/rfc/rfc9562#section-5.4
   private static func make(_ random: @Sendable () -> Double) -> String {
-    var digits = (0..<32).map { _ in
-      Character(String(min(Int(random() * 16), 15), radix: 16))
-    }
-    digits[12] = "4"
-    digits[16] = ["8", "9", "a", "b"][min(Int(random() * 4), 3)]
-    var text = String(digits)
-    for offset in [20, 16, 12, 8] {
-      text.insert("-", at: text.index(text.startIndex, offsetBy: offset))
-    }
-    return text
+    // 32 bits from each number: every call is a system call.
+    let words = (0..<4).map { _ in UInt32(min(random() * 0x1p32, 0x1p32 - 1)) }
+    let bytes = (words[0], words[1] & ~0xf000 | 0x4000, words[2] & ~(3 << 30) | 1 << 31, words[3])
+    return withUnsafeBytes(
+      of: (bytes.0.bigEndian, bytes.1.bigEndian, bytes.2.bigEndian, bytes.3.bigEndian)
+    ) { UUID(uuid: $0.load(as: uuid_t.self)).uuidString.lowercased() }
   }
 }
