@@ -16,6 +16,8 @@ public struct HTTPRequestMessage: Sendable {
   public var webSocket: WebSocketRequest?
   /// What a subscription on a shared event stream needs beside its head and body; `nil` for other requests.
   public var eventStream: EventStreamRequest?
+  /// Called with the reason when the request has to wait for a connection that others use.
+  package var waits: (@Sendable (String) -> Void)?
 
   /// Creates a request.
   ///

@@ -242,6 +242,10 @@ private struct FetchInterceptor: HTTPInterceptor {
     let operationFields = context.values[CorrelationID.FieldNames.self] ?? []
     request.webSocket?.operationFields = operationFields
     request.eventStream?.operationFields = operationFields
+    if context.operationType == .subscription {
+      let (label, logger) = (context.operationLabel, context.services.logger)
+      request.waits = { logger.warning("\(label) \($0)") }
+    }
     let given = limits(of: context)
     var limits = given
     var hops = 0

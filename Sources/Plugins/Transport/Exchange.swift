@@ -38,6 +38,7 @@ final class Exchange: Sendable {
     self.register = register
     reader = ResponseReader(limits: limits, clock: clock, observer: origin.observer)
     ticket = register.add(reader)
+    origin.exchangeBegins()
   }
 
   deinit { end() }
@@ -61,12 +62,16 @@ final class Exchange: Sendable {
         // The next check may only be due after the longer idle time that is allowed before the
         // head.
         if reader.headShortensIdleLimit { register.check(within: limits.idle) }
+        origin.peer.note(usesHTTP1: head.version.major < 2)
         let version = head.version.major == 2 ? "HTTP/2" : "HTTP/1.1"
         let checked = try checked(head)
         origin.observer?(.received(checked, version: version))
         return (checked, version)
-      case .expired(.total): throw failures.headTimedOut()
-      case .expired(.idle): throw failures.headIdle(for: reader.idleLimit)
+      case .expired(let limit):
+        guard reader.isSent || origin.waiting == 0 else {
+          throw failures.noConnection(within: limit == .total ? limits.total : reader.idleLimit)
+        }
+        throw limit == .total ? failures.headTimedOut() : failures.headIdle(for: reader.idleLimit)
       case .failed(let error): throw error
       // Neither occurs before a head.
       case .piece, .end: throw HTTPClientError.remoteConnectionClosed
@@ -149,6 +154,7 @@ final class Exchange: Sendable {
       return !progress.hasEnded
     }
     guard isFirst else { return }
+    origin.exchangeEnds()
     reader.abandon()
     register.remove(ticket)
   }

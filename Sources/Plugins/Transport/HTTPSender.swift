@@ -17,6 +17,10 @@ struct HTTPSender: Sendable {
     let mayReuseConnection = origin.peer.keepsConnection
     let exchange = Exchange(
       origin, limits: limits, clock: clock, failures: failures, register: register)
+    // Not for each one: thousands may follow.
+    if origin.waiting == 1 {
+      request.waits?("waits for a connection to \(failures.origin): \(failures.connectionsInUse)")
+    }
     do {
       let outgoing = try origin.outgoing(request, userAgent: userAgent)
       let (head, version) = try await exchange.head(outgoing, request.multipart)

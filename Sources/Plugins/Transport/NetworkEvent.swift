@@ -56,8 +56,9 @@ package struct NetworkConnection: Sendable {
 }
 
 extension ResponseReader {
-  /// Reports the request as async-http-client has completed it.
+  /// Notes that the request is sent, and reports it as async-http-client has completed it.
   func didSendRequestHead(task: HTTPClient.Task<Void>, _ head: HTTPRequestHead) {
+    noteHeadSent()
     guard let observer else { return }
     var fields = HTTPFields()
     for (name, value) in head.headers {

@@ -26,6 +26,8 @@ final class OriginClient: Sendable {
   private let authority: String?
   private let limits: HTTPLimits
   private let prepared = Locked<Prepared?>(nil)
+  /// The number of exchanges that have a connection or wait for one.
+  private let exchanges = Atomic(0)
 
   init(
     _ head: HTTPRequest, _ limits: HTTPLimits, _ route: ConnectionRoute, _ client: HTTPClient,
@@ -49,6 +51,18 @@ final class OriginClient: Sendable {
       && self.limits.connection == limits.connection
   }
 
+  func exchangeBegins() { exchanges.add(1, ordering: .relaxed) }
+
+  func exchangeEnds() { exchanges.subtract(1, ordering: .relaxed) }
+
+  /// The number of exchanges that wait for a connection, because each needs its own and all permitted ones are
+  /// in use.
+  var waiting: Int {
+    // Without TLS, there is no HTTP/2.
+    guard scheme == "http" || !limits.connection.usesHTTP2 || peer.usesHTTP1 else { return 0 }
+    return max(0, exchanges.load(ordering: .relaxed) - limits.connection.maximumPerHost)
+  }
+
   /// The request for async-http-client, except a body with files.
   func outgoing(_ request: HTTPRequestMessage, userAgent: String) throws -> HTTPClient.Request {
     let (method, path) = (request.head.method, request.head.path ?? "/")
@@ -70,6 +84,12 @@ final class OriginClient: Sendable {
 /// The peer of connections.
 final class Peer: Sendable {
   private let keeps = Atomic(false)
+  private let isHTTP1 = Atomic(false)
+
+  /// Whether the last response came over HTTP/1.1, where each exchange needs a connection.
+  var usesHTTP1: Bool { isHTTP1.load(ordering: .relaxed) }
+
+  func note(usesHTTP1: Bool) { isHTTP1.store(usesHTTP1, ordering: .relaxed) }
 
   /// Whether a connection stayed open after the last response.
   var keepsConnection: Bool { keeps.load(ordering: .relaxed) }

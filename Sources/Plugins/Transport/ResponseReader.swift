@@ -26,6 +26,7 @@ final class ResponseReader: HTTPClientResponseDelegate {
   }
 
   private struct State: Sendable {
+    var isSent = false
     var head: HTTPResponseHead?
     var hasHead = false
     var pieces: [ByteBuffer] = []
@@ -59,6 +60,11 @@ final class ResponseReader: HTTPClientResponseDelegate {
     self.clock = clock
     deadline = clock.now() + limits.total
   }
+
+  /// Whether the request has a connection, and its head was sent.
+  var isSent: Bool { state.withLock { $0.isSent } }
+
+  func noteHeadSent() { state.withLock { $0.isSent = true } }
 
   /// The total time that the reader waited for the body.
   var waited: Duration { state.withLock { $0.waited } }

@@ -81,6 +81,23 @@ extension TransportFailures {
         + "idle_timeout of fetch if it is that slow", .unknown)
   }
 
+  /// All connections that `max_connections` permits were in use for a whole time limit.
+  func noConnection(within time: Duration) -> ChainError {
+    failure(
+      .timedOut,
+      "the request was not sent: no connection to \(origin) was free for \(time.optionText), because "
+        + "\(connectionsInUse)",
+      .notSent)
+  }
+
+  /// What uses all connections, and what would help.
+  var connectionsInUse: String {
+    let most = limits.connection.maximumPerHost
+    return
+      "all \(most) are in use, such as by subscriptions; raise the option max_connections of fetch, or "
+      + "use a transport that shares connections: WebSocket, single_connection: true, or HTTP/2"
+  }
+
   func headTooLarge() -> ChainError {
     failure(
       .limitExceeded,

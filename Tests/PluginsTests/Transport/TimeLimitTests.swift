@@ -81,6 +81,44 @@ import Testing
   }
 
   @Test
+  func `a subscription that waits for a connection says so, and what would help`() async throws {
+    let clock = ManualClock()
+    let document = "subscription Renamed { renamed { __typename id name } }"
+    let event = #"{"data":{"renamed":{"__typename":"User","id":"1","name":"Ada"}}}"#
+    let script: [RawServer.Step] = [
+      .request,
+      .send(HTTPText.response(type: "text/event-stream", headers: ["Connection: close"], body: "")),
+      .send("event: next\ndata: \(event)\n\n"), .untilClosed,
+    ]
+    let help =
+      "all 1 are in use, such as by subscriptions; raise the option max_connections of fetch"
+    try await RawServer.withServer(script) { server in
+      let chain = chain("max_connections: 1, event_timeout: 10s")
+      try await Bench.with(chain, url: server.url, setup: setup(clock)) { bench in
+        let first = bench.runner.execute(try Bench.request(document))
+        #expect(try await first.next()?.source == .server)
+        async let running = bench.run(document)
+        await bench.log.lines(1, with: "Renamed waits for a connection to http://127.0.0.1")
+        #expect(bench.log.lines.contains { $0.contains(help) }, "\(bench.log.lines)")
+        // The first subscription is not read, so that its limits do not count.
+        let mover = Task {
+          while !Task.isCancelled {
+            await clock.sleepers(1)
+            clock.advance(by: .seconds(1))
+          }
+        }
+        let outcome = await running
+        mover.cancel()
+        clock.advance(by: .zero)
+        expectTimeout(
+          outcome, bench, .notSent, "the request was not sent", "was free for", help)
+        #expect(await server.log.connections == 1)
+        withExtendedLifetime(first) {}
+      }
+    }
+  }
+
+  @Test
   func `fault 9: after the head the shorter limit of silence counts from then on`() async throws {
     let clock = ManualClock()
     let (passed, signal) = AsyncStream.makeStream(of: Void.self)
@@ -218,7 +256,8 @@ import Testing
     let clock = ManualClock()
     let (passed, signal) = AsyncStream.makeStream(of: Void.self)
     let script: [RawServer.Step] = [
-      .request, .send(HTTPText.response(headers: ["Content-Length: 9999999"], body: "{")),
+      .request,
+      .send(HTTPText.response(headers: ["Content-Length: 9999999"], body: "{")),
       .sendForever(
         Array(repeating: 0x20, count: 50),
         then: {
