@@ -243,6 +243,15 @@ import Testing
       $0.reservation = HTTPText.response(
         "201 Created", body: String(repeating: "a", count: 1 << 20))
     },
+    Bad(
+      "a reservation elsewhere", .redirectRefused,
+      "redirects the reservation of an event stream for all subscriptions (single_connection: true) to "
+        + "https://elsewhere/graphql, which is not followed"
+    ) {
+      $0.reservation = HTTPText.response(
+        "308 Permanent Redirect", headers: ["Location: https://elsewhere/graphql?key=canary"],
+        body: "")
+    },
     Bad("no stream", .httpStatus, "404 Not Found, where 200 OK with text/event-stream was") {
       $0.head = HTTPText.response("404 Not Found", body: "")
     },

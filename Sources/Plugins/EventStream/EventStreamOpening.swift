@@ -135,6 +135,16 @@ struct EventStreamOpening: Sendable {
     _ response: HTTPResponseMessage, of step: String, _ expected: String
   ) async throws -> ChainError {
     let body = try await response.body.prefix(16 << 10)
+    if let location = response.head.headerFields[.location],
+      response.head.status.kind == .redirection
+    {
+      // The query of a URL may contain keys.
+      let target = location.prefix { $0 != "?" }.prefix(200)
+      return failures.failure(
+        .redirectRefused,
+        "\(failures.origin) redirects \(step) to \(target), which is not followed: the token of the stream belongs to "
+          + "one URL; set `subscriptions: { url: … }` of the endpoint to that URL", .notSent)
+    }
     return failures.refusal(
       by: response.head, body: String(decoding: body, as: UTF8.self), .httpStatus, of: step,
       expected: expected)
