@@ -145,12 +145,14 @@ struct LiveRunTests {
         profile --pipeline retry.pipeline.yaml --duration 1m --json report.json
         profile -e $URL --rate 5
         profile -d germany.graphql -e $URL
+        "$GQLRUN" profile -d live.graphql -e $URL; echo $?
         URL=http://127.0.0.1:1/ profile --pipeline retry.pipeline.yaml --duration 1m
         """, in: folder)
-    #expect(result.output.hasSuffix("0\n64\n64\n69\n"), "\(result)")
+    #expect(result.output.hasSuffix("0\n64\n64\n64\n69\n"), "\(result)")
     #expect(result.output.contains("4 events of 1 subscription in "), "\(result)")
     #expect(result.output.contains("reconnects: 1; connections: 2"), "\(result)")
     #expect(result.errors.contains("127.0.0.1:1"), "\(result)")
+    #expect(result.errors.contains("is a subscription; add --subscribe"), "\(result)")
     let report = try JSONValue(parsing: folder.text("report.json"))["subscription"]
     #expect(report?["events"]?.intValue == 4 && report?["reconnects"]?.intValue == 1)
     #expect(report?["delivery"]?["count"]?.intValue == 4)

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import GQLRunCache
+import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunProfile
 
@@ -168,10 +169,14 @@ struct ProfileCommand: AsyncParsableCommand {
     let session = ProfileFetch(
       endpoint: endpoint, pipelines: pipeline, request: try requestOptions.withFields(),
       document: document, options: operationOptions)
+    let operation = try session.operation(pipeline.first)
+    guard load.subscribe || operation.type != .subscription else {
+      throw Failure(
+        .usage, "\(operation.label) is a subscription; add --subscribe to measure its events")
+    }
     if load.isGiven {
       var report = try report(
-        source: shownEndpoint ?? pipeline[0], operation: session.operation(pipeline.first), bytes: 0
-      )
+        source: shownEndpoint ?? pipeline[0], operation: operation, bytes: 0)
       report.runs = 1
       report.warmUps = 0
       if load.subscribe {
