@@ -62,7 +62,10 @@ final class Execution: Sendable {
           return nil
         }
         let delivered = try await deliver(response, attempt)
-        if isSubscription { progress.withLock { $0.hasEvents = true } }
+        if let subscription {
+          progress.withLock { $0.hasEvents = true }
+          if !state.isConnected { subscription.delivered() }
+        }
         return delivered
       } catch let retry as ChainRetry {
         await state.rollBackOpenWrites()
@@ -96,10 +99,10 @@ final class Execution: Sendable {
     if request.cachePolicy == nil {
       request.cachePolicy = route.defaultPolicy(for: request.operationType)
     }
+    await subscription?.connect()
     let attempt = Attempt(
       routes, route, state: state, number: number, retryCause: retryCause,
       start: routes.services.clock.now())
-    await subscription?.connect()
     let stream = await attempt.run(request)
     progress.withLock {
       $0.request = request

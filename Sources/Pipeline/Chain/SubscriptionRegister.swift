@@ -1,12 +1,20 @@
 import GQLRunSupport
 
 /// The subscriptions of a client: their state, and whether they are paused.
+///
+/// Only some begin to connect at a time. Most memory of an operation is needed while it is sent, and stays with the
+/// process: of thousands that begin at once, each would need it.
 package final class SubscriptionRegister: Sendable {
+  /// The most subscriptions that begin to connect at a time.
+  static let mostBeginning = 128
+
   private struct Entry {
     var state = ConnectionState.idle
+    /// Whether it is one of those that begin to connect.
+    var isBeginning = false
     /// Ends the connection with an error.
     var interrupt: (@Sendable (any Error) -> Void)?
-    /// Continues a subscription that is paused.
+    /// Continues a subscription that is paused, or that waits until others have begun.
     var resumption: CheckedContinuation<Void, Never>?
   }
 
@@ -18,6 +26,10 @@ package final class SubscriptionRegister: Sendable {
     var failure: (any Error)?
     var hasConnected = false
     var watchers: [Int: AsyncStream<ConnectionState>.Continuation] = [:]
+    /// The subscriptions that wait to begin, in their order, from ``firstWaiting``.
+    private var waiting: [Int] = []
+    private var firstWaiting = 0
+    private(set) var beginningCount = 0
     private var openCount = 0
     private var connectingCount = 0
     /// The earliest end of all delays; `nil` if it has to be found, or if there is none.
@@ -43,8 +55,52 @@ package final class SubscriptionRegister: Sendable {
     }
 
     mutating func remove(_ number: Int) {
+      endBeginning(number)
       set(number, .idle)
       entries[number] = nil
+    }
+
+    /// Begins to connect, if that is possible now.
+    mutating func begin(_ number: Int) -> Bool {
+      guard !isPaused, beginningCount < SubscriptionRegister.mostBeginning,
+        entries[number]?.isBeginning == false
+      else { return false }
+      entries[number]?.isBeginning = true
+      beginningCount += 1
+      set(number, .connecting)
+      return true
+    }
+
+    mutating func endBeginning(_ number: Int) {
+      guard entries[number]?.isBeginning == true else { return }
+      entries[number]?.isBeginning = false
+      beginningCount -= 1
+    }
+
+    mutating func wait(_ number: Int, _ continuation: CheckedContinuation<Void, Never>) {
+      set(number, .idle)
+      entries[number]?.resumption = continuation
+      waiting.append(number)
+    }
+
+    /// Lets those begin that can, and returns what continues them.
+    mutating func next() -> [CheckedContinuation<Void, Never>] {
+      var ready: [CheckedContinuation<Void, Never>] = []
+      while !isPaused, beginningCount < SubscriptionRegister.mostBeginning,
+        firstWaiting < waiting.count
+      {
+        let number = waiting[firstWaiting]
+        firstWaiting += 1
+        // Others were cancelled, or removed.
+        guard let resumption = entries[number]?.resumption.take() else { continue }
+        _ = begin(number)
+        ready.append(resumption)
+      }
+      if firstWaiting > waiting.count / 2 {
+        waiting.removeFirst(firstWaiting)
+        firstWaiting = 0
+      }
+      return ready
     }
 
     private mutating func count(_ value: ConnectionState, _ change: Int) {
@@ -62,6 +118,12 @@ package final class SubscriptionRegister: Sendable {
 
   /// The current state.
   package var current: ConnectionState { state.withLock(\.shown) }
+
+  /// The number of subscriptions that begin to connect.
+  var beginningCount: Int { state.withLock(\.beginningCount) }
+
+  /// The number of subscriptions that are paused, or wait until others have begun.
+  var waitingCount: Int { state.withLock { $0.entries.values.count { $0.resumption != nil } } }
 
   /// Whether a subscription was ever connected.
   package var hasConnected: Bool { state.withLock(\.hasConnected) }
@@ -96,11 +158,7 @@ package final class SubscriptionRegister: Sendable {
 
   /// Connects the paused subscriptions again.
   package func resume() {
-    let paused = update { state in
-      state.isPaused = false
-      return Array(state.entries.keys).compactMap { state.entries[$0]?.resumption.take() }
-    }
-    for continuation in paused { continuation.resume() }
+    update { $0.isPaused = false }
   }
 
   private static let pauseError = ChainError(
@@ -120,6 +178,7 @@ package final class SubscriptionRegister: Sendable {
     _ number: Int, _ value: ConnectionState, after failure: (any Error)? = nil
   ) {
     update { state in
+      state.endBeginning(number)
       state.set(number, value)
       state.entries[number]?.interrupt = nil
       if let failure { state.failure = failure }
@@ -129,6 +188,7 @@ package final class SubscriptionRegister: Sendable {
   /// Notes a connection. Ends it at once if subscriptions are paused.
   fileprivate func connected(_ number: Int, _ interrupt: (@Sendable (any Error) -> Void)?) {
     let isPaused = update { state in
+      state.endBeginning(number)
       state.set(number, .open)
       state.entries[number]?.interrupt = interrupt
       state.failure = nil
@@ -138,16 +198,16 @@ package final class SubscriptionRegister: Sendable {
     if isPaused { interrupt?(Self.pauseError) }
   }
 
-  /// Suspends while subscriptions are paused.
-  fileprivate func waitWhilePaused(_ number: Int) async {
+  /// Notes that a subscription connects. Suspends while subscriptions are paused, or too many begin.
+  fileprivate func begin(_ number: Int) async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let waits = update { state in
-          guard state.isPaused, !Task.isCancelled, state.entries[number] != nil else {
+          state.endBeginning(number)
+          guard !Task.isCancelled, state.entries[number] != nil, !state.begin(number) else {
             return false
           }
-          state.set(number, .idle)
-          state.entries[number]?.resumption = continuation
+          state.wait(number, continuation)
           return true
         }
         if !waits { continuation.resume() }
@@ -157,17 +217,23 @@ package final class SubscriptionRegister: Sendable {
     }
   }
 
+  /// Lets others begin: the caller has a result, and decides when it continues.
+  fileprivate func endBeginning(_ number: Int) { update { $0.endBeginning(number) } }
+
   @discardableResult
   private func update<Result: Sendable>(_ change: (inout State) -> Result) -> Result {
-    state.withLock { state in
+    let (result, ready) = state.withLock { state in
       let result = change(&state)
+      let ready = state.next()
       let next = state.together()
       if next != state.shown {
         state.shown = next
         for watcher in state.watchers.values { watcher.yield(next) }
       }
-      return result
+      return (result, ready)
     }
+    for continuation in ready { continuation.resume() }
+    return result
   }
 }
 
@@ -197,11 +263,11 @@ package final class SubscriptionHandle: RequestContextKey, Sendable {
     register.set(number, .waiting(until: time), after: failure)
   }
 
-  /// Suspends while subscriptions are paused, and notes that the subscription connects.
-  func connect() async {
-    await register.waitWhilePaused(number)
-    register.set(number, .connecting)
-  }
+  /// Suspends while subscriptions are paused or many others begin, and notes that the subscription connects.
+  func connect() async { await register.begin(number) }
+
+  /// Notes that the caller has a result before the connection, such as that of the cache.
+  func delivered() { register.endBeginning(number) }
 
   /// Notes that the subscription is connected.
   ///
