@@ -59,10 +59,7 @@ actor EventReader {
   private func read() async throws -> GraphQLResponse? {
     while !isComplete {
       if part != nil, let result = try await readPart() { return result }
-      let piece = try chunk.withUnsafeBytes { bytes throws(StreamError) in
-        try splitter.next(bytes, from: &offset)
-      }
-      switch piece {
+      switch try nextPiece() {
       case nil:
         try await readChunk()
       case .begin:
@@ -87,6 +84,29 @@ actor EventReader {
     return nil
   }
 
+  // The following functions are not inlined: their variables would be in the frame of every subscription that waits.
+
+  @inline(never)
+  private func nextPiece() throws -> StreamPiece? {
+    try chunk.withUnsafeBytes { bytes throws(StreamError) in
+      try splitter.next(bytes, from: &offset)
+    }
+  }
+
+  @inline(never)
+  private func nextPiece(
+    of bytes: any BodyChunk, _ range: Range<Int>, from position: inout Int
+  ) throws -> StreamPiece? {
+    try bytes.withUnsafeBytes { bytes throws(StreamError) in
+      try envelope?.next(UnsafeRawBufferPointer(rebasing: bytes[range]), from: &position)
+    }
+  }
+
+  @inline(never)
+  private func begin() throws {
+    event = OpenEvent(normalizer: try results.normalizer())
+  }
+
   private func readChunk() async throws {
     var iterator = body.makeAsyncIterator()
     guard let next = try await iterator.next() else {
@@ -102,9 +122,7 @@ actor EventReader {
   private func readPart() async throws -> GraphQLResponse? {
     while let (bytes, range) = part, envelope != nil {
       var position = 0
-      let piece = try bytes.withUnsafeBytes { bytes throws(StreamError) in
-        try envelope?.next(UnsafeRawBufferPointer(rebasing: bytes[range]), from: &position)
-      }
+      let piece = try nextPiece(of: bytes, range, from: &position)
       let rest = range.lowerBound + position..<range.upperBound
       part = rest.isEmpty && piece == nil ? nil : (bytes, rest)
       switch piece {
@@ -129,10 +147,6 @@ actor EventReader {
     // The subscription has failed as a whole.
     isComplete = true
     return try results.result(ofErrors: errors.value)
-  }
-
-  private func begin() throws {
-    event = OpenEvent(normalizer: try results.normalizer())
   }
 
   private func feed(_ bytes: any BodyChunk, _ range: Range<Int>) async throws {

@@ -82,6 +82,8 @@ final class Exchange: Sendable {
     }
   }
 
+  // Not inlined, as the functions that create errors: their variables would be in the frame of every request.
+  @inline(never)
   private func checked(_ head: HTTPResponseHead) throws -> HTTPTypes.HTTPResponse {
     let code = Int(head.status.code)
     guard (100...999).contains(code) else { throw failures.badStatus(code) }
@@ -133,6 +135,7 @@ final class Exchange: Sendable {
     }
   }
 
+  @inline(never)
   private func checkThroughput(_ received: Int) throws {
     let minimum = limits.minimumThroughput.bytes
     guard minimum > 0 else { return }

@@ -39,6 +39,7 @@ struct HTTPSender: Sendable {
     }
   }
 
+  @inline(never)
   private func origin(for request: HTTPRequestMessage, _ limits: HTTPLimits) throws -> OriginClient
   {
     var failures: TransportFailures {

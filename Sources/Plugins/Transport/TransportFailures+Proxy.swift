@@ -53,6 +53,7 @@ extension TransportFailures {
   }
 
   /// The error in the response of a forwarding proxy; `nil` if the response is not about the proxy.
+  @inline(never)
   func refusal(by response: HTTPResponse) -> ChainError? {
     guard route.setting.isPassedOn, let proxy, response.status.code == 407 else { return nil }
     return wantsCredentials(proxy)

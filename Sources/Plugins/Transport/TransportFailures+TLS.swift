@@ -80,6 +80,7 @@ extension TransportFailures {
     "its certificate is signed by an unknown authority; name a file with the authority's "
     + "certificate with --cacert, or in the option tls.ca_file of fetch"
 
+  @inline(never)
   func unusable(_ file: TLSSettings.UnusableFile) -> ChainError {
     insecure(file.message)
   }

@@ -35,6 +35,7 @@ struct TransportFailures: Sendable {
 
 extension TransportFailures {
   /// Maps an error that occurred before the head of the response.
+  @inline(never)
   func beforeHead(_ error: any Error) -> any Error {
     switch error {
     case is CancellationError, is ChainError: return error
@@ -60,12 +61,14 @@ extension TransportFailures {
       .connectionFailed, "the request to \(origin) failed: \(ErrorWords.text(error))", .unknown)
   }
 
+  @inline(never)
   func shutDown() -> ChainError {
     failure(
       .connectionFailed,
       "the request to \(origin) was not sent: the transport was shut down", .notSent)
   }
 
+  @inline(never)
   func headTimedOut() -> ChainError {
     failure(
       .timedOut,
@@ -74,6 +77,7 @@ extension TransportFailures {
       .unknown)
   }
 
+  @inline(never)
   func headIdle(for idle: Duration) -> ChainError {
     failure(
       .timedOut,
@@ -82,6 +86,7 @@ extension TransportFailures {
   }
 
   /// All connections that `max_connections` permits were in use for a whole time limit.
+  @inline(never)
   func noConnection(within time: Duration) -> ChainError {
     failure(
       .timedOut,
@@ -98,6 +103,7 @@ extension TransportFailures {
       + "use a transport that shares connections: WebSocket, single_connection: true, or HTTP/2"
   }
 
+  @inline(never)
   func headTooLarge() -> ChainError {
     failure(
       .limitExceeded,
@@ -105,6 +111,7 @@ extension TransportFailures {
         + "max_headers of fetch if they may be", .answered)
   }
 
+  @inline(never)
   func badStatus(_ code: Int) -> ChainError {
     failure(
       .malformedResponse,
@@ -206,6 +213,7 @@ extension TransportFailures {
 
 extension TransportFailures {
   /// Maps an error within a body.
+  @inline(never)
   func inBody(_ error: any Error, received: Int) -> any Error {
     switch error {
     case is CancellationError, is ChainError: return error
@@ -237,6 +245,7 @@ extension TransportFailures {
     }
   }
 
+  @inline(never)
   func tooLarge() -> ChainError {
     let ratio = limits.decompressionRatio.map {
       ", or than \($0) times what was sent: raise the option max_ratio,"
@@ -247,6 +256,7 @@ extension TransportFailures {
         + "max_body of fetch if it may be", .answered)
   }
 
+  @inline(never)
   func bodyTimedOut(received: Int) -> ChainError {
     failure(
       .timedOut,
@@ -254,6 +264,7 @@ extension TransportFailures {
         + "arrived; raise --timeout, or the option timeout of fetch", .answered)
   }
 
+  @inline(never)
   func idleInBody(received: Int) -> ChainError {
     failure(
       .timedOut,
@@ -262,6 +273,7 @@ extension TransportFailures {
       .answered)
   }
 
+  @inline(never)
   func tooSlow(received: Int) -> ChainError {
     failure(
       .timedOut,
