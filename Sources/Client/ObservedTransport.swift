@@ -1,7 +1,7 @@
 import CoreMetrics
 import GQLRunPipeline
+import GQLRunSupport
 import HTTPTypes
-import Synchronization
 import Tracing
 
 /// A transport that reports each request as a client span and as HTTP client metrics, and
@@ -67,7 +67,7 @@ private final class ExchangeObservation: Sendable {
   private let start: Duration
   private let attributes: Telemetry.Attributes
   private let bodySize: Int
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   init(_ request: HTTPRequestMessage, _ telemetry: Telemetry, _ clock: ServiceClock) {
     self.telemetry = telemetry

@@ -1,5 +1,5 @@
 public import GQLRunPipeline
-import Synchronization
+import GQLRunSupport
 
 /// The operations in flight, so that a shutdown can cancel them and wait for their end.
 final class OperationRegister: Sendable {
@@ -11,7 +11,7 @@ final class OperationRegister: Sendable {
     var waiting: [CheckedContinuation<Void, Never>] = []
   }
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   /// Runs `body` in a task that ``close(_:)`` cancels.
   ///

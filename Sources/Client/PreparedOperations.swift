@@ -2,7 +2,7 @@ import GQLRunCache
 package import GQLRunJSON
 package import GQLRunLanguage
 import GQLRunPipeline
-import Synchronization
+import GQLRunSupport
 
 /// Prepares operations, and caches the most recently used documents so that each is parsed once.
 final class PreparedOperations: Sendable {
@@ -20,7 +20,7 @@ final class PreparedOperations: Sendable {
   /// needed.
   static let capacity = 256
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
   private let keys: KeyRules
   private let facts: TypeFacts?
 

@@ -1,6 +1,6 @@
 import GQLRunCache
 import GQLRunPipeline
-import Synchronization
+import GQLRunSupport
 
 /// Checks a store for writes of other processes while queries are watched.
 final class StoreRefresher: Sendable {
@@ -9,7 +9,7 @@ final class StoreRefresher: Sendable {
     var task: Task<Void, Never>?
   }
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
   private let interval: Duration
   private let services: Services
   private let refresh: @Sendable () async throws -> Void

@@ -1,7 +1,7 @@
 import CoreMetrics
 import GQLRunCache
 import GQLRunPipeline
-import Synchronization
+import GQLRunSupport
 import Tracing
 
 /// Reports the operations of a client as metrics and spans.
@@ -99,7 +99,7 @@ final class OperationObservation: Sendable {
   private let operation: ObservedOperation
   private let telemetry: Telemetry
   private let clock: ServiceClock
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   init(_ operation: ObservedOperation, _ telemetry: Telemetry, _ clock: ServiceClock) {
     self.operation = operation

@@ -1,6 +1,6 @@
 import Foundation
+import GQLRunSupport
 import HTTPTypes
-import Synchronization
 
 /// The secret values that a run knows: those of its files, and those it receives, such as renewed
 /// tokens.
@@ -22,7 +22,7 @@ public final class KnownSecrets: Sendable {
     var hiding: SecretHiding?
   }
 
-  private let content = Mutex(Content())
+  private let content = Locked(Content())
 
   /// Creates an empty set of secrets.
   public init() {}
