@@ -77,7 +77,11 @@ struct RunCredentialTests {
         ["run", "subscription { countdown(from: 1) }", "-e", url, "-p", "plain"]
           + ["-H", "Authorization: Bearer \(Self.token)"], in: Folder())
       #expect(result.status == 77 && result.output == "", "\(result)")
-      #expect(result.errors.hasPrefix("error: ws://127.0.0.1:\(server.port) "), "\(result)")
+      // A server that ends the connection after its acknowledgement may cause a warning about lost events first.
+      #expect(
+        result.errors.split(separator: "\n").last?.hasPrefix(
+          "error: ws://127.0.0.1:\(server.port) ") == true,
+        "\(result)")
       #expect(!result.errors.contains(Self.token), "\(result)")
     }
   }
