@@ -16,7 +16,7 @@ struct SelectionWriter {
     let protocols = names(isIdentifiable: object.isIdentifiable)
     text.block("\(access)struct \(object.name): \(protocols)") { text in
       for property in object.properties { declare(property, in: &text) }
-      text.line()
+      if !object.properties.isEmpty { text.line() }
       writeInitializer(of: object, to: &text)
       text.call(
         "\(access)static func read(from object: inout ObjectReader) throws -> Self",

@@ -1,0 +1,83 @@
+import GQLRunGenerator
+import GQLRunLanguage
+import Testing
+
+@Suite("Layout of generated files")
+struct LayoutTests {
+  /// The faults of a file: `12: a body starts with an empty line`.
+  private func faults(_ text: String) -> [String] {
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    var faults: [String] = []
+    for (number, (line, next)) in zip(lines, lines.dropFirst()).enumerated() {
+      func note(_ fault: String) { faults.append("\(number + 1): \(fault)") }
+      if line.last == " " { note("a line ends with a space") }
+      if line.contains("\t") { note("a tab") }
+      if line.hasSuffix("{"), next.isEmpty { note("a body starts with an empty line") }
+      if line.isEmpty, next.drop(while: { $0 == " " }).first == "}" {
+        note("a body ends with an empty line")
+      }
+      // The text ends with a line break, which is not an empty line.
+      if line.isEmpty, next.isEmpty { note("two empty lines") }
+      if line == "}", !next.isEmpty { note("no empty line after a declaration") }
+    }
+    if lines.last != "" || lines.dropLast().last == "" {
+      faults.append("the file does not end with one line break")
+    }
+    return faults
+  }
+
+  private func expectNoFaults(
+    _ schema: Schema, _ documents: [(path: String, text: [UInt8])], _ options: GeneratorOptions
+  ) throws {
+    let files = try Generator(schema: schema, options: options).files(from: documents)
+    #expect(!files.isEmpty)
+    for file in files {
+      let found = faults(file.text)
+      #expect(found.isEmpty, "\(file.path): \(found)")
+    }
+  }
+
+  @Test(
+    "all documents have the layout of handwritten code",
+    arguments: GeneratorOptions.Access.allCases, GeneratorOptions.Naming.allCases)
+  func documents(access: GeneratorOptions.Access, naming: GeneratorOptions.Naming) throws {
+    let options = GeneratorOptions(
+      access: access, fields: naming, enumCases: naming,
+      scalars: ["DateTime": "Foundation.Date", "JSON": "JSONValue"])
+    try expectNoFaults(Fixtures.schema(), Fixtures.documents(), options)
+  }
+
+  @Test(
+    "types without a property have no empty line", arguments: GeneratorOptions.Access.allCases)
+  func withoutProperties(access: GeneratorOptions.Access) throws {
+    let schema = try Schema(
+      sdl: Document(
+        parsing: """
+          directive @defer(if: Boolean! = true, label: String) on FRAGMENT_SPREAD | INLINE_FRAGMENT
+          type Query { node: Node }
+          interface Node { id: ID! }
+          interface Other { size: Int }
+          type User implements Node { id: ID! }
+          type Box implements Node & Other { id: ID! size: Int }
+          """))
+    let document = """
+      query Nothing { node { ... on User @defer { ... on Node { ... on Other { size } } } } }
+      """
+    let options = GeneratorOptions(access: access)
+    let files = try Generator(schema: schema, options: options)
+      .files(from: [("nothing.graphql", Array(document.utf8))])
+    #expect(files.contains { $0.text.contains("throws -> Self { Self() }") })
+    try expectNoFaults(schema, [("nothing.graphql", Array(document.utf8))], options)
+  }
+
+  @Test("faults are found")
+  func control() {
+    let text = "struct A {\n\n  let a: Int \n\n\n}\nstruct B {}"
+    #expect(
+      faults(text) == [
+        "1: a body starts with an empty line", "3: a line ends with a space", "4: two empty lines",
+        "5: a body ends with an empty line", "6: no empty line after a declaration",
+        "the file does not end with one line break",
+      ])
+  }
+}
