@@ -55,6 +55,7 @@ extension GraphQLScalar {
 
 extension String: GraphQLDecodable, GraphQLEncodable {
   /// Reads a string.
+  @inlinable
   public init(from value: ValueReader) throws { self = try value.string() }
   /// The string as JSON.
   public var json: JSONValue { .string(self) }
@@ -62,6 +63,7 @@ extension String: GraphQLDecodable, GraphQLEncodable {
 
 extension Int: GraphQLDecodable, GraphQLEncodable {
   /// Reads a whole number.
+  @inlinable
   public init(from value: ValueReader) throws { self = try value.int() }
   /// The number as JSON.
   public var json: JSONValue { .number(JSONNumber(self)) }
@@ -69,6 +71,7 @@ extension Int: GraphQLDecodable, GraphQLEncodable {
 
 extension Double: GraphQLDecodable, GraphQLEncodable {
   /// Reads a number.
+  @inlinable
   public init(from value: ValueReader) throws { self = try value.double() }
   /// The number as JSON; null for infinities and NaN, which JSON lacks.
   public var json: JSONValue { JSONNumber(self).map { .number($0) } ?? .null }
@@ -76,6 +79,7 @@ extension Double: GraphQLDecodable, GraphQLEncodable {
 
 extension Bool: GraphQLDecodable, GraphQLEncodable {
   /// Reads a Boolean.
+  @inlinable
   public init(from value: ValueReader) throws { self = try value.bool() }
   /// The Boolean as JSON.
   public var json: JSONValue { .boolean(self) }
@@ -83,6 +87,7 @@ extension Bool: GraphQLDecodable, GraphQLEncodable {
 
 extension JSONValue: GraphQLDecodable, GraphQLEncodable {
   /// Reads any value.
+  @inlinable
   public init(from value: ValueReader) throws { self = try value.json() }
   /// The value itself.
   public var json: JSONValue { self }
@@ -90,6 +95,7 @@ extension JSONValue: GraphQLDecodable, GraphQLEncodable {
 
 extension Optional: GraphQLDecodable where Wrapped: GraphQLDecodable {
   /// Reads a value or null.
+  @inlinable
   public init(from value: ValueReader) throws {
     self = value.isNull ? nil : try Wrapped(from: value)
   }
@@ -102,6 +108,7 @@ extension Optional: GraphQLEncodable where Wrapped: GraphQLEncodable {
 
 extension Array: GraphQLDecodable where Element: GraphQLDecodable {
   /// Reads a list.
+  @inlinable
   public init(from value: ValueReader) throws { self = try value.array(Element.init(from:)) }
 }
 

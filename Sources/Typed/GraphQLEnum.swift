@@ -16,6 +16,7 @@ extension GraphQLEnum {
   public var rawValue: String { name }
 
   /// Reads the name of an enum value.
+  @inlinable
   public init(from value: ValueReader) throws { self.init(name: try value.string()) }
   /// The name as JSON.
   public var json: JSONValue { .string(name) }

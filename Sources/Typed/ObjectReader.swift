@@ -3,12 +3,13 @@
 /// Responses list their fields in selection order, so the next member is compared first. Members that
 /// no property reads are ignored. Several types can read the same object: an object and its fragments.
 public struct ObjectReader {
-  let index: TokenIndex
+  @usableFromInline let index: TokenIndex
   /// The position of the object in the index.
-  let token: Int
+  @usableFromInline let token: Int
   /// The position of the key that is compared first.
   private var next: Int
 
+  @usableFromInline
   init(_ index: TokenIndex, at token: Int) {
     self.index = index
     self.token = token
@@ -21,17 +22,15 @@ public struct ObjectReader {
   ///   - key: The response key.
   ///   - type: The type in the GraphQL schema, for error messages.
   /// - Throws: ``TypeMismatch`` if the member is missing or has another type.
+  @inlinable
   public mutating func read<Value: GraphQLDecodable>(
     _ key: StaticString, _ type: StaticString
   ) throws -> Value {
-    guard let member = member(key) else {
-      throw TypeMismatch(missing: key, of: index, at: token, type: type)
-    }
+    guard let member = member(key) else { throw missing(key, type) }
     do {
       return try Value(from: ValueReader(index, at: member))
-    } catch var error as TypeMismatch where error.type.isEmpty {
-      error.type = type.description
-      throw error
+    } catch {
+      throw Self.mismatch(error, type)
     }
   }
 
@@ -39,6 +38,7 @@ public struct ObjectReader {
   ///
   /// - Returns: The value; `nil` if the member is missing or null.
   /// - Throws: ``TypeMismatch`` if the member has another type.
+  @inlinable
   public mutating func readIfIncluded<Value: GraphQLDecodable>(
     _ key: StaticString, _ type: StaticString
   ) throws -> Value? {
@@ -62,9 +62,22 @@ public struct ObjectReader {
   /// Whether the Boolean variable with that name is true, for fragments with `@skip` or `@include`.
   public func isTrue(_ variable: String) -> Bool { index.conditions[variable] ?? false }
 
+  @usableFromInline
+  func missing(_ key: StaticString, _ type: StaticString) -> TypeMismatch {
+    TypeMismatch(missing: key, of: index, at: token, type: type)
+  }
+
+  /// The error of a value, with the type of its field if the error has none.
+  @usableFromInline
+  static func mismatch(_ error: any Error, _ type: StaticString) -> any Error {
+    guard var mismatch = error as? TypeMismatch, mismatch.type.isEmpty else { return error }
+    mismatch.type = type.description
+    return mismatch
+  }
+
   /// The position of the value of a member.
-  @inline(__always)
-  private mutating func member(_ key: StaticString) -> Int? {
+  @usableFromInline
+  mutating func member(_ key: StaticString) -> Int? {
     let end = Int(index.tokens[token].next)
     let first = next
     var current = first

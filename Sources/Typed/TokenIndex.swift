@@ -5,6 +5,7 @@ import GQLRunJSON
 /// Generated types decode themselves from the text with the help of this index: no dictionary and no
 /// value tree is created, members are found in any order, and a part of the text that no type reads
 /// costs nothing further.
+@usableFromInline
 package final class TokenIndex: Sendable {
   /// A value or key of the text.
   struct Token {
@@ -59,6 +60,22 @@ package final class TokenIndex: Sendable {
       guard bytes[start] == UInt8(ascii: "\"") else { return nil }
       return StringText.string(UnsafeBufferPointer(rebasing: bytes[(start + 1)..<(end - 1)]))
     }
+  }
+
+  /// The position after the value at `token` and everything in it.
+  @usableFromInline
+  func position(after token: Int) -> Int { Int(tokens[token].next) }
+
+  /// The number of elements of the array at `token`.
+  @usableFromInline
+  func elementCount(_ token: Int) -> Int {
+    let end = Int(tokens[token].next)
+    var (current, count) = (token + 1, 0)
+    while current < end {
+      count += 1
+      current = Int(tokens[current].next)
+    }
+    return count
   }
 
   /// Whether the key at `token` is `name`.

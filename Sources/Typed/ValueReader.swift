@@ -2,9 +2,10 @@ public import GQLRunJSON
 
 /// Reads one JSON value; a scalar of the program decodes itself with it.
 public struct ValueReader {
-  let index: TokenIndex
-  let token: Int
+  @usableFromInline let index: TokenIndex
+  @usableFromInline let token: Int
 
+  @inlinable
   init(_ index: TokenIndex, at token: Int) {
     self.index = index
     self.token = token
@@ -46,23 +47,7 @@ public struct ValueReader {
   ///
   /// - Throws: ``TypeMismatch`` if it is not a whole number that fits into 64 bits.
   public func int() throws -> Int {
-    let text = index.text(token)
-    // A short number without a fraction is the usual case.
-    if text.count <= 18 {
-      let isNegative = text.first == UInt8(ascii: "-")
-      let digits = isNegative ? text.dropFirst() : text
-      var value = 0
-      var isPlain = !digits.isEmpty
-      for byte in digits {
-        let digit = byte &- UInt8(ascii: "0")
-        guard digit < 10 else {
-          isPlain = false
-          break
-        }
-        value = value &* 10 &+ Int(digit)
-      }
-      if isPlain { return isNegative ? -value : value }
-    }
+    if let value = index.shortInteger(token) { return value }
     guard let value = try number().intValue else { throw mismatch() }
     return value
   }
@@ -71,6 +56,7 @@ public struct ValueReader {
   ///
   /// - Throws: ``TypeMismatch`` if it is not a number, or larger than every finite one.
   public func double() throws -> Double {
+    if let value = index.shortDecimal(token) { return value }
     let start = first
     guard start == UInt8(ascii: "-") || start &- UInt8(ascii: "0") < 10,
       let value = Double(String(decoding: index.text(token), as: UTF8.self)), value.isFinite
@@ -86,29 +72,25 @@ public struct ValueReader {
   /// A reader of the members.
   ///
   /// - Throws: ``TypeMismatch`` if the value is not an object.
+  @inlinable
   public func object() throws -> ObjectReader {
-    guard first == UInt8(ascii: "{") else { throw mismatch() }
+    guard isObject else { throw mismatch() }
     return ObjectReader(index, at: token)
   }
 
   /// The elements, each read by `element`.
   ///
   /// - Throws: ``TypeMismatch`` if the value is not an array; errors of `element`.
+  @inlinable
   public func array<Element>(_ element: (ValueReader) throws -> Element) throws -> [Element] {
-    guard first == UInt8(ascii: "[") else { throw mismatch() }
+    guard isArray else { throw mismatch() }
     var elements: [Element] = []
+    elements.reserveCapacity(index.elementCount(token))
     var current = token + 1
-    let end = Int(index.tokens[token].next)
-    var count = 0
-    while current < end {
-      count += 1
-      current = Int(index.tokens[current].next)
-    }
-    elements.reserveCapacity(count)
-    current = token + 1
+    let end = index.position(after: token)
     while current < end {
       elements.append(try element(ValueReader(index, at: current)))
-      current = Int(index.tokens[current].next)
+      current = index.position(after: current)
     }
     return elements
   }
@@ -120,5 +102,7 @@ public struct ValueReader {
     TypeMismatch(of: index, at: token, reason: reason)
   }
 
+  @usableFromInline var isObject: Bool { first == UInt8(ascii: "{") }
+  @usableFromInline var isArray: Bool { first == UInt8(ascii: "[") }
   private var first: UInt8 { index.bytes[Int(index.tokens[token].start)] }
 }

@@ -34,10 +34,32 @@ struct StringTextTests {
 
   @Test(
     "numbers are read as the nearest floating-point number",
-    arguments: ["0", "-0.5", "1e2", "69.85548234856975", "12345678901234567890", "1E-400"])
+    arguments: [
+      "0", "-0", "-0.5", "1e2", "69.85548234856975", "12345678901234567890", "1E-400", "0.1",
+      "123.456",
+      "0.4839619428386972", "9007199254740991", "9007199254740992", "9007199254740993",
+      "900719925474099.3",
+      "0.00000000000000001", "-0.0", "99999999999999999.9", "1.7976931348623157e308", "4.35",
+      "5e-324",
+    ])
   func numbers(text: String) throws {
     let found: Double = try TokenIndex(checked: Array(text.utf8)).root(as: Double.self)
-    #expect(found == Double(text))
+    let expected = try #require(Double(text))
+    #expect(found.bitPattern == expected.bitPattern)
+  }
+
+  @Test("random numbers with a fraction are read as the nearest floating-point number")
+  func randomNumbers() throws {
+    var random = SeededRandom(seed: 1)
+    for _ in 0..<5000 {
+      let digits = String(
+        Int.random(in: 0..<(1 << Int.random(in: 1...60, using: &random)), using: &random))
+      let point = Int.random(in: 1...digits.count, using: &random)
+      let fraction = digits.dropFirst(point)
+      let text = digits.prefix(point) + (fraction.isEmpty ? "" : "." + fraction)
+      let found: Double = try TokenIndex(checked: Array(text.utf8)).root(as: Double.self)
+      #expect(found == Double(text), "\(text)")
+    }
   }
 
   @Test("other values are no number", arguments: ["1e999", "\"1\"", "null", "[1]", "{}", "true"])
