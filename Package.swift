@@ -293,7 +293,7 @@ let networked: [Target] = [
       "GQLRunTestSupport",
       "gqlrun", "my-gqlrun", "GQLRun", "GQLRunTesting", "GQLRunDemoServer", "GQLRunPlugins",
       "GQLRunBatch", "GQLRunPipeline", "GQLRunCache",
-      "GQLRunJSON", "GQLRunLanguage",
+      "GQLRunGeneratedTypes", "GQLRunJSON", "GQLRunLanguage",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
       .product(name: "Logging", package: "swift-log"),
     ],

@@ -70,7 +70,8 @@ struct GenerateOptions: ParsableArguments {
   @Option(
     name: .shortAndLong,
     help: ArgumentHelp(
-      "Pipeline file whose keys and schema determine the ids of --manifest.", valueName: "file"))
+      "Pipeline file whose keys and schema determine the ids of --manifest; without it, the default pipeline.",
+      valueName: "file"))
   var pipeline: String?
 
   @Option(

@@ -58,9 +58,13 @@ struct GeneratePlan {
         path: $0, registry: .builtIn, environment: .gqlrun(endpoint: nil).withPlaceholders
       ).pipeline
     }
-    let keys = try SchemaFile.rules(
-      loaded?.keys ?? KeyRules(), of: schema, pipeline: loaded, flags: [])
-    let facts = TypeFacts(schema)
+    // Like a client: without a schema in its pipeline, it adds no fields that depend on one.
+    let knowsSchema = loaded?.schema != nil
+    let given = loaded?.keys ?? KeyRules()
+    let keys =
+      knowsSchema
+      ? try SchemaFile.rules(given, of: schema, pipeline: loaded, flags: []) : given
+    let facts = knowsSchema ? TypeFacts(schema) : nil
     let entries = try operations.map { operation in
       let document = try Document(parsing: operation.document)
       return OperationManifest.Operation(

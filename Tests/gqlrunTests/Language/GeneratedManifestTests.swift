@@ -1,0 +1,120 @@
+import Foundation
+import GQLRun
+import GQLRunGeneratedTypes
+import GQLRunLanguage
+import GQLRunPlugins
+import Testing
+
+/// The ids of `gqlrun generate --manifest`, compared with what a client sends for the generated operations.
+@Suite("Operation manifests of generated operations", .timeLimit(.minutes(5)))
+struct GeneratedManifestTests {
+  /// A server that knows no operation: it requests the document of each one, and answers with an error.
+  private actor Server: HTTPTransport {
+    struct Request: Hashable {
+      var id: String
+      var document: String?
+    }
+
+    private(set) var requests: [Request] = []
+
+    func send(
+      _ request: HTTPRequestMessage, limits: HTTPLimits
+    ) async throws -> HTTPResponseMessage {
+      let body = try JSONValue(parsing: request.body ?? [])
+      let id = body["extensions"]?["persistedQuery"]?["sha256Hash"]?.stringValue ?? ""
+      let document = body["query"]?.stringValue
+      requests.append(Request(id: id, document: document))
+      let message = document == nil ? "PersistedQueryNotFound" : "no data"
+      var head = HTTPResponse(status: .ok)
+      head.headerFields[.contentType] = "application/json"
+      let answer = JSONValue.object(["errors": [["message": .string(message)]]])
+      return HTTPResponseMessage(head: head, body: HTTPBody([Array(answer.jsonText().utf8)]))
+    }
+  }
+
+  /// An operation of the snapshots. Its document does not depend on its variables.
+  private struct Bare<Operation: GraphQLOperation>: GraphQLOperation {
+    typealias Data = Operation.Data
+    static var operationName: String { Operation.operationName }
+    static var document: String { Operation.document }
+
+    /// Values for the variables that are required.
+    func write(to variables: inout ObjectWriter) {
+      for (name, type) in GeneratedManifestTests.required(Operation.document) {
+        variables.write(name, type == "Boolean!" ? JSONValue.boolean(true) : "1")
+      }
+    }
+  }
+
+  /// The variables that have no default value and must not be null, with their types.
+  private static func required(_ document: String) -> [(name: String, type: String)] {
+    let operation = try? Document(parsing: document).operation(named: nil)
+    return (operation?.variables ?? []).filter { $0.type.isNonNull && $0.defaultValue == nil }
+      .map { ($0.name.value, $0.type.printed()) }
+  }
+
+  /// Whether a test can send the operation: its required variables are of simple types. Subscriptions are sent
+  /// with their documents.
+  private static func isSendable(_ document: String) -> Bool {
+    !document.hasPrefix("subscription")
+      && required(document).allSatisfy { ["ID!", "String!", "Boolean!"].contains($0.type) }
+  }
+
+  private func send<Operation: GraphQLOperation>(
+    _ operation: Operation.Type, with client: PipelineClient
+  ) async {
+    // The answer is an error.
+    _ = try? await client.fetch(Bare<Operation>(), cachePolicy: .networkOnly)
+  }
+
+  @Test(
+    "ids and texts are those that a client sends with automatic persisted queries",
+    arguments: [
+      "", "schema: schema.graphql\n", "keys: { types: { User: [name], Planet: [name] } }\n",
+    ])
+  func sent(settings: String) async throws {
+    let fixtures = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().appending(path: "GeneratorTests/Fixtures")
+    let folder = try Folder()
+    try folder.write(
+      String(contentsOf: fixtures.appending(path: "schema.graphql"), encoding: .utf8),
+      to: "schema.graphql")
+    try FileManager.default.copyItem(
+      atPath: fixtures.appending(path: "Documents").path, toPath: folder.file("Documents"))
+    let pipeline = try folder.write(
+      """
+      version: 1
+      endpoint: { url: "http://recorded.test/graphql" }
+      store: { kind: memory }
+      \(settings)chain: [max-retry, cache-read, apq, fetch, response-code, parse, cache-write]
+
+      """, to: "apq.pipeline.yaml")
+    let result = try await Program.run(
+      [
+        "generate", "--schema", "schema.graphql", "--output", "Generated",
+        "--documents", "Documents/*.graphql", "--manifest", "operations.json",
+        "--pipeline", "apq.pipeline.yaml",
+      ], in: folder)
+    #expect(result.status == 0, "\(result)")
+    let manifest = try OperationManifest(JSONValue(parsing: folder.bytes("operations.json")))
+    let expected = manifest.operations.filter { Self.isSendable($0.body) }
+    #expect(expected.count >= 130)
+
+    let server = Server()
+    var configuration = PipelineClient.Configuration()
+    configuration.transport = server
+    let client = try await PipelineClient(file: pipeline, configuration: configuration)
+    for operation in generatedOperations where Self.isSendable(operation.document) {
+      await send(operation, with: client)
+    }
+    try await client.shutdown()
+    let requests = await Set(server.requests)
+    for operation in expected {
+      let hash = Server.Request(id: operation.id, document: nil)
+      let both = Server.Request(id: operation.id, document: operation.body)
+      let isSent = requests.contains(hash) && requests.contains(both)
+      #expect(isSent, "\(operation.name)")
+    }
+    #expect(requests.count == 2 * expected.count)
+  }
+}
