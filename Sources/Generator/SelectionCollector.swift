@@ -48,6 +48,8 @@ struct CollectedSelections {
     var spread: FragmentSpread
     /// The alternatives of conditions under which the fragment applies; empty if it always does.
     var conditions: [[InclusionCondition]]
+    var isDeferred: Bool { spread.directives.contains { $0.name.value == "defer" } }
+    var isAlways: Bool { conditions.isEmpty && !isDeferred }
   }
 
   /// Selections that apply to some of the possible object types.
@@ -134,14 +136,16 @@ struct CollectedSelections {
   }
 
   private mutating func add(_ spread: FragmentSpread, _ conditions: [InclusionCondition]) {
-    let isAlways = conditions.isEmpty
+    let use = SpreadUse(spread: spread, conditions: conditions.isEmpty ? [] : [conditions])
     guard let index = spreads.firstIndex(where: { $0.spread.name.value == spread.name.value })
-    else {
-      spreads.append(SpreadUse(spread: spread, conditions: isAlways ? [] : [conditions]))
-      return
+    else { return spreads.append(use) }
+    if spreads[index].isAlways { return }
+    if use.isAlways || use.isDeferred {
+      // A deferred fragment is read if its fields are there, whatever has requested them.
+      spreads[index] = use
+    } else if !spreads[index].isDeferred {
+      spreads[index].conditions.append(conditions)
     }
-    if isAlways { spreads[index].conditions = [] }
-    if !spreads[index].conditions.isEmpty { spreads[index].conditions.append(conditions) }
   }
 }
 

@@ -166,7 +166,7 @@ struct SelectionModelBuilder {
         SwiftNames.lowerCaseStart(use.spread.name.value), options.fields, avoiding: &taken),
       key: "",
       type: type, schemaType: "", reading: .part)
-    if use.spread.directives.contains(where: { $0.name.value == "defer" }) {
+    if use.isDeferred {
       property.type = "Deferred<\(type)>"
       property.reading = .deferredPart
     } else if !use.conditions.isEmpty {

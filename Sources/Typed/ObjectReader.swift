@@ -36,13 +36,20 @@ public struct ObjectReader {
 
   /// Reads the value of a member that `@skip` or `@include` may exclude from the response.
   ///
-  /// - Returns: The value; `nil` if the member is missing or null.
+  /// Other selections of the same object may include the member when this one is excluded; its value then
+  /// may lack fields.
+  ///
+  /// - Returns: The value; `nil` if the member is missing or null, or if it lacks a field.
   /// - Throws: ``TypeMismatch`` if the member has another type.
   @inlinable
   public mutating func readIfIncluded<Value: GraphQLDecodable>(
     _ key: StaticString, _ type: StaticString
   ) throws -> Value? {
-    member(key) == nil ? nil : try read(key, type) as Value?
+    do {
+      return member(key) == nil ? nil : try read(key, type) as Value?
+    } catch let error as TypeMismatch where error.isMissing {
+      return nil
+    }
   }
 
   /// Reads fields that the server may send later, from the same object.

@@ -5,7 +5,7 @@ import Testing
 /// Members of an object, wherever the response has them.
 @Suite("Members of objects")
 struct MemberTests {
-  private struct Point: GraphQLObject, Equatable {
+  struct Point: GraphQLObject, Equatable {
     var x: Int
     var y: Int?
 
@@ -44,6 +44,29 @@ struct MemberTests {
       try TokenIndex(checked: Array(json.utf8)).root(as: Point.self)
     }
     #expect(error?.description == message)
+  }
+
+  struct Line: GraphQLObject, Equatable {
+    var end: Point?
+
+    static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(end: object.readIfIncluded("end", "Point!"))
+    }
+    func write(to object: inout ObjectWriter) { object.writeIfPresent("end", end) }
+  }
+
+  @Test(
+    "an excluded object is nil, also when other selections have requested a part of it",
+    arguments: [
+      ("{}", nil), (#"{"end":null}"#, nil), (#"{"end":{"x":1}}"#, nil),
+      (#"{"end":{"x":1,"y":2}}"#, Point(x: 1, y: 2)),
+    ] as [(String, Point?)])
+  func excluded(json: String, end: Point?) throws {
+    #expect(try TokenIndex(checked: Array(json.utf8)).root(as: Line.self).end == end)
+    let error = #expect(throws: TypeMismatch.self) {
+      try TokenIndex(checked: Array(#"{"end":{"x":1,"y":"2"}}"#.utf8)).root(as: Line.self)
+    }
+    #expect(error?.description == #"end.y: expected Int, found the string "2""#)
   }
 
   @Test(
