@@ -19,12 +19,15 @@ extension ManifestLoader {
     if let password = QueueConnection.password(of: url), !password.isEmpty,
       isWritten(password, at: given.$journal.location)
     {
+      let location = given.$journal.location
       // Excerpts of the file do not show it.
-      decoder.secretLocations.append(given.$journal.location)
+      decoder.secretLocations.append(location)
+      // Replaces the general message, whose advice does not fit.
+      decoder.findings.removeAll { $0.code == .literalSecret && $0.location == location }
       report(
         .literalSecret,
         "the URL of `journal` contains a password, which every reader of the manifest sees",
-        given.$journal.location,
+        location,
         "write it into libpq's password file (~/.pgpass, or PGPASSFILE), or set PGPASSWORD")
     }
   }
