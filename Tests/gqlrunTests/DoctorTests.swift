@@ -32,6 +32,7 @@ struct DoctorTests {
       #expect(features.count == DoctorFinding.Feature.allCases.count, "\(features.keys)")
       for (feature, supported) in [
         ("graphql", true), ("introspection", true), ("uploads", true), ("tls", false),
+        ("subscriptions-sse", true), ("subscriptions-multipart", true),
       ] {
         #expect(features[feature]?["supported"]?.boolValue == supported, "\(feature): \(result)")
       }

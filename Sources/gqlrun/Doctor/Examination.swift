@@ -235,28 +235,29 @@ extension Examination {
 
   /// An unknown field: a transport that is supported carries the validation error.
   private mutating func subscriptions() async throws {
-    let features: [(DoctorFinding.Feature, String)] = [
-      (.eventStream, "text/event-stream"),
-      (.multipart, "multipart/mixed;subscriptionSpec=1.0, application/json"),
-    ]
-    for (feature, accept) in features {
-      guard hasSubscriptions != false else {
-        note(feature, .no, "the schema has no subscriptions")
-        continue
-      }
-      let outcome = try await probe.send(
-        ProbeRequest("subscription { gqlrunDoctor }", accept: accept))
-      let type = accept.prefix { $0 != ";" }
-      if feature == .multipart, let answer = outcome.answer, answer.mediaType != type,
-        answer.errorMessage != nil
-      {
-        // Some servers use JSON, which is accepted too, for errors before the first event.
-        let found = answer.mediaType.isEmpty ? "JSON" : answer.mediaType
-        note(feature, .unknown, "an error comes as \(found)")
-        continue
-      }
-      note(feature, outcome) { $0.mediaType == type ? String(type) : nil }
+    guard hasSubscriptions != false else {
+      note(.eventStream, .no, "the schema has no subscriptions")
+      return note(.multipart, .no, "the schema has no subscriptions")
     }
+    note(.eventStream, try await subscription(accept: "text/event-stream")) {
+      $0.mediaType == "text/event-stream" ? $0.mediaType : nil
+    }
+    let type = "multipart/mixed;subscriptionSpec=1.0"
+    var outcome = try await subscription(accept: type + ", application/json")
+    if outcome.answer?.errorMessage != nil {
+      // Some servers use JSON, if it is accepted too, for errors before the first event.
+      outcome = try await subscription(accept: type)
+    }
+    if let answer = outcome.answer, answer.errorMessage != nil, answer.status != 406 {
+      let found = answer.mediaType.isEmpty ? "JSON" : answer.mediaType
+      note(.multipart, .unknown, "an error comes as \(found)")
+    } else {
+      note(.multipart, outcome) { $0.mediaType == "multipart/mixed" ? $0.mediaType : nil }
+    }
+  }
+
+  private func subscription(accept: String) async throws -> EndpointProbe.Outcome {
+    try await probe.send(ProbeRequest("subscription { gqlrunDoctor }", accept: accept))
   }
 }
 
