@@ -45,12 +45,11 @@ package struct GeneratedFolder {
           + "--output")
     }
     for (path, text) in differing {
-      do {
-        try FileManager.default.createDirectory(
-          atPath: FilePath.folder(of: path), withIntermediateDirectories: true)
+      do throws(SystemError) {
+        try SystemIO.createFolder(FilePath.folder(of: path))
         try AtomicFile.write(Array(text.utf8), to: path, permissions: 0o644)
       } catch {
-        throw GenerationFailure("cannot write \(path): \(error)")
+        throw GenerationFailure(error.description)
       }
     }
     let unneeded = unneededFiles()

@@ -33,14 +33,6 @@ package enum PrivateFile {
 
   /// Creates the folder of `path` and missing folders above it.
   package static func makeFolder(of path: String) throws(SystemError) {
-    let folder = FilePath.folder(of: path)
-    guard !FileManager.default.fileExists(atPath: folder) else { return }
-    do {
-      try FileManager.default.createDirectory(
-        atPath: folder, withIntermediateDirectories: true,
-        attributes: [.posixPermissions: 0o700])
-    } catch {
-      throw SystemError("make the folder", folder)
-    }
+    try SystemIO.createFolder(FilePath.folder(of: path), permissions: 0o700)
   }
 }

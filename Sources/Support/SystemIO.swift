@@ -1,7 +1,32 @@
-import Foundation
+package import Foundation
 
-/// Complete reads and writes by file descriptor.
+/// Complete reads and writes by file descriptor, and new folders.
 package enum SystemIO {
+  /// Creates a folder and missing folders above it. An existing one stays as it is.
+  ///
+  /// - Parameter permissions: The permissions of new folders, before the umask is applied.
+  package static func createFolder(
+    _ path: String, permissions: mode_t = 0o777
+  ) throws(SystemError) {
+    var status = stat()
+    if stat(path, &status) == 0 {
+      guard status.st_mode & S_IFMT == S_IFDIR else {
+        throw SystemError("create the folder", path, ENOTDIR)
+      }
+      return
+    }
+    if mkdir(path, permissions) == 0 { return }
+    // Another process may have created it.
+    if errno == EEXIST { return }
+    guard errno == ENOENT else { throw SystemError("create the folder", path) }
+    let parent = FilePath.folder(of: path)
+    guard parent != path, parent != "." else { throw SystemError("create the folder", path) }
+    try createFolder(parent, permissions: permissions)
+    guard mkdir(path, permissions) == 0 || errno == EEXIST else {
+      throw SystemError("create the folder", path)
+    }
+  }
+
   /// Writes all bytes, waiting while a pipe is full.
   ///
   /// - Returns: Zero, or the error number.

@@ -56,10 +56,10 @@ struct ProjectGeneration {
           + "swift package generate-graphql")
     }
     let text = try generated().map(\.text).joined(separator: "\n")
-    do {
+    do throws(SystemError) {
       try AtomicFile.write(Array(text.utf8), to: path, permissions: 0o644)
     } catch {
-      throw GenerationFailure("cannot write \(path): \(error)")
+      throw GenerationFailure(error.description)
     }
   }
 

@@ -18,6 +18,30 @@ final class FileTests {
     return try #require(attributes[.posixPermissions] as? Int)
   }
 
+  @Test("a folder is created with those above it, and one that exists stays as it is")
+  func newFolders() throws {
+    let path = folder + "/a/b/c"
+    try SystemIO.createFolder(path, permissions: 0o700)
+    #expect(try permissions(path) == 0o700 && permissions(folder + "/a") == 0o700)
+    try SystemIO.createFolder(path + "/", permissions: 0o755)
+    #expect(try permissions(path) == 0o700)
+  }
+
+  @Test("a folder that cannot be created is an error with its name and the system's reason")
+  func impossibleFolders() throws {
+    try AtomicFile.write([], to: folder + "/file", permissions: 0o600)
+    for (path, code) in [
+      ("/file", ENOTDIR), ("/file/a/b", ENOTDIR), ("/\(longName)/a", ENAMETOOLONG),
+    ] {
+      let error = #expect(throws: SystemError.self) { try SystemIO.createFolder(folder + path) }
+      #expect(error?.code == code, "\(String(describing: error))")
+    }
+    let error = #expect(throws: SystemError.self) { try SystemIO.createFolder("") }
+    #expect(error?.description == "cannot create the folder : No such file or directory")
+  }
+
+  private var longName: String { String(repeating: "x", count: 300) }
+
   @Test("an atomic write replaces the file and leaves no other behind")
   func atomic() throws {
     let path = folder + "/a"

@@ -97,7 +97,8 @@ struct BatchFaultTests {
       try folder.write("", to: "out")
       let result = try await Program.run(
         ["batch", "run", "m.batch.yaml", "--endpoint", server.url], in: folder)
-      #expect(result.status == 75 && result.errors.contains("cannot make the folder"), "\(result)")
+      #expect(
+        result.status == 75 && result.errors.contains("cannot create the folder"), "\(result)")
       #expect(server.requestCount == 0)
     }
   }

@@ -70,8 +70,7 @@ final class Journal: Sendable {
   static func withTemporaryPath<Value>(_ body: (String) throws -> Value) throws -> Value {
     let folder = FileManager.default.temporaryDirectory
       .appendingPathComponent("gqlrun-queue-\(UUID().uuidString)").path
-    try FileManager.default.createDirectory(
-      atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    try SystemIO.createFolder(folder, permissions: 0o700)
     defer { try? FileManager.default.removeItem(atPath: folder) }
     return try body("\(folder)/run.journal")
   }

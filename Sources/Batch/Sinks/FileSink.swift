@@ -332,11 +332,10 @@ final class FileSink {
   }
 
   static func makeFolder(of path: String) throws {
-    do {
-      try FileManager.default.createDirectory(
-        atPath: FilePath.folder(of: path), withIntermediateDirectories: true)
+    do throws(SystemError) {
+      try SystemIO.createFolder(FilePath.folder(of: path))
     } catch {
-      throw StoppedByStorage(message: "cannot make the folder \(FilePath.folder(of: path))")
+      throw StoppedByStorage(message: error.description)
     }
   }
 }

@@ -108,7 +108,8 @@ extension ProfileReport {
           + "\(currentVersion); create it again")
     }
     do { return try JSONDecoder().decode(ProfileReport.self, from: data) } catch {
-      throw ProfileError("the report \(path) is damaged: \(error)")
+      throw ProfileError(
+        "the report \(path) is damaged; create it again with gqlrun profile … --json FILE")
     }
   }
 

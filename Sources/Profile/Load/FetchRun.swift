@@ -2,6 +2,7 @@ import Foundation
 import GQLRunCache
 package import GQLRunPipeline
 package import GQLRunPlugins
+import GQLRunSupport
 
 /// Fetches a response through a pipeline, measures it, and saves its body to a file for measuring
 /// the stages.
@@ -53,10 +54,10 @@ package struct FetchRun: Sendable {
   private func save(_ response: GraphQLResponse, _ path: String) throws {
     var bytes: [UInt8] = []
     try response.forEachChunk { bytes += $0 }
-    do {
-      try Data(bytes).write(to: URL(filePath: path))
+    do throws(SystemError) {
+      try AtomicFile.write(bytes, to: path, permissions: 0o600)
     } catch {
-      throw ProfileError("cannot keep the response in \(path): \(error)")
+      throw ProfileError("cannot keep the response: \(error.description)")
     }
   }
 }

@@ -83,7 +83,7 @@ private struct GuidedTour {
   func run() async throws {
     let directory = FileManager.default.temporaryDirectory
       .appendingPathComponent("gqlrun-demo-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    try SystemIO.createFolder(directory.path)
     defer { try? FileManager.default.removeItem(at: directory) }
     let file = directory.appendingPathComponent("demo.pipeline.yaml").path
     try Self.pipeline.write(toFile: file, atomically: true, encoding: .utf8)

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunSupport
 
 /// Writes the manual pages, for `make install`.
 struct ManualCommand: ParsableCommand {
@@ -14,9 +15,10 @@ struct ManualCommand: ParsableCommand {
   var folder: String
 
   func run() throws {
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try SystemIO.createFolder(folder)
     for page in ManualPage.pages(of: try .of(RootCommand.self), date: Self.date) {
-      try Data(page.text.utf8).write(to: URL(fileURLWithPath: "\(folder)/\(page.name).1"))
+      try AtomicFile.write(
+        Array(page.text.utf8), to: "\(folder)/\(page.name).1", permissions: 0o644)
     }
   }
 

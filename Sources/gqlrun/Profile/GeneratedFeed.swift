@@ -71,15 +71,7 @@ struct ScratchFolder {
       kept.map { URL(fileURLWithPath: $0) }
       ?? FileManager.default.temporaryDirectory
       .appendingPathComponent("gqlrun-profile-\(UUID().uuidString)")
-    do {
-      try FileManager.default.createDirectory(
-        at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    } catch {
-      throw Failure(
-        .failed,
-        "cannot make the folder \(folder.path): \(error.localizedDescription)"
-      )
-    }
+    try SystemIO.createFolder(folder.path, permissions: 0o700)
   }
 
   func path(_ name: String) -> String { folder.appendingPathComponent(name).path }

@@ -67,6 +67,21 @@ struct GenerateTests {
     #expect(try text("Generated/SchemaTypes.swift", in: folder) == "let mine = 1")
   }
 
+  @Test("a folder that cannot be created is an error with the system's reason")
+  func impossibleFolder() async throws {
+    let folder = try folder()
+    try folder.write("", to: "file")
+    let result = try await Program.run(
+      [
+        "generate", "--schema", "schema.graphql", "--documents", "operations/**/*.graphql",
+        "--output", "file/out",
+      ], in: folder)
+    #expect(result.status == 65, "\(result)")
+    #expect(
+      result.errors == "error: cannot create the folder file/out/Operations: Not a directory\n",
+      "\(result)")
+  }
+
   @Test("an unknown field is an error with its location and a suggestion")
   func unknownField() async throws {
     let folder = try folder()
