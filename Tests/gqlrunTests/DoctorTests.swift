@@ -47,6 +47,22 @@ struct DoctorTests {
     }
   }
 
+  @Test("the URL may be that of --endpoint or GQL_URL, and is named once")
+  func url() async throws {
+    try await DemoServer.withServer { server in
+      let url = "http://127.0.0.1:\(server.port)/graphql"
+      let option = try await Program.run(["doctor", "--endpoint", url, "--json"], in: Folder())
+      #expect(try report(option.output)["endpoint"]?.stringValue == url, "\(option)")
+      let variable = try await Program.run(
+        ["doctor", "--json"], in: Folder(), environment: ["GQL_URL": url])
+      #expect(try report(variable.output)["endpoint"]?.stringValue == url, "\(variable)")
+      let twice = try await Program.run(["doctor", url, "--endpoint", url], in: Folder())
+      #expect(twice.status == 64 && twice.errors.contains("name one URL"), "\(twice)")
+    }
+    let none = try await Program.run(["doctor"], in: Folder())
+    #expect(none.status == 64 && none.errors.contains("no endpoint to send to"), "\(none)")
+  }
+
   @Test("secrets are sent, and written as variables")
   func secrets() async throws {
     let folder = try Folder()

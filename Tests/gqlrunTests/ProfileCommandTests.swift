@@ -204,6 +204,19 @@ struct ProfileCommandTests {
     #expect(result.output.contains("no data"))
   }
 
+  @Test("the endpoint may be that of GQL_URL")
+  func environmentVariable() async throws {
+    let folder = try Folder()
+    try folder.write("{ countries { code } }", to: "q.graphql")
+    try await DemoServer.withServer { server in
+      let url = "http://127.0.0.1:\(server.port)/graphql"
+      let result = try await Program.run(
+        ["profile", "-d", "q.graphql", "--runs", "1", "--no-baselines"], in: folder,
+        environment: ["GQL_URL": url])
+      #expect(result.status == 0 && result.output.contains(url), "\(result)")
+    }
+  }
+
   @Test(
     "what cannot be meant is refused before anything is measured",
     arguments: [

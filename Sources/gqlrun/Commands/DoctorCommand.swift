@@ -26,8 +26,11 @@ struct DoctorCommand: AsyncParsableCommand {
         gqlrun doctor http://127.0.0.1:8080/graphql --write doctor.yaml
       """)
 
-  @Argument(help: ArgumentHelp("URL of the endpoint.", valueName: "URL"))
-  var url: String
+  @Argument(
+    help: ArgumentHelp(
+      "URL of the endpoint, as with --endpoint; by default that of GQL_URL or --pipeline.",
+      valueName: "URL"))
+  var url: String?
 
   @Flag(name: .long, help: "Print the report as JSON.")
   var json = false
@@ -41,11 +44,13 @@ struct DoctorCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await reporting {
-      guard endpointOptions.endpoint == nil else {
-        throw Failure(.usage, "doctor has no --endpoint; the URL is its argument")
-      }
       var options = endpointOptions
-      options.endpoint = url
+      if let url {
+        guard options.endpoint == nil else {
+          throw Failure(.usage, "name one URL, as the argument or with --endpoint")
+        }
+        options.endpoint = url
+      }
       let pipeline = try options.load()
       guard let endpoint = pipeline.endpoint else { return }
       let report = try await examine(endpoint, pipeline)

@@ -49,7 +49,8 @@ struct ProfileCommand: AsyncParsableCommand {
   var document: String?
   @Option(
     name: .shortAndLong,
-    help: ArgumentHelp("Endpoint URL to fetch the response from.", valueName: "URL"))
+    help: ArgumentHelp(
+      "Endpoint URL to fetch the response from; by default that of GQL_URL.", valueName: "URL"))
   var endpoint: String?
   @Option(
     name: .shortAndLong,
@@ -85,14 +86,19 @@ struct ProfileCommand: AsyncParsableCommand {
   @OptionGroup var operationOptions: OperationOptions
   @OptionGroup var requestOptions: RequestOptions
 
-  func validate() throws {
+  mutating func validate() throws {
+    if file == nil, generate == nil, endpoint == nil, pipeline.isEmpty,
+      let url = PipelineFileEnvironment.process.variable("GQL_URL"), !url.isEmpty
+    {
+      endpoint = url
+    }
     guard (1...1000).contains(runs) else { throw ValidationError("--runs is 1 to 1000") }
     guard (0...100).contains(warmup) else { throw ValidationError("--warmup is 0 to 100") }
     let sources = [file != nil, generate != nil, endpoint != nil || !pipeline.isEmpty]
     guard sources.count(where: { $0 }) == 1 else {
       throw ValidationError(
-        "name one response to profile: --file FILE, --generate feed:N, or --endpoint URL or "
-          + "--pipeline FILE")
+        "name one response to profile: --file FILE, --generate feed:N, or --endpoint URL (or the "
+          + "variable GQL_URL) or --pipeline FILE")
     }
     let inputs = [file, document, operationOptions.variables] + operationOptions.schema
     guard inputs.count(where: { $0 == "-" }) < 2 else {
