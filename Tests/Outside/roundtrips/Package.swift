@@ -7,9 +7,12 @@ let package = Package(
   targets: [
     .executableTarget(
       name: "roundtrips",
-      dependencies: ["Snapshots", "GitHubSnapshots", .product(name: "GQLRunTyped", package: "gqlrun")]),
+      dependencies: [
+        "Snapshots", "GitHubSnapshots", .product(name: "GQLRunTyped", package: "gqlrun"),
+      ]),
     .target(name: "Snapshots", dependencies: [.product(name: "GQLRunTyped", package: "gqlrun")]),
-    .target(name: "GitHubSnapshots", dependencies: [.product(name: "GQLRunTyped", package: "gqlrun")]),
+    .target(
+      name: "GitHubSnapshots", dependencies: [.product(name: "GQLRunTyped", package: "gqlrun")]),
   ],
   swiftLanguageModes: [.v6]
 )

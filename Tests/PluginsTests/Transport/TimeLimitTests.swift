@@ -81,7 +81,9 @@ import Testing
   }
 
   @Test
-  func `a subscription that waits for a connection is a warning with the cause and a remedy`() async throws {
+  func `a subscription that waits for a connection is a warning with the cause and a remedy`()
+    async throws
+  {
     let clock = ManualClock()
     let document = "subscription Renamed { renamed { __typename id name } }"
     let event = #"{"data":{"renamed":{"__typename":"User","id":"1","name":"Ada"}}}"#
