@@ -14,6 +14,17 @@ import Testing
     return setup
   }
 
+  /// Moves the clock by some seconds each time something waits for it, until the task is cancelled and the clock
+  /// moves once more.
+  private func passSeconds(of clock: ManualClock, _ seconds: Int = 1) -> Task<Void, Never> {
+    Task {
+      while !Task.isCancelled {
+        await clock.sleepers(1)
+        clock.advance(by: .seconds(seconds))
+      }
+    }
+  }
+
   private let begun = HTTPText.response(headers: ["Content-Length: 900"], body: #"{"data":{"#)
 
   private func expectTimeout(
@@ -63,12 +74,7 @@ import Testing
         async let running = bench.run()
         for await _ in passed { break }
         // The reader comes back for the next chunk in its own time: the silence begins then.
-        let mover = Task {
-          while !Task.isCancelled {
-            await clock.sleepers(1)
-            clock.advance(by: .seconds(1))
-          }
-        }
+        let mover = passSeconds(of: clock)
         let outcome = await running
         mover.cancel()
         clock.advance(by: .zero)
@@ -103,12 +109,7 @@ import Testing
         await bench.log.lines(1, with: "Renamed waits for a connection to http://127.0.0.1")
         #expect(bench.log.lines.contains { $0.contains(help) }, "\(bench.log.lines)")
         // The first subscription is not read, so that its limits do not count.
-        let mover = Task {
-          while !Task.isCancelled {
-            await clock.sleepers(1)
-            clock.advance(by: .seconds(1))
-          }
-        }
+        let mover = passSeconds(of: clock)
         let outcome = await running
         mover.cancel()
         clock.advance(by: .zero)
@@ -134,12 +135,7 @@ import Testing
         for await _ in passed { break }
         // Before the head, connecting may take ten seconds, and then one more.
         #expect(await clock.nextWaking() == .seconds(2))
-        let mover = Task {
-          while !Task.isCancelled {
-            await clock.sleepers(1)
-            clock.advance(by: .seconds(2))
-          }
-        }
+        let mover = passSeconds(of: clock, 2)
         let outcome = await running
         mover.cancel()
         clock.advance(by: .zero)

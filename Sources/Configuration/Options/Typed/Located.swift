@@ -24,6 +24,7 @@ public struct Located<Value: Sendable>: Sendable {
 }
 
 extension Located: ExpressibleByOption where Value: ExpressibleByOption {
+  /// The bounds of the value.
   public typealias OptionBound = Value.OptionBound
 
   public static func optionType(in range: ClosedRange<OptionBound>?) -> OptionType {
