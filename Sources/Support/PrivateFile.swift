@@ -6,13 +6,12 @@ package enum PrivateFile {
   ///
   /// - Parameter limit: The largest size; a larger file is an error.
   package static func read(_ path: String, limit: Int) throws(SystemError) -> [UInt8]? {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else {
-      if errno == ENOENT { return nil }
-      throw SystemError("read", path)
+    do throws(SystemError) {
+      return try SystemIO.readFile(path, limit: limit)
+    } catch {
+      guard error.code == ENOENT else { throw error }
+      return nil
     }
-    defer { close(descriptor) }
-    return try SystemIO.readAll(descriptor, path: path, limit: limit)
   }
 
   /// Replaces a file, or fails without changing it. Creates missing folders, accessible to their

@@ -56,6 +56,16 @@ package enum SystemIO {
     bytes.withUnsafeBytes { writeAll($0, to: descriptor) }
   }
 
+  /// The bytes of a file.
+  ///
+  /// - Parameter limit: The largest size; a larger file is an error.
+  package static func readFile(_ path: String, limit: Int) throws(SystemError) -> [UInt8] {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw SystemError("read", path) }
+    defer { close(descriptor) }
+    return try readAll(descriptor, path: path, limit: limit)
+  }
+
   /// The bytes up to the end of the file; more than `limit` are an error.
   ///
   /// - Parameter path: The path of the file, for messages.

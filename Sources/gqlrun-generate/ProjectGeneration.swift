@@ -70,10 +70,10 @@ struct ProjectGeneration {
   }
 
   static func bytes(of path: String) throws -> [UInt8] {
-    do {
-      return Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+    do throws(SystemError) {
+      return try SystemIO.readFile(path, limit: 64 << 20)
     } catch {
-      throw GenerationFailure("\(path): cannot be read: \(error.localizedDescription)")
+      throw GenerationFailure(error.description)
     }
   }
 }

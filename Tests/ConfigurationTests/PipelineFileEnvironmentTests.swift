@@ -28,7 +28,9 @@ struct PipelineFileEnvironmentTests {
     defer { try? FileManager.default.removeItem(atPath: path) }
     #expect(try environment.readFile(path) == Array("text".utf8))
     #expect(reason { _ = try environment.readFile(path + "x") } == "it does not exist")
-    #expect(reason { _ = try environment.readFile(NSTemporaryDirectory()) } != nil)
+    #expect(
+      reason { _ = try environment.readFile(NSTemporaryDirectory()) }
+        == "it is a directory; name a file in it")
   }
 
   @Test("runs commands, and says how they failed without what they printed")

@@ -122,7 +122,12 @@ struct ComparisonTests {
     try Data(text.utf8).write(to: path)
     let error = #expect(throws: ProfileError.self) { try ProfileReport.load(path.path) }
     #expect(error?.message.contains(reason) == true)
-    #expect(throws: ProfileError.self) { try ProfileReport.load(path.path + ".none") }
+    for (path, reason) in [
+      (path.path + ".none", "No such file or directory"), ("/", "Is a directory"),
+    ] {
+      let error = #expect(throws: ProfileError.self) { try ProfileReport.load(path) }
+      #expect(error?.message == "cannot read the report \(path): \(reason)")
+    }
   }
 
   @Test(

@@ -94,6 +94,10 @@ extension PipelineFileEnvironment {
   package static func contents(
     of path: String, limit: Int = maximumBytes
   ) throws(Failure) -> [UInt8] {
+    var status = stat()
+    if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
+      throw Failure("it is a directory; name a file in it")
+    }
     guard let handle = FileHandle(forReadingAtPath: path) else {
       throw Failure(
         FileManager.default.fileExists(atPath: path)

@@ -1,4 +1,5 @@
 package import Foundation
+import GQLRunSupport
 
 /// The differences between two reports, figure by figure.
 package struct ReportComparison: Codable, Sendable, Hashable {
@@ -94,8 +95,8 @@ extension ProfileReport {
   /// - Throws: ``ProfileError`` if the file cannot be read or is not a report of this version.
   package static func load(_ path: String) throws(ProfileError) -> ProfileReport {
     let data: Data
-    do { data = try Data(contentsOf: URL(fileURLWithPath: path)) } catch {
-      throw ProfileError("cannot read the report \(path): \(error.localizedDescription)")
+    do throws(SystemError) { data = Data(try SystemIO.readFile(path, limit: 64 << 20)) } catch {
+      throw ProfileError("cannot read the report \(path): \(error.reason)")
     }
     struct Header: Decodable { var version: Int }
     guard let header = try? JSONDecoder().decode(Header.self, from: data) else {

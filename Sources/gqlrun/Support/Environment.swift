@@ -24,7 +24,6 @@ extension PipelineFileEnvironment {
       let exists = stat(path, &status) == 0
       let isFolder = exists && status.st_mode & S_IFMT == S_IFDIR
       if !exists || isFolder, let text = ReadyMade.file(path) { return Array(text.utf8) }
-      if isFolder { throw Failure("it is a directory; name a file in it") }
       return try readFile(path)
     }
     return environment
