@@ -66,6 +66,22 @@ package enum SystemIO {
     return try readAll(descriptor, path: path, limit: limit)
   }
 
+  /// The first bytes of a regular file, at most `count`.
+  package static func beginning(of path: String, count: Int) throws(SystemError) -> [UInt8] {
+    // Opening a pipe would wait for its writer.
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { throw SystemError("read", path) }
+    defer { close(descriptor) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      throw SystemError("read", path, EINVAL)
+    }
+    var bytes = [UInt8](repeating: 0, count: count)
+    let found = read(descriptor, &bytes, count)
+    guard found >= 0 else { throw SystemError("read", path) }
+    return Array(bytes[..<found])
+  }
+
   /// The bytes up to the end of the file; more than `limit` are an error.
   ///
   /// - Parameter path: The path of the file, for messages.

@@ -91,6 +91,8 @@ private struct RecordReplayInterceptor: HTTPInterceptor {
     let recordedRequest = RecordedRequest(
       request, operation: context.operationLabel, redactor: redactor, hiding: hiding)
     do {
+      // Before the request: a mutation must not be sent in vain.
+      if mode == .record { try recording.checkReplaceable() }
       if mode != .record, let recorded = try recording.response(to: recordedRequest) {
         context.services.logger.debug("\(context.operationLabel): answered from \(file)")
         var message = recorded.message

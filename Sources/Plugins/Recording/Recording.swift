@@ -12,6 +12,10 @@ final class Recording: Sendable {
     var message: String
 
     var description: String { message }
+
+    static func foreignFile(_ path: String) -> Failure {
+      Failure(message: "\(path) is not a recording of gqlrun (unchanged); name another file")
+    }
   }
 
   private static let header = #"{"gqlrun_recording":1}"#
@@ -74,6 +78,20 @@ final class Recording: Sendable {
     }
   }
 
+  /// Throws if the file is something else than a recording, which the first exchange would replace.
+  func checkReplaceable() throws {
+    try state.withLock { state in
+      guard state.isNew else { return }
+      var status = stat()
+      guard stat(path, &status) == 0, status.st_size > 0 || status.st_mode & S_IFMT != S_IFREG
+      else { return }
+      let beginning = try? SystemIO.beginning(of: path, count: Self.header.utf8.count)
+      guard beginning.map({ $0.elementsEqual(Self.header.utf8) }) ?? false else {
+        throw Failure.foreignFile(path)
+      }
+    }
+  }
+
   /// Appends an exchange.
   func add(_ request: RecordedRequest, _ response: RecordedResponse) throws {
     var line = JSONObject()
@@ -117,8 +135,7 @@ extension Recording.State {
       if index == 0 {
         guard value?["gqlrun_recording"]?.intValue == 1 else {
           isLoaded = false
-          throw Recording.Failure(
-            message: "\(path) is not a recording of gqlrun; name another file")
+          throw Recording.Failure.foreignFile(path)
         }
         continue
       }

@@ -175,6 +175,35 @@ import Testing
     #expect(file.text == text)
   }
 
+  @Test(arguments: ["my notes\n", "{\"gqlrun_recording\":2}\n"])
+  func `record does not replace a file that is no recording, and sends nothing`(
+    _ text: String
+  ) async throws {
+    let file = File()
+    try file.write(text)
+    let result = try await outcomes("record", file.path, [.ok])
+    #expect(result.outcomes[0].code == .notRecorded)
+    #expect(result.outcomes[0].message.contains("is not a recording of gqlrun (unchanged)"))
+    #expect(result.requests == 0)
+    #expect(file.text == text)
+  }
+
+  @Test func `record does not replace a pipe or a device, and replaces an empty file`()
+    async throws
+  {
+    let pipe = File()
+    #expect(mkfifo(pipe.path, 0o600) == 0)
+    for path in [pipe.path, "/dev/null"] {
+      let result = try await outcomes("record", path, [.ok])
+      #expect(result.outcomes[0].code == .notRecorded)
+      #expect(result.requests == 0)
+    }
+    let empty = File()
+    try empty.write("")
+    #expect(try await outcomes("record", empty.path, [.ok]).requests == 1)
+    #expect(empty.lines.count == 2)
+  }
+
   @Test func `an answer that breaks off or is too long is not recorded`() async throws {
     let file = File()
     let long = try await outcomes("record", file.path, [.ok], options: ", max_body: 10B")
