@@ -85,6 +85,10 @@ struct OperationRun: Sendable {
       // A file has the results so far.
       try writer.finish()
       throw CancellationError()
+    } catch  where (isLive || isIncremental) && writer.hasResults {
+      // As above; the error is the one to report.
+      try? writer.finish()
+      throw error
     } catch {
       writer.abandon()
       // The head of the response that made the operation fail; a file keeps its contents.

@@ -13,6 +13,8 @@ final class ResultWriter {
   private let isColored: Bool
   private var colors: JSONColors?
   private var isEmpty = true
+  /// Whether results were written, all of them completely.
+  private(set) var hasResults = false
   /// What is not written yet, so that a result is one write.
   private var pending: [UInt8] = []
   /// The most bytes that wait to be written, and of a piece that is copied.
@@ -121,9 +123,11 @@ final class ResultWriter {
   }
 
   private func put(_ bytes: UnsafeRawBufferPointer, _ colors: inout JSONColors?) throws {
+    hasResults = false
     switch destination {
     case .output: try Terminal.write(bytes, colors: &colors)
     case .file(let file): try file.write(bytes)
     }
+    hasResults = true
   }
 }
