@@ -65,14 +65,14 @@ private struct TimeoutInterceptor: GraphQLInterceptor {
     let stream = try await bound.run { await next(sent) }
     // The connection is open, or its failure is the stream's first element.
     if sent.operationType == .subscription { time.meet() }
-    // The stream already contains the first result. After a result of the server, usually only the
-    // end follows, which needs no time limit.
+    // The stream already contains the first result. After a complete result of the server, only the end
+    // follows, which needs no time limit.
     let mayWait = Locked(false)
     return ResponseStream(pull: {
       guard mayWait.withLock({ $0 }) else {
         let response = try await stream.next()
-        mayWait.withLock {
-          $0 = response?.source == .cache && sent.operationType != .subscription
+        if let response, sent.operationType != .subscription {
+          mayWait.withLock { $0 = response.source == .cache || !response.isComplete }
         }
         return response
       }

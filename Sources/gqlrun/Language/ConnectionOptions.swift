@@ -24,7 +24,8 @@ struct ConnectionOptions: ParsableArguments {
   @Option(
     name: [.customShort("m"), .long, .customLong("max-time")],
     help: ArgumentHelp(
-      "Time limit of the operation with its retries, such as 30s or 2m; a number is seconds.",
+      "Time limit of the operation with its retries, or until a subscription is connected, such as 30s "
+        + "or 2m; a number is seconds.",
       valueName: "duration"), transform: TimeLimit.init)
   var timeout: TimeLimit?
 

@@ -57,6 +57,38 @@ import Testing
     }
   }
 
+  @Test func `the time of a response in parts counts, until its last part`() async throws {
+    let clock = ManualClock()
+    let first =
+      "--p\r\nContent-Type: application/json\r\n\r\n"
+      + #"{"data":{"user":{"id":"1"}},"pending":[{"id":"0","path":["user"]}],"hasNext":true}"#
+      + "\r\n--p"
+    let script: [RawServer.Step] = [
+      .request,
+      .send(
+        HTTPText.response(
+          type: "multipart/mixed; boundary=p", headers: ["Connection: close"], body: "")),
+      .send(first), .untilClosed,
+    ]
+    try await RawServer.withServer(script) { server in
+      try await Bench.with(Self.chain, url: server.url, setup: setup(clock, nil)) { bench in
+        let document = "query User { user { id ... @defer { name } } }"
+        let results = bench.runner.execute(try Bench.request(document))
+        #expect(try await results.next()?.isComplete == false)
+        async let rest = results.next()
+        await clock.sleepers(1)
+        clock.advance(by: .seconds(30))
+        do {
+          _ = try await rest
+          Issue.record("the next part took no time")
+        } catch {
+          #expect((error as? ChainError)?.code == .timedOut)
+        }
+        await server.log.closure()
+      }
+    }
+  }
+
   @Test func `the time limit of a request overrides the option`() async throws {
     let clock = ManualClock()
     let setup = setup(clock, FakeNetwork(.silence))
