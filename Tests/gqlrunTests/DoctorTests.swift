@@ -44,6 +44,7 @@ struct DoctorTests {
       #expect(run.status == 0, "\(run)")
       let again = try await Program.run(["doctor", url, "--write", "own.yaml"], in: folder)
       #expect(again.status == 1 && again.errors.contains("already exists"), "\(again)")
+      #expect(again.output == "", "\(again)")
     }
   }
 
@@ -98,6 +99,14 @@ struct DoctorTests {
     #expect(result.status == status, "\(result)")
     #expect((result.output + result.errors).contains(text), "\(result)")
     #expect(!result.output.contains("\u{1B}"), "\(result)")
+  }
+
+  @Test(
+    "--timeout is the time of each request",
+    .enabled(if: Python.isThere, "there is no python3"))
+  func timeout() async throws {
+    let result = try await LyingServer.run("silent", "doctor", "--timeout", "10ms", in: Folder())
+    #expect(result.status == 75 && result.errors.contains("within 10ms"), "\(result)")
   }
 
   @Test(
@@ -179,6 +188,7 @@ private enum LyingServer {
             elif kind == "not-found": self.reply(404, "text/plain", b"\nnothing here\n")
             elif kind == "refused": self.reply(401, "application/json", b'{"errors":[{"message":"log in first"}]}')
             elif kind == "agrees": self.reply(200, "application/json", b'{"data":{"__typename":"Query"}}')
+            elif kind == "silent": self.rfile.read(1)
             elif kind == "endless":
                 self.reply(200, "application/json", b'{"data":"', 1 << 40)
                 try:

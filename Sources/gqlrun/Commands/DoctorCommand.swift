@@ -15,7 +15,8 @@ struct DoctorCommand: AsyncParsableCommand {
       Asks for media types and the status of errors, GET, introspection, persisted queries, arrays of \
       operations, uploads, incremental delivery, transports of subscriptions, compression, HTTP/2, the \
       certificate, and limits on depth and size. Sends at most \(EndpointProbe.mostRequests) requests, \
-      one after the other; none changes anything. Exit code 1 if the URL is no GraphQL endpoint.
+      one after the other; none changes anything, and each has 10 seconds, or --timeout. Exit code 1 if \
+      the URL is no GraphQL endpoint.
 
       Header fields and connection settings are those of the options and of --pipeline, whose other \
       plugins are not used.
@@ -53,6 +54,7 @@ struct DoctorCommand: AsyncParsableCommand {
       }
       let pipeline = try options.load()
       guard let endpoint = pipeline.endpoint else { return }
+      if let write { try NewFile.checkAbsent(write) }
       let report = try await examine(endpoint, pipeline)
       try Terminal.write(json ? report.json : report.table)
       guard report.examination.isGraphQL else {
@@ -72,7 +74,9 @@ struct DoctorCommand: AsyncParsableCommand {
     let transport = AsyncHTTPTransport(meter: nil, traces: false) { event in
       if case .connected(let new) = event { connection.withLock { $0 = new } }
     }
-    let probe = EndpointProbe(endpoint, transport: transport, limits: limits ?? HTTPLimits())
+    let probe = EndpointProbe(
+      endpoint, transport: transport, limits: limits ?? HTTPLimits(),
+      time: endpointOptions.request.connection.timeout?.duration ?? .seconds(10))
     var examination: Examination
     do {
       examination = try await Interruption.run { try await Examination.run(with: probe) }

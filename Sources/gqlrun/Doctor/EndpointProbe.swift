@@ -46,13 +46,17 @@ actor EndpointProbe {
   ///   - endpoint: The endpoint, with its header fields.
   ///   - transport: Sends the requests.
   ///   - limits: The settings of the connection; times and sizes are those of the examination.
-  init(_ endpoint: Endpoint, transport: any HTTPTransport, limits: HTTPLimits) {
+  ///   - time: The time limit of each request.
+  init(
+    _ endpoint: Endpoint, transport: any HTTPTransport, limits: HTTPLimits,
+    time: Duration = .seconds(10)
+  ) {
     self.endpoint = endpoint
     self.transport = transport
     var limits = limits
-    limits.total = .seconds(10)
-    limits.connect = min(limits.connect, .seconds(5))
-    limits.idle = .seconds(10)
+    limits.total = time
+    limits.connect = min(limits.connect, .seconds(5), time)
+    limits.idle = time
     limits.bodyBytes = ByteSize(bytes: Self.mostBytes)
     self.limits = limits
   }

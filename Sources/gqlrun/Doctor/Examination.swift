@@ -315,8 +315,9 @@ extension Examination {
     for size in [100 << 10, 1 << 20] {
       let padding = String(repeating: "#", count: size)
       let outcome = try await probe.send(ProbeRequest("\(Self.typename)\n\(padding)"))
-      guard let answer = outcome.answer, answer.data != nil else {
-        let reason = outcome.answer?.summary ?? outcome.problem
+      guard let answer = outcome.answer else { return note(.size, .unknown, outcome.problem) }
+      guard answer.data != nil else {
+        let reason = answer.summary
         return note(
           .size, admitted == nil ? .unknown : .yes,
           (admitted.map { "requests of \(Quantity.size($0))" } ?? "not known")
