@@ -24,6 +24,13 @@ struct CacheEditTests {
     return result.output
   }
 
+  @Test("the memory store, which ends with the command, is refused")
+  func memory() async throws {
+    let folder = try await folder()
+    let result = try await Program.run(["cache", "write", "c.graphql", "d.json"], in: folder)
+    #expect(result.status == 64 && result.errors.contains("--store sqlite:PATH"), "\(result)")
+  }
+
   @Test("written data is read, also from the output of cache read")
   func write() async throws {
     let folder = try await folder()

@@ -27,6 +27,11 @@ extension CacheCommand {
 
     func run() async throws {
       try await reporting {
+        if case .memory = storeOptions.store {
+          throw Failure(
+            .usage,
+            "the memory store ends with the command; name the cache with --store sqlite:PATH")
+        }
         let operation = try operationOptions.prepare(
           DocumentSource(document), pipeline: rules.load().pipeline, others: [data])
         var value = try Input.json(data, "the data")
