@@ -181,6 +181,8 @@ struct PipelineCommandTests {
     }
     let some = try await run("pipeline test --filter retries t.pipeline.yaml", folder)
     #expect(some.status == 0 && some.errors.contains("1 test, none failed"), "\(some)")
+    let none = try await run("pipeline test --filter retires t.pipeline.yaml", folder)
+    #expect(none.status == 1 && none.errors.contains("contains retires"), "\(none)")
     let github = try await run("pipeline test --format github t.pipeline.yaml", folder)
     #expect(
       github.output.hasPrefix("::error file=t.pipeline.yaml,line=11,col=18"), "\(github)")

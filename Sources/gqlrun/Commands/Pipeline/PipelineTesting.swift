@@ -12,7 +12,8 @@ extension PipelineCommand {
       discussion: """
         Runs the chain of the file against the responses of each test, with an empty memory cache and \
         a simulated clock: delays take no time, and nothing is sent. Variables that are not set, such as \
-        GQL_URL, are an error unless the file has a default for them. Exit code 1 if a test fails.
+        GQL_URL, are an error unless the file has a default for them. Exit code 1 if a test fails, or if \
+        --filter matches none.
 
         Starts no programs: ${exec:…} is not expanded, tokens are those of the test, and requests pass \
         the plugin exec unchanged. --allow-exec starts the programs.
@@ -52,6 +53,9 @@ extension PipelineCommand {
             case .json: rows.append(json(test, result))
             }
           }
+        }
+        if let filter, count == 0 {
+          throw Failure(.failed, "no test has a name that contains \(filter)")
         }
         if format == .json {
           try Terminal.write(JSONValue.array(rows).jsonText(pretty: true) + "\n")
