@@ -84,7 +84,7 @@ public struct FetchPlugin: Plugin {
   package var unixSocket: OptionPath?
   @Option("Whether HTTP/2 is used where the server offers it") var http2 = true
   @Option(1...10_000, "Maximum number of connections to one HTTP/1.1 server")
-  var maxConnections = 256
+  package var maxConnections = 256
   @Option(.milliseconds(1) ... .seconds(3_600), "Time after which an idle connection is closed")
   var keepAlive = Duration.seconds(60)
   @Option("Whether compressed bodies are requested and decompressed") var decompress = true

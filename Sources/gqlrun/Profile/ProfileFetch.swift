@@ -89,11 +89,14 @@ struct ProfileFetch {
   }
 
   /// Opens a client for a pipeline, and closes it after `body`.
+  ///
+  /// - Parameter connections: The number of requests or subscriptions at a time.
   private func withClient<Result>(
-    _ pipeline: String?,
+    _ pipeline: String?, connections: Int = 1,
     _ body: (PipelineRunner, GraphQLRequest, ConnectionMeter) async throws -> Result
   ) async throws -> Result {
-    let loaded = try load(pipeline)
+    var loaded = try load(pipeline)
+    try allow(connections, in: &loaded, isDefault: pipeline == nil)
     let operation = try options.prepare(
       document, pipeline: loaded, isSent: true)
     let meter = ConnectionMeter()
@@ -104,6 +107,22 @@ struct ProfileFetch {
       try await body(
         PipelineRunner(loaded, services: client.services),
         GraphQLRequest(operation, cachePolicy: .networkOnly), meter)
+    }
+  }
+
+  /// Raises the number of connections of the default pipeline; a pipeline file keeps its own.
+  private func allow(
+    _ connections: Int, in pipeline: inout Pipeline, isDefault: Bool
+  ) throws {
+    let limit = pipeline.entries.lazy.compactMap { ($0.plugin as? FetchPlugin)?.maxConnections }
+      .first
+    guard let limit, limit < connections else { return }
+    if isDefault {
+      try pipeline.configure(FetchPlugin.self) { $0.maxConnections = connections }
+    } else {
+      Terminal.hint(
+        "the pipeline opens at most \(limit) connections to an HTTP/1.1 server; raise max_connections of "
+          + "fetch to measure \(connections) at a time")
     }
   }
 
@@ -132,7 +151,8 @@ struct ProfileFetch {
 
   /// Measures the events of subscriptions.
   func subscription(_ options: LoadOptions) async throws -> SubscriptionReport {
-    try await withClient(pipelines.first) { runner, request, meter in
+    let count = options.concurrency ?? 1
+    return try await withClient(pipelines.first, connections: count) { runner, request, meter in
       guard let operation = request.operation, operation.type == .subscription else {
         throw Failure(
           .usage,
@@ -142,14 +162,15 @@ struct ProfileFetch {
       Terminal.showStatus("measuring events")
       defer { Terminal.showStatus(nil) }
       return try await SubscriptionRun(
-        runner, request, count: options.concurrency ?? 1, duration: options.time, meter: meter
+        runner, request, count: count, duration: options.time, meter: meter
       ).run()
     }
   }
 
   /// Sends requests at the given rate and measures them.
   func load(_ options: LoadOptions) async throws -> LoadReport {
-    try await withClient(pipelines.first) { runner, request, meter in
+    try await withClient(pipelines.first, connections: options.concurrency ?? 1) {
+      runner, request, meter in
       let measured = PipelineRequest(runner, request, meter: meter)
       // The first request opens a connection, and shows whether the others can succeed.
       if let error = await measured.perform().error { throw error }
