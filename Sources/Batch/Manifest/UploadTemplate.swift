@@ -11,10 +11,11 @@ struct UploadTemplate: Sendable {
   /// The members of the mapping.
   static let members = ["upload", "type", "filename"]
 
-  /// The file of one task; `nil` for an empty path.
+  /// The file of one task; `nil` for an empty path, or one that is a value which the row does not have.
   ///
   /// - Parameter name: The path of the value in the variables, as messages write it.
   func upload(in scope: Scope, for name: String) throws(TaskProblem) -> TaskUpload? {
+    if let reference = path.whole, case .absent = scope.find(reference) { return nil }
     let path = try path.text(in: scope)
     guard !path.isEmpty else { return nil }
     return TaskUpload(
