@@ -53,11 +53,14 @@ struct VariableCoercion {
       } else if let literal = variable.defaultValue {
         result[name] = withTextIDs(JSONValue(constant: literal), variable.type)
       } else if case .nonNull = variable.type {
+        let remedy =
+          variable.type.namedType.value == "Upload"
+          ? "name the file with --upload \(name)=@FILE"
+          : "pass it in the variables file or as --var \(name)=VALUE"
         throw CacheError(
           .invalidVariables,
           "variable \"$\(name)\" of type \(variable.type.printed()) is required by \(title) "
-            + "and was not given; pass it in the variables file or as --var \(name)=VALUE",
-          path: "variables.\(name)")
+            + "and was not given; \(remedy)", path: "variables.\(name)")
       }
     }
     return result

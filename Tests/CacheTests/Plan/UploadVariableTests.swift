@@ -62,6 +62,11 @@ struct UploadVariableTests {
     #expect(problem("$f: Upload", ["f": nil], typed: typed) == nil)
   }
 
+  @Test func `a file that is missing is an error with the option that names it`() throws {
+    let text = try #require(problem("$f: Upload!"))
+    #expect(text.contains("is required by") && text.contains("--upload f=@FILE"), "\(text)")
+  }
+
   @Test func `files are refused where no file belongs`() throws {
     for (declared, path) in [
       ("$s: String", "s"), ("$e: E", "e"), ("$i: In", "i"), ("$i: In", "i.note"),
