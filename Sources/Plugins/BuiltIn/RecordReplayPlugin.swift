@@ -110,12 +110,12 @@ private struct RecordReplayInterceptor: HTTPInterceptor {
     let responseRedactor = BodyRedactor(head.headerFields, names: redacted)
     let requestSecrets = request.secrets
     return response.observed(keeping: maxBody) { seen in
-      guard seen.isWhole else {
+      guard seen.isWhole || seen.hasOwnEnd(head) else {
         let name = recordedRequest.operation
-        return logger.debug("\(name): not recorded, because its response was not read to its end")
+        return logger.warning("\(name): not recorded, because its response was not read to its end")
       }
       do {
-        guard seen.isComplete else {
+        guard seen.isKept else {
           throw Recording.Failure(
             message: "the response to \(recordedRequest.operation) is longer than "
               + "\(ByteSize(bytes: limit)), the option max_body of record-replay")
@@ -126,10 +126,13 @@ private struct RecordReplayInterceptor: HTTPInterceptor {
           recordedRequest,
           RecordedResponse(head, seen.bytes, redactor: responseRedactor, hiding: hiding))
       } catch {
-        throw ChainError(
+        let failure = ChainError(
           .chain, .notRecorded,
           "the response to \(recordedRequest.operation) could not be recorded",
           entry: location, cause: error, delivery: .answered)
+        // The reader of an event stream has ended already.
+        guard seen.isWhole else { return logger.warning("\(failure)") }
+        throw failure
       }
     }
   }

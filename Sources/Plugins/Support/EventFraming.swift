@@ -35,8 +35,7 @@ enum EventFraming: Sendable {
     case "text/event-stream" where isSubscription:
       self = .eventStream
     case "multipart/mixed":
-      let type = response.head.headerFields.only(.contentType) ?? ""
-      let boundary = Self.parameter("boundary", of: type) ?? "-"
+      let boundary = Self.boundary(of: response.head)
       guard (1...70).contains(boundary.utf8.count) else {
         throw ChainError(
           .transport, .malformedResponse,
@@ -48,6 +47,19 @@ enum EventFraming: Sendable {
     default:
       return nil
     }
+  }
+
+  /// Finds the parts of a body whose end is in its content; `nil` for other bodies.
+  static func splitter(of head: HTTPResponse) -> (any StreamSplitter)? {
+    switch ResponseCheck.mediaType(head) {
+    case "text/event-stream": EventStreamSplitter()
+    case "multipart/mixed": MultipartSplitter(boundary: boundary(of: head))
+    default: nil
+    }
+  }
+
+  private static func boundary(of head: HTTPResponse) -> String {
+    parameter("boundary", of: head.headerFields.only(.contentType) ?? "") ?? "-"
   }
 
   /// A parameter of a media type. Some servers append another media type after a comma.

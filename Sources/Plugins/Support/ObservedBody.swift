@@ -1,4 +1,6 @@
+import GQLRunLive
 import GQLRunPipeline
+import HTTPTypes
 
 extension HTTPResponseMessage {
   /// The same response, with its body observed as it is read.
@@ -33,8 +35,24 @@ struct ObservedBytes: Sendable {
   /// Whether the body was read to its end.
   var isWhole = false
 
+  /// Whether no byte that was read is missing.
+  var isKept: Bool { bytes.count == count }
+
   /// Whether `bytes` is the whole body.
-  var isComplete: Bool { isWhole && bytes.count == count }
+  var isComplete: Bool { isWhole && isKept }
+
+  /// Whether the bytes contain the end of an event stream or multipart body. Its reader does not wait for that
+  /// of the connection.
+  func hasOwnEnd(_ head: HTTPResponse) -> Bool {
+    guard isKept, var splitter = EventFraming.splitter(of: head) else { return false }
+    return bytes.withUnsafeBytes { bytes in
+      var offset = 0
+      while let piece = try? splitter.next(bytes, from: &offset) {
+        if case .complete = piece { return true }
+      }
+      return false
+    }
+  }
 }
 
 /// Keeps the beginning of a body, and reports it when the body has been read or is released.

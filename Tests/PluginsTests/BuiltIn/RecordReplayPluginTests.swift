@@ -175,6 +175,52 @@ import Testing
     #expect(file.text == text)
   }
 
+  @Test(arguments: [
+    (
+      "subscription Users { users { id } }", "text/event-stream",
+      "event: next\ndata: {\"data\":{\"users\":null}}\n\nevent: complete\ndata:\n\n"
+    ),
+    (
+      "query User { user { id ... @defer { name } } }", "multipart/mixed; boundary=p",
+      "--p\r\n\r\n{\"data\":{\"user\":null},\"hasNext\":false}\r\n--p--\r\n"
+    ),
+  ]) func `events and parts are recorded up to their own end`(
+    _ document: String, _ type: String, _ body: String
+  ) async throws {
+    // The connection stays open: only the content has an end.
+    func run(
+      _ body: String, _ path: String, _ read: @escaping @Sendable (Bench) async throws -> Void
+    ) async throws {
+      let script: [RawServer.Step] = [
+        .request,
+        .send(HTTPText.response(type: type, headers: ["Connection: close"], body: "")),
+        .send(body), .untilClosed,
+      ]
+      var setup = Bench.Setup()
+      setup.store = nil
+      setup.variables = ["FILE": path]
+      let chain = """
+        - record-replay: { file: "${env:FILE}", mode: record }
+        - fetch
+        - response-code
+        - parse
+        """
+      try await RawServer.withServer(script) { [setup] server in
+        try await Bench.with(chain, url: server.url, setup: setup) { try await read($0) }
+      }
+    }
+    let file = File()
+    try await run(body, file.path) { #expect(await $0.run(document).error == nil) }
+    let replayed = try await outcomes("replay", file.path, [], documents: [document])
+    #expect(replayed.outcomes[0].texts.count == 1, "\(replayed.outcomes[0].message)")
+
+    let cut = File()
+    try await run(String(body.dropLast(4)), cut.path) { bench in
+      for try await _ in bench.runner.execute(try Bench.request(document)) { break }
+    }
+    #expect(cut.lines.isEmpty)
+  }
+
   @Test(arguments: ["my notes\n", "{\"gqlrun_recording\":2}\n"])
   func `record does not replace a file that is no recording, and sends nothing`(
     _ text: String
