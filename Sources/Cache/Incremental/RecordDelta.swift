@@ -16,6 +16,23 @@ struct RecordDelta: Sendable {
   var steps: [RecordStep]
   var change: Change
 
+  /// Whether the change needs only the end of a list.
+  var appends: Bool {
+    guard case .elements = change else { return false }
+    return steps.allSatisfy { if case .field = $0 { true } else { false } }
+  }
+
+  /// The keys of the segments of `text` that ``ListGrowth`` may absorb, if the change ``appends``.
+  func lastSegments(in text: [UInt8]) -> [[UInt8]] {
+    var value = text
+    for case .field(let key) in steps {
+      guard let next = ObjectText(value)[key] else { return [] }
+      value = next
+    }
+    let keys = value.withUnsafeBufferPointer { Segments.keys(of: Bytes($0))?.keys ?? [] }
+    return keys.suffix(ListGrowth.mostShortSegments)
+  }
+
   /// Changes the record; returns the quoted stored key of the changed field, or `nil` without a change.
   func apply(_ access: any RecordAccess) -> [UInt8]? {
     guard case .field(let field)? = steps.first, let text = access.record(key: owner),
@@ -78,27 +95,8 @@ struct RecordDelta: Sendable {
         }
       }
     case .elements(let new, let count):
-      guard let old = PageValue(value, access: access), old.reader.count == count,
-        let added = PageValue(new, access: access), count == 0 || old.isLeaf == added.isLeaf
-      else { return nil }
-      var builder = ListBuilder(access: access, isLeaf: added.isLeaf)
-      builder.append(contentsOf: old)
-      var reader = added.reader
-      guard added.reader.count > 0 else { return nil }
-      while let element = reader.next() { builder.append(element) }
-      let text = builder.finish()
-      removeLastSegment(of: old, unlessIn: text, access)
-      return text
+      return ListGrowth(owner: owner, steps: steps, access: access)
+        .appended(new, to: value, count: count)
     }
-  }
-
-  /// Removes the short end of a list that has become longer. Every part would leave one behind.
-  private func removeLastSegment(
-    of old: PageValue, unlessIn text: [UInt8], _ access: any SegmentAccess
-  ) {
-    guard old.isSegmented else { return }
-    let last = old.text.withUnsafeBufferPointer { Segments.keys(of: Bytes($0))?.keys.last }
-    let kept = text.withUnsafeBufferPointer { Segments.keys(of: Bytes($0))?.keys ?? [] }
-    if let last, !kept.contains(last) { access.removeSegment(key: last) }
   }
 }

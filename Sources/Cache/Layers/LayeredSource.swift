@@ -76,7 +76,10 @@ private final class LayeredLookup<Base: RecordSource>: SegmentAccess {
     }
   }
 
-  func addSegment(elements: Bytes) -> UInt64 { segments.addSegment(elements: elements) }
+  var segmentSeed: UInt64 { segments.segmentSeed }
+  func addSegment(elements: Bytes, salt: UInt64) -> UInt64 {
+    segments.addSegment(elements: elements, salt: salt)
+  }
 
   /// Does nothing: the records below the edits still refer to the segment.
   func removeSegment(key: [UInt8]) {}

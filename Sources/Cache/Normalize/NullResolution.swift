@@ -361,6 +361,9 @@ final class StagedRecords: RecordAccess {
   }
 
   func segment(key: [UInt8]) -> [UInt8]? { segments.segment(key: key) }
-  func addSegment(elements: Bytes) -> UInt64 { segments.addSegment(elements: elements) }
+  var segmentSeed: UInt64 { segments.segmentSeed }
+  func addSegment(elements: Bytes, salt: UInt64) -> UInt64 {
+    segments.addSegment(elements: elements, salt: salt)
+  }
   func removeSegment(key: [UInt8]) { segments.removeSegment(key: key) }
 }

@@ -164,13 +164,13 @@ struct Staging: ~Copyable {
 /// The segments among the staged records.
 final class StagedSegments: SegmentAccess {
   private let table: RecordTable
-  private let seed: UInt64
+  let segmentSeed: UInt64
   private let received: UInt32
 
   /// - Parameter received: The receive time of added segments.
   init(table: RecordTable, seed: UInt64, received: UInt32 = 0) {
     self.table = table
-    self.seed = seed
+    segmentSeed = seed
     self.received = received
   }
 
@@ -186,8 +186,8 @@ final class StagedSegments: SegmentAccess {
     }
   }
 
-  func addSegment(elements: Bytes) -> UInt64 {
-    var name = hashBytes(elements.start, elements.count, seed: seed)
+  func addSegment(elements: Bytes, salt: UInt64) -> UInt64 {
+    var name = segmentName(of: elements, salt: salt)
     var key = ByteStack(capacity: 64)
     while true {
       key.truncate(to: 0)

@@ -7,11 +7,26 @@ struct PostgresChange: Sendable {
   var after: RecordTable
 
   /// Reads the records that edits concern, with the segments of their lists.
-  init(_ edits: [StoreEdit], _ connection: PostgresConnection) throws(PostgresError) {
+  ///
+  /// - Parameter joinsPages: Whether pages are joined after the edits, which needs whole lists.
+  init(
+    _ edits: [StoreEdit], joinsPages: Bool, _ connection: PostgresConnection
+  ) throws(PostgresError) {
     var keys: Set<[UInt8]> = []
-    for edit in edits { edit.forEachKey { keys.insert($0.array) } }
+    var growing: [RecordDelta] = []
+    for edit in edits {
+      if case .deltas(let deltas) = edit, !joinsPages {
+        for delta in deltas {
+          if delta.appends { growing.append(delta) } else { keys.insert(delta.owner) }
+        }
+      } else {
+        edit.forEachKey { keys.insert($0.array) }
+      }
+    }
+    growing.removeAll { keys.contains($0.owner) }
     let records = PostgresRecords(connection)
     try records.loadWithSegments(Array(keys))
+    try records.loadEnds(of: growing)
     before = records.table
     after = before.compacted()
   }

@@ -68,6 +68,17 @@ final class PostgresRecords {
     }
   }
 
+  /// Loads the records of lists that are appended to, and the segments that may be absorbed.
+  func loadEnds(of lists: [RecordDelta]) throws(PostgresError) {
+    if lists.isEmpty { return }
+    try load(Array(Set(lists.map(\.owner))))
+    let ends = lists.flatMap { list in
+      list.owner.withUnsafeBufferPointer { table.find(Bytes($0)) }
+        .map { list.lastSegments(in: table.text(at: $0).array) } ?? []
+    }
+    if !ends.isEmpty { try load(ends) }
+  }
+
   private func isUnknown(_ key: Bytes) -> Bool {
     table.find(key) == nil && missing.find(key) == nil
   }

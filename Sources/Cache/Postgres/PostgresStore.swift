@@ -239,7 +239,8 @@ package final class PostgresStore: BufferedStore {
       // A separate task: cancelling the caller does not interrupt the commit.
       let (summary, settled) = try await Task { [self] in
         try await connections.write(continuing: true) { [self] connection in
-          var change = try PostgresChange(edits, connection)
+          var change = try PostgresChange(
+            edits, joinsPages: !pages.isEmpty, connection)
           let summary = change.apply(edits, pages, collects: collection, seed: segmentSeed)
           try change.write(connection, granularity: options.ageGranularity)
           try Self.add(types, connection)

@@ -15,11 +15,15 @@ package enum Segments {
     out.append(utf8: isLeaf ? "{\"$values\":[" : "{\"$segments\":[")
     for (index, name) in names.enumerated() {
       if index > 0 { out.append(UInt8(ascii: ",")) }
-      out.append(UInt8(ascii: "\""))
-      appendHex(name, to: &out)
-      out.append(UInt8(ascii: "\""))
+      appendQuoted(name, to: &out)
     }
     out.append(utf8: "],\"count\":\(count)}")
+  }
+
+  static func appendQuoted(_ name: UInt64, to out: inout ByteStack) {
+    out.append(UInt8(ascii: "\""))
+    appendHex(name, to: &out)
+    out.append(UInt8(ascii: "\""))
   }
 
   static func appendKey(_ name: UInt64, to out: inout ByteStack) {
@@ -63,10 +67,23 @@ package enum Segments {
 protocol SegmentAccess: AnyObject {
   /// The text of a segment record, `[…]`; `nil` if it does not exist.
   func segment(key: [UInt8]) -> [UInt8]?
+  /// The seed of the hash that names segments.
+  var segmentSeed: UInt64 { get }
   /// Stores elements (joined by commas) as a segment, and returns its name.
-  func addSegment(elements: Bytes) -> UInt64
+  ///
+  /// - Parameter salt: What the name depends on beside the elements; 0 for segments that several lists may share.
+  func addSegment(elements: Bytes, salt: UInt64) -> UInt64
   /// Removes a segment that no list refers to.
   func removeSegment(key: [UInt8])
+}
+
+extension SegmentAccess {
+  func addSegment(elements: Bytes) -> UInt64 { addSegment(elements: elements, salt: 0) }
+
+  /// The name of a segment, unless another segment has it.
+  func segmentName(of elements: Bytes, salt: UInt64) -> UInt64 {
+    hashBytes(elements.start, elements.count, seed: segmentSeed ^ salt)
+  }
 }
 
 /// Iterates over the elements of a list, inline or segmented.

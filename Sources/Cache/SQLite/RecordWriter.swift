@@ -204,12 +204,12 @@ struct RecordWriter {
 /// The segments in the records table.
 final class StoredSegments: SegmentAccess {
   private let writer: RecordWriter
-  private let seed: UInt64
+  let segmentSeed: UInt64
   private(set) var failure: (any Error)?
 
   init(_ writer: RecordWriter, seed: UInt64) {
     self.writer = writer
-    self.seed = seed
+    segmentSeed = seed
   }
 
   func segment(key: [UInt8]) -> [UInt8]? {
@@ -229,8 +229,8 @@ final class StoredSegments: SegmentAccess {
     }
   }
 
-  func addSegment(elements: Bytes) -> UInt64 {
-    var name = hashBytes(elements.start, elements.count, seed: seed)
+  func addSegment(elements: Bytes, salt: UInt64) -> UInt64 {
+    var name = segmentName(of: elements, salt: salt)
     var text = ByteStack(capacity: elements.count + 2)
     text.append(UInt8(ascii: "["))
     text.append(elements)

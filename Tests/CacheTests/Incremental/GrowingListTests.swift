@@ -1,0 +1,71 @@
+import GQLRunJSON
+import Testing
+
+@testable import GQLRunCache
+
+/// Lists of many segments that grow part by part.
+@Suite("Growing lists")
+struct GrowingListTests {
+  private static let document = "query Feed($n: Int) { feed(n: $n) @stream { t } }"
+
+  private static func element(_ index: Int) -> String {
+    #"{"t":"\#(index) \#(String(repeating: "x", count: 60))"}"#
+  }
+
+  private static func list(_ range: Range<Int>) -> String {
+    "[" + range.map(element).joined(separator: ",") + "]"
+  }
+
+  /// The messages of a stream of `count` elements, with `sizes` elements each in turn.
+  private static func messages(_ count: Int, first: Int, sizes: [Int]) -> [String] {
+    var messages = [#"{"data":{"feed":\#(list(0..<first))},"hasNext":true}"#]
+    var position = first
+    while position < count {
+      let end = min(count, position + sizes[messages.count % sizes.count])
+      messages.append(
+        #"{"incremental":[{"path":["feed",\#(position)],"items":\#(list(position..<end))}],"#
+          + #""hasNext":\#(end < count)}"#)
+      position = end
+    }
+    return messages
+  }
+
+  @Test(
+    "a stream of any parts leaves the list of the whole response, and few segments",
+    arguments: StoreKind.allCases)
+  func whole(kind: StoreKind) async throws {
+    for (count, first, sizes) in [
+      (4_000, 1, [7]), (6_000, 0, [1, 300, 20]), (9_000, 2_000, [1_500, 3, 3]),
+    ] {
+      try await kind.withStore { store in
+        let operation = try prepare(Self.document, variables: #"{"n":1}"#)
+        _ = try await receive(
+          Self.messages(count, first: first, sizes: sizes), operation, into: store)
+        let cache = CacheUnderTest(store: store)
+        #expect(
+          try await cache.read(operation) == #"{"feed":\#(Self.list(0..<count))}"#)
+        // 80 bytes an element.
+        let segments = try await store.statistics().segments
+        #expect(segments <= count * 80 / Segments.size * 2 + ListGrowth.mostShortSegments)
+      }
+    }
+  }
+
+  @Test(
+    "a list keeps its segments while another one with the same elements grows",
+    arguments: StoreKind.allCases)
+  func shared(kind: StoreKind) async throws {
+    try await kind.withStore { store in
+      let other = try prepare("query Feed($n: Int) { feed(n: $n) { t } }", variables: #"{"n":2}"#)
+      let cache = CacheUnderTest(store: store)
+      for count in [1_000, 1_500, 2_000] {
+        let whole = #"{"feed":\#(Self.list(0..<count))}"#
+        try await normalize(#"{"data":\#(whole)}"#.utf8, other, into: store)
+        _ = try await receive(
+          Self.messages(2_500, first: 1_000, sizes: [500]),
+          prepare(Self.document, variables: #"{"n":1}"#), into: store)
+        #expect(try await cache.read(other) == whole)
+      }
+    }
+  }
+}
