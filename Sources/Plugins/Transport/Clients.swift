@@ -102,12 +102,14 @@ final class Clients: Sendable {
     configuration.http2StreamChannelDebugInitializer = { channel in
       channel.eventLoop.makeCompletedFuture {
         try channel.pipeline.syncOperations.addHandler(GoAwayHandler(), position: .first)
+        try ShortPartHandler.add(toStream: channel)
       }
     }
     let ownOfRoute = configuration.http1_1ConnectionDebugInitializer
     configuration.http1_1ConnectionDebugInitializer = { [meter, observer] channel in
       // TLS on a socket is complete after the first step.
-      [ownOfRoute, meter.map { $0.watch }, WholeRequestHandler.add].compactMap { $0 }
+      [ownOfRoute, meter.map { $0.watch }, WholeRequestHandler.add, ShortPartHandler.add(to:)]
+        .compactMap { $0 }
         .reduce(channel.eventLoop.makeSucceededVoidFuture()) { done, add in
           done.flatMap { add(channel) }
         }.map { observer?(.connected(NetworkConnection(channel, http: "HTTP/1.1"))) }

@@ -6,10 +6,17 @@ import NIOHTTP1
 
 /// Passes one response from its event loop to the task that reads it.
 ///
-/// No task is started: the network appends data and wakes the reader. At most two pieces of the
-/// body are buffered; then the connection stops reading.
+/// No task is started: the network appends data and wakes the reader. Up to ``bufferedBytes`` of
+/// the body are buffered, and at least two pieces; then the connection stops reading.
 final class ResponseReader: HTTPClientResponseDelegate {
   typealias Response = Void
+
+  /// The bytes after which the connection stops reading.
+  ///
+  /// Each event of a subscription may be a piece. The HTTP library discards the pieces that it could
+  /// not deliver yet when the server closes the connection; those that are buffered here are read.
+  static let bufferedBytes = 64 << 10
+  private static let bufferedPieces = 1024
 
   /// The time limit that ended an exchange.
   enum Expiry {
@@ -30,6 +37,7 @@ final class ResponseReader: HTTPClientResponseDelegate {
     var head: HTTPResponseHead?
     var hasHead = false
     var pieces: [ByteBuffer] = []
+    var bytes = 0
     /// Fulfilled when there is space for the next piece.
     var space: EventLoopPromise<Void>?
     var end: Result<Void, any Error>?
@@ -44,6 +52,17 @@ final class ResponseReader: HTTPClientResponseDelegate {
     var waitingSince: Duration?
     var waited = Duration.zero
     var task: HTTPClient.Task<Void>?
+
+    var isFull: Bool {
+      pieces.count > 1
+        && (bytes > ResponseReader.bufferedBytes || pieces.count > ResponseReader.bufferedPieces)
+    }
+
+    mutating func removeFirst() -> ByteBuffer {
+      let piece = pieces.removeFirst()
+      bytes -= piece.readableBytes
+      return piece
+    }
   }
 
   private let state = Locked(State())
@@ -123,7 +142,10 @@ extension ResponseReader {
         state.hasHead = true
         return (.head(head), nil)
       }
-      if !state.pieces.isEmpty { return (.piece(state.pieces.removeFirst()), state.space.take()) }
+      if !state.pieces.isEmpty {
+        let piece = state.removeFirst()
+        return (.piece(piece), state.isFull ? nil : state.space.take())
+      }
       switch state.end {
       case .success: return (.end, nil)
       case .failure(let error): return (.failed(error), nil)
@@ -183,7 +205,8 @@ extension ResponseReader {
     wake(on: task.eventLoop) { state in
       guard !state.isCancelled else { return }
       state.pieces.append(buffer)
-      guard state.pieces.count > 1 else { return }
+      state.bytes += buffer.readableBytes
+      guard state.isFull else { return }
       let promise = task.eventLoop.makePromise(of: Void.self)
       state.space = promise
       space = promise.futureResult
