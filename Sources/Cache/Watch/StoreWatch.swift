@@ -65,7 +65,10 @@ package final class WatchedOperation: Sendable {
   package func wait() async -> Bool { await signal.wait() }
 
   /// Makes the next ``wait()`` return immediately.
-  package func wake() { signal.post(nil) }
+  package func wake() { signal.wake() }
+
+  /// The number of changes of the store so far, except those of ``silently(_:)``.
+  package var changes: Int { signal.changes }
 
   /// Discards a pending change. Later changes count, until the next read.
   package func skip() { signal.beginReading() }
@@ -93,6 +96,17 @@ package final class WatchedOperation: Sendable {
     return nil
   }
 
+  /// Notes a result from elsewhere, with which the next ``look()`` compares.
+  ///
+  /// - Parameters:
+  ///   - count: The number of bytes.
+  ///   - forEachChunk: Calls its argument with the bytes in order.
+  package func note(
+    count: Int, _ forEachChunk: ((UnsafeRawBufferPointer) throws -> Void) throws -> Void
+  ) async throws {
+    await last.set(try LastAnswer.digest(count: count, forEachChunk))
+  }
+
   /// Reads the result if it may have changed; returns it if it has.
   package func look() async throws -> CacheReadResult? {
     signal.beginReading()
@@ -112,10 +126,12 @@ package final class WatchedOperation: Sendable {
 private actor LastAnswer {
   private var digest: Digest?
 
-  private enum Digest: Equatable {
+  enum Digest: Equatable {
     case miss
     case hit(count: Int, UInt64, UInt64)
   }
+
+  func set(_ digest: Digest) { self.digest = digest }
 
   func isReplaced(by result: CacheReadResult) throws -> Bool {
     let new = try Self.digest(result)
@@ -126,13 +142,19 @@ private actor LastAnswer {
   /// A 128-bit digest of a result, so that a watcher does not keep the result.
   private static func digest(_ result: CacheReadResult) throws -> Digest {
     guard case .hit(let body) = result else { return .miss }
+    return try digest(count: body.count) { try body.forEachChunk($0) }
+  }
+
+  static func digest(
+    count: Int, _ forEachChunk: ((UnsafeRawBufferPointer) throws -> Void) throws -> Void
+  ) rethrows -> Digest {
     var one = processSeed
     var other = ~processSeed
-    try body.forEachChunk { chunk in
+    try forEachChunk { chunk in
       let bytes = Bytes(chunk.bindMemory(to: UInt8.self))
       one = hashBytes(bytes.start, bytes.count, seed: one)
       other = hashBytes(bytes.start, bytes.count, seed: other)
     }
-    return .hit(count: body.count, one, other)
+    return .hit(count: count, one, other)
   }
 }

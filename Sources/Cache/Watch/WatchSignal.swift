@@ -4,6 +4,8 @@ import GQLRunSupport
 final class WatchSignal: Sendable {
   private struct State {
     var isDirty = true
+    /// The number of notifications.
+    var changes = 0
     var hasEnded = false
     /// What the latest result depends on; `nil` while a result is being read, so that every change
     /// counts.
@@ -16,9 +18,20 @@ final class WatchSignal: Sendable {
   /// Whether the watched result may have changed since it was read.
   var isPending: Bool { state.withLock { $0.isDirty } }
 
-  /// Notifies the watcher of changes; `nil` if they are unknown.
+  /// The number of notifications about changes of the store so far.
+  var changes: Int { state.withLock { $0.changes } }
+
+  /// Notifies the watcher of changes of the store; `nil` if they are unknown.
   func post(_ changes: Fingerprints?) {
+    notify(changes) { $0.changes += 1 }
+  }
+
+  /// Makes the next read due, although the store may not have changed.
+  func wake() { notify(nil) { _ in } }
+
+  private func notify(_ changes: Fingerprints?, _ note: (inout State) -> Void) {
     let waiting: CheckedContinuation<Bool, Never>? = state.withLock { state in
+      note(&state)
       guard !state.isDirty else { return nil }
       if let changes, let dependencies = state.dependencies, !dependencies.isTouched(by: changes) {
         return nil

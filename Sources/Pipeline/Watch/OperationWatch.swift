@@ -127,13 +127,16 @@ final class ActiveWatch: Sendable {
     inbox.run { [cache, inbox] in
       do {
         // The request's own commits are not changes in addition to its results.
-        while let response = try await cache.silently({ try await stream.next() }) {
-          inbox.put(.response(response))
+        while true {
+          let changes = cache.changes
+          let response = try await cache.silently { try await stream.next() }
+          guard let response else { return }
+          inbox.put(.response(response), changes)
           cache.wake()
         }
       } catch {
         guard !Task.isCancelled else { return }
-        inbox.put(.failure(error))
+        inbox.put(.failure(error), cache.changes)
         cache.wake()
       }
     }
@@ -141,9 +144,9 @@ final class ActiveWatch: Sendable {
 
   func next() async -> WatchEvent? {
     while await cache.wait() {
-      if let event = inbox.take() {
-        // The current state of the cache belongs to this element.
-        _ = try? await cache.look()
+      if let (event, changes) = inbox.take() {
+        let newer = try? await newerAnswer(than: event, changes)
+        if let newer, !inbox.hasMore { inbox.put(self.event(of: newer), cache.changes) }
         if inbox.hasMore { cache.wake() }
         return event
       }
@@ -164,6 +167,22 @@ final class ActiveWatch: Sendable {
     return nil
   }
 
+  /// Reads the state of the cache that belongs to an element of the request. Returns it if the cache has changed since
+  /// the request read or wrote it.
+  ///
+  /// - Parameter changes: The changes of the cache before the element was read.
+  private func newerAnswer(
+    than event: WatchEvent, _ changes: Int
+  ) async throws -> CacheReadResult? {
+    guard case .response(let response) = event, response.isComplete, let data = response.data else {
+      _ = try await cache.look()
+      return nil
+    }
+    try await cache.note(count: data.count) { try data.forEachChunk($0) }
+    let answer = try await cache.look()
+    return cache.changes == changes ? nil : answer
+  }
+
   private func event(of answer: CacheReadResult) -> WatchEvent {
     switch answer {
     case .hit(let data):
@@ -178,7 +197,8 @@ final class ActiveWatch: Sendable {
 /// The results of a watch's request that have not been read yet.
 private final class Inbox: Sendable {
   private struct State {
-    var events: [WatchEvent] = []
+    /// The elements, each with the number of changes of the cache before it was read.
+    var events: [(WatchEvent, Int)] = []
     var task: Task<Void, Never>?
     /// The number of the request in flight; `nil` without one.
     var running: Int?
@@ -199,14 +219,14 @@ private final class Inbox: Sendable {
   /// Whether a request is in flight.
   var isRunning: Bool { state.withLock { $0.running != nil } }
 
-  func put(_ event: WatchEvent) {
+  func put(_ event: WatchEvent, _ changes: Int) {
     state.withLock { state in
-      state.events.append(event)
+      state.events.append((event, changes))
       state.hasBegun = true
     }
   }
 
-  func take() -> WatchEvent? {
+  func take() -> (WatchEvent, Int)? {
     state.withLock { $0.events.isEmpty ? nil : $0.events.removeFirst() }
   }
 

@@ -5,7 +5,7 @@ import GQLRunPipeline
 import Testing
 
 /// Watched queries and optimistic mutations over a chain with the real parser and store.
-@Suite("Watching an operation")
+@Suite("Watching an operation", .timeLimit(.minutes(1)))
 struct OperationWatchTests {
   /// Holds requests back until it is opened.
   actor Gate {
@@ -25,12 +25,13 @@ struct OperationWatchTests {
   }
 
   private func bench(
-    _ answers: Answer..., gate: Gate? = nil, store: CacheStore = .memory()
+    _ answers: Answer..., gate: Gate? = nil, reached: Gate? = nil, store: CacheStore = .memory()
   ) -> (PipelineRunner, Server, CacheStore) {
     let server = Server(answers: answers)
     var entries = [PipelineEntry(id: "cache-read", .cacheRead(StoreTests.StoreCache()))]
     if let gate {
       let hold = HTTPWrap { request, _, next in
+        await reached?.open()
         await gate.pass()
         return try await next(request)
       }
@@ -135,6 +136,23 @@ struct OperationWatchTests {
     #expect(text(await iterator.next()) == shown("old"))
     await gate.open()
     #expect(text(await iterator.next()) == shown("server", from: "server"))
+  }
+
+  @Test("a change between a result of the cache and its reading is the next element")
+  func beforeReading() async throws {
+    let (gate, reached) = (Gate(), Gate())
+    let (runner, _, store) = bench(.results([body("server")]), gate: gate, reached: reached)
+    try await write("old", to: store)
+    var iterator = try runner.watch(request(.cacheAndNetwork)).makeAsyncIterator()
+    // The cached result is ready when the network is asked.
+    await reached.pass()
+    try await write("new", to: store)
+    #expect(text(await iterator.next()) == shown("old"))
+    #expect(text(await iterator.next()) == shown("new"))
+    await gate.open()
+    #expect(text(await iterator.next()) == shown("server", from: "server"))
+    try await write("later", to: store)
+    #expect(text(await iterator.next()) == shown("later"))
   }
 
   @Test("a failure is an element, and the watch continues")
