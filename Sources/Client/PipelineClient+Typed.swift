@@ -23,7 +23,7 @@ extension PipelineClient {
     _ operation: Operation, cachePolicy: CachePolicy? = nil,
     onErrors: GraphQLErrorHandling = .partial
   ) async throws -> OperationResult<Operation.Data> {
-    let request = GraphQLRequest(try prepare(operation), cachePolicy: cachePolicy)
+    let request = try request(for: operation, cachePolicy: cachePolicy)
     return try OperationResult(
       await lastResponse(of: runner.execute(request), request), of: operation, onErrors: onErrors)
   }
@@ -36,7 +36,7 @@ extension PipelineClient {
   ) -> OperationResults<Query.Data> {
     OperationResults(
       begin: { [self] in
-        runner.execute(GraphQLRequest(try prepare(query), cachePolicy: cachePolicy))
+        runner.execute(try request(for: query, cachePolicy: cachePolicy))
       }, convert: { try OperationResult($0, of: query, onErrors: onErrors) })
   }
 
@@ -63,7 +63,7 @@ extension PipelineClient {
     _ mutation: Mutation, optimistic: Mutation.Data? = nil, refetch: [String] = [],
     onErrors: GraphQLErrorHandling = .partial
   ) async throws -> OperationResult<Mutation.Data> {
-    let request = GraphQLRequest(try prepare(mutation))
+    let request = try request(for: mutation)
     let stream =
       try optimistic.map { try runner.execute(request, optimistic: $0.json) }
       ?? runner.execute(request)
@@ -80,7 +80,7 @@ extension PipelineClient {
   ) -> OperationResults<Subscription.Data> {
     OperationResults(
       begin: { [self] in
-        runner.execute(GraphQLRequest(try prepare(subscription), cachePolicy: cachePolicy))
+        runner.execute(try request(for: subscription, cachePolicy: cachePolicy))
       }, convert: { try OperationResult($0, of: subscription, onErrors: onErrors) })
   }
 
@@ -92,17 +92,32 @@ extension PipelineClient {
   ) -> OperationUpdates<Query.Data> {
     OperationUpdates(
       begin: { [self] in
-        try watch(
-          GraphQLRequest(try prepare(query), cachePolicy: cachePolicy), refetches: refetches)
+        try watch(try request(for: query, cachePolicy: cachePolicy), refetches: refetches)
       }, convert: { try OperationResult($0, of: query, onErrors: onErrors) }, operations: operations
     )
   }
 
   /// Prepares an operation with a generated type for ``transaction(_:)``.
   public func prepare(_ operation: some GraphQLOperation) throws -> PreparedOperation {
+    try prepare(operation, uploads: operation.uploadsByPath)
+  }
+
+  private func prepare(
+    _ operation: some GraphQLOperation, uploads: [String: GraphQLUpload]
+  ) throws -> PreparedOperation {
     let kind = type(of: operation)
-    return try prepare(
-      kind.document, variables: operation.variables, operationName: kind.operationName)
+    return try prepared.operation(
+      kind.document, kind.operationName, operation.variables, uploads: Array(uploads.keys))
+  }
+
+  /// The request of an operation, with its files.
+  private func request(
+    for operation: some GraphQLOperation, cachePolicy: CachePolicy? = nil
+  ) throws -> GraphQLRequest {
+    let uploads = operation.uploadsByPath
+    return GraphQLRequest(
+      try prepare(operation, uploads: uploads), cachePolicy: cachePolicy,
+      uploads: try uploads.mapValues { try Upload($0) })
   }
 
   // MARK: Cache
@@ -152,6 +167,19 @@ extension PipelineClient {
     try await transaction { transaction in
       let data = try operation.data(checked: try await transaction.text(of: prepared))
       try await transaction.write(change(data).json, for: prepared)
+    }
+  }
+}
+
+extension Upload {
+  /// Opens the file of a variable.
+  fileprivate init(_ upload: GraphQLUpload) throws(ChainError) {
+    switch upload.contents {
+    case .file(let path):
+      try self.init(path: path, fileName: upload.fileName, contentType: upload.contentType)
+    case .bytes(let bytes):
+      try self.init(
+        bytes: bytes, fileName: upload.fileName ?? "blob", contentType: upload.contentType)
     }
   }
 }

@@ -1,4 +1,5 @@
 public import GQLRunLanguage
+import GQLRunSupport
 
 /// Generates Swift types from operations and fragments.
 ///
@@ -101,6 +102,18 @@ public struct Generator {
     let name = SwiftNames.type(operation.name?.value ?? "")
     let suffix = SwiftNames.type(operation.type.rawValue)
     return name.hasSuffix(suffix) ? name : name + suffix
+  }
+
+  /// Warnings about Swift types for scalars that the schema does not have.
+  package var warnings: [String] {
+    let custom = schema.typeNames.filter {
+      if case .scalar(let scalar)? = schema.type(named: $0) { !scalar.isBuiltIn } else { false }
+    }
+    return options.scalars.sorted { $0.key < $1.key }.filter { !custom.contains($0.key) }.map {
+      let hint = suggestion(for: $0.key, in: custom).map { "; did you mean `\($0)`?" } ?? ""
+      return
+        "the schema has no custom scalar `\($0.key)`; its Swift type \($0.value) is not used\(hint)"
+    }
   }
 
   /// Two definitions must not have the same Swift type, nor files that differ only in case.

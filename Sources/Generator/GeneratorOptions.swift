@@ -36,7 +36,7 @@ public struct GeneratorOptions: Sendable, Hashable {
   public var fields: Naming
   /// How enum values become cases; `camel` by default.
   public var enumCases: Naming
-  /// The Swift types of custom scalars. Other scalars are `String`.
+  /// The Swift types of custom scalars. `Upload` is `GraphQLUpload`, others are `String`.
   public var scalars: [String: String]
   /// The modules with the types of scalars. `Foundation.Date` needs none here: its module is in its name.
   public var imports: [String]
@@ -45,6 +45,11 @@ public struct GeneratorOptions: Sendable, Hashable {
   public var schemaModule: String?
   /// The conformances of all generated types.
   public var conformances: Set<Conformance>
+
+  /// The Swift type of a custom scalar.
+  func swiftType(ofScalar name: String) -> String {
+    scalars[name] ?? (name == "Upload" ? "GraphQLUpload" : "String")
+  }
 
   /// Creates options; see the properties for the defaults.
   public init(

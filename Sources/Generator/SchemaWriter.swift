@@ -10,7 +10,7 @@ struct SchemaWriter {
   func write(_ type: SchemaType, to text: inout SwiftText) {
     switch type {
     case .scalar(let scalar):
-      let swift = options.scalars[scalar.name] ?? "String"
+      let swift = options.swiftType(ofScalar: scalar.name)
       let name = names.leaf(scalar.name)
       // A scalar without an alias is used by the name of its Swift type.
       guard name != swift else { return }

@@ -78,7 +78,8 @@ enum SwiftNames {
     "Deferred",
     "Dictionary", "Double", "Encodable", "Error", "Float", "Foundation", "GraphQLEnum",
     "GraphQLInputObject", "GraphQLMutation", "GraphQLNullable", "GraphQLObject", "GraphQLOperation",
-    "GraphQLQuery", "GraphQLSubscription", "Hashable", "Identifiable", "Int", "JSONValue", "Never",
+    "GraphQLQuery", "GraphQLSubscription", "GraphQLUpload", "Hashable", "Identifiable", "Int",
+    "JSONValue", "Never",
     "ObjectReader", "ObjectWriter", "Optional", "Protocol", "Result", "Self", "Sendable", "Set",
     "String", "Swift", "Task", "Type", "URL", "UUID", "Void",
   ]

@@ -38,7 +38,9 @@ struct GlobalNames {
   private static func scalar(
     _ name: String, _ fragmentTypes: Set<String>, _ options: GeneratorOptions
   ) -> String {
-    let swift = options.scalars[name] ?? "String"
+    let swift = options.swiftType(ofScalar: name)
+    // An alias would hide the type `Upload` of the client.
+    if swift == "GraphQLUpload" { return swift }
     let alias = SwiftNames.type(name)
     let isTaken = SwiftNames.reservedTypes.contains(alias) || fragmentTypes.contains(alias)
     return isTaken || alias == swift ? swift : alias
@@ -96,7 +98,7 @@ final class UsedTypes {
     var modules: Set<String> = ["GQLRunTyped"]
     for name in isSchema ? all : inFile where !Schema.builtInScalars.contains(name) {
       let swift = options.scalars[name]
-      let hasAlias = names.leaf(name) != swift
+      let hasAlias = names.leaf(name) != options.swiftType(ofScalar: name)
       if !isSchema, hasAlias, let module = options.schemaModule { modules.insert(module) }
       guard let swift, isSchema == hasAlias else { continue }
       let parts = swift.split(separator: ".")

@@ -12,6 +12,13 @@ public protocol GraphQLDecodable: Sendable {
 public protocol GraphQLEncodable: Sendable {
   /// The value as JSON.
   var json: JSONValue { get }
+  /// The files in the value by their paths, such as `attachments.0`; `""` for a file itself. Empty by default.
+  var uploadsByPath: [String: GraphQLUpload] { get }
+}
+
+extension GraphQLEncodable {
+  /// No files.
+  public var uploadsByPath: [String: GraphQLUpload] { [:] }
 }
 
 /// A custom scalar of a schema, represented by a type of the program.
@@ -104,6 +111,8 @@ extension Optional: GraphQLDecodable where Wrapped: GraphQLDecodable {
 extension Optional: GraphQLEncodable where Wrapped: GraphQLEncodable {
   /// The value as JSON, or null.
   public var json: JSONValue { map(\.json) ?? .null }
+  /// The files of the value.
+  public var uploadsByPath: [String: GraphQLUpload] { self?.uploadsByPath ?? [:] }
 }
 
 extension Array: GraphQLDecodable where Element: GraphQLDecodable {
@@ -115,4 +124,12 @@ extension Array: GraphQLDecodable where Element: GraphQLDecodable {
 extension Array: GraphQLEncodable where Element: GraphQLEncodable {
   /// The list as JSON.
   public var json: JSONValue { .array(map(\.json)) }
+  /// The files of the elements, below their indices.
+  public var uploadsByPath: [String: GraphQLUpload] {
+    var uploads: [String: GraphQLUpload] = [:]
+    for (index, element) in enumerated() {
+      for (path, file) in element.uploadsByPath { uploads[path.below("\(index)")] = file }
+    }
+    return uploads
+  }
 }

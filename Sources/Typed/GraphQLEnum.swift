@@ -35,6 +35,13 @@ extension GraphQLInputObject {
     write(to: &writer)
     return .object(writer.object)
   }
+
+  /// The files in the fields.
+  public var uploadsByPath: [String: GraphQLUpload] {
+    var writer = ObjectWriter(collectsUploads: true)
+    write(to: &writer)
+    return writer.uploads
+  }
 }
 
 /// Fields that the server may send after the rest of the result, selected with `@defer`.

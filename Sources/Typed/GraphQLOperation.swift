@@ -41,6 +41,13 @@ extension GraphQLOperation {
     return writer.object
   }
 
+  /// The files in the variables by their paths: `input.attachments.0`. The variables have null there.
+  public var uploadsByPath: [String: GraphQLUpload] {
+    var writer = ObjectWriter(collectsUploads: true)
+    write(to: &writer)
+    return writer.uploads
+  }
+
   /// Decodes the `data` of a response from its JSON text.
   ///
   /// - Throws: `JSONError` if the text is not valid JSON; ``TypeMismatch`` if it does not match the

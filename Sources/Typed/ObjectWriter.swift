@@ -7,12 +7,23 @@ public import GQLRunJSON
 public struct ObjectWriter {
   /// The members written so far.
   public private(set) var object = JSONObject()
+  /// The files in the members by their paths, if the writer collects them.
+  private(set) var uploads: [String: GraphQLUpload] = [:]
+  /// Whether the writer collects files instead of members.
+  private let collectsUploads: Bool
 
   /// Creates a writer without members.
-  public init() {}
+  public init() { collectsUploads = false }
+
+  /// Creates a writer that collects the files in the members, and no members.
+  init(collectsUploads: Bool) { self.collectsUploads = collectsUploads }
 
   /// Writes a member.
   public mutating func write(_ key: String, _ value: some GraphQLEncodable) {
+    if collectsUploads {
+      for (path, file) in value.uploadsByPath { uploads[path.below(key)] = file }
+      return
+    }
     let json = value.json
     object[key] = object[key].map { $0.merged(with: json) } ?? json
   }
@@ -38,6 +49,11 @@ public struct ObjectWriter {
   public mutating func writeIfPresent(_ key: String, _ value: (some GraphQLEncodable)?) {
     if let value { write(key, value) }
   }
+}
+
+extension String {
+  /// The path of a value inside the member or element `key`.
+  func below(_ key: String) -> String { isEmpty ? key : "\(key).\(self)" }
 }
 
 extension JSONValue {

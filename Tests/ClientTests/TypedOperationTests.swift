@@ -83,6 +83,49 @@ struct LikesSubscription: GraphQLSubscription {
   }
 }
 
+struct UploadMutation: GraphQLMutation {
+  static let operationName = "Upload"
+  static let document = """
+    mutation Upload($file: Upload!, $input: AttachInput!) {
+      uploadFile(file: $file) { filename } attach(input: $input) { filename }
+    }
+    """
+  let file: GraphQLUpload
+  let input: Attachments
+
+  struct Attachments: GraphQLInputObject {
+    let attachments: [GraphQLUpload]
+
+    func write(to object: inout ObjectWriter) { object.write("attachments", attachments) }
+  }
+
+  func write(to variables: inout ObjectWriter) {
+    variables.write("file", file)
+    variables.write("input", input)
+  }
+
+  struct Data: GraphQLObject {
+    let uploadFile: File
+    let attach: [File]
+
+    static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(
+        uploadFile: object.read("uploadFile", "UploadedFile!"),
+        attach: object.read("attach", "[UploadedFile!]!"))
+    }
+    func write(to object: inout ObjectWriter) {}
+
+    struct File: GraphQLObject {
+      let filename: String
+
+      static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(filename: object.read("filename", "String!"))
+      }
+      func write(to object: inout ObjectWriter) {}
+    }
+  }
+}
+
 /// The title has another type than in the schema.
 struct WrongQuery: GraphQLQuery {
   static let operationName = "Wrong"
@@ -131,6 +174,30 @@ struct TypedOperationTests {
       var sources: [GraphQLResponse.Source] = []
       for try await result in client.results(PostQuery(id: "P_1")) { sources.append(result.source) }
       #expect(sources == [.cache, .server])
+    }
+  }
+
+  @Test("files in variables are sent, and one that cannot be read is an error")
+  func uploads() async throws {
+    try await withClient { client, server in
+      let folder = try Folder()
+      let path = try folder.write("a,b", to: "rows.csv")
+      let bytes = GraphQLUpload(bytes: [1, 2, 3], fileName: "raw.bin")
+      func mutation(_ path: String) -> UploadMutation {
+        UploadMutation(
+          file: GraphQLUpload(path: path), input: .init(attachments: [bytes, .init(bytes: [])]))
+      }
+      let result = try await client.perform(mutation(path))
+      #expect(result.errors.isEmpty, "\(result.errors)")
+      #expect(result.data?.uploadFile.filename == "rows.csv")
+      #expect(result.data?.attach.map(\.filename) == ["raw.bin", "blob"])
+      let requests = server.requestCount
+      let error = await #expect(throws: ChainError.self) {
+        try await client.perform(mutation(path + ".missing"))
+      }
+      #expect(error?.code == .uploadFailed)
+      #expect(server.requestCount == requests)
+      withExtendedLifetime(folder) {}
     }
   }
 

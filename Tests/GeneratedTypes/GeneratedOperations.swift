@@ -125,6 +125,7 @@ public let generatedOperations: [any GraphQLOperation.Type] = [
   SearchFlatQuery.self,
   SearchQuery.self,
   SeenWithFragmentSubscription.self,
+  SendFilesMutation.self,
   SetStatusMutation.self,
   SettingsQuery.self,
   SettingsTwiceQuery.self,

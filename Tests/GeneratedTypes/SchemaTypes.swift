@@ -12,6 +12,20 @@ public typealias JSON = JSONValue
 
 public typealias Money = String
 
+public struct FilesInput: GraphQLInputObject {
+  public var cover: GraphQLUpload
+  public var attachments: GraphQLNullable<[GraphQLUpload]>
+  public var nested: GraphQLNullable<[FilesInput]>
+
+  public init(
+    cover: GraphQLUpload, attachments: GraphQLNullable<[GraphQLUpload]> = .absent,
+    nested: GraphQLNullable<[FilesInput]> = .absent
+  ) { self.cover = cover; self.attachments = attachments; self.nested = nested }
+  public func write(to object: inout ObjectWriter) {
+    object.write("cover", cover); object.write("attachments", attachments); object.write("nested", nested)
+  }
+}
+
 /// The episodes of the trilogy.
 public enum Episode: GraphQLEnum {
   /// Released in 1977.

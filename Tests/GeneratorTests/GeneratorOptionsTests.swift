@@ -37,6 +37,21 @@ struct GeneratorOptionsTests {
     #expect(publics["SchemaTypes.swift"]?.contains("public import GQLRunTyped") == true)
   }
 
+  @Test("a Swift type for a scalar that the schema does not have is a warning")
+  func unknownScalars() throws {
+    let schema = try Schema(sdl: Document(parsing: Self.sdl))
+    func warnings(_ scalars: [String: String]) -> [String] {
+      Generator(schema: schema, options: GeneratorOptions(scalars: scalars)).warnings
+    }
+    #expect(warnings(["Money": "Decimal", "Moment": "Foundation.Date"]).isEmpty)
+    #expect(
+      warnings(["Monny": "Decimal", "Color": "Shade", "String": "Text"]) == [
+        "the schema has no custom scalar `Color`; its Swift type Shade is not used",
+        "the schema has no custom scalar `Monny`; its Swift type Decimal is not used; did you mean `Money`?",
+        "the schema has no custom scalar `String`; its Swift type Text is not used",
+      ])
+  }
+
   @Test("names are converted as the options say; response keys are unchanged")
   func naming() throws {
     let camel = try #require(

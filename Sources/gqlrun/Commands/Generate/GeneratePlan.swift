@@ -24,9 +24,11 @@ struct GeneratePlan {
     let sources = try documents.map {
       (path: $0, text: try Input.bytes($0, "the document"))
     }
+    let generator = Generator(schema: schema, options: options)
+    for warning in generator.warnings { Terminal.warning(warning) }
     let generated: [GeneratedFile]
     do {
-      generated = try Generator(schema: schema, options: options).files(from: sources)
+      generated = try generator.files(from: sources)
     } catch let error as GeneratorError {
       try report(error, sources).write(as: .human)
       throw Failure(.failed, "")
