@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import GQLRunSupport
 
 @main
 struct RootCommand: AsyncParsableCommand {
@@ -41,7 +42,7 @@ struct RootCommand: AsyncParsableCommand {
     do {
       try StandardDescriptors.expectRoom()
       if let page = HelpTopic.page(for: arguments) { return try Terminal.write(page) }
-      let login = ProcessInfo.processInfo.environment["SHELL"]
+      let login = EnvironmentVariables.value(of: "SHELL")
       if let script = try CompletionScript.requested(by: arguments, login: login) {
         return try Terminal.write(script)
       }

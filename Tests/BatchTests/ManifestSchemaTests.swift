@@ -66,7 +66,7 @@ struct ManifestSchemaTests {
     }
     func inner(_ type: OptionType, _ schema: JSONValue?, _ path: String) -> Int {
       switch type {
-      case .object(let options): return check(options, schema, path)
+      case .object(let table): return check(table.options, schema, path)
       case .list(let element): return inner(element, schema?["items"], path)
       case .map(let value): return inner(value, schema?["additionalProperties"], path)
       case .variant(_, let kinds):
@@ -92,8 +92,8 @@ struct ManifestSchemaTests {
             "\(option.name)")
         }
         switch option.type {
-        case .object(let inner): check(inner)
-        case .list(.object(let inner)): check(inner)
+        case .object(let inner): check(inner.options)
+        case .list(.object(let inner)): check(inner.options)
         case .list(.variant(_, let kinds)): for kind in kinds { check(kind.options) }
         default: break
         }

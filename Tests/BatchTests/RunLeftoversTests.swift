@@ -65,6 +65,18 @@ struct RunLeftoversTests {
     try files().filter { $0.hasSuffix(".journal") }.sorted()
   }
 
+  @Test("the times in the names of journals are in UTC, and sort as the runs do")
+  func journalTimes() {
+    #expect(JournalFolder.stamp(of: 0) == "19700101-000000-000")
+    #expect(JournalFolder.stamp(of: 1_768_843_800_250) == "20260119-173000-250")
+    for time in [0, 999, 1_709_164_800_000, 1_709_251_199_999, 4_102_444_800_001] {
+      #expect(JournalFolder.milliseconds(of: JournalFolder.stamp(of: time)) == time)
+    }
+    for other in ["", "20260119", "20260119-173000", "2026-01-19", "20260119-173000-25x"] {
+      #expect(JournalFolder.milliseconds(of: other) == nil)
+    }
+  }
+
   @Test("journals of earlier runs are removed, whether or not they finished; the newest one stays")
   func earlierRuns() async throws {
     let manifest = try manifest()

@@ -106,7 +106,9 @@ final class InputSettings: ExpressibleByOption {
     return (kinds + Shared.optionDescriptions).filter { seen.insert($0.name).inserted }
   }()
 
-  static func optionType(in range: ClosedRange<Never>?) -> OptionType { .object(options) }
+  static func optionType(in range: ClosedRange<Never>?) -> OptionType {
+    .object(OptionTable(options))
+  }
   static var unsetOption: InputSettings {
     InputSettings(InlineInput(), location: FileLocation(file: "", line: 1, column: 1))
   }

@@ -83,17 +83,41 @@ public struct JournalFolder: Sendable {
     }
     let newest = all().last
     if resumes, let newest { return try Journal(path: newest) }
-    let formatter = DateFormatter()
-    formatter.locale = Locale(identifier: "en_US_POSIX")
-    formatter.timeZone = TimeZone(secondsFromGMT: 0)
-    formatter.dateFormat = "yyyyMMdd-HHmmss-SSS"
-    var time = Date(timeIntervalSince1970: now)
+    var time = Int(now * 1000)
     // The newest journal must sort last even if the time of day was set back.
     let stamp = newest?.dropFirst("\(folder)/\(name)-".count).prefix { $0 != "." }
-    if let stamp, let last = formatter.date(from: String(stamp)) {
-      time = max(time, last.addingTimeInterval(0.0015))
-    }
+    if let stamp, let last = Self.milliseconds(of: String(stamp)) { time = max(time, last + 1) }
     let suffix = shard.map { ".\($0.label)" } ?? ""
-    return try Journal(path: "\(folder)/\(name)-\(formatter.string(from: time))\(suffix).journal")
+    return try Journal(path: "\(folder)/\(name)-\(Self.stamp(of: time))\(suffix).journal")
+  }
+
+  /// The time in the name of a journal, in UTC: `20260119-173000-250`.
+  ///
+  /// - Parameter time: Milliseconds since 1970.
+  static func stamp(of time: Int) -> String {
+    var seconds = time / 1000
+    var parts = tm()
+    gmtime_r(&seconds, &parts)
+    var text = [CChar](repeating: 0, count: 32)
+    let count = strftime(&text, text.count, "%Y%m%d-%H%M%S", &parts)
+    let rest = "\(time % 1000)"
+    return String(decoding: text.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      + "-" + String(repeating: "0", count: 3 - rest.count) + rest
+  }
+
+  /// The milliseconds since 1970 of the time in a name; `nil` if it is none.
+  static func milliseconds(of stamp: String) -> Int? {
+    let fields = stamp.split(separator: "-")
+    guard fields.map(\.count) == [8, 6, 3], let date = Int32(fields[0]),
+      let time = Int32(fields[1]), let rest = Int(fields[2])
+    else { return nil }
+    var parts = tm()
+    parts.tm_year = date / 10_000 - 1900
+    parts.tm_mon = date / 100 % 100 - 1
+    parts.tm_mday = date % 100
+    parts.tm_hour = time / 10_000
+    parts.tm_min = time / 100 % 100
+    parts.tm_sec = time % 100
+    return timegm(&parts) * 1000 + rest
   }
 }

@@ -152,9 +152,10 @@ struct SinkEntry: ExpressibleByOption {
   init(option: OptionValue) throws(OptionError) {
     location = option.location
     guard case .variant(let name, let options) = option.content,
-      let kind = Sinks.all.first(where: { $0.name == name })
+      let kind = Sinks.all.first(where: { $0.name == name }),
+      let table = Manifest.sinkKinds.first(where: { $0.name == name })
     else { return }
-    let isComplete = kind.optionDescriptions.allSatisfy { description in
+    let isComplete = table.options.allSatisfy { description in
       !description.isRequired || options.values.contains { $0.name == description.name }
     }
     if isComplete { sink = try kind.init(options: options) }

@@ -200,10 +200,10 @@ extension OptionDecoder {
     case (.object(let table), _):
       let owner = Owner(subject: label, noun: noun)
       guard node.isNull || node.members != nil else {
-        reportNoMapping(node, owner: owner, table: table)
+        reportNoMapping(node, owner: owner, table: table.options)
         return nil
       }
-      let options = options(node, table: table, owner: owner, location: node.location)
+      let options = options(node, table: table.options, owner: owner, location: node.location)
       return OptionValue(
         content: .object(options), location: node.location, shownText: "", isDefault: false)
     case (.list(let element), .sequence(let nodes)):

@@ -12,6 +12,6 @@ extension OptionDescription {
     let suffix = remarks.isEmpty ? "" : " (\(remarks.joined(separator: ", ")))"
     let own = ["\(indent)\(name): \(type.name)\(suffix)", "\(indent)    \(summary)"]
     guard case .object(let inner) = type else { return own }
-    return own + inner.flatMap { $0.lines(indent: indent + "    ") }
+    return own + inner.options.flatMap { $0.lines(indent: indent + "    ") }
   }
 }

@@ -93,7 +93,7 @@ package enum OptionSchema {
       return ["type": "array", "items": .object(schema(of: element))]
     case .map(let value):
       return ["type": "object", "additionalProperties": .object(schema(of: value))]
-    case .object(let table): return object(table)
+    case .object(let table): return object(table.options)
     case .variant(_, let kinds): return variant(kinds)
     case .json, .jsonTemplate: return [:]
     }

@@ -29,7 +29,7 @@ public indirect enum OptionType: Sendable, Hashable {
   /// Values of one type, with names that the user chooses.
   case map(OptionType)
   /// A fixed set of named options.
-  case object([OptionDescription])
+  case object(OptionTable)
   /// One of several kinds, each with options of its own: `csv: { path: out.csv }`, or the name alone.
   /// `noun` is the term for the kinds, such as "sink".
   case variant(noun: String, [OptionVariant])
@@ -46,17 +46,28 @@ public struct OptionVariant: Sendable, Hashable {
   public var name: String
   /// What the kind is, in one sentence without a full stop.
   public var summary: String
-  /// The options of the kind.
-  public var options: [OptionDescription]
+  private let table: OptionTable
   /// An example of the kind in a file, in YAML.
   public var example: String
 
+  /// The options of the kind.
+  public var options: [OptionDescription] { table.options }
+
   /// Creates the description of a kind.
-  public init(name: String, summary: String, options: [OptionDescription], example: String) {
+  ///
+  /// - Parameters:
+  ///   - name: The name of the kind.
+  ///   - summary: What the kind is, in one sentence without a full stop.
+  ///   - options: The options of the kind; evaluated when they are needed.
+  ///   - example: An example of the kind in a file, in YAML.
+  public init(
+    name: String, summary: String,
+    options: @autoclosure @escaping @Sendable () -> [OptionDescription], example: String
+  ) {
     self.name = name
     self.summary = summary
-    self.options = options
     self.example = example
+    table = OptionTable(options())
   }
 }
 

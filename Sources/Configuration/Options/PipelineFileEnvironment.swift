@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunSupport
 
 /// The variables, files and commands that a pipeline file can use while it is loaded.
 ///
@@ -82,7 +83,7 @@ extension PipelineFileEnvironment {
   ///   killed and loading fails.
   public static func process(commandTime: Duration) -> PipelineFileEnvironment {
     PipelineFileEnvironment(
-      variable: { ProcessInfo.processInfo.environment[$0] },
+      variable: { EnvironmentVariables.value(of: $0) },
       readFile: { try contents(of: $0) },
       execute: { try ShellCommand.output(of: $0, limit: maximumBytes, within: commandTime) })
   }

@@ -42,7 +42,8 @@ package struct YAMLComposer {
     while true {
       do {
         compositions += 1
-        let parser = try Parser(yaml: attempt)
+        // The basic resolver does not compile the regular expressions of implicit types.
+        let parser = try Parser(yaml: attempt, resolver: .basic, encoding: .utf8)
         guard let root = try parser.singleRoot() else {
           report(
             "the file is empty", FileLocation(file: source.file, line: 1, column: 1),

@@ -96,8 +96,7 @@ public struct Services: Sendable {
 
   /// Returns an environment variable of this process; `nil` if it is not set.
   public static let environment: @Sendable (String) -> String? = {
-    // Called for tokens in every attempt, so it reads one variable and builds no dictionary.
-    getenv($0).map { String(cString: $0) }
+    EnvironmentVariables.value(of: $0)
   }
 
   /// A further service, under a key that its plugin defines; `nil` if it is not set.

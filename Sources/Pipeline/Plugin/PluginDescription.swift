@@ -87,7 +87,7 @@ extension OptionType {
   /// The options of a group, or of the groups in a list or map.
   fileprivate var group: [OptionDescription]? {
     switch self {
-    case .object(let options): options
+    case .object(let table): table.options
     case .list(let element), .map(let element): element.group
     default: nil
     }

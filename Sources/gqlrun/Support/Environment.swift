@@ -1,6 +1,7 @@
 import Foundation
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunSupport
 
 extension PipelineFileEnvironment {
   /// The environment of pipeline files. The name of a ready-made pipeline is read as its file, unless there is
@@ -24,7 +25,12 @@ extension PipelineFileEnvironment {
       let exists = stat(path, &status) == 0
       let isFolder = exists && status.st_mode & S_IFMT == S_IFDIR
       if !exists || isFolder, let text = ReadyMade.file(path) { return Array(text.utf8) }
-      return try readFile(path)
+      guard !exists, !path.contains("/"), !path.contains(".") else { return try readFile(path) }
+      let names = ReadyMade.names.joined(separator: ", ")
+      let meant = suggestion(for: path, in: ReadyMade.names)
+      throw PipelineFileEnvironment.Failure(
+        meant.map { "it does not exist; did you mean the ready-made pipeline \($0)?" }
+          ?? "it does not exist, and the ready-made pipelines are \(names)")
     }
     return environment
   }

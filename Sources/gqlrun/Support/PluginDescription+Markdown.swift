@@ -35,7 +35,7 @@ extension PluginDescription {
       let row =
         "| `\(path)\(option.name)` | \(cell(option.type.name)) | \(initial) | \(cell(option.summary)) |"
       guard case .object(let inner) = option.type else { return [row] }
-      return [row] + rows(inner, below: "\(path)\(option.name).")
+      return [row] + rows(inner.options, below: "\(path)\(option.name).")
     }
   }
 

@@ -22,7 +22,7 @@ struct TrustOptions: ParsableArguments {
 
   /// Whether the flag or the environment variable allows all programs.
   var allowsAll: Bool {
-    allowExec || ProcessInfo.processInfo.environment["GQLRUN_ALLOW_EXEC"] == "1"
+    allowExec || EnvironmentVariables.value(of: "GQLRUN_ALLOW_EXEC") == "1"
   }
 }
 

@@ -43,6 +43,17 @@ struct LongYAMLTests {
         ])
   }
 
+  @Test("a key is repeated whether or not it is quoted, and whatever its implicit type is")
+  func quotedKeys() {
+    for (text, key) in [
+      ("1: a\n\"1\": b\n", "1"), ("on: a\n'on': b\n", "on"), ("~: a\n\"~\": b\n", "~"),
+    ] {
+      var composer = composer(text)
+      _ = composer.compose()
+      #expect(composer.findings.map(\.message) == ["`\(key)` is repeated"])
+    }
+  }
+
   @Test(
     "the ends of many nodes on one line are found near their starts",
     arguments: [

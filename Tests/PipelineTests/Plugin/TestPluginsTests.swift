@@ -69,7 +69,7 @@ struct TestPluginsTests {
         option.secrecy == other.secrecy
       else { return [name] }
       if case .object(let inner) = option.type, case .object(let otherInner) = other.type {
-        return differences(inner, otherInner, name)
+        return differences(inner.options, otherInner.options, name)
       }
       return option.type == other.type ? [] : [name]
     }

@@ -37,7 +37,7 @@ public protocol OptionSection: Configurable, ExpressibleByOption where OptionBou
 extension OptionSection {
   /// A mapping with the declared options.
   public static func optionType(in range: ClosedRange<Never>?) -> OptionType {
-    .object(optionDescriptions)
+    .object(OptionTable(optionDescriptions))
   }
   /// The options with their defaults.
   public static var unsetOption: Self { Self() }
