@@ -159,6 +159,9 @@ struct UsageTests {
     Expectation("{a", 65, "query:1:3: Syntax Error: Expected Name, found <EOF>."),
     Expectation(
       "germany.graphql --pipeline absent.yaml", 78, "absent.yaml:1:1", "it does not exist"),
+    Expectation(
+      "germany.graphql --pipeline lives", 78, "did you mean the ready-made pipeline live?"),
+    Expectation("germany.graphql --pipeline zzz", 78, "the ready-made pipelines are "),
     Expectation("germany.graphql --pipeline folder", 78, "it is a directory"),
     Expectation(
       "germany.graphql --pipeline typo.pipeline.yaml", 78, "typo.pipeline.yaml:4:1",

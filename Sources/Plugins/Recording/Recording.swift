@@ -29,6 +29,8 @@ final class Recording: Sendable {
     /// Whether the first exchange replaces the file.
     var isNew: Bool
     var isLoaded = false
+    /// Whether the file existed when it was loaded.
+    var isFound = false
     var responses: [String: [RecordedResponse]] = [:]
     /// The number of returned responses per request.
     var returnedCounts: [String: Int] = [:]
@@ -62,7 +64,9 @@ final class Recording: Sendable {
         let names = state.requests.keys.sorted().prefix(10).joined(separator: ", ")
         return Failure(
           message: "\(path) has no \(request.operation)"
-            + (names.isEmpty ? "; it is empty" : "; it has \(names)") + remedy)
+            + (names.isEmpty
+              ? state.isFound ? "; it is empty" : "; it does not exist" : "; it has \(names)")
+            + remedy)
       }
       let differing = ["query", "variables", "operationName", "extensions"].filter {
         other.body[$0] != request.body[$0]
@@ -130,6 +134,7 @@ extension Recording.State {
     }
     isLoaded = true
     guard let bytes else { return }
+    isFound = true
     for (index, line) in bytes.split(separator: UInt8(ascii: "\n")).enumerated() {
       let value = try? JSONValue(parsing: Array(line))
       if index == 0 {

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunSupport
 import HTTPTypes
 
 /// The options that select an endpoint and a pipeline.
@@ -147,7 +148,7 @@ struct EndpointOptions: ParsableArguments {
   /// A note for a server that refuses the credentials, if the pipeline does not send those in GQL_TOKEN.
   func unsentToken(of pipeline: Pipeline) -> String? {
     guard let file = self.pipeline, pipeline.endpoint?.headers[.authorization] == nil,
-      ProcessInfo.processInfo.environment["GQL_TOKEN"]?.isEmpty == false,
+      EnvironmentVariables.value(of: "GQL_TOKEN")?.isEmpty == false,
       !pipeline.files.contains(where: { Self.reads("GQL_TOKEN", $0.bytes) }),
       !pipeline.entries.contains(where: { $0.plugin is TokenRefreshPlugin })
     else { return nil }

@@ -98,8 +98,12 @@ import Testing
   @Test func `what the recording does not have is an error that says what it has`() async throws {
     let file = File()
     let other = #"query User { user(id: "2") { id name } }"#
+    let absent = try await outcomes("replay", file.path, [.ok])
+    #expect(absent.outcomes[0].code == .notRecorded)
+    #expect(
+      absent.outcomes[0].message.contains("it does not exist"), "\(absent.outcomes[0].message)")
+    try Data("{\"gqlrun_recording\":1}\n".utf8).write(to: URL(filePath: file.path))
     let empty = try await outcomes("replay", file.path, [.ok])
-    #expect(empty.outcomes[0].code == .notRecorded)
     #expect(empty.outcomes[0].message.contains("it is empty"), "\(empty.outcomes[0].message)")
     _ = try await outcomes("record", file.path, [.ok])
     let result = try await outcomes("replay", file.path, [.ok], documents: [other, Bench.rename])
