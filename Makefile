@@ -174,7 +174,7 @@ uninstall: ## Remove what make install installs below PREFIX
 .PHONY: test
 test: packages packages-test ## Run all tests
 	@$(call prepare,.build-debug)
-	$(SWIFT) test --scratch-path .build-debug $(TEST_FLAGS)
+	@.ci/test .build-debug/test.log $(SWIFT) test --scratch-path .build-debug $(TEST_FLAGS)
 
 .PHONY: test-uploads
 test-uploads: build ## Upload a file of 4 GiB, and compare memory and contents
@@ -207,7 +207,7 @@ test-cluster: packages packages-cluster ## Run Examples/cluster on a Slurm of it
 .PHONY: test-core
 test-core: packages-core packages-test ## Run the tests of the modules without networking, in seconds
 	@$(call prepare,.build-core)
-	GQLRUN_MODULES=core $(SWIFT) test --scratch-path .build-core $(TEST_FLAGS)
+	@GQLRUN_MODULES=core .ci/test .build-core/test.log $(SWIFT) test --scratch-path .build-core $(TEST_FLAGS)
 
 .PHONY: docs
 docs: packages ## Build the documentation of the libraries into .build-docs/site; a warning is an error

@@ -8,7 +8,7 @@ import Testing
 /// Runs whose pipeline sends several operations in one HTTP request.
 ///
 /// The requests follow one another, so the runs are slow beside other tests.
-@Suite(.timeLimit(.minutes(5))) struct HTTPBatchRunTests {
+@Suite(.timeLimit(.minutes(10))) struct HTTPBatchRunTests {
   private let location: Place
 
   init() throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import GQLRunBatch
 
-@Suite("Long manifests", .timeLimit(.minutes(5)))
+@Suite("Long manifests", .timeLimit(.minutes(10)))
 struct LongManifestTests {
   /// Operations as JSON lines, each with the given members.
   private func manifest(_ count: Int, _ members: (Int) -> String) -> [UInt8] {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import GQLRunBatch
 
-@Suite("Results in the order of the rows", .timeLimit(.minutes(2)))
+@Suite("Results in the order of the rows", .timeLimit(.minutes(10)))
 struct OutputOrderTests {
   private let location: Place
 

@@ -8,7 +8,7 @@ import Testing
 @testable import GQLRunBatch
 
 /// A run ends for every reason there is, with one operation of many pages as well as with many tasks.
-@Suite("Ends of runs", .timeLimit(.minutes(2)))
+@Suite("Ends of runs", .timeLimit(.minutes(10)))
 struct StopTests {
   enum Shape: CaseIterable { case pages, tasks, orderedTasks }
 

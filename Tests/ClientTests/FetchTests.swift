@@ -3,7 +3,7 @@ import GQLRun
 import GQLRunDemoServer
 import Testing
 
-@Suite("PipelineClient: results", .timeLimit(.minutes(1)))
+@Suite("PipelineClient: results", .timeLimit(.minutes(10)))
 struct FetchTests {
   @Test("the second answer comes from the store", arguments: ["memory", "sqlite"])
   func stores(kind: String) async throws {

@@ -5,7 +5,7 @@ import Testing
 
 /// The examples of `docs/guide-library.md`. `make guides` checks that its code is in this file; its first
 /// program is run by `make test-outside`.
-@Suite("The library guide", .timeLimit(.minutes(1)))
+@Suite("The library guide", .timeLimit(.minutes(10)))
 struct LibraryGuideTests {
   private struct PostData: Decodable {
     struct Post: Decodable {

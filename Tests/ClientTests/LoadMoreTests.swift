@@ -2,7 +2,7 @@ import GQLRun
 import GQLRunDemoServer
 import Testing
 
-@Suite("PipelineClient: loadMore", .timeLimit(.minutes(1)))
+@Suite("PipelineClient: loadMore", .timeLimit(.minutes(10)))
 struct LoadMoreTests {
   private static let feed = """
     query Feed($after: String) {

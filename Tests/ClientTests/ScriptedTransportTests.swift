@@ -3,7 +3,7 @@ import GQLRun
 import GQLRunTesting
 import Testing
 
-@Suite("ScriptedTransport", .timeLimit(.minutes(1)))
+@Suite("ScriptedTransport", .timeLimit(.minutes(10)))
 struct ScriptedTransportTests {
   private let transport = ScriptedTransport()
 

@@ -4,7 +4,7 @@ import GQLRunDemoServer
 import ServiceLifecycle
 import Testing
 
-@Suite("PipelineClient: shutting down", .timeLimit(.minutes(1)))
+@Suite("PipelineClient: shutting down", .timeLimit(.minutes(10)))
 struct ShutdownTests {
   private func client(_ transport: (any HTTPTransport)? = nil) async throws -> PipelineClient {
     let folder = try Folder()

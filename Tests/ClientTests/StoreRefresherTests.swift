@@ -4,7 +4,7 @@ import Testing
 
 @testable import GQLRun
 
-@Suite("Checks for writes of other processes", .timeLimit(.minutes(1)))
+@Suite("Checks for writes of other processes", .timeLimit(.minutes(10)))
 struct StoreRefresherTests {
   /// A clock whose one sleeper is woken by a test.
   private final class Ticks: Clock, Sendable {

@@ -3,7 +3,7 @@ import GQLRun
 import GQLRunDemoServer
 import Testing
 
-@Suite("PipelineClient: watching and the store", .timeLimit(.minutes(1)))
+@Suite("PipelineClient: watching and the store", .timeLimit(.minutes(10)))
 struct StoreTests {
   private func withClient(
     _ body: (PipelineClient, LiveDemoServer) async throws -> Void

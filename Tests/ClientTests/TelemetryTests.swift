@@ -6,7 +6,7 @@ import MetricsTestKit
 import Testing
 import Tracing
 
-@Suite("PipelineClient: metrics and traces", .timeLimit(.minutes(1)))
+@Suite("PipelineClient: metrics and traces", .timeLimit(.minutes(10)))
 struct TelemetryTests {
   private static let canary = "canary-5be1c2"
 

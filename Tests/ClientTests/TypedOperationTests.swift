@@ -149,7 +149,7 @@ struct WrongQuery: GraphQLQuery {
   }
 }
 
-@Suite("PipelineClient: operations with generated types", .timeLimit(.minutes(1)))
+@Suite("PipelineClient: operations with generated types", .timeLimit(.minutes(10)))
 struct TypedOperationTests {
   private func withClient(
     _ body: (PipelineClient, LiveDemoServer) async throws -> Void

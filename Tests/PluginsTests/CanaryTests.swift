@@ -5,7 +5,7 @@ import HTTPTypes
 import Testing
 
 /// One secret in every place that takes one, and in everything a server answers.
-@Suite(.timeLimit(.minutes(1))) struct CanaryTests {
+@Suite(.timeLimit(.minutes(10))) struct CanaryTests {
   private static let canary = Bench.canary
 
   private static let chain = """

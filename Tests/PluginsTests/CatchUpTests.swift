@@ -8,7 +8,7 @@ import Testing
 
 /// A query that fetches what a subscription has missed, and events that wait for a slow caller, through a
 /// whole chain.
-@Suite(.timeLimit(.minutes(1))) struct CatchUpTests {
+@Suite(.timeLimit(.minutes(10))) struct CatchUpTests {
   private static let document = """
     subscription Renamed($id: ID, $since: Int) { renamed(id: $id, since: $since) { __typename id name } }
     query State($id: ID) { user(id: $id) { __typename id name } }

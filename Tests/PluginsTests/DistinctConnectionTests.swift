@@ -13,7 +13,7 @@ import Testing
 /// Those of its listeners do not apply: `-v` and the state of a subscription show connections.
 ///
 /// - https://github.com/enisdenjo/graphql-sse/blob/master/tests/client.test.ts
-@Suite(.timeLimit(.minutes(1))) struct DistinctConnectionTests {
+@Suite(.timeLimit(.minutes(10))) struct DistinctConnectionTests {
   private static func document(_ name: String) -> String {
     "subscription \(name) { renamed { __typename id name } }"
   }

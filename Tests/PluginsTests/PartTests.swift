@@ -7,7 +7,7 @@ import HTTPTypes
 import Testing
 
 /// Responses with `@defer` and `@stream`, through a whole chain.
-@Suite(.timeLimit(.minutes(1))) struct PartTests {
+@Suite(.timeLimit(.minutes(10))) struct PartTests {
   private static let document = """
     query User { user(id: "1") { id name ... @defer(label: "bio") { bio } } }
     """

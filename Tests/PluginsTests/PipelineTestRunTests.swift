@@ -3,7 +3,7 @@ import GQLRunPlugins
 import Testing
 
 /// The tests of pipeline files, run with the real plugins.
-@Suite(.timeLimit(.minutes(1))) struct PipelineTestRunTests {
+@Suite(.timeLimit(.minutes(10))) struct PipelineTestRunTests {
   private func failures(
     _ test: String, chain: String = Self.chain, store: String = "{ kind: memory }"
   ) async throws -> [String] {

@@ -6,7 +6,7 @@ import HTTPTypes
 import Logging
 import Testing
 
-@Suite("The contract of plugins", .timeLimit(.minutes(2)))
+@Suite("The contract of plugins", .timeLimit(.minutes(10)))
 struct PluginContractTests {
   static let builtIn: [PluginContract] = [
     PluginContract(AuditPlugin.self, context: ["user": "ada"]),

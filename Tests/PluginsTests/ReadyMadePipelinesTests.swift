@@ -6,7 +6,7 @@ import HTTPTypes
 import Testing
 
 /// The files in `pipelines/`, run against the demo server as their comments say.
-@Suite(.timeLimit(.minutes(1))) struct ReadyMadePipelinesTests {
+@Suite(.timeLimit(.minutes(10))) struct ReadyMadePipelinesTests {
   private static let folder = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     .appendingPathComponent("pipelines")

@@ -13,7 +13,7 @@ import Testing
 ///
 /// - https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md#single-connection-mode
 /// - https://github.com/enisdenjo/graphql-sse/blob/master/tests/client.test.ts
-@Suite(.timeLimit(.minutes(5))) struct SingleConnectionTests {
+@Suite(.timeLimit(.minutes(10))) struct SingleConnectionTests {
   /// The answers of a server, by what a request asks for.
   struct Server: Sendable {
     var reservation = HTTPText.response("201 Created", type: "text/plain", body: "token-1")

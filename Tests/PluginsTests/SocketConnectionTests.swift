@@ -6,7 +6,7 @@ import NIOSSL
 import Testing
 
 /// How WebSocket connections are opened and shared: transports, credentials, proxies, TLS, slow readers.
-@Suite(.timeLimit(.minutes(5))) struct SocketConnectionTests {
+@Suite(.timeLimit(.minutes(10))) struct SocketConnectionTests {
   private static let complete = SocketTests.complete()
   private static let whole: [RawServer.Step] =
     RawServer.Step.greeting + [

@@ -16,7 +16,7 @@ import Testing
 ///   `pauseSubscriptions` closes connections.
 ///
 /// https://github.com/enisdenjo/graphql-ws/blob/master/tests/client.test.ts
-@Suite(.timeLimit(.minutes(5))) struct SocketTests {
+@Suite(.timeLimit(.minutes(10))) struct SocketTests {
   static let document = #"subscription Renamed { renamed { __typename id name } }"#
   static let ack = #"{"type":"connection_ack"}"#
   static let retrying = "- max-retry: { max_retries: 2, backoff: { base: 0s } }\n" + Bench.plain

@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// Subscriptions over server-sent events and multipart responses, through a whole chain.
-@Suite(.timeLimit(.minutes(1))) struct SubscriptionTests {
+@Suite(.timeLimit(.minutes(10))) struct SubscriptionTests {
   private static let document = #"subscription Renamed { renamed { __typename id name } }"#
   private static let eventStream = ["Content-Type": "text/event-stream"]
   private static let multipart = [

@@ -8,7 +8,7 @@ import Testing
 
 @testable import GQLRunProfile
 
-@Suite("Events of subscriptions", .timeLimit(.minutes(1)))
+@Suite("Events of subscriptions", .timeLimit(.minutes(10)))
 struct SubscriptionRunTests {
   /// A clock that only events and plugins advance; a sleep ends when its task is cancelled.
   private final class EventClock: Clock, @unchecked Sendable {

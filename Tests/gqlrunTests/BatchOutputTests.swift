@@ -3,7 +3,7 @@ import GQLRunDemoServer
 import GQLRunJSON
 import Testing
 
-@Suite("gqlrun batch and its outputs", .serialized, .timeLimit(.minutes(5)))
+@Suite("gqlrun batch and its outputs", .serialized, .timeLimit(.minutes(10)))
 struct BatchOutputTests {
   static let pages = """
     version: 1

@@ -3,7 +3,7 @@ import GQLRunJSON
 import Testing
 
 /// Batches of subscriptions, against servers in processes of their own.
-@Suite("gqlrun batch with subscriptions", .timeLimit(.minutes(2)))
+@Suite("gqlrun batch with subscriptions", .timeLimit(.minutes(10)))
 struct BatchSubscriptionTests {
   private func folder(events: Int, endpoint: String = "${env:URL}") throws -> Folder {
     let folder = try Folder()

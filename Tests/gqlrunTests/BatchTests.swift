@@ -3,7 +3,7 @@ import GQLRunDemoServer
 import GQLRunJSON
 import Testing
 
-@Suite("gqlrun batch", .serialized, .timeLimit(.minutes(5)))
+@Suite("gqlrun batch", .serialized, .timeLimit(.minutes(10)))
 struct BatchTests {
   static let users = """
     version: 1

@@ -3,7 +3,7 @@ import GQLRunDemoServer
 import GQLRunJSON
 import Testing
 
-@Suite("gqlrun cache", .serialized, .timeLimit(.minutes(5)))
+@Suite("gqlrun cache", .serialized, .timeLimit(.minutes(10)))
 struct CacheCommandTests {
   private static let document = ["feed.graphql", "--var", "first=60"]
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import gqlrun
 
-@Suite("gqlrun cache write and update", .timeLimit(.minutes(5)))
+@Suite("gqlrun cache write and update", .timeLimit(.minutes(10)))
 struct CacheEditTests {
   private static let country = "query C { country(code: \"DE\") { code name } }"
   private static let store = ["--store", "sqlite:c.db", "--keys", "Country=code"]

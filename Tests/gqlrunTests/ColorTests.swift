@@ -5,7 +5,7 @@ import Testing
 
 @testable import gqlrun
 
-@Suite("Colors and progress", .timeLimit(.minutes(2)))
+@Suite("Colors and progress", .timeLimit(.minutes(10)))
 struct ColorTests {
   private static let text = #"{"a":[1,"x\"y\\",null,true,{}],"b c":{"null":"null"},"d":[null]}"#
   /// `«k`, `«s`, `«n` and `«b` begin a key, a string, null and a bracket, `»` ends them.
@@ -118,7 +118,7 @@ struct ColorTests {
   func terminal() async throws {
     let folder = try Folder()
     try folder.write(Self.driver, to: "driver.py")
-    let result = try await Program.shell("timeout 60 python3 driver.py", in: folder)
+    let result = try await Program.shell("timeout 300 python3 driver.py", in: folder)
     #expect(result.status == 0, "\(result)")
     #expect(try folder.text("result") == RunTests.germany)
     let shown = try folder.text("shown")

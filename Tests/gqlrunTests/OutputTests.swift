@@ -2,7 +2,7 @@ import Foundation
 import GQLRunDemoServer
 import Testing
 
-@Suite("Standard output, --output and signals", .serialized, .timeLimit(.minutes(5)))
+@Suite("Standard output, --output and signals", .serialized, .timeLimit(.minutes(10)))
 struct OutputTests {
   @Test("a file appears when it is complete, keeps its permissions, and links stay")
   func file() async throws {

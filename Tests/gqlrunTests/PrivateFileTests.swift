@@ -3,7 +3,7 @@ import GQLRunDemoServer
 import Testing
 
 /// Permissions of files that hold responses or secrets.
-@Suite("Files that the program keeps", .timeLimit(.minutes(2)))
+@Suite("Files that the program keeps", .timeLimit(.minutes(10)))
 struct PrivateFileTests {
   private static let pipeline = """
     version: 1
@@ -91,7 +91,7 @@ struct PrivateFileTests {
 }
 
 /// What a server can make a terminal do.
-@Suite("Text of a server on a terminal", .enabled(if: Python.isThere), .timeLimit(.minutes(1)))
+@Suite("Text of a server on a terminal", .enabled(if: Python.isThere), .timeLimit(.minutes(10)))
 struct TerminalOutputTests {
   /// CSI as one character, a right-to-left override, a line separator, an isolate, a mark.
   private static let hostile = "a\u{9b}31mb\u{202e}c\u{2028}d\u{2066}e\u{200f}f\u{85}g\u{e9}"
@@ -160,7 +160,7 @@ struct TerminalOutputTests {
       head + "sinks: [{ csv: { path: \"-\", columns: [name] } }]\n", to: "csv.batch.yaml")
     try folder.write(Self.driver, to: "driver.py")
     try folder.write(Self.lines.joined(separator: "\n"), to: "lines")
-    let result = try await Program.shell("timeout 50 python3 driver.py", in: folder)
+    let result = try await Program.shell("timeout 300 python3 driver.py", in: folder)
     #expect(result.status == 0, "\(result)")
     for (number, line) in Self.lines.enumerated() {
       let piped = try folder.text("\(number).pipe")

@@ -3,7 +3,7 @@ import GQLRunDemoServer
 import GQLRunJSON
 import Testing
 
-@Suite("gqlrun run --curl and --har", .timeLimit(.minutes(2)))
+@Suite("gqlrun run --curl and --har", .timeLimit(.minutes(10)))
 struct RunRecordingTests {
   @Test("tell what was sent and answered, without its secrets")
   func both() async throws {

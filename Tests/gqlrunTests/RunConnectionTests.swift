@@ -7,7 +7,7 @@ import Testing
 
 @Suite(
   "The connection of gqlrun run", .enabled(if: Python.isThere, "there is no python3"),
-  .timeLimit(.minutes(5)))
+  .timeLimit(.minutes(10)))
 struct RunConnectionTests {
   private static let run = #""$GQLRUN" run germany.graphql --timeout 30s"#
 

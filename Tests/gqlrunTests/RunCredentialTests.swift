@@ -5,7 +5,7 @@ import Testing
 
 @testable import gqlrun
 
-@Suite("The credentials of gqlrun run", .timeLimit(.minutes(5)))
+@Suite("The credentials of gqlrun run", .timeLimit(.minutes(10)))
 struct RunCredentialTests {
   private static let token = "token-of-nineteen-bytes"
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import gqlrun
 
-@Suite("What gqlrun run prints", .timeLimit(.minutes(5)))
+@Suite("What gqlrun run prints", .timeLimit(.minutes(10)))
 struct RunOutputTests {
   @Test("a document on the command line is run like one in a file, and named in errors")
   func inline() async throws {
@@ -157,7 +157,7 @@ enum JQ {
   static let isThere = (try? JQFilter(".", isRaw: false)) != nil
 }
 
-@Suite("--jq", .enabled(if: JQ.isThere, "there is no libjq"), .timeLimit(.minutes(5)))
+@Suite("--jq", .enabled(if: JQ.isThere, "there is no libjq"), .timeLimit(.minutes(10)))
 struct JQTests {
   /// The outputs of an expression, one per line.
   private func outputs(

@@ -3,7 +3,7 @@ import GQLRunDemoServer
 import GQLRunTestSupport
 import Testing
 
-@Suite("What gqlrun run does with its settings", .timeLimit(.minutes(5)))
+@Suite("What gqlrun run does with its settings", .timeLimit(.minutes(10)))
 struct RunSettingsTests {
   private static func pipeline(_ chain: String, store: String = "store: { kind: none }") -> String {
     """

@@ -4,7 +4,7 @@ import GQLRunJSON
 import GQLRunTestSupport
 import Testing
 
-@Suite("gqlrun run", .serialized, .timeLimit(.minutes(5)))
+@Suite("gqlrun run", .serialized, .timeLimit(.minutes(10)))
 struct RunTests {
   static let germany = #"{"data":{"country":{"name":"Germany","capital":"Berlin"}}}"# + "\n"
 

@@ -3,7 +3,7 @@ import GQLRunDemoServer
 import Testing
 
 /// Programs that files start: only when their user has allowed them.
-@Suite("A file that starts programs", .timeLimit(.minutes(3)))
+@Suite("A file that starts programs", .timeLimit(.minutes(10)))
 struct TrustTests {
   /// Each program leaves a file.
   private static let pipeline = """

@@ -16,7 +16,7 @@ struct VariableText: Sendable, CustomTestStringConvertible {
   var testDescription: String { "\(type) \(text)" }
 }
 
-@Suite("Variables on the command line", .timeLimit(.minutes(5)))
+@Suite("Variables on the command line", .timeLimit(.minutes(10)))
 struct VariableTests {
   static let texts = [
     VariableText("String", "DE", #""DE""#), VariableText("String", "true", #""true""#),

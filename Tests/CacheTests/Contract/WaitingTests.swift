@@ -3,7 +3,7 @@ import Testing
 @testable import GQLRunCache
 
 /// Tasks that wait for the transaction of another, in every store.
-@Suite("Waiting to write", .timeLimit(.minutes(1)))
+@Suite("Waiting to write", .timeLimit(.minutes(10)))
 struct WaitingTests {
   @Test(
     "a cancelled task stops waiting, and the next one gets its turn", arguments: StoreKind.allCases)

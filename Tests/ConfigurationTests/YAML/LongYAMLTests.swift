@@ -2,7 +2,7 @@ import Testing
 
 @testable import GQLRunConfiguration
 
-@Suite("Long YAML files", .timeLimit(.minutes(5)))
+@Suite("Long YAML files", .timeLimit(.minutes(10)))
 struct LongYAMLTests {
   private func composer(_ text: String) -> YAMLComposer {
     YAMLComposer(text, source: SourceText(file: "x.yaml", text: text))

@@ -3,7 +3,7 @@ import GQLRunJSON
 import Testing
 
 /// Several operations in one request, and the statuses of August 2026.
-@Suite(.timeLimit(.minutes(1))) struct BatchRequestTests {
+@Suite(.timeLimit(.minutes(10))) struct BatchRequestTests {
   private func reply(
     _ body: String, limit: Int = 3, isNew: Bool = false,
     accept: String = "application/graphql-response+json"

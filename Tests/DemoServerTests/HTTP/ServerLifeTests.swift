@@ -4,7 +4,7 @@ import Testing
 
 @testable import GQLRunDemoServer
 
-@Suite(.timeLimit(.minutes(2))) struct ServerLifeTests {
+@Suite(.timeLimit(.minutes(10))) struct ServerLifeTests {
   private struct Expected: Error {}
 
   @Test func `a server runs until its task is cancelled`() async throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import GQLRunDemoServer
 
 /// Answers of any size in the memory of one piece.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct StreamingTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct StreamingTests {
   private static let feed: JSONValue = ["first": 12_000]
 
   @Test func `pieces are of one size, and together they are the response`() throws {

@@ -4,7 +4,7 @@ import NIOCore
 import Testing
 
 /// Requests with files: https://github.com/jaydenseric/graphql-multipart-request-spec
-@Suite(.timeLimit(.minutes(1))) struct UploadTests {
+@Suite(.timeLimit(.minutes(10))) struct UploadTests {
   private static let fields = "{ filename contentType size sha256 }"
   private static let one = "mutation ($file: Upload!) { uploadFile(file: $file) \(fields) }"
   /// The SHA-256 of `abc`.

@@ -7,7 +7,7 @@ import Testing
 private let multipart = "multipart/mixed;boundary=x;subscriptionSpec=1.0"
 
 /// Subscriptions over server-sent events and multipart responses.
-@Suite(.timeLimit(.minutes(2))) struct EventStreamTests {
+@Suite(.timeLimit(.minutes(10))) struct EventStreamTests {
   private static let countdown = "subscription { countdown(from: 1, delay: 0) }"
 
   private func reply(

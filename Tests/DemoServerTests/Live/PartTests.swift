@@ -5,7 +5,7 @@ import Testing
 @testable import GQLRunDemoServer
 
 /// Responses in several parts, in both formats.
-@Suite(.timeLimit(.minutes(2))) struct PartTests {
+@Suite(.timeLimit(.minutes(10))) struct PartTests {
   private static let accept = [
     PartFormat.ids: "multipart/mixed;incrementalSpec=v0.2, application/json",
     .paths: "multipart/mixed;deferSpec=20220824, application/json",

@@ -9,7 +9,7 @@ import Testing
 /// The names are those of the tests of the reference server.
 ///
 /// https://github.com/enisdenjo/graphql-sse/blob/master/tests/handler.test.ts
-@Suite(.timeLimit(.minutes(2))) struct SharedEventStreamTests {
+@Suite(.timeLimit(.minutes(10))) struct SharedEventStreamTests {
   private func reserve(_ server: LiveDemoServer) async throws -> String {
     let reply = try await RawClient(server).send("PUT", "/graphql")
     #expect(reply.status == 201)

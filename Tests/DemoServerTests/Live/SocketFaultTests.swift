@@ -3,7 +3,7 @@ import GQLRunJSON
 import Testing
 
 /// Connections that break because the handshake asked for it.
-@Suite(.timeLimit(.minutes(2))) struct SocketFaultTests {
+@Suite(.timeLimit(.minutes(10))) struct SocketFaultTests {
   private static let countdown = "subscription { countdown(from: 5, delay: 0) }"
 
   /// The messages of a countdown, until the connection ends.

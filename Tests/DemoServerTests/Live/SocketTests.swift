@@ -3,7 +3,7 @@ import GQLRunJSON
 import Testing
 
 /// Operations over WebSocket in both subprotocols.
-@Suite(.timeLimit(.minutes(2))) struct SocketTests {
+@Suite(.timeLimit(.minutes(10))) struct SocketTests {
   private static let countdown = "subscription { countdown(from: 2, delay: 0) }"
 
   @Test func `graphql-transport-ws sends events and completes`() async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import GQLRunPipeline
 
-@Suite("Events that wait for a slow caller", .timeLimit(.minutes(1)))
+@Suite("Events that wait for a slow caller", .timeLimit(.minutes(10)))
 struct EventBufferTests {
   /// Counts the events that exist.
   private final class Living: Sendable {

@@ -3,7 +3,7 @@ import Testing
 @testable import GQLRunPipeline
 
 /// How many subscriptions begin to connect at a time.
-@Suite(.timeLimit(.minutes(1))) struct SubscriptionRegisterTests {
+@Suite(.timeLimit(.minutes(10))) struct SubscriptionRegisterTests {
   private let register = SubscriptionRegister()
 
   /// Subscriptions that have begun, as many as may begin at a time.

@@ -2,7 +2,7 @@ import Testing
 
 @testable import GQLRunPipeline
 
-@Suite("Long pipeline files", .timeLimit(.minutes(5)))
+@Suite("Long pipeline files", .timeLimit(.minutes(10)))
 struct LongPipelineTests {
   @Test("a chain of more than a thousand entries is refused with one finding")
   func chain() {

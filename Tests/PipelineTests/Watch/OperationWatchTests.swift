@@ -5,7 +5,7 @@ import GQLRunPipeline
 import Testing
 
 /// Watched queries and optimistic mutations over a chain with the real parser and store.
-@Suite("Watching an operation", .timeLimit(.minutes(1)))
+@Suite("Watching an operation", .timeLimit(.minutes(10)))
 struct OperationWatchTests {
   /// Holds requests back until it is opened.
   actor Gate {

@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// Secrets in `--curl` and in archives: those of forms, of the environment, and those received during the run.
-@Suite(.timeLimit(.minutes(1))) struct ArchiveSecretsTests {
+@Suite(.timeLimit(.minutes(10))) struct ArchiveSecretsTests {
   private static let first = "first/refresh+token=1"
   private static let rotated = "rotated/refresh token\"2"
   private static let access = "access-é-token-3"

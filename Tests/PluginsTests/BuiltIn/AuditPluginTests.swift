@@ -4,7 +4,7 @@ import GQLRunPipeline
 import GQLRunPlugins
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct AuditPluginTests {
+@Suite(.timeLimit(.minutes(10))) struct AuditPluginTests {
   @Test func `the options have these defaults`() {
     #expect(
       optionTable(AuditPlugin.self) == [

@@ -6,7 +6,7 @@ import HTTPTypes
 import Testing
 
 /// The views of bodies in the log.
-@Suite(.timeLimit(.minutes(1))) struct BodyLogTests {
+@Suite(.timeLimit(.minutes(10))) struct BodyLogTests {
   /// The lines about bodies.
   private func lines(
     _ options: String, _ answer: FakeNetwork.Answer,

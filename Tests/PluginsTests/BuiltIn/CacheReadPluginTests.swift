@@ -3,7 +3,7 @@ import GQLRunPipeline
 import GQLRunPlugins
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct CacheReadPluginTests {
+@Suite(.timeLimit(.minutes(10))) struct CacheReadPluginTests {
   @Test func `the options have these defaults`() {
     #expect(
       optionTable(CacheReadPlugin.self) == [

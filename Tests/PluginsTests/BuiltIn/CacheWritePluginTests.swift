@@ -4,7 +4,7 @@ import GQLRunPipeline
 import GQLRunPlugins
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct CacheWritePluginTests {
+@Suite(.timeLimit(.minutes(10))) struct CacheWritePluginTests {
   @Test func `the options have these defaults`() {
     #expect(
       optionTable(CacheWritePlugin.self) == ["on_errors": "skip-errored", "write_roots": "true"])

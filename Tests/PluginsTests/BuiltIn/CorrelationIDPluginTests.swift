@@ -3,7 +3,7 @@ import GQLRunPlugins
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct CorrelationIDPluginTests {
+@Suite(.timeLimit(.minutes(10))) struct CorrelationIDPluginTests {
   @Test func `the options have these defaults`() {
     #expect(
       optionTable(CorrelationIDPlugin.self) == [

@@ -4,7 +4,7 @@ import GQLRunPlugins
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct DeduplicatePluginTests {
+@Suite(.timeLimit(.minutes(10))) struct DeduplicatePluginTests {
   private static let chain =
     "- max-retry: { backoff: { base: 0s } }\n- deduplicate\n- cache-read: { policy: network-only }\n"
     + Bench.plain

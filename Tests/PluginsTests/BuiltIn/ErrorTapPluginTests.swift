@@ -3,7 +3,7 @@ import GQLRunPlugins
 import Logging
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ErrorTapPluginTests {
+@Suite(.timeLimit(.minutes(10))) struct ErrorTapPluginTests {
   @Test(arguments: [
     ("error-tap", nil), ("error-tap: { log: false }", nil),
     ("error-tap: { rules: [{ then: suppress }] }", nil),

@@ -5,7 +5,7 @@ import HTTPTypes
 import Testing
 
 /// `exec`, with programs in the shell that every machine has.
-@Suite(.timeLimit(.minutes(1))) struct ExecPluginTests {
+@Suite(.timeLimit(.minutes(10))) struct ExecPluginTests {
   /// A folder with a program; removed with it.
   private final class Folder: Sendable {
     let path: String

@@ -2,7 +2,7 @@ import GQLRunPipeline
 import GQLRunPlugins
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct FetchPluginTests {
+@Suite(.timeLimit(.minutes(10))) struct FetchPluginTests {
   @Test func `the options have these defaults`() {
     #expect(
       optionTable(FetchPlugin.self) == [

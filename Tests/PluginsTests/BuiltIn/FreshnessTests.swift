@@ -15,7 +15,7 @@ private final class WallClock: @unchecked Sendable {
   func advance(by seconds: Double) { lock.withLock { time += seconds } }
 }
 
-@Suite("How old a chain's answers are", .timeLimit(.minutes(3)))
+@Suite("How old a chain's answers are", .timeLimit(.minutes(10)))
 struct FreshnessTests {
   private static let query = #"query User { user(id: "U_1") { id login name } }"#
 

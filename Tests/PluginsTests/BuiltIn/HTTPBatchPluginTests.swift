@@ -7,7 +7,7 @@ import Testing
 
 @testable import GQLRunPlugins
 
-@Suite(.timeLimit(.minutes(1))) struct HTTPBatchPluginTests {
+@Suite(.timeLimit(.minutes(10))) struct HTTPBatchPluginTests {
   private static let chain = """
     - http-batch: { window: 10s, max: MAX }
     - fetch

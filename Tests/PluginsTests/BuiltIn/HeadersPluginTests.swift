@@ -3,7 +3,7 @@ import GQLRunPlugins
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct HeadersPluginTests {
+@Suite(.timeLimit(.minutes(10))) struct HeadersPluginTests {
   @Test func `the options have no defaults`() {
     #expect(
       optionTable(HeadersPlugin.self) == ["set": nil, "add": nil, "default": nil, "remove": nil])

@@ -3,7 +3,7 @@ import GQLRunPlugins
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct MaxRetryPluginTests {
+@Suite(.timeLimit(.minutes(10))) struct MaxRetryPluginTests {
   private static func chain(_ options: String = "") -> String {
     (options.contains("always") ? "- correlation-id: { idempotency_key: true }\n" : "")
       + "- max-retry\(options.isEmpty ? "" : ": { \(options) }")\n" + Bench.plain

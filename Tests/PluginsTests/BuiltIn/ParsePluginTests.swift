@@ -2,7 +2,7 @@ import GQLRunPipeline
 import GQLRunPlugins
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ParsePluginTests {
+@Suite(.timeLimit(.minutes(10))) struct ParsePluginTests {
   @Test func `the options have these defaults`() {
     #expect(
       optionTable(ParsePlugin.self) == [

@@ -7,7 +7,7 @@ import GQLRunPlugins
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct PersistedQueriesPluginTests {
+@Suite(.timeLimit(.minutes(10))) struct PersistedQueriesPluginTests {
   @Test func `the options have these defaults`() {
     #expect(
       optionTable(PersistedQueriesPlugin.self) == [

@@ -3,7 +3,7 @@ import GQLRunPlugins
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct RateLimitPluginTests {
+@Suite(.timeLimit(.minutes(10))) struct RateLimitPluginTests {
   @Test func `the options have these defaults`() {
     #expect(
       optionTable(RateLimitPlugin.self) == [

@@ -6,7 +6,7 @@ import GQLRunPlugins
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct RecordReplayPluginTests {
+@Suite(.timeLimit(.minutes(10))) struct RecordReplayPluginTests {
   @Test func `the options have these defaults`() {
     #expect(
       optionTable(RecordReplayPlugin.self) == [

@@ -3,7 +3,7 @@ import GQLRunPlugins
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct RequireContextPluginTests {
+@Suite(.timeLimit(.minutes(10))) struct RequireContextPluginTests {
   @Test func `the options have no defaults`() {
     #expect(optionTable(RequireContextPlugin.self) == ["values": nil, "headers": nil])
   }

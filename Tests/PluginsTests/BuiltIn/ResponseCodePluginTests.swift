@@ -2,7 +2,7 @@ import GQLRunPipeline
 import GQLRunPlugins
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ResponseCodePluginTests {
+@Suite(.timeLimit(.minutes(10))) struct ResponseCodePluginTests {
   @Test func `the options have these defaults`() {
     #expect(optionTable(ResponseCodePlugin.self) == ["accept": nil])
   }

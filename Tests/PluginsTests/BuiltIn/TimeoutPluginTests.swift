@@ -2,7 +2,7 @@ import GQLRunPipeline
 import GQLRunPlugins
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct TimeoutPluginTests {
+@Suite(.timeLimit(.minutes(10))) struct TimeoutPluginTests {
   @Test func `the options have these defaults`() {
     #expect(optionTable(TimeoutPlugin.self) == ["total": "5m"])
   }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import GQLRunPlugins
 
-@Suite("Cookies", .timeLimit(.minutes(1)))
+@Suite("Cookies", .timeLimit(.minutes(10)))
 struct CookieTests {
   /// Monday, 2 November 2026, 00:00 UTC.
   private static let now = 1_793_577_600.0

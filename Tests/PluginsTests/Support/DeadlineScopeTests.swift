@@ -3,7 +3,7 @@ import Testing
 
 @testable import GQLRunPlugins
 
-@Suite(.timeLimit(.minutes(1))) struct DeadlineScopeTests {
+@Suite(.timeLimit(.minutes(10))) struct DeadlineScopeTests {
   private final class Payload: Sendable {}
 
   private let scope = DeadlineScope(

@@ -5,7 +5,7 @@ import Testing
 @testable import GQLRunPlugins
 
 /// One sleeping task for everything that must not take too long.
-@Suite(.timeLimit(.minutes(1))) struct WatchTests {
+@Suite(.timeLimit(.minutes(10))) struct WatchTests {
   /// What was ended, in order, and what is still to come.
   private final class Journal: @unchecked Sendable {
     // Unchecked: what changes is only touched while `lock` is held.

@@ -7,7 +7,7 @@ import GQLRunPlugins
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct OAuth2Tests {
+@Suite(.timeLimit(.minutes(10))) struct OAuth2Tests {
   private static let refresh =
     "grant: refresh-token, refresh_token: \"${env:REFRESH}\", store: \"${env:DIR}/keys/token.json\""
   private static let secrets = [

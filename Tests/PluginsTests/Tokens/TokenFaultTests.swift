@@ -6,7 +6,7 @@ import HTTPTypes
 import Testing
 
 /// Faults of tokens, with many operations and several processes.
-@Suite(.timeLimit(.minutes(5))) struct TokenFaultTests {
+@Suite(.timeLimit(.minutes(10))) struct TokenFaultTests {
   /// A thousand operations wait for connections as long as the machine needs.
   private static func chain(_ tokenURL: String, _ oauth2: String = "") -> String {
     """

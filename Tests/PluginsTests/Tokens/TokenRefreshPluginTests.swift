@@ -4,7 +4,7 @@ import GQLRunPlugins
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct TokenRefreshPluginTests {
+@Suite(.timeLimit(.minutes(10))) struct TokenRefreshPluginTests {
   @Test func `the options have these defaults`() {
     #expect(
       optionTable(TokenRefreshPlugin.self) == [

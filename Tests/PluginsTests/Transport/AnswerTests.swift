@@ -2,7 +2,7 @@ import GQLRunPipeline
 import Testing
 
 /// Answers that are right, however odd.
-@Suite(.timeLimit(.minutes(1))) struct AnswerTests {
+@Suite(.timeLimit(.minutes(10))) struct AnswerTests {
   struct Answer: Sendable, CustomTestStringConvertible {
     var name: String
     var script: [RawServer.Step]

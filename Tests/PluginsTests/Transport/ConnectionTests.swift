@@ -4,7 +4,7 @@ import HTTPTypes
 import Testing
 
 /// Connections: kept, closed, given up.
-@Suite(.timeLimit(.minutes(1))) struct ConnectionTests {
+@Suite(.timeLimit(.minutes(10))) struct ConnectionTests {
   private static let ok = HTTPText.response()
 
   @Test func `one connection serves several operations`() async throws {

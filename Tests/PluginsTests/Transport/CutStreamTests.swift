@@ -2,7 +2,7 @@ import GQLRunPipeline
 import Testing
 
 /// Connections that the server closes right behind events.
-@Suite(.timeLimit(.minutes(1))) struct CutStreamTests {
+@Suite(.timeLimit(.minutes(10))) struct CutStreamTests {
   private static let document = "subscription Renamed { renamed { __typename id name } }"
 
   private static func chunks(_ kind: String, _ texts: [String]) -> [UInt8] {

@@ -4,7 +4,7 @@ import HTTPTypes
 import Testing
 
 /// What servers and networks do wrong, one fault after the other.
-@Suite(.timeLimit(.minutes(2))) struct FaultTests {
+@Suite(.timeLimit(.minutes(10))) struct FaultTests {
   struct Fault: Sendable, CustomTestStringConvertible {
     var name: String
     var script: [RawServer.Step]

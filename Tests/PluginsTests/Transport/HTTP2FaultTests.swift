@@ -5,7 +5,8 @@ import NIOSSL
 import Testing
 
 /// Faults 35 to 37: a server that speaks HTTP/2, frame by frame.
-@Suite(.timeLimit(.minutes(2)), .enabled(if: TestCertificates.shared != nil, "there is no openssl"))
+@Suite(
+  .timeLimit(.minutes(10)), .enabled(if: TestCertificates.shared != nil, "there is no openssl"))
 struct HTTP2FaultTests {
   private let certificates: TestCertificates
 

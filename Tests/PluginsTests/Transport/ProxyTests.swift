@@ -3,7 +3,7 @@ import GQLRunTestSupport
 import Testing
 
 /// Fault 38 and how proxies are chosen.
-@Suite(.timeLimit(.minutes(1))) struct ProxyTests {
+@Suite(.timeLimit(.minutes(10))) struct ProxyTests {
   private func chain(_ fetch: String) -> String {
     "- max-retry: { backoff: { base: 0s } }\n"
       + Bench.plain.replacing("- fetch", with: "- fetch: { \(fetch) }")

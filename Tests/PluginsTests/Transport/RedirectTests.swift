@@ -4,7 +4,7 @@ import HTTPTypes
 import Testing
 
 /// Faults 27 to 29, and redirects that are followed.
-@Suite(.timeLimit(.minutes(1))) struct RedirectTests {
+@Suite(.timeLimit(.minutes(10))) struct RedirectTests {
   private func chain(_ fetch: String) -> String {
     Bench.plain.replacing("- fetch", with: "- fetch: { \(fetch) }")
   }

@@ -3,7 +3,8 @@ import NIOSSL
 import Testing
 
 /// Fault 33 and what goes with it: certificates, names, authorities and versions.
-@Suite(.timeLimit(.minutes(2)), .enabled(if: TestCertificates.shared != nil, "there is no openssl"))
+@Suite(
+  .timeLimit(.minutes(10)), .enabled(if: TestCertificates.shared != nil, "there is no openssl"))
 struct TLSFaultTests {
   private let certificates: TestCertificates
 

@@ -3,7 +3,7 @@ import GQLRunPlugins
 import Testing
 
 /// The limits of time, on a clock that the tests move.
-@Suite(.timeLimit(.minutes(1))) struct TimeLimitTests {
+@Suite(.timeLimit(.minutes(10))) struct TimeLimitTests {
   private func chain(_ fetch: String) -> String {
     Bench.plain.replacing("- fetch", with: "- fetch: { \(fetch) }")
   }

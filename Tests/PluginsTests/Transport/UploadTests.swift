@@ -8,7 +8,7 @@ import HTTPTypes
 import Testing
 
 /// Requests with files, over real sockets and through the chain.
-@Suite(.timeLimit(.minutes(1))) struct UploadTests {
+@Suite(.timeLimit(.minutes(10))) struct UploadTests {
   private static let mutation = "mutation Attach($file: Upload!) { attach(file: $file) { id } }"
   private static let query = "query Search($file: Upload!) { search(file: $file) { id name } }"
   private static let found = #"{"data":{"search":{"__typename":"User","id":"1","name":"Ada"}}}"#

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("gqlrun generate as a user runs it", .timeLimit(.minutes(5)))
+@Suite("gqlrun generate as a user runs it", .timeLimit(.minutes(10)))
 struct GenerateTests {
   private func folder() throws -> Folder {
     let folder = try Folder()

@@ -6,7 +6,7 @@ import GQLRunPlugins
 import Testing
 
 /// The ids of `gqlrun generate --manifest`, compared with what a client sends for the generated operations.
-@Suite("Operation manifests of generated operations", .timeLimit(.minutes(5)))
+@Suite("Operation manifests of generated operations", .timeLimit(.minutes(10)))
 struct GeneratedManifestTests {
   /// A server that knows no operation: it requests the document of each one, and answers with an error.
   private actor Server: HTTPTransport {

@@ -2,7 +2,7 @@ import Foundation
 import GQLRunDemoServer
 import Testing
 
-@Suite("validate, schema and operations as a user runs them", .timeLimit(.minutes(5)))
+@Suite("validate, schema and operations as a user runs them", .timeLimit(.minutes(10)))
 struct LanguageCommandTests {
   private static let schema = """
     type Query { user(id: ID!): User  users: [User!]! old: Int @deprecated }

@@ -4,7 +4,7 @@ import Testing
 @testable import gqlrun
 
 /// What `gqlrun complete` prints, and what shells make of it.
-@Suite("Completions", .timeLimit(.minutes(5)))
+@Suite("Completions", .timeLimit(.minutes(10)))
 struct CompletionTests {
   private static let program: CommandInfo = {
     do { return try CommandInfo.of(RootCommand.self) } catch { fatalError("\(error)") }

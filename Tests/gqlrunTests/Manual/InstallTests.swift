@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// `make install` and `make uninstall`, with the program of the tests instead of a release build.
-@Suite("Installation", .serialized, .timeLimit(.minutes(5)))
+@Suite("Installation", .serialized, .timeLimit(.minutes(10)))
 struct InstallTests {
   private func make(_ goal: String, in folder: Folder) async throws -> RunResult {
     try await Program.shell(

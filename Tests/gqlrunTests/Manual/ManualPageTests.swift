@@ -4,7 +4,7 @@ import Testing
 @testable import gqlrun
 
 /// The manual pages, and the programs that format them.
-@Suite("Manual pages", .timeLimit(.minutes(5)))
+@Suite("Manual pages", .timeLimit(.minutes(10)))
 struct ManualPageTests {
   private static let pages: [ManualPage] = {
     do {
