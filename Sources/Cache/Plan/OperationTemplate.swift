@@ -8,20 +8,17 @@ import GQLRunSupport
 /// adding key fields and printing are done once.
 public struct OperationTemplate: Sendable {
   /// The operation's name; `nil` if it is anonymous.
-  public let name: String?
+  public var name: String? { texts.name }
   /// Whether it is a query, a mutation or a subscription.
-  public let type: OperationType
+  public var type: OperationType { texts.type }
   /// The document to send; see ``PreparedOperation/document``.
-  public let document: String
+  public var document: String { texts.document }
   /// The operation as written by the caller.
   public let definition: OperationDefinition
   /// The caller's document, reduced to the operation and its fragments.
   public let callerDocument: Document
-  private let callerText: String
-  /// The caller's document, for subscriptions; see ``PreparedOperation/companion(_:in:)``.
-  private let wholeDocument: Document?
+  private let texts: PreparedOperation.Texts
   private let augmented: Document
-  private let locations: SentLocations
   private let sent: OperationDefinition
   private let coercion: VariableCoercion
   private let keys: KeyRules
@@ -43,14 +40,14 @@ public struct OperationTemplate: Sendable {
       throw CacheError(.invalidOperation, "the document has no operation")
     }
     self.sent = sent
-    name = operation.name?.value
-    type = operation.type
     definition = operation
-    wholeDocument = operation.type == .subscription ? document : nil
     callerDocument = reduced
-    callerText = reduced.printed()
-    self.document = augmented.printed()
-    locations = SentLocations(sent: self.document, document: augmented)
+    let printed = augmented.printed()
+    texts = PreparedOperation.Texts(
+      name: operation.name?.value, type: operation.type, document: printed,
+      callerDocument: reduced.printed(),
+      wholeDocument: operation.type == .subscription ? document : nil,
+      locations: SentLocations(sent: printed, document: augmented))
     coercion = VariableCoercion(operation: operation, schema: facts?.schema)
     self.keys = keys
     self.facts = facts
@@ -102,11 +99,7 @@ public struct OperationTemplate: Sendable {
           passing: augmented, operation: sent, variables: coerced, keys: keys, facts: facts)
       }
     }
-    var operation = PreparedOperation(
-      name: name, type: type, document: document, callerDocument: callerText, variables: coerced,
-      plan: plan, locations: locations)
-    operation.wholeDocument = wholeDocument
-    return operation
+    return PreparedOperation(texts, variables: coerced, plan: plan)
   }
 }
 

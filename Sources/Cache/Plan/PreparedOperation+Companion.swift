@@ -12,7 +12,7 @@ extension PreparedOperation {
   package func companion(
     _ name: String?, in document: Document?
   ) throws(CacheError) -> PreparedOperation {
-    guard let document = document ?? wholeDocument else {
+    guard let document = document ?? texts.wholeDocument else {
       throw CacheError(.invalidOperation, "the document of the operation is not known")
     }
     let (definition, _) = try Self.select(name, in: document)

@@ -4,23 +4,44 @@ public import GQLRunLanguage
 /// One operation, ready to be sent, stored and read: selected by name, with checked variables,
 /// added key fields and a plan.
 public struct PreparedOperation: Sendable {
+  /// What does not depend on variables. One object, because operations are copied often.
+  final class Texts: Sendable {
+    let name: String?
+    let type: OperationType
+    let document: String
+    let callerDocument: String
+    /// The document of a subscription with all its operations, for ``companion(_:in:)``.
+    let wholeDocument: Document?
+    let locations: SentLocations
+
+    init(
+      name: String?, type: OperationType, document: String, callerDocument: String,
+      wholeDocument: Document?, locations: SentLocations
+    ) {
+      self.name = name
+      self.type = type
+      self.document = document
+      self.callerDocument = callerDocument
+      self.wholeDocument = wholeDocument
+      self.locations = locations
+    }
+  }
+
   /// The operation's name; `nil` if it is anonymous.
-  public let name: String?
+  public var name: String? { texts.name }
   /// Whether it is a query, a mutation or a subscription.
-  public let type: OperationType
+  public var type: OperationType { texts.type }
   /// The document to send: the operation and its fragments with added key fields, in canonical
   /// layout.
-  public let document: String
+  public var document: String { texts.document }
   /// The caller's document, reduced to the operation, in canonical layout.
-  public let callerDocument: String
+  public var callerDocument: String { texts.callerDocument }
   /// The variables to send: the given ones, and defaults for absent ones.
   public let variables: JSONObject
   /// Whether responses are checked against the schema, as by ``ResponseShape``. `false` by default.
   public var checksShape = false
   package var plan: OperationPlan
-  /// The document of a subscription with all its operations, for ``companion(_:in:)``.
-  var wholeDocument: Document?
-  private var locations: SentLocations
+  private(set) var texts: Texts
 
   /// Prepares the operation named `operationName`, or the only one.
   ///
@@ -42,17 +63,10 @@ public struct PreparedOperation: Sendable {
     ).prepared(variables, uploads: uploads)
   }
 
-  init(
-    name: String?, type: OperationType, document: String, callerDocument: String,
-    variables: JSONObject, plan: OperationPlan, locations: SentLocations
-  ) {
-    self.name = name
-    self.type = type
-    self.document = document
-    self.callerDocument = callerDocument
+  init(_ texts: Texts, variables: JSONObject, plan: OperationPlan) {
+    self.texts = texts
     self.variables = variables
     self.plan = plan
-    self.locations = locations
   }
 
   /// The same operation with other variables.
@@ -68,8 +82,7 @@ public struct PreparedOperation: Sendable {
     var operation = try PreparedOperation(
       document: caller, variables: variables, keys: plan.keys, facts: plan.facts)
     operation.checksShape = checksShape
-    operation.locations = locations
-    operation.wholeDocument = wholeDocument
+    operation.texts = texts
     return operation
   }
 
@@ -78,7 +91,7 @@ public struct PreparedOperation: Sendable {
   /// A field that the cache added is located at the selection set it was added to. Lines and
   /// columns are counted from 1. `nil` for a location outside ``document``.
   public func sourceLocation(ofSentLine line: Int, column: Int) -> SourceLocation? {
-    locations.source(line: line, column: column)
+    texts.locations.source(line: line, column: column)
   }
 
   /// Rejects a document that no server can accept, before anything is sent.
