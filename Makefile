@@ -48,8 +48,13 @@ BENCH_SCRATCH ?= .build-bench/scratch
 
 # Swift's own libraries go into the program: it starts in half the time and needs no Swift installed. For the
 # others see docs/decisions/0024-instructions-per-task.md.
-RELEASE_FLAGS := --static-swift-stdlib -Xswiftc -cross-module-optimization \
-  -Xswiftc -enforce-exclusivity=unchecked
+RELEASE_FLAGS = --static-swift-stdlib -Xswiftc -cross-module-optimization \
+  -Xswiftc -enforce-exclusivity=unchecked $(LINKER_FLAGS)
+
+# Nothing looks up symbols of the program, so they are not exported. The linker is that of the Swift toolchain, if
+# it has one. See docs/decisions/0056-a-smaller-program.md.
+LINKER_FLAGS = -Xlinker --no-export-dynamic \
+  $(if $(wildcard $(dir $(realpath $(shell command -v $(SWIFT))))ld.lld),-Xswiftc -use-ld=lld)
 
 # So many tests run at a time. All at once open thousands of sockets and files, and wait for each other.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 16
