@@ -4,7 +4,7 @@ import Testing
 
 @testable import gqlrun
 
-@Suite("gqlrun run --upload", .timeLimit(.minutes(5)))
+@Suite("gqlrun run --upload", .timeLimit(.minutes(10)))
 struct UploadTests {
   private static let attach = "mutation Attach($file: Upload!) { attach(file: $file) { sha256 } }"
 
@@ -30,6 +30,7 @@ struct UploadTests {
       (["--upload", "file=@x.txt", "--upload", "file=@x.txt"], 64, "is given twice"),
       (["--upload", "file=@absent.txt"], 65, "cannot open absent.txt: No such file"),
       (["--upload", "file=@."], 65, "is not a regular file"),
+      (["--upload", "file=@/proc/self/status"], 65, "does not tell its size; copy it"),
       (["--upload", "file=@x.txt;type=png"], 65, "write one such as image/png"),
       (["--upload", "file=@x.txt;filename="], 65, "needs a file name"),
       (["--upload", "other=@x.txt"], 65, "\"$other\" is not declared by mutation Attach"),
@@ -48,7 +49,7 @@ struct UploadTests {
 
 @Suite(
   "Uploads to a form server", .enabled(if: Python.isThere, "there is no python3"),
-  .timeLimit(.minutes(5)))
+  .timeLimit(.minutes(10)))
 struct FormUploadTests {
   private static let attach = "mutation Attach($i: In!) { attach(i: $i) }"
   private static let run =
@@ -132,12 +133,16 @@ struct FormUploadTests {
     let result = try await FormServer.shell(
       """
       ln -s ../outside/s.txt batch/link.txt
+      "$GQLRUN" batch check batch/m.batch.yaml -e $SERVER 2> check; echo $?
       "$GQLRUN" batch run batch/m.batch.yaml -e $SERVER; echo $?
       "$GQLRUN" batch errors batch/m.batch.yaml
       sort batch/out.ndjson
       """, in: folder)
     let shown = result.output + result.errors
-    #expect(result.output.hasPrefix("1\n"), "\(result)")
+    #expect(result.output.hasPrefix("65\n1\n"), "\(result)")
+    let check = try folder.text("check")
+    #expect(check.contains("rows.csv:7: `attach`: $file: cannot open"), "\(check)")
+    #expect(check.contains("3 problems in the rows or outputs"), "\(check)")
     for name in ["../outside/s.txt", "link.txt"] {
       #expect(shown.contains("the file \(name) is outside the manifest's folder"), "\(result)")
     }
@@ -220,7 +225,7 @@ private enum FormServer {
 
 /// Uploads to a server that is not ours; see ``RealServerTests``.
 @Suite(
-  "Uploads to a real server", .timeLimit(.minutes(5)),
+  "Uploads to a real server", .timeLimit(.minutes(10)),
   .enabled(if: RealServer.origin != nil, "set GQLRUN_TEST_SERVER to run these"))
 struct RealServerUploadTests {
   private static let one =

@@ -146,16 +146,19 @@ final class QueueFeed: TaskSupply {
   func close() async throws { try await release(leases.all().map(\.id)) }
 
   func finished(
-    _ item: TaskItem, _ end: TaskState, bytes: Int, records: Int, milliseconds: Double,
-    _ barrier: @Sendable () async throws -> Void
+    _ item: TaskItem, _ end: TaskState, _ barrier: @Sendable () async throws -> Void
   ) async throws {
     let counters = state.withLock { state in
-      state.counters.note(end, bytes: bytes, records: records, milliseconds: milliseconds)
+      state.counters.note(end)
       return state.counters
     }
     if manifest.settings.failureLimit?.isExceeded(by: counters) == true {
       stop.stop(.tooManyFailures)
     }
+  }
+
+  func note(bytes: Int, records: Int) {
+    state.withLock { $0.counters.note(bytes: bytes, records: records) }
   }
 
   func putBack(_ item: TaskItem) { state.withLock { $0.returned.append(item.id) } }

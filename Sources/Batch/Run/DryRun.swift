@@ -119,14 +119,15 @@ public struct RowReport: Sendable {
   /// The errors; empty if the manifest can run.
   public var problems: [String]
 
-  /// Reads all rows and inspects the files that the outputs would overwrite.
+  /// Reads all rows, and inspects the files of uploads and those that the outputs would overwrite.
   ///
   /// - Parameters:
   ///   - manifest: The manifest to check.
   ///   - overwrites: Whether files that are not earlier outputs of the manifest may be overwritten.
   /// - Throws: An error if the state file or the list of earlier outputs cannot be read.
   public init(_ manifest: Manifest, overwrites: Bool = false) async throws {
-    let check = RowCheck(manifest, state: try StateFile.read(manifest.stateFile))
+    let check = RowCheck(
+      manifest, state: try StateFile.read(manifest.stateFile), checksFiles: true)
     _ = await check.advance(for: nil)
     count = await check.count
     isExact = await check.isExact

@@ -1,5 +1,6 @@
 import Foundation
 import GQLRunJSON
+import GQLRunPipeline
 
 /// Reads rows ahead of the run, to count and validate them.
 ///
@@ -16,9 +17,16 @@ actor RowCheck {
   private(set) var isDone = false
   /// The number of errors after which validation stops.
   private static let mostProblems = 50
+  /// Whether the files of uploads must exist.
+  private let checksFiles: Bool
 
-  init(_ manifest: Manifest, state: JSONObject) {
+  /// - Parameters:
+  ///   - manifest: The manifest whose rows are read.
+  ///   - state: The values of the state file.
+  ///   - checksFiles: Whether the files of uploads must exist. During a run, a missing one fails its own task only.
+  init(_ manifest: Manifest, state: JSONObject, checksFiles: Bool = false) {
     self.manifest = manifest
+    self.checksFiles = checksFiles
     makers = manifest.operations.map { TaskMaker($0, state: state) }
   }
 
@@ -29,6 +37,7 @@ actor RowCheck {
     while index < manifest.operations.count, problems.count < Self.mostProblems {
       let operation = manifest.operations[index]
       guard let settings = operation.source else {
+        if checksFiles, operation.needs.isEmpty { checkFiles(operation) }
         count += 1
         index += 1
         continue
@@ -65,13 +74,35 @@ actor RowCheck {
     return isDone
   }
 
+  /// Checks the files of an operation without rows.
+  private func checkFiles(_ operation: BatchOperation) {
+    do throws(TaskProblem) {
+      try check(nil, makers[operation.index])
+    } catch {
+      problems.append("`\(operation.id)`: \(error)")
+    }
+  }
+
   private func check(_ row: Row, _ operation: BatchOperation, _ settings: InputSettings) {
     do throws(TaskProblem) {
-      let scope = try makers[operation.index].scope(row)
-      _ = try makers[operation.index].variables(in: scope)
+      try check(row, makers[operation.index])
     } catch {
       problems.append(
         "\(settings.input.label(in: manifest)):\(row.number): `\(operation.id)`: \(error)")
+    }
+  }
+
+  /// - Parameter row: The row; `nil` for an operation without rows.
+  private func check(_ row: Row?, _ maker: TaskMaker) throws(TaskProblem) {
+    var uploads: [TaskUpload] = []
+    _ = try maker.variables(in: maker.scope(row), uploads: &uploads)
+    guard checksFiles else { return }
+    for upload in uploads {
+      do throws(ChainError) {
+        _ = try manifest.upload(upload)
+      } catch {
+        throw TaskProblem("$\(upload.variable): \(error.message)")
+      }
     }
   }
 }

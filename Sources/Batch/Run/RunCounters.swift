@@ -64,7 +64,8 @@ public struct RunCounters: Sendable {
   /// Creates the counters of a run that has not started.
   public init() {}
 
-  mutating func note(_ state: TaskState, bytes: Int, records: Int, milliseconds: Double) {
+  /// Counts a finished task.
+  mutating func note(_ state: TaskState) {
     switch state {
     case .done: done += 1
     case .failed: failed += 1
@@ -72,6 +73,10 @@ public struct RunCounters: Sendable {
     case .skipped: skipped += 1
     case .queued, .running: break
     }
+  }
+
+  /// Counts a page.
+  mutating func note(bytes: Int, records: Int) {
     self.bytes += bytes
     self.records += records
   }

@@ -258,12 +258,11 @@ final class TaskFeed: TaskSupply {
 
   /// Counts a finished task after it was submitted to the recorder.
   func finished(
-    _ item: TaskItem, _ end: TaskState, bytes: Int, records: Int, milliseconds: Double,
-    _ barrier: @Sendable () async throws -> Void
+    _ item: TaskItem, _ end: TaskState, _ barrier: @Sendable () async throws -> Void
   ) async throws {
     let position = item.operation
     let (isLast, hasStopped) = state.withLock { state in
-      state.counters.note(end, bytes: bytes, records: records, milliseconds: milliseconds)
+      state.counters.note(end)
       state.operations[position].ended += 1
       if end == .done { state.operations[position].succeeded += 1 }
       let hasStopped = hasTooManyFailures(state.counters)
@@ -274,6 +273,10 @@ final class TaskFeed: TaskSupply {
     }
     if hasStopped { stop.stop(.tooManyFailures) }
     if isLast { try await complete(position, barrier) }
+  }
+
+  func note(bytes: Int, records: Int) {
+    state.withLock { $0.counters.note(bytes: bytes, records: records) }
   }
 
   /// Counts a gap in the events of a subscription.

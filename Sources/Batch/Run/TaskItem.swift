@@ -65,13 +65,8 @@ final class TaskMaker: Sendable {
     return scope
   }
 
-  /// The coerced variables of a task, without those of later pages.
-  func variables(in scope: Scope) throws(TaskProblem) -> JSONObject {
-    var uploads: [TaskUpload] = []
-    return try variables(in: scope, uploads: &uploads)
-  }
-
-  private func variables(
+  /// The coerced variables of a task, without those of later pages, and its files.
+  func variables(
     in scope: Scope, uploads: inout [TaskUpload]
   ) throws(TaskProblem) -> JSONObject {
     var given = JSONObject()

@@ -69,7 +69,7 @@ struct TaskRunner: Sendable {
       update.bytes = record.bytes
       update.records = record.records
     }
-    var results = OrderedResults(position: item.position, order: order, recorder: recorder)
+    var results = OrderedResults(of: item, order: order, recorder: recorder, feed: feed)
     if operation.until != nil, item.problem == nil {
       return try await follow(item, operation, update, &results)
     }
@@ -114,13 +114,7 @@ struct TaskRunner: Sendable {
     _ item: TaskItem, _ outcome: Outcome, _ results: inout OrderedResults
   ) async throws -> Bool {
     guard try await results.submit(outcome, isLast: true) else { return false }
-    // The pages of earlier runs do not count for this one.
-    let before = (item.record?.page ?? 0) > 0 ? item.record : nil
-    try await feed.finished(
-      item, outcome.update.state, bytes: outcome.update.bytes - (before?.bytes ?? 0),
-      records: outcome.update.records - (before?.records ?? 0),
-      milliseconds: outcome.update.milliseconds - (before?.milliseconds ?? 0)
-    ) { try await recorder.barrier() }
+    try await feed.finished(item, outcome.update.state) { try await recorder.barrier() }
     return true
   }
 

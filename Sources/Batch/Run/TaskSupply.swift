@@ -8,9 +8,10 @@ protocol TaskSupply: Sendable {
   func next(_ barrier: @Sendable () async throws -> Void) async throws -> TaskItem?
   /// Counts a finished task after it was submitted to the recorder.
   func finished(
-    _ item: TaskItem, _ end: TaskState, bytes: Int, records: Int, milliseconds: Double,
-    _ barrier: @Sendable () async throws -> Void
+    _ item: TaskItem, _ end: TaskState, _ barrier: @Sendable () async throws -> Void
   ) async throws
+  /// Counts the bytes and records of a page that was submitted to the recorder.
+  func note(bytes: Int, records: Int)
   /// Returns a task that did not finish.
   func putBack(_ item: TaskItem)
   /// Counts a gap in the events of a subscription.

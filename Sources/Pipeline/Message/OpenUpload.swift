@@ -41,6 +41,13 @@ final class OpenUpload: Sendable {
         "cannot send \(label): it is not a regular file; send a pipe as standard input (@-)",
         delivery: .notSent)
     }
+    // Files of /proc and /sys have contents, but no size.
+    if version.size == 0, try !read(1, at: 0).isEmpty {
+      throw ChainError(
+        .request, .uploadFailed,
+        "cannot send \(label): the system does not tell its size; copy it to a file first",
+        delivery: .notSent)
+    }
   }
 
   deinit { close(descriptor) }
