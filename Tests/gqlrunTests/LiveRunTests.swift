@@ -8,7 +8,7 @@ import Testing
 /// `gqlrun run` of subscriptions and watched queries, until something ends them.
 @Suite(
   "Live operations of gqlrun run", .enabled(if: Python.isThere, "there is no python3"),
-  .timeLimit(.minutes(2)))
+  .timeLimit(.minutes(10)))
 struct LiveRunTests {
   private static let query = "query P { post(id: \"P_1\") { id likeCount } }"
   private static let like = "mutation { likePost(id: \"P_1\") { id likeCount } }"
@@ -109,6 +109,24 @@ struct LiveRunTests {
     #expect(
       result.output == "130\n" && result.errors.hasSuffix("error: interrupted\n"), "\(result)")
     #expect(try folder.text("lines") == EventServer.line(1) + EventServer.line(2))
+  }
+
+  @Test("over WebSocket, an operation has no curl command and no HTTP response")
+  func recordedSocket() async throws {
+    try await DemoServer.withServer { server in
+      let folder = try Folder()
+      let url = server.url.replacing("http://", with: "ws://")
+      let result = try await Program.run(
+        ["run", "{ country(code: \"DE\") { name } }", "-e", url, "-i", "--curl", "--har", "a.har"],
+        in: folder)
+      #expect(result.output.hasPrefix("{\"data\":"), "\(result)")
+      #expect(
+        result.errors == "# curl cannot send an operation over WebSocket: \(url)\n", "\(result)")
+      let entry = try JSONValue(parsing: folder.text("a.har"))["log"]?["entries"]?.arrayValue?.first
+      #expect(entry?["_resourceType"]?.stringValue == "websocket")
+      #expect(entry?["response"]?["status"]?.numberValue?.intValue == 0)
+      #expect(entry?["response"]?["content"]?["text"]?.stringValue?.contains("Germany") == true)
+    }
   }
 
   @Test("catch_up fetches the current state after a lost connection, and its outcome is shown")

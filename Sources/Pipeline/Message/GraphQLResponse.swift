@@ -61,7 +61,8 @@ public struct GraphQLResponse: Sendable {
     _read { yield parts.value.extensions }
     _modify { yield &parts.value.extensions }
   }
-  /// The head of the HTTP response; `nil` for a result of the cache.
+  /// The head of the HTTP response; `nil` for a result of the cache, and for one on a connection that operations
+  /// share, such as WebSocket.
   public var http: HTTPResponse? {
     _read { yield parts.value.http }
     _modify { yield &parts.value.http }

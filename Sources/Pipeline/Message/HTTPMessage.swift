@@ -79,6 +79,9 @@ public struct HTTPResponseMessage: Sendable {
   public var body: HTTPBody
   /// The version of HTTP, as HTTP archives write it.
   public var version = "HTTP/1.1"
+  /// Whether the server sent ``head``. `false` for results on a connection that operations share, which have no
+  /// HTTP response of their own.
+  package var hasOwnHead = true
   /// Whether the response was read from a recording instead of the network.
   public var isReplayed = false
   /// The secrets in the request's header fields, which a server may repeat; set by the chain.

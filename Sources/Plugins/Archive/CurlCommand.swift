@@ -5,7 +5,7 @@ import GQLRunSupport
 import HTTPTypes
 
 extension HTTPRequestMessage {
-  /// A curl command for a POSIX shell that sends the same request.
+  /// A curl command for a POSIX shell that sends the same request; a comment for a request over WebSocket.
   ///
   /// Secret header fields become shell variables: `"Authorization: $AUTHORIZATION"`. In the URL and
   /// the body, secrets are replaced by `•••`. Secret are the values of header fields, parameters
@@ -16,6 +16,10 @@ extension HTTPRequestMessage {
   ///
   /// - Parameter known: The secrets of the run.
   public func curlCommand(hiding known: KnownSecrets) -> String {
+    guard webSocket == nil else {
+      return
+        "# curl cannot send an operation over WebSocket: \(known.hiding(with: secrets).text(shownURL))"
+    }
     let redactor = BodyRedactor(head.headerFields)
     var found = secrets
     let redacted = (body ?? multipart?.operations).map { redactor.redact($0, found: &found) }

@@ -103,7 +103,7 @@ public actor ExchangeRecorder {
   }
 
   func note(_ response: HTTPResponseMessage, of number: Int) {
-    exchanges[number].head = response.head
+    exchanges[number].head = response.hasOwnHead ? response.head : nil
     exchanges[number].version = response.version
     exchanges[number].wait = clock.now() - starts[number]
     exchanges[number].total = exchanges[number].wait

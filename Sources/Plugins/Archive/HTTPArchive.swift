@@ -53,6 +53,12 @@ private struct HTTPArchive {
           exchange.total.flatMap { total in exchange.wait.map { total - $0 } }),
       ]),
     ]
+    if exchange.request.webSocket != nil {
+      // As in the archives of Chrome.
+      entry["_resourceType"] = "websocket"
+      entry["comment"] =
+        "an operation on a WebSocket connection, which has no HTTP response of its own"
+    }
     if let failure = exchange.failure { entry["comment"] = .string(hiding.text(failure)) }
     return .object(entry)
   }

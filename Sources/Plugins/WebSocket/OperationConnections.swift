@@ -98,6 +98,7 @@ final class OperationConnections: Sendable {
         head: HTTPResponse(status: .ok, headerFields: [.contentType: EventFraming.sequenceType]),
         body: HTTPBody(pull: { try await body.next() }))
       response.version = connection.version
+      response.hasOwnHead = false
       response.interrupt = { [weak operation] in operation?.expire($0) }
       return response
     }

@@ -7,7 +7,7 @@ import HTTPTypes
 import Testing
 
 /// What is kept of exchanges for curl and for HTTP archives.
-@Suite(.timeLimit(.minutes(1))) struct RecordingTests {
+@Suite(.timeLimit(.minutes(10))) struct RecordingTests {
   private func request(
     _ body: String? = #"{"query":"{ a }"}"#, path: String = "/graphql",
     fields: [(String, String)] = []
@@ -46,6 +46,16 @@ import Testing
           'https://api.example.com/graphql?query=%7Ba%7D' \
           --compressed
         """#)
+  }
+
+  @Test func `an operation over WebSocket has no curl command`() {
+    var message = request(nil, path: "/graphql?key=\(Bench.canary)")
+    message.webSocket = WebSocketRequest(subprotocols: [], isSubscription: true)
+    let line = message.curlCommand
+    #expect(
+      line
+        == "# curl cannot send an operation over WebSocket: https://api.example.com/graphql?key=•••"
+    )
   }
 
   @Test func `a shell reads back every text that is quoted`() async throws {
