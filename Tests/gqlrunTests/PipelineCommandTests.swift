@@ -2,7 +2,7 @@ import Foundation
 import GQLRunJSON
 import Testing
 
-@Suite("gqlrun pipeline", .serialized, .timeLimit(.minutes(5)))
+@Suite("gqlrun pipeline", .serialized, .timeLimit(.minutes(10)))
 struct PipelineCommandTests {
   private func run(_ line: String, _ folder: Folder) async throws -> RunResult {
     try await Program.run(line.split(separator: " ").map { String($0) }, in: folder)
@@ -183,6 +183,11 @@ struct PipelineCommandTests {
     #expect(some.status == 0 && some.errors.contains("1 test, none failed"), "\(some)")
     let none = try await run("pipeline test --filter retires t.pipeline.yaml", folder)
     #expect(none.status == 1 && none.errors.contains("contains retires"), "\(none)")
+    try folder.write(
+      "version: 1\nendpoint: { url: \"http://127.0.0.1:1/\" }\nchain: [fetch, parse]\n",
+      to: "plain.pipeline.yaml")
+    let untested = try await run("pipeline test plain.pipeline.yaml", folder)
+    #expect(untested.status == 1 && untested.errors.contains("there are no tests"), "\(untested)")
     let github = try await run("pipeline test --format github t.pipeline.yaml", folder)
     #expect(
       github.output.hasPrefix("::error file=t.pipeline.yaml,line=11,col=18"), "\(github)")

@@ -29,7 +29,7 @@ struct Expectation: Sendable, CustomTestStringConvertible {
   }
 }
 
-@Suite("Wrong input is reported in one message", .serialized, .timeLimit(.minutes(5)))
+@Suite("Wrong input is reported in one message", .serialized, .timeLimit(.minutes(10)))
 struct UsageTests {
   static let commandLines = [
     Expectation("rum", 64, "gqlrun has no command rum; did you mean run?", "run, batch, demo"),
@@ -40,6 +40,12 @@ struct UsageTests {
     Expectation("run germany.graphql --policy sometimes", 64, "'sometimes'", "cache-first"),
     Expectation("run germany.graphql --store redis:x", 64, "'redis:x'", "memory|sqlite:PATH"),
     Expectation("run germany.graphql --store sqlite:", 64, "'sqlite:'"),
+    Expectation("run germany.graphql --store README", 64, "'README'", "an ending such as .db"),
+    Expectation("run germany.graphql --first -1", 64, "cannot use --first -1"),
+    Expectation(
+      "doctor ws://127.0.0.1:1/", 64, "cannot examine ws://127.0.0.1:1/", "endpoint for queries"),
+    Expectation(
+      "cache explain mutation{a} --store sqlite:c.db", 64, "mutations are never answered"),
     Expectation("run germany.graphql --pretty --compact", 64, "--compact"),
     Expectation("run germany.graphql", 64, "no endpoint to send to", "--endpoint URL", "GQL_URL"),
     Expectation(
@@ -206,7 +212,7 @@ struct UsageTests {
   }
 }
 
-@Suite("Help", .serialized, .timeLimit(.minutes(2)))
+@Suite("Help", .serialized, .timeLimit(.minutes(10)))
 struct HelpTests {
   @Test(
     "is printed on standard output",

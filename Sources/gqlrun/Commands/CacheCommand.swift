@@ -28,7 +28,8 @@ struct CacheCommand: AsyncParsableCommand {
       name: .long,
       help: ArgumentHelp(
         "Store with the records: sqlite:PATH, or memory, which is empty when the command starts.",
-        valueName: "memory|sqlite:PATH|postgresql://…"))
+        valueName: "memory|sqlite:PATH|postgresql://…"),
+      transform: StoreChoice.init(argument:))
     var store: StoreChoice = .memory
 
     /// Opens the existing cache. The file must exist; an in-memory cache of a new process is always

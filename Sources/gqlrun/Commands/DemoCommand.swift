@@ -97,7 +97,7 @@ private struct GuidedTour {
       pipeline, logger: RunLog.logger(verbosity: 1, isQuiet: false)
     ) { $0.facts = facts }
     try await client.shutdown(after: steps)
-    say("\nThat was the whole way of a request. Next:")
+    say("\nThat was a request from beginning to end. Next:")
     say("  gqlrun serve --port 8080                 this server, for your own operations")
     say("  gqlrun run FILE.graphql --endpoint URL   any server")
     say("  gqlrun plugins                           what a chain can be made of")

@@ -16,7 +16,7 @@ struct DoctorCommand: AsyncParsableCommand {
       operations, uploads, incremental delivery, transports of subscriptions, compression, HTTP/2, the \
       certificate, and limits on depth and size. Sends at most \(EndpointProbe.mostRequests) requests, \
       one after the other; none changes anything, and each has 10 seconds, or --timeout. Exit code 1 if \
-      the URL is no GraphQL endpoint.
+      the URL is no GraphQL endpoint, 69 if it stops answering.
 
       Header fields and connection settings are those of the options and of --pipeline, whose other \
       plugins are not used.
@@ -54,6 +54,12 @@ struct DoctorCommand: AsyncParsableCommand {
       }
       let pipeline = try options.load()
       guard let endpoint = pipeline.endpoint else { return }
+      guard !endpoint.isWebSocket else {
+        throw Failure(
+          .usage,
+          "cannot examine \(endpoint.shownURL): the examination uses HTTP; name the endpoint for queries, "
+            + "and see its line subscriptions-websocket")
+      }
       if let write { try NewFile.checkAbsent(write) }
       let report = try await examine(endpoint, pipeline)
       try Terminal.write(json ? report.json : report.table)
@@ -61,6 +67,11 @@ struct DoctorCommand: AsyncParsableCommand {
         throw Failure(
           .failed, "\(endpoint.shownURL) is no GraphQL endpoint, or it needs credentials (--header)"
         )
+      }
+      guard !report.isIncomplete else {
+        throw Failure(
+          .unreachable,
+          "the examination is incomplete: \(endpoint.shownURL) did not answer several requests")
       }
       if let write { try self.write(report, endpoint, to: write) }
     }
@@ -89,7 +100,8 @@ struct DoctorCommand: AsyncParsableCommand {
       examination.noteTLS(connection.withLock { $0 }, now: Services.timeOfDay())
     }
     return DoctorReport(
-      url: endpoint.shownURL, requests: await probe.count, examination: examination)
+      url: endpoint.shownURL, requests: await probe.count,
+      isIncomplete: await probe.hasGivenUp, examination: examination)
   }
 
   private func write(_ report: DoctorReport, _ endpoint: Endpoint, to path: String) throws {
@@ -109,6 +121,8 @@ struct DoctorCommand: AsyncParsableCommand {
 struct DoctorReport {
   var url: String
   var requests: Int
+  /// Whether requests were left out because others were not answered.
+  var isIncomplete = false
   var examination: Examination
 
   /// Three columns: feature, verdict, detail.

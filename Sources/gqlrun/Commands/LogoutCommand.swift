@@ -25,7 +25,8 @@ struct LogoutCommand: AsyncParsableCommand {
     name: .long,
     help: ArgumentHelp(
       "Cache to delete; overrides the pipeline's store.",
-      valueName: "memory|sqlite:PATH|postgresql://…"))
+      valueName: "memory|sqlite:PATH|postgresql://…"),
+    transform: StoreChoice.init(argument:))
   var store: StoreChoice?
 
   @OptionGroup var trust: TrustOptions

@@ -47,7 +47,8 @@ struct RunCommand: AsyncParsableCommand {
     name: .long,
     help: ArgumentHelp(
       "Store for records, such as cache.db; overrides the pipeline's store.",
-      valueName: "memory|sqlite:PATH|postgresql://…"))
+      valueName: "memory|sqlite:PATH|postgresql://…"),
+    transform: StoreChoice.init(argument:))
   var store: StoreChoice?
 
   @OptionGroup var operationOptions: OperationOptions

@@ -61,12 +61,15 @@ actor EndpointProbe {
     self.limits = limits
   }
 
+  /// Whether no further requests are sent because too many were not answered.
+  var hasGivenUp: Bool { failures >= Self.mostFailures }
+
   /// Counts a request that another client sends; returns the reason if none may be sent.
   func beginRequest() -> String? {
     guard count < Self.mostRequests else {
       return "not asked: an examination sends at most \(Self.mostRequests) requests"
     }
-    guard failures < Self.mostFailures else {
+    guard !hasGivenUp else {
       return "not asked: \(failures) requests were not answered"
     }
     count += 1

@@ -3,13 +3,16 @@ import Foundation
 import GQLRunCache
 
 /// The store of records: in memory, a SQLite file, or a PostgreSQL database.
-enum StoreChoice: Sendable, ExpressibleByArgument {
+enum StoreChoice: Sendable {
   case memory
   case sqlite(String)
   /// The URL of a database.
   case postgres(String)
 
-  init?(argument: String) {
+  /// Reads the argument of `--store`.
+  ///
+  /// - Throws: `ValidationError` for text that is neither a store nor certainly a path.
+  init(argument: String) throws {
     if argument == "memory" {
       self = .memory
     } else if argument.hasPrefix("sqlite:"), argument.count > 7 {
@@ -19,7 +22,9 @@ enum StoreChoice: Sendable, ExpressibleByArgument {
     } else if Self.isPath(argument) {
       self = .sqlite(argument)
     } else {
-      return nil
+      throw ValidationError(
+        "write memory, sqlite:PATH, postgresql://…, or the path of a file with an ending such as .db"
+      )
     }
   }
 

@@ -13,7 +13,7 @@ struct SubscriptionOptions: ParsableArguments {
   var watch = false
 
   @Option(
-    name: .long,
+    name: .long, parsing: .unconditional,
     help: ArgumentHelp(
       "End a subscription after this many events, or --watch after this many results.",
       valueName: "count"))

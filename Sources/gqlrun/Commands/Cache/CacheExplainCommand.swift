@@ -4,6 +4,8 @@ import GQLRunCache
 import GQLRunJSON
 import GQLRunPipeline
 
+import enum GQLRunLanguage.OperationType
+
 extension CacheCommand {
   struct Explain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -43,6 +45,11 @@ extension CacheCommand {
         let loaded = try rules.load()
         let operation = try operationOptions.prepare(
           document, pipeline: loaded.pipeline)
+        guard operation.type != .mutation else {
+          throw Failure(
+            .usage,
+            "cannot explain \(operation.label): mutations are never answered from the cache")
+        }
         let store = try await storeOptions.openForReading()
         let explanation = try await store.explain(
           operation, options: loaded.options,
