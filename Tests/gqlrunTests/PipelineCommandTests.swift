@@ -187,7 +187,7 @@ struct PipelineCommandTests {
       "version: 1\nendpoint: { url: \"http://127.0.0.1:1/\" }\nchain: [fetch, parse]\n",
       to: "plain.pipeline.yaml")
     let untested = try await run("pipeline test plain.pipeline.yaml", folder)
-    #expect(untested.status == 1 && untested.errors.contains("there are no tests"), "\(untested)")
+    #expect(untested.status == 0 && untested.errors.contains("there are no tests"), "\(untested)")
     let github = try await run("pipeline test --format github t.pipeline.yaml", folder)
     #expect(
       github.output.hasPrefix("::error file=t.pipeline.yaml,line=11,col=18"), "\(github)")

@@ -13,7 +13,7 @@ extension PipelineCommand {
         Runs the chain of the file against the responses of each test, with an empty memory cache and \
         a simulated clock: delays take no time, and nothing is sent. Variables that are not set, such as \
         GQL_URL, are an error unless the file has a default for them. Exit code 1 if a test fails, or if \
-        there is none.
+        --filter matches none.
 
         Starts no programs: ${exec:…} is not expanded, tokens are those of the test, and requests pass \
         the plugin exec unchanged. --allow-exec starts the programs.
@@ -43,6 +43,9 @@ extension PipelineCommand {
         var count = 0
         for file in files {
           let pipeline = try load(file)
+          if pipeline.tests.isEmpty {
+            Terminal.warning("\(file): there are no tests; declare them under `tests`")
+          }
           for test in pipeline.tests where filter.map({ test.name.contains($0) }) ?? true {
             let result = await test.run(pipeline, equipment: .gqlrun)
             count += 1
@@ -54,11 +57,8 @@ extension PipelineCommand {
             }
           }
         }
-        if count == 0 {
-          throw Failure(
-            .failed,
-            filter.map { "no test has a name that contains \($0)" }
-              ?? "\(files.joined(separator: ", ")): there are no tests; declare them under `tests`")
+        if let filter, count == 0 {
+          throw Failure(.failed, "no test has a name that contains \(filter)")
         }
         if format == .json {
           try Terminal.write(JSONValue.array(rows).jsonText(pretty: true) + "\n")
