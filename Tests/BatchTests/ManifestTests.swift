@@ -1,5 +1,6 @@
 import Foundation
 import GQLRunJSON
+import GQLRunPipeline
 import Testing
 
 @testable import GQLRunBatch
@@ -255,5 +256,38 @@ struct ManifestTests {
     #expect(
       try id("query($code: ID!) { country(code: $code) { code name } }", "DE", key: "k") != first)
     #expect(TaskID(text: first.text) == first)
+  }
+
+  @Test("errors of the pipeline's files show their lines, as those of the manifest do")
+  func pipelineExcerpts() throws {
+    try location.write(
+      """
+      version: 1
+      endpoint: { url: "http://127.0.0.1:9/" }
+      store: { kind: none }
+      chain:
+        - max-retry: { max_retires: 2 }
+        - fetch
+        - response-code
+        - parse
+      """, to: "p.pipeline.yaml")
+    try location.write("version: 1\nextends: p.pipeline.yaml\n", to: "q.pipeline.yaml")
+    try location.write(
+      "version: 1\nendpoint: { url: \"http://127.0.0.1:9/\" }\nkeys: { types: { Usr: [id] } }\nchain: [fetch, response-code, parse]\n",
+      to: "k.pipeline.yaml")
+    try location.write("type Query { user: User } type User { id: ID! }", to: "s.graphql")
+    for (pipeline, line) in [
+      ("p.pipeline.yaml", "  - max-retry: { max_retires: 2 }\n"),
+      ("q.pipeline.yaml", "  - max-retry: { max_retires: 2 }\n"),
+      ("k.pipeline.yaml\nschema: s.graphql", " | keys: { types: { Usr: [id] } }\n"),
+    ] {
+      let found = #expect(throws: PipelineDiagnostics.self) {
+        _ = try Bench.load(
+          "version: 1\npipeline: \(pipeline)\noperations: [{ id: a, query: \"{ user { id } }\" }]",
+          in: location)
+      }
+      let text = found?.rendered(as: .human()) ?? ""
+      #expect(text.contains(line) && text.contains("^^^"), "\(text)")
+    }
   }
 }

@@ -13,7 +13,8 @@ extension ManifestLoader {
     let schema = given.schema.flatMap { self.schema($0.path, given.$schema.location) }
     let pipeline = pipeline(given, endpoint)
     if let schema, let pipeline {
-      decoder.findings += pipeline.ruleDiagnostics(against: schema).all
+      let found = pipeline.ruleDiagnostics(against: schema)
+      add(found.all, of: found)
     }
     let name =
       given.name
@@ -145,7 +146,7 @@ extension ManifestLoader {
         ).pipeline
       }
     } catch {
-      decoder.findings += error.errors
+      add(error.errors, of: error)
       return nil
     }
     let location = file.$endpoint.location

@@ -26,6 +26,8 @@ public struct ManifestLoader {
   let environment: PipelineFileEnvironment
   var decoder: OptionDecoder
   var source: SourceText
+  /// The lines of the pipeline file and those that it extends, for excerpts.
+  private var pipelineSources: [SourceText] = []
   /// How many more unknown names get a suggestion. A manifest may have as many unknown names as
   /// operations, and each search takes time in proportion to the number of operations.
   private var suggestionsLeft = 100
@@ -90,7 +92,8 @@ public struct ManifestLoader {
       environment: environment)
     let manifest = loader.manifest(bytes, endpoint: endpoint)
     loader.source.secrets = loader.decoder.secretLocations
-    let found = PipelineDiagnostics(loader.decoder.findings, source: loader.source)
+    let found = PipelineDiagnostics(
+      loader.decoder.findings, sources: [loader.source] + loader.pipelineSources)
     guard var manifest, found.errors.isEmpty else { throw found }
     manifest.pipeline.secrets += loader.decoder.secretValues
     manifest.pipeline.programs = loader.decoder.programs + manifest.pipeline.programs
@@ -143,6 +146,12 @@ public struct ManifestLoader {
     for problem in OutputCheck(manifest, plan).conflicts() {
       report(.output, problem.message, problem.location ?? sinks, problem.hint)
     }
+  }
+
+  /// Adds diagnostics of the pipeline's files, with the lines that their excerpts show.
+  mutating func add(_ found: [PipelineDiagnostic], of pipeline: PipelineDiagnostics) {
+    decoder.findings += found
+    pipelineSources += pipeline.sources
   }
 
   mutating func report(

@@ -3,7 +3,7 @@ public struct PipelineDiagnostics: Error, Sendable {
   /// The errors and warnings.
   public internal(set) var all: [PipelineDiagnostic]
   /// The lines of the files, for excerpts, with literal secrets masked.
-  let sources: [SourceText]
+  package let sources: [SourceText]
 
   package init(_ all: [PipelineDiagnostic], source: SourceText) {
     self.init(all, sources: [source])
