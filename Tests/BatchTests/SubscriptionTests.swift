@@ -166,6 +166,65 @@ struct SubscriptionTests {
     #expect(try counts() == [1, 2])
   }
 
+  @Test(
+    "with gaps: inline a gap is a line before the next event, among records and among results",
+    arguments: ["records", "results"])
+  func inlineGaps(_ lines: String) async throws {
+    let manifest = try manifest(
+      until: "{ events: 3 }", sink: "ndjson: { path: o, lines: \(lines), gaps: inline }")
+    let transport = EventTransport(.steps([.event, .lose]), .steps([.event, .event, .hold]))
+    let summary = try await Bench.run(manifest, transport: transport)
+    #expect(summary.counters.records == 3 && summary.counters.gaps == 1)
+    let found = try location.lines("o").map { try JSONValue(parsing: $0) }
+    #expect(found.map { $0["gap"] != nil } == [false, true, false, false])
+    let gap = try #require(found[1]["gap"])
+    #expect(gap.objectValue?.map(\.key) == ["since", "until", "cause", "op", "key", "events"])
+    for time in ["since", "until"] {
+      let text = try #require(gap[time]?.stringValue)
+      #expect(text.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/) != nil, "\(text)")
+    }
+    #expect(gap["cause"]?.stringValue?.contains("the connection was lost") == true)
+    #expect(gap["op"] == "counts" && gap["key"] == "" && gap["events"]?.intValue == 1)
+    let status = try status(manifest)
+    #expect(status.contains("sink       ") && status.contains(": 3 records, "), "\(status)")
+  }
+
+  @Test("a subscription that completes before the next event has its gap at the end")
+  func gapAtTheEnd() async throws {
+    let manifest = try manifest(
+      until: "{ events: 9 }", sink: "ndjson: { path: o, lines: records, gaps: inline }")
+    let transport = EventTransport(.steps([.event, .lose]), .steps([.complete]))
+    let summary = try await Bench.run(manifest, transport: transport)
+    #expect(summary.counters.done == 1 && summary.counters.gaps == 1)
+    #expect(try location.lines("o").map { $0.contains("\"gap\"") } == [false, true])
+  }
+
+  @Test("gaps in a file are part of what it has, and only subscriptions have some")
+  func checksGaps() async throws {
+    let control = RunControl()
+    let transport = EventTransport(
+      .steps([.event, .event, .act { await control.stop() }, .hold]))
+    _ = try await Bench.run(
+      manifest(until: "{ events: 9 }"), control: control, transport: transport)
+    let changed = try manifest(
+      until: "{ events: 9 }", sink: "ndjson: { path: o, lines: records, gaps: inline }")
+    let error = await #expect(throws: StoppedByStorage.self) {
+      _ = try await Bench.run(changed, Bench.resuming, transport: transport)
+    }
+    #expect(
+      error?.message.contains("(records before, records, gaps now)") == true, "\(error as Any)")
+    let found = try Bench.findings(
+      """
+      version: 1
+      sinks: [{ ndjson: { gaps: inline } }]
+      operations: [{ id: a, query: "{ count }" }]
+      """, in: location)
+    #expect(found.count == 1, "\(found)")
+    #expect(
+      found.first?.contains("`gaps` is for the events of subscriptions, and the sink receives none")
+        == true, "\(found)")
+  }
+
   // MARK: Failures
 
   @Test("an event with errors fails the task; `--only failed` continues after the events before it")

@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunJSON
 import GQLRunSupport
 import GRDB
 
@@ -21,12 +22,25 @@ struct EventGap: Sendable, Equatable {
     key.isEmpty ? operation : "\(operation) \(key)"
   }
 
+  private func time(_ seconds: Double) -> String {
+    Date(timeIntervalSince1970: seconds).formatted(.iso8601)
+  }
+
+  /// The gap as a line of JSON, for outputs with events: `{"gap":{"since":…,"until":…}}`.
+  ///
+  /// - Parameter id: The operation's id.
+  func gapLine(of id: String) -> [UInt8] {
+    var gap: JSONObject = ["since": .string(time(since)), "until": .string(time(until))]
+    if let cause { gap["cause"] = .string(cause) }
+    gap["op"] = .string(id)
+    gap["key"] = .string(key)
+    gap["events"] = .number(JSONNumber(events))
+    return JSONValue.object(["gap": .object(gap)]).jsonBytes() + [0x0A]
+  }
+
   /// The gap in words, without its task.
   var text: String {
-    func time(_ seconds: Double) -> String {
-      Date(timeIntervalSince1970: seconds).formatted(.iso8601)
-    }
-    return "events from \(time(since)) to \(time(until)) may be missing, after "
+    "events from \(time(since)) to \(time(until)) may be missing, after "
       + "\(Quantity.count(events, "event")): \(cause ?? "no run was listening")"
   }
 }

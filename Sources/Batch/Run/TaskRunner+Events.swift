@@ -30,7 +30,13 @@ extension TaskRunner {
       start: start - listened)
     var isOver = update.page >= operation.until?.events ?? .max
     if let time = operation.until?.for, listened >= time { isOver = true }
-    if !isOver { (listener, isOver) = try await listen(listener, until: start - listened) }
+    if !isOver {
+      (listener, isOver) = try await listen(listener, until: start - listened)
+      // A task that ends while nothing is connected, or before the next event, has missed events, too.
+      if listener.last == nil, isOver || listener.isCompleted {
+        guard try await listener.submitGap() else { return false }
+      }
+    }
     results = listener.results
     if let last = listener.last { return try await end(item, last, &results) }
     guard isOver || listener.isCompleted else { return false }
@@ -250,9 +256,9 @@ struct EventListener: Sendable {
     }
   }
 
-  /// Records and reports the gap before the next event. Returns `false` if the results of the task
-  /// are discarded.
-  private mutating func submitGap() async throws -> Bool {
+  /// Records and reports the gap, if there is one, before the next event or the end of the task. Returns
+  /// `false` if the results of the task are discarded.
+  mutating func submitGap() async throws -> Bool {
     guard let missed = gap.take() else { return true }
     let found = EventGap(
       operation: update.operation, key: item.key, events: update.page, since: missed.since,
@@ -262,6 +268,11 @@ struct EventListener: Sendable {
     update.ended = runner.feed.time.now()
     var outcome = Outcome(update: update, operation: item.operation)
     outcome.gap = found
+    let uses = runner.plan.formats[item.operation]
+    if uses.contains(where: \.format.writesGaps) {
+      let line = SinkPiece.bytes(found.gapLine(of: operation.id), records: 0)
+      outcome.pieces = uses.map { $0.format.writesGaps ? [line] : [] }
+    }
     runner.feed.noteGap()
     return try await results.submit(outcome)
   }

@@ -1,3 +1,5 @@
+import GQLRunCache
+import GQLRunLanguage
 import GQLRunPipeline
 
 /// A file with one JSON value per line, or standard output: results or records.
@@ -15,11 +17,20 @@ struct NDJSONSink: Sink {
     case auto, results, records
   }
 
+  /// Whether gaps in the events of subscriptions are among the lines.
+  enum Gaps: String, CaseIterable, ExpressibleByOption {
+    case none, inline
+  }
+
   @Option("File, which may contain `{{op}}`; `-` is standard output")
   var path = Located("-")
   @Option("Compress with gzip; by default if the path ends in `.gz`") var gzip: Bool?
   @Option("Content of a line: results, records, or auto: records of operations with `emit`")
   var lines = Lines.auto
+  @Option(
+    "Lines for gaps in the events of subscriptions: none, or inline: `{\"gap\":{…}}` before the next event"
+  )
+  var gaps = Gaps.none
   @Option("Operations whose results the sink receives; by default all")
   var operations: [Located<String>] = []
 
@@ -30,12 +41,29 @@ struct NDJSONSink: Sink {
     let areRecords = lines == .records || lines == .auto && operation.emit != nil
     return SinkOutput(
       format: FileFormat(name: isCompressed ? "ndjson.gz" : "ndjson", isCompressed: isCompressed),
-      records: areRecords ? RecordLines(emit: operation.emit) : ResultLines())
+      records: areRecords
+        ? RecordLines(emit: operation.emit, writesGaps: gaps == .inline)
+        : ResultLines(writesGaps: gaps == .inline))
+  }
+}
+
+extension NDJSONSink {
+  func check(
+    _ operations: [BatchOperation], at location: FileLocation, _ schema: Schema?,
+    _ loader: inout ManifestLoader
+  ) {
+    guard gaps == .inline, !operations.isEmpty,
+      !operations.contains(where: { $0.template.type == .subscription })
+    else { return }
+    loader.report(
+      .wrongValue, "`gaps` is for the events of subscriptions, and the sink receives none",
+      $gaps.keyLocation, "remove it")
   }
 }
 
 /// A line per result, with its task and its errors.
 private struct ResultLines: ResultFormat {
+  let writesGaps: Bool
   var writesResults: Bool { true }
 
   func pieces(
@@ -60,6 +88,7 @@ private struct ResultLines: ResultFormat {
 /// A line per record.
 private struct RecordLines: ResultFormat {
   let emit: ResultPath?
+  let writesGaps: Bool
 
   func pieces(
     of data: (any ResultData)?, line: [UInt8], task: @autoclosure () -> String,

@@ -78,6 +78,8 @@ struct FileFormat: Sendable, Equatable {
 protocol ResultFormat: Sendable {
   /// Whether the sink receives results, also those of failed tasks, instead of records.
   var writesResults: Bool { get }
+  /// Whether the sink receives the gaps in the events of subscriptions, as lines of JSON.
+  var writesGaps: Bool { get }
   /// Whether the sink may refuse a record.
   var mayRefuse: Bool { get }
   /// The columns that the manifest names and no record had.
@@ -94,6 +96,7 @@ protocol ResultFormat: Sendable {
 
 extension ResultFormat {
   var writesResults: Bool { false }
+  var writesGaps: Bool { false }
   var mayRefuse: Bool { false }
   var missingColumns: [String] { [] }
 

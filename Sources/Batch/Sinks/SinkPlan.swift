@@ -144,6 +144,7 @@ extension SinkPlan {
 extension ResultFormat {
   /// The written content, as the journal records it.
   fileprivate func shown(_ emit: ResultPath?) -> String {
-    writesResults ? "results" : "records" + (emit.map { " \($0)" } ?? "")
+    (writesResults ? "results" : "records" + (emit.map { " \($0)" } ?? ""))
+      + (writesGaps ? ", gaps" : "")
   }
 }
