@@ -209,6 +209,8 @@ struct QueueTests {
       let summary = try await BatchWorker(manifest, services: services).run(control)
       await network.shutdown()
       #expect(summary.stop == .interrupted)
+      #expect(summary.outputs.map(\.records) == [summary.counters.records])
+      #expect(summary.outputs.first?.text?.contains("users.ndjson.") == true)
       let counts = try bench.counts()
       #expect(counts["done"] == summary.counters.done)
       #expect(counts["queued"] == 400 - summary.counters.done)

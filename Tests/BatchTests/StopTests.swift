@@ -159,6 +159,8 @@ struct StopTests {
     let summary = try await Bench.run(
       manifest, control: control, transport: transport, clock: ServiceClock(JumpingClock()))
     #expect(summary.stop == reason)
+    #expect(summary.outputs.map(\.records) == [summary.counters.records])
+    #expect(summary.outputs.first?.text?.hasSuffix("o.part has 0 records") == true)
   }
 
   @Test(

@@ -267,6 +267,8 @@ struct BatchTests {
       #expect(first.status == 130 && first.errors.contains("--resume continues"), "\(first)")
       let sent = server.requestCount
       #expect(sent < 400)
+      let written = try folder.text("out/users.ndjson.part").split(separator: "\n").count
+      #expect(first.errors.contains("out/users.ndjson.part has \(written) records\n"), "\(first)")
       let second = try await Program.run(
         ["batch", "run", "m.batch.yaml", "--resume", "--endpoint", server.url], in: folder)
       #expect(second.status == 0, "\(second)")

@@ -41,6 +41,8 @@ public struct BatchWorker: Sendable {
     public var outage: Outage?
     /// The duration in seconds.
     public var seconds: Double
+    /// The files that this worker wrote, with their records.
+    public var outputs: [RunOutput] = []
   }
 
   /// Runs tasks until none are left or the worker is stopped.
@@ -100,10 +102,11 @@ public struct BatchWorker: Sendable {
       await stage.close()
       throw error
     }
+    let outputs = await stage.outputs()
     await stage.close()
     return Summary(
       counters: feed.counters, stop: stop.reason, stopDetail: stop.detail, outage: stop.outage,
-      seconds: (clock.now() - start).seconds)
+      seconds: (clock.now() - start).seconds, outputs: outputs)
   }
 
   private func limits(of worker: QueueWorker) -> QueueLimits {

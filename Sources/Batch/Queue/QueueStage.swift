@@ -206,6 +206,14 @@ actor QueueStage: OutcomeStage {
     return file
   }
 
+  /// The segments of this worker, with the records that the queue has acknowledged.
+  func outputs() -> [RunOutput] {
+    positions.values.sorted { $0.path < $1.path }.map {
+      RunOutput(
+        name: base.shown($0.path), records: $0.records, bytes: $0.position, isUnfinished: true)
+    }
+  }
+
   /// Closes the files and the connection.
   func close() {
     for file in files.values { file.abandon() }

@@ -60,25 +60,7 @@ public struct RunInspection {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// All outputs of the run with their recorded progress.
-  private func outputs() throws -> [(name: String, records: Int?, bytes: Int?)] {
-    let base = OutputPath(folder: manifest.folder)
-    let sinks = try journal.sinks()
-    let outputs = try journal.outputs()
-    guard !outputs.isEmpty else {
-      // The journal of an older version.
-      return sinks.values.sorted { $0.path < $1.path }.map { ($0.path, $0.records, $0.position) }
-    }
-    return outputs.map { output in
-      if output.format == "cache" { return ("the cache", nil, nil) }
-      let path = output.path == "-" ? "standard output" : base.shown(output.path)
-      guard output.name.isEmpty else {
-        return ("\(path), table \(output.name)", output.records, nil)
-      }
-      let position = sinks[output.path]
-      return (path, position?.records ?? 0, position?.position ?? 0)
-    }
-  }
+  private func outputs() throws -> [RunOutput] { try RunOutput.all(journal, manifest) }
 
   /// The status of the run as JSON.
   public func statusJSON() throws -> String {
@@ -132,6 +114,47 @@ public struct RunInspection {
 
   private static func padded(_ text: String) -> String {
     text + String(repeating: " ", count: max(1, 11 - text.count))
+  }
+}
+
+/// An output of a run, with its recorded progress.
+public struct RunOutput: Sendable {
+  /// The name of the output in messages: the path of a file with its final name, or a table.
+  public var name: String
+  /// The number of records; `nil` for the cache, which the pipeline writes.
+  public var records: Int?
+  /// The number of bytes of a file; `nil` for other outputs.
+  public var bytes: Int?
+  /// Whether the file still has the name `NAME.part`.
+  public var isUnfinished = false
+
+  /// The output and the number of its records as a sentence; `nil` for the cache.
+  public var text: String? {
+    records.map { "\(name)\(isUnfinished ? ".part" : "") has \(Quantity.count($0, "record"))" }
+  }
+
+  /// All outputs that a journal has.
+  static func all(_ journal: Journal, _ manifest: Manifest) throws -> [RunOutput] {
+    let base = OutputPath(folder: manifest.folder)
+    let sinks = try journal.sinks()
+    let outputs = try journal.outputs()
+    guard !outputs.isEmpty else {
+      // The journal of an older version.
+      return sinks.values.sorted { $0.path < $1.path }
+        .map { RunOutput(name: $0.path, records: $0.records, bytes: $0.position) }
+    }
+    return outputs.map { output in
+      if output.format == "cache" { return RunOutput(name: "the cache") }
+      let isStandardOutput = output.path == "-"
+      let path = isStandardOutput ? "standard output" : base.shown(output.path)
+      guard output.name.isEmpty else {
+        return RunOutput(name: "\(path), table \(output.name)", records: output.records)
+      }
+      let position = sinks[output.path]
+      return RunOutput(
+        name: path, records: position?.records ?? 0, bytes: position?.position ?? 0,
+        isUnfinished: !isStandardOutput && position?.isPublished != true)
+    }
   }
 }
 

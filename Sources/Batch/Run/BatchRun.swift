@@ -152,6 +152,7 @@ public struct BatchRun: Sendable {
           ? try FailureReasons(journal, manifest, since: feed.started) : nil,
         seconds: seconds, journal: journal.path,
         missedThresholds: missed, warnings: plan.warnings(manifest),
+        outputs: stop == nil ? [] : try RunOutput.all(journal, manifest),
         journalSeconds: await stage.journalTime.seconds,
         sinkSeconds: await stage.fileTime.seconds)
       await stage.close()

@@ -41,6 +41,8 @@ public struct RunSummary: Sendable {
   public var missedThresholds: [String]
   /// Warnings, such as columns of a sink that no record had.
   public var warnings: [String] = []
+  /// The outputs with their records, if the run stopped early; empty for a run that has ended.
+  public var outputs: [RunOutput] = []
   /// Time spent writing the journal, in seconds.
   public var journalSeconds: Double
   /// Time spent writing the sinks, in seconds.

@@ -18,6 +18,17 @@ enum BatchOutcome {
       ?? (summary.hasFailures ? Failure(.failed, "") : nil)
   }
 
+  /// Prints how many records the files of a run that stopped early have.
+  static func show(_ outputs: [RunOutput], _ manifest: String) {
+    let lines = outputs.compactMap(\.text)
+    for line in lines.prefix(10) { Terminal.note(Terminal.safe(line)) }
+    if lines.count > 10 {
+      Terminal.note(
+        "\(Quantity.count(lines.count - 10, "further output")): gqlrun batch status \(manifest) lists them"
+      )
+    }
+  }
+
   /// The failure of a worker that returned a summary; `nil` if no tasks are left or the run was cancelled.
   static func failure(_ summary: BatchWorker.Summary, _ manifest: String) -> Failure? {
     failure(

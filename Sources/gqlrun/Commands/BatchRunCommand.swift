@@ -156,6 +156,7 @@ struct BatchRunCommand: AsyncParsableCommand {
       Terminal.error("threshold not met: \(threshold)")
     }
     reportFailures(summary)
+    BatchOutcome.show(summary.outputs, source.manifest)
     Terminal.note("journal: \(Terminal.safe(summary.journal))")
   }
 

@@ -88,7 +88,7 @@ extension BatchCommand {
       switch summary.stop {
       case nil: Terminal.note("no tasks are left")
       case .cancelled: Terminal.note("the run was cancelled")
-      default: break
+      default: BatchOutcome.show(summary.outputs, source.manifest)
       }
     }
   }
