@@ -83,7 +83,7 @@ struct FailureReasonsTests {
     #expect(first.failures?.all.map(\.count) == [1])
     let second = try await Bench.run(manifest, Bench.resuming, transport: failing)
     #expect(second.failures == nil)
-    #expect(second.counters.failedBefore == 1)
+    #expect(second.counters.earlier[.failed] == 1)
     #expect(
       try RunInspection(manifest, journal: second.journal).failureReasons().all.map(\.first)
         == ["U_2"])
@@ -113,7 +113,7 @@ struct FailureReasonsTests {
     let summary = try await Bench.run(manifest, services: services)
     let reasons = try #require(summary.failures)
     #expect(reasons.all.first?.message.contains("•••") == true)
-    #expect(!reasons.json().contains("canary"))
+    #expect(!reasons.json(manifest.file).contains("canary"))
     #expect(!(try RunInspection(manifest, journal: summary.journal).report()).contains("canary"))
     let line = try JSONValue(parsing: location.text("o.ndjson"))
     #expect(line["errors"]?.jsonText().contains("canary") == false)

@@ -116,7 +116,7 @@ struct JournalRowsTests {
       feed.settle([item.id])
       let next = try await feed.next {}
       #expect(next == nil)
-      #expect(feed.counters.duplicates == 1 && feed.counters.failedBefore == 0)
+      #expect(feed.counters.duplicates == 1 && feed.counters.earlier[.failed] == 0)
       #expect(try journal.counts().total == 1)
     }
     journal.close()

@@ -73,4 +73,12 @@ struct BatchProgressTests {
       RunStanding(counters: counters, inFlight: 0, limit: 4), seconds: 1)
     #expect(line == "1 task  1/s  1 failed  0 of 4 in flight")
   }
+
+  @Test("failed and unknown tasks are counted apart")
+  func unknown() {
+    var standing = standing()
+    standing.counters.failed = 2
+    standing.counters.unknown = 3
+    #expect(ProgressLog.line(standing, seconds: 1).contains("  2 failed  3 unknown  "))
+  }
 }

@@ -41,6 +41,14 @@ extension BatchQueue {
     public var total: Int { counts.values.reduce(0, +) }
     /// The number of tasks that have not ended.
     public var open: Int { ["queued", "leased", "sent"].reduce(0) { $0 + (counts[$1] ?? 0) } }
+    /// The number of tasks that ended, by state.
+    public var taskCounts: TaskCounts {
+      var result = TaskCounts()
+      for state in [TaskState.done, .failed, .unknown, .skipped] {
+        result.byState[state] = counts[state.name]
+      }
+      return result
+    }
     /// Whether all tasks have ended, also those that are still to be added, or the run was cancelled and will end.
     public var isEnded: Bool { open == 0 && (waiting == 0 || total == 0 || state != "open") }
   }

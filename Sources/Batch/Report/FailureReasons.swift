@@ -4,6 +4,8 @@ import GRDB
 
 /// A reason for which tasks of one operation failed, were skipped, or ended in an unknown state.
 public struct FailureReason: Sendable, Equatable {
+  /// The state of the tasks: failed, unknown or skipped.
+  public var state: TaskState
   /// The error of the first of the tasks.
   public var message: String
   /// The number of tasks.
@@ -15,8 +17,11 @@ public struct FailureReason: Sendable, Equatable {
   public var first: String
   /// The HTTP status of the responses; `nil` if there were none.
   public var http: Int?
-  /// When the last of the tasks ended, in seconds since 1970.
+  /// When the last of the tasks ended, in seconds since 1970; 0 if it is not known, because the run was killed.
   public var lastEnded: Double
+  /// The keys of tasks in an unknown state, by which ``TaskResolution`` names them; for other states empty.
+  /// At most ``FailureReasons/maxKeys`` in all reasons.
+  public var keys: [String] = []
 }
 
 /// The distinct reasons of failed tasks, in the order of their first task.
@@ -27,19 +32,25 @@ public struct FailureReasons: Sendable {
   public private(set) var all: [FailureReason] = []
   /// The number of failed tasks with other reasons than those in ``all``.
   public private(set) var others = 0
+  /// The number of tasks in an unknown state, of all reasons.
+  public private(set) var unknown = 0
   /// The maximum number of reasons, which bounds the memory.
   public static let most = 1_000
+  /// The maximum number of keys, which bounds the memory.
+  public static let maxKeys = 10_000
 
   private struct Identity: Hashable {
     var operation: Int
+    var state: TaskState
     var http: Int?
     var shape: String
   }
 
   /// Reads the reasons from a journal.
   ///
-  /// - Parameter start: Leaves out tasks that ended until then, in seconds since 1970.
-  init(_ journal: Journal, _ manifest: Manifest, since start: Double = 0) throws {
+  /// - Parameter start: Leaves out tasks that ended until then, in seconds since 1970; `nil` reads all. Mutations that a
+  ///   killed run sent have no end.
+  init(_ journal: Journal, _ manifest: Manifest, since start: Double? = nil) throws {
     let hasKey = Set(manifest.operations.filter { $0.key != nil }.map(\.id))
     let names = try journal.operationNames()
     var indices: [Identity: Int] = [:]
@@ -48,31 +59,40 @@ public struct FailureReasons: Sendable {
       let rows = try GRDB.Row.fetchCursor(
         db,
         sql: """
-          SELECT op, key, http, ended, error FROM tasks WHERE state IN (?, ?, ?) AND ended > ?
+          SELECT op, key, http, ended, error, state FROM tasks
+          WHERE state IN (?, ?, ?) AND ended > ?
           ORDER BY rowid
           """,
         arguments: [
-          TaskState.failed.rawValue, TaskState.unknown.rawValue, TaskState.skipped.rawValue, start,
+          TaskState.failed.rawValue, TaskState.unknown.rawValue, TaskState.skipped.rawValue,
+          start ?? -1,
         ])
+      var keys = 0
       while let row = try rows.next() {
         let (operation, key): (Int, String) = (row[0], row[1])
         let ended: Double = row[3]
         let message: String = row[4] ?? "failed"
+        let state = TaskState(rawValue: row[5]) ?? .failed
+        let name = names[operation] ?? ""
+        if state == .unknown { found.unknown += 1 }
         let identity = Identity(
-          operation: operation, http: row[2], shape: Self.shape(message, key: key))
+          operation: operation, state: state, http: row[2], shape: Self.shape(message, key: key))
         if let index = indices[identity] {
           found.all[index].count += 1
           found.all[index].lastEnded = max(found.all[index].lastEnded, ended)
         } else if found.all.count < Self.most {
           indices[identity] = found.all.count
-          let name = names[operation] ?? ""
           let isNumber = !hasKey.contains(name) && Int(key) != nil
           found.all.append(
             FailureReason(
-              message: message, count: 1, operation: name, first: isNumber ? "row \(key)" : key,
-              http: row[2], lastEnded: ended))
+              state: state, message: message, count: 1, operation: name,
+              first: isNumber ? "row \(key)" : key, http: row[2], lastEnded: ended))
         } else {
           found.others += 1
+        }
+        if state == .unknown, keys < Self.maxKeys, let index = indices[identity] {
+          keys += 1
+          found.all[index].keys.append(key.isEmpty ? name : key)
         }
       }
     }
@@ -111,15 +131,30 @@ public struct FailureReasons: Sendable {
 }
 
 extension FailureReasons {
+  /// What a user does about tasks in an unknown state.
+  ///
+  /// - Parameter manifest: The path of the manifest.
+  public static func advice(_ manifest: String) -> String {
+    "look on the server whether it executed them, then run `gqlrun batch resolve \(manifest) --done KEY…` for those "
+      + "that it did, and `gqlrun batch resolve \(manifest) --retry KEY…` for the others"
+  }
+
   /// The reasons as JSON: an array with an object for each reason.
-  public func json() -> String {
+  ///
+  /// - Parameter manifest: The path of the manifest, for the advice about tasks in an unknown state.
+  public func json(_ manifest: String) -> String {
     let reasons = all.map { reason -> JSONValue in
       var object: JSONObject = ["reason": .string(reason.message)]
       object["count"] = .number(JSONNumber(reason.count))
       object["operation"] = .string(reason.operation)
       object["first"] = .string(reason.first)
+      object["state"] = .string(reason.state.name)
       if let http = reason.http { object["http"] = .number(JSONNumber(http)) }
-      object["last"] = .string(reason.lastTime)
+      if reason.lastEnded > 0 { object["last"] = .string(reason.lastTime) }
+      if reason.state == .unknown {
+        object["keys"] = .array(reason.keys.map { .string($0) })
+        object["advice"] = .string(FailureReasons.advice(manifest))
+      }
       return .object(object)
     }
     return JSONValue.array(reasons).jsonText(pretty: true) + "\n"
@@ -127,8 +162,9 @@ extension FailureReasons {
 }
 
 extension FailureReason {
-  /// ``lastEnded`` in UTC, such as `2026-03-01T12:00:00Z`.
+  /// ``lastEnded`` in UTC, such as `2026-03-01T12:00:00Z`; empty if it is not known.
   public var lastTime: String {
-    Date(timeIntervalSince1970: lastEnded).formatted(.iso8601)
+    guard lastEnded > 0 else { return "" }
+    return Date(timeIntervalSince1970: lastEnded).formatted(.iso8601)
   }
 }

@@ -24,7 +24,7 @@ struct HTMLReport {
         <section><h2>Throughput</h2>\(throughputChart)</section>
         <section><h2>Operations</h2>\(operations)</section>
         \(gaps)
-        \(tasks("Failed tasks", data.failed, shows: data.counts[.failed] + data.counts[.unknown] + data.counts[.skipped]))
+        \(tasks("Tasks that did not succeed", data.failed, shows: data.counts[.failed] + data.counts[.unknown] + data.counts[.skipped]))
         \(tasks("Slowest tasks", Array(data.slowest.prefix(20)), shows: nil))
         </main>
         """)
@@ -98,7 +98,7 @@ struct HTMLReport {
     }
     let labels = (0...4).map { duration(data.seconds * Double($0) / 4) }
     return chart(columns, labels: labels, title: "Tasks per second over the run")
-      + "<p class=\"legend\"><i class=\"a\"></i> done <i class=\"b\"></i> failed</p>"
+      + "<p class=\"legend\"><i class=\"a\"></i> done <i class=\"b\"></i> failed or unknown</p>"
   }
 
   private func chart(
@@ -110,11 +110,14 @@ struct HTMLReport {
   }
 
   private var operations: String {
-    let head = ["Operation", "Tasks", "Done", "Failed", "50 %", "95 %", "99 %", "Max"]
+    let head = [
+      "Operation", "Tasks", "Done", "Failed", "Unknown", "Skipped", "50 %", "95 %", "99 %", "Max",
+    ]
     let rows = data.byOperation.prefix(200).map { entry in
       let cells = [
         number(entry.counts.total), number(entry.counts[.done]),
-        number(entry.counts[.failed] + entry.counts[.unknown]),
+        number(entry.counts[.failed]), number(entry.counts[.unknown]),
+        number(entry.counts[.skipped]),
         milliseconds(entry.latency.quantile(0.5)), milliseconds(entry.latency.quantile(0.95)),
         milliseconds(entry.latency.quantile(0.99)), milliseconds(entry.latency.maximum),
       ]

@@ -45,7 +45,8 @@ public struct RunInspection {
     lines.append("state      \(state)")
     if let total { lines.append("tasks      \(total)") }
     for state in TaskState.allCases where counts[state] > 0 {
-      lines.append(Self.padded(state.name) + "\(counts[state])")
+      let isOpen = state == .unknown && ended.isEmpty
+      lines.append(Self.padded(state.name) + "\(counts[state])\(isOpen ? ", or in flight" : "")")
     }
     let gaps = try journal.gaps(limit: Self.shownGaps)
     if gaps.count > 0 { lines.append(Self.padded("gaps") + "\(gaps.count)") }
@@ -108,6 +109,13 @@ public struct RunInspection {
   public func failureReasons() throws -> FailureReasons {
     try FailureReasons(journal, manifest)
   }
+
+  /// Whether the run has ended or stopped. Otherwise it is in progress or was killed, and the tasks of mutations in flight
+  /// are in an unknown state.
+  public func hasEnded() throws -> Bool { try !(journal.meta("ended") ?? "").isEmpty }
+
+  /// The number of tasks in an unknown state.
+  public func unknownTasks() throws -> Int { try journal.counts()[.unknown] }
 
   /// How many gaps the status and reports describe.
   static let shownGaps = 50

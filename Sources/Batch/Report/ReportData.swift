@@ -76,7 +76,9 @@ struct ReportData {
       if let location = locations[task.operation] {
         found.byOperation[location].counts.byState[task.state, default: 0] += 1
       }
-      guard [.done, .failed, .unknown].contains(task.state), task.attempts > 0 else { return }
+      // A task that a killed run sent has no end, and one that a user resolved may have none.
+      guard [.done, .failed, .unknown].contains(task.state), task.attempts > 0, task.ended > 0
+      else { return }
       found.latency.add(milliseconds: task.milliseconds)
       if let location = locations[task.operation] {
         found.byOperation[location].latency.add(milliseconds: task.milliseconds)
@@ -91,7 +93,8 @@ struct ReportData {
       }
     }
     self = found
-    slowest = try Self.tasks(journal, "attempts > 0 ORDER BY ms DESC LIMIT \(Self.shown)")
+    slowest = try Self.tasks(
+      journal, "attempts > 0 AND ended > 0 ORDER BY ms DESC LIMIT \(Self.shown)")
     failed = try Self.tasks(
       journal, "state IN (3, 4, 5) ORDER BY op, key LIMIT \(Self.shown * 4)")
     gaps = try journal.gaps(limit: RunInspection.shownGaps)

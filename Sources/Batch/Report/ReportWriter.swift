@@ -136,7 +136,7 @@ struct JUnitReport {
     try put(
       "<testsuites name=\"\(Self.escaped(data.name))\" tests=\"\(data.counts.total)\" "
         + "failures=\"\(data.counts[.failed])\" errors=\"\(data.counts[.unknown])\" "
-        + "skipped=\"\(data.counts[.skipped])\" time=\"\(Self.seconds(data.seconds))\">\n")
+        + "skipped=\"\(Self.skipped(data.counts))\" time=\"\(Self.seconds(data.seconds))\">\n")
     let counts = Dictionary(data.byOperation.map { ($0.id, $0.counts) }) { first, _ in first }
     var suite: String?
     try ReportData.forEachTask(data.journal, order: "ORDER BY tasks.op") { task in
@@ -147,12 +147,17 @@ struct JUnitReport {
         try put(
           " <testsuite name=\"\(Self.escaped(task.operation))\" tests=\"\(counts.total)\" "
             + "failures=\"\(counts[.failed])\" errors=\"\(counts[.unknown])\" "
-            + "skipped=\"\(counts[.skipped])\">\n")
+            + "skipped=\"\(Self.skipped(counts))\">\n")
       }
       try put(Self.testCase(task))
     }
     if suite != nil { try put(" </testsuite>\n") }
     try put("</testsuites>\n")
+  }
+
+  /// JUnit has no other element for tasks that have not ended.
+  private static func skipped(_ counts: TaskCounts) -> Int {
+    counts[.skipped] + counts[.queued] + counts[.running]
   }
 
   private static func testCase(_ task: ReportedTask) -> String {

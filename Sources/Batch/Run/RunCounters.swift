@@ -44,10 +44,8 @@ public struct RunCounters: Sendable {
   public var unknown = 0
   /// The number of tasks that were skipped because something they need is missing.
   public var skipped = 0
-  /// The number of tasks that finished in an earlier part of the run, whether or not they failed.
-  public var alreadyDone = 0
-  /// The number of tasks among ``alreadyDone`` that failed.
-  public var failedBefore = 0
+  /// The tasks of earlier parts of the run that are not repeated, by state.
+  public var earlier = TaskCounts()
   /// The number of rows whose task equals that of an earlier row.
   public var duplicates = 0
   /// The number of bytes received.
@@ -58,6 +56,8 @@ public struct RunCounters: Sendable {
   public var gaps = 0
   /// The number of tasks that finished in this part of the run.
   public var ended: Int { done + failed + unknown + skipped }
+  /// The number of tasks that finished in an earlier part of the run, whether or not they failed.
+  public var alreadyDone: Int { earlier.ended }
   /// Whether a task of this part of the run did not succeed.
   public var hasFailures: Bool { failed + unknown + skipped > 0 }
 

@@ -48,6 +48,16 @@ public struct RunSummary: Sendable {
   /// Time spent writing the sinks, in seconds.
   public var sinkSeconds: Double
 
+  /// The tasks that ended in earlier parts of the run, by state.
+  public var earlier: TaskCounts {
+    var earlier = counts
+    let own: [(TaskState, Int)] = [
+      (.done, counters.done), (.failed, counters.failed), (.unknown, counters.unknown),
+      (.skipped, counters.skipped),
+    ]
+    for (state, count) in own { earlier.byState[state] = max(counts[state] - count, 0) }
+    return earlier
+  }
   /// Whether `--resume` can continue the run: it stopped early.
   public var isResumable: Bool { stop != nil }
   /// Whether a task failed, was skipped or ended in an unknown state, or a threshold was not met.

@@ -234,8 +234,7 @@ final class TaskFeed: TaskSupply {
           if isOfThisRun {
             state.counters.duplicates += 1
           } else {
-            state.counters.alreadyDone += 1
-            if record.state == .failed { state.counters.failedBefore += 1 }
+            state.counters.earlier.byState[record.state, default: 0] += 1
             state.operations[item.operation].ended += 1
             if record.state == .done { state.operations[item.operation].succeeded += 1 }
           }

@@ -89,6 +89,7 @@ struct TaskRunner: Sendable {
       // executed it.
       var begun = update
       begun.state = .unknown
+      begun.attempts += 1
       begun.error = "sent, and no response was recorded"
       try await recorder.durably(Outcome(update: begun, operation: item.operation))
       guard feed.holds(item) else { return false }

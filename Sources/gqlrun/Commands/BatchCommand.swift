@@ -4,6 +4,7 @@ import GQLRunBatch
 import GQLRunCache
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunSupport
 
 struct BatchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -116,13 +117,19 @@ struct BatchCommand: AsyncParsableCommand {
         if manifest.queueURL != nil {
           try journal.refuse(manifest)
           do {
-            return try await QueueStatus(BatchQueue(manifest), json: json).show()
+            return try await QueueStatus(BatchQueue(manifest), source.manifest, json: json).show()
           } catch {
             throw BatchOutcome.failure(error, source.manifest, during: .queue)
           }
         }
         let inspection = try RunInspection(manifest, journal: journal.journal)
         try Terminal.write(json ? inspection.statusJSON() : inspection.status())
+        let unknown = json ? 0 : try inspection.unknownTasks()
+        if unknown > 0, try inspection.hasEnded() {
+          Terminal.hint(
+            "\(BatchFailures.unknown(unknown)); gqlrun batch errors \(source.manifest) lists their keys and what to do"
+          )
+        }
       }
     }
   }
@@ -184,7 +191,12 @@ struct BatchCommand: AsyncParsableCommand {
       try await reporting {
         let diff = try RunDiff(source.load().manifest, from: from, to: to)
         try Terminal.write(Terminal.safe(diff.text))
-        if diff.broken > 0 { throw Failure(.failed, "") }
+        if diff.broken > 0 {
+          throw Failure(
+            .failed,
+            "\(Quantity.count(diff.broken, "task")) of the earlier run did not succeed in the later one"
+          )
+        }
       }
     }
   }

@@ -5,7 +5,11 @@ import GQLRunSupport
 /// The exit code and message of a batch run.
 enum BatchOutcome {
   /// The failure of a run that returned a summary; `nil` if it succeeded.
-  static func failure(_ summary: RunSummary, _ manifest: String) -> Failure? {
+  ///
+  /// - Parameter isReported: Whether the summary was printed, which has the reasons.
+  static func failure(
+    _ summary: RunSummary, _ manifest: String, isReported: Bool
+  ) -> Failure? {
     if summary.stop == .tooManyFailures {
       return Failure(
         .failed,
@@ -15,7 +19,17 @@ enum BatchOutcome {
     return failure(
       summary.stop, summary.stopDetail, summary.outage,
       "gqlrun batch run \(manifest) --resume continues the run")
-      ?? (summary.hasFailures ? Failure(.failed, "") : nil)
+      ?? (summary.hasFailures
+        ? Failure(.failed, isReported ? "" : reason(summary, manifest)) : nil)
+  }
+
+  /// Why a run that has ended failed.
+  private static func reason(_ summary: RunSummary, _ manifest: String) -> String {
+    let tasks = BatchFailures.summary(summary.counts).map {
+      "\($0); gqlrun batch errors \(manifest) lists the reasons"
+    }
+    return ([tasks].compactMap { $0 } + summary.missedThresholds.map { "threshold not met: \($0)" })
+      .joined(separator: "\n")
   }
 
   /// Prints how many records the files of a run that stopped early have.

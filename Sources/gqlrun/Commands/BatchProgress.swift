@@ -85,9 +85,8 @@ struct ProgressLog {
       parts.append(Quantity.count(ended, "task"))
     }
     parts.append(String(format: "%.0f/s", rate))
-    if counters.failed + counters.unknown > 0 {
-      parts.append("\(counters.failed + counters.unknown) failed")
-    }
+    if counters.failed > 0 { parts.append("\(counters.failed) failed") }
+    if counters.unknown > 0 { parts.append("\(counters.unknown) unknown") }
     if let budget = standing.budget {
       let all = budget.all.map { String(format: " of %.0f", $0) } ?? ""
       parts.append(String(format: "budget %.0f", budget.left) + all)

@@ -92,7 +92,9 @@ struct BatchRunCommand: AsyncParsableCommand {
       let summary = try await run(manifest, options)
       if !quiet { report(summary) }
       for warning in summary.warnings { Terminal.warning(warning) }
-      if let failure = BatchOutcome.failure(summary, source.manifest) { throw failure }
+      if let failure = BatchOutcome.failure(summary, source.manifest, isReported: !quiet) {
+        throw failure
+      }
     }
   }
 
@@ -136,7 +138,13 @@ struct BatchRunCommand: AsyncParsableCommand {
     if counters.failed > 0 { parts.append(Terminal.styled("\(counters.failed) failed", .red)) }
     if counters.unknown > 0 { parts.append(Terminal.styled("\(counters.unknown) unknown", .red)) }
     if counters.skipped > 0 { parts.append("\(counters.skipped) skipped") }
-    if counters.alreadyDone > 0 { parts.append("\(counters.alreadyDone) finished earlier") }
+    if counters.alreadyDone > 0 {
+      let states: [TaskState] = [.failed, .unknown, .skipped]
+      let others = states.filter { counters.earlier[$0] > 0 }
+        .map { "\(counters.earlier[$0]) \($0.name)" }
+      let part = others.isEmpty ? "" : " (\(others.joined(separator: ", ")))"
+      parts.append("\(counters.alreadyDone) finished earlier\(part)")
+    }
     if counters.duplicates > 0 {
       parts.append(Quantity.count(counters.duplicates, "duplicate row"))
     }
@@ -166,11 +174,17 @@ struct BatchRunCommand: AsyncParsableCommand {
       for line in BatchFailures.lines(failures) { Terminal.error(line) }
       if BatchFailures.hasMore(failures) { Terminal.hint("\(command) lists all reasons") }
     }
-    if summary.counters.failedBefore > 0 {
-      let tasks = Quantity.count(summary.counters.failedBefore, "task")
-      Terminal.hint("\(tasks) failed earlier; \(command) lists the reasons")
+    var before = summary.earlier
+    before.byState[.unknown] = nil
+    if let tasks = BatchFailures.summary(before) {
+      Terminal.hint("\(tasks) earlier; \(command) lists the reasons")
     }
-    if summary.stop == nil, summary.counters.failed + summary.counters.failedBefore > 0 {
+    if summary.counts[.unknown] > 0 {
+      Terminal.error(
+        "\(BatchFailures.unknown(summary.counts[.unknown])): sent, and no response was recorded")
+      Terminal.hint("\(command) lists their keys and what to do")
+    }
+    if summary.stop == nil, summary.counters.failed + before[.failed] > 0 {
       Terminal.hint("gqlrun batch run \(source.manifest) --only failed repeats the failed tasks")
     }
   }

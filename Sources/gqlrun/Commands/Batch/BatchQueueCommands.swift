@@ -107,10 +107,12 @@ private func queue(
 /// The status of a queue: on a terminal, a text that changes until no tasks are left.
 struct QueueStatus {
   private let queue: BatchQueue
+  private let manifest: String
   private let json: Bool
 
-  init(_ queue: BatchQueue, json: Bool) {
+  init(_ queue: BatchQueue, _ manifest: String, json: Bool) {
     self.queue = queue
+    self.manifest = manifest
     self.json = json
   }
 
@@ -130,5 +132,6 @@ struct QueueStatus {
       Terminal.showStatus(nil)
     }
     try Terminal.write(Terminal.safe(status.text))
+    BatchFailures.hints(status.taskCounts, manifest)
   }
 }

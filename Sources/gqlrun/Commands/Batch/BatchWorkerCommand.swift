@@ -46,7 +46,7 @@ extension BatchCommand {
         var manifest = try source.load(runs: true).manifest
         if let concurrency { manifest.settings.concurrency = concurrency }
         let summary = try await run(manifest)
-        if !quiet { report(summary) }
+        if !quiet { report(summary, manifest) }
         if let failure = BatchOutcome.failure(summary, source.manifest) { throw failure }
       }
     }
@@ -76,17 +76,23 @@ extension BatchCommand {
       }
     }
 
-    private func report(_ summary: BatchWorker.Summary) {
+    private func report(_ summary: BatchWorker.Summary, _ manifest: Manifest) {
       let counters = summary.counters
       var parts = ["\(counters.done) done"]
       if counters.failed > 0 { parts.append(Terminal.styled("\(counters.failed) failed", .red)) }
       if counters.unknown > 0 { parts.append(Terminal.styled("\(counters.unknown) unknown", .red)) }
+      if counters.skipped > 0 { parts.append("\(counters.skipped) skipped") }
       parts.append(Quantity.count(counters.records, "record"))
       let rate = summary.seconds > 0 ? Double(counters.ended) / summary.seconds : 0
       parts.append(String(format: "%.1f s, %.0f/s", summary.seconds, rate))
       Terminal.note(parts.joined(separator: ", "))
       switch summary.stop {
-      case nil: Terminal.note("no tasks are left")
+      case nil:
+        Terminal.note("no tasks are left")
+        // Those of other workers count, too; without the database, the worker has done its work nevertheless.
+        if let status = try? BatchQueue(manifest).status() {
+          BatchFailures.hints(status.taskCounts, source.manifest)
+        }
       case .cancelled: Terminal.note("the run was cancelled")
       default: BatchOutcome.show(summary.outputs, source.manifest)
       }
