@@ -26,8 +26,8 @@ struct DocumentationTests {
     "logout": [],
     "profile": [],
     "batch": [
-      "run", "check", "init", "enqueue", "worker", "status", "errors", "report", "diff", "merge",
-      "cancel", "prune", "trust", "new", "sinks",
+      "run", "check", "init", "enqueue", "worker", "status", "errors", "resolve", "retry", "report",
+      "diff", "merge", "cancel", "prune", "trust", "new", "sinks",
       "schema",
     ],
     "help": [],

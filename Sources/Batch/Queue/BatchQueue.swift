@@ -73,9 +73,7 @@ public struct BatchQueue {
     try use("add tasks") { connection in
       let run = try QueueRun.current(manifest, connection)
       guard run.state == "open" else {
-        throw JournalError(
-          "the run of `\(manifest.name)` was cancelled; begin another one with `gqlrun batch init \(manifest.file) "
-            + "--new`")
+        throw Self.cancelled(manifest)
       }
       let levels = QueueLevels(manifest, run: run.id)
       var total = try levels.addFirst(connection)
@@ -107,5 +105,85 @@ public struct BatchQueue {
         ).int(0, 0)
       }
     }
+  }
+
+  /// Applies a decision of the user to tasks of the newest run, in one transaction.
+  ///
+  /// Operations that need a resolved one are added again: with their skipped tasks, and with rows for what the repeated
+  /// tasks capture.
+  func apply(_ resolution: TaskResolution) throws -> TaskResolution.Resolved {
+    try use("resolve tasks") { connection in
+      let run = try QueueRun.current(manifest, connection)
+      let isRetry = resolution.decision == .retry
+      guard run.state == "open" || !isRetry else { throw Self.cancelled(manifest) }
+      return try connection.transaction {
+        // Workers add levels while they hold this row.
+        try connection.run("SELECT FROM gq_run WHERE id = $1::uuid FOR UPDATE", .text(run.id))
+        let filter = """
+          run = $1::uuid AND ($2 = '' OR op = $2)
+          AND (cardinality($3::text[]) = 0 OR CASE key WHEN '' THEN op ELSE key END = ANY ($3::text[]))
+          """
+        let keys = PostgresValue.texts(resolution.keys.map { Array($0.utf8) })
+        let operation = PostgresValue.text(resolution.operation ?? "")
+        if !resolution.keys.isEmpty {
+          let rows = try connection.run(
+            "SELECT op, key, state FROM gq_task WHERE \(filter)", .text(run.id), operation, keys)
+          try resolution.check(
+            (0..<rows.count).map { (rows.text($0, 0), rows.text($0, 1), rows.text($0, 2)) },
+            manifest)
+        }
+        // A task that no worker ever had failed because of its row, and has no variables.
+        let changed = try connection.run(
+          """
+          WITH changed AS (
+            UPDATE gq_task SET state = $5, error = $6 || coalesce(error, 'failed'), lease = NULL,
+              worker = NULL, attempt = 0, run_at = now()
+            WHERE \(filter) AND state = $4 AND (state <> 'failed' OR attempt > 0) RETURNING op)
+          SELECT op, count(*) FROM changed GROUP BY op
+          """, .text(run.id), operation, keys, .text(resolution.state.name),
+          .text(isRetry ? "queued" : "done"), .text(resolution.note))
+        var result = TaskResolution.Resolved()
+        result.count = (0..<changed.count).reduce(0) { $0 + changed.int($1, 1) }
+        result.unfit = try connection.run(
+          "SELECT count(*) FROM gq_task WHERE \(filter) AND state = $4 AND state = 'failed' AND attempt = 0",
+          .text(run.id), operation, keys, .text(resolution.state.name)
+        ).int(0, 0)
+        guard run.state == "open" else { return result }
+        result.released = try addAgain(
+          manifest.dependents(of: Set((0..<changed.count).map { changed.text($0, 0) })),
+          of: run, all: isRetry, connection)
+        return result
+      }
+    }
+  }
+
+  /// Lets workers add the tasks of operations again, when all tasks before them have ended. Returns the number of their
+  /// skipped tasks.
+  ///
+  /// - Parameter all: Whether also to add operations without skipped tasks.
+  private func addAgain(
+    _ operations: Set<String>, of run: QueueRun, all: Bool, _ connection: PostgresConnection
+  ) throws -> Int {
+    guard !operations.isEmpty else { return 0 }
+    let ids = PostgresValue.texts(operations.map { Array($0.utf8) })
+    let rows = try connection.run(
+      """
+      WITH removed AS (
+        DELETE FROM gq_task WHERE run = $1::uuid AND state = 'skipped' AND op = ANY ($2::text[]) RETURNING op)
+      SELECT op, count(*) FROM removed GROUP BY op
+      """, .text(run.id), ids)
+    let skipped = (0..<rows.count).map { Array(rows.text($0, 0).utf8) }
+    try connection.run(
+      """
+      UPDATE gq_run SET added = ARRAY(SELECT op FROM unnest(added) AS op WHERE op <> ALL ($2::text[]))
+      WHERE id = $1::uuid
+      """, .text(run.id), all ? ids : .texts(skipped))
+    return (0..<rows.count).reduce(0) { $0 + rows.int($1, 1) }
+  }
+
+  private static func cancelled(_ manifest: Manifest) -> JournalError {
+    JournalError(
+      "the run of `\(manifest.name)` was cancelled; begin another one with `gqlrun batch init \(manifest.file) "
+        + "--new`")
   }
 }

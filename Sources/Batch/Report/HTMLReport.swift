@@ -25,6 +25,7 @@ struct HTMLReport {
         <section><h2>Operations</h2>\(operations)</section>
         \(gaps)
         \(tasks("Tasks that did not succeed", data.failed, shows: data.counts[.failed] + data.counts[.unknown] + data.counts[.skipped]))
+        \(tasks("Tasks that a user recorded as done, without output", data.resolved, shows: nil))
         \(tasks("Slowest tasks", Array(data.slowest.prefix(20)), shows: nil))
         </main>
         """)

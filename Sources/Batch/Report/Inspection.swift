@@ -15,6 +15,14 @@ public struct RunInspection {
   ///   - path: The path of the journal; `nil` for the newest one of the manifest.
   /// - Throws: ``JournalError`` if there is no journal, or it cannot be read.
   public init(_ manifest: Manifest, journal path: String? = nil) throws {
+    journal = try Journal(path: Self.journal(of: manifest, path), isReadOnly: true)
+    self.manifest = manifest
+  }
+
+  /// The path of an existing journal.
+  ///
+  /// - Parameter path: The path; `nil` for the newest journal of the manifest.
+  static func journal(of manifest: Manifest, _ path: String?) throws -> String {
     guard let path = path ?? JournalFolder(manifest).newest() else {
       throw JournalError(
         "there is no journal of \(manifest.file) in \(manifest.settings.journalFolder); start a run first"
@@ -23,8 +31,7 @@ public struct RunInspection {
     guard FileManager.default.fileExists(atPath: path) else {
       throw JournalError("there is no journal \(path)")
     }
-    journal = try Journal(path: path, isReadOnly: true)
-    self.manifest = manifest
+    return path
   }
 
   /// The path of the journal.

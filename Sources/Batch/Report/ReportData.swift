@@ -35,6 +35,8 @@ struct ReportData {
   private(set) var throughput: [(done: Int, failed: Int)] = []
   private(set) var slowest: [ReportedTask] = []
   private(set) var failed: [ReportedTask] = []
+  /// The tasks that a user recorded as done; they have no output.
+  private(set) var resolved: [ReportedTask] = []
   /// The number of gaps in the events of subscriptions, and the first ones with their operations.
   private(set) var gaps: (count: Int, first: [(operation: String, gap: EventGap)]) = (0, [])
   /// The number of intervals: one per 100 ms, within the width of a page.
@@ -97,6 +99,8 @@ struct ReportData {
       journal, "attempts > 0 AND ended > 0 ORDER BY ms DESC LIMIT \(Self.shown)")
     failed = try Self.tasks(
       journal, "state IN (3, 4, 5) ORDER BY op, key LIMIT \(Self.shown * 4)")
+    resolved = try Self.tasks(
+      journal, "state = 2 AND error IS NOT NULL ORDER BY op, key LIMIT \(Self.shown * 4)")
     gaps = try journal.gaps(limit: RunInspection.shownGaps)
   }
 

@@ -55,6 +55,9 @@ struct JSONReport {
     report["missed_thresholds"] = .array(data.missed(thresholds).map { .string($0) })
     report["slowest"] = .array(data.slowest.prefix(20).map { Self.task($0) })
     report["failed"] = .array(data.failed.map { Self.task($0) })
+    if !data.resolved.isEmpty {
+      report["resolved"] = .array(data.resolved.map { Self.task($0) })
+    }
     if data.gaps.count > 0 {
       report["gap_count"] = .number(JSONNumber(data.gaps.count))
       report["gaps"] = .array(data.gaps.first.map { Self.gap($1, of: $0) })

@@ -58,6 +58,11 @@ public struct BatchRun: Sendable {
   ///   the journal is unusable, ``StoppedByStorage`` if an output cannot be written.
   public func run(_ control: RunControl = RunControl()) async throws -> RunSummary {
     guard manifest.queueURL == nil else {
+      if options.onlyFailed {
+        throw JournalError(
+          "the journal of \(manifest.file) is a queue: `gqlrun batch retry \(manifest.file) --failed` queues its failed "
+            + "tasks again, and `gqlrun batch worker \(manifest.file)` runs them")
+      }
       throw JournalError(
         "the journal of \(manifest.file) is a queue: create it with `gqlrun batch init`, add the tasks with `gqlrun "
           + "batch enqueue`, and run them with `gqlrun batch worker` on any number of machines")

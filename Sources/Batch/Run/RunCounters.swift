@@ -15,6 +15,8 @@ public enum StopReason: String, Sendable {
   case unauthorized
   /// The run was cancelled in its queue.
   case cancelled
+  /// The run had ended, and a user queued some of its tasks again; see ``TaskResolution``.
+  case repetition
 
   /// The reason in words, for messages.
   public var text: String {
@@ -26,6 +28,7 @@ public enum StopReason: String, Sendable {
     case .unreachable: "server unreachable"
     case .unauthorized: "credentials rejected"
     case .cancelled: "cancelled"
+    case .repetition: "tasks are queued again"
     }
   }
 }

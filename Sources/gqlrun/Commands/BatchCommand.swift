@@ -21,6 +21,7 @@ struct BatchCommand: AsyncParsableCommand {
         gqlrun batch run nightly.batch.yaml
         gqlrun batch run nightly.batch.yaml --resume
         gqlrun batch errors nightly.batch.yaml
+        gqlrun batch resolve nightly.batch.yaml --done KEY
         gqlrun batch report nightly.batch.yaml
         gqlrun batch prune nightly.batch.yaml
 
@@ -29,6 +30,7 @@ struct BatchCommand: AsyncParsableCommand {
         gqlrun batch enqueue cluster.batch.yaml
         gqlrun batch worker cluster.batch.yaml
         gqlrun batch status cluster.batch.yaml
+        gqlrun batch retry cluster.batch.yaml --failed
         gqlrun batch merge cluster.batch.yaml
 
       EXIT CODES
@@ -43,7 +45,8 @@ struct BatchCommand: AsyncParsableCommand {
       """,
     subcommands: [
       BatchRunCommand.self, Check.self, Init.self, Enqueue.self, Worker.self, Status.self,
-      Errors.self, Report.self, Diff.self, Merge.self, Cancel.self, Prune.self, Trust.self,
+      Errors.self, Resolve.self, Retry.self, Report.self, Diff.self, Merge.self, Cancel.self,
+      Prune.self, Trust.self,
       New.self, Sinks.self, Schema.self,
     ])
 

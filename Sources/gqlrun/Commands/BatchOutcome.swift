@@ -70,7 +70,7 @@ enum BatchOutcome {
       return Failure(
         .authentication, "the server rejected the credentials\(why); correct them, then \(how)")
     case .tooManyFailures: return Failure(.failed, "stopped after too many failures; \(how)")
-    case .cancelled, nil: return nil
+    case .cancelled, .repetition, nil: return nil
     }
   }
 

@@ -1,0 +1,182 @@
+import Foundation
+import GQLRunDemoServer
+import GQLRunJSON
+import GQLRunTestSupport
+import Testing
+
+/// What a user sees of tasks that failed or whose outcome is unknown, and does about them.
+@Suite("gqlrun batch resolve and retry", .serialized, .timeLimit(.minutes(10)))
+struct BatchResolveTests {
+  private static let likes = """
+    version: 1
+    name: likes
+    run: { concurrency: 4 }
+    sinks: [{ ndjson: { path: out/likes.ndjson } }]
+    report: { html: out/r.html, json: out/r.json }
+    operations:
+      - id: likes
+        query: "mutation Like($id: ID!) { likePost(id: $id) { id } }"
+        foreach: { csv: ids.csv, key: "{{row.id}}" }
+        variables: { id: "{{row.id}}" }
+        emit: likePost
+    """
+
+  private func folder(_ count: Int) throws -> Folder {
+    let folder = try Folder()
+    try folder.write(Self.likes, to: "m.batch.yaml")
+    try folder.write("id\n" + (1...count).map { "P_\($0)\n" }.joined(), to: "ids.csv")
+    return folder
+  }
+
+  @Test(
+    "after a kill during mutations, every command says which are unknown, and resolve ends that")
+  func killed() async throws {
+    let hold = Hold(after: 20)
+    var configuration = DemoServer.Configuration()
+    configuration.sleep = { _ in await hold.pass() }
+    try await DemoServer.withServer(configuration) { server in
+      let folder = try folder(60)
+      let first = try await Program.run(
+        ["batch", "run", "m.batch.yaml", "--endpoint", server.url + "?delay=20"], in: folder
+      ) { id in
+        await server.log.requests(24)
+        kill(id, SIGKILL)
+        await hold.open()
+      }
+      #expect(first.status == 128 + SIGKILL, "\(first)")
+      func batch(_ arguments: String...) async throws -> RunResult {
+        try await Program.run(
+          ["batch", arguments[0], "m.batch.yaml"] + arguments.dropFirst()
+            + ["--endpoint", server.url], in: folder)
+      }
+      let resumed = try await batch("run", "--resume")
+      let json = try JSONValue(parsing: try await batch("errors", "--json").output)
+      let keys = (json[0]?["keys"]?.arrayValue ?? []).compactMap(\.stringValue)
+      let count = keys.count
+      #expect(count >= 4 && json.arrayValue?.count == 1, "\(json)")
+      let reason = "error: \(count) mutations have an unknown outcome"
+      #expect(resumed.status == 1 && resumed.errors.contains("\(count) unknown), "), "\(resumed)")
+      #expect(resumed.errors.contains(reason), "\(resumed)")
+      let quiet = try await batch("run", "--resume", "-q")
+      #expect(quiet.status == 1 && quiet.errors.hasPrefix(reason), "\(quiet)")
+      #expect(quiet.errors.split(separator: "\n").count == 1, "\(quiet)")
+      let errors = try await batch("errors")
+      for key in keys { #expect(errors.output.contains("likes      \(key) "), "\(errors)") }
+      #expect(errors.errors.contains("batch resolve m.batch.yaml --done KEY…"), "\(errors)")
+      let status = try await batch("status")
+      #expect(status.errors.contains("\(count) mutations have an unknown outcome"), "\(status)")
+      let page = try folder.text("out/r.html")
+      #expect(page.contains("<span>Failed</span><strong class=\"\">0</strong>"), "\(page)")
+      #expect(
+        page.contains("<td class=\"n\">0</td><td class=\"n\">\(count)</td><td class=\"n\">0</td>"))
+      let done = try await batch("resolve", "--done", keys[0])
+      #expect(
+        done.status == 0 && done.errors == "recorded 1 task as done, without output\n", "\(done)")
+      let retry = try await batch("resolve", "--retry", "--only", "unknown")
+      #expect(retry.status == 0 && retry.errors.contains("--resume runs them"), "\(retry)")
+      let last = try await batch("run", "--resume")
+      #expect(last.status == 0 && last.errors.hasPrefix("\(count - 1) done, "), "\(last)")
+      #expect(try folder.text("out/likes.ndjson").split(separator: "\n").count == 59)
+    }
+  }
+
+  @Test(
+    "what is not a decision is a wrong usage",
+    arguments: [
+      "resolve m.batch.yaml P_1", "resolve m.batch.yaml --done", "retry m.batch.yaml",
+      "resolve m.batch.yaml --done --retry P_1", "resolve m.batch.yaml --done P_1 --only unknown",
+      "retry m.batch.yaml P_1 --failed",
+    ])
+  func usage(_ line: String) async throws {
+    let result = try await Program.run(
+      ["batch"] + line.split(separator: " ").map { String($0) }, in: try folder(1))
+    #expect(result.status == 64, "\(result)")
+  }
+
+  @Test("runs that end with 1 say why, also with --quiet, and so does a comparison of runs")
+  func reasons() async throws {
+    let folder = try folder(3)
+    try folder.write(
+      Self.likes.replacing("name: likes", with: "name: likes\nthresholds: [\"failed == 0\"]"),
+      to: "m.batch.yaml")
+    try await DemoServer.withServer { server in
+      let good = try await Program.run(
+        ["batch", "run", "m.batch.yaml", "-q", "--endpoint", server.url], in: folder)
+      #expect(good.status == 0 && good.errors == "", "\(good)")
+      let bad = try await Program.run(
+        ["batch", "run", "m.batch.yaml", "-q", "--endpoint", server.url + "?errors"], in: folder)
+      #expect(bad.status == 1 && bad.errors.contains("error: 3 tasks failed; "), "\(bad)")
+      #expect(bad.errors.contains("threshold not met: failed == 0"), "\(bad)")
+      let diff = try await Program.run(
+        ["batch", "diff", "m.batch.yaml", "--endpoint", server.url], in: folder)
+      #expect(diff.status == 1, "\(diff)")
+      #expect(
+        diff.errors == "error: 3 tasks of the earlier run did not succeed in the later one\n",
+        "\(diff)")
+      let retry = try await Program.run(
+        ["batch", "retry", "m.batch.yaml", "P_2", "--endpoint", server.url], in: folder)
+      #expect(retry.status == 0 && retry.errors.contains("queued 1 task again"), "\(retry)")
+      let resumed = try await Program.run(
+        ["batch", "run", "m.batch.yaml", "--resume", "--endpoint", server.url], in: folder)
+      #expect(resumed.errors.hasPrefix("1 done, 2 finished earlier (2 failed), "), "\(resumed)")
+      #expect(
+        resumed.status == 1 && resumed.errors.contains("2 tasks failed earlier"), "\(resumed)")
+    }
+  }
+}
+
+/// The same for a queue.
+@Suite(
+  "gqlrun batch retry with a queue",
+  .enabled(
+    if: PostgresServer.isInstalled, "PostgreSQL is not installed: apt-get install postgresql"))
+struct BatchQueueRetryTests {
+  @Test("failed tasks are repeated by retry and a worker, and every command names the next one")
+  func retry() async throws {
+    let server = try PostgresServer.shared.get()
+    let (name, url) = server.newSchema()
+    try server.execute("CREATE SCHEMA \(name)")
+    let folder = try Folder()
+    try folder.write(
+      """
+      version: 1
+      name: users
+      run: { journal: "${env:QUEUE}" }
+      sinks: [{ ndjson: { path: out/users.ndjson } }]
+      operations:
+        - id: users
+          query: "query User($id: ID!) { user(id: $id) { id } }"
+          foreach: { inline: [{ id: U_1 }, { id: U_2 }], key: "{{row.id}}" }
+          variables: { id: "{{row.id}}" }
+      """, to: "m.batch.yaml")
+    try await DemoServer.withServer { demo in
+      func batch(_ arguments: String..., faults: String = "") async throws -> RunResult {
+        try await Program.run(
+          ["batch", arguments[0], "m.batch.yaml"] + arguments.dropFirst()
+            + ["--endpoint", demo.url + faults], in: folder, environment: ["QUEUE": url])
+      }
+      for command in ["init", "enqueue"] {
+        let result = try await batch(command)
+        #expect(result.status == 0, "\(result)")
+      }
+      let advice = "gqlrun batch errors m.batch.yaml lists the reasons and what to do"
+      let first = try await batch("worker", faults: "?errors")
+      #expect(first.status == 0 && first.errors.contains("2 tasks failed; \(advice)"), "\(first)")
+      let status = try await batch("status")
+      #expect(status.errors.contains("2 tasks failed; \(advice)"), "\(status)")
+      let errors = try await batch("errors")
+      #expect(errors.errors.contains("gqlrun batch retry m.batch.yaml --failed"), "\(errors)")
+      let refused = try await batch("run", "--only", "failed")
+      #expect(refused.status == 65, "\(refused)")
+      #expect(refused.errors.contains("gqlrun batch retry m.batch.yaml --failed"), "\(refused)")
+      let retry = try await batch("retry", "--failed", "--operation", "users")
+      #expect(
+        retry.errors == "queued 2 tasks again; gqlrun batch worker m.batch.yaml runs them\n",
+        "\(retry)")
+      let second = try await batch("worker")
+      #expect(second.errors.hasPrefix("2 done, "), "\(second)")
+      let merge = try await batch("merge")
+      #expect(merge.status == 0, "\(merge)")
+    }
+  }
+}
