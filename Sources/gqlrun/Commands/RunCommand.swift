@@ -157,7 +157,7 @@ struct RunCommand: AsyncParsableCommand {
       let run = OperationRun(
         operation: operation, uploads: uploads, label: source.label, context: named, policy: policy,
         output: outputOptions, pages: pageOptions, watches: subscriptionOptions.watch,
-        isIncremental: incremental, limit: limit, filter: filter, verbosity: verbose,
+        isIncremental: incremental, limit: limit, gaps: subscriptionOptions.gaps, filter: filter, verbosity: verbose,
         isQuiet: quiet, trace: include ? trace : nil)
       let errorCount: Int
       do {
