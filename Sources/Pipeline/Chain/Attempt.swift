@@ -243,7 +243,7 @@ extension Attempt {
       throw error.located(in: request)
     }
     let firstByte = services.clock.now() - sent
-    state.hasConnected(at: services.clock.now())
+    state.reconnection?.connected(at: services.clock.now())
     request.context[SubscriptionHandle.self]?.connected(response.interrupt)
     let keeps = policy.writesCache
     let target = keeps ? try await writeTarget(request) : nil
@@ -274,7 +274,7 @@ extension Attempt {
     do {
       return try await results.next()
     } catch {
-      state.hasLost(at: services.clock.now(), date: services.secondsSince1970())
+      state.reconnection?.lost(at: services.clock.now(), date: services.secondsSince1970())
       throw error
     }
   }

@@ -56,15 +56,15 @@ struct SubscriptionOptions: ParsableArguments {
           + (operation.type == .subscription ? "; a subscription prints its events without it" : "")
       )
     }
+    for (isGiven, name) in [(patience != nil, "--patience"), (gaps != .notes, "--gaps")]
+    where isGiven && operation.type != .subscription {
+      throw Failure(
+        .usage, "cannot use \(name) with \(operation.label): it is for subscriptions")
+    }
     guard !isLive(operation) else { return }
     for (isGiven, name) in [(first != nil, "--first"), (limit != nil, "--for")] where isGiven {
       throw Failure(
         .usage, "cannot use \(name) with \(operation.label): it ends subscriptions and --watch")
-    }
-    for (isGiven, name) in [(patience != nil, "--patience"), (gaps != .notes, "--gaps")]
-    where isGiven {
-      throw Failure(
-        .usage, "cannot use \(name) with \(operation.label): it is for subscriptions")
     }
   }
 
