@@ -104,6 +104,7 @@ let networked: [Target] = [
   .target(
     name: "GQLRunPlugins",
     dependencies: [
+      "CGQLRunZlib",
       "GQLRunPipeline", "GQLRunLive", "GQLRunCache", "GQLRunJSON", "GQLRunLanguage",
       "GQLRunSupport",
       .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -114,7 +115,6 @@ let networked: [Target] = [
       .product(name: "NIOExtras", package: "swift-nio-extras"),
       .product(name: "NIOHTTP1", package: "swift-nio"),
       .product(name: "NIOHTTP2", package: "swift-nio-http2"),
-      .product(name: "NIOHTTPCompression", package: "swift-nio-extras"),
       .product(name: "NIOSOCKS", package: "swift-nio-extras"),
       .product(name: "NIOPosix", package: "swift-nio"),
       .product(name: "NIOSSL", package: "swift-nio-ssl"),

@@ -17,6 +17,9 @@ package struct SharedEventStream: Sendable {
   private var data: [UInt8] = []
   private let mostBytes: Int
 
+  /// Whether a part of an event's data has arrived.
+  package var isInEvent: Bool { !data.isEmpty }
+
   /// - Parameter mostBytes: The size of the largest event.
   package init(mostBytes: Int) { self.mostBytes = mostBytes }
 

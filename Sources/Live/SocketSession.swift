@@ -48,6 +48,14 @@ package struct SocketSession: Sendable {
     case close(SocketClose)
     /// The server rejected the connection, with this payload. The session is over.
     case rejected(payload: Range<Int>?)
+
+    /// Whether it concerns an operation: a result or its end.
+    package var isResult: Bool {
+      switch self {
+      case .next, .failed, .complete: true
+      case .send, .ping, .acknowledged, .began, .close, .rejected: false
+      }
+    }
   }
 
   private enum State {

@@ -44,6 +44,11 @@ public struct SubscriptionSettings: Sendable {
   /// The size of the events that wait for the caller, unless ``overflow`` is `block`. 64 MiB by
   /// default. One event may be larger.
   public var maxWaitingBytes = ByteSize.mebibytes(64)
+  /// How long a subscription that was connected tries to connect again without receiving an event. 5 minutes by
+  /// default. A connection of 30 seconds ends this time, too.
+  ///
+  /// The plugin `max-retry` connects again; without it, a lost connection ends the subscription.
+  public var patience = Duration.seconds(300)
   /// The query that runs after a connection was lost and is open again, before events continue; `nil`, the
   /// default, runs none.
   public var catchUp: CatchUp?

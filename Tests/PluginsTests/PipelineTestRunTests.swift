@@ -99,7 +99,7 @@ import Testing
         upstream:
           - { times: 1, events: [], end: silent }
           - events: [{ data: { n: 1 } }]
-        expect: { succeeded: 1, events: 1, gaps: 1, requests: 2, attempts: 2 }
+        expect: { succeeded: 1, events: 1, gaps: 1, requests: 2 }
         """,
         chain: Self.chain.replacing("timeout: 10s", with: "event_timeout: 20s")
           .replacing("total: 1m", with: "total: 15s")) == [])
@@ -111,6 +111,20 @@ import Testing
             events: [{ data: { n: 1 } }, { errors: [{ message: no, extensions: { code: NO } }] }]
           - events: []
         expect: { failed: 1, error: NO, message: "no", events: 2, gaps: 0 }
+        """) == [])
+  }
+
+  @Test func `a time limit of the operation does not end a subscription that was connected`()
+    async throws
+  {
+    #expect(
+      try await failures(
+        """
+        upstream:
+          - { times: 1, events: [{ data: { n: 1 } }], end: lost }
+          - { times: 7, fail: refused }
+          - events: [{ data: { n: 2 } }]
+        expect: { succeeded: 1, events: 2, gaps: 1, requests: 9, within: 3m }
         """) == [])
   }
 

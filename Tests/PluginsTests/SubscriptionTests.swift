@@ -192,7 +192,7 @@ import Testing
     }
   }
 
-  @Test func `the number of retries is counted again after each event`() async throws {
+  @Test func `max_retries does not limit a subscription that receives events`() async throws {
     let lost = FakeNetwork.Answer.response(
       200, headers: Self.eventStream, body: Self.event("1", "Ada"))
     let end = FakeNetwork.Answer.response(200, headers: Self.eventStream, body: Self.complete)
@@ -261,17 +261,6 @@ import Testing
     }
   }
 
-  @Test func `a server that stays away ends the subscription`() async throws {
-    try await subscribe(
-      Self.retrying, to: .response(200, headers: Self.eventStream, body: Self.event("1", "Ada")),
-      .failure(.connectionFailed, .notSent), setup: Self.hurried
-    ) { outcome, _, network in
-      #expect(outcome.code == .connectionFailed || outcome.code == .tooManyAttempts)
-      #expect(outcome.results.map(\.gap) == [nil])
-      #expect(await network.count == 4)
-    }
-  }
-
   /// Connections without an event, each lost after a time.
   private func lose(
     after time: Duration, times: Int, delay: String,
@@ -293,18 +282,19 @@ import Testing
     }
   }
 
-  @Test func `a connection that lasted 30 seconds resets the number of retries`() async throws {
-    try await lose(after: .seconds(30), times: 8, delay: "1s") { outcome, network in
+  @Test func `a connection that lasted 30 seconds begins a new time of patience`() async throws {
+    try await lose(after: .seconds(30), times: 80, delay: "60s") { outcome, network in
       #expect(outcome.error == nil, "\(outcome.message)")
-      #expect(await network.count == 9)
-      #expect(outcome.results.compactMap(\.gap).count == 8)
+      #expect(await network.count == 81)
+      #expect(outcome.results.compactMap(\.gap).count == 80)
     }
   }
 
   @Test func `the delay before a retry does not count as time of the connection`() async throws {
-    try await lose(after: .seconds(29), times: 8, delay: "60s") { outcome, network in
+    try await lose(after: .seconds(29), times: 80, delay: "60s") { outcome, network in
       #expect(outcome.code == .connectionClosed, "\(outcome.message)")
-      #expect(await network.count == 3)
+      // 300 seconds after the first loss: four of 89 seconds each.
+      #expect(await network.count == 5)
     }
   }
 

@@ -213,11 +213,70 @@ struct LiveRunTests {
       result.errors.split(separator: "\n").count { $0.hasPrefix("* Connected to 127.0.0.1 port") }
         == 2,
       "\(result)")
-    #expect(result.errors.contains("↻ Counted: retry 1 of 3 in "), "\(result)")
+    #expect(result.errors.contains("↻ Counted: retry 1 in "), "\(result)")
     #expect(result.errors.contains("* Subscription: open\n"), "\(result)")
     #expect(result.errors.contains("* Subscription: waiting, connects again in "), "\(result)")
     #expect(result.errors.contains("the connection was lost and is open again"), "\(result)")
     #expect(!result.errors.contains("> POST"), "\(result)")
     #expect(try folder.text("quiet") == "")
+  }
+
+  @Test("--gaps inline writes a line where events may be missing")
+  func gaps() async throws {
+    let folder = try Folder()
+    try folder.write(Self.retrying, to: "retry.pipeline.yaml")
+    let result = try await EventServer.shell(
+      "event", "event complete",
+      line: """
+        export URL
+        "$GQLRUN" run '\(EventServer.subscription)' --pipeline retry.pipeline.yaml --gaps inline --first 2 -o events; echo $?
+        "$GQLRUN" run '{ counter { id } }' -e $URL --gaps inline; echo $?
+        """, in: folder)
+    #expect(result.output == "0\n64\n", "\(result)")
+    #expect(result.errors.contains("the connection was lost and is open again"), "\(result)")
+    #expect(result.errors.contains("cannot use --gaps with the anonymous query"), "\(result)")
+    let lines = try folder.text("events").split(separator: "\n").map(String.init)
+    #expect(lines.count == 3, "\(lines)")
+    #expect(lines[0] + "\n" == EventServer.line(1) && lines[2] + "\n" == EventServer.line(2))
+    let gap = try JSONValue(parsing: lines[1])["gap"]
+    #expect(gap?["lostConnection"] == true, "\(lines)")
+    #expect(gap?["cause"]?.stringValue?.contains("without the event `complete`") == true)
+    #expect(gap?["since"]?.stringValue?.hasSuffix("Z") == true)
+  }
+
+  @Test("--for outlasts an outage")
+  func outage() async throws {
+    let folder = try Folder()
+    try folder.write(Self.retrying, to: "retry.pipeline.yaml")
+    let result = try await EventServer.shell(
+      "event hold",
+      line: """
+        export URL
+        run() { "$GQLRUN" run '\(EventServer.subscription)' --pipeline retry.pipeline.yaml "$@"; }
+        run --for 2s > lines & run=$!
+        until_in '"value":1' lines
+        kill $server; wait $run; echo $?
+        """, in: folder)
+    #expect(result.output == "0\n", "\(result)")
+    #expect(result.errors.contains("has lost its connection, and tries to connect again for"))
+  }
+
+  @Test("an unreachable server ends a subscription with what was tried")
+  func patience() async throws {
+    let folder = try Folder()
+    try folder.write(Self.retrying, to: "retry.pipeline.yaml")
+    let result = try await EventServer.shell(
+      "event hold",
+      line: """
+        export URL
+        run() { "$GQLRUN" run '\(EventServer.subscription)' --pipeline retry.pipeline.yaml "$@"; }
+        run --patience 100ms > lines & run=$!
+        until_in '"value":1' lines
+        kill $server; wait $run; echo $?
+        """, in: folder)
+    #expect(result.output == "69\n", "\(result)")
+    #expect(result.errors.contains("connection refused"), "\(result)")
+    #expect(result.errors.contains("the subscription has received 1 event and gave up after"))
+    #expect(result.errors.contains("its connection was lost at first because: "), "\(result)")
   }
 }

@@ -1,5 +1,6 @@
 import GQLRunCache
 import GQLRunPipeline
+import GQLRunPlugins
 import GQLRunSupport
 import HTTPTypes
 import Logging
@@ -110,6 +111,10 @@ struct EventListener: Sendable {
   private var gap: (since: Double, cause: String?)?
   /// When the last event was received, or else the connection was begun, in seconds since 1970.
   private var lastSeen = 0.0
+  /// When the connection was begun, on the clock of the services.
+  private var connected = Duration.zero
+  /// The number of connections since one that lasted.
+  private var shortConnections = 0
 
   private var services: Services { runner.runner.services }
 
@@ -156,6 +161,7 @@ struct EventListener: Sendable {
         return false
       }
       lastSeen = services.secondsSince1970()
+      connected = services.clock.now()
       for try await response in runner.runner.execute(request) {
         let isFirst = pass != nil
         leave(&pass, .answered, response)
@@ -180,10 +186,6 @@ struct EventListener: Sendable {
     guard let open = pass.take() else { return nil }
     return runner.governor.leave(open, signal, response)
   }
-
-  /// The delay before a lost connection is opened again, so that a server that closes each
-  /// connection after an event is not flooded.
-  private static let pause = Duration.milliseconds(250)
 
   /// Whether to connect again after an error; ends the task or the run otherwise.
   private mutating func connectsAgain(
@@ -214,7 +216,13 @@ struct EventListener: Sendable {
       return false
     }
     // Otherwise the governor pauses.
-    if hadEvents { try await services.clock.sleep(for: Self.pause) }
+    guard hadEvents else { return true }
+    if services.clock.now() - connected >= Reconnection.lasting { shortConnections = 0 }
+    // A server that closes each connection after an event is not flooded.
+    try await services.clock.sleep(
+      for: Backoff.ofShortConnections.delay(
+        beforeRetry: shortConnections, random: services.random()))
+    shortConnections += 1
     return true
   }
 

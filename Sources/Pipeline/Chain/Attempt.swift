@@ -243,7 +243,7 @@ extension Attempt {
       throw error.located(in: request)
     }
     let firstByte = services.clock.now() - sent
-    state.hasConnected(at: services.clock.now())
+    state.reconnection?.connected(at: services.clock.now())
     request.context[SubscriptionHandle.self]?.connected(response.interrupt)
     let keeps = policy.writesCache
     let target = keeps ? try await writeTarget(request) : nil
@@ -274,21 +274,71 @@ extension Attempt {
     do {
       return try await results.next()
     } catch {
-      state.hasLost(at: services.clock.now(), date: services.secondsSince1970())
+      state.reconnection?.lost(at: services.clock.now(), date: services.secondsSince1970())
       throw error
     }
   }
 
-  /// Sends a message; if the server does not speak WebSocket, over HTTP, where the endpoint permits it.
+  /// Sends a message. Where the endpoint leaves the transport of subscriptions open, WebSocket and HTTP are tried in
+  /// turn.
   private func http(
     _ message: HTTPRequestMessage, _ builder: HTTPRequestBuilder, _ request: GraphQLRequest
   ) async throws -> HTTPResponseMessage {
     do {
-      return try await http(message, request, from: 0)
+      let response = try await http(message, request, from: 0)
+      guard request.operationType == .subscription, builder.mayUseSocket(insteadOf: message)
+      else { return response }
+      return try await socket(insteadOf: response, message, builder, request)
     } catch let error as ChainError where message.webSocket != nil {
       guard let other = try builder.fallback(for: request, after: error) else { throw error }
       services.logger.info("\(request.label): \(error.message); HTTP is used instead")
       return try await http(other, request, from: 0)
+    } catch var error as ChainError
+      where error.refusesStream && builder.mayUseSocket(insteadOf: message)
+    {
+      do {
+        return try await socket(builder, request, after: error.message)
+      } catch let second as ChainError {
+        error.message += "; and over WebSocket: \(second.message)"
+        throw error
+      }
+    }
+  }
+
+  /// A response over HTTP, if it is a stream or a result; otherwise that over WebSocket, if there is one.
+  private func socket(
+    insteadOf response: HTTPResponseMessage, _ message: HTTPRequestMessage,
+    _ builder: HTTPRequestBuilder, _ request: GraphQLRequest
+  ) async throws -> HTTPResponseMessage {
+    guard !response.isReplayed else { return response }
+    guard !response.isStream else {
+      builder.noteStream()
+      return response
+    }
+    var response = response
+    guard try await !response.hasResult() else { return response }
+    do {
+      return try await socket(
+        builder, request, after: "the answer over HTTP is no stream of events")
+    } catch let error as ChainError {
+      services.logger.warning(
+        "\(request.label): the server answered with a single result over HTTP, and WebSocket failed, too: \(error.message)"
+      )
+      return response
+    }
+  }
+
+  private func socket(
+    _ builder: HTTPRequestBuilder, _ request: GraphQLRequest, after reason: String
+  ) async throws -> HTTPResponseMessage {
+    services.logger.info("\(request.label): \(reason); WebSocket is tried")
+    do {
+      let response = try await http(builder.socket(request), request, from: 0)
+      builder.noteSocket()
+      return response
+    } catch let error as ChainError {
+      builder.noteNoSocket(error)
+      throw error
     }
   }
 

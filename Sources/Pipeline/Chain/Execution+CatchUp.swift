@@ -15,6 +15,7 @@ extension Execution {
         try operation.companion(declared.query, in: declared.document), cachePolicy: .networkOnly)
       request.context = original.context
       request.context[SubscriptionHandle.self] = nil
+      request.context[Reconnection.self] = nil
       request.additionalHeaders = original.additionalHeaders
       progress.withLock { $0.catchUp = request }
     } catch let error as CacheError {

@@ -31,17 +31,20 @@ final class Execution: Sendable {
   let original: GraphQLRequest
   let routes: Routes
   /// A separate object, so that attempts do not retain the execution that retains them.
-  private let state = ExecutionState()
+  private let state: ExecutionState
   let progress: Locked<Progress>
   /// `nil` for other operations than subscriptions.
   private let subscription: SubscriptionHandle?
 
   init(_ request: GraphQLRequest, routes: Routes) {
     var request = request
+    let isSubscription = request.operationType == .subscription
     subscription =
-      request.operationType == .subscription
-      ? SubscriptionHandle(SubscriptionRegister.of(routes.services)) : nil
+      isSubscription ? SubscriptionHandle(SubscriptionRegister.of(routes.services)) : nil
+    let reconnection = isSubscription ? Reconnection(patience: routes.patience) : nil
+    state = ExecutionState(reconnection: reconnection)
     if let subscription { request.context[SubscriptionHandle.self] = subscription }
+    if let reconnection { request.context[Reconnection.self] = reconnection }
     original = request
     progress = Locked(Progress(request: request))
     self.routes = routes
@@ -62,9 +65,10 @@ final class Execution: Sendable {
           return nil
         }
         let delivered = try await deliver(response, attempt)
-        if let subscription {
+        if let subscription, let reconnection {
           progress.withLock { $0.hasEvents = true }
-          if !state.isConnected { subscription.delivered() }
+          if delivered.source == .server { reconnection.received() }
+          if !reconnection.isConnected { subscription.delivered() }
         }
         return delivered
       } catch let retry as ChainRetry {
@@ -90,7 +94,7 @@ final class Execution: Sendable {
       progress.attempt.flatMap { attempt in progress.stream.map { (attempt, $0) } }
     }
     if let going { return going }
-    if isSubscription { try prepareCatchUp() }
+    if reconnection != nil { try prepareCatchUp() }
     var (request, number, retryCause) = progress.withLock {
       ($0.request, $0.number, $0.retryCause)
     }
@@ -115,13 +119,16 @@ final class Execution: Sendable {
   private func restart(_ retry: ChainRetry) throws {
     try progress.withLock { progress in
       var isLost = false
-      if isSubscription {
+      if let reconnection {
+        reconnection.failed(retry.cause, at: routes.services.clock.now())
         let connection = noteGap(&progress, retry.cause)
-        // What worked may be tried as often again.
-        if progress.hasEvents || connection?.isStable ?? false {
+        // What worked may be tried as often again, and a lost connection has a limit of its own.
+        let isPermitted = reconnection.takePermission()
+        if isPermitted || connection?.isLasting ?? false {
           return restartAnew(&progress, retry.cause)
         }
         isLost = connection != nil
+        progress.hasEvents = false
       }
       guard progress.number < Self.maximumAttempts else {
         throw ChainError(
@@ -138,13 +145,14 @@ final class Execution: Sendable {
     }
   }
 
-  private var isSubscription: Bool { original.operationType == .subscription }
+  /// The policy of a subscription; `nil` for other operations.
+  private var reconnection: Reconnection? { state.reconnection }
 
   /// Notes from when events are missing. Returns the connection that was lost; `nil` if there was none.
   private func noteGap(
     _ progress: inout Progress, _ cause: (any Error)?
-  ) -> ExecutionState.Connection? {
-    let connection = state.takeConnection()
+  ) -> Reconnection.Connection? {
+    let connection = reconnection?.takeConnection()
     if progress.gap == nil, connection != nil || progress.hasEvents {
       progress.gap = SubscriptionGap(
         since: connection?.loss?.date ?? routes.services.secondsSince1970(), cause: cause)
@@ -154,6 +162,7 @@ final class Execution: Sendable {
 
   private func pause(_ progress: inout Progress, _ error: ChainError) {
     _ = noteGap(&progress, error)
+    reconnection?.reset()
     restartAnew(&progress, error)
   }
 
@@ -168,9 +177,9 @@ final class Execution: Sendable {
 
   /// What the caller has to know, once the subscription is connected again.
   private func takeGap() -> SubscriptionGap? {
-    guard isSubscription else { return nil }
+    guard let reconnection else { return nil }
     return progress.withLock { progress in
-      guard progress.gap != nil, state.isConnected else { return nil }
+      guard progress.gap != nil, reconnection.isConnected else { return nil }
       return progress.gap.take()
     }
   }
@@ -178,6 +187,9 @@ final class Execution: Sendable {
   /// Ends the execution with an error, unless a tap suppresses or replaces it.
   private func conclude(_ error: any Error) async throws -> GraphQLResponse? {
     var error = error
+    if let reconnection {
+      error = reconnection.concluded(error, at: routes.services.clock.now())
+    }
     let (attempt, request, number) = progress.withLock { ($0.attempt, $0.request, $0.number) }
     await end()
     guard let attempt else { throw error }
@@ -203,11 +215,6 @@ final class Execution: Sendable {
     subscription?.end()
     await state.rollBackOpenWrites()
   }
-}
-
-extension ExecutionState.Connection {
-  /// Whether it lasted, so that it counts as one that worked although no event came.
-  fileprivate var isStable: Bool { loss.map { $0.time - begin >= .seconds(30) } ?? false }
 }
 
 /// The time at which the connection of a subscription was lost, on the services' clock.

@@ -8,36 +8,17 @@ import Synchronization
 /// several dozen of them per request.
 final class ExecutionState: Sendable {
   private let hasConsultedCache = Atomic(false)
-  private let connection = Locked<Connection?>(nil)
+  /// The connections of a subscription; `nil` for other operations.
+  let reconnection: Reconnection?
   private let writes = Locked<[TrackedWrite]>([])
+
+  init(reconnection: Reconnection? = nil) { self.reconnection = reconnection }
 
   /// `true` for the first call only: `cache-and-network` reads the cache once, however many retries
   /// there are.
   func consultCacheOnce() -> Bool {
     !hasConsultedCache.exchange(true, ordering: .acquiringAndReleasing)
   }
-
-  /// A response that has begun, and its failure.
-  struct Connection: Sendable {
-    /// The time of its beginning, on the services' clock.
-    let begin: Duration
-    /// The time of its failure on the services' clock, and in seconds since 1970; `nil` before.
-    var loss: (time: Duration, date: Double)?
-  }
-
-  /// Notes that a response has begun.
-  func hasConnected(at time: Duration) { connection.withLock { $0 = Connection(begin: time) } }
-
-  /// Notes that the response has failed, which may be long before the next attempt.
-  func hasLost(at time: Duration, date: Double) {
-    connection.withLock { if $0?.loss == nil { $0?.loss = (time, date) } }
-  }
-
-  /// Whether a response has begun since the last call of ``takeConnection()``.
-  var isConnected: Bool { connection.withLock { $0 != nil } }
-
-  /// The response that has begun since the last call.
-  func takeConnection() -> Connection? { connection.withLock { $0.take() } }
 
   func add(_ write: TrackedWrite) {
     writes.withLock { writes in

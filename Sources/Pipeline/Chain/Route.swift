@@ -98,6 +98,8 @@ final class Routes: Sendable {
   let isStoreRequired: Bool
   /// The query that fetches what subscriptions have missed.
   let catchUp: SubscriptionSettings.CatchUp?
+  /// How long subscriptions try to connect again.
+  let patience: Duration
   private let entries: [PipelineEntry]
   private let common: (route: Route, shared: Shareable<ChainContext.Shared>)?
   /// The shared values, without the error taps of a route.
@@ -108,6 +110,7 @@ final class Routes: Sendable {
     self.services = services
     isStoreRequired = pipeline.store.isRequired
     catchUp = pipeline.subscriptions.catchUp
+    patience = pipeline.subscriptions.patience
     entries = pipeline.entries
     sharedValues = ChainContext.Shared(
       services: services, endpoint: pipeline.endpoint, keys: pipeline.keys, ages: pipeline.ages)

@@ -77,6 +77,10 @@ struct EventOptions: OptionSection {
     "Size of the events that wait to be read, with `drop-oldest` and `fail`; 64MiB by default")
   var maxWaitingSize: ByteSize?
   @Option(
+    .zero ... .seconds(86_400),
+    "How long a subscription that has lost its connection tries to connect again without receiving an event; "
+      + "needs `max-retry`, whose delays it uses") var patience = Duration.seconds(300)
+  @Option(
     "Query that fetches what was missed after a connection was lost, before events continue; it gets "
       + "those of the subscription's variables that it declares")
   var catchUp: CatchUpOptions?

@@ -21,6 +21,7 @@ extension PipelineLoader {
       }
       settings.maxWaiting = options.maxWaiting ?? settings.maxWaiting
       settings.maxWaitingBytes = options.maxWaitingSize ?? settings.maxWaitingBytes
+      settings.patience = options.patience
       let location = options.$catchUp.location
       if let declared = options.catchUp {
         settings.catchUp = catchUp(declared, location)

@@ -1,3 +1,4 @@
+import Foundation
 package import GQLRunJSON
 
 extension GraphQLResponse {
@@ -55,5 +56,38 @@ extension GraphQLError {
           "column": .number(JSONNumber(location.column)),
         ])
       })
+  }
+}
+
+extension SubscriptionGap {
+  /// The gap as a line of NDJSON between events:
+  /// `{"gap":{"since":"2026-11-23T20:15:00Z","lostConnection":true,"cause":"…"}}`.
+  ///
+  /// `dropped` is a member if events were dropped, and `catchUp` (`succeeded` or `failed`) if a query has fetched what
+  /// was missed. An event has no member `gap`, so that a reader can tell the two apart.
+  ///
+  /// - Parameters:
+  ///   - cause: Why events may be missing, for people and without secrets; `nil` leaves it out.
+  ///   - until: The time from which events are complete again, in seconds since 1970; `nil` leaves it out.
+  ///   - others: Further members, such as the task of a batch. They precede those of the gap.
+  /// - Returns: The JSON text, without a line feed.
+  package func gapLine(
+    cause: String? = nil, until: Double? = nil, others: JSONObject = JSONObject()
+  ) -> [UInt8] {
+    func time(_ seconds: Double) -> JSONValue {
+      .string(Date(timeIntervalSince1970: seconds).formatted(.iso8601))
+    }
+    var gap = others
+    gap["since"] = time(since)
+    if let until { gap["until"] = time(until) }
+    gap["lostConnection"] = .boolean(lostConnection)
+    if let cause { gap["cause"] = .string(cause) }
+    if dropped > 0 { gap["dropped"] = .number(JSONNumber(dropped)) }
+    switch catchUp {
+    case .succeeded: gap["catchUp"] = "succeeded"
+    case .failed: gap["catchUp"] = "failed"
+    case nil: break
+    }
+    return JSONValue.object(["gap": .object(gap)]).jsonBytes()
   }
 }

@@ -159,19 +159,49 @@ struct HTTPRequestBuilder {
 
   private func usesSocket(for request: GraphQLRequest) -> Bool {
     let type = request.operationType
-    guard !endpoint.subprotocols(for: type).isEmpty else { return false }
-    return type != .subscription || !choice.isHTTP
+    guard type == .subscription else { return !endpoint.subprotocols(for: type).isEmpty }
+    switch choice.current {
+    case .none: return !endpoint.subprotocols(for: type).isEmpty
+    case .http: return false
+    case .socket: return true
+    }
+  }
+
+  /// Whether neither URL nor pipeline says how subscriptions are sent.
+  private var isTransportOpen: Bool {
+    !endpoint.isWebSocket && endpoint.subscriptions?.transport ?? .auto == .auto
+  }
+
+  /// Whether a subscription that was sent over HTTP may be sent over WebSocket, too: the transport is not declared,
+  /// not chosen by a header field, and WebSocket was not refused before.
+  func mayUseSocket(insteadOf message: HTTPRequestMessage) -> Bool {
+    isTransportOpen && choice.current == .none && message.webSocket == nil
+      && message.eventStream == nil
+      && message.head.headerFields[.accept] == eventFields[.accept]
+  }
+
+  /// Notes that the server sends events over HTTP.
+  func noteStream() { choice.current = .http }
+
+  /// Notes that the server sends events over WebSocket.
+  func noteSocket() { choice.current = .socket }
+
+  /// Notes that the server opens no WebSocket connection, if that is what the error means.
+  func noteNoSocket(_ error: ChainError) {
+    if error.code == .webSocketRefused, error.refusesWebSocket { choice.current = .http }
   }
 
   /// The head is that of the handshake, and the body is the payload of the operation.
-  private func socket(_ request: GraphQLRequest) throws(ChainError) -> HTTPRequestMessage {
+  func socket(_ request: GraphQLRequest) throws(ChainError) -> HTTPRequestMessage {
     let type = request.operationType
+    let declared = endpoint.subprotocols(for: type)
     var message = HTTPRequestMessage(
       head: Self.head(
         .get, endpoint.target(for: type, isSocket: true), [:], endpoint, request.additionalHeaders),
       body: body(of: request))
     message.webSocket = WebSocketRequest(
-      subprotocols: endpoint.subprotocols(for: type),
+      subprotocols: declared.isEmpty
+        ? Endpoint.Subscriptions.Transport.auto.subprotocols : declared,
       connectionParameters: try endpoint.subscriptions?.connectionParameters?.json(for: request),
       isSubscription: type == .subscription)
     return message
@@ -182,10 +212,10 @@ struct HTTPRequestBuilder {
   func fallback(
     for request: GraphQLRequest, after error: ChainError
   ) throws(ChainError) -> HTTPRequestMessage? {
-    guard request.operationType == .subscription, endpoint.subscriptions?.transport == .auto,
-      !endpoint.isWebSocket, error.code == .webSocketRefused, error.refusesWebSocket
+    guard request.operationType == .subscription, isTransportOpen,
+      error.code == .webSocketRefused, error.refusesWebSocket
     else { return nil }
-    choice.useHTTP()
+    choice.current = .http
     return try message(for: request)
   }
 
@@ -232,16 +262,70 @@ struct HTTPRequestBuilder {
   }
 }
 
-/// Whether an endpoint with the transport `auto` gets its subscriptions over HTTP.
+/// How a server with the transport `auto` gets subscriptions, as far as its answers have shown it.
 private final class TransportChoice: Sendable {
-  private let usesHTTP = Atomic(false)
+  enum Transport: UInt8, AtomicRepresentable {
+    case none, http, socket
+  }
 
-  var isHTTP: Bool { usesHTTP.load(ordering: .relaxed) }
+  private let transport = Atomic(Transport.none)
 
-  func useHTTP() { usesHTTP.store(true, ordering: .relaxed) }
+  var current: Transport {
+    get { transport.load(ordering: .relaxed) }
+    set { transport.store(newValue, ordering: .relaxed) }
+  }
+}
+
+extension HTTPResponseMessage {
+  /// The most bytes of a single result that are read to see whether it has data.
+  private static let maxLookahead = 64 << 10
+
+  private var mediaType: String {
+    (head.headerFields[.contentType] ?? "").prefix { $0 != ";" }.lowercased()
+  }
+
+  /// Whether the body is a stream of events.
+  var isStream: Bool {
+    ["text/event-stream", "multipart/mixed", "application/json-seq"].contains(mediaType)
+  }
+
+  /// Whether the body is a single result with data, or too long to see. The body can be read as before.
+  mutating func hasResult() async throws -> Bool {
+    let type = mediaType
+    guard type.isEmpty || type == "application/json" || type.hasSuffix("+json") else {
+      return false
+    }
+    var iterator = body.makeAsyncIterator()
+    var (chunks, bytes): ([any BodyChunk], [UInt8]) = ([], [])
+    var isWhole = false
+    while !isWhole, bytes.count < Self.maxLookahead {
+      if let chunk = try await iterator.next() {
+        chunks.append(chunk)
+        chunk.withUnsafeBytes { bytes += $0 }
+      } else {
+        isWhole = true
+      }
+    }
+    let (read, rest, ends) = (ElementQueue(chunks), body, isWhole)
+    body = HTTPBody {
+      if let chunk = read.next() { return chunk }
+      if ends { return nil }
+      var iterator = rest.makeAsyncIterator()
+      return try await iterator.next()
+    }
+    guard isWhole, let result = try? JSONValue(parsing: bytes) else { return true }
+    return result["data"].map { $0 != .null } ?? false
+  }
 }
 
 extension ChainError {
+  /// Whether the status means that the server does not take subscriptions this way, and not that credentials are
+  /// missing or that it is overloaded.
+  var refusesStream: Bool {
+    guard code == .httpStatus, let status = http?.status else { return false }
+    return status != 403 && status >= 400 && refusesWebSocket
+  }
+
   /// Whether the status of a refused handshake is about WebSocket, and not about credentials or the server's load.
   /// Some servers answer 403 where they have no WebSocket.
   fileprivate var refusesWebSocket: Bool {

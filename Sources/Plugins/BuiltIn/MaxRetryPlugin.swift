@@ -22,9 +22,11 @@ public struct MaxRetryPlugin: Plugin {
       + "seconds; the caller receives the sixth failure. A longer Retry-After of the server is "
       + "respected. A mutation is retried only if it certainly was not sent before.",
     subscriptions:
-      "Opens a lost connection again, and announces a gap before further events. An event, or a "
-      + "connection of 30 seconds, resets the number of retries and the delay. `budget` does not "
-      + "limit subscriptions.",
+      "Opens a lost connection again, and announces a gap before further events. `max_retries` limits "
+      + "the retries before the first connection; after it, the time without an event is limited "
+      + "(`patience` of `subscriptions`, 5 minutes by default), and the delays are at least a second after "
+      + "`max_retries` retries. A connection of 30 seconds resets the delay. With `max_retries: 0`, a lost "
+      + "connection is an error. `budget` does not limit subscriptions.",
     uploads:
       "Each attempt reads the files again. A file that has changed in between is an error.",
     moreExamples: ["max-retry: { on: [network], respect_retry_after: false }"])
@@ -99,8 +101,9 @@ public struct MaxRetryPlugin: Plugin {
 }
 
 /// The backoff: `min(base * factor^n, max)` before retry `n`, counted from 0, with jitter.
-struct Backoff: Sendable {
-  enum Jitter: String, CaseIterable, ExpressibleByOption {
+package struct Backoff: Sendable {
+  /// How much of a delay is random: nothing, all, or half of it.
+  package enum Jitter: String, CaseIterable, ExpressibleByOption {
     case none, full, equal
   }
 
@@ -109,12 +112,16 @@ struct Backoff: Sendable {
   var max: Duration
   var jitter: Jitter
 
+  /// The delays of a server that closes each connection soon.
+  package static let ofShortConnections = Backoff(
+    base: .milliseconds(250), factor: 2, max: .seconds(30), jitter: .equal)
+
   /// The delay before a retry.
   ///
   /// - Parameters:
   ///   - number: The number of the retry, from 0.
   ///   - random: A random number in `0..<1`.
-  func delay(beforeRetry number: Int, random: Double) -> Duration {
+  package func delay(beforeRetry number: Int, random: Double) -> Duration {
     var delay = base
     for _ in 0..<number where delay < max { delay = delay * factor }
     delay = min(delay, max)
@@ -156,28 +163,44 @@ private struct MaxRetryInterceptor: GraphQLInterceptor {
     let time = OperationTime.of(&request, clock)
     let sent = request
     return await next(sent).mapErrors { error in
-      guard attempt <= maxRetries, var failure = error as? ChainError,
-        isTriggered(by: failure), maySendAgain(sent, failure)
+      guard var failure = error as? ChainError, isTriggered(by: failure),
+        maySendAgain(sent, failure)
       else { throw error }
-      let delay = delay(before: attempt - 1, failure, context)
+      let reconnection = sent.context[Reconnection.self]
+      let lost = reconnection?.next(at: clock.now())
+      guard lost == nil ? attempt <= maxRetries : maxRetries > 0 else { throw error }
+      let retry = lost?.retry ?? attempt - 1
+      let delay = delay(before: retry, failure, context, rest: lost?.rest)
       if let asked = delay.tooLong {
         failure.message +=
           "; the server asked for a delay of \(asked.optionText) (Retry-After), longer than the "
           + "option retry_after_max of max-retry"
         throw failure
       }
-      if let deadline = time.deadline, clock.now() + delay.wait >= deadline { throw error }
+      if let lost {
+        // A subscription that was connected has its own limit of time.
+        guard lost.rest > .zero, delay.wait <= lost.rest else { throw error }
+      } else if let deadline = time.deadline, clock.now() + delay.wait >= deadline {
+        throw error
+      }
       guard !usesBudget || budget.takeRetry() else {
         failure.message += "; not retried, because the option budget of max-retry is used up"
         throw failure
       }
       context.services.logger.info(
-        "↻ \(sent.label): retry \(attempt) of \(maxRetries) in \(delay.wait.shown)",
+        "↻ \(sent.label): retry \(retry + 1)\(lost == nil ? " of \(maxRetries)" : "") in \(delay.wait.shown)",
         metadata: Self.metadata(of: failure))
+      if let lost, retry == maxRetries {
+        // From here on it may be silent for minutes.
+        context.services.logger.warning(
+          "\(sent.label) has lost its connection, and tries to connect again for \(lost.rest.shown): \(failure.message)"
+        )
+      }
       sent.context[SubscriptionHandle.self]?
         .wait(
           until: context.services.secondsSince1970() + delay.wait / .seconds(1), after: failure)
       try await clock.sleep(for: delay.wait)
+      if lost != nil { reconnection?.permitRetry() }
       throw ChainRetry(sent, cause: error)
     }
   }
@@ -199,10 +222,17 @@ private struct MaxRetryInterceptor: GraphQLInterceptor {
   }
 
   /// The delay before a retry, and the delay that the server asked for if it is too long.
+  ///
+  /// - Parameter rest: The rest of a subscription's patience, at whose end is a last attempt; `nil` if it was not
+  ///   connected.
   private func delay(
-    before number: Int, _ error: ChainError, _ context: ChainContext
+    before number: Int, _ error: ChainError, _ context: ChainContext, rest: Duration?
   ) -> (wait: Duration, tooLong: Duration?) {
-    let own = backoff.delay(beforeRetry: number, random: context.services.random())
+    var own = backoff.delay(beforeRetry: number, random: context.services.random())
+    if let rest {
+      if number >= maxRetries { own = max(own, Reconnection.leastDelay) }
+      own = min(own, max(rest, .zero))
+    }
     guard respectsRetryAfter, let field = error.http?.headers[.retryAfter],
       let asked = RetryAfter.delay(field, now: context.services.secondsSince1970())
     else { return (own, nil) }

@@ -18,8 +18,8 @@ public struct TimeoutPlugin: Plugin {
       "An operation that has not ended after 30 seconds, however many attempts it made, fails "
       + "with the code timed_out, and its request is cancelled.",
     subscriptions:
-      "Limits the time until the connection is open. A connection that is opened again "
-      + "after an event has the whole time.",
+      "Limits the time until the connection is open. Each attempt to open a lost connection again "
+      + "has the whole time.",
     uploads:
       "The limit includes the time for sending the files, in all attempts.")
 

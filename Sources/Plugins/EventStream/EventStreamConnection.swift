@@ -208,14 +208,20 @@ extension EventStreamConnection {
 
   private func read(_ body: HTTPBody) async throws {
     var events = SharedEventStream(mostBytes: opening.limits.messageBytes.bytes)
+    var traffic = EmptyTraffic()
     for try await chunk in body {
       var offset = 0
       var receivers: [SocketOperation] = []
       try chunk.withUnsafeBytes { bytes in
         while let event = try events.next(bytes, from: &offset) {
-          guard let receiver = receive(event), receivers.last !== receiver else { continue }
-          receivers.append(receiver)
+          guard let receiver = receive(event) else { continue }
+          if receivers.last !== receiver { receivers.append(receiver) }
         }
+      }
+      if !receivers.isEmpty {
+        traffic.reset()
+      } else if !events.isInEvent {
+        try traffic.add(chunk.count, at: clock.now())
       }
       for receiver in receivers { receiver.wake() }
       await waitForReaders()

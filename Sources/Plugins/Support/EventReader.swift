@@ -24,6 +24,7 @@ actor EventReader {
   private var part: (bytes: any BodyChunk, range: Range<Int>)?
   private var event: OpenEvent?
   private var isComplete = false
+  private var traffic = EmptyTraffic()
 
   init(
     _ body: HTTPBody, _ framing: EventFraming, _ results: ResultReader, maxEventBytes: Int
@@ -114,6 +115,7 @@ actor EventReader {
       isComplete = true
       return
     }
+    if event == nil { try traffic.add(next.count, at: results.context.services.clock.now()) }
     chunk = next
     offset = 0
   }
@@ -166,6 +168,7 @@ actor EventReader {
 
   private func end() async throws -> GraphQLResponse? {
     guard let open = event.take() else { return nil }
+    traffic.reset()
     do throws(CacheError) {
       return results.result(try await open.normalizer.finish())
     } catch {

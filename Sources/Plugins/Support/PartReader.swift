@@ -19,6 +19,8 @@ actor PartReader {
   private var count = 0
   private var bytes = 0
   private var isComplete = false
+  private var isInPart = false
+  private var traffic = EmptyTraffic()
 
   init(
     _ body: HTTPBody, _ boundary: String, _ results: ResultReader, maxPartBytes: Int
@@ -56,10 +58,14 @@ actor PartReader {
     }
     switch found {
     case nil: try await readChunk()
-    case .begin: reader.begin()
+    case .begin:
+      isInPart = true
+      reader.begin()
     case .bytes(let range): piece = (chunk, range)
     case .held(let bytes): piece = (bytes, bytes.indices)
-    case .end: try reader.end()
+    case .end:
+      isInPart = false
+      try reader.end()
     case .complete:
       isComplete = true
       try response.finish()
@@ -77,7 +83,9 @@ actor PartReader {
     piece = step == nil ? nil : (bytes, range.lowerBound + position..<range.upperBound)
     switch step {
     case .flush: try await reader.flush()
-    case .message: waiting += try await reader.results()
+    case .message:
+      traffic.reset()
+      waiting += try await reader.results()
     case nil: break
     }
     return true
@@ -95,6 +103,7 @@ actor PartReader {
       try splitter.finish()
       return
     }
+    if !isInPart { try traffic.add(next.count, at: results.context.services.clock.now()) }
     chunk = next
     offset = 0
   }

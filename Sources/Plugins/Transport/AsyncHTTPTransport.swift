@@ -3,7 +3,6 @@ public import GQLRunPipeline
 import HTTPTypes
 public import NIOCore
 import NIOHTTP1
-import NIOHTTPCompression
 
 /// Sends HTTP requests with async-http-client: streamed, pooled, HTTP/1.1 and HTTP/2.
 ///

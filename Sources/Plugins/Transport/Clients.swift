@@ -3,15 +3,12 @@ import GQLRunPipeline
 import GQLRunSupport
 import HTTPTypes
 import NIOCore
-import NIOHTTPCompression
 
 /// The HTTP clients, one per combination of settings that async-http-client has per client, and the
 /// cached origins (``OriginClient``) of requests.
 final class Clients: Sendable {
   private struct Key: Hashable {
     var connect: Duration
-    var bodyBytes: Int
-    var ratio: Int?
     var connection: HTTPConnection
     var route: ConnectionRoute.Setting
   }
@@ -66,8 +63,7 @@ final class Clients: Sendable {
   ) throws -> OriginClient {
     let route = ConnectionRoute(head, limits.connection)
     let key = Key(
-      connect: limits.connect, bodyBytes: limits.bodyBytes.bytes, ratio: limits.decompressionRatio,
-      connection: limits.connection, route: route.setting)
+      connect: limits.connect, connection: limits.connection, route: route.setting)
     let client = try state.clients[key] ?? make(limits, route)
     state.clients[key] = client
     let peer = state.peers[route.peer] ?? Peer()
@@ -85,12 +81,6 @@ final class Clients: Sendable {
     configuration.tlsConfiguration = try connection.tls.configuration()
     configuration.httpVersion = connection.usesHTTP2 ? .automatic : .http1Only
     try route.setting.apply(to: &configuration)
-    if connection.decompresses {
-      // The exchange limits the size, too; this limit stops a decompression bomb before it is
-      // decompressed.
-      configuration.decompression = .enabled(
-        limit: limits.decompressionRatio.map { .ratio($0) } ?? .size(limits.bodyBytes.bytes))
-    }
     // A refused connection fails at once; `max-retry` decides about retries.
     configuration.connectionPool.retryConnectionEstablishment = false
     configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit =
@@ -102,13 +92,13 @@ final class Clients: Sendable {
     configuration.http2StreamChannelDebugInitializer = { channel in
       channel.eventLoop.makeCompletedFuture {
         try channel.pipeline.syncOperations.addHandler(GoAwayHandler(), position: .first)
-        try ShortPartHandler.add(toStream: channel)
+        try ResponsePartHandler.add(toStream: channel)
       }
     }
     let ownOfRoute = configuration.http1_1ConnectionDebugInitializer
     configuration.http1_1ConnectionDebugInitializer = { [meter, observer] channel in
       // TLS on a socket is complete after the first step.
-      [ownOfRoute, meter.map { $0.watch }, WholeRequestHandler.add, ShortPartHandler.add(to:)]
+      [ownOfRoute, meter.map { $0.watch }, WholeRequestHandler.add, ResponsePartHandler.add(to:)]
         .compactMap { $0 }
         .reduce(channel.eventLoop.makeSucceededVoidFuture()) { done, add in
           done.flatMap { add(channel) }

@@ -27,6 +27,9 @@ final class Exchange: Sendable {
   private let progress = Locked(Progress())
   private let register: ExchangeRegister
   private let ticket: ExchangeRegister.Ticket
+  private let sending = Locked<UploadSending?>(nil)
+  /// `nil` if the body is not compressed.
+  private let decoder = Locked<BodyDecoder?>(nil)
 
   init(
     _ origin: OriginClient, limits: HTTPLimits, clock: ServiceClock, failures: TransportFailures,
@@ -54,7 +57,9 @@ final class Exchange: Sendable {
       try Task.checkCancellation()
       if let files {
         try await NIOThreadPool.singleton.runIfActive { try files.checkFiles() }
-        request.body = files.sent { [reader] in reader.noteSent() }
+        let sending = UploadSending(files)
+        self.sending.withLock { $0 = sending }
+        request.body = sending.body { [reader] in reader.noteSent() }
       }
       reader.begin(origin.client, request, on: ticket)
       switch try await reader.next() {
@@ -98,6 +103,10 @@ final class Exchange: Sendable {
     let announced =
       fields.only(.contentEncoding) == nil
       ? fields.only(.contentLength).flatMap { Int($0) } ?? 0 : 0
+    if limits.connection.decompresses {
+      let (coding, ratio) = (fields.only(.contentEncoding), limits.decompressionRatio)
+      try decoder.withLock { $0 = try BodyDecoder(coding, ratio: ratio) }
+    }
     progress.withLock { progress in
       progress.keepsConnection = keepsConnection
       progress.announced = announced
@@ -112,7 +121,7 @@ final class Exchange: Sendable {
     var received = before.received
     do {
       guard before.announced <= limits.bodyBytes.bytes else { throw failures.tooLarge() }
-      switch try await reader.next() {
+      switch try await item() {
       case .piece(let piece):
         received += piece.readableBytes
         progress.withLock { $0.received = received }
@@ -132,6 +141,26 @@ final class Exchange: Sendable {
     } catch {
       end()
       throw failures.inBody(error, received: received)
+    }
+  }
+
+  /// The next item of the body, decompressed.
+  private func item() async throws -> ResponseReader.Item {
+    while true {
+      if let piece = try decoder.withLock({ try $0?.next() }) { return .piece(piece) }
+      let item = try await reader.next()
+      let isPassed = try decoder.withLock { decoder in
+        switch item {
+        case .piece(let piece):
+          decoder?.add(piece)
+          return decoder == nil
+        case .end:
+          try decoder?.finish()
+          return true
+        case .failed, .expired, .head: return true
+        }
+      }
+      if isPassed { return item }
     }
   }
 
@@ -158,6 +187,7 @@ final class Exchange: Sendable {
     }
     guard isFirst else { return }
     origin.exchangeEnds()
+    sending.withLock { $0.take() }?.stop()
     reader.abandon()
     register.remove(ticket)
   }

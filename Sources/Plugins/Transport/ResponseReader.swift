@@ -13,8 +13,7 @@ final class ResponseReader: HTTPClientResponseDelegate {
 
   /// The bytes after which the connection stops reading.
   ///
-  /// Each event of a subscription may be a piece. The HTTP library discards the pieces that it could
-  /// not deliver yet when the server closes the connection; those that are buffered here are read.
+  /// Each event of a subscription may be a piece.
   static let bufferedBytes = 64 << 10
   private static let bufferedPieces = 1024
 
@@ -41,6 +40,9 @@ final class ResponseReader: HTTPClientResponseDelegate {
     /// Fulfilled when there is space for the next piece.
     var space: EventLoopPromise<Void>?
     var end: Result<Void, any Error>?
+    /// Whether the next piece says why the body is not whole, and what it said.
+    var announcesLoss = false
+    var loss: BodyLoss?
     var expiry: Expiry?
     var isCancelled = false
     var reader: CheckedContinuation<Void, Never>?
@@ -204,6 +206,14 @@ extension ResponseReader {
     var space: EventLoopFuture<Void>?
     wake(on: task.eventLoop) { state in
       guard !state.isCancelled else { return }
+      if state.announcesLoss {
+        state.loss = BodyLoss(part: buffer)
+        return
+      }
+      guard buffer.readableBytes > 0 else {
+        state.announcesLoss = true
+        return
+      }
       state.pieces.append(buffer)
       state.bytes += buffer.readableBytes
       guard state.isFull else { return }
@@ -216,7 +226,7 @@ extension ResponseReader {
 
   func didFinishRequest(task: HTTPClient.Task<Void>) throws {
     wake(on: task.eventLoop) { state in
-      if state.end == nil { state.end = .success(()) }
+      if state.end == nil { state.end = state.loss.map { .failure($0) } ?? .success(()) }
       state.task = nil
     }
   }

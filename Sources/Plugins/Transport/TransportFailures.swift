@@ -6,7 +6,6 @@ import HTTPTypes
 import NIOCore
 import NIOHTTP1
 import NIOHTTP2
-import NIOHTTPCompression
 import NIOPosix
 import NIOSSL
 
@@ -218,31 +217,28 @@ extension TransportFailures {
     switch error {
     case is CancellationError, is ChainError: return error
     case let error as HTTPClientError where error == .cancelled: return CancellationError()
-    case NIOHTTPDecompression.DecompressionError.limit: return tooLarge()
-    case is NIOHTTPDecompression.DecompressionError: return undecodable("it is damaged")
-    case let error as NIOHTTPDecompression.ExtraDecompressionError:
-      guard error == .truncatedData else { return undecodable(ErrorWords.text(error)) }
+    case let error as BodyDecoder.Failure: return undecodable(error, received)
+    default: return lost(error as? BodyLoss ?? BodyLoss(error), received)
+    }
+  }
+
+  private func lost(_ loss: BodyLoss, _ received: Int) -> ChainError {
+    let version =
+      switch loss.kind {
+      case .lost: nil as String?
+      case .http1: "HTTP"
+      case .http2: "HTTP/2"
+      }
+    guard let version else {
       return failure(
         .truncatedResponse,
-        "the compressed body from \(origin) ends in the middle, after \(Quantity.count(received, "byte"))",
+        "the connection to \(origin) was lost after \(received) bytes of the body: \(loss.reason)",
         .answered)
-    case let error as HTTPParserError where error != .invalidEOFState:
-      return failure(
-        .malformedResponse,
-        "\(origin) violated HTTP after \(received) bytes of the body: \(ErrorWords.text(error))",
-        .answered
-      )
-    case let error as IOError:
-      return truncated(received, Self.reason(error))
-    case let error as NIOHTTP2Errors.StreamClosed:
-      return truncated(received, "the server ended the stream (\(Self.name(error.errorCode)))")
-    case is any NIOHTTP2Error:
-      return failure(
-        .malformedResponse,
-        "\(origin) violated HTTP/2 after \(received) bytes of the body: \(ErrorWords.text(error))",
-        .answered)
-    default: return truncated(received, "it was closed")
     }
+    return failure(
+      .malformedResponse,
+      "\(origin) violated \(version) after \(received) bytes of the body: \(loss.reason)",
+      .answered)
   }
 
   @inline(never)
@@ -281,15 +277,20 @@ extension TransportFailures {
         + "body had arrived; lower the option min_throughput of fetch", .answered)
   }
 
-  private func truncated(_ received: Int, _ reason: String) -> ChainError {
-    failure(
-      .truncatedResponse,
-      "the connection to \(origin) was lost after \(received) bytes of the body: "
-        + "\(reason)", .answered)
-  }
-
-  private func undecodable(_ reason: String) -> ChainError {
-    failure(
+  private func undecodable(_ error: BodyDecoder.Failure, _ received: Int) -> ChainError {
+    let reason: String
+    switch error {
+    case .tooLarge: return tooLarge()
+    case .truncated:
+      return failure(
+        .truncatedResponse,
+        "the compressed body from \(origin) ends in the middle, after \(Quantity.count(received, "byte"))",
+        .answered)
+    case .damaged: reason = "it is damaged"
+    case .trailingData: reason = "invalid trailing data"
+    case .outOfMemory: reason = "there is not enough memory"
+    }
+    return failure(
       .malformedResponse, "the body from \(origin) cannot be decompressed: \(reason)", .answered)
   }
 }

@@ -21,6 +21,7 @@ final class SocketLife: ChannelInboundHandler {
   /// The operations whose readers are woken after the results that have arrived together.
   private var wakes: [SocketOperation] = []
   private var messages: SocketMessages
+  private var traffic = EmptyTraffic()
   /// The time until which the connection must be open.
   private var openingDue: Duration?
   /// Why the connection was not opened; an operation may arrive after that.
@@ -209,20 +210,33 @@ extension SocketLife {
     guard connection != nil else { return }
     do throws(SocketClose) {
       switch try messages.receive(frame) {
-      case nil: break
+      case nil: if frame.data.readableBytes == 0 { try noteEmpty(frame.data) }
       case .text(let text):
-        perform(
-          text.withUnsafeReadableBytes { session.received($0, at: clock.now()) }, text)
+        let actions = text.withUnsafeReadableBytes { session.received($0, at: clock.now()) }
+        if actions.contains(where: \.isResult) { traffic.reset() } else { try noteEmpty(text) }
+        perform(actions, text)
       case .binary: perform(session.receivedBinary())
       case .ping(let bytes):
+        try noteEmpty(bytes)
         write(.pong, bytes)
         channel?.flush()
       case .pong:
+        try noteEmpty(frame.data)
         session.receivedPong()
         setDue()
       }
     } catch {
       end(.closed(error))
+    }
+  }
+
+  /// Counts a frame or message without a result.
+  private func noteEmpty(_ data: ByteBuffer) throws(SocketClose) {
+    do throws(StreamError) {
+      try traffic.add(data.readableBytes + 2, at: clock.now())
+    } catch {
+      throw SocketClose(
+        SocketClose.OwnCode.protocolViolation, "\(error.message)", isOwn: true)
     }
   }
 

@@ -24,6 +24,7 @@ struct OperationRun: Sendable {
   var isIncremental = false
   /// Ends a subscription or a watch.
   var limit: EventLimit
+  var gaps = GapReport.notes
   var filter: JQFilter?
   var verbosity: Int
   var isQuiet: Bool
@@ -61,6 +62,9 @@ struct OperationRun: Sendable {
       for try await response in try RunPages(request, pages, client, results, name: label) {
         if let gap = response.gap {
           if !isQuiet { Terminal.warning(Terminal.safe(gap.note)) }
+          if gaps == .inline {
+            try writer.write { try gap.gapLine(cause: gap.reason).withUnsafeBytes($0) }
+          }
           continue
         }
         if let head = response.http, let trace, !pages.slurp, head != shownHead {

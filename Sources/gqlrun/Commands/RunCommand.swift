@@ -116,7 +116,10 @@ struct RunCommand: AsyncParsableCommand {
       let named = try givenContext()
       let filter = try outputOptions.filter()
       let source = try documentOptions.source()
-      let pipeline = try endpointOptions.load(usesProject: true, isQuiet: quiet)
+      var pipeline = try endpointOptions.load(usesProject: true, isQuiet: quiet)
+      if let patience = subscriptionOptions.patience?.duration {
+        pipeline.subscriptions.patience = patience
+      }
       if verbose > 0, let endpoint = pipeline.endpoint, let given = endpointOptions.endpoint,
         !given.contains("://")
       {
@@ -157,7 +160,8 @@ struct RunCommand: AsyncParsableCommand {
       let run = OperationRun(
         operation: operation, uploads: uploads, label: source.label, context: named, policy: policy,
         output: outputOptions, pages: pageOptions, watches: subscriptionOptions.watch,
-        isIncremental: incremental, limit: limit, filter: filter, verbosity: verbose,
+        isIncremental: incremental, limit: limit, gaps: subscriptionOptions.gaps, filter: filter,
+        verbosity: verbose,
         isQuiet: quiet, trace: include ? trace : nil)
       let errorCount: Int
       do {

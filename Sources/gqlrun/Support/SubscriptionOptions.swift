@@ -26,6 +26,21 @@ struct SubscriptionOptions: ParsableArguments {
       valueName: "duration"), transform: ConnectionOptions.TimeLimit.init)
   var limit: ConnectionOptions.TimeLimit?
 
+  @Option(
+    name: .long, parsing: .unconditional,
+    help: ArgumentHelp(
+      "Give up when a subscription has lost its connection and received nothing for this time; 5m by default, "
+        + "or as the pipeline says.", valueName: "duration"),
+    transform: ConnectionOptions.TimeLimit.init)
+  var patience: ConnectionOptions.TimeLimit?
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Where gaps of a subscription are reported: `notes` on standard error, or `inline`, also as a line "
+        + "{\"gap\":{…}} between the events.", valueName: "notes|inline"))
+  var gaps = GapReport.notes
+
   func validate() throws {
     if let first, first < 1 {
       throw ValidationError("cannot use --first \(first): give the number of events, from 1")
@@ -41,6 +56,11 @@ struct SubscriptionOptions: ParsableArguments {
           + (operation.type == .subscription ? "; a subscription prints its events without it" : "")
       )
     }
+    for (isGiven, name) in [(patience != nil, "--patience"), (gaps != .notes, "--gaps")]
+    where isGiven && operation.type != .subscription {
+      throw Failure(
+        .usage, "cannot use \(name) with \(operation.label): it is for subscriptions")
+    }
     guard !isLive(operation) else { return }
     for (isGiven, name) in [(first != nil, "--first"), (limit != nil, "--for")] where isGiven {
       throw Failure(
@@ -50,6 +70,11 @@ struct SubscriptionOptions: ParsableArguments {
 
   /// Whether the operation has results until something ends it.
   func isLive(_ operation: PreparedOperation) -> Bool { watch || operation.type == .subscription }
+}
+
+/// Where `gqlrun run` reports that events of a subscription may be missing.
+enum GapReport: String, CaseIterable, ExpressibleByArgument {
+  case notes, inline
 }
 
 /// Ends the events of a subscription after a number of them or a time.
@@ -112,6 +137,12 @@ extension ResponseStream {
 }
 
 extension SubscriptionGap {
+  /// Why events may be missing, for people; `nil` if it is not known.
+  var reason: String? {
+    if lostConnection { return cause.map { Failure(describing: $0).message } }
+    return dropped > 0 ? "they were not read in time" : nil
+  }
+
   /// The warning about a lost connection and dropped events.
   var note: String {
     let time = Date(timeIntervalSince1970: since).formatted(.iso8601)
@@ -119,7 +150,7 @@ extension SubscriptionGap {
     if lostConnection {
       parts.append(
         "the connection was lost and is open again; events since \(time) may be missing"
-          + (cause.map { " (\(Failure(describing: $0).message))" } ?? ""))
+          + (reason.map { " (\($0))" } ?? ""))
     }
     switch catchUp {
     case .succeeded: parts.append("the query of `catch_up` has fetched the current state")

@@ -86,9 +86,12 @@ struct Module {
       "GQLRunPipeline", folder: "Pipeline", own: core.union(["GQLRunConfiguration", "GQLRunLive"]),
       packages: ["Logging", "HTTPTypes"],
       system: ["Dispatch", "Foundation", "Glibc", "Musl", "Synchronization"]),
+    Module("CGQLRunZlib", folder: "CZlib"),
     Module(
       "GQLRunPlugins", folder: "Plugins",
-      own: core.union(["GQLRunConfiguration", "GQLRunLive", "GQLRunPipeline"]),
+      own: core.union([
+        "CGQLRunZlib", "GQLRunConfiguration", "GQLRunLive", "GQLRunPipeline",
+      ]),
       packages: ["AsyncHTTPClient", "NIO*", "HTTPTypes", "Logging", "Crypto"],
       system: ["Foundation", "Synchronization"]),
     Module(
@@ -99,7 +102,6 @@ struct Module {
       "GQLRunTesting", folder: "Testing",
       own: chain.union(["GQLRunDemoServer", "GQLRunTyped"]), packages: ["HTTPTypes", "Logging"],
       system: ["Foundation", "Synchronization"]),
-    Module("CGQLRunZlib", folder: "CZlib"),
     Module(
       "GQLRunBatch", folder: "Batch", own: chain.union(["CGQLRunZlib", "GQLRunPostgres"]),
       packages: ["GRDB", "GRDBSQLite", "Histogram", "Logging", "Crypto", "HTTPTypes"],
@@ -144,7 +146,7 @@ struct Module {
     ("CYajl", ["Sources/JSONStream/"]),
     ("CPQ", ["Sources/Postgres/"]),
     ("GQLRunPostgres", ["Sources/Cache/Postgres/", "Sources/Batch/"]),
-    ("CGQLRunZlib", ["Sources/Batch/Sinks/"]),
+    ("CGQLRunZlib", ["Sources/Batch/Sinks/", "Sources/Plugins/Transport/"]),
     ("GRDB", ["Sources/Cache/SQLite/", "Sources/Batch/"]),
     ("GRDBSQLite", ["Sources/Cache/SQLite/", "Sources/Batch/Journal/"]),
   ]

@@ -17,6 +17,22 @@ import Testing
   private static let refusal =
     #"{"errors":[{"message":"no such field","extensions":{"code":"GRAPHQL_VALIDATION_FAILED"}}]}"#
 
+  private static let members =
+    GzipText.stored(Array(HTTPText.user.utf8.prefix(20))) + GzipText.stored([])
+    + GzipText.stored(Array(HTTPText.user.utf8.dropFirst(20)))
+
+  /// The same in one stored block of a zlib stream.
+  private static let deflated: [UInt8] = {
+    let bytes = Array(HTTPText.user.utf8)
+    let (low, high) = bytes.reduce((1, 0)) { sums, byte in
+      let low = (sums.0 + Int(byte)) % 65_521
+      return (low, (sums.1 + low) % 65_521)
+    }
+    let block: [UInt8] = [1, UInt8(bytes.count), 0, ~UInt8(bytes.count), 255]
+    return [0x78, 0x01] + block + bytes
+      + [UInt8(high >> 8), UInt8(high & 255), UInt8(low >> 8), UInt8(low & 255)]
+  }()
+
   static let answers: [Answer] = [
     Answer(name: "a body with its length", script: [.send(HTTPText.response())]),
     Answer(
@@ -36,6 +52,25 @@ import Testing
         .send(
           HTTPText.response(
             headers: ["Content-Encoding: gzip"], bytes: GzipText.stored(Array(HTTPText.user.utf8))))
+      ]),
+    Answer(
+      name: "gzip of several members, one of them empty",
+      script: [
+        .send(HTTPText.response(headers: ["Content-Encoding: gzip"], bytes: members))
+      ]),
+    Answer(
+      name: "gzip of several members, in chunks of one byte",
+      script: [
+        .send(
+          HTTPText.response(
+            headers: ["Content-Encoding: gzip", "Transfer-Encoding: chunked"], body: "")),
+        .send(members.flatMap { Array("1\r\n".utf8) + [$0] + Array("\r\n".utf8) }),
+        .send("0\r\n\r\n"),
+      ]),
+    Answer(
+      name: "deflate",
+      script: [
+        .send(HTTPText.response(headers: ["Content-Encoding: deflate"], bytes: deflated))
       ]),
     Answer(
       name: "fault 15: two hundred header fields",

@@ -46,6 +46,72 @@ import Testing
     }
   }
 
+  /// Responses whose end the client receives alone, since nothing precedes it.
+  private static let early: [[RawServer.Step]] = [
+    [.send(HTTPText.response("503 Service Unavailable", type: nil, body: ""))],
+    [
+      .send(
+        HTTPText.response("503 Service Unavailable", headers: ["Connection: close"], body: "busy")),
+      .end,
+    ],
+    [
+      .send(
+        HTTPText.response(
+          "503 Service Unavailable", type: nil,
+          headers: ["Connection: close", "Transfer-Encoding: chunked"], body: "")),
+      .send("0\r\n\r\n"),
+    ],
+    [
+      .send(
+        HTTPText.response(
+          "413 Content Too Large", headers: ["Content-Length: 4", "Connection: close"], body: "")),
+      .send("much"),
+    ],
+  ]
+
+  private func expectEnd(
+    after answer: [RawServer.Step],
+    of run: @escaping @Sendable (Bench) async throws -> Outcome
+  ) async throws {
+    try await RawServer.withServer([.bytes(1_000)] + answer + [.untilClosed]) { server in
+      // A clock that stands still: no time limit ends the exchange.
+      var setup = Bench.Setup()
+      setup.networkClock = ServiceClock(ManualClock())
+      let chain = Bench.plain.replacing("- fetch", with: "- fetch: { keep_alive: 60m }")
+      try await Bench.with(chain, url: server.url, setup: setup) { bench in
+        let outcome = try await run(bench)
+        #expect([413, 503].contains(outcome.failure?.http?.status), "\(outcome.message)")
+        await server.log.closure()
+      }
+    }
+  }
+
+  @Test(arguments: early)
+  func `an early final response ends the sending at once`(_ answer: [RawServer.Step]) async throws {
+    try await expectEnd(after: answer) { bench in
+      await bench.outcome(of: try Self.request(Self.mutation, Self.large(in: bench)))
+    }
+  }
+
+  @Test func `an early final response ends the sending of a long document, too`() async throws {
+    let document = "# " + String(repeating: "x", count: 12 << 20)
+    try await expectEnd(after: Self.early[0]) { bench in
+      await bench.run(Bench.rename) { $0.extensions["text"] = .string(document) }
+    }
+  }
+
+  @Test func `an early result ends the sending, and the connection`() async throws {
+    let answer = HTTPText.response(body: #"{"errors":[{"message":"too large"}]}"#)
+    try await RawServer.withServer([.bytes(1_000), .send(answer), .untilClosed]) { server in
+      try await Bench.with(url: server.url) { bench in
+        let outcome = await bench.outcome(
+          of: try Self.request(Self.mutation, Self.large(in: bench)))
+        #expect(outcome.results.first?.errors.first?.message == "too large", "\(outcome.message)")
+        await server.log.closure()
+      }
+    }
+  }
+
   @Test func `an answer of GraphQL errors before the end of the upload is the result`() async throws
   {
     let refusal = HTTPText.response(

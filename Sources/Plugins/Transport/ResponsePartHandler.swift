@@ -1,0 +1,174 @@
+import NIOCore
+import NIOHTTP1
+import NIOHTTP2
+
+/// Passes the parts of responses to the HTTP client so that what was received is delivered, and an early end ends the
+/// request.
+///
+/// - Short parts that arrive together are joined. Each event of a subscription is a chunk or frame of its own, which the
+///   client would deliver one by one.
+/// - The client discards the parts that its reader has not taken when the connection fails. So a failure within a body
+///   is its last part (``BodyLoss``).
+/// - The client does not notice the end of a response that comes alone, while the request is still being sent, until
+///   everything is sent. So an empty part precedes it, and the connection is closed.
+final class ResponsePartHandler: ChannelDuplexHandler {
+  typealias InboundIn = HTTPClientResponsePart
+  typealias InboundOut = HTTPClientResponsePart
+  typealias OutboundIn = HTTPClientRequestPart
+  typealias OutboundOut = HTTPClientRequestPart
+
+  /// The size of parts that are not joined, so that the body of a large response is not copied, in bytes.
+  private static let longPart = 4 << 10
+  /// The size at which joined parts are delivered, in bytes.
+  private static let fullSize = 32 << 10
+  /// The size of request bodies that are sent before a response can arrive, in bytes.
+  private static let longBody = 64 << 10
+  /// The time for the reader of a response that came before the end of its request, until the connection is closed.
+  private static let closingTime = TimeAmount.seconds(1)
+
+  private var joined: ByteBuffer?
+  /// Whether the client was given parts that it delivers at the end of reading.
+  private var hasUndelivered = false
+  /// Whether a response has begun and not ended.
+  private var isInBody = false
+  /// Whether a request has begun and not ended.
+  private var isSending = false
+  /// Whether a request has ended whose bytes were not all sent yet.
+  private var isUnsent = false
+  private var sentBytes = 0
+  /// The number of requests.
+  private var number = 0
+  /// Whether the request that is being sent was answered.
+  private var isAnswered = false
+
+  /// Adds the handler to a connection over HTTP/1.1.
+  static func add(to channel: any Channel) -> EventLoopFuture<Void> {
+    channel.eventLoop.makeCompletedFuture {
+      let pipeline = channel.pipeline.syncOperations
+      let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPResponseDecoder>.self)
+      try pipeline.addHandler(ResponsePartHandler(), position: .after(decoder))
+    }
+  }
+
+  /// Adds the handler to a stream over HTTP/2, on its event loop.
+  static func add(toStream channel: any Channel) throws {
+    let pipeline = channel.pipeline.syncOperations
+    let codec = try pipeline.handler(type: HTTP2FramePayloadToHTTP1ClientCodec.self)
+    try pipeline.addHandler(ResponsePartHandler(), position: .after(codec))
+  }
+
+  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    switch unwrapOutboundIn(data) {
+    case .head:
+      (isSending, isAnswered, isUnsent, sentBytes) = (true, false, false, 0)
+      number += 1
+    case .body(let part): sentBytes += part.readableBytes
+    case .end:
+      isSending = false
+      if sentBytes > Self.longBody { return end(context, data, promise) }
+    }
+    context.write(data, promise: promise)
+  }
+
+  /// Ends a request with a long body, and notes when it was sent.
+  private func end(
+    _ context: ChannelHandlerContext, _ data: NIOAny, _ promise: EventLoopPromise<Void>?
+  ) {
+    isUnsent = true
+    let number = number
+    let sent = promise ?? context.eventLoop.makePromise(of: Void.self)
+    sent.futureResult.assumeIsolated().whenComplete { _ in
+      if self.number == number { self.isUnsent = false }
+    }
+    context.write(data, promise: sent)
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    switch unwrapInboundIn(data) {
+    case .body(var part) where part.readableBytes < Self.longPart:
+      guard joined != nil else {
+        joined = part
+        return
+      }
+      joined?.writeBuffer(&part)
+      if let joined, joined.readableBytes >= Self.fullSize { deliver(context) }
+    case .body:
+      deliver(context)
+      pass(data, context)
+    case .head(let head):
+      deliver(context)
+      // Informational responses have no body.
+      isInBody = head.status.code >= 200 || head.status == .switchingProtocols
+      pass(data, context)
+    case .end:
+      deliver(context)
+      isInBody = false
+      let (isEarly, isCut, number) = (isSending, isUnsent, number)
+      // A response that ends after the end of reading ends its connection, which still has bytes to send.
+      if isCut { context.fireChannelReadComplete() }
+      if isEarly || isCut { pass(wrapInboundOut(.body(ByteBuffer())), context) }
+      pass(data, context)
+      if isEarly, number == self.number { closeSoon(context) }
+    }
+  }
+
+  func channelReadComplete(context: ChannelHandlerContext) {
+    deliver(context)
+    hasUndelivered = false
+    context.fireChannelReadComplete()
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    if !endBody(context, ChannelError.eof) { deliverAll(context) }
+    context.fireChannelInactive()
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    if endBody(context, error) { return context.close(promise: nil) }
+    deliverAll(context)
+    context.fireErrorCaught(error)
+  }
+
+  private func pass(_ data: NIOAny, _ context: ChannelHandlerContext) {
+    hasUndelivered = true
+    context.fireChannelRead(data)
+  }
+
+  private func deliver(_ context: ChannelHandlerContext) {
+    guard let part = joined.take(), part.readableBytes > 0 else { return }
+    pass(wrapInboundOut(.body(part)), context)
+  }
+
+  /// Delivers everything before the end of the connection or stream.
+  private func deliverAll(_ context: ChannelHandlerContext) {
+    deliver(context)
+    guard hasUndelivered else { return }
+    hasUndelivered = false
+    context.fireChannelReadComplete()
+  }
+
+  /// Ends the body of a response whose connection or stream has failed. Returns whether there was one.
+  private func endBody(_ context: ChannelHandlerContext, _ error: any Error) -> Bool {
+    guard isInBody else { return false }
+    isInBody = false
+    deliver(context)
+    // A body that ends after the end of reading ends the connection, which must not be used again.
+    hasUndelivered = false
+    context.fireChannelReadComplete()
+    for part in [ByteBuffer(), BodyLoss(error).part] {
+      context.fireChannelRead(wrapInboundOut(.body(part)))
+    }
+    context.fireChannelRead(wrapInboundOut(.end(nil)))
+    return true
+  }
+
+  /// Closes the connection or stream of a request that was answered before it was sent, unless its sending ends.
+  private func closeSoon(_ context: ChannelHandlerContext) {
+    isAnswered = true
+    let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+    context.eventLoop.scheduleTask(in: Self.closingTime) {
+      let (handler, context) = bound.value
+      if handler.isSending, handler.isAnswered { context.close(promise: nil) }
+    }
+  }
+}
