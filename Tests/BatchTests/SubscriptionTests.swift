@@ -178,7 +178,9 @@ struct SubscriptionTests {
     let found = try location.lines("o").map { try JSONValue(parsing: $0) }
     #expect(found.map { $0["gap"] != nil } == [false, true, false, false])
     let gap = try #require(found[1]["gap"])
-    #expect(gap.objectValue?.map(\.key) == ["since", "until", "cause", "op", "key", "events"])
+    #expect(
+      gap.objectValue?.map(\.key)
+        == ["op", "key", "events", "since", "until", "lostConnection", "cause"])
     for time in ["since", "until"] {
       let text = try #require(gap[time]?.stringValue)
       #expect(text.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/) != nil, "\(text)")

@@ -1,5 +1,6 @@
 import Foundation
 import GQLRunJSON
+import GQLRunPipeline
 import GQLRunSupport
 import GRDB
 
@@ -26,16 +27,15 @@ struct EventGap: Sendable, Equatable {
     Date(timeIntervalSince1970: seconds).formatted(.iso8601)
   }
 
-  /// The gap as a line of JSON, for outputs with events: `{"gap":{"since":…,"until":…}}`.
+  /// The gap as a line of JSON with its task, for outputs with events.
   ///
   /// - Parameter id: The operation's id.
   func gapLine(of id: String) -> [UInt8] {
-    var gap: JSONObject = ["since": .string(time(since)), "until": .string(time(until))]
-    if let cause { gap["cause"] = .string(cause) }
-    gap["op"] = .string(id)
-    gap["key"] = .string(key)
-    gap["events"] = .number(JSONNumber(events))
-    return JSONValue.object(["gap": .object(gap)]).jsonBytes() + [0x0A]
+    SubscriptionGap(since: since, lostConnection: true).gapLine(
+      cause: cause, until: until,
+      others: [
+        "op": .string(id), "key": .string(key), "events": .number(JSONNumber(events)),
+      ]) + [0x0A]
   }
 
   /// The gap in words, without its task.
