@@ -21,13 +21,30 @@ final class BatchMember: Sendable {
     var onLeave: (@Sendable () -> Void)?
   }
 
+  /// What is equal for all operations of a batch.
+  struct Kind: Hashable {
+    var head: HTTPRequest
+    var isMutation: Bool
+  }
+
   /// The HTTP request of the operation alone.
   let request: HTTPRequestMessage
+  let isMutation: Bool
+  /// The head without the request's own identifiers.
+  let anonymousHead: HTTPRequest
   /// The body of the operation's response.
   let pieces = Handover()
   private let state = Locked(State())
 
-  init(_ request: HTTPRequestMessage) { self.request = request }
+  init(_ request: HTTPRequestMessage, isMutation: Bool, anonymousHead: HTTPRequest) {
+    self.request = request
+    self.isMutation = isMutation
+    self.anonymousHead = anonymousHead
+  }
+
+  /// Queries share a request although their identifiers differ; it has those of the first one. The server would take
+  /// mutations with one idempotency key for one mutation.
+  var kind: Kind { Kind(head: isMutation ? request.head : anonymousHead, isMutation: isMutation) }
 
   /// Whether the operation was cancelled, or has released its response.
   var hasLeft: Bool { state.withLock { $0.hasLeft } }

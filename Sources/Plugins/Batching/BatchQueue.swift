@@ -1,6 +1,5 @@
 import GQLRunPipeline
 import GQLRunSupport
-import HTTPTypes
 
 /// The operations that wait for others to be sent with.
 actor BatchQueue {
@@ -13,8 +12,7 @@ actor BatchQueue {
 
   private let window: Duration
   private let most: Int
-  /// By the heads of the requests: method, URL and header fields.
-  private var waiting: [HTTPRequest: Waiting] = [:]
+  private var waiting: [BatchMember.Kind: Waiting] = [:]
   private var batches = 0
 
   init(window: Duration, most: Int) {
@@ -25,12 +23,10 @@ actor BatchQueue {
   /// Adds an operation to the batch of its kind, which is sent when it is full or the window ends.
   ///
   /// - Parameters:
-  ///   - kind: What is equal for all operations of a batch.
+  ///   - support: Whether the endpoint accepts several operations in one request.
   ///   - next: Sends the batch, if the operation is its first.
-  func add(
-    _ member: BatchMember, _ kind: HTTPRequest, _ services: Services,
-    next: NextHTTP, noteRefusal: @escaping @Sendable () -> Void
-  ) {
+  func add(_ member: BatchMember, support: ArraySupport, services: Services, next: NextHTTP) {
+    let kind = member.kind
     if waiting[kind] == nil {
       batches += 1
       let number = batches
@@ -38,18 +34,17 @@ actor BatchQueue {
       let (clock, window) = (services.clock, window)
       waiting[kind]?.timer = Task {
         guard (try? await clock.sleep(for: window)) != nil else { return }
-        self.send(kind, number, services, noteRefusal)
+        self.send(kind, number: number, support: support, services: services)
       }
     }
     waiting[kind]?.members.append(member)
     guard let batch = waiting[kind], batch.members.count == most else { return }
     batch.timer?.cancel()
-    send(kind, batch.number, services, noteRefusal)
+    send(kind, number: batch.number, support: support, services: services)
   }
 
   private func send(
-    _ kind: HTTPRequest, _ number: Int, _ services: Services,
-    _ noteRefusal: @escaping @Sendable () -> Void
+    _ kind: BatchMember.Kind, number: Int, support: ArraySupport, services: Services
   ) {
     guard let batch = waiting[kind], batch.number == number else { return }
     waiting[kind] = nil
@@ -59,7 +54,7 @@ actor BatchQueue {
       return
     }
     let exchange = BatchExchange(
-      members: members, next: batch.next, logger: services.logger, noteRefusal: noteRefusal)
+      members: members, next: batch.next, logger: services.logger, support: support)
     let task = Task { @concurrent in await exchange.run() }
     // The exchange is cancelled when no operation reads its response any more.
     let rest = Locked(members.count)

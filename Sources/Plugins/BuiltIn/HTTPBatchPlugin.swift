@@ -23,7 +23,10 @@ public struct HTTPBatchPlugin: Plugin {
       "Seven queries of the same 20 milliseconds are sent in two requests, one with five and one "
       + "with two. Each gets its own result, is written to the cache by itself, and fails and is "
       + "retried by itself. If the server does not accept arrays, each is sent by itself, and so "
-      + "are all later ones. Mutations are sent by themselves.",
+      + "are all later ones. Mutations are sent by themselves. With `mutations: true` they share requests, too, "
+      + "but never with queries: before the first ones, two queries of `{ __typename }` find out whether the server "
+      + "accepts arrays. Mutations that were sent in an array are not sent again: if the server does not answer with "
+      + "one result for each, their outcome is unknown, and they fail.",
     subscriptions: "Passes subscriptions unchanged, each in a request of its own.",
     uploads:
       "Passes requests with files unchanged, each in a request of its own.",
@@ -66,11 +69,13 @@ private struct HTTPBatchInterceptor: HTTPInterceptor {
   ) async throws -> HTTPResponseMessage {
     let support = context.services.shared.value(
       ArraySupport.self, named: context.endpoint?.shownURL ?? "", make: { ArraySupport() })
-    guard mayShare(request, context), !support.isMissing else { return try await next(request) }
-    let member = BatchMember(request)
-    await queue.add(member, kind(of: request, context), context.services, next: next) {
-      support.noteMissing()
+    guard mayShare(request, context), support.isAccepted != false else {
+      return try await next(request)
     }
+    let member = BatchMember(
+      request, isMutation: context.operationType == .mutation,
+      anonymousHead: anonymousHead(of: request, context))
+    await queue.add(member, support: support, services: context.services, next: next)
     switch try await member.answer() {
     case .response(let response): return response
     case .alone: return try await next(request)
@@ -91,23 +96,13 @@ private struct HTTPBatchInterceptor: HTTPInterceptor {
     }
   }
 
-  /// The head without the request's own identifiers; the batch has those of its first operation.
-  private func kind(of request: HTTPRequestMessage, _ context: ChainContext) -> HTTPRequest {
+  /// The head without the request's own identifiers.
+  private func anonymousHead(of request: HTTPRequestMessage, _ context: ChainContext) -> HTTPRequest
+  {
     var head = request.head
-    // The server would take mutations with one idempotency key for one mutation.
-    guard context.operationType == .query else { return head }
     for name in context.values[CorrelationID.FieldNames.self] ?? [] {
       head.headerFields[name] = nil
     }
     return head
   }
-}
-
-/// Whether an endpoint was found not to accept several operations in one request.
-private final class ArraySupport: Sendable {
-  private let missing = Locked(false)
-
-  var isMissing: Bool { missing.withLock { $0 } }
-
-  func noteMissing() { missing.withLock { $0 = true } }
 }

@@ -208,7 +208,107 @@ import Testing
       let outcomes = try await [first, second]
       #expect(outcomes.map(\.texts) == [[Self.text(0)], [Self.text(1)]])
     }
-    #expect(await shared.sizes == [2])
+    // Two queries asked whether the server accepts arrays; the first mutations did not find it out.
+    #expect(await shared.sizes == [2, 2])
+    #expect(await shared.ids.map { $0.sorted() } == [["", ""], ["0", "1"]])
+  }
+
+  /// Runs two mutations that may share a request.
+  private func runMutations(
+    _ network: ArrayNetwork, afterQueries: Bool = false,
+    body: @Sendable ([Outcome]) async throws -> Void
+  ) async throws {
+    var setup = Bench.Setup()
+    setup.transport = network
+    let chain = Self.chain.replacing("MAX", with: "2, mutations: true")
+    try await Bench.with(chain, url: "http://127.0.0.1:1/graphql", setup: setup) { bench in
+      for type in afterQueries ? ["query", "mutation"] : ["mutation"] {
+        async let first = bench.outcome(of: try Self.request(0, type))
+        async let second = bench.outcome(of: try Self.request(1, type))
+        let outcomes = try await [first, second]
+        if type == "mutation" { try await body(outcomes) }
+      }
+    }
+  }
+
+  @Test(arguments: [200, 400, 501])
+  func `a server that answers an array with one object executes each mutation once`(
+    _ status: Int
+  ) async throws {
+    let network = ArrayNetwork(refusal: status)
+    try await runMutations(network) { outcomes in
+      #expect(outcomes.map(\.texts) == [[Self.text(0)], [Self.text(1)]])
+    }
+    #expect(await network.wereArrays == [true, false, false])
+    #expect(await network.ids.first == ["", ""])
+  }
+
+  @Test(arguments: [200, 400])
+  func `mutations of an array that was answered with one object are unknown, and not sent again`(
+    _ status: Int
+  ) async throws {
+    let network = ArrayNetwork(refusal: status, refusedFrom: 1)
+    try await runMutations(network, afterQueries: true) { outcomes in
+      for outcome in outcomes {
+        #expect(outcome.failure?.delivery == .unknown, "\(outcome)")
+        #expect(outcome.message.contains("whether it executed them is not known"), "\(outcome)")
+      }
+    }
+    #expect(await network.sizes == [2, 2])
+  }
+
+  @Test(arguments: ["query", "mutation"])
+  func `more results than operations are an error for all of them`(_ type: String) async throws {
+    let network = ArrayNetwork()
+    var setup = Bench.Setup()
+    setup.transport = network
+    let chain = Self.chain.replacing("MAX", with: "4, mutations: true")
+    try await Bench.with(chain, url: "http://127.0.0.1:1/graphql", setup: setup) { bench in
+      // The first queries show that the server accepts arrays.
+      for (surplus, type) in [(0, "query"), (1, type)] {
+        await network.setSurplus(surplus)
+        let tasks = try (0..<4).map { number in
+          let request = try Self.request(number, type)
+          return Task { await bench.outcome(of: request) }
+        }
+        for (number, task) in tasks.enumerated() {
+          let outcome = await task.value
+          if surplus == 0 {
+            #expect(outcome.texts == [Self.text(number)])
+          } else {
+            #expect(outcome.message.contains("answered 5 of 4 operations"), "\(outcome)")
+            #expect(outcome.failure?.delivery == (type == "query" ? .answered : .unknown))
+          }
+        }
+      }
+    }
+    #expect(await network.sizes == [4, 4])
+  }
+
+  @Test func `queries and mutations do not share a request`() async throws {
+    let network = ArrayNetwork()
+    try await runMutations(network, afterQueries: true) { outcomes in
+      #expect(outcomes.map(\.texts) == [[Self.text(0)], [Self.text(1)]])
+    }
+    // What is accepted for queries is known for mutations.
+    #expect(await network.sizes == [2, 2])
+    var setup = Bench.Setup()
+    let mixed = ArrayNetwork()
+    setup.transport = mixed
+    let chain = Self.chain.replacing("MAX", with: "2, mutations: true")
+    try await Bench.with(chain, url: "http://127.0.0.1:1/graphql", setup: setup) { bench in
+      let tasks = try [("query", 0), ("mutation", 1), ("query", 2), ("mutation", 3)].map {
+        type, number in
+        let request = try Self.request(number, type)
+        return Task { await bench.outcome(of: request) }
+      }
+      for (number, task) in tasks.enumerated() {
+        #expect(await task.value.texts == [Self.text(number)])
+      }
+    }
+    for ids in await mixed.ids where ids != ["", ""] {
+      #expect(Set(ids) == ["0", "2"] || Set(ids) == ["1", "3"], "\(ids)")
+    }
   }
 
   @Test func `operations with other header fields are not sent together`() async throws {
@@ -281,7 +381,11 @@ import Testing
 private actor ArrayNetwork: HTTPTransport {
   private let pieceSize: Int
   private let refusal: Int?
+  /// The index of the first request whose array is refused.
+  private let refusedFrom: Int
   private var losses: Int
+  /// The number of results too many in each array.
+  private var surplus = 0
   private let answer: @Sendable (Int) -> String?
   /// The users of the operations of each request.
   private(set) var ids: [[String]] = []
@@ -291,17 +395,21 @@ private actor ArrayNetwork: HTTPTransport {
   /// - Parameters:
   ///   - pieceSize: The size of the chunks of responses.
   ///   - refusal: The status of responses to arrays; `nil` accepts them.
+  ///   - refusedFrom: The index of the first request whose array is refused.
   ///   - losses: The number of responses that end within their second element.
   ///   - answer: The response to the operation for a user; `nil` is the usual one, "" is none.
   init(
-    pieceSize: Int = 1 << 20, refusal: Int? = nil, losses: Int = 0,
+    pieceSize: Int = 1 << 20, refusal: Int? = nil, refusedFrom: Int = 0, losses: Int = 0,
     answer: @escaping @Sendable (Int) -> String? = { _ in nil }
   ) {
     self.pieceSize = pieceSize
     self.refusal = refusal
+    self.refusedFrom = refusedFrom
     self.losses = losses
     self.answer = answer
   }
+
+  func setSurplus(_ count: Int) { surplus = count }
 
   /// The number of operations of each request.
   var sizes: [Int] { ids.map(\.count) }
@@ -316,7 +424,7 @@ private actor ArrayNetwork: HTTPTransport {
     agents.append(request.head.headerFields[.userAgent] ?? "")
     var head = HTTPResponse(status: .ok)
     head.headerFields[.contentType] = "application/json"
-    if let refusal, value.arrayValue != nil {
+    if let refusal, value.arrayValue != nil, ids.count > refusedFrom {
       head.status = .init(code: refusal)
       return HTTPResponseMessage(
         head: head, body: HTTPBody([Array(#"{"errors":[{"message":"no arrays here"}]}"#.utf8)]))
@@ -328,7 +436,8 @@ private actor ArrayNetwork: HTTPTransport {
       return text
         ?? #"{"data":{"user":{"__typename":"User","id":"\#(id)","name":"user \#(id)"}}}"#
     }
-    var text = value.arrayValue == nil ? texts.joined() : "[\(texts.joined(separator: ", "))]"
+    let all = texts + Array(repeating: texts.first ?? "{}", count: surplus)
+    var text = value.arrayValue == nil ? texts.joined() : "[\(all.joined(separator: ", "))]"
     if losses > 0 {
       losses -= 1
       text = "[" + texts[0] + #",{"data":"#
