@@ -116,7 +116,8 @@ struct RunCommand: AsyncParsableCommand {
       let named = try givenContext()
       let filter = try outputOptions.filter()
       let source = try documentOptions.source()
-      let pipeline = try endpointOptions.load(usesProject: true, isQuiet: quiet)
+      let pipeline = try endpointOptions.load(
+        usesProject: true, isQuiet: quiet, isUnsent: policy == .cacheOnly)
       if verbose > 0, let endpoint = pipeline.endpoint, let given = endpointOptions.endpoint,
         !given.contains("://")
       {
@@ -171,7 +172,7 @@ struct RunCommand: AsyncParsableCommand {
       } catch {
         try await recordingOptions.write(recorder)
         if !quiet, let error = error as? ChainError, Failure(error).status == .authentication,
-          let note = endpointOptions.unsentToken(of: pipeline)
+          let note = RequestOptions.unsentToken(of: pipeline, file: endpointOptions.pipeline)
         {
           Terminal.hint(note)
         }
