@@ -18,6 +18,10 @@ struct RunCommand: AsyncParsableCommand {
       retries, a total timeout of five minutes. Without --endpoint, --pipeline and GQL_URL, the endpoint \
       of the project file (graphql.config.yaml) is used. With a schema, an invalid operation is not sent.
 
+      A subscription prints its events until the server or --first or --for ends it. An endpoint that \
+      begins with ws:// or wss:// sends it over WebSocket; with http:// and https://, `transport` in a \
+      pipeline file selects how (gqlrun help subscriptions).
+
       EXAMPLES
         gqlrun run country.graphql --var code=DE \\
           --endpoint http://127.0.0.1:8080/graphql
