@@ -109,6 +109,10 @@ struct RunCommand: AsyncParsableCommand {
       let other = pageOptions.paginate ? "--paginate" : "--watch"
       throw ValidationError("--incremental cannot be used with \(other), which needs whole results")
     }
+    if let output = outputOptions.output, output == recordingOptions.har, !output.hasPrefix("/dev/")
+    {
+      throw ValidationError("--output and --har name one file, \(output); name two")
+    }
     if subscriptionOptions.watch, pageOptions.paginate {
       throw ValidationError("--watch cannot be used with --paginate, which follows one result")
     }
@@ -119,6 +123,8 @@ struct RunCommand: AsyncParsableCommand {
       Terminal.color(outputOptions.color)
       let named = try givenContext()
       let filter = try outputOptions.filter()
+      try outputOptions.checkOutput()
+      try recordingOptions.checkArchive(outputOptions.replace)
       let source = try documentOptions.source()
       let pipeline = try endpointOptions.load(
         usesProject: true, isQuiet: quiet, isUnsent: policy == .cacheOnly)
@@ -174,7 +180,7 @@ struct RunCommand: AsyncParsableCommand {
           }
         }
       } catch {
-        try await recordingOptions.write(recorder)
+        try await recordingOptions.write(recorder, outputOptions.replace)
         if !quiet, let error = error as? ChainError, Failure(error).status == .authentication,
           let note = RequestOptions.unsentToken(of: pipeline, file: endpointOptions.pipeline)
         {
@@ -182,7 +188,7 @@ struct RunCommand: AsyncParsableCommand {
         }
         throw error
       }
-      try await recordingOptions.write(recorder)
+      try await recordingOptions.write(recorder, outputOptions.replace)
       if errorCount > 0 { throw Failure(.graphQLErrors, "") }
     }
   }

@@ -134,6 +134,15 @@ struct ProfileCommand: AsyncParsableCommand {
   private func makeReport() async throws -> ProfileReport {
     let scratch = try ScratchFolder(keep)
     defer { scratch.remove() }
+    if file == nil {
+      try scratch.check("response.json", replacing: outputs.replace.replacing(.result))
+    }
+    if generate != nil, document == nil {
+      let form = OutputForm("the document of a generated response") { path, _ in
+        (try? Data(contentsOf: URL(fileURLWithPath: path))) == Data(GeneratedFeed.document.utf8)
+      }
+      try scratch.check("feed.graphql", replacing: outputs.replace.replacing(form))
+    }
     var command = self
     // Every run reads its input again.
     command.operationOptions.variables = try operationOptions.variables.map {
