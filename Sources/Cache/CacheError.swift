@@ -51,6 +51,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
   public var path: String?
   /// The source location in the GraphQL document, if known.
   public var location: SourceLocation?
+  /// The errors that this one consists of, if several were found at the same time; empty for a single one.
+  package private(set) var parts: [CacheError] = []
 
   /// Creates an error.
   public init(
@@ -62,6 +64,18 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     self.byteOffset = byteOffset
     self.path = path
     self.location = location
+  }
+
+  /// Creates one error from errors that were found at the same time; `nil` if there are none.
+  ///
+  /// Its code, path and location are those of the first one. Its message has all messages on one line.
+  package init?(all errors: [CacheError]) {
+    let parts = errors.flatMap { $0.parts.isEmpty ? [$0] : $0.parts }
+    guard let first = parts.first else { return nil }
+    self = first
+    guard parts.count > 1 else { return }
+    self.parts = parts
+    message = parts.map(\.message).joined(separator: "; ")
   }
 
   /// The message.

@@ -24,7 +24,7 @@ extension Pipeline {
     let policy = request.cachePolicy ?? route.defaultPolicy(for: request.operationType)
     var rows: [(String, [String])] = [
       ("pipeline", ["\(name ?? "without name")\(shownFile)"]),
-      ("policy", ["\(policy): \(Self.meaning(of: policy, request.operationType))"]),
+      ("policy", ["\(policy): \(meaning(of: policy, for: request))"]),
       ("store", [[store.kind.rawValue, store.path].compactMap { $0 }.joined(separator: " ")]),
     ]
     if let facts = request.operation?.planFacts {
@@ -56,12 +56,21 @@ extension Pipeline {
     text + String(repeating: " ", count: max(0, width - text.count))
   }
 
-  private static func meaning(of policy: CachePolicy, _ type: OperationType) -> String {
-    let writes = policy.writesCache ? "and stores the result" : "without storing the result"
-    if type == .mutation {
+  /// What the policy makes of the request in this chain, which may lack the plugins that it needs.
+  private func meaning(of policy: CachePolicy, for request: GraphQLRequest) -> String {
+    let parts = entries.filter { $0.condition.holds(for: request) }.flatMap(\.parts)
+    let reads = parts.contains { if case .cacheRead = $0 { true } else { false } }
+    let stores = parts.contains { if case .cacheWrite = $0 { true } else { false } }
+    let writes =
+      policy.writesCache && stores ? "and stores the result" : "without storing the result"
+    if request.operationType == .mutation {
       return policy == .cacheOnly
         ? "rejected, because a mutation cannot be answered from the cache"
         : "a mutation never reads the cache; uses the network \(writes)"
+    }
+    guard reads else {
+      return policy == .cacheOnly
+        ? "fails, because no plugin of the chain reads the cache" : "uses the network \(writes)"
     }
     return switch policy {
     case .cacheFirst: "reads the cache; uses the network if a field is missing, \(writes)"

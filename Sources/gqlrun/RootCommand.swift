@@ -20,6 +20,10 @@ struct RootCommand: AsyncParsableCommand {
         gqlrun help topics          list the topics, such as pipelines and secrets
         gqlrun help environment     print one of them
 
+      SHELL COMPLETION
+        gqlrun --generate-completion-script bash    print a script; also zsh and fish
+        gqlrun help completion                      where to put it
+
       ENVIRONMENT
       \(Reference.table(Reference.environment))
 

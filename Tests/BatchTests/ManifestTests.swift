@@ -40,6 +40,33 @@ struct ManifestTests {
     #expect(manifest.operations.map(\.columns) == [["code", "name", "capital"]])
   }
 
+  @Test(
+    "another endpoint keeps the header fields and the transport of the pipeline, not its other URL")
+  func otherEndpoint() throws {
+    try location.write(
+      """
+      version: 1
+      endpoint:
+        url: "http://old.example/graphql"
+        method: GET
+        headers: { X-Client: mine }
+        subscriptions: { transport: graphql-transport-ws, url: "ws://old.example/socket" }
+      chain: [fetch, response-code, parse]
+      """, to: "p.pipeline.yaml")
+    let manifest = try Bench.load(
+      """
+      version: 1
+      pipeline: p.pipeline.yaml
+      operations: [{ id: a, query: "{ countries { code } }" }]
+      """, in: location, url: "https://new.example/api")
+    let endpoint = try #require(manifest.pipeline.endpoint)
+    #expect(endpoint.shownURL == "https://new.example/api" && endpoint.method == .get)
+    #expect("\(endpoint.headers)".contains("mine"))
+    #expect(endpoint.subscriptions?.transport == .graphQLTransportWS)
+    #expect(endpoint.subscriptions?.url == nil)
+    #expect(manifest.namesPipeline)
+  }
+
   @Test("every mistake is reported at once, each at its place, with what would work")
   func reportsAll() throws {
     let findings = try Bench.findings(

@@ -11,7 +11,7 @@ struct OutputTests {
       let run = ["run", "germany.graphql", "-e", server.url, "--output"]
       #expect(try await Program.run(run + ["new.json"], in: folder).output == "")
       #expect(try folder.text("new.json") == RunTests.germany)
-      try folder.write("old", to: "old.json")
+      try folder.write(#"{"data": null}"#, to: "old.json")
       let files = FileManager.default
       try files.setAttributes([.posixPermissions: 0o640], ofItemAtPath: folder.file("old.json"))
       try files.createSymbolicLink(
@@ -41,7 +41,7 @@ struct OutputTests {
   func eventsBeforeAnError() async throws {
     try await DemoServer.withServer { server in
       let folder = try Folder()
-      try folder.write("old", to: "old.ndjson")
+      try folder.write(#"{"data":1}"#, to: "old.ndjson")
       try folder.write(
         """
         version: 1
@@ -67,7 +67,7 @@ struct OutputTests {
       let none = try await Program.run(
         plain + ["old.ndjson", "-e", "http://127.0.0.1:1/"], in: folder)
       #expect(none.status == 69, "\(none)")
-      #expect(try folder.text("old.ndjson") == "old")
+      #expect(try folder.text("old.ndjson") == #"{"data":1}"#)
       #expect(folder.partialFiles == [])
     }
   }
@@ -84,12 +84,12 @@ struct OutputTests {
         let result = try await Program.run(run + [name], in: folder)
         #expect(result.status == status && result.errors.contains(says), "\(result)")
       }
-      try folder.write("old", to: "old.json")
+      try folder.write(#"{"data":1}"#, to: "old.json")
       let failed = try await Program.run(
         ["run", "germany.graphql", "-e", server.url + "?truncate=20", "-o", "old.json", "-p"]
           + [Repository.root + "/pipelines/plain.pipeline.yaml"], in: folder)
       #expect(failed.status == 1, "\(failed)")
-      #expect(try folder.text("old.json") == "old")
+      #expect(try folder.text("old.json") == #"{"data":1}"#)
       #expect(folder.partialFiles == [])
     }
   }

@@ -134,6 +134,43 @@ struct PipelineCommandTests {
     #expect(other.output.contains("↓ fetch        step, HTTP; not reached with cache-only"))
   }
 
+  @Test("explain says that a result is stored or read only if the chain does it")
+  func explainWithoutCache() async throws {
+    let folder = try Folder()
+    let cases = [
+      (
+        "[fetch, parse]", "network-only",
+        "network-only: uses the network without storing the result"
+      ),
+      ("[fetch, parse]", "cache-first", "cache-first: uses the network without storing the result"),
+      ("[fetch, parse]", "cache-only", "cache-only: fails, because no plugin of the chain reads"),
+      (
+        "[cache-read, fetch, parse]", "cache-first",
+        "if a field is missing, without storing the result"
+      ),
+      (
+        "[fetch, parse, cache-write]", "network-first", "network-first: uses the network and stores"
+      ),
+      (
+        "[cache-read, fetch, parse, { cache-write: {}, when: { type: mutation } }]", "network-only",
+        "network-only: uses the network without storing the result"
+      ),
+    ]
+    for (chain, policy, text) in cases {
+      try folder.write(
+        """
+        version: 1
+        endpoint: { url: "http://localhost/graphql" }
+        store: { kind: memory }
+        chain: \(chain)
+        """, to: "p.pipeline.yaml")
+      let result = try await Program.run(
+        ["pipeline", "explain", "germany.graphql", "-p", "p.pipeline.yaml", "--policy", policy],
+        in: folder)
+      #expect(result.status == 0 && result.output.contains(text), "\(chain): \(result)")
+    }
+  }
+
   @Test("graph draws the chain for Graphviz and for Mermaid")
   func graph() async throws {
     let folder = try Folder()

@@ -147,4 +147,156 @@ struct VariableTests {
         server.log.last?.bodyText.contains(#""variables":{"v":\#(sent)}"#) == true, "\(result)")
     }
   }
+
+  // MARK: Parts
+
+  private static let typed = """
+    type Query { f(input: In, ids: [ID!], code: String): Int }
+    input In { id: ID! name: String count: Int tags: [String!] sub: Sub any: Any }
+    input Sub { on: Boolean items: [Sub!] } scalar Any
+    """
+  private static let document =
+    "query Q($input: In, $ids: [ID!], $code: String) { f(input: $input, ids: $ids, code: $code) }"
+
+  /// The variables that a command sends, or the result if it sends none.
+  private func sent(_ arguments: [String], files: [String: String] = [:]) async throws -> (
+    variables: String?, result: RunResult
+  ) {
+    let folder = try Folder()
+    try folder.write(Self.typed, to: "s.graphql")
+    for (name, text) in files { try folder.write(text, to: name) }
+    return try await DemoServer.withServer { server in
+      let result = try await Program.run(
+        ["run", Self.document, "-e", server.url] + arguments, in: folder)
+      let body = try server.log.last.map { try JSONValue(parsing: $0.body) }
+      return (body?["variables"]?.canonicalText, result)
+    }
+  }
+
+  @Test(
+    "a part of a variable is set by its path, in its type",
+    arguments: [
+      (["input.id=7", "input.count=7", "input.name=7"], #"{"count":7,"id":"7","name":"7"}"#),
+      (["input.id=a", "input.tags.1=y", "input.tags[0]=x"], #"{"id":"a","tags":["x","y"]}"#),
+      (["input.id=a", "input.tags=x"], #"{"id":"a","tags":["x"]}"#),
+      (
+        ["input.id=a", "input.sub.items.0.on=TRUE", "input.sub.on=false"],
+        #"{"id":"a","sub":{"items":[{"on":true}],"on":false}}"#
+      ),
+      (["$input.id=a", #"input.sub:={"on":true}"#], #"{"id":"a","sub":{"on":true}}"#),
+      (["input.id=a", "input.any.b.0=1", "input.any.c=x"], #"{"any":{"b":[1],"c":"x"},"id":"a"}"#),
+      (["input.id=a", "input.name=null", "input.id=b"], #"{"id":"b","name":null}"#),
+    ])
+  func parts(_ texts: [String], _ input: String) async throws {
+    let (variables, result) = try await sent(
+      ["--schema", "s.graphql"] + texts.flatMap { ["--var", $0] })
+    #expect(variables == #"{"input":\#(input)}"#, "\(result)")
+  }
+
+  @Test("a part replaces that part of the file's value, also with the text of a file")
+  func partsOfFiles() async throws {
+    let (variables, result) = try await sent(
+      ["--variables", "v.json", "--var", "input.id=new", "--var-file", "input.tags.1=text"],
+      files: ["v.json": #"{"input":{"id":"old","tags":["x"],"count":1}}"#, "text": "\"long\" text"])
+    #expect(
+      variables == #"{"input":{"count":1,"id":"new","tags":["x","\"long\" text"]}}"#, "\(result)")
+  }
+
+  @Test("without a schema the declared type decides, and parts of unknown types are JSON or text")
+  func partsWithoutSchema() async throws {
+    let (variables, result) = try await sent(
+      [
+        "--var", "ids.0=7", "--var", "input.id=7", "--var", "input.name=c1", "--var",
+        "input.n=\"7\"",
+      ])
+    #expect(
+      variables == #"{"ids":["7"],"input":{"id":7,"n":"7","name":"c1"}}"#, "\(result)")
+  }
+
+  @Test(
+    "a part that does not fit is refused",
+    arguments: [
+      (["input={}", "input.id=1"], "--var input.id=… sets a part of $input, and --var input=…"),
+      (["input.id=1", "input:={}"], "and --var input:=… sets all of it; leave one out"),
+      (["input.tags.2=a"], "variables.input.tags: the list has 0 elements; give element 0, too"),
+      (["input.id=1", "input.id.x=2"], "variables.input.id: ID has no part \"x\""),
+      (["code.x=2"], "variables.code: String has no part \"x\""),
+      (["ids.x=2"], "variables.ids: \"x\" is not the index of an element of [ID!]; write ids.0"),
+      (
+        ["input.idd=2"],
+        "variables.input.idd: the input object In has no field \"idd\"; did you mean"
+      ),
+      (["nope.x=2"], "variable \"$nope\" is not declared"),
+      (["input.sub.on=maybe"], "variables.input.sub.on: expected Boolean"),
+      ([".x=2"], "variable \"$\" is not declared"),
+    ])
+  func misfits(_ texts: [String], _ message: String) async throws {
+    let (variables, result) = try await sent(
+      ["--schema", "s.graphql"] + texts.flatMap { ["--var", $0] })
+    #expect(variables == nil && [64, 65].contains(result.status), "\(result)")
+    #expect(result.errors.contains(message), "\(result)")
+  }
+
+  @Test("cache, pipeline and profile set parts of variables as run does")
+  func partsElsewhere() async throws {
+    let folder = try Folder()
+    try folder.write(Self.document, to: "q.graphql")
+    try folder.write(Self.typed, to: "s.graphql")
+    try folder.write(#"{"data":{"f":1}}"#, to: "r.json")
+    let given = ["--schema", "s.graphql", "--var", "input.id=7", "--var", "ids.0=1"]
+    let imported = try await Program.run(
+      ["cache", "import", "q.graphql", "r.json", "--store", "c.db"] + given, in: folder)
+    #expect(imported.status == 0, "\(imported)")
+    for command in ["read", "explain"] {
+      let result = try await Program.run(
+        ["cache", command, "q.graphql", "--store", "c.db"] + given, in: folder)
+      #expect(result.status == 0, "\(result)")
+    }
+    let explained = try await Program.run(["pipeline", "explain", "q.graphql"] + given, in: folder)
+    #expect(explained.output.contains(#""input":{"id":"7"}"#), "\(explained)")
+    let profile = try await Program.run(
+      ["profile", "--file", "r.json", "-d", "q.graphql", "--runs", "1", "--warmup", "0"]
+        + ["--no-baselines"] + given, in: folder)
+    #expect(profile.status == 0, "\(profile)")
+  }
+
+  @Test("all wrong variables are reported, each on its line")
+  func allProblems() async throws {
+    let (variables, result) = try await sent(
+      [
+        "--schema", "s.graphql", "--variables", "v.json", "--var", "code:=1", "--var", "ids.x=1",
+        "--var", "input.count=z",
+      ],
+      files: ["v.json": #"{"input":{"tags":[1,"a",2],"sub":{"of":1}},"nope":1}"#])
+    #expect(variables == nil && result.status == 65, "\(result)")
+    let lines = result.errors.split(separator: "\n")
+    let wanted = [
+      "variables.code: expected String, found a number",
+      "variables.ids: \"x\" is not the index",
+      "variables.input.count: expected Int, found \"z\"",
+      "variable \"$nope\" is not declared by query Q",
+    ]
+    #expect(lines.count == wanted.count, "\(result)")
+    for text in wanted { #expect(lines.contains { $0.contains("query: \(text)") }, "\(text)") }
+    // Without a text that cannot be read, the parts of a value are all checked.
+    let (_, others) = try await sent(
+      ["--schema", "s.graphql", "--variables", "v.json"],
+      files: ["v.json": #"{"input":{"tags":[1,"a",2],"sub":{"of":1}},"ids":[true]}"#])
+    for text in ["input.tags[0]:", "input.tags[2]:", "input.sub.of:", "input.id:", "ids[0]:"] {
+      #expect(others.errors.contains("query: variables.\(text)"), "\(text) \(others)")
+    }
+  }
+
+  @Test("missing variables are reported with wrong ones")
+  func missingProblems() async throws {
+    let folder = try Folder()
+    let result = try await Program.run(
+      ["run", "query($a: Int!, $b: Int!, $c: ID!) { f(a: $a, b: $b, c: $c) }", "--var", "a=x"]
+        + ["-e", "http://127.0.0.1:1/"], in: folder)
+    #expect(result.status == 65, "\(result)")
+    let lines = result.errors.split(separator: "\n")
+    #expect(lines.count == 3 && lines[0].contains("variables.a: expected Int"), "\(result)")
+    #expect(lines[1].contains("\"$b\" of type Int! is required"), "\(result)")
+    #expect(lines[2].contains("\"$c\" of type ID! is required"), "\(result)")
+  }
 }

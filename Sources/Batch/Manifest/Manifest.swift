@@ -16,6 +16,8 @@ public struct Manifest: Sendable {
   public var folder: String
   /// The pipeline that every request runs through.
   public var pipeline: Pipeline
+  /// Whether the manifest names the pipeline. Otherwise it is the default one.
+  public internal(set) var namesPipeline = false
   /// The schema that operations and rows are validated against; `nil` without `schema`.
   public var schema: Schema?
   /// The settings of `run`.

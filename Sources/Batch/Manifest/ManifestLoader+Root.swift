@@ -23,6 +23,7 @@ extension ManifestLoader {
     var manifest = Manifest(
       name: name, file: file, folder: folder, pipeline: pipeline ?? Pipeline(entries: []),
       schema: schema)
+    manifest.namesPipeline = given.pipeline != nil
     if file != "stdin" { inputs.add(file, "the manifest") }
     manifest.settings = given.run
     setJournal(of: &manifest, given.run)
@@ -151,10 +152,12 @@ extension ManifestLoader {
     }
     let location = file.$endpoint.location
     if let url {
-      do {
-        pipeline.endpoint = try Endpoint(
-          url: url, headers: pipeline.endpoint?.headers ?? [:],
-          method: pipeline.endpoint?.method ?? .post)
+      do throws(Endpoint.InvalidURL) {
+        if let endpoint = pipeline.endpoint {
+          pipeline.endpoint = try endpoint.at(url: url)
+        } else {
+          pipeline.endpoint = try Endpoint(url: url)
+        }
       } catch {
         report(.wrongValue, "`endpoint` is not the URL of a server", location, error.reason)
       }

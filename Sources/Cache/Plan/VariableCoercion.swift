@@ -6,7 +6,7 @@ import GQLRunSupport
 ///
 /// A nullable variable has three states: a value, null, absent. A missing required variable, an
 /// undeclared one and a value of the wrong type are errors with the name of the variable and the
-/// path inside it. Enums and input objects are checked if there is a schema, and accepted unchanged
+/// path inside it. All of them are reported, up to a limit. Enums and input objects are checked if there is a schema, and accepted unchanged
 /// otherwise. Values of custom scalars are not checked.
 ///
 /// https://spec.graphql.org/September2025/#sec-Coercing-Variable-Values
@@ -32,6 +32,19 @@ struct VariableCoercion {
     return try coercion.coerce(variables)
   }
 
+  /// The errors of variables that were found so far.
+  struct Problems {
+    /// The maximum number of errors that are reported.
+    private static let maxReported = 20
+    private(set) var found: [CacheError] = []
+    /// Whether no further errors are looked for.
+    var isFull: Bool { found.count >= Self.maxReported }
+
+    mutating func add(_ error: CacheError) {
+      if !isFull { found.append(error) }
+    }
+  }
+
   /// The variables to send: those given, and the defaults of those that are absent.
   ///
   /// Ids become strings, as the specification coerces them: `42` and `"42"` are one id, so they are
@@ -40,15 +53,17 @@ struct VariableCoercion {
   /// https://spec.graphql.org/September2025/#sec-ID.Input-Coercion
   func coerce(_ given: JSONObject) throws(CacheError) -> JSONObject {
     let declared = operation.variables.map(\.name.value)
+    var problems = Problems()
     for name in given.keys where !declared.contains(where: { $0.utf8.elementsEqual(name.utf8) }) {
-      throw undeclared(name)
+      problems.add(undeclared(name))
     }
     var result = JSONObject()
     for variable in operation.variables {
       let name = variable.name.value
-      try checkType(of: variable)
-      if let value = given[name] {
-        try check(value, variable.type, name, name)
+      if let problem = problem(ofTypeOf: variable) {
+        problems.add(problem)
+      } else if let value = given[name] {
+        check(value, variable.type, path: name, &problems)
         result[name] = withTextIDs(value, variable.type)
       } else if let literal = variable.defaultValue {
         result[name] = withTextIDs(JSONValue(constant: literal), variable.type)
@@ -57,12 +72,14 @@ struct VariableCoercion {
           variable.type.namedType.value == "Upload"
           ? "name the file with --upload \(name)=@FILE"
           : "pass it in the variables file or as --var \(name)=VALUE"
-        throw CacheError(
-          .invalidVariables,
-          "variable \"$\(name)\" of type \(variable.type.printed()) is required by \(title) "
-            + "and was not given; \(remedy)", path: "variables.\(name)")
+        problems.add(
+          CacheError(
+            .invalidVariables,
+            "variable \"$\(name)\" of type \(variable.type.printed()) is required by \(title) "
+              + "and was not given; \(remedy)", path: "variables.\(name)"))
       }
     }
+    if let error = CacheError(all: problems.found) { throw error }
     return result
   }
 
@@ -83,53 +100,63 @@ struct VariableCoercion {
       path: "variables.\(name)")
   }
 
+  /// Checks a value, and adds what is wrong with it and with its parts to `problems`.
+  ///
+  /// - Parameter path: The path of the value, which starts with the variable's name.
   func check(
-    _ value: JSONValue, _ type: TypeReference, _ name: String, _ path: String
-  ) throws(CacheError) {
-    if case .null = value, uploads.contains(path) { return try checkFile(type.namedType, path) }
+    _ value: JSONValue, _ type: TypeReference, path: String, _ problems: inout Problems
+  ) {
+    guard !problems.isFull else { return }
+    if case .null = value, uploads.contains(path) {
+      return checkFile(type.namedType, path, &problems)
+    }
     switch type {
     case .nonNull(let inner):
-      if case .null = value { throw mismatch(path, "expected \(type.printed()), found null") }
-      try check(value, inner, name, path)
+      if case .null = value {
+        return problems.add(mismatch(path, "expected \(type.printed()), found null"))
+      }
+      check(value, inner, path: path, &problems)
     case .list(let element, _):
       switch value {
       case .null: return
       case .array(let values):
         for (index, value) in values.enumerated() {
-          try check(value, element, name, "\(path)[\(index)]")
+          check(value, element, path: "\(path)[\(index)]", &problems)
         }
       // A single value is coerced to a list of one.
-      default: try check(value, element, name, path)
+      default: check(value, element, path: path, &problems)
       }
     case .named(let type):
       if case .null = value { return }
       switch schema?.type(named: type.value) {
-      case .enumeration(let type): return try check(value, type, path)
-      case .inputObject(let type): return try check(value, type, name, path)
+      case .enumeration(let type): return check(value, type, path, &problems)
+      case .inputObject(let type): return check(value, type, path, &problems)
       default: break
       }
       if type.value == "Upload" {
-        let option = path.replacing("[", with: ".").replacing("]", with: "")
-        throw mismatch(
-          path,
-          "expected a file, found \(value.shape); name the file with --upload \(option)=@FILE, or in "
-            + "a program as an Upload")
+        let option = VariablePath(path).text
+        problems.add(
+          mismatch(
+            path,
+            "expected a file, found \(value.shape); name the file with --upload \(option)=@FILE, or in "
+              + "a program as an Upload"))
+      } else if let problem = problem(of: value, as: type.value) {
+        problems.add(mismatch(path, problem))
       }
-      if let problem = problem(of: value, as: type.value) { throw mismatch(path, problem) }
     }
   }
 
   /// Checks that a file can be the value of a type: of a scalar that the specification does not
   /// define.
-  private func checkFile(_ type: Name, _ path: String) throws(CacheError) {
+  private func checkFile(_ type: Name, _ path: String, _ problems: inout Problems) {
     let isScalar =
       switch schema?.type(named: type.value) {
       case .scalar?, nil: true
       default: false
       }
     guard !isScalar || Schema.builtInScalars.contains(type.value) else { return }
-    throw mismatch(
-      path, "expected \(type.value), found a file; --var-file sends the text of a file")
+    problems.add(
+      mismatch(path, "expected \(type.value), found a file; --var-file sends the text of a file"))
   }
 
   /// The value with each number that is an `ID` as a string.
@@ -172,22 +199,22 @@ struct VariableCoercion {
     }
   }
 
-  /// Checks a variable's type against the schema.
-  private func checkType(of variable: VariableDefinition) throws(CacheError) {
-    guard let schema else { return }
+  /// What is wrong with a variable's type in the schema; `nil` if nothing is.
+  private func problem(ofTypeOf variable: VariableDefinition) -> CacheError? {
+    guard let schema else { return nil }
     let type = variable.type.namedType
     let name = variable.name.value
     switch schema.type(named: type.value) {
-    case let known? where known.isInput: return
+    case let known? where known.isInput: return nil
     case nil:
       let known = schema.typeNames.filter { schema.type(named: $0)?.isInput ?? false }
       let guess = suggestion(for: type.value, in: known).map { "; did you mean \($0)?" } ?? ""
-      throw CacheError(
+      return CacheError(
         .invalidVariables,
         "variables.\(name): \(title) declares it with the type \(type.value), which the schema does not "
           + "have\(guess)", path: "variables.\(name)", location: type.location)
     case _?:
-      throw CacheError(
+      return CacheError(
         .invalidVariables,
         "variables.\(name): \(title) declares it with the type \(type.value), which is not an input type; "
           + "use a scalar, an enum or an input object", path: "variables.\(name)",
@@ -197,59 +224,114 @@ struct VariableCoercion {
 
   /// https://spec.graphql.org/September2025/#sec-Enums.Input-Coercion
   private func check(
-    _ value: JSONValue, _ type: EnumType, _ path: String
-  ) throws(CacheError) {
+    _ value: JSONValue, _ type: EnumType, _ path: String, _ problems: inout Problems
+  ) {
     guard case .string(let text) = value else {
-      throw mismatch(path, "expected a value of the enum \(type.name), found \(value.shape)")
+      return problems.add(
+        mismatch(path, "expected a value of the enum \(type.name), found \(value.shape)"))
     }
     guard type.values[text] == nil else { return }
     let names = type.values.names
     let help =
       suggestion(for: text, in: names).map { "; did you mean \"\($0)\"?" }
       ?? "; there are " + names.prefix(10).joined(separator: ", ") + (names.count > 10 ? ", …" : "")
-    throw mismatch(
-      path, "expected a value of the enum \(type.name), found \"\(text.prefix(40))\"\(help)")
+    problems.add(
+      mismatch(
+        path, "expected a value of the enum \(type.name), found \"\(text.prefix(40))\"\(help)"))
   }
 
   /// https://spec.graphql.org/September2025/#sec-Input-Objects.Input-Coercion
   private func check(
-    _ value: JSONValue, _ type: InputObjectType, _ name: String, _ path: String
-  ) throws(CacheError) {
+    _ value: JSONValue, _ type: InputObjectType, _ path: String, _ problems: inout Problems
+  ) {
     guard case .object(let object) = value else {
-      throw mismatch(path, "expected the input object \(type.name), found \(value.shape)")
+      return problems.add(
+        mismatch(path, "expected the input object \(type.name), found \(value.shape)"))
     }
     for member in object {
-      guard let field = type.fields[member.key] else {
-        let names = type.fields.names
-        let help =
-          suggestion(for: member.key, in: names).map { "; did you mean \"\($0)\"?" }
-          ?? "; it has " + names.prefix(10).joined(separator: ", ")
-          + (names.count > 10 ? ", …" : "")
-        throw mismatch(
-          "\(path).\(member.key)",
-          "the input object \(type.name) has no field \"\(member.key.prefix(40))\"\(help)")
+      let path = "\(path).\(member.key)"
+      if let field = type.fields[member.key] {
+        check(member.value, field.type, path: path, &problems)
+      } else {
+        problems.add(unknownField(member.key, of: type, path))
       }
-      try check(member.value, field.type, name, "\(path).\(member.key)")
     }
     for field in type.fields where field.isRequired && object[field.name.value] == nil {
-      throw mismatch(
-        "\(path).\(field.name.value)",
-        "the input object \(type.name) requires a value of type \(field.type.printed()), none was given"
-      )
+      problems.add(
+        mismatch(
+          "\(path).\(field.name.value)",
+          "the input object \(type.name) requires a value of type \(field.type.printed()), none was "
+            + "given"))
     }
     guard type.isOneOf else { return }
     let given = object.count
-    guard given == 1 else {
-      throw mismatch(
-        path,
-        "the input object \(type.name) takes exactly one of "
-          + type.fields.names.prefix(10).joined(separator: ", ") + "; \(given) were given")
-    }
-    if let only = object.first, case .null = only.value {
-      throw mismatch(
-        "\(path).\(only.key)", "the one field of \(type.name) must have a value, found null")
+    if given != 1 {
+      problems.add(
+        mismatch(
+          path,
+          "the input object \(type.name) takes exactly one of "
+            + type.fields.names.prefix(10).joined(separator: ", ") + "; \(given) were given"))
+    } else if let only = object.first, case .null = only.value {
+      problems.add(
+        mismatch(
+          "\(path).\(only.key)", "the one field of \(type.name) must have a value, found null"))
     }
   }
+
+  private func unknownField(
+    _ name: String, of type: InputObjectType, _ path: String
+  ) -> CacheError {
+    let names = type.fields.names
+    let help =
+      suggestion(for: name, in: names).map { "; did you mean \"\($0)\"?" }
+      ?? "; it has " + names.prefix(10).joined(separator: ", ") + (names.count > 10 ? ", …" : "")
+    return mismatch(
+      path, "the input object \(type.name) has no field \"\(name.prefix(40))\"\(help)")
+  }
+
+  /// The type of a part of a variable: of a field of an input object, or of an element of a list.
+  ///
+  /// Without a schema, and in a custom scalar, parts have the type ``anyType``.
+  func type(at path: VariablePath) throws(CacheError) -> TypeReference {
+    let declared = operation.variables.first { $0.name.value.utf8.elementsEqual(path.name.utf8) }
+    guard var type = declared?.type else { throw undeclared(path.name) }
+    var shown = path.name
+    for step in path.steps.dropFirst() {
+      while case .nonNull(let inner) = type { type = inner }
+      switch type {
+      case .list(let element, _):
+        guard VariablePath.index(of: step) != nil else {
+          throw mismatch(
+            shown,
+            "\"\(step.prefix(40))\" is not the index of an element of \(type.printed()); write "
+              + "\(VariablePath(shown).text).0 for the first one")
+        }
+        type = element
+        shown += "[\(step)]"
+      case .named(let name):
+        switch schema?.type(named: name.value) {
+        case .inputObject(let object)?:
+          shown += ".\(step)"
+          guard let field = object.fields[step] else {
+            throw unknownField(step, of: object, shown)
+          }
+          type = field.type
+        case .scalar?, nil:
+          guard !Schema.builtInScalars.contains(name.value) else {
+            throw mismatch(shown, "\(name.value) has no part \"\(step.prefix(40))\"")
+          }
+          type = Self.anyType
+          shown += ".\(step)"
+        default: throw mismatch(shown, "\(name.value) has no part \"\(step.prefix(40))\"")
+        }
+      case .nonNull: break
+      }
+    }
+    return type
+  }
+
+  /// The type of parts whose type is unknown, which no schema has: every JSON is a value of it.
+  static let anyType = TypeReference.named(Name("any JSON", at: .added))
 
   /// `path` starts with the variable's name.
   func mismatch(_ path: String, _ problem: String) -> CacheError {

@@ -104,7 +104,11 @@ public struct VariableReader: Sendable {
   /// The command line uses it for `--var code="PT"` and `--var after=null`. Cells of tables are data:
   /// a quoted phrase keeps its quotes.
   public func jsonSpelling(of text: String, for name: String) -> JSONValue? {
-    guard let type = variable(name)?.type, type.acceptsText else { return nil }
+    variable(name).flatMap { Self.jsonSpelling(of: text, as: $0.type) }
+  }
+
+  private static func jsonSpelling(of text: String, as type: TypeReference) -> JSONValue? {
+    guard type.acceptsText else { return nil }
     switch try? JSONValue(parsing: text) {
     case .null?: return .null
     case .string(let string)?: return .string(string)
@@ -118,10 +122,33 @@ public struct VariableReader: Sendable {
     return try checked(value, name, type)
   }
 
+  // MARK: - Parts
+
+  /// The value of `text` for a variable or a part of it, as the command line reads it: an empty text is an
+  /// empty string, and ``jsonSpelling(of:for:)`` applies.
+  package func value(
+    ofText text: String, at path: VariablePath, readsJSON: Bool = true
+  ) throws(CacheError) -> JSONValue {
+    let type = try coercion.type(at: path)
+    if readsJSON, let json = Self.jsonSpelling(of: text, as: type) {
+      return try checked(json, path.text, type)
+    }
+    return try value(ofText: text, as: type, for: path.text, empty: .string) ?? .null
+  }
+
+  /// Checks a value from JSON against the type of a variable or of a part of it.
+  package func value(
+    _ value: JSONValue, at path: VariablePath
+  ) throws(CacheError) -> JSONValue {
+    try checked(value, path.text, coercion.type(at: path))
+  }
+
   private func checked(
     _ value: JSONValue, _ name: String, _ type: TypeReference
   ) throws(CacheError) -> JSONValue {
-    try coercion.check(value, type, name, name)
+    var problems = VariableCoercion.Problems()
+    coercion.check(value, type, path: name, &problems)
+    if let error = CacheError(all: problems.found) { throw error }
     return value
   }
 

@@ -89,6 +89,22 @@ extension OptionDecoder {
     if secrecy == .url { secretValues += SecretNames.secrets(inURL: text) }
   }
 
+  /// What the expansions of a text got their values from, for messages: "the variable `MODE`".
+  func sources(of expansion: Expansion) -> String {
+    let names = expansion.parts.compactMap { part -> String? in
+      switch part {
+      case .text: nil
+      case .variable(let name, let fallback):
+        (environment.variable(name) ?? "").isEmpty && fallback != nil
+          ? "the default of the variable `\(name)`" : "the variable `\(name)`"
+      case .file(let path): "the file `\(path)`"
+      case .command: "the output of the command"
+      case .context(let name, _): "the context `\(name)`"
+      }
+    }
+    return names.isEmpty ? "the text" : names.joined(separator: " with ")
+  }
+
   /// Whether the text after `text` belongs to the path or the query of a URL.
   private static func isBelowHost(_ text: String) -> Bool {
     guard let mark = text.firstRange(of: "://") else { return false }

@@ -340,7 +340,7 @@ extension OptionDecoder {
       let hint =
         expansion.isLiteral
         ? error.hint
-        : "the expansion has another type" + (error.isOutOfRange ? ": out of range" : "")
+        : "\(sources(of: expansion)) has \(error.isOutOfRange ? "a value that is out of range" : "another value")"
       _ = mismatch(node.location, label, type, hint: hint)
       return nil
     }

@@ -316,8 +316,34 @@ extension YAMLComposer {
     if problem.contains("','") && String(view).contains("${") {
       return "quote an expansion inside { } and [ ]: \"${env:NAME}\""
     }
+    if problem.contains("mapping values") || problem.contains("expected '-' indicator"),
+      let entry = bareEntry(above: location.line)
+    {
+      return "write `- \(entry): {}`: a name that keys follow needs a colon"
+    }
     if problem.contains("mapping values") { return "quote text that contains `: `" }
     if problem.contains("start any token") { return "quote this text" }
     return nil
+  }
+
+  /// The name in `- name` above an indented line `key: …`; `nil` if the lines are not such ones.
+  ///
+  /// - Parameter number: The number of the line with the key.
+  private func bareEntry(above number: Int) -> String? {
+    func text(_ line: [Unicode.Scalar]) -> (indentation: Int, words: [Substring])? {
+      var view = String.UnicodeScalarView()
+      view.append(contentsOf: line)
+      let words = String(view).split { $0 == " " || $0 == "\t" }
+      guard let first = words.first, !first.hasPrefix("#") else { return nil }
+      return (line.prefix { $0 == " " }.count, words)
+    }
+    guard source.lines.indices.contains(number - 1), let key = text(source.lines[number - 1]),
+      key.words[0].hasSuffix(":"),
+      let entry = source.lines[..<(number - 1)].lazy.reversed().compactMap(text).first,
+      entry.words.count > 1, entry.words[0] == "-", entry.indentation < key.indentation,
+      entry.words.count == 2 || entry.words[2].hasPrefix("#"),
+      entry.words[1].allSatisfy({ $0.isLetter || $0.isNumber || "-_.".contains($0) })
+    else { return nil }
+    return String(entry.words[1])
   }
 }

@@ -68,6 +68,23 @@ public struct Endpoint: Sendable, Hashable {
     self.method = method
   }
 
+  /// The same endpoint at another URL: with its header fields, its method and its transport of subscriptions.
+  ///
+  /// Subscriptions are sent to the new URL, too, because a URL of their own belongs to the former server.
+  ///
+  /// - Parameter url: The text of the URL, in ASCII.
+  /// - Throws: ``InvalidURL`` if the text is not such a URL, or contains credentials.
+  package func at(url: String) throws(InvalidURL) -> Endpoint {
+    var result = try Endpoint(url: url, headers: headers, method: method)
+    if let subscriptions {
+      result.subscriptions = try Subscriptions(
+        transport: subscriptions.transport,
+        usesSingleConnection: subscriptions.usesSingleConnection,
+        connectionParameters: subscriptions.connectionParameters)
+    }
+    return result
+  }
+
   /// Whether the text after the host's colon can be a port. A port may be empty.
   ///
   /// https://www.rfc-editor.org/rfc/rfc3986#section-3.2.3

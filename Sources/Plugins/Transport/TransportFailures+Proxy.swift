@@ -9,8 +9,7 @@ import NIOSOCKS
 extension TransportFailures {
   func connection(_ error: NIOConnectionError, to proxy: HTTPProxy) -> ChainError {
     if error.connectionErrors.isEmpty, error.dnsAError != nil || error.dnsAAAAError != nil {
-      return failure(
-        .proxyFailed, "the name \(proxy.host) of the proxy has no address", .notSent)
+      return refused(by: proxy, "the name \(proxy.host) has no address")
     }
     let causes = error.connectionErrors.map { Self.reason(anyOf: $0.error) }
     return refused(by: proxy, causes.first ?? "no address answered")

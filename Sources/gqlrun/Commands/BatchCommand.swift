@@ -5,6 +5,7 @@ import GQLRunCache
 import GQLRunPipeline
 import GQLRunPlugins
 import GQLRunSupport
+import HTTPTypes
 
 struct BatchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -14,6 +15,10 @@ struct BatchCommand: AsyncParsableCommand {
       A manifest declares operations, the rows that they run over, the pipeline and the sinks. All \
       errors in it are reported before anything is sent. A journal records the state of each task: \
       --resume continues a run that was interrupted or failed.
+
+      The options for header fields, credentials and connections are those of `gqlrun run`. They \
+      override the manifest and its pipeline, and apply to all operations. Without `pipeline` in the \
+      manifest, the token in GQL_TOKEN is sent.
 
       EXAMPLES
         gqlrun batch new export.batch.yaml
@@ -55,7 +60,8 @@ struct BatchCommand: AsyncParsableCommand {
       commandName: "check",
       abstract: "Report all errors in a manifest and its rows.",
       discussion: """
-        Reads every row and sends nothing. Exit code 65 if there are errors.
+        Reads every row and sends nothing. Exit code 65 if there are errors. Takes the options of \
+        `gqlrun batch run` for requests, and checks them, too.
 
         EXAMPLE
           gqlrun batch check nightly.batch.yaml --format github
@@ -67,10 +73,11 @@ struct BatchCommand: AsyncParsableCommand {
     var format = FindingFormat.human
 
     @OptionGroup var outputs: OverwriteOptions
+    @OptionGroup var request: RequestOptions
 
     func run() async throws {
       try await reporting {
-        let loaded = try source.load(format: format)
+        let loaded = try source.load(format: format, request: request)
         let report: RowReport
         do {
           report = try await RowReport(loaded.manifest, overwrites: outputs.overwrite)
@@ -253,8 +260,7 @@ struct ManifestOptions: ParsableArguments {
 
   @Option(
     name: .shortAndLong,
-    help: ArgumentHelp(
-      "Endpoint URL; overrides GQL_URL and the manifest.", valueName: "URL"))
+    help: EndpointOptions.endpointHelp("overrides GQL_URL, the manifest and its pipeline"))
   var endpoint: String?
 
   @OptionGroup var trust: TrustOptions
@@ -265,11 +271,28 @@ struct ManifestOptions: ParsableArguments {
   ///   - format: The format of the diagnostics.
   ///   - runs: Whether the manifest will run. Otherwise no program is started and `${exec:…}` is
   ///     not expanded, except with --allow-exec.
-  /// - Throws: ``Failure`` if the manifest has errors or its programs are not allowed.
+  ///   - request: The options for requests, which override the manifest's pipeline. GQL_TOKEN is sent if
+  ///     the manifest names none, as by `gqlrun run` without --pipeline.
+  /// - Throws: ``Failure`` if the manifest has errors, its programs are not allowed, or an option is invalid.
   func load(
-    format: FindingFormat = .human, runs: Bool = false
+    format: FindingFormat = .human, runs: Bool = false, request: RequestOptions? = nil
   ) throws -> ManifestLoader.Loaded {
+    let endpoint = endpoint.map { EndpointOptions.withScheme($0) }
     if let endpoint { try EndpointOptions.check(endpoint, "--endpoint") }
+    if manifest == "-", let request, request.readsStandardInput {
+      throw Failure(
+        .usage, "standard input is the manifest, so --header @- cannot read it; name a file")
+    }
+    let fields = try request?.fields() ?? [:]
+    var loaded = try read(format, endpoint: endpoint, runs: runs)
+    try request?.apply(
+      fields, to: &loaded.manifest.pipeline, isDefault: !loaded.manifest.namesPipeline)
+    return loaded
+  }
+
+  private func read(
+    _ format: FindingFormat, endpoint: String?, runs: Bool
+  ) throws -> ManifestLoader.Loaded {
     do {
       let bytes = try ManifestLoader.bytes(of: manifest)
       let environment = PipelineFileEnvironment.gqlrun(endpoint: endpoint)
@@ -277,11 +300,14 @@ struct ManifestOptions: ParsableArguments {
         try ManifestLoader.load(
           bytes, path: manifest, registry: .builtIn, environment: environment, endpoint: endpoint)
       }
-      let loaded =
+      let loaded = try environment.loadingReplays { environment in
         runs || trust.allowsAll
-        ? try ProgramGate(allowsAll: trust.allowsAll, file: manifest, command: "batch")
-          .load(environment, read: read) { ProgramGate.Facts($0.manifest.pipeline) }
-        : try read(environment.withPlaceholders)
+          ? try ProgramGate(allowsAll: trust.allowsAll, file: manifest, command: "batch")
+            .load(environment, read: read) { ProgramGate.Facts($0.manifest.pipeline) }
+          : try read(environment.withPlaceholders)
+      } pipeline: {
+        $0.manifest.pipeline
+      }
       if !loaded.warnings.all.isEmpty || format == .json { try show(loaded.warnings, format) }
       return loaded
     } catch let found as PipelineDiagnostics {

@@ -113,3 +113,14 @@ enum BatchOutcome {
     }
   }
 }
+
+extension Failure {
+  /// Prints a hint if the server refused the credentials, and the manifest's pipeline does not send those in
+  /// GQL_TOKEN.
+  func hintAtToken(for manifest: Manifest) {
+    guard status == .authentication, manifest.namesPipeline,
+      let note = RequestOptions.unsentToken(of: manifest.pipeline, file: manifest.pipeline.file)
+    else { return }
+    Terminal.hint(note)
+  }
+}

@@ -59,6 +59,7 @@ struct BatchRunCommand: AsyncParsableCommand {
   var checkAll = false
 
   @OptionGroup var outputs: OverwriteOptions
+  @OptionGroup var request: RequestOptions
 
   @Flag(name: .shortAndLong, help: "Log the steps of requests; -vv logs more.")
   var verbose: Int
@@ -79,7 +80,7 @@ struct BatchRunCommand: AsyncParsableCommand {
   func run() async throws {
     gqlrun_keep_freed_memory()
     try await reporting {
-      var manifest = try source.load(runs: !dryRun).manifest
+      var manifest = try source.load(runs: !dryRun, request: request).manifest
       if let concurrency { manifest.settings.concurrency = concurrency }
       if dryRun { return try show(DryRun(manifest, shard: shard)) }
       var options = RunOptions()
@@ -93,6 +94,7 @@ struct BatchRunCommand: AsyncParsableCommand {
       if !quiet { report(summary) }
       for warning in summary.warnings { Terminal.warning(warning) }
       if let failure = BatchOutcome.failure(summary, source.manifest, isReported: !quiet) {
+        if !quiet { failure.hintAtToken(for: manifest) }
         throw failure
       }
     }

@@ -89,14 +89,20 @@ struct OperationsCommand: AsyncParsableCommand {
 
     @Option(
       name: .shortAndLong,
-      help: ArgumentHelp("File to write instead of standard output.", valueName: "file"))
+      help: ArgumentHelp(
+        "File to write instead of standard output; replaces an operation manifest, another file with "
+          + "--overwrite.", valueName: "file"))
     var output: String?
+
+    @OptionGroup var replace: ReplaceOptions
 
     func run() async throws {
       try await reporting {
         let operations = try textOptions.operations(of: files)
         let manifest = OperationManifest(operations: operations)
-        try SchemaCommand.write(manifest.apolloJSON.jsonText(pretty: true), to: output)
+        try SchemaCommand.write(
+          manifest.apolloJSON.jsonText(pretty: true), to: output,
+          replacing: replace.replacing(.operationManifest))
         if let output {
           Terminal.note(
             "\(output): \(operations.count) operation\(operations.count == 1 ? "" : "s")")

@@ -18,6 +18,10 @@ struct RunCommand: AsyncParsableCommand {
       retries, a total timeout of five minutes. Without --endpoint, --pipeline and GQL_URL, the endpoint \
       of the project file (graphql.config.yaml) is used. With a schema, an invalid operation is not sent.
 
+      A subscription prints its events until the server or --first or --for ends it. An endpoint that \
+      begins with ws:// or wss:// sends it over WebSocket; with http:// and https://, `transport` in a \
+      pipeline file selects how (gqlrun help subscriptions).
+
       EXAMPLES
         gqlrun run country.graphql --var code=DE \\
           --endpoint http://127.0.0.1:8080/graphql
@@ -105,6 +109,10 @@ struct RunCommand: AsyncParsableCommand {
       let other = pageOptions.paginate ? "--paginate" : "--watch"
       throw ValidationError("--incremental cannot be used with \(other), which needs whole results")
     }
+    if let output = outputOptions.output, output == recordingOptions.har, !output.hasPrefix("/dev/")
+    {
+      throw ValidationError("--output and --har name one file, \(output); name two")
+    }
     if subscriptionOptions.watch, pageOptions.paginate {
       throw ValidationError("--watch cannot be used with --paginate, which follows one result")
     }
@@ -115,8 +123,11 @@ struct RunCommand: AsyncParsableCommand {
       Terminal.color(outputOptions.color)
       let named = try givenContext()
       let filter = try outputOptions.filter()
+      try outputOptions.checkOutput()
+      try recordingOptions.checkArchive(outputOptions.replace)
       let source = try documentOptions.source()
-      var pipeline = try endpointOptions.load(usesProject: true, isQuiet: quiet)
+      var pipeline = try endpointOptions.load(
+        usesProject: true, isQuiet: quiet, isUnsent: policy == .cacheOnly)
       if let patience = subscriptionOptions.patience?.duration {
         pipeline.subscriptions.patience = patience
       }
@@ -173,15 +184,15 @@ struct RunCommand: AsyncParsableCommand {
           }
         }
       } catch {
-        try await recordingOptions.write(recorder)
+        try await recordingOptions.write(recorder, outputOptions.replace)
         if !quiet, let error = error as? ChainError, Failure(error).status == .authentication,
-          let note = endpointOptions.unsentToken(of: pipeline)
+          let note = RequestOptions.unsentToken(of: pipeline, file: endpointOptions.pipeline)
         {
           Terminal.hint(note)
         }
         throw error
       }
-      try await recordingOptions.write(recorder)
+      try await recordingOptions.write(recorder, outputOptions.replace)
       if errorCount > 0 { throw Failure(.graphQLErrors, "") }
     }
   }

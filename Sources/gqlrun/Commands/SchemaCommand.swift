@@ -36,13 +36,18 @@ struct SchemaCommand: AsyncParsableCommand {
 
     @Option(
       name: .shortAndLong,
-      help: ArgumentHelp("File to write instead of standard output.", valueName: "file"))
+      help: ArgumentHelp(
+        "File to write instead of standard output; replaces a schema, another file with --overwrite.",
+        valueName: "file"))
     var output: String?
+
+    @OptionGroup var replace: ReplaceOptions
 
     func run() async throws {
       try await reporting {
         let schema = try SchemaFile.load(files, tellsWarnings: true)
-        try SchemaCommand.write(schema.printed(), to: output)
+        try SchemaCommand.write(
+          schema.printed(), to: output, replacing: replace.replacing(.schema))
       }
     }
   }
@@ -122,17 +127,24 @@ struct SchemaCommand: AsyncParsableCommand {
 
     @Option(
       name: .shortAndLong,
-      help: ArgumentHelp("File to write instead of standard output.", valueName: "file"))
+      help: ArgumentHelp(
+        "File to write instead of standard output; replaces a schema, another file with --overwrite.",
+        valueName: "file"))
     var output: String?
+
+    @OptionGroup var replace: ReplaceOptions
 
     func run() async throws {
       try await reporting {
+        let wantsJSON = output?.lowercased().hasSuffix(".json") ?? false
+        let form = replace.replacing(wantsJSON ? .introspection : .schema)
+        if let output { try OutputFile.check(output, replacing: form) }
         let (schema, result) = try await SchemaFetch.schema(
           of: endpointOptions.load(usesProject: true))
         for warning in schema.warnings.prefix(20) { Terminal.warning(warning.message) }
-        let wantsJSON = output?.lowercased().hasSuffix(".json") ?? false
         try SchemaCommand.write(
-          wantsJSON ? result.jsonText(pretty: true) + "\n" : schema.printed(), to: output)
+          wantsJSON ? result.jsonText(pretty: true) + "\n" : schema.printed(), to: output,
+          replacing: form)
         if let output {
           Terminal.note("\(output): \(Format.count(schema.typeNames.count, "type"))")
         }
@@ -141,10 +153,12 @@ struct SchemaCommand: AsyncParsableCommand {
   }
 
   /// Writes a text, with a line end, to a file or to standard output.
-  static func write(_ text: String, to path: String?) throws {
+  ///
+  /// - Parameter form: The form of files that may be replaced.
+  static func write(_ text: String, to path: String?, replacing form: OutputForm) throws {
     let text = text.hasSuffix("\n") ? text : text + "\n"
     guard let path else { return try Terminal.write(text) }
-    let file = try OutputFile(path)
+    let file = try OutputFile(path, replacing: form)
     try Array(text.utf8).withUnsafeBytes { try file.write($0) }
     try file.finish()
   }

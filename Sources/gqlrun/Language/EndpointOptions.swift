@@ -8,10 +8,7 @@ import HTTPTypes
 /// The options that select an endpoint and a pipeline.
 struct EndpointOptions: ParsableArguments {
   @Option(
-    name: .shortAndLong,
-    help: ArgumentHelp(
-      "Endpoint URL; overrides GQL_URL and the pipeline file. Without a scheme it is http:// for "
-        + "this machine, else https://.", valueName: "URL"))
+    name: .shortAndLong, help: Self.endpointHelp("overrides GQL_URL and the pipeline file"))
   var endpoint: String?
 
   @Option(
@@ -22,6 +19,14 @@ struct EndpointOptions: ParsableArguments {
   var pipeline: String?
 
   @OptionGroup var request: RequestOptions
+  @OptionGroup var trust: TrustOptions
+
+  /// The help of --endpoint: what it replaces, and the rule about schemes.
+  static func endpointHelp(_ effect: String) -> ArgumentHelp {
+    ArgumentHelp(
+      "Endpoint URL; \(effect). Without a scheme it is http:// for this machine, else https://.",
+      valueName: "URL")
+  }
 
   /// Whether neither options nor environment name an endpoint or a pipeline.
   private var isSilent: Bool {
@@ -38,44 +43,41 @@ struct EndpointOptions: ParsableArguments {
   ///   - isQuiet: Whether to suppress warnings about the file.
   ///   - isLook: Whether the pipeline is only inspected. Its programs are then not started, except
   ///     with --allow-exec.
+  ///   - isUnsent: Whether nothing will be sent, so that no endpoint is needed. A pipeline that answers
+  ///     every request itself needs none in any case.
   /// - Throws: ``Failure`` if the file, the endpoint, a header field or a setting is invalid.
   func load(
-    usesProject: Bool = false, fallback: String? = nil, isQuiet: Bool = false, isLook: Bool = false
+    usesProject: Bool = false, fallback: String? = nil, isQuiet: Bool = false, isLook: Bool = false,
+    isUnsent: Bool = false
   ) throws -> Pipeline {
     let project = usesProject && isSilent ? try Project.endpoint(isQuiet: isQuiet) : nil
-    let fallback = project?.url.value ?? fallback
+    let fallback = project?.url.value ?? fallback ?? (isUnsent ? Endpoint.unsentURL : nil)
     let environment = PipelineFileEnvironment.gqlrun(endpoint: endpoint, fallback: fallback)
     let given = environment.variable("GQL_URL") ?? ""
     try checkEndpoint(given, fallback, usesProject)
     let fields = try request.fields()
-    let loaded = try read(environment, isLook: isLook)
+    let loaded = try environment.loadingReplays {
+      try read($0, isLook: isLook)
+    } pipeline: {
+      $0.pipeline
+    }
     if !loaded.warnings.warnings.isEmpty && !isQuiet {
       Terminal.note(loaded.warnings.rendered(as: .human(colors: Terminal.usesColor)))
     }
     var result = loaded.pipeline
     let projectFields = given.isEmpty && fallback != nil ? project?.headers ?? [:] : [:]
-    let headers = (result.endpoint?.headers ?? [:]).merging(projectFields).merging(fields)
     if endpoint != nil {
-      let subscriptions = result.endpoint?.subscriptions
-      result.endpoint = try? Endpoint(
-        url: given, headers: headers, method: result.endpoint?.method ?? .post)
-      // A URL of the file belongs to another server.
-      result.endpoint?.subscriptions = subscriptions.flatMap {
-        try? Endpoint.Subscriptions(
-          transport: $0.transport, usesSingleConnection: $0.usesSingleConnection,
-          connectionParameters: $0.connectionParameters)
-      }
-    } else {
-      result.endpoint?.headers = headers
+      result.endpoint = try? result.endpoint?.at(url: given) ?? Endpoint(url: given)
+    } else if result.endpoint == nil, isUnsent || result.sendsNothing {
+      result.endpoint = try? Endpoint(url: Endpoint.unsentURL)
     }
-    guard result.endpoint != nil else {
+    guard let headers = result.endpoint?.headers else {
       throw Failure(
         .usage,
         "\(pipeline ?? "the pipeline") names no endpoint to send to; name it with --endpoint URL")
     }
-    try request.apply(
-      to: &result, isDefault: pipeline == nil, isAuthorized: fields.contains(.authorization),
-      environment.variable, isQuiet: isQuiet)
+    result.endpoint?.headers = headers.merging(projectFields)
+    try request.apply(fields, to: &result, isDefault: pipeline == nil, isQuiet: isQuiet)
     return result
   }
 
@@ -88,10 +90,10 @@ struct EndpointOptions: ParsableArguments {
         environment: environment)
     }
     let path = ReadyMade.path(for: pipeline)
-    return isLook && !request.trust.allowsAll
+    return isLook && !trust.allowsAll
       ? try PipelineFile.load(
         path: path, registry: .builtIn, environment: environment.withPlaceholders)
-      : try PipelineFile.loadToRun(path, environment, request.trust)
+      : try PipelineFile.loadToRun(path, environment, trust)
   }
 
   // MARK: Endpoint
@@ -141,22 +143,6 @@ struct EndpointOptions: ParsableArguments {
   static func host(of authority: String) -> String {
     guard authority.hasPrefix("[") else { return authority.prefix { $0 != ":" }.lowercased() }
     return authority.dropFirst().prefix { $0 != "]" }.lowercased()
-  }
-
-  // MARK: Credentials
-
-  /// A note for a server that refuses the credentials, if the pipeline does not send those in GQL_TOKEN.
-  func unsentToken(of pipeline: Pipeline) -> String? {
-    guard let file = self.pipeline, pipeline.endpoint?.headers[.authorization] == nil,
-      EnvironmentVariables.value(of: "GQL_TOKEN")?.isEmpty == false,
-      !pipeline.files.contains(where: { Self.reads("GQL_TOKEN", $0.bytes) }),
-      !pipeline.entries.contains(where: { $0.plugin is TokenRefreshPlugin })
-    else { return nil }
-    return "\(file) does not send the token in GQL_TOKEN; --token-env GQL_TOKEN does"
-  }
-
-  private static func reads(_ name: String, _ bytes: [UInt8]) -> Bool {
-    String(decoding: bytes, as: UTF8.self).contains(name)
   }
 }
 

@@ -2,9 +2,11 @@ import ArgumentParser
 import Foundation
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunSupport
 import HTTPTypes
 
-/// The options for header fields, credentials, connections and trust of requests.
+/// The options for header fields, credentials and connections of requests: the same for every command that
+/// sends some.
 struct RequestOptions: ParsableArguments {
   @Option(
     name: [.customShort("H"), .long],
@@ -17,7 +19,7 @@ struct RequestOptions: ParsableArguments {
     name: .long,
     help: ArgumentHelp(
       "Environment variable with a token, which is sent as Authorization: Bearer. Without "
-        + "--pipeline it is GQL_TOKEN.", valueName: "name"))
+        + "a pipeline file it is GQL_TOKEN.", valueName: "name"))
   var tokenEnv: String?
 
   @Flag(
@@ -26,21 +28,43 @@ struct RequestOptions: ParsableArguments {
   var netrc = false
 
   @OptionGroup var connection: ConnectionOptions
-  @OptionGroup var trust: TrustOptions
 
-  /// Adds the credentials, and changes the plugins of a pipeline.
+  /// Adds header fields and credentials to the endpoint of a pipeline, and changes its plugins.
   ///
   /// - Parameters:
+  ///   - fields: The header fields of the options, which are read before the pipeline file.
+  ///   - pipeline: The pipeline.
   ///   - isDefault: Whether the pipeline is the default one, which sends the token in GQL_TOKEN.
-  ///   - isAuthorized: Whether the given header fields have credentials.
-  ///   - variable: Returns the value of an environment variable.
+  ///   - isQuiet: Whether to suppress warnings.
   func apply(
-    to pipeline: inout Pipeline, isDefault: Bool, isAuthorized: Bool,
-    _ variable: (String) -> String?, isQuiet: Bool
+    _ fields: HTTPFields, to pipeline: inout Pipeline, isDefault: Bool, isQuiet: Bool = false
   ) throws {
+    if let headers = pipeline.endpoint?.headers {
+      pipeline.endpoint?.headers = headers.merging(fields)
+    }
     try addCredentials(
-      to: &pipeline, isDefault: isDefault, isGiven: isAuthorized, variable, isQuiet: isQuiet)
+      to: &pipeline, isDefault: isDefault, isGiven: fields.contains(.authorization),
+      PipelineFileEnvironment.process.variable, isQuiet: isQuiet)
     try connection.apply(to: &pipeline)
+  }
+
+  /// Whether header fields are read from standard input.
+  var readsStandardInput: Bool { header.contains("@-") }
+
+  /// A note for a server that refuses the credentials, if the pipeline does not send those in GQL_TOKEN.
+  ///
+  /// - Parameters:
+  ///   - pipeline: The pipeline.
+  ///   - file: The name of its file; `nil` for the default pipeline, which sends them.
+  static func unsentToken(of pipeline: Pipeline, file: String?) -> String? {
+    guard let file, pipeline.endpoint?.headers[.authorization] == nil,
+      EnvironmentVariables.value(of: "GQL_TOKEN")?.isEmpty == false,
+      !pipeline.files.contains(where: {
+        String(decoding: $0.bytes, as: UTF8.self).contains("GQL_TOKEN")
+      }),
+      !pipeline.entries.contains(where: { $0.plugin is TokenRefreshPlugin })
+    else { return nil }
+    return "\(file) does not send the token in GQL_TOKEN; --token-env GQL_TOKEN does"
   }
 
   // MARK: Header fields

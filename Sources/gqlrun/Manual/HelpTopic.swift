@@ -102,10 +102,59 @@ struct HelpTopic {
       text: """
           --var code=DE                  text, parsed as the declared type of $code
           --var 'filter:={"a": 1}'       JSON
+          --var input.customer.id=c1     a field of an input object
+          --var input.tags.0=new         an element of a list; the same: input.tags[0]
           --var-file body=post.txt       text from a file
           --variables variables.json     all variables, as JSON or YAML
 
-        --var and --var-file override --variables.
+        --var and --var-file override --variables: a part replaces that part of the
+        file's value. A variable is given as a whole or in parts, not both. Without
+        --schema, the fields of an input object have no known type: JSON such as 7 or
+        true is read as such, other text as it is.
+        """),
+    HelpTopic(
+      name: "subscriptions", title: "Subscriptions: transports, ends and lost connections",
+      text: """
+        gqlrun run 'subscription { … }' -e URL prints one line per event. How it is sent
+        depends on the endpoint:
+
+          http://, https://   over HTTP: server-sent events or multipart, as the server
+                              answers; if it answers with neither, over WebSocket at
+                              the same address
+          ws://, wss://       over WebSocket: graphql-transport-ws or graphql-ws, as the
+                              server selects
+
+        A pipeline file selects it with `transport`, and may name another URL:
+
+          endpoint:
+            url: "https://api.example/graphql"
+            subscriptions:
+              transport: auto
+              url: "wss://api.example/subscriptions"
+
+        transport is auto, graphql-transport-ws, graphql-ws, sse or multipart. gqlrun
+        doctor URL finds out what an endpoint supports.
+
+        --first N ends a subscription after N events, --for 30s after a time. The
+        ready-made pipeline live, or max-retry in a chain, connects again after a lost
+        connection.
+        """),
+    HelpTopic(
+      name: "completion", title: "Completion of commands, options and files in a shell",
+      text: """
+        gqlrun --generate-completion-script prints the script of a shell: bash, zsh or
+        fish; without a name, of the shell in SHELL.
+
+          bash   gqlrun --generate-completion-script bash \\
+                   > ~/.local/share/bash-completion/completions/gqlrun
+          zsh    gqlrun --generate-completion-script zsh > FOLDER/_gqlrun
+                 with a FOLDER in fpath, before compinit
+          fish   gqlrun --generate-completion-script fish \\
+                   > ~/.config/fish/completions/gqlrun.fish
+
+        For the current bash alone:
+
+          eval "$(gqlrun --generate-completion-script bash)"
         """),
     HelpTopic(
       name: "manifests", title: "Batch manifests: operations, rows and sinks",

@@ -10,7 +10,8 @@ enum Reference {
   static let environment = [
     Entry(name: "GQL_URL", text: "endpoint URL; --endpoint overrides it", option: "--endpoint"),
     Entry(
-      name: "GQL_TOKEN", text: "bearer token of auth, and without a pipeline", option: "--pipeline"),
+      name: "GQL_TOKEN", text: "bearer token of auth, and without a pipeline", option: "--token-env"
+    ),
     Entry(name: "GQL_CACHE", text: "cache of the pipelines offline, fresh", option: "--pipeline"),
     Entry(
       name: "GQL_RECORD", text: "mode of the pipeline ci: replay, record, auto",

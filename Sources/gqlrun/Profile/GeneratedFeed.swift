@@ -48,7 +48,7 @@ struct GeneratedFeed {
 
   /// Writes the response to an operation on the demo server's schema.
   func write(_ operation: PreparedOperation, to path: String) throws {
-    let file = try OutputFile(path)
+    let file = try OutputFile(path, replacing: .anything)
     try DemoExecutor(feedSize: posts + 1).stream(
       operation.document, operationName: operation.name, variables: .object(operation.variables)
     ) { piece in
@@ -74,6 +74,11 @@ struct ScratchFolder {
     try SystemIO.createFolder(folder.path, permissions: 0o700)
   }
 
+  /// Checks that a file which is kept replaces nothing but an earlier one.
+  func check(_ name: String, replacing form: OutputForm) throws {
+    if isKept { try OutputFile.check(path(name), replacing: form) }
+  }
+
   func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
 
   /// A path with the contents of `path` that can be read many times: standard input and pipes are
@@ -84,7 +89,7 @@ struct ScratchFolder {
     guard path == "-" || [S_IFIFO, S_IFSOCK, S_IFCHR].contains(kind) else { return path }
     let input = try InputFile(path, what)
     let name = path == "-" ? "stdin" : String(path.split(separator: "/").last ?? "copy")
-    let copy = try OutputFile(self.path(name))
+    let copy = try OutputFile(self.path(name), replacing: .anything)
     while let piece = try input.next() { try copy.write(piece) }
     try copy.finish()
     return self.path(name)

@@ -49,8 +49,8 @@ struct ProfileCommand: AsyncParsableCommand {
   var document: String?
   @Option(
     name: .shortAndLong,
-    help: ArgumentHelp(
-      "Endpoint URL to fetch the response from; by default that of GQL_URL.", valueName: "URL"))
+    help: EndpointOptions.endpointHelp(
+      "the response is fetched from it; by default that of GQL_URL"))
   var endpoint: String?
   @Option(
     name: .shortAndLong,
@@ -85,6 +85,7 @@ struct ProfileCommand: AsyncParsableCommand {
   @OptionGroup var outputs: ProfileOutputs
   @OptionGroup var operationOptions: OperationOptions
   @OptionGroup var requestOptions: RequestOptions
+  @OptionGroup var trustOptions: TrustOptions
 
   mutating func validate() throws {
     if file == nil, generate == nil, endpoint == nil, pipeline.isEmpty,
@@ -133,6 +134,15 @@ struct ProfileCommand: AsyncParsableCommand {
   private func makeReport() async throws -> ProfileReport {
     let scratch = try ScratchFolder(keep)
     defer { scratch.remove() }
+    if file == nil {
+      try scratch.check("response.json", replacing: outputs.replace.replacing(.result))
+    }
+    if generate != nil, document == nil {
+      let form = OutputForm("the document of a generated response") { path, _ in
+        (try? Data(contentsOf: URL(fileURLWithPath: path))) == Data(GeneratedFeed.document.utf8)
+      }
+      try scratch.check("feed.graphql", replacing: outputs.replace.replacing(form))
+    }
     var command = self
     // Every run reads its input again.
     command.operationOptions.variables = try operationOptions.variables.map {
@@ -174,7 +184,7 @@ struct ProfileCommand: AsyncParsableCommand {
   private func fetched(_ document: String, _ scratch: ScratchFolder) async throws -> ProfileReport {
     let session = ProfileFetch(
       endpoint: endpoint, pipelines: pipeline, request: try requestOptions.withFields(),
-      document: document, options: operationOptions)
+      trust: trustOptions, document: document, options: operationOptions)
     let operation = try session.operation(pipeline.first)
     guard load.subscribe || operation.type != .subscription else {
       throw Failure(

@@ -71,6 +71,7 @@ struct ProfileFetch {
   /// The pipeline files; empty for the default pipeline.
   var pipelines: [String]
   var request: RequestOptions
+  var trust: TrustOptions
   var document: String
   var options: OperationOptions
 
@@ -79,6 +80,7 @@ struct ProfileFetch {
     endpointOptions.endpoint = endpoint
     endpointOptions.pipeline = pipeline
     endpointOptions.request = request
+    endpointOptions.trust = trust
     return try endpointOptions.load()
   }
 

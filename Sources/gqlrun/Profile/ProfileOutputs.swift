@@ -40,8 +40,24 @@ struct ProfileOutputs: ParsableArguments {
         + "May be repeated.", valueName: "bound"))
   var budget: [String] = []
 
+  @OptionGroup var replace: ReplaceOptions
+
+  /// The form of each report.
+  private enum Form {
+    static let json = OutputForm("a JSON report of gqlrun profile") { path, _ in
+      (try? ProfileReport.load(path)) != nil
+    }
+    static let html = OutputForm("an HTML report of gqlrun profile") { _, beginning in
+      beginning.contains("<title>Profileof")
+    }
+    static let trace = OutputForm("a trace of gqlrun profile", beginningWith: #"{"traceEvents":"#)
+    static let folded = OutputForm("folded stacks of gqlrun profile", beginningWith: "gqlrun;")
+    static let prometheus = OutputForm(
+      "metrics of gqlrun profile", beginningWith: "#HELPgqlrun_profile_")
+  }
+
   func validate() throws {
-    guard files.count(where: { $0 == "-" }) < 2 else {
+    guard files.count(where: { $0.path == "-" }) < 2 else {
       throw ValidationError(
         "only one report can go to - (standard output); name files for the others")
     }
@@ -57,13 +73,19 @@ struct ProfileOutputs: ParsableArguments {
   func check() throws {
     _ = try budgets()
     _ = try earlier()
-    for path in files where path != "-" { try OutputFile.check(path) }
+    for (path, form) in files where path != "-" { try OutputFile.check(path, replacing: form) }
   }
 
-  private var files: [String] { [json, html, trace, folded, prometheus].compactMap { $0 } }
+  /// The reports to write, each with the form of files that it may replace.
+  private var files: [(path: String, form: OutputForm)] {
+    [
+      (json, Form.json), (html, Form.html), (trace, Form.trace), (folded, Form.folded),
+      (prometheus, Form.prometheus),
+    ].compactMap { path, form in path.map { ($0, replace.replacing(form)) } }
+  }
 
   /// Standard output then carries only the machine-readable report.
-  private var isQuiet: Bool { files.contains("-") }
+  private var isQuiet: Bool { files.contains { $0.path == "-" } }
 
   private func budgets() throws -> [Budget] {
     try budget.map { text in
@@ -82,11 +104,11 @@ struct ProfileOutputs: ParsableArguments {
 
   func write(_ report: ProfileReport) throws {
     if !isQuiet { try Terminal.write(Terminal.safe(report.text)) }
-    if let json { try save(report.json() + Data("\n".utf8), json) }
-    if let html { try save(Data(report.html.utf8), html) }
-    if let trace { try save(report.chromeTrace(), trace) }
-    if let folded { try save(Data(report.foldedStacks.utf8), folded) }
-    if let prometheus { try save(Data(report.prometheus.utf8), prometheus) }
+    if let json { try save(report.json() + Data("\n".utf8), json, Form.json) }
+    if let html { try save(Data(report.html.utf8), html, Form.html) }
+    if let trace { try save(report.chromeTrace(), trace, Form.trace) }
+    if let folded { try save(Data(report.foldedStacks.utf8), folded, Form.folded) }
+    if let prometheus { try save(Data(report.prometheus.utf8), prometheus, Form.prometheus) }
     var violations = try budgets().flatMap { $0.violations(in: report) }
     if let earlier = try earlier() {
       let comparison = ReportComparison(before: earlier, after: report)
@@ -104,9 +126,9 @@ struct ProfileOutputs: ParsableArguments {
     }
   }
 
-  private func save(_ data: Data, _ path: String) throws {
+  private func save(_ data: Data, _ path: String, _ form: OutputForm) throws {
     guard path != "-" else { return try data.withUnsafeBytes { try Terminal.write($0) } }
-    let file = try OutputFile(path)
+    let file = try OutputFile(path, replacing: replace.replacing(form))
     try data.withUnsafeBytes { try file.write($0) }
     try file.finish()
   }

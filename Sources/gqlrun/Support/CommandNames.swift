@@ -19,7 +19,10 @@ enum CommandNames {
         let names = subcommands.filter { $0.configuration.shouldDisplay }.map { $0._commandName }
         let likely =
           names.first { $0.hasPrefix(argument) } ?? suggestion(for: argument, in: names)
-        let meant = likely.map { "; did you mean \($0)?" } ?? ""
+        let meant =
+          path == root._commandName && ["completion", "completions"].contains(argument)
+          ? "; did you mean gqlrun --generate-completion-script SHELL?"
+          : likely.map { "; did you mean \($0)?" } ?? ""
         throw Failure(
           .usage,
           "\(path) has no command \(argument)\(meant)\nits commands: \(names.joined(separator: ", "))"

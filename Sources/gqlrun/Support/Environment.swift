@@ -38,6 +38,42 @@ extension PipelineFileEnvironment {
   /// The environment for reading a file that will not run: the file must be valid without an
   /// endpoint, which `gqlrun run --endpoint` may supply later.
   static var unsent: PipelineFileEnvironment {
-    gqlrun(endpoint: nil, fallback: "http://gql-url.invalid/")
+    gqlrun(endpoint: nil, fallback: Endpoint.unsentURL)
+  }
+
+  /// Loads a file with this environment. If GQL_URL is missing, a file whose pipeline answers every request
+  /// itself is loaded without it.
+  ///
+  /// - Parameters:
+  ///   - load: Loads the file; called once or twice.
+  ///   - pipeline: The pipeline of the loaded value.
+  /// - Throws: The error of `load`.
+  func loadingReplays<Loaded>(
+    _ load: (PipelineFileEnvironment) throws -> Loaded, pipeline: (Loaded) -> Pipeline
+  ) throws -> Loaded {
+    do {
+      return try load(self)
+    } catch let error as PipelineDiagnostics {
+      guard (variable("GQL_URL") ?? "").isEmpty else { throw error }
+      var environment = self
+      environment.lastResort = { $0 == "GQL_URL" ? Endpoint.unsentURL : nil }
+      guard let loaded = try? load(environment), pipeline(loaded).sendsNothing else { throw error }
+      return loaded
+    }
+  }
+}
+
+extension Endpoint {
+  /// The URL of pipelines whose requests are not sent; no server can have it.
+  ///
+  /// https://www.rfc-editor.org/rfc/rfc6761#section-6.4
+  static let unsentURL = "http://gql-url.invalid/"
+}
+
+extension Pipeline {
+  /// Whether no request reaches a server: an entry answers all of them, or none sends any.
+  var sendsNothing: Bool {
+    entries.contains { $0.condition == .always && $0.traits.contains(.answers) }
+      || !entries.contains { $0.traits.contains(.fetches) }
   }
 }

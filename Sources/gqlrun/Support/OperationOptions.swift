@@ -21,14 +21,15 @@ struct OperationOptions: ParsableArguments {
   @Option(
     name: .customLong("var"),
     help: ArgumentHelp(
-      "Variable, parsed as its declared type; name:=value takes JSON. Overrides --variables. May be repeated.",
+      "Variable, parsed as its declared type, or a part of one, such as input.tags.0=new; name:=value "
+        + "takes JSON. Overrides --variables. May be repeated.",
       valueName: "name=value"))
   var assignments: [String] = []
 
   @Option(
     name: .customLong("var-file"),
     help: ArgumentHelp(
-      "Variable whose text is read from a file. May be repeated.",
+      "Variable, or a part of one, whose text is read from a file. May be repeated.",
       valueName: "name=file"))
   var fileAssignments: [String] = []
 
@@ -72,23 +73,43 @@ struct OperationOptions: ParsableArguments {
   }
 
   /// The given variables, parsed as the types that the operation declares.
-  private func givenVariables(_ document: Document, _ schema: Schema?) throws -> JSONObject {
+  ///
+  /// - Returns: The variables that can be read, and the errors of the others.
+  private func givenVariables(
+    _ document: Document, _ schema: Schema?
+  ) throws -> (values: JSONObject, problems: [CacheError]) {
     var result = try variablesOfFile()
-    guard !assignments.isEmpty || !fileAssignments.isEmpty else { return result }
+    guard !assignments.isEmpty || !fileAssignments.isEmpty else { return (result, []) }
     let reader = try VariableReader(
       document: document, operationName: operation, schema: schema)
+    var whole: [String: String] = [:]
+    var parts: [(path: VariablePath, option: String, value: JSONValue)] = []
+    var problems: [CacheError] = []
+    func add(
+      _ name: String, _ option: String, _ read: (VariablePath) throws(CacheError) -> JSONValue
+    ) {
+      let path = VariablePath(name)
+      if path.isWhole { whole[name] = option }
+      do throws(CacheError) {
+        let value = try read(path)
+        if path.isWhole { result[name] = value } else { parts.append((path, option, value)) }
+      } catch {
+        problems.append(error)
+      }
+    }
     for assignment in assignments {
       let (name, text) = try Self.parts(
         of: assignment, "--var", "name=value, such as --var first=10")
       if name.hasSuffix(":") {
         let name = String(name.dropLast())
-        result[name] = try reader.value(Self.json(text, of: name), for: name)
-        continue
-      }
-      if let json = reader.jsonSpelling(of: text, for: name) {
-        result[name] = try reader.value(json, for: name)
+        let json = try Self.json(text, of: name)
+        add(name, "--var \(name):=") { path throws(CacheError) in
+          try reader.value(json, at: path)
+        }
       } else {
-        result[name] = try Self.value(of: text, for: name, reader)
+        add(name, "--var \(name)=") { path throws(CacheError) in
+          try reader.value(ofText: text, at: path)
+        }
       }
     }
     for assignment in fileAssignments {
@@ -98,15 +119,22 @@ struct OperationOptions: ParsableArguments {
       guard let text = String(validating: bytes, as: UTF8.self) else {
         throw Failure(.badInput, "\(Input.label(path)): the value of $\(name) is not UTF-8 text")
       }
-      result[name] = try Self.value(of: text, for: name, reader)
+      add(name, "--var-file \(name)=") { path throws(CacheError) in
+        try reader.value(ofText: text, at: path, readsJSON: false)
+      }
     }
-    return result
-  }
-
-  private static func value(
-    of text: String, for name: String, _ reader: VariableReader
-  ) throws -> JSONValue {
-    try reader.value(ofText: text, for: name, empty: .string) ?? .null
+    // In their order, so that each element extends its list by one; equal paths remain in the given order.
+    for part in parts.enumerated().sorted(by: { ($0.1.path, $0.0) < ($1.1.path, $1.0) }) {
+      let (path, option, value) = part.element
+      if let other = whole[path.name] {
+        throw Failure(
+          .usage,
+          "\(option)… sets a part of $\(path.name), and \(other)… sets all of it; leave one out, or "
+            + "put the part into the JSON of --var \(path.name):=…")
+      }
+      do throws(CacheError) { try result.set(value, at: path) } catch { problems.append(error) }
+    }
+    return (result, problems)
   }
 
   private static func json(_ text: String, of name: String) throws -> JSONValue {
@@ -183,17 +211,33 @@ struct OperationOptions: ParsableArguments {
     }
     if isSent, let schema { try check(document, against: schema, bytes, name) }
     do {
-      return try PreparedOperation(
-        document: document, operationName: operation,
-        variables: givenVariables(document, schema), uploads: uploads, keys: rules,
-        facts: schema.map { TypeFacts($0) })
-    } catch let error as CacheError {
-      if let location = error.location {
-        throw Failure(.badInput, Input.located(error.message, at: location, in: bytes, name: name))
+      let (variables, problems) = try givenVariables(document, schema)
+      let prepared = Result { () throws(CacheError) in
+        try PreparedOperation(
+          document: document, operationName: operation, variables: variables, uploads: uploads,
+          keys: rules, facts: schema.map { TypeFacts($0) })
       }
+      guard let problem = CacheError(all: problems) else { return try prepared.get() }
+      guard case .failure(let error) = prepared, error.code == .invalidVariables else {
+        throw problem
+      }
+      // A variable that could not be read is not also one that was not given.
+      let known = Set(problems.compactMap(\.variableName))
+      let others = (error.parts.isEmpty ? [error] : error.parts).filter {
+        $0.variableName.map { !known.contains($0) } ?? true
+      }
+      throw CacheError(all: problems + others) ?? problem
+    } catch let error as CacheError {
       var failure = Failure(error)
-      failure.message = "\(name): \(failure.message)"
-      if operation == nil, document.operations.count > 1 { failure.message += " with --operation" }
+      failure.message = (error.parts.isEmpty ? [error] : error.parts).map { part in
+        part.location.map { Input.located(part.message, at: $0, in: bytes, name: name) }
+          ?? "\(name): \(part.message)"
+      }.joined(separator: "\n")
+      if error.location == nil, error.code == .invalidOperation, operation == nil,
+        document.operations.count > 1
+      {
+        failure.message += " with --operation"
+      }
       throw failure
     }
   }
@@ -217,5 +261,13 @@ struct OperationOptions: ParsableArguments {
       lines.append("and \(errors.count - 20) more; gqlrun validate lists them")
     }
     throw Failure(.badInput, lines.joined(separator: "\n"))
+  }
+}
+
+extension CacheError {
+  /// The name of the variable that the error is about.
+  fileprivate var variableName: String? {
+    guard let path, path.hasPrefix("variables.") else { return nil }
+    return VariablePath(String(path.dropFirst("variables.".count))).name
   }
 }

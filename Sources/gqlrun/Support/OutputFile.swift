@@ -1,10 +1,99 @@
+import ArgumentParser
 import Foundation
+import GQLRunLanguage
 import GQLRunSupport
+
+/// The option of commands that write files which the user names.
+struct ReplaceOptions: ParsableArguments {
+  @Flag(
+    name: .long,
+    help: "Replace existing files, also those that do not look like earlier outputs of this kind.")
+  var overwrite = false
+
+  /// The files that may be replaced.
+  ///
+  /// - Parameter form: The form of the output.
+  func replacing(_ form: OutputForm) -> OutputForm { overwrite ? .anything : form }
+}
+
+/// The form of an output, which tells a file that the program wrote earlier from another one.
+///
+/// A command that is repeated replaces its earlier output without a question; a document that was named by
+/// mistake is not lost. See docs/decisions/0057-files-that-are-replaced.md.
+struct OutputForm: Sendable {
+  /// The form in messages, as in "is not a result of gqlrun".
+  var name: String
+  /// Whether a file has the form.
+  ///
+  /// - Parameters:
+  ///   - path: The path of the file.
+  ///   - beginning: Its first bytes without white space, as text.
+  var matches: @Sendable (_ path: String, _ beginning: String) -> Bool
+
+  /// The form of files that begin with one of some texts, apart from white space.
+  init(_ name: String, beginningWith texts: String...) {
+    self.init(name) { _, beginning in texts.contains { beginning.hasPrefix($0) } }
+  }
+
+  init(_ name: String, _ matches: @escaping @Sendable (String, String) -> Bool) {
+    self.name = name
+    self.matches = matches
+  }
+
+  /// Every file may be replaced.
+  static let anything = OutputForm("anything") { _, _ in true }
+  /// What the program writes has no form of its own, as the outputs of a jq expression.
+  static let unknown = OutputForm("an output that gqlrun can recognize") { _, _ in false }
+  /// GraphQL responses: one, several lines, an array of pages, parts, or one after its head.
+  static let result = OutputForm(
+    "a result of gqlrun", beginningWith: #"{"data":"#, #"{"errors":"#, #"{"extensions":"#,
+    #"[{"data":"#, #"[{"errors":"#, #"{"part":"#, #"{"gap":"#, "[]", "HTTP/")
+  static let archive = OutputForm("an HTTP archive of gqlrun") { _, beginning in
+    beginning.hasPrefix(#"{"log":{"#) && beginning.contains(#""creator":{"name":"gqlrun""#)
+  }
+  static let introspection = OutputForm(
+    "an introspection result", beginningWith: #"{"__schema":"#, #"{"data":{"__schema":"#)
+  /// Type definitions, and nothing else.
+  static let schema = OutputForm("a file with type definitions") { path, _ in
+    guard let bytes = try? Input.bytes(path, "the file"),
+      let document = try? Document(parsingUTF8: bytes)
+    else { return false }
+    return document.operations.isEmpty && document.fragments.isEmpty
+  }
+  static let operationManifest = OutputForm("an operation manifest") { _, beginning in
+    beginning.contains(#""format":"apollo-persisted-query-manifest""#)
+  }
+
+  /// The number of bytes that are read to recognize a form.
+  private static let maxBeginning = 4096
+
+  /// Throws if there is a regular file of another form, which has contents.
+  ///
+  /// - Parameters:
+  ///   - path: The path of the file; links are followed.
+  ///   - name: The name as the user gave it.
+  fileprivate func checkReplaceable(_ path: String, shownAs name: String) throws {
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else {
+      return
+    }
+    let data =
+      try? FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+      .read(upToCount: Self.maxBeginning)
+    let beginning = String(decoding: data ?? Data(), as: UTF8.self).filter { !$0.isWhitespace }
+    guard !matches(path, beginning) else { return }
+    throw Failure(
+      .failed,
+      "\(name) already exists (unchanged), and is not \(self.name); choose another name, or use "
+        + "--overwrite")
+  }
+}
 
 /// Writes a file that appears under its name only when it is complete.
 ///
-/// Symbolic links are followed, and existing files keep their permissions. Anything but a regular
-/// file (`/dev/null`, a pipe) is written directly, because it must not be replaced.
+/// Symbolic links are followed, and existing files keep their permissions. A file of another form than the
+/// output is not replaced. Anything but a regular file (`/dev/null`, a pipe) is written directly, because
+/// it must not be replaced.
 final class OutputFile {
   private enum Destination: ~Copyable {
     case file(AtomicFile)
@@ -17,12 +106,17 @@ final class OutputFile {
   private let name: String
   private var destination: Destination
 
-  /// - Parameter isPrivate: Whether only the owner can read a new file. For archives and copies of
-  ///   the cache, which may contain more than the user asked for.
-  init(_ path: String, isPrivate: Bool = false) throws {
+  /// - Parameters:
+  ///   - path: The path of the file.
+  ///   - form: The form of files that may be replaced.
+  ///   - isPrivate: Whether only the owner can read a new file. For archives and copies of the
+  ///     cache, which may contain more than the user asked for.
+  /// - Throws: ``Failure`` if the file cannot be written, or has another form.
+  init(_ path: String, replacing form: OutputForm, isPrivate: Bool = false) throws {
     guard !path.isEmpty else { throw Failure(.usage, "--output needs the name of a file") }
     name = path
     let target = Self.resolved(path)
+    try form.checkReplaceable(target, shownAs: path)
     var status = stat()
     let exists = stat(target, &status) == 0
     let kind = status.st_mode & S_IFMT
@@ -62,13 +156,13 @@ final class OutputFile {
   }
 
   /// Checks that the file can be written, without writing to it.
-  static func check(_ path: String) throws {
+  static func check(_ path: String, replacing form: OutputForm) throws {
     var status = stat()
     // Opening and closing a pipe would end its reader's input.
     if stat(resolved(path), &status) == 0, ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT) {
       return
     }
-    _ = try OutputFile(path)
+    _ = try OutputFile(path, replacing: form)
   }
 
   func write(_ bytes: UnsafeRawBufferPointer) throws {

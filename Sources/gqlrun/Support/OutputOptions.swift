@@ -20,8 +20,11 @@ struct OutputOptions: ParsableArguments {
   @Option(
     name: .shortAndLong,
     help: ArgumentHelp(
-      "File to write instead of standard output; appears when it is complete.", valueName: "file"))
+      "File to write instead of standard output; appears when it is complete. An earlier result is "
+        + "replaced, another file with --overwrite.", valueName: "file"))
   var output: String?
+
+  @OptionGroup var replace: ReplaceOptions
 
   @Option(
     name: .long,
@@ -60,6 +63,14 @@ struct OutputOptions: ParsableArguments {
     let onTerminal = output == nil && Terminal.isOutputTerminal
     let isPretty = layout.map { $0 == .pretty } ?? (onTerminal && !linePerResult)
     return try ResultWriter(
-      isPretty: isPretty, isArray: isArray, path: output, filter: filter)
+      isPretty: isPretty, isArray: isArray, path: output, replacing: form, filter: filter)
+  }
+
+  /// The form of files that may be replaced.
+  private var form: OutputForm { replace.replacing(jq == nil ? .result : .unknown) }
+
+  /// Checks that the file can be written, before anything is sent.
+  func checkOutput() throws {
+    if let output { try OutputFile.check(output, replacing: form) }
   }
 }

@@ -14,7 +14,8 @@ struct RecordingOptions: ParsableArguments {
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "Write requests and responses to an HTTP archive (HAR 1.2), without secrets.",
+      "Write requests and responses to an HTTP archive (HAR 1.2), without secrets. An earlier archive is "
+        + "replaced, another file with --overwrite.",
       valueName: "file"))
   var har: String?
 
@@ -31,10 +32,15 @@ struct RecordingOptions: ParsableArguments {
       })
   }
 
+  /// Checks that the archive can be written, before anything is sent.
+  func checkArchive(_ replace: ReplaceOptions) throws {
+    if let har { try OutputFile.check(har, replacing: replace.replacing(.archive)) }
+  }
+
   /// Writes the archive, if requested, with all exchanges so far, including failed ones.
-  func write(_ recorder: ExchangeRecorder?) async throws {
+  func write(_ recorder: ExchangeRecorder?, _ replace: ReplaceOptions) async throws {
     guard let har, let recorder else { return }
-    let file = try OutputFile(har, isPrivate: true)
+    let file = try OutputFile(har, replacing: replace.replacing(.archive), isPrivate: true)
     let archive = await recorder.archive(creator: "gqlrun", version: Version.current)
     try archive.jsonBytes(pretty: true).withUnsafeBytes { try file.write($0) }
     try file.finish()

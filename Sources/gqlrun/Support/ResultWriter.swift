@@ -29,14 +29,18 @@ final class ResultWriter {
 
   /// - Parameters:
   ///   - isArray: Whether the results are the elements of one array.
+  ///   - path: The file to write; `nil` is standard output.
+  ///   - form: The form of files that may be replaced.
   ///   - filter: Replaces each result by its outputs.
   init(
-    isPretty: Bool, isArray: Bool = false, path: String? = nil, filter: JQFilter? = nil
+    isPretty: Bool, isArray: Bool = false, path: String? = nil,
+    replacing form: OutputForm = .result,
+    filter: JQFilter? = nil
   ) throws {
     self.isPretty = isPretty
     self.isArray = isArray
     self.filter = filter
-    destination = try path.map { .file(try OutputFile($0)) } ?? .output
+    destination = try path.map { .file(try OutputFile($0, replacing: form)) } ?? .output
     isColored = destination.isOutput && Terminal.colorsOutput
     restart()
   }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import GQLRunCache
 import GQLRunPipeline
 
 /// The option that sends files as variables.
@@ -57,7 +58,7 @@ struct UploadOptions: ParsableArguments {
       }
       // Accepts `$` before the name, as in the document.
       let variable = parts[0].hasPrefix("$") ? parts[0].dropFirst() : parts[0]
-      var parsed = Parsed(variable: String(variable), file: "")
+      var parsed = Parsed(variable: VariablePath(String(variable)).text, file: "")
       // A file name may contain any of `;`, `=` and `@`.
       var rest = parts[1].dropFirst()
       while let mark = Self.lastOption(of: rest) {

@@ -237,6 +237,26 @@ struct OptionValuesTests {
     }
   }
 
+  @Test(
+    "that come from outside and do not fit are reported with their variable or file",
+    arguments: [
+      ("choice: \"${env:BAD}\"", "the variable `BAD` has another value"),
+      ("choice: \"${env:BAD:-on}\"", "the variable `BAD` has another value"),
+      ("choice: \"${env:NO:-x}\"", "the default of the variable `NO` has another value"),
+      ("choice: \"${file:token.txt}\"", "the file `token.txt` has another value"),
+      (
+        "int: \"${env:NO:-1}${env:BAD}\"",
+        "the default of the variable `NO` with the variable `BAD` has another value"
+      ),
+    ])
+  func misfitFromOutside(option: String, hint: String) {
+    guard case .failure(let found) = read(option) else {
+      Issue.record("\(option) was accepted")
+      return
+    }
+    #expect(found.all.map(\.hint) == [hint])
+  }
+
   @Test("are expanded per request if the option is a template")
   func templates() throws {
     let template = try #require(

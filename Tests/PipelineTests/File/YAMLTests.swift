@@ -87,6 +87,24 @@ struct YAMLTests {
     #expect(plugin.set.entries.map(\.value) == ["&literal\n*text\n", "!folded", "x &y *z"])
   }
 
+  @Test(
+    "a name that needs a colon, because keys follow it, is named with what to write",
+    arguments: [
+      (
+        "chain:\n  - apq\n    when: { type: query }\n", "write `- apq: {}`: a name that keys follow"
+      ),
+      ("chain:\n  - apq\n    insert: { before: fetch }\n", "write `- apq: {}`"),
+      ("chain:\n  - apq  # hashes\n\n    when: { type: query }\n", "write `- apq: {}`"),
+      ("chain:\n  - fetch\n  - max-retry\n    max_retries: 3\n", "write `- max-retry: {}`"),
+      ("a: b: c", "quote text that contains `: `"),
+      ("- a b\n  c: d\n", "quote text that contains `: `"),
+      ("- a\n  b c: d\n", "quote text that contains `: `"),
+    ])
+  func missingColon(yaml: String, hint: String) {
+    #expect(check(yaml).all.count == 1)
+    #expect(check(yaml).all.first?.hint?.hasPrefix(hint) == true, "\(check(yaml).all)")
+  }
+
   @Test("survives an alias bomb and deep nesting")
   func bombs() {
     let bomb = (1..<30).reduce("a0: &a0 [x, x]\n") { text, number in

@@ -124,6 +124,31 @@ struct HelpTextTests {
     }
   }
 
+  @Test("the program's help shows how to complete commands in a shell")
+  func completion() async throws {
+    let option = "gqlrun --generate-completion-script bash"
+    let help = try await Program.run(["--help"], in: Folder())
+    let sections = DiscussionSection.sections(
+      of: try #require(Self.commands.first?.info.discussion))
+    let section = try #require(sections.first { $0.title == "SHELL COMPLETION" })
+    #expect(section.text.joined().contains(option) && help.output.contains(option))
+    let topic = try #require(HelpTopic.page(for: ["help", "completion"]))
+    for shell in ["bash", "zsh", "fish"] {
+      #expect(topic.contains("--generate-completion-script \(shell)"))
+    }
+    let guessed = try await Program.run(["completion"], in: Folder())
+    #expect(guessed.status == 64 && guessed.errors.contains("--generate-completion-script SHELL"))
+  }
+
+  @Test("the help of run and a topic name the transports of subscriptions")
+  func transports() throws {
+    let run = try #require(Self.commands.first { $0.name == "gqlrun run" }?.info.discussion)
+    for text in ["ws://", "transport", "gqlrun help subscriptions"] { #expect(run.contains(text)) }
+    let topic = try #require(HelpTopic.page(for: ["help", "subscriptions"]))
+    let transports = ["auto", "graphql-transport-ws", "graphql-ws", "sse", "multipart"]
+    for text in transports + ["ws://", "wss://"] { #expect(topic.contains(text)) }
+  }
+
   @Test("gqlrun help topics lists the topics, and each of them is printed")
   func topics() async throws {
     let list = try await Program.run(["help", "topics"], in: Folder())

@@ -28,6 +28,8 @@ extension BatchCommand {
     )
     var concurrency: Int?
 
+    @OptionGroup var request: RequestOptions
+
     @Flag(name: .shortAndLong, help: "Log the steps of requests; -vv logs more.")
     var verbose: Int
 
@@ -43,11 +45,14 @@ extension BatchCommand {
     func run() async throws {
       gqlrun_keep_freed_memory()
       try await reporting {
-        var manifest = try source.load(runs: true).manifest
+        var manifest = try source.load(runs: true, request: request).manifest
         if let concurrency { manifest.settings.concurrency = concurrency }
         let summary = try await run(manifest)
         if !quiet { report(summary, manifest) }
-        if let failure = BatchOutcome.failure(summary, source.manifest) { throw failure }
+        if let failure = BatchOutcome.failure(summary, source.manifest) {
+          if !quiet { failure.hintAtToken(for: manifest) }
+          throw failure
+        }
       }
     }
 

@@ -30,7 +30,7 @@ extension CacheCommand {
       help: ArgumentHelp(
         "Format; overrides the one given by the file name.", valueName: "ndjson|sqlite"))
     var format: Format?
-    @Flag(name: .long, help: "Replace an existing file.")
+    @Flag(name: [.long, .customLong("overwrite")], help: "Replace an existing file.")
     var force = false
 
     func run() async throws {
@@ -77,7 +77,7 @@ extension CacheCommand {
     }
 
     private func dump(_ store: CacheStore) async throws {
-      let output = Locked(try OutputFile(file, isPrivate: true))
+      let output = Locked(try OutputFile(file, replacing: .anything, isPrivate: true))
       let count = Locked(0)
       try await store.dump { bytes in
         count.withLock { $0 += bytes.count }

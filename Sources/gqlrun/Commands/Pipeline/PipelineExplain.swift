@@ -33,7 +33,7 @@ extension PipelineCommand {
     func run() async throws {
       try await reporting {
         let pipeline = try endpointOptions.load(
-          usesProject: true, fallback: "http://gql-url.invalid/", isLook: true)
+          usesProject: true, fallback: Endpoint.unsentURL, isLook: true)
         let source = try documentOptions.source()
         let operation = try operationOptions.prepare(source, pipeline: pipeline)
         let request = GraphQLRequest(operation, cachePolicy: policy)

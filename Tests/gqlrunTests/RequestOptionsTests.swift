@@ -1,0 +1,287 @@
+import Foundation
+import GQLRunDemoServer
+import GQLRunTestSupport
+import Testing
+
+@testable import gqlrun
+
+/// The options for header fields, credentials and connections, of every command that connects to an endpoint.
+@Suite("The options of commands that connect", .serialized, .timeLimit(.minutes(10)))
+struct RequestOptionsTests {
+  /// A command that sends requests to an endpoint.
+  struct Sender: Sendable, CustomTestStringConvertible {
+    var name: String
+    /// The arguments; `URL` is the endpoint.
+    var arguments: [String]
+
+    var testDescription: String { name }
+
+    func arguments(to url: String) -> [String] {
+      arguments.map { $0.replacing("URL", with: url) }
+    }
+
+    /// The command as a shell line.
+    func line(to url: String) -> String {
+      (["\"$GQLRUN\""] + arguments(to: url).map { "'\($0)'" }).joined(separator: " ")
+        .replacing("$FRONT", with: "'$FRONT'")
+    }
+  }
+
+  static let senders = [
+    Sender(name: "run", arguments: ["run", "germany.graphql", "-e", "URL"]),
+    Sender(name: "batch run", arguments: ["batch", "run", "m.batch.yaml", "-e", "URL"]),
+    Sender(name: "schema fetch", arguments: ["schema", "fetch", "-e", "URL"]),
+    Sender(name: "schema diff", arguments: ["schema", "diff", "s.graphql", "URL"]),
+    Sender(name: "doctor", arguments: ["doctor", "URL"]),
+    Sender(
+      name: "profile",
+      arguments: [
+        "profile", "-d", "germany.graphql", "-e", "URL", "--runs", "1", "--warmup", "0",
+        "--no-baselines",
+      ]),
+  ]
+  /// The senders, and the commands that take the same command line and send nothing.
+  private static let connecting =
+    senders.map(\.name) + ["batch worker", "batch check", "pipeline explain"]
+
+  private static let options = [
+    "--endpoint", "--header", "--token-env", "--netrc", "--timeout", "--cacert", "--cert", "--key",
+    "--insecure", "--proxy", "--unix-socket", "--allow-exec",
+  ]
+
+  private static func folder(_ endpoint: String = "http://127.0.0.1:1/") throws -> Folder {
+    let folder = try Folder()
+    try folder.write("type Query { a: Int }\n", to: "s.graphql")
+    try folder.write(
+      """
+      version: 1
+      endpoint: "\(endpoint)"
+      operations: [{ id: one, query: "{ country(code: \\"DE\\") { name } }" }]
+      """, to: "m.batch.yaml")
+    return folder
+  }
+
+  private static let token = "token-of-nineteen-bytes"
+
+  @Test("every command that connects has all of the options, with the same help")
+  func table() throws {
+    let commands = HelpTextTests.commands
+    var helps: [String: Set<String>] = [:]
+    var found: [String] = []
+    for command in commands where command.info.shownCommands.isEmpty {
+      let name = String(command.name.dropFirst("gqlrun ".count))
+      let given = Self.options.filter { command.info.option($0) != nil }
+      guard given.contains(where: { !["--endpoint", "--allow-exec"].contains($0) }) else {
+        // The other commands of manifests only need to load one; `new` writes one.
+        if given.contains("--endpoint") { #expect(name.hasPrefix("batch "), "\(name)") }
+        continue
+      }
+      found.append(name)
+      #expect(given == Self.options, "\(name)")
+      for option in given.dropFirst() {
+        helps[option, default: []].insert(command.info.option(option)?.abstract ?? "")
+      }
+    }
+    #expect(Set(found) == Set(Self.connecting))
+    #expect(helps.allSatisfy { $0.value.count == 1 }, "\(helps)")
+  }
+
+  @Test(
+    "header fields, tokens and passwords arrive, whichever command sends them", arguments: senders)
+  func credentials(_ sender: Sender) async throws {
+    let cases: [(options: [String], environment: [String: String], field: String)] = [
+      (["-H", "Authorization: Basic YTpi"], [:], "Basic YTpi"),
+      (["-H", "@fields"], [:], "Digest x"),
+      (["--token-env", "MINE"], ["MINE": Self.token], "Bearer \(Self.token)"),
+      ([], ["GQL_TOKEN": Self.token], "Bearer \(Self.token)"),
+      (["-n"], ["NETRC": "passwords"], "Basic dTpw"),
+    ]
+    for (options, environment, field) in cases {
+      let folder = try Self.folder()
+      try folder.write("Authorization: Digest x\n", to: "fields")
+      try folder.write("machine 127.0.0.1 login u password p\n", to: "passwords")
+      try await DemoServer.withServer { server in
+        let result = try await Program.run(
+          sender.arguments(to: server.url) + options, in: folder, environment: environment)
+        let sent = server.log.requests.map { $0.header("Authorization") }
+        #expect(!sent.isEmpty && sent.allSatisfy { $0 == field }, "\(options): \(sent)\n\(result)")
+        #expect(!result.errors.contains(Self.token), "\(result)")
+      }
+    }
+  }
+
+  @Test("--timeout and --proxy are followed, whichever command connects", arguments: senders)
+  func limits(_ sender: Sender) async throws {
+    try await DemoServer.withServer { server in
+      let late = try await Program.run(
+        sender.arguments(to: server.url + "?delay=60000") + ["--timeout", "100ms"],
+        in: Self.folder())
+      #expect(late.status != 0 && late.errors.contains("--timeout"), "\(late)")
+      let before = server.requestCount
+      let other = ["http_proxy": "http://127.0.0.1:1"]
+      let direct = try await Program.run(
+        sender.arguments(to: server.url) + ["-x", ""], in: Self.folder(), environment: other)
+      #expect(server.requestCount > before, "\(direct)")
+      let after = server.requestCount
+      let tunnelled = try await Program.run(
+        sender.arguments(to: server.url) + ["-x", "http://127.0.0.1:1", "--timeout", "20"],
+        in: Self.folder())
+      #expect(tunnelled.status != 0 && server.requestCount == after, "\(tunnelled)")
+    }
+  }
+
+  @Test(
+    "certificates and sockets are used, whichever command connects",
+    .enabled(if: Python.isThere, "there is no python3"), arguments: senders)
+  func connections(_ sender: Sender) async throws {
+    let folder = try Self.folder()
+    guard try await Front.certificates(in: folder) else { return }
+    let (secure, plain) = (
+      sender.line(to: "https://127.0.0.1:$FRONT/graphql"),
+      sender.line(to: "http://api.example/graphql")
+    )
+    for (kind, line) in [
+      ("tls-client", "\(secure) --cacert server.pem --cert client.pem --key client.key"),
+      ("tls-client", "\(secure) -k -E both.pem"), ("unix", "\(plain) --unix-socket $FRONT"),
+    ] {
+      try await DemoServer.withServer { server in
+        try? FileManager.default.removeItem(atPath: folder.file("server.sock"))
+        try? FileManager.default.removeItem(atPath: folder.file("front.pipe"))
+        let result = try await Front.shell(kind, port: server.port, line, in: folder)
+        #expect(server.requestCount > 0, "\(line): \(result)")
+      }
+    }
+  }
+
+  @Test(
+    "a worker has the options, too",
+    .enabled(
+      if: PostgresServer.isInstalled, "PostgreSQL is not installed: apt-get install postgresql"))
+  func worker() async throws {
+    let postgres = try PostgresServer.shared.get()
+    let (schema, database) = postgres.newSchema()
+    try postgres.execute("CREATE SCHEMA \(schema)")
+    try await DemoServer.withServer { server in
+      let folder = try Self.folder(server.url)
+      let text = try folder.text("m.batch.yaml")
+      try folder.replace(
+        "m.batch.yaml",
+        with: text
+          + "\nsinks: [{ ndjson: { path: out.ndjson } }]\nrun: { journal: \"\(database)\" }\n")
+      for command in ["init", "enqueue"] {
+        let result = try await Program.run(["batch", command, "m.batch.yaml"], in: folder)
+        #expect(result.status == 0, "\(result)")
+      }
+      let result = try await Program.run(
+        ["batch", "worker", "m.batch.yaml", "--token-env", "MINE", "-H", "X-Client: b"], in: folder,
+        environment: ["MINE": Self.token])
+      #expect(result.status == 0, "\(result)")
+      #expect(server.log.last?.header("Authorization") == "Bearer \(Self.token)")
+      #expect(server.log.last?.header("X-Client") == "b")
+    }
+  }
+
+  @Test("batch check refuses the options that batch run refuses, and sends nothing")
+  func checked() async throws {
+    let folder = try Self.folder()
+    for command in [["check"], ["run", "--dry-run"], ["run"]] {
+      for (options, status, text) in [
+        (["--token-env", "ABSENT"], Int32(77), "ABSENT, which --token-env names, is not set"),
+        (["-H", "no field"], 64, "cannot read --header"),
+        (["--cacert", "absent.pem"], 65, "the certificates of --cacert absent.pem"),
+        (["--key", "a.pem"], 64, "--key needs --cert"),
+      ] {
+        let result = try await Program.run(
+          ["batch"] + command + ["m.batch.yaml"] + options, in: folder)
+        #expect(result.status == status && result.errors.contains(text), "\(result)")
+      }
+    }
+    let twice = try await Program.run(["batch", "check", "-", "-H", "@-"], in: folder)
+    #expect(twice.status == 64 && twice.errors.contains("--header @- cannot read it"), "\(twice)")
+  }
+
+  @Test("an endpoint without a scheme is http for this machine, for manifests, too")
+  func withoutScheme() async throws {
+    try await DemoServer.withServer { server in
+      let folder = try Self.folder()
+      let address = "127.0.0.1:\(server.port)/graphql"
+      for command in ["check", "run"] {
+        let result = try await Program.run(
+          ["batch", command, "m.batch.yaml", "-e", address], in: folder)
+        #expect(result.status == 0, "\(result)")
+      }
+      #expect(server.requestCount == 1)
+      let new = try await Program.run(["batch", "new", "n", "-e", address], in: folder)
+      #expect(new.status == 0, "\(new)")
+      #expect(try folder.text("n.batch.yaml").contains("endpoint: \"http://\(address)\""))
+      let other = try await Program.run(["batch", "new", "o", "-e", "a b"], in: folder)
+      #expect(other.status == 64 && other.errors.contains("--endpoint"), "\(other)")
+    }
+  }
+
+  @Test("a pipeline of a manifest that does not send GQL_TOKEN is named when it is missed")
+  func unsentToken() async throws {
+    try await DemoServer.withServer { server in
+      let folder = try Self.folder(server.url + "?status=401")
+      let text = try folder.text("m.batch.yaml")
+      let hint = "does not send the token in GQL_TOKEN; --token-env GQL_TOKEN does"
+      let sent = try await Program.run(
+        ["batch", "run", "m.batch.yaml"], in: folder, environment: ["GQL_TOKEN": Self.token])
+      #expect(sent.status == 77 && !sent.errors.contains(hint), "\(sent)")
+      #expect(server.log.last?.header("Authorization") == "Bearer \(Self.token)")
+      try folder.replace("m.batch.yaml", with: text + "\npipeline: plain\n")
+      let unsent = try await Program.run(
+        ["batch", "run", "m.batch.yaml"], in: folder, environment: ["GQL_TOKEN": Self.token])
+      #expect(unsent.status == 77 && unsent.errors.contains("plain \(hint)"), "\(unsent)")
+      #expect(server.log.last?.header("Authorization") == nil)
+    }
+  }
+
+  @Test("a pipeline that replays a recording needs no endpoint, and one that sends does")
+  func replay() async throws {
+    let folder = try Self.folder()
+    let manifest = try folder.text("m.batch.yaml").replacing(
+      "endpoint: \"http://127.0.0.1:1/\"", with: "pipeline: ci")
+    try folder.write(manifest, to: "ci.batch.yaml")
+    let record = ["GQL_RECORD": "record"]
+    try await DemoServer.withServer { server in
+      for command in [
+        ["run", "germany.graphql", "-p", "ci", "-e", server.url],
+        ["batch", "run", "ci.batch.yaml", "-e", server.url],
+      ] {
+        let environment = command[0] == "run" ? record : ["GQL_RECORD": "auto"]
+        let result = try await Program.run(command, in: folder, environment: environment)
+        #expect(result.status == 0, "\(result)")
+      }
+      #expect(server.requestCount == 2)
+    }
+    let run = try await Program.run(["run", "germany.graphql", "-p", "ci"], in: folder)
+    #expect(run.output == RunTests.germany && run.errors == "", "\(run)")
+    for command in ["check", "run"] {
+      let batch = try await Program.run(["batch", command, "ci.batch.yaml"], in: folder)
+      #expect(batch.status == 0, "\(batch)")
+      let sending = try await Program.run(
+        ["batch", command, "ci.batch.yaml"], in: folder, environment: record)
+      #expect(sending.status == 78 && sending.errors.contains("GQL_URL"), "\(sending)")
+    }
+    let sending = try await Program.run(
+      ["run", "germany.graphql", "-p", "ci"], in: folder, environment: record)
+    #expect(sending.status == 78 && sending.errors.contains("`GQL_URL` is not set"), "\(sending)")
+  }
+
+  @Test("the policy cache-only needs no endpoint")
+  func cacheOnly() async throws {
+    let folder = try Folder()
+    let store = ["--store", "cache.db"]
+    try await DemoServer.withServer { server in
+      let result = try await Program.run(
+        ["run", "germany.graphql", "-e", server.url] + store, in: folder)
+      #expect(result.status == 0, "\(result)")
+    }
+    let cached = try await Program.run(
+      ["run", "germany.graphql", "--policy", "cache-only"] + store, in: folder)
+    #expect(cached.output == RunTests.germany, "\(cached)")
+    let sending = try await Program.run(["run", "germany.graphql"] + store, in: folder)
+    #expect(sending.status == 64 && sending.errors.contains("no endpoint"), "\(sending)")
+  }
+}
