@@ -135,7 +135,7 @@ public struct DemoServer: Sendable {
       responder: DemoResponder(executor: executor, state: state, configuration: configuration),
       server: HTTPServerBuilder { responder in
         HeldChannel(
-          base: SocketChannel(
+          base: DemoSocketChannel(
             http: HTTP1Channel(responder: responder), executor: executor, state: state,
             configuration: configuration),
           connections: connections)

@@ -6,7 +6,7 @@ import NIOCore
 extension DemoResponder {
   /// A response with the events of a subscription as they happen.
   func events(
-    of operation: PreparedOperation, as format: EventFormat, _ wish: Misbehaviour,
+    of operation: PlannedOperation, as format: EventFormat, _ wish: Misbehaviour,
     _ channel: any Channel
   ) -> Response {
     let source: SourceStream
@@ -21,7 +21,7 @@ extension DemoResponder {
         source.map { event in Step.event(executor.response(to: event, of: operation)) },
         CollectionOfOne(Step.end).async), channel)
     return Response(events: format) { writer in
-      var limit = EventLimit(wish)
+      var limit = EventFaults(wish)
       try await Self.carryOut(limit.fault, channel)
       for try await step in steps {
         switch step {
@@ -40,14 +40,14 @@ extension DemoResponder {
 
   /// A response in several parts.
   func parts(
-    of operation: PreparedOperation, as format: PartFormat, _ wish: Misbehaviour,
+    of operation: PlannedOperation, as format: PartFormat, _ wish: Misbehaviour,
     _ channel: any Channel
   ) -> Response {
     let execution = executor.start(operation, as: format)
     let sleep = configuration.sleep
     let body = ResponseBody { writer in
       var execution = execution
-      var limit = EventLimit(wish)
+      var limit = EventFaults(wish)
       try await Self.carryOut(limit.fault, channel)
       while let chunk = execution.next() {
         try await writer.write(ByteBuffer(bytes: chunk.bytes))
@@ -98,7 +98,7 @@ extension DemoResponder {
     return merge(events, heartbeats, closing)
   }
 
-  static func carryOut(_ fault: EventLimit.Fault?, _ channel: any Channel) async throws {
+  static func carryOut(_ fault: EventFaults.Fault?, _ channel: any Channel) async throws {
     switch fault {
     case nil: return
     case .cut:
@@ -116,7 +116,7 @@ extension DemoExecutor {
   static let maxEventBytes = 4 << 20
 
   /// The response to an event, in which an error replaces a response that is too large.
-  func response(to event: SourceEvent, of operation: PreparedOperation) -> [UInt8] {
+  func response(to event: SourceEvent, of operation: PlannedOperation) -> [UInt8] {
     start(operation, for: event).rest(upTo: Self.maxEventBytes)
       ?? RequestError.response([Self.tooLarge])
   }
@@ -126,7 +126,7 @@ extension DemoExecutor {
 }
 
 /// The deliberate end of a connection after a number of events.
-struct EventLimit: Sendable {
+struct EventFaults: Sendable {
   enum Fault: Sendable {
     /// The connection is closed.
     case cut

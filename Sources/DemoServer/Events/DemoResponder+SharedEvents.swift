@@ -21,7 +21,7 @@ extension DemoResponder {
       guard let token = state.eventStreams.reserve() else {
         return Response(
           .serviceUnavailable,
-          error: .badRequest("All \(SharedEventStreams.most) event streams are in use."))
+          error: .badRequest("All \(ReservedEventStreams.most) event streams are in use."))
       }
       return Response(.created, contentType: "text/plain; charset=utf-8", token)
     }
@@ -57,7 +57,7 @@ extension DemoResponder {
 
   /// The response with the events of all operations.
   private func events(
-    of stream: SharedEventStream, _ token: String, _ wish: Misbehaviour, _ channel: any Channel
+    of stream: ReservedEventStream, _ token: String, _ wish: Misbehaviour, _ channel: any Channel
   ) -> Response {
     guard stream.open() else {
       return Response(.conflict, error: .badRequest("The event stream is open already."))
@@ -68,7 +68,7 @@ extension DemoResponder {
     let steps = steps(stream.messages.map(Step.event), channel)
     return Response(events: format) { writer in
       defer { streams.remove(token) }
-      var limit = EventLimit(wish)
+      var limit = EventFaults(wish)
       try await Self.carryOut(limit.fault, channel)
       for try await step in steps {
         switch step {
@@ -85,9 +85,9 @@ extension DemoResponder {
 
   /// Starts an operation, whose events are sent on the stream.
   private func start(
-    _ body: [UInt8], on stream: SharedEventStream, _ wish: Misbehaviour
+    _ body: [UInt8], on stream: ReservedEventStream, _ wish: Misbehaviour
   ) -> Response {
-    let operation: PreparedOperation
+    let operation: PlannedOperation
     let id: String
     do throws(RequestError) {
       var request = try OperationRequest(body: body)
@@ -132,7 +132,7 @@ extension DemoResponder {
   }
 
   private func operate(
-    _ id: String, _ operation: PreparedOperation, on stream: SharedEventStream
+    _ id: String, _ operation: PlannedOperation, on stream: ReservedEventStream
   ) async {
     guard operation.type == .subscription else {
       await stream.next(

@@ -4,14 +4,14 @@ import GQLRunSupport
 /// The event streams that clients have reserved, by their tokens.
 ///
 /// https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md#single-connection-mode
-final class SharedEventStreams: Sendable {
+final class ReservedEventStreams: Sendable {
   /// The maximum number of reservations; a further one replaces the oldest that is not open.
   static let most = 1_000
   /// The names of the parameters in the URL of a request.
   static let parameterNames = ["token", "operationId"]
 
   private struct State {
-    var streams: [String: SharedEventStream] = [:]
+    var streams: [String: ReservedEventStream] = [:]
     /// The tokens in the order of their reservations.
     var tokens: [String] = []
   }
@@ -31,13 +31,13 @@ final class SharedEventStreams: Sendable {
         }
         state.streams.removeValue(forKey: state.tokens.remove(at: old))?.close()
       }
-      state.streams[token] = SharedEventStream()
+      state.streams[token] = ReservedEventStream()
       state.tokens.append(token)
       return token
     }
   }
 
-  func stream(_ token: String) -> SharedEventStream? { state.withLock { $0.streams[token] } }
+  func stream(_ token: String) -> ReservedEventStream? { state.withLock { $0.streams[token] } }
 
   /// Ends a stream and its operations.
   func remove(_ token: String) {
@@ -50,7 +50,7 @@ final class SharedEventStreams: Sendable {
 }
 
 /// An event stream for several operations, which may begin before it is open.
-final class SharedEventStream: Sendable {
+final class ReservedEventStream: Sendable {
   private struct State {
     var isOpen = false
     var isOver = false
@@ -78,7 +78,7 @@ final class SharedEventStream: Sendable {
 
   /// Starts an operation. It ends itself with ``complete(_:)``.
   func start(
-    _ id: String, most: Int, _ body: @escaping @Sendable (SharedEventStream) async -> Void
+    _ id: String, most: Int, _ body: @escaping @Sendable (ReservedEventStream) async -> Void
   ) -> Start {
     state.withLock { state in
       guard state.tasks[id] == nil else { return .exists }

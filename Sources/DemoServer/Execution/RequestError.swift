@@ -35,7 +35,7 @@ struct RequestError: Error, Sendable {
   static func badRequest(_ message: String) -> Self { Self(.badRequest, message) }
 
   /// Writes the error as an object of `errors`, with the path of its field.
-  func write(to writer: inout JSONWriter, path: [PathElement]? = nil) {
+  func write(to writer: inout JSONWriter, path: [JSONValue]? = nil) {
     writer.beginObject()
     writer.key("message")
     writer.writeString(message)
@@ -54,14 +54,7 @@ struct RequestError: Error, Sendable {
     }
     if let path {
       writer.key("path")
-      writer.beginArray()
-      for element in path {
-        switch element {
-        case .key(let key): writer.writeString(key)
-        case .index(let index): writer.writeNumber(index)
-        }
-      }
-      writer.endArray()
+      JSONValue.array(path).write(to: &writer)
     }
     writer.key("extensions")
     writer.beginObject()
@@ -84,8 +77,46 @@ struct RequestError: Error, Sendable {
   }
 }
 
-/// A response key or list index of a path.
-enum PathElement: Sendable, Hashable {
-  case key(String)
-  case index(Int)
+/// Several errors.
+struct RequestErrors: Error {
+  let all: [RequestError]
+}
+
+extension Document {
+  /// The validation errors of the document for a schema; empty if it is valid.
+  ///
+  /// Messages quote names as servers in JavaScript do: `Cannot query field "x" on type "Y".`
+  func requestErrors(against schema: Schema) -> [RequestError] {
+    validate(against: schema).map { error in
+      RequestError(.validationFailed, error.message.doublyQuoted, at: error.locations)
+    }
+  }
+}
+
+extension String {
+  /// The message with names in `"` instead of `'`.
+  ///
+  /// Only changes apostrophes around names and types.
+  var doublyQuoted: String {
+    var result = ""
+    var rest = self[...]
+    while let open = rest.firstIndex(of: "'") {
+      result += rest[..<open]
+      let quoted = rest[rest.index(after: open)...]
+      guard let close = quoted.firstIndex(of: "'"), quoted[..<close].allSatisfy(isPartOfName)
+      else {
+        result += "'"
+        rest = quoted
+        continue
+      }
+      result += "\"\(quoted[..<close])\""
+      rest = quoted[quoted.index(after: close)...]
+    }
+    return result + rest
+  }
+}
+
+private func isPartOfName(_ character: Character) -> Bool {
+  let isAlphanumeric = character.isASCII && (character.isLetter || character.isNumber)
+  return isAlphanumeric || "_![]@$. {}".contains(character)
 }

@@ -31,7 +31,7 @@ struct SourceStream: AsyncSequence, Sendable {
 
   /// - Throws: The error of the field's arguments.
   init(
-    _ field: FieldPlan, context: ResolverContext,
+    _ field: PlannedField, context: ResolverContext,
     sleep: @escaping @Sendable (Duration) async throws -> Void
   ) throws(RequestError) {
     if let refusal = field.refusal { throw refusal }

@@ -1,3 +1,4 @@
+import Foundation
 import GQLRunSupport
 
 /// The changes to the feed, shared by all operations.
@@ -72,5 +73,82 @@ final class FeedStore: Sendable {
       contents.subscribers[post]?[id] = nil
       if contents.subscribers[post]?.isEmpty == true { contents.subscribers[post] = nil }
     }
+  }
+}
+
+/// The changes by mutations since the server started, in memory.
+struct FeedEdits: Sendable {
+  /// A comment added by a mutation.
+  struct AddedComment: Sendable, Hashable {
+    /// From 0, across all posts.
+    let number: Int
+    let post: Int
+    let body: String
+
+    var id: String { "C_new\(number)" }
+    var cursor: String { Data("n:\(number)".utf8).base64EncodedString() }
+  }
+
+  /// The reason why a change is refused.
+  struct Refusal: Error {
+    var message: String
+  }
+
+  /// The maximum numbers of liked posts and comments, and the maximum length of a comment in bytes.
+  static let maxLikedPosts = 100_000
+  static let maxComments = 10_000
+  static let maxBody = 10_000
+
+  private var likes: [Int: Int] = [:]
+  private var comments: [AddedComment] = []
+  private var commentsByPost: [Int: [Int]] = [:]
+
+  /// The likes of a post at the time of an event.
+  private var pinned: (post: Int, likes: Int)?
+
+  /// The number of likes added to those that the post was generated with.
+  func likes(of post: Int) -> Int {
+    if let pinned, pinned.post == post { return pinned.likes }
+    return likes[post] ?? 0
+  }
+
+  /// The changes, with the likes of one post as they were at the time of an event.
+  func pinning(_ likes: Int, of post: Int) -> Self {
+    var copy = self
+    copy.pinned = (post, likes)
+    return copy
+  }
+
+  /// The comments added to a post, oldest first.
+  func comments(of post: Int) -> [AddedComment] {
+    (commentsByPost[post] ?? []).map { comments[$0] }
+  }
+
+  /// The added comment with this id.
+  func comment(id: String) -> AddedComment? {
+    guard id.hasPrefix("C_new"), let number = Int(id.dropFirst(5)),
+      comments.indices.contains(number), comments[number].id == id
+    else { return nil }
+    return comments[number]
+  }
+
+  mutating func like(_ post: Int) throws(Refusal) {
+    guard likes[post] != nil || likes.count < Self.maxLikedPosts else {
+      throw Refusal(message: "The demo server keeps likes of \(Self.maxLikedPosts) posts only.")
+    }
+    likes[post, default: 0] = min(likes(of: post) + 1, 1_000_000_000)
+  }
+
+  mutating func addComment(to post: Int, body: String) throws(Refusal) -> AddedComment {
+    guard comments.count < Self.maxComments else {
+      throw Refusal(message: "The demo server keeps \(Self.maxComments) comments only.")
+    }
+    guard body.utf8.count <= Self.maxBody else {
+      throw Refusal(message: "A comment has at most \(Self.maxBody) bytes.")
+    }
+    let comment = AddedComment(number: comments.count, post: post, body: body)
+    comments.append(comment)
+    commentsByPost[post, default: []].append(comment.number)
+    return comment
   }
 }

@@ -182,7 +182,7 @@ struct DemoResponder: HTTPResponder {
 
   /// A response whose body is written during execution; if it fits in one chunk, it has a
   /// `Content-Length`.
-  private func stream(_ execution: Execution, as type: ResponseMediaType) -> Response {
+  private func stream(_ execution: OperationExecution, as type: ResponseMediaType) -> Response {
     var execution = execution
     let first = execution.next() ?? []
     if execution.isFinished {

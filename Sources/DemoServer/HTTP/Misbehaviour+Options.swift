@@ -128,7 +128,7 @@ extension Misbehaviour {
       name: "subprotocol", placeholder: "NAME",
       help: "Speak only this WebSocket subprotocol, or none."
     ) { value, result in
-      let known = SocketSession.Subprotocol.allCases.map(\.rawValue) + ["none"]
+      let known = DemoSocketSession.Subprotocol.allCases.map(\.rawValue) + ["none"]
       return assign(known.contains(value) ? value : nil, to: &result.subprotocol)
     },
   ]
@@ -140,7 +140,7 @@ extension Misbehaviour {
   mutating func add(
     parameters: QueryParameters, headers: HTTPFields
   ) throws(Failure) {
-    let known = OperationRequest.parameterNames + SharedEventStreams.parameterNames
+    let known = OperationRequest.parameterNames + ReservedEventStreams.parameterNames
     for (name, value) in parameters.all where !known.contains(name) {
       try add(name, value)
     }

@@ -7,7 +7,7 @@ final class ServerState: Sendable {
 
   let log = RequestLog()
   let persistedQueries = PersistedQueries()
-  let eventStreams = SharedEventStreams()
+  let eventStreams = ReservedEventStreams()
 
   private struct Contents {
     var misbehaviour: Misbehaviour

@@ -78,7 +78,7 @@ struct UploadForm {
     while let part = try await reader.nextPart() {
       guard missing.remove(part.name) != nil else {
         throw RequestError.badRequest(
-          "The form has a part \(Scalar.shown(.string(part.name))) that its map does not name, "
+          "The form has a part \(InputCoercion.shown(.string(part.name))) that its map does not name, "
             + "or has it twice.")
       }
       let file = try await file(part)
@@ -130,12 +130,13 @@ struct UploadForm {
         }
         let path = String(text.dropFirst("variables.".count))
         guard known.insert(path).inserted, JSONValue.object(variables).isNull(at: path) else {
-          throw .badRequest("The value of \(Scalar.shown(value)) is not null, or has two files.")
+          throw .badRequest(
+            "The value of \(InputCoercion.shown(value)) is not null, or has two files.")
         }
         paths.append(path)
       }
       guard !paths.isEmpty else {
-        throw .badRequest("The map names no path for \(Scalar.shown(.string(name))).")
+        throw .badRequest("The map names no path for \(InputCoercion.shown(.string(name))).")
       }
       result[name] = paths
     }

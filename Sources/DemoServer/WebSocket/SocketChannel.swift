@@ -7,13 +7,13 @@ import NIOHTTPTypesHTTP1
 import NIOWebSocket
 
 /// A channel type for HTTP/1.1 whose connections may become WebSocket connections.
-struct SocketChannel: ServerChildChannel {
+struct DemoSocketChannel: ServerChildChannel {
   typealias Socket = NIOAsyncChannel<WebSocketFrame, WebSocketFrame>
 
   /// What the first request of a connection makes of it.
   enum Connection: Sendable {
     case http(NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>)
-    case socket(Socket, SocketHandshake)
+    case socket(Socket, DemoSocketHandshake)
   }
 
   struct Value: ServerChildChannelValue {
@@ -58,10 +58,10 @@ struct SocketChannel: ServerChildChannel {
     }
   }
 
-  private func serve(_ socket: Socket, _ handshake: SocketHandshake) async {
+  private func serve(_ socket: Socket, _ handshake: DemoSocketHandshake) async {
     // A connection that fails has ended like one that was closed.
     try? await socket.executeThenClose { inbound, outbound in
-      let connection = SocketConnection(
+      let connection = DemoSocketConnection(
         handshake, outbound, socket.channel, executor: executor, state: state,
         configuration: configuration)
       await connection.run(inbound)
@@ -83,12 +83,12 @@ struct SocketChannel: ServerChildChannel {
     return NIOWebSocketServerUpgrader(
       maxFrameSize: limit,
       shouldUpgrade: { channel, head in
-        let handshake = SocketHandshake(head, state, isCounted: false)
+        let handshake = DemoSocketHandshake(head, state, isCounted: false)
         return channel.eventLoop.makeSucceededFuture(handshake?.responseHeaders)
       },
       upgradePipelineHandler: { channel, head in
         channel.eventLoop.makeCompletedFuture {
-          guard let handshake = SocketHandshake(head, state, isCounted: true) else {
+          guard let handshake = DemoSocketHandshake(head, state, isCounted: true) else {
             throw ChannelError.inappropriateOperationForState
           }
           try channel.pipeline.syncOperations.addHandler(

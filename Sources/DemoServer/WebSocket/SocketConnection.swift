@@ -7,20 +7,20 @@ import NIOWebSocket
 
 /// A WebSocket connection: reads messages, runs operations and writes their responses.
 ///
-/// The ``SocketSession`` knows the protocol; this type has the tasks and the network.
-final class SocketConnection: Sendable {
+/// The ``DemoSocketSession`` knows the protocol; this type has the tasks and the network.
+final class DemoSocketConnection: Sendable {
   private struct State {
-    var session: SocketSession
+    var session: DemoSocketSession
     /// The running operations. The serial number tells apart operations that use the same id in
     /// succession.
     var tasks: [String: (serial: Int, task: Task<Void, Never>)] = [:]
     var serial = 0
-    var limit: EventLimit
+    var limit: EventFaults
     /// Whether nothing is to be sent any more.
     var isOver = false
   }
 
-  private let handshake: SocketHandshake
+  private let handshake: DemoSocketHandshake
   private let outbound: NIOAsyncChannelOutboundWriter<WebSocketFrame>
   private let channel: any Channel
   private let executor: DemoExecutor
@@ -32,7 +32,7 @@ final class SocketConnection: Sendable {
   private var wish: Misbehaviour { handshake.wish }
 
   init(
-    _ handshake: SocketHandshake, _ outbound: NIOAsyncChannelOutboundWriter<WebSocketFrame>,
+    _ handshake: DemoSocketHandshake, _ outbound: NIOAsyncChannelOutboundWriter<WebSocketFrame>,
     _ channel: any Channel, executor: DemoExecutor, state: ServerState,
     configuration: DemoServer.Configuration
   ) {
@@ -42,10 +42,10 @@ final class SocketConnection: Sendable {
     self.executor = executor
     self.server = state
     self.configuration = configuration
-    let session = SocketSession(
+    let session = DemoSocketSession(
       handshake.subprotocol ?? .transport, maxOperations: configuration.maxOperations,
       answersPings: !handshake.wish.noPong)
-    self.state = Locked(State(session: session, limit: EventLimit(handshake.wish)))
+    self.state = Locked(State(session: session, limit: EventFaults(handshake.wish)))
   }
 
   /// Serves the connection until it closes.
@@ -59,7 +59,7 @@ final class SocketConnection: Sendable {
           guard await receive(frame) else { break }
         }
       } catch {
-        await close(SocketSession.Close(error))
+        await close(DemoSocketSession.Close(error))
       }
       group.cancelAll()
     }
@@ -97,7 +97,7 @@ final class SocketConnection: Sendable {
     return true
   }
 
-  private func carryOut(_ step: SocketSession.Step, _ message: [UInt8]) async {
+  private func carryOut(_ step: DemoSocketSession.Step, _ message: [UInt8]) async {
     switch step {
     case .authenticate(let payload): await authenticate(payload)
     case .send(let message): await send { .text(message) }
@@ -129,7 +129,7 @@ final class SocketConnection: Sendable {
     guard !wish.noAck else { return }
     for message in state.withLock({ $0.session.accept() }) { await send { .text(message) } }
     if let code = wish.closeCode, wish.closeAfter == nil {
-      await close(SocketSession.Close(code: code, reason: "The handshake asked for it"))
+      await close(DemoSocketSession.Close(code: code, reason: "The handshake asked for it"))
     } else {
       await meetFault()
     }
@@ -157,7 +157,7 @@ final class SocketConnection: Sendable {
     }
   }
 
-  private func subscribe(_ id: String, _ serial: Int, _ operation: PreparedOperation) async {
+  private func subscribe(_ id: String, _ serial: Int, _ operation: PlannedOperation) async {
     let source: SourceStream
     do throws(RequestError) {
       source = try executor.subscribe(operation, sleep: configuration.sleep)
@@ -179,7 +179,7 @@ final class SocketConnection: Sendable {
   /// Sends a response, which is created when the connection is ready for it.
   private func next(_ id: String, _ response: (DemoExecutor) -> [UInt8]) async {
     await send {
-      let session = self.state.withLock { state -> SocketSession? in
+      let session = self.state.withLock { state -> DemoSocketSession? in
         guard state.limit.fault == nil else { return nil }
         state.limit.count()
         return state.session
@@ -189,7 +189,7 @@ final class SocketConnection: Sendable {
   }
 
   private func finish(
-    _ id: String, _ serial: Int, _ message: (SocketSession) -> [UInt8]
+    _ id: String, _ serial: Int, _ message: (DemoSocketSession) -> [UInt8]
   ) async {
     await send {
       let last = self.state.withLock { state -> [UInt8]? in
@@ -216,7 +216,7 @@ final class SocketConnection: Sendable {
   }
 
   /// Closes the connection, the first time it is called.
-  private func close(_ reason: SocketSession.Close) async {
+  private func close(_ reason: DemoSocketSession.Close) async {
     await turn.take()
     let isFirst = state.withLock { state in
       defer { state.isOver = true }
@@ -241,7 +241,7 @@ final class SocketConnection: Sendable {
         state.withLock { $0.isOver = true }
         return channel.close(promise: nil)
       }
-      await close(SocketSession.Close(code: code, reason: "The handshake asked for it"))
+      await close(DemoSocketSession.Close(code: code, reason: "The handshake asked for it"))
     }
   }
 
@@ -265,7 +265,7 @@ final class SocketConnection: Sendable {
   }
 }
 
-extension SocketSession.Close {
+extension DemoSocketSession.Close {
   /// The close code for an error of the connection.
   fileprivate init(_ error: any Error) {
     switch error {
@@ -282,7 +282,7 @@ extension WebSocketFrame {
     Self(fin: true, opcode: .text, data: ByteBuffer(bytes: bytes))
   }
 
-  fileprivate static func close(_ close: SocketSession.Close) -> Self {
+  fileprivate static func close(_ close: DemoSocketSession.Close) -> Self {
     var data = ByteBuffer()
     data.writeInteger(UInt16(close.code))
     data.writeString(close.reason)

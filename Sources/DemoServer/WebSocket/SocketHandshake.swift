@@ -3,12 +3,12 @@ import NIOHTTP1
 import NIOHTTPTypesHTTP1
 
 /// What the handshake of a WebSocket connection decides.
-struct SocketHandshake: Sendable {
+struct DemoSocketHandshake: Sendable {
   let path: String
   let headers: HTTPFields
   let wish: Misbehaviour
   /// The first offered protocol that the server speaks; `nil` if there is none.
-  let subprotocol: SocketSession.Subprotocol?
+  let subprotocol: DemoSocketSession.Subprotocol?
 
   /// Reads a handshake; `nil` if it is one for ``DemoResponder``, which answers it like any request.
   ///
@@ -31,7 +31,7 @@ struct SocketHandshake: Sendable {
     guard !wish.failsHandshakes else { return nil }
     self.wish = wish
     subprotocol = head.headers[canonicalForm: "sec-websocket-protocol"]
-      .lazy.compactMap { SocketSession.Subprotocol(rawValue: String($0)) }
+      .lazy.compactMap { DemoSocketSession.Subprotocol(rawValue: String($0)) }
       .first { wish.subprotocol == nil || wish.subprotocol == $0.rawValue }
   }
 

@@ -6,7 +6,7 @@ import GQLRunJSON
 ///
 /// - https://github.com/enisdenjo/graphql-ws
 /// - https://github.com/apollographql/subscriptions-transport-ws
-struct SocketSession: Sendable {
+struct DemoSocketSession: Sendable {
   /// The protocols that a handshake can select.
   enum Subprotocol: String, Sendable, CaseIterable {
     case transport = "graphql-transport-ws"
