@@ -14,14 +14,10 @@ enum PartFormat: String, Sendable, CaseIterable {
   /// The preferred format of an `Accept` field, the first one of equal quality; `nil` if the client
   /// accepts none.
   static func preferred(accept: [AcceptedRange]?) -> Self? {
-    var best: (format: Self, quality: Double)?
-    for range in accept ?? [] where range.pattern == "multipart/mixed" {
-      guard let format = allCases.first(where: { range.parameters.contains($0.rawValue) }),
-        range.quality > best?.quality ?? 0
-      else { continue }
-      best = (format, range.quality)
+    accept?.preferred { range in
+      range.pattern == "multipart/mixed"
+        ? allCases.first { range.parameters.contains($0.rawValue) } : nil
     }
-    return best?.format
   }
 
   var contentType: String {

@@ -86,3 +86,23 @@ struct SourceStream: AsyncSequence, Sendable {
     }
   }
 }
+
+extension DemoExecutor {
+  /// The maximum size of a response that is sent as one event, in bytes.
+  static let maxEventBytes = 4 << 20
+
+  private static let tooLarge = RequestError(
+    .badUserInput, "An event has at most \(maxEventBytes) bytes; select fewer fields.")
+
+  /// The response to an event, in which an error replaces a response that is too large.
+  func response(to event: SourceEvent, of operation: PlannedOperation) -> [UInt8] {
+    Self.limited(start(operation, for: event))
+  }
+
+  /// The response of a query or mutation that is sent as one event.
+  func response(of operation: PlannedOperation) -> [UInt8] { Self.limited(start(operation)) }
+
+  private static func limited(_ execution: consuming OperationExecution) -> [UInt8] {
+    execution.rest(upTo: maxEventBytes) ?? RequestError.response([tooLarge])
+  }
+}

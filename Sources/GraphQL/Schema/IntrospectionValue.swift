@@ -27,6 +27,8 @@ public enum IntrospectionValue: Sendable, Hashable {
   /// The text of a string; `nil` for other values.
   package var string: String? { if case .string(let text) = self { text } else { nil } }
   /// The elements of a list; `nil` for other values.
-  package var list: [IntrospectionValue]? { if case .list(let values) = self { values } else { nil } }
+  package var list: [IntrospectionValue]? {
+    if case .list(let values) = self { values } else { nil }
+  }
   var boolean: Bool? { if case .boolean(let value) = self { value } else { nil } }
 }

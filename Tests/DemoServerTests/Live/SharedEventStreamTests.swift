@@ -169,7 +169,7 @@ import Testing
     let first = try #require(streams.reserve())
     let second = try #require(streams.reserve())
     #expect(streams.stream(first)?.open() == true)
-    for _ in 0..<ReservedEventStreams.most { _ = try #require(streams.reserve()) }
+    for _ in 0..<ReservedEventStreams.maxReservations { _ = try #require(streams.reserve()) }
     #expect(streams.stream(first) != nil)
     #expect(streams.stream(second) == nil)
   }
