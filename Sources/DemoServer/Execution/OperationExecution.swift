@@ -321,7 +321,7 @@ struct OperationExecution: Sendable {
   private mutating func report(_ error: RequestError, path: [JSONValue]?) {
     errorCount += 1
     guard errorCount <= Self.maxErrors else { return }
-    error.write(to: &errors, path: path)
+    error.json(path: path).write(to: &errors)
   }
 
   /// The path of the current value.

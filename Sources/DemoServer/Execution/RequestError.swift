@@ -34,46 +34,26 @@ struct RequestError: Error, Sendable {
 
   static func badRequest(_ message: String) -> Self { Self(.badRequest, message) }
 
-  /// Writes the error as an object of `errors`, with the path of its field.
-  func write(to writer: inout JSONWriter, path: [JSONValue]? = nil) {
-    writer.beginObject()
-    writer.key("message")
-    writer.writeString(message)
+  /// The error as an element of `errors`, with the path of its field.
+  func json(path: [JSONValue]? = nil) -> JSONValue {
+    var members: JSONObject = ["message": .string(message)]
     if !locations.isEmpty {
-      writer.key("locations")
-      writer.beginArray()
-      for location in locations {
-        writer.beginObject()
-        writer.key("line")
-        writer.writeNumber(location.line)
-        writer.key("column")
-        writer.writeNumber(location.column)
-        writer.endObject()
-      }
-      writer.endArray()
+      members["locations"] = .array(
+        locations.map { location in
+          [
+            "line": .number(JSONNumber(location.line)),
+            "column": .number(JSONNumber(location.column)),
+          ]
+        })
     }
-    if let path {
-      writer.key("path")
-      JSONValue.array(path).write(to: &writer)
-    }
-    writer.key("extensions")
-    writer.beginObject()
-    writer.key("code")
-    writer.writeString(code)
-    writer.endObject()
-    writer.endObject()
+    members["path"] = path.map(JSONValue.array)
+    members["extensions"] = ["code": .string(code)]
+    return .object(members)
   }
 
   /// A complete response with errors and without data.
   static func response(_ errors: [RequestError]) -> [UInt8] {
-    var writer = JSONWriter()
-    writer.beginObject()
-    writer.key("errors")
-    writer.beginArray()
-    for error in errors { error.write(to: &writer) }
-    writer.endArray()
-    writer.endObject()
-    return writer.bytes
+    JSONValue.object(["errors": .array(errors.map { $0.json() })]).jsonBytes()
   }
 }
 
@@ -98,25 +78,6 @@ extension String {
   ///
   /// Only changes apostrophes around names and types.
   var doublyQuoted: String {
-    var result = ""
-    var rest = self[...]
-    while let open = rest.firstIndex(of: "'") {
-      result += rest[..<open]
-      let quoted = rest[rest.index(after: open)...]
-      guard let close = quoted.firstIndex(of: "'"), quoted[..<close].allSatisfy(isPartOfName)
-      else {
-        result += "'"
-        rest = quoted
-        continue
-      }
-      result += "\"\(quoted[..<close])\""
-      rest = quoted[quoted.index(after: close)...]
-    }
-    return result + rest
+    replacing(#/'([A-Za-z0-9_!\[\]@$. {}]*)'/#) { "\"\($0.output.1)\"" }
   }
-}
-
-private func isPartOfName(_ character: Character) -> Bool {
-  let isAlphanumeric = character.isASCII && (character.isLetter || character.isNumber)
-  return isAlphanumeric || "_![]@$. {}".contains(character)
 }
