@@ -130,7 +130,7 @@ public struct DemoExecutor: Sendable {
   }
 
   /// Adds a like to a post of the feed, as a mutation does.
-  func like(_ post: Int) throws(FeedEdits.Refusal) {
+  func like(_ post: Int) throws(RequestError) {
     guard post < feed.size else { return }
     _ = try store.like(post)
   }

@@ -25,33 +25,23 @@ final class FeedStore: Sendable {
 
   /// Changes the feed; returns the result of `change` with all changes so far.
   func change<T: Sendable>(
-    _ change: @Sendable (inout FeedEdits) throws(FeedEdits.Refusal) -> T
-  ) throws(FeedEdits.Refusal) -> (T, FeedEdits) {
-    let result: Result<(T, FeedEdits), FeedEdits.Refusal> = contents.withLock { contents in
-      do throws(FeedEdits.Refusal) {
-        return .success((try change(&contents.edits), contents.edits))
-      } catch {
-        return .failure(error)
-      }
+    _ change: @Sendable (inout FeedEdits) throws(RequestError) -> T
+  ) throws(RequestError) -> (T, FeedEdits) {
+    try contents.withLock { (contents) throws(RequestError) in
+      (try change(&contents.edits), contents.edits)
     }
-    return try result.get()
   }
 
-  /// Adds a like to a post, and tells its subscribers; returns all changes so far.
-  func like(_ post: Int) throws(FeedEdits.Refusal) -> FeedEdits {
-    let result: Result<FeedEdits, FeedEdits.Refusal> = contents.withLock { contents in
-      do throws(FeedEdits.Refusal) {
-        try contents.edits.like(post)
-      } catch {
-        return .failure(error)
-      }
+  /// Adds a like to a post, and sends the number to its subscribers; returns all changes so far.
+  func like(_ post: Int) throws(RequestError) -> FeedEdits {
+    try contents.withLock { (contents) throws(RequestError) in
+      try contents.edits.like(post)
       // While the lock is held, so that the numbers arrive in order.
       for subscriber in contents.subscribers[post, default: [:]].values {
         subscriber.yield(contents.edits.likes(of: post))
       }
-      return .success(contents.edits)
+      return contents.edits
     }
-    return try result.get()
   }
 
   /// The number of likes added to a post: now, and after each like until the stream is cancelled.
@@ -87,11 +77,6 @@ struct FeedEdits: Sendable {
 
     var id: String { "C_new\(number)" }
     var cursor: String { Data("n:\(number)".utf8).base64EncodedString() }
-  }
-
-  /// The reason why a change is refused.
-  struct Refusal: Error {
-    var message: String
   }
 
   /// The maximum numbers of liked posts and comments, and the maximum length of a comment in bytes.
@@ -132,19 +117,20 @@ struct FeedEdits: Sendable {
     return comments[number]
   }
 
-  mutating func like(_ post: Int) throws(Refusal) {
+  mutating func like(_ post: Int) throws(RequestError) {
     guard likes[post] != nil || likes.count < Self.maxLikedPosts else {
-      throw Refusal(message: "The demo server keeps likes of \(Self.maxLikedPosts) posts only.")
+      throw RequestError(
+        .badUserInput, "The demo server keeps likes of \(Self.maxLikedPosts) posts only.")
     }
     likes[post, default: 0] = min(likes(of: post) + 1, 1_000_000_000)
   }
 
-  mutating func addComment(to post: Int, body: String) throws(Refusal) -> AddedComment {
+  mutating func addComment(to post: Int, body: String) throws(RequestError) -> AddedComment {
     guard comments.count < Self.maxComments else {
-      throw Refusal(message: "The demo server keeps \(Self.maxComments) comments only.")
+      throw RequestError(.badUserInput, "The demo server keeps \(Self.maxComments) comments only.")
     }
     guard body.utf8.count <= Self.maxBody else {
-      throw Refusal(message: "A comment has at most \(Self.maxBody) bytes.")
+      throw RequestError(.badUserInput, "A comment has at most \(Self.maxBody) bytes.")
     }
     let comment = AddedComment(number: comments.count, post: post, body: body)
     comments.append(comment)

@@ -78,7 +78,7 @@ extension Resolvers {
   static let mutationFields: [String: FieldBehaviour] = [
     "likePost": root { arguments, context in
       guard let post = post(arguments.text("id"), context) else { return .null }
-      return changing(&context) { (store) throws(FeedEdits.Refusal) in
+      return changing(&context) { (store) throws(RequestError) in
         (.post(post), try store.like(post.number))
       }
     }.failing(),
@@ -88,8 +88,8 @@ extension Resolvers {
       guard let post = post(id, context) else {
         return .failure(RequestError(.notFound, "There is no post with the id \"\(id)\"."))
       }
-      return changing(&context) { (store) throws(FeedEdits.Refusal) in
-        try store.change { (edits) throws(FeedEdits.Refusal) in
+      return changing(&context) { (store) throws(RequestError) in
+        try store.change { (edits) throws(RequestError) in
           .addedComment(try edits.addComment(to: post.number, body: input.text("body")))
         }
       }
@@ -161,14 +161,14 @@ extension Resolvers {
 
   private static func changing(
     _ context: inout ResolverContext,
-    _ change: (FeedStore) throws(FeedEdits.Refusal) -> (Entity, FeedEdits)
+    _ change: (FeedStore) throws(RequestError) -> (Entity, FeedEdits)
   ) -> ResolvedValue {
-    do throws(FeedEdits.Refusal) {
+    do throws(RequestError) {
       let (entity, edits) = try change(context.store)
       context.edits = edits
       return .object(entity)
     } catch {
-      return .failure(RequestError(.badUserInput, error.message))
+      return .failure(error)
     }
   }
 
