@@ -17,7 +17,7 @@ enum SourceEvent: Sendable, Hashable {
 /// The events of a subscription.
 ///
 /// Events are created when they are requested, so a slow consumer of a countdown slows it down. A
-/// slow consumer of likes loses the oldest: see ``FeedStore/keptLikes``.
+/// slow consumer of likes loses the oldest: see ``FeedStore/maxBufferedLikes``.
 ///
 /// https://spec.graphql.org/September2025/#sec-Source-Stream
 struct SourceStream: AsyncSequence, Sendable {

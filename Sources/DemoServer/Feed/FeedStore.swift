@@ -5,7 +5,7 @@ import GQLRunSupport
 final class FeedStore: Sendable {
   /// The number of likes of a post that are kept for a subscriber that is behind; older ones are
   /// dropped.
-  static let keptLikes = 256
+  static let maxBufferedLikes = 256
 
   private struct Contents {
     var edits = FeedEdits()
@@ -47,7 +47,7 @@ final class FeedStore: Sendable {
   /// The number of likes added to a post: now, and after each like until the stream is cancelled.
   func likes(of post: Int) -> AsyncStream<Int> {
     let (stream, continuation) = AsyncStream.makeStream(
-      of: Int.self, bufferingPolicy: .bufferingNewest(Self.keptLikes))
+      of: Int.self, bufferingPolicy: .bufferingNewest(Self.maxBufferedLikes))
     let id = contents.withLock { contents in
       contents.subscriptions += 1
       contents.subscribers[post, default: [:]][contents.subscriptions] = continuation
