@@ -1,3 +1,4 @@
+import GQLRunSupport
 import Hummingbird
 import HummingbirdCore
 public import Logging
@@ -135,7 +136,7 @@ public struct DemoServer: Sendable {
       responder: DemoResponder(executor: executor, state: state, configuration: configuration),
       server: HTTPServerBuilder { responder in
         HeldChannel(
-          base: SocketChannel(
+          base: DemoSocketChannel(
             http: HTTP1Channel(responder: responder), executor: executor, state: state,
             configuration: configuration),
           connections: connections)
@@ -204,5 +205,98 @@ public struct LiveDemoServer: Sendable {
   /// - Parameter misbehaviour: The misbehaviour; `nil` for none.
   public func misbehave(_ misbehaviour: Misbehaviour?) {
     state.misbehaviour = misbehaviour ?? Misbehaviour()
+  }
+}
+
+/// The state of a server apart from the feed.
+final class ServerState: Sendable {
+  /// The maximum number of keys of `times` that are counted.
+  static let maxKeys = 10_000
+
+  let log = RequestLog()
+  let persistedQueries = PersistedQueries()
+  let eventStreams = ReservedEventStreams()
+
+  private struct Contents {
+    var misbehaviour: Misbehaviour
+    var counts: [String: Int] = [:]
+  }
+
+  private let contents: Locked<Contents>
+
+  init(misbehaviour: Misbehaviour) {
+    contents = Locked(Contents(misbehaviour: misbehaviour))
+  }
+
+  /// The misbehaviour of all requests. Setting it resets the counts of `times`.
+  var misbehaviour: Misbehaviour {
+    get { contents.withLock { $0.misbehaviour } }
+    set { contents.withLock { $0 = Contents(misbehaviour: newValue) } }
+  }
+
+  /// Returns whether a request is among the first `times` with its key.
+  ///
+  /// - Parameter isCounted: Whether the request is counted.
+  func isWithin(_ times: Int, key: String, isCounted: Bool = true) -> Bool {
+    contents.withLock { contents in
+      if contents.counts.count >= Self.maxKeys { contents.counts.removeAll() }
+      let count = contents.counts[key, default: 0] + 1
+      if isCounted { contents.counts[key] = count }
+      return count <= times
+    }
+  }
+}
+
+/// References to all open connections of a server.
+///
+/// SwiftNIO traps when the last reference to an open connection's `NIOAsyncChannel` is released.
+/// That happens to a connection that is accepted while the server stops, because it is never taken
+/// from the sequence of connections. With a reference here it is closed instead.
+final class HeldConnections: Sendable {
+  private struct State: Sendable {
+    var channels: [ObjectIdentifier: any Channel] = [:]
+    var isOver = false
+  }
+
+  private let state = Locked(State())
+
+  /// Keeps a connection and the objects created for it until it is closed.
+  func hold(_ value: some Sendable, of channel: any Channel) {
+    let isOver = state.withLock { state in
+      if !state.isOver { state.channels[ObjectIdentifier(channel)] = channel }
+      return state.isOver
+    }
+    channel.closeFuture.whenComplete { _ in
+      withExtendedLifetime(value) {
+        self.state.withLock { state in state.channels[ObjectIdentifier(channel)] = nil }
+      }
+    }
+    if isOver { channel.close(promise: nil) }
+  }
+
+  /// Closes all connections, including later ones.
+  func close() {
+    let channels = state.withLock { state in
+      state.isOver = true
+      return Array(state.channels.values)
+    }
+    for channel in channels { channel.close(promise: nil) }
+  }
+}
+
+/// A channel type whose connections are referenced until they are closed.
+struct HeldChannel<Base: ServerChildChannel>: ServerChildChannel {
+  let base: Base
+  let connections: HeldConnections
+
+  func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
+    base.setup(channel: channel, logger: logger).map { value in
+      connections.hold(value, of: channel)
+      return value
+    }
+  }
+
+  func handle(value: Base.Value, logger: Logger) async {
+    await base.handle(value: value, logger: logger)
   }
 }

@@ -21,11 +21,13 @@ struct Geography: Sendable {
   /// Parses the data. Leaves out incomplete entries, which the tests of the data detect.
   init(json: String) {
     let data = (try? JSONValue(parsing: json)) ?? .null
-    continents = data.members("continents").map(Continent.init)
-    languages = data.members("languages").map(Language.init)
-    countries = data.members("countries").map { member in
-      let states = data["states"]?[member.text("code")]?.objectValue ?? [:]
-      return Country(member, states: states)
+    func rows(_ key: String) -> [Row] {
+      (data[key]?.arrayValue ?? []).map { Row(values: $0.arrayValue ?? []) }
+    }
+    continents = rows("continents").map(Continent.init)
+    languages = rows("languages").map(Language.init)
+    countries = rows("countries").map { row in
+      Country(row, states: data["states"]?[row.text(0)]?.objectValue ?? [:])
     }
     continentsByCode = Dictionary(continents.map { ($0.code, $0) }) { first, _ in first }
     countriesByCode = Dictionary(countries.map { ($0.code, $0) }) { first, _ in first }
@@ -69,9 +71,60 @@ struct Continent: Sendable, Hashable {
   let code: String
   let name: String
 
-  init(_ json: JSONValue) {
-    code = json.text("code")
-    name = json.text("name")
+  fileprivate init(_ row: Row) {
+    code = row.text(0)
+    name = row.text(1)
+  }
+}
+
+/// A country, identified by its ISO 3166-1 alpha-2 code.
+///
+/// A class, because it is passed around as the parent of its fields.
+final class Country: Sendable {
+  let code: String
+  let name: String
+  let native: String
+  /// Calling codes, separated by commas.
+  let phone: String
+  /// The code of the continent.
+  let continent: String
+  let capital: String?
+  /// ISO 4217 codes, separated by commas.
+  let currency: String?
+  /// The codes of the languages.
+  let languages: [String]
+  let states: [Subdivision]
+
+  fileprivate init(_ row: Row, states: JSONObject) {
+    let code = row.text(0)
+    self.code = code
+    name = row.text(1)
+    native = row.string(2) ?? name
+    phone = row.text(3)
+    continent = row.text(4)
+    capital = row.string(5)
+    currency = row.string(6)
+    languages = row.values.dropFirst(7).compactMap(\.stringValue)
+    self.states = states.map { member in
+      Subdivision(code: member.key, name: member.value.stringValue ?? "", countryCode: code)
+    }
+  }
+
+  var phones: [String] { phone.split(separator: ",").map(String.init) }
+  var currencies: [String] { (currency ?? "").split(separator: ",").map(String.init) }
+
+  /// The flag: the code's letters as regional indicator symbols.
+  var emoji: String { String(String.UnicodeScalarView(flag)) }
+
+  /// The flag's code points, such as `U+1F1E8 U+1F1E6`.
+  var emojiCodePoints: String {
+    flag.map { "U+" + String($0.value, radix: 16, uppercase: true) }.joined(separator: " ")
+  }
+
+  private var flag: [Unicode.Scalar] {
+    code.unicodeScalars.compactMap { letter in
+      ("A"..."Z").contains(letter) ? Unicode.Scalar(0x1F1E6 + letter.value - 0x41) : nil
+    }
   }
 }
 
@@ -82,22 +135,38 @@ struct Language: Sendable, Hashable {
   let native: String
   let isRightToLeft: Bool
 
-  init(_ json: JSONValue) {
-    code = json.text("code")
-    name = json.text("name")
-    native = json.text("native")
-    isRightToLeft = json["rtl"]?.boolValue ?? false
+  fileprivate init(_ row: Row) {
+    code = row.text(0)
+    name = row.text(1)
+    native = row.string(2) ?? name
+    isRightToLeft = row[3]?.boolValue ?? false
   }
 }
 
 /// A state, province or other subdivision of a country.
-struct State: Sendable, Hashable {
+struct Subdivision: Sendable, Hashable {
   let code: String
   let name: String
   let countryCode: String
+
+  /// The flag, if Unicode has one: those of England, Scotland and Wales.
+  var emoji: String? {
+    guard countryCode == "GB", ["ENG", "SCT", "WLS"].contains(code) else { return nil }
+    let tags = (countryCode + code).lowercased().unicodeScalars.compactMap {
+      Unicode.Scalar(0xE0000 + $0.value)
+    }
+    var flag = String.UnicodeScalarView(["\u{1F3F4}"])
+    flag.append(contentsOf: tags)
+    flag.append("\u{E007F}")
+    return String(flag)
+  }
 }
 
-extension JSONValue {
-  fileprivate func members(_ key: String) -> [JSONValue] { self[key]?.arrayValue ?? [] }
-  fileprivate func text(_ key: String) -> String { self[key]?.stringValue ?? "" }
+/// A row of a table of ``CountriesData``, whose columns are described there.
+private struct Row {
+  let values: [JSONValue]
+
+  subscript(column: Int) -> JSONValue? { values.indices.contains(column) ? values[column] : nil }
+  func string(_ column: Int) -> String? { self[column]?.stringValue }
+  func text(_ column: Int) -> String { string(column) ?? "" }
 }

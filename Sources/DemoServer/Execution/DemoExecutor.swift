@@ -35,14 +35,39 @@ public struct DemoExecutor: Sendable {
   ) -> [UInt8] {
     let request = OperationRequest(
       query: document, operationName: operationName, variables: variables.objectValue ?? [:])
+    var response: [UInt8] = []
+    execute(request) { response += $0 }
+    return response
+  }
+
+  /// Executes an operation in the memory of one chunk.
+  ///
+  /// - Parameters:
+  ///   - document: The GraphQL document.
+  ///   - operationName: The name of the operation; `nil` if the document has only one.
+  ///   - variables: The variables as an object; any other value counts as no variables.
+  ///   - write: Called with the chunks of the response in order. An error that it throws ends the
+  ///     execution.
+  /// - Throws: The error of `write`.
+  public func stream(
+    _ document: String, operationName: String? = nil, variables: JSONValue = [:],
+    write: ([UInt8]) throws -> Void
+  ) throws {
+    let request = OperationRequest(
+      query: document, operationName: operationName, variables: variables.objectValue ?? [:])
+    try execute(request, write: write)
+  }
+
+  private func execute<Failure: Error>(
+    _ request: OperationRequest, write: ([UInt8]) throws(Failure) -> Void
+  ) throws(Failure) {
     switch prepare(request) {
-    case .refused(let errors): return RequestError.response(errors)
+    case .refused(let errors): try write(RequestError.response(errors))
+    case .ready(let operation) where operation.type == .subscription:
+      try write(RequestError.response([Self.needsEvents]))
     case .ready(let operation):
-      guard operation.type != .subscription else {
-        return RequestError.response([Self.needsEvents])
-      }
       var execution = start(operation)
-      return execution.rest()
+      while let piece = execution.next() { try write(piece) }
     }
   }
 
@@ -70,12 +95,12 @@ public struct DemoExecutor: Sendable {
   }
 
   /// Starts an operation; its execution begins when the first chunk is requested.
-  func start(_ operation: PreparedOperation) -> Execution {
-    Execution(operation, root: .root(operation.type), context: context(store.snapshot))
+  func start(_ operation: PlannedOperation) -> OperationExecution {
+    OperationExecution(operation, root: .root(operation.type), context: context(store.snapshot))
   }
 
   /// Starts an operation whose response has several parts.
-  func start(_ operation: PreparedOperation, as format: PartFormat) -> PartExecution {
+  func start(_ operation: PlannedOperation, as format: PartFormat) -> PartExecution {
     PartExecution(operation, as: format, context: context(store.snapshot))
   }
 
@@ -84,7 +109,7 @@ public struct DemoExecutor: Sendable {
   /// - Parameter sleep: Suspends between two events.
   /// - Throws: The error of the arguments.
   func subscribe(
-    _ operation: PreparedOperation, sleep: @escaping @Sendable (Duration) async throws -> Void
+    _ operation: PlannedOperation, sleep: @escaping @Sendable (Duration) async throws -> Void
   ) throws(RequestError) -> SourceStream {
     guard let field = operation.plan.fields.first else {
       throw RequestError(.validationFailed, "The subscription selects no field.")
@@ -99,25 +124,24 @@ public struct DemoExecutor: Sendable {
   }
 
   /// Starts the execution of a subscription for one event.
-  func start(_ operation: PreparedOperation, for event: SourceEvent) -> Execution {
-    Execution(
+  func start(_ operation: PlannedOperation, for event: SourceEvent) -> OperationExecution {
+    OperationExecution(
       operation, root: .event(event), context: context(event.pinned(in: store.snapshot)))
   }
 
   /// Adds a like to a post of the feed, as a mutation does.
-  func like(_ post: Int) throws(FeedEdits.Refusal) {
+  func like(_ post: Int) throws(RequestError) {
     guard post < feed.size else { return }
     _ = try store.like(post)
   }
 
   private func context(_ edits: FeedEdits) -> ResolverContext {
-    ResolverContext(
-      geography: geography, feed: feed, schema: schema, store: store, edits: edits)
+    ResolverContext(geography: geography, feed: feed, store: store, edits: edits)
   }
 
   private func prepared(
     _ request: OperationRequest, failing: Bool, isIncremental: Bool
-  ) throws -> PreparedOperation {
+  ) throws -> PlannedOperation {
     let document: Document
     do throws(GraphQLSyntaxError) {
       document = try Document(parsing: request.query ?? "", options: Self.parseOptions)
@@ -125,7 +149,7 @@ public struct DemoExecutor: Sendable {
       throw RequestError(.parseFailed, error.message, at: [error.location])
     }
     let problems = document.requestErrors(against: schema)
-    guard problems.isEmpty else { throw RequestErrors(problems) }
+    guard problems.isEmpty else { throw RequestErrors(all: problems) }
     let operation = try Self.operation(request.operationName, in: document)
     guard let root = schema.rootType(for: operation.type) else {
       throw RequestError(
@@ -133,13 +157,13 @@ public struct DemoExecutor: Sendable {
         "Schema is not configured to execute \(operation.type.rawValue) operation.",
         at: [operation.location])
     }
-    let variables = try VariableCoercion.coerce(
+    let coercion = try InputCoercion(
       request.variables, files: request.files, for: operation.variables, in: schema)
     let fragments = Dictionary(document.fragments.map { ($0.name.value, $0) }) { first, _ in first }
     var planner = Planner(
-      schema: schema, fragments: fragments, variables: variables, isIncremental: isIncremental)
+      schema: schema, fragments: fragments, coercion: coercion, isIncremental: isIncremental)
     let plan = try planner.plan(operation, on: root.name)
-    return PreparedOperation(
+    return PlannedOperation(
       type: operation.type, plan: plan, failsOnce: failing, hasParts: planner.hasParts)
   }
 
@@ -169,9 +193,9 @@ public struct DemoExecutor: Sendable {
 }
 
 /// A validated and planned operation.
-struct PreparedOperation: Sendable {
+struct PlannedOperation: Sendable {
   let type: OperationType
-  let plan: ObjectPlan
+  let plan: PlannedObject
   let failsOnce: Bool
   /// Whether its response may have several parts.
   let hasParts: Bool
@@ -179,34 +203,6 @@ struct PreparedOperation: Sendable {
 
 /// The result of preparing a request.
 enum Preparation: Sendable {
-  case ready(PreparedOperation)
+  case ready(PlannedOperation)
   case refused([RequestError])
-}
-
-extension DemoExecutor {
-  /// Executes an operation in the memory of one chunk.
-  ///
-  /// - Parameters:
-  ///   - document: The GraphQL document.
-  ///   - operationName: The name of the operation; `nil` if the document has only one.
-  ///   - variables: The variables as an object; any other value counts as no variables.
-  ///   - write: Called with the chunks of the response in order. An error that it throws ends the
-  ///     execution.
-  /// - Throws: The error of `write`.
-  public func stream(
-    _ document: String, operationName: String? = nil, variables: JSONValue = [:],
-    write: ([UInt8]) throws -> Void
-  ) throws {
-    let request = OperationRequest(
-      query: document, operationName: operationName, variables: variables.objectValue ?? [:])
-    switch prepare(request) {
-    case .refused(let errors): try write(RequestError.response(errors))
-    case .ready(let operation):
-      guard operation.type != .subscription else {
-        return try write(RequestError.response([Self.needsEvents]))
-      }
-      var execution = start(operation)
-      while let piece = execution.next() { try write(piece) }
-    }
-  }
 }

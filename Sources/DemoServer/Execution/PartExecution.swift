@@ -14,14 +14,10 @@ enum PartFormat: String, Sendable, CaseIterable {
   /// The preferred format of an `Accept` field, the first one of equal quality; `nil` if the client
   /// accepts none.
   static func preferred(accept: [AcceptedRange]?) -> Self? {
-    var best: (format: Self, quality: Double)?
-    for range in accept ?? [] where range.pattern == "multipart/mixed" {
-      guard let format = allCases.first(where: { range.parameters.contains($0.rawValue) }),
-        range.quality > best?.quality ?? 0
-      else { continue }
-      best = (format, range.quality)
+    accept?.preferred { range in
+      range.pattern == "multipart/mixed"
+        ? allCases.first { range.parameters.contains($0.rawValue) } : nil
     }
-    return best?.format
   }
 
   var contentType: String {
@@ -35,12 +31,12 @@ enum PartFormat: String, Sendable, CaseIterable {
 /// A deferred fragment or the elements of a streamed list, to be executed later.
 struct PartWork: Sendable {
   enum Content: Sendable {
-    case fragment(Entity, ObjectPlan)
-    case elements(ResolvedList, Range<Int>, FieldPlan)
+    case fragment(Entity, PlannedObject)
+    case elements(ResolvedList, Range<Int>, PlannedField)
   }
 
   /// The path of the object or list.
-  let path: [PathElement]
+  let path: [JSONValue]
   let label: String?
   var content: Content
 }
@@ -48,7 +44,7 @@ struct PartWork: Sendable {
 /// An operation in execution, whose response has several parts: first what is not deferred, then one
 /// fragment or some elements of a list at a time.
 ///
-/// Like ``Execution``, it needs the memory of one chunk. The number of fragments and lists that wait
+/// Like ``OperationExecution``, it needs the memory of one chunk. The number of fragments and lists that wait
 /// is limited; beyond ``maxWork``, the directives have no effect.
 struct PartExecution: Sendable {
   /// The maximum number of fragments and lists that wait.
@@ -64,10 +60,10 @@ struct PartExecution: Sendable {
   }
 
   private enum State {
-    case start(Execution)
-    case first(Execution)
+    case start(OperationExecution)
+    case first(OperationExecution)
     case between
-    case part(Execution, Pending)
+    case part(OperationExecution, Pending)
     case end
   }
 
@@ -94,10 +90,10 @@ struct PartExecution: Sendable {
   private var waiting: [Pending] = []
   private var nextID = 0
 
-  init(_ operation: PreparedOperation, as format: PartFormat, context: ResolverContext) {
+  init(_ operation: PlannedOperation, as format: PartFormat, context: ResolverContext) {
     self.format = format
     self.context = context
-    state = .start(Execution(operation, root: .root(operation.type), context: context))
+    state = .start(OperationExecution(operation, root: .root(operation.type), context: context))
   }
 
   /// The next bytes of the multipart body; `nil` after the last ones.
@@ -133,7 +129,7 @@ struct PartExecution: Sendable {
   private mutating func begin(_ pending: Pending) -> Chunk {
     var pending = pending
     let rest = pending.takeRest()
-    var execution = Execution(
+    var execution = OperationExecution(
       pending.work, maxWork: Self.maxWork - waiting.count - 1, context: context)
     let piece = execution.next() ?? []
     if execution.isRootNull, format == .ids {
@@ -157,7 +153,7 @@ struct PartExecution: Sendable {
     var path = pending.work.path
     if case .elements(_, let range, _) = pending.work.content {
       name = "items"
-      path.append(.index(range.lowerBound))
+      path.append(.number(JSONNumber(range.lowerBound)))
     }
     switch format {
     case .ids: text = Self.id(pending)
@@ -166,7 +162,7 @@ struct PartExecution: Sendable {
     return Array("\(text),\"\(name)\":".utf8)
   }
 
-  private func tail(of execution: Execution, _ pending: Pending) -> [UInt8] {
+  private func tail(of execution: OperationExecution, _ pending: Pending) -> [UInt8] {
     var bytes: [UInt8] = []
     if let errors = execution.errorList { bytes += Array(",\"errors\":".utf8) + errors }
     bytes += Array("}]".utf8)
@@ -177,7 +173,7 @@ struct PartExecution: Sendable {
   }
 
   /// Ends a part, and announces what it has left for later.
-  private mutating func end(of execution: Execution, _ tail: [UInt8]) -> Chunk {
+  private mutating func end(of execution: OperationExecution, _ tail: [UInt8]) -> Chunk {
     let new = execution.work.map { work in
       defer { nextID += 1 }
       return Pending(id: nextID, work: work)
@@ -198,15 +194,8 @@ struct PartExecution: Sendable {
 
   private static func id(_ pending: Pending) -> String { "\"id\":\"\(pending.id)\"" }
 
-  private static func members(path: [PathElement], label: String?) -> String {
-    let path = JSONValue.array(
-      path.map { element in
-        switch element {
-        case .key(let key): .string(key)
-        case .index(let index): .number(JSONNumber(index))
-        }
-      })
+  private static func members(path: [JSONValue], label: String?) -> String {
     let label = label.map { ",\"label\":\(JSONValue.string($0).jsonText())" } ?? ""
-    return "\"path\":\(path.jsonText())\(label)"
+    return "\"path\":\(JSONValue.array(path).jsonText())\(label)"
   }
 }

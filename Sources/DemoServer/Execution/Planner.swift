@@ -13,9 +13,9 @@ struct Planner {
 
   private let schema: Schema
   private let fragments: [String: FragmentDefinition]
-  private let coercion: LiteralCoercion
+  private let coercion: InputCoercion
   private var fieldCount = 0
-  private var known: [Key: ObjectPlan] = [:]
+  private var known: [Key: PlannedObject] = [:]
   /// Whether `@defer` and `@stream` have an effect.
   private let isIncremental: Bool
   /// Whether a plan has deferred fragments or streamed lists.
@@ -40,19 +40,19 @@ struct Planner {
   }
 
   init(
-    schema: Schema, fragments: [String: FragmentDefinition], variables: JSONObject,
+    schema: Schema, fragments: [String: FragmentDefinition], coercion: InputCoercion,
     isIncremental: Bool = false
   ) {
     self.isIncremental = isIncremental
     self.schema = schema
     self.fragments = fragments
-    coercion = LiteralCoercion(schema: schema, variables: variables)
+    self.coercion = coercion
   }
 
   /// Creates the plan for the root of an operation.
   mutating func plan(
     _ operation: OperationDefinition, on rootType: String
-  ) throws(RequestError) -> ObjectPlan {
+  ) throws(RequestError) -> PlannedObject {
     let mode: Mode =
       switch operation.type {
       case .query where isIncremental: .all
@@ -71,7 +71,7 @@ struct Planner {
   private mutating func plan(
     _ selectionSets: [SelectionSet], on type: String, depth: Int, _ mode: Mode,
     delivered: [SelectionSet] = []
-  ) throws(RequestError) -> ObjectPlan {
+  ) throws(RequestError) -> PlannedObject {
     let key = Key(
       type: type, selections: selectionSets.map(\.location.offset),
       delivered: delivered.map(\.location.offset), mode: mode)
@@ -85,11 +85,11 @@ struct Planner {
     for set in selectionSets {
       try collect(set, on: type, into: &collected, depth: 0, defers: mode == .all)
     }
-    var plans: [FieldPlan] = []
+    var plans: [PlannedField] = []
     for (responseKey, fields) in collected.inOrder {
       let other = earlier[responseKey]
       if !other.isEmpty, fields[0].selectionSet == nil { continue }
-      plans.append(try plan(other + fields, responseKey, on: type, depth: depth, mode))
+      plans.append(try plan(other + fields, as: responseKey, on: type, depth: depth, mode))
     }
     var deferred: [DeferredPlan] = []
     for (label, set) in collected.deferred {
@@ -103,14 +103,14 @@ struct Planner {
     let whole =
       deferred.isEmpty
       ? nil : try plan(selectionSets, on: type, depth: depth, .none, delivered: delivered)
-    let plan = ObjectPlan(typeName: type, fields: plans, deferred: deferred, whole: whole)
+    let plan = PlannedObject(typeName: type, fields: plans, deferred: deferred, whole: whole)
     known[key] = plan
     return plan
   }
 
   private mutating func plan(
-    _ fields: [Field], _ responseKey: String, on type: String, depth: Int, _ mode: Mode
-  ) throws(RequestError) -> FieldPlan {
+    _ fields: [Field], as responseKey: String, on type: String, depth: Int, _ mode: Mode
+  ) throws(RequestError) -> PlannedField {
     fieldCount += 1
     guard fieldCount <= Self.maxFields else {
       throw RequestError(.validationFailed, "The operation has too many fields.")
@@ -123,7 +123,7 @@ struct Planner {
     else {
       throw RequestError(.internalServerError, "The field \(coordinate) has no behaviour.")
     }
-    var children: [ObjectPlan] = []
+    var children: [PlannedObject] = []
     let selectionSets = fields.compactMap(\.selectionSet)
     for possible in schema.possibleTypes(of: definition.type.namedType.value) {
       children.append(try plan(selectionSets, on: possible, depth: depth + 1, mode.below))
@@ -136,7 +136,7 @@ struct Planner {
     } catch {
       arguments = .failure(error)
     }
-    return FieldPlan(
+    return PlannedField(
       responseKey: responseKey, coordinate: coordinate, locations: fields.map(\.location),
       behaviour: behaviour, arguments: arguments, type: definition.type, children: children,
       stream: mode == .none ? nil : try stream(of: field, definition.type))
@@ -146,7 +146,7 @@ struct Planner {
   private mutating func stream(
     of field: Field, _ type: TypeReference
   ) throws(RequestError) -> StreamPlan? {
-    guard type.isList, let arguments = try arguments(of: "stream", in: field.directives)
+    guard type.isList, let arguments = try delivery("stream", in: field.directives)
     else { return nil }
     let count = arguments["initialCount"]?.intValue ?? 0
     guard count >= 0 else {
@@ -159,15 +159,22 @@ struct Planner {
   }
 
   /// The arguments of `@defer` or `@stream`; `nil` without the directive, or if it is switched off.
+  private func delivery(
+    _ name: String, in directives: [Directive]
+  ) throws(RequestError) -> Arguments? {
+    let arguments = try arguments(of: name, in: directives)
+    return arguments?["if"]?.boolValue == false ? nil : arguments
+  }
+
+  /// The arguments of a directive; `nil` without it.
   private func arguments(
     of name: String, in directives: [Directive]
   ) throws(RequestError) -> Arguments? {
     guard let directive = directives.first(where: { $0.name.value == name }),
       let definition = schema.directive(named: name)
     else { return nil }
-    let arguments = try coercion.arguments(
+    return try coercion.arguments(
       directive.arguments, for: definition.arguments, at: directive.location)
-    return arguments["if"]?.boolValue == false ? nil : arguments
   }
 
   private func collect(
@@ -180,28 +187,26 @@ struct Planner {
       switch selection {
       case .field(let field): collected.append(field)
       case .fragmentSpread(let spread):
-        guard let fragment = fragments[spread.name.value],
-          schema.possibleTypes(of: fragment.typeCondition.value).contains(type)
-        else { continue }
-        if defers, let arguments = try arguments(of: "defer", in: spread.directives) {
-          collected.deferred.append((arguments["label"]?.stringValue, fragment.selectionSet))
-          continue
-        }
-        guard collected.visited.insert(spread.name.value).inserted else { continue }
+        guard let fragment = fragments[spread.name.value] else { continue }
         try collect(
-          fragment.selectionSet, on: type, into: &collected, depth: depth + 1, defers: defers)
+          fragment.selectionSet, on: type, if: fragment.typeCondition, spread.directives,
+          named: spread.name.value)
       case .inlineFragment(let fragment):
-        if let condition = fragment.typeCondition,
-          !schema.possibleTypes(of: condition.value).contains(type)
-        {
-          continue
-        }
-        if defers, let arguments = try arguments(of: "defer", in: fragment.directives) {
-          collected.deferred.append((arguments["label"]?.stringValue, fragment.selectionSet))
-          continue
-        }
         try collect(
-          fragment.selectionSet, on: type, into: &collected, depth: depth + 1, defers: defers)
+          fragment.selectionSet, on: type, if: fragment.typeCondition, fragment.directives)
+      }
+    }
+
+    /// Collects the fields of a fragment, or leaves them for later.
+    func collect(
+      _ set: SelectionSet, on type: String, if condition: Name?, _ directives: [Directive],
+      named name: String? = nil
+    ) throws(RequestError) {
+      if let condition, !schema.possibleTypes(of: condition.value).contains(type) { return }
+      if defers, let arguments = try delivery("defer", in: directives) {
+        collected.deferred.append((arguments["label"]?.stringValue, set))
+      } else if name.map({ collected.visited.insert($0).inserted }) ?? true {
+        try self.collect(set, on: type, into: &collected, depth: depth + 1, defers: defers)
       }
     }
   }
@@ -211,18 +216,131 @@ struct Planner {
 
   /// Whether `@skip` and `@include` include a selection.
   private func isIncluded(_ directives: [Directive]) throws(RequestError) -> Bool {
-    for directive in directives {
-      guard let definition = schema.directive(named: directive.name.value) else {
-        continue
-      }
-      let name = directive.name.value
-      guard name == "skip" || name == "include" else { continue }
-      let condition = try coercion.arguments(
-        directive.arguments, for: definition.arguments, at: directive.location)["if"]
-      if condition?.boolValue != (name == "include") { return false }
+    for (name, included) in [("skip", false), ("include", true)] {
+      guard let arguments = try arguments(of: name, in: directives) else { continue }
+      if arguments["if"]?.boolValue != included { return false }
     }
     return true
   }
+}
+
+/// The plan for objects of one type: their fields in the order of the response.
+final class PlannedObject: Sendable {
+  let typeName: String
+  let fields: [PlannedField]
+  /// The fragments that are executed after the fields.
+  let deferred: [DeferredPlan]
+  /// The plan without deferred fragments and streamed lists; `nil` if there are none to be left out.
+  let whole: PlannedObject?
+  /// Whether an error in one of the fields may null the object.
+  let escapes: Bool
+
+  init(
+    typeName: String, fields: [PlannedField], deferred: [DeferredPlan] = [],
+    whole: PlannedObject? = nil
+  ) {
+    self.typeName = typeName
+    self.fields = fields
+    self.deferred = deferred
+    self.whole = whole
+    escapes = fields.contains(where: \.escapes) || whole?.escapes == true
+  }
+}
+
+/// A fragment with `@defer`.
+struct DeferredPlan: Sendable {
+  let label: String?
+  /// The fields that the object does not have without the fragment.
+  let plan: PlannedObject
+}
+
+/// The arguments of `@stream`.
+struct StreamPlan: Sendable {
+  let label: String?
+  let initialCount: Int
+}
+
+/// The plan for one field: its resolver, arguments and selections.
+final class PlannedField: Sendable {
+  let responseKey: String
+  /// The serialized response key with quotes and colon.
+  let keyBytes: [UInt8]
+  /// `Type.field`, for messages.
+  let coordinate: String
+  let locations: [SourceLocation]
+  let behaviour: FieldBehaviour
+  let arguments: Arguments
+  /// The error of the field's arguments, which makes it fail for every parent.
+  let refusal: RequestError?
+  let type: OutputType
+  /// How the list is streamed; `nil` if it is not.
+  let stream: StreamPlan?
+  /// The selections of the field's objects, by type.
+  private let children: [PlannedObject]
+  /// Whether an error in the field may null the parent.
+  let escapes: Bool
+
+  init(
+    responseKey: String, coordinate: String, locations: [SourceLocation],
+    behaviour: FieldBehaviour, arguments: Result<Arguments, RequestError>, type: TypeReference,
+    children: [PlannedObject], stream: StreamPlan? = nil
+  ) {
+    self.stream = stream
+    self.responseKey = responseKey
+    self.coordinate = coordinate
+    self.locations = locations
+    self.behaviour = behaviour
+    self.children = children
+    var key = JSONWriter()
+    key.writeString(responseKey)
+    keyBytes = key.bytes + [UInt8(ascii: ":")]
+    switch arguments {
+    case .success(let arguments):
+      self.arguments = arguments
+      refusal = behaviour.refusal(arguments)
+    case .failure(let error):
+      self.arguments = [:]
+      refusal = error
+    }
+    let innerFails = behaviour.mayFail || children.contains(where: \.escapes)
+    self.type = OutputType(type, innerFails: innerFails)
+    let fails = refusal != nil || behaviour.mayFail
+    escapes = !self.type.isNullable && (fails || self.type.contentFails)
+  }
+
+  func plan(for typeName: String) -> PlannedObject? {
+    children.first { $0.typeName == typeName }
+  }
+
+  /// The fields selected from this one.
+  var descendants: [PlannedField] { children.flatMap(\.fields) }
+  var isLeaf: Bool { children.isEmpty }
+}
+
+/// The properties of a type that are needed to write its values.
+final class OutputType: Sendable {
+  let isNullable: Bool
+  /// The type of the elements; `nil` unless it is a list.
+  let element: OutputType?
+  /// Whether an error inside the value may null it.
+  let contentFails: Bool
+
+  init(_ type: TypeReference, innerFails: Bool) {
+    var type = type
+    isNullable = !type.isNonNull
+    if case .nonNull(let inner) = type { type = inner }
+    if case .list(let inner, _) = type {
+      let element = OutputType(inner, innerFails: innerFails)
+      self.element = element
+      contentFails = element.contentFails && !element.isNullable
+    } else {
+      element = nil
+      contentFails = innerFails
+    }
+  }
+
+  /// Whether the value must be buffered until it is complete.
+  var mustBeHeld: Bool { isNullable && contentFails }
 }
 
 /// Fields by response key, in the order of the keys' first occurrence.

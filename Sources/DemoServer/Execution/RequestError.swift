@@ -34,58 +34,50 @@ struct RequestError: Error, Sendable {
 
   static func badRequest(_ message: String) -> Self { Self(.badRequest, message) }
 
-  /// Writes the error as an object of `errors`, with the path of its field.
-  func write(to writer: inout JSONWriter, path: [PathElement]? = nil) {
-    writer.beginObject()
-    writer.key("message")
-    writer.writeString(message)
+  /// The error as an element of `errors`, with the path of its field.
+  func json(path: [JSONValue]? = nil) -> JSONValue {
+    var members: JSONObject = ["message": .string(message)]
     if !locations.isEmpty {
-      writer.key("locations")
-      writer.beginArray()
-      for location in locations {
-        writer.beginObject()
-        writer.key("line")
-        writer.writeNumber(location.line)
-        writer.key("column")
-        writer.writeNumber(location.column)
-        writer.endObject()
-      }
-      writer.endArray()
+      members["locations"] = .array(
+        locations.map { location in
+          [
+            "line": .number(JSONNumber(location.line)),
+            "column": .number(JSONNumber(location.column)),
+          ]
+        })
     }
-    if let path {
-      writer.key("path")
-      writer.beginArray()
-      for element in path {
-        switch element {
-        case .key(let key): writer.writeString(key)
-        case .index(let index): writer.writeNumber(index)
-        }
-      }
-      writer.endArray()
-    }
-    writer.key("extensions")
-    writer.beginObject()
-    writer.key("code")
-    writer.writeString(code)
-    writer.endObject()
-    writer.endObject()
+    members["path"] = path.map(JSONValue.array)
+    members["extensions"] = ["code": .string(code)]
+    return .object(members)
   }
 
   /// A complete response with errors and without data.
   static func response(_ errors: [RequestError]) -> [UInt8] {
-    var writer = JSONWriter()
-    writer.beginObject()
-    writer.key("errors")
-    writer.beginArray()
-    for error in errors { error.write(to: &writer) }
-    writer.endArray()
-    writer.endObject()
-    return writer.bytes
+    JSONValue.object(["errors": .array(errors.map { $0.json() })]).jsonBytes()
   }
 }
 
-/// A response key or list index of a path.
-enum PathElement: Sendable, Hashable {
-  case key(String)
-  case index(Int)
+/// Several errors.
+struct RequestErrors: Error {
+  let all: [RequestError]
+}
+
+extension Document {
+  /// The validation errors of the document for a schema; empty if it is valid.
+  ///
+  /// Messages quote names as servers in JavaScript do: `Cannot query field "x" on type "Y".`
+  func requestErrors(against schema: Schema) -> [RequestError] {
+    validate(against: schema).map { error in
+      RequestError(.validationFailed, error.message.doublyQuoted, at: error.locations)
+    }
+  }
+}
+
+extension String {
+  /// The message with names in `"` instead of `'`.
+  ///
+  /// Only changes apostrophes around names and types.
+  var doublyQuoted: String {
+    replacing(#/'([A-Za-z0-9_!\[\]@$. {}]*)'/#) { "\"\($0.output.1)\"" }
+  }
 }

@@ -17,7 +17,7 @@ enum SourceEvent: Sendable, Hashable {
 /// The events of a subscription.
 ///
 /// Events are created when they are requested, so a slow consumer of a countdown slows it down. A
-/// slow consumer of likes loses the oldest: see ``FeedStore/keptLikes``.
+/// slow consumer of likes loses the oldest: see ``FeedStore/maxBufferedLikes``.
 ///
 /// https://spec.graphql.org/September2025/#sec-Source-Stream
 struct SourceStream: AsyncSequence, Sendable {
@@ -31,7 +31,7 @@ struct SourceStream: AsyncSequence, Sendable {
 
   /// - Throws: The error of the field's arguments.
   init(
-    _ field: FieldPlan, context: ResolverContext,
+    _ field: PlannedField, context: ResolverContext,
     sleep: @escaping @Sendable (Duration) async throws -> Void
   ) throws(RequestError) {
     if let refusal = field.refusal { throw refusal }
@@ -84,5 +84,25 @@ struct SourceStream: AsyncSequence, Sendable {
         return count.map { .liked(post, likes: $0) }
       }
     }
+  }
+}
+
+extension DemoExecutor {
+  /// The maximum size of a response that is sent as one event, in bytes.
+  static let maxEventBytes = 4 << 20
+
+  private static let tooLarge = RequestError(
+    .badUserInput, "An event has at most \(maxEventBytes) bytes; select fewer fields.")
+
+  /// The response to an event, in which an error replaces a response that is too large.
+  func response(to event: SourceEvent, of operation: PlannedOperation) -> [UInt8] {
+    Self.limited(start(operation, for: event))
+  }
+
+  /// The response of a query or mutation that is sent as one event.
+  func response(of operation: PlannedOperation) -> [UInt8] { Self.limited(start(operation)) }
+
+  private static func limited(_ execution: consuming OperationExecution) -> [UInt8] {
+    execution.rest(upTo: maxEventBytes) ?? RequestError.response([tooLarge])
   }
 }

@@ -4,6 +4,28 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
+/// A request to the endpoint whose body has arrived.
+struct ReceivedRequest {
+  /// The body, as it is read before anything else happens.
+  enum Body {
+    case bytes([UInt8], isJSON: Bool)
+    /// A form whose files have arrived, with the bytes of its part `operations`.
+    case form(OperationRequest, [UInt8])
+
+    var operations: [UInt8] {
+      switch self {
+      case .bytes(let bytes, _), .form(_, let bytes): bytes
+      }
+    }
+  }
+
+  let request: Request
+  let parameters: QueryParameters
+  let body: Body
+  let misbehaviour: Misbehaviour
+  let channel: any Channel
+}
+
 /// Handles HTTP requests: GraphQL at `/graphql`, the schema at `/schema.graphql`, and `/health`.
 ///
 /// https://graphql.github.io/graphql-over-http/draft/
@@ -38,9 +60,9 @@ struct DemoResponder: HTTPResponder {
 
   private func graphQL(_ request: Request, _ context: Context) async throws -> Response {
     let parameters = QueryParameters(request.uri.query)
-    let body: RequestContent
+    let body: ReceivedRequest.Body
     do {
-      body = try await content(of: request)
+      body = try await self.body(of: request)
     } catch is NIOTooManyBytesError {
       state.log.add(RequestLog.Entry(request, body: []))
       let limit = configuration.maxBodyBytes
@@ -51,35 +73,23 @@ struct DemoResponder: HTTPResponder {
       return Response(.badRequest, error: error)
     }
     state.log.add(RequestLog.Entry(request, body: body.operations))
-    var wish = state.misbehaviour
+    var misbehaviour = state.misbehaviour
     do throws(Misbehaviour.Failure) {
-      try wish.add(parameters: parameters, headers: request.headers)
+      try misbehaviour.add(parameters: parameters, headers: request.headers)
     } catch {
       return Response(.badRequest, error: .badRequest(error.message))
     }
-    if let times = wish.times, !state.isWithin(times, key: wish.key ?? "") {
-      wish = Misbehaviour()
+    if let times = misbehaviour.times, !state.isWithin(times, key: misbehaviour.key ?? "") {
+      misbehaviour = Misbehaviour()
     }
-    if let delay = wish.delay { try await configuration.sleep(delay) }
-    return misbehave(wish, context, for: request) {
-      answer(request, parameters, body, wish, context)
-    }
+    if let delay = misbehaviour.delay { try await configuration.sleep(delay) }
+    let received = ReceivedRequest(
+      request: request, parameters: parameters, body: body, misbehaviour: misbehaviour,
+      channel: context.channel)
+    return misbehave(received) { answer(received) }
   }
 
-  /// The body of a request, as it is read before anything else happens.
-  private enum RequestContent {
-    case bytes([UInt8], isJSON: Bool)
-    /// A form whose files have arrived, with the bytes of its part `operations`.
-    case form(OperationRequest, [UInt8])
-
-    var operations: [UInt8] {
-      switch self {
-      case .bytes(let bytes, _), .form(_, let bytes): bytes
-      }
-    }
-  }
-
-  private func content(of request: Request) async throws -> RequestContent {
+  private func body(of request: Request) async throws -> ReceivedRequest.Body {
     let limit = configuration.maxBodyBytes
     let type = request.headers[.contentType].map { ContentType($0) }
     if request.method == .post, let type, type.isForm {
@@ -93,12 +103,10 @@ struct DemoResponder: HTTPResponder {
 
   // MARK: GraphQL
 
-  private func answer(
-    _ request: Request, _ parameters: QueryParameters, _ body: RequestContent,
-    _ wish: Misbehaviour, _ context: Context
-  ) -> Response {
-    if case .bytes(let bytes, _) = body,
-      let response = shared(request, parameters, bytes, wish, context)
+  private func answer(_ received: ReceivedRequest) -> Response {
+    let request = received.request
+    if case .bytes(let bytes, _) = received.body,
+      let response = reservedStreamResponse(to: received, bytes)
     {
       return response
     }
@@ -115,10 +123,10 @@ struct DemoResponder: HTTPResponder {
     }
     var operationRequest: OperationRequest
     do throws(RequestError) {
-      switch body {
+      switch received.body {
       case .form(let request, _): operationRequest = request
       case .bytes where request.method == .get:
-        operationRequest = try OperationRequest(parameters: parameters)
+        operationRequest = try OperationRequest(parameters: received.parameters)
       case .bytes(let bytes, let isJSON):
         guard isJSON else {
           return Response(
@@ -126,7 +134,7 @@ struct DemoResponder: HTTPResponder {
             error: .badRequest("A request body is application/json or multipart/form-data."))
         }
         if bytes.first(where: { !$0.isJSONSpace }) == UInt8(ascii: "[") {
-          return batch(bytes, wish, type)
+          return batch(bytes, failing: received.misbehaviour.errors, as: type)
         }
         operationRequest = try OperationRequest(body: bytes)
       }
@@ -139,34 +147,30 @@ struct DemoResponder: HTTPResponder {
       return Response(type == .json ? .ok : .badRequest, error: error, type)
     }
     let preparation = executor.prepare(
-      operationRequest, failing: wish.errors, isIncremental: parts != nil)
+      operationRequest, failing: received.misbehaviour.errors, isIncremental: parts != nil)
     switch preparation {
     case .refused(let errors):
       if single == nil, let format {
-        return events([RequestError.response(errors)], as: format)
+        return Response(event: RequestError.response(errors), as: format)
       }
       return Response(
         type == .json ? .ok : refusalStatus(errors), contentType: type.contentType,
         RequestError.response(errors))
     case .ready(let operation) where operation.type == .subscription:
       guard let format else { return Response(.notAcceptable, error: Self.needsEvents, type) }
-      return events(of: operation, as: format, wish, context.channel)
+      return events(of: operation, as: format, to: received)
     case .ready(let operation):
       if request.method == .get, operation.type != .query {
         return .methodNotAllowed(
           "A \(operation.type.rawValue) must be sent by POST.", allowed: "POST")
       }
       if let parts, operation.hasParts {
-        return self.parts(of: operation, as: parts, wish, context.channel)
+        return self.parts(of: operation, as: parts, to: received)
       }
-      let execution = executor.start(operation)
       if single == nil, let format {
-        let response =
-          execution.rest(upTo: DemoExecutor.maxEventBytes)
-          ?? RequestError.response([DemoExecutor.tooLarge])
-        return events([response], as: format)
+        return Response(event: executor.response(of: operation), as: format)
       }
-      return stream(execution, as: type)
+      return stream(executor.start(operation), as: type)
     }
   }
 
@@ -182,7 +186,7 @@ struct DemoResponder: HTTPResponder {
 
   /// A response whose body is written during execution; if it fits in one chunk, it has a
   /// `Content-Length`.
-  private func stream(_ execution: Execution, as type: ResponseMediaType) -> Response {
+  private func stream(_ execution: OperationExecution, as type: ResponseMediaType) -> Response {
     var execution = execution
     let first = execution.next() ?? []
     if execution.isFinished {
@@ -207,5 +211,98 @@ extension RequestLog.Entry {
     self.init(
       method: request.method.rawValue, path: request.uri.string, headers: request.headers,
       body: Array(body.prefix(RequestLog.keptBodyBytes)))
+  }
+}
+
+extension DemoResponder {
+  /// The response to a request whose body is an array: an array of the operations' responses, in the
+  /// same order.
+  ///
+  /// The response is written during execution, one operation after the other.
+  func batch(_ body: [UInt8], failing: Bool, as type: ResponseMediaType) -> Response {
+    let limit = configuration.maxBatch
+    guard limit > 0 else {
+      return Response(
+        .badRequest, error: .badRequest("Operation batching is disabled: send one operation."), type
+      )
+    }
+    guard let elements = (try? JSONValue(parsing: body))?.arrayValue else {
+      return Response(.badRequest, error: .badRequest("The request body is not valid JSON."), type)
+    }
+    guard (1...limit).contains(elements.count) else {
+      let message = "A request has 1 to \(limit) operations; it has \(elements.count)."
+      return Response(.badRequest, error: .badRequest(message), type)
+    }
+    let responder = self
+    let stream = ResponseBody { writer in
+      for (index, element) in elements.enumerated() {
+        try await writer.write(ByteBuffer(string: index == 0 ? "[" : ","))
+        switch responder.prepared(element, failing: failing) {
+        case .refused(let errors):
+          try await writer.write(ByteBuffer(bytes: RequestError.response(errors)))
+        case .ready(let operation):
+          var execution = responder.executor.start(operation)
+          while let piece = execution.next() {
+            try await writer.write(ByteBuffer(bytes: piece))
+          }
+        }
+      }
+      try await writer.write(ByteBuffer(string: "]"))
+      try await writer.finish(nil)
+    }
+    return Response(status: .ok, headers: [.contentType: type.contentType], body: stream)
+  }
+
+  private func prepared(_ element: JSONValue, failing: Bool) -> Preparation {
+    do throws(RequestError) {
+      var request = try OperationRequest(payload: element)
+      request.query = try state.persistedQueries.document(of: request)
+      let preparation = executor.prepare(request, failing: failing)
+      guard case .ready(let operation) = preparation, operation.type == .subscription else {
+        return preparation
+      }
+      return .refused([DemoExecutor.needsEvents])
+    } catch {
+      return .refused([error])
+    }
+  }
+}
+
+extension UInt8 {
+  /// Whether the byte is white space between JSON tokens.
+  var isJSONSpace: Bool { self == 0x20 || self == 0x09 || self == 0x0A || self == 0x0D }
+}
+
+extension HTTPResponse.Status {
+  /// 294: data with errors.
+  static let partial = Self(code: 294, reasonPhrase: "Partial Success")
+}
+
+extension Response {
+  init(_ status: HTTPResponse.Status, contentType: String, _ body: [UInt8]) {
+    self.init(
+      status: status, headers: [.contentType: contentType],
+      body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+  }
+
+  init(_ status: HTTPResponse.Status, contentType: String, _ body: String) {
+    self.init(status, contentType: contentType, Array(body.utf8))
+  }
+
+  init(json: String) {
+    self.init(.ok, contentType: ResponseMediaType.json.contentType, json)
+  }
+
+  /// A response with a single GraphQL error.
+  init(
+    _ status: HTTPResponse.Status, error: RequestError, _ type: ResponseMediaType = .json
+  ) {
+    self.init(status, contentType: type.contentType, RequestError.response([error]))
+  }
+
+  static func methodNotAllowed(_ message: String, allowed: String) -> Self {
+    var response = Self(.methodNotAllowed, error: .badRequest(message))
+    response.headers[.allow] = allowed
+    return response
   }
 }

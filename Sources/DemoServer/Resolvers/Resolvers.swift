@@ -1,3 +1,6 @@
+import GQLRunJSON
+import GQLRunLanguage
+
 /// The behaviour of every field of the schema, by type and field name.
 enum Resolvers {
   static let all: [String: [String: FieldBehaviour]] = [
@@ -20,18 +23,170 @@ enum Resolvers {
     "Tag": tagFields,
     "UploadedFile": uploadedFileFields,
     "Trouble": troubleFields,
-    "__Schema": schemaFields,
-    "__Type": typeFields,
-    "__Field": fieldFields,
-    "__InputValue": inputValueFields,
-    "__EnumValue": enumValueFields,
-    "__Directive": directiveFields,
-  ]
+  ].merging(introspectionFields) { $1 }
 
   /// The field `__typename`, which every object has.
   static let typeName = FieldBehaviour(of: { $0 }) { entity, _, _ in .string(entity.typeName) }
 
   static func behaviour(of field: String, in type: String) -> FieldBehaviour? {
     field == "__typename" ? typeName : all[type]?[field]
+  }
+
+  /// The behaviours of the fields of a type, whose parents are of one kind.
+  ///
+  /// - Parameter refusals: The errors for invalid arguments, by field.
+  static func fields<Parent>(
+    of parent: @escaping @Sendable (Entity) -> Parent?,
+    refusals: [String: @Sendable (Arguments) -> RequestError?] = [:],
+    _ bodies: [String: FieldBody<Parent>]
+  ) -> [String: FieldBehaviour] {
+    var fields = bodies.mapValues { FieldBehaviour(of: parent, $0) }
+    for (name, refusal) in refusals { fields[name] = fields[name]?.refusing(refusal) }
+    return fields
+  }
+}
+
+/// The value of a field or list element, before its own fields are resolved.
+enum ResolvedValue: Sendable {
+  case null
+  case string(String)
+  case int(Int)
+  case float(Double)
+  case boolean(Bool)
+  /// A generated text.
+  case text(FeedText)
+  case object(Entity)
+  case list(ResolvedList)
+  indirect case failure(RequestError)
+
+  /// Whether the value is a leaf.
+  var isLeaf: Bool {
+    switch self {
+    case .string, .int, .float, .boolean, .text: true
+    case .null, .object, .list, .failure: false
+    }
+  }
+
+  static func optional(_ text: String?) -> Self { text.map(Self.string) ?? .null }
+  static func optional(_ entity: Entity?) -> Self { entity.map(Self.object) ?? .null }
+
+  static func list<T: Sendable>(
+    _ elements: [T], _ make: @escaping @Sendable (T) -> ResolvedValue
+  ) -> Self {
+    .list(ResolvedList(count: elements.count) { make(elements[$0]) })
+  }
+}
+
+/// A list whose elements are created when they are written.
+struct ResolvedList: Sendable {
+  let count: Int
+  let element: @Sendable (Int) -> ResolvedValue
+}
+
+/// The coerced arguments of a field, with defaults.
+typealias Arguments = JSONObject
+
+/// Resolves a field of a parent.
+typealias FieldBody<Parent> =
+  @Sendable (Parent, Arguments, inout ResolverContext) -> ResolvedValue
+
+/// How a field is resolved.
+struct FieldBehaviour: Sendable {
+  let resolve: @Sendable (Entity, Arguments, inout ResolverContext) -> ResolvedValue
+  /// The error for invalid arguments, which makes the field fail for every parent.
+  var refusal: @Sendable (Arguments) -> RequestError? = { _ in nil }
+  /// Whether the field, or an element of its list, may fail for another reason.
+  var mayFail = false
+
+  /// Creates the behaviour of a field whose parent is of one kind.
+  init<Parent>(
+    of parent: @escaping @Sendable (Entity) -> Parent?, _ resolve: @escaping FieldBody<Parent>
+  ) {
+    self.resolve = { entity, arguments, context in
+      guard let parent = parent(entity) else {
+        return .failure(RequestError(.internalServerError, "The field has a wrong parent."))
+      }
+      return resolve(parent, arguments, &context)
+    }
+  }
+
+  /// A copy that may fail.
+  func failing(
+    _ refusal: @escaping @Sendable (Arguments) -> RequestError? = { _ in nil }
+  ) -> Self {
+    var copy = self
+    copy.refusal = refusal
+    copy.mayFail = true
+    return copy
+  }
+
+  /// A copy that fails for some arguments.
+  func refusing(_ refusal: @escaping @Sendable (Arguments) -> RequestError?) -> Self {
+    var copy = self
+    copy.refusal = refusal
+    return copy
+  }
+}
+
+/// The inputs of resolvers besides the parent and the arguments.
+struct ResolverContext: Sendable {
+  let geography: Geography
+  let feed: Feed
+  let store: FeedStore
+  /// The changes before the operation, and those by the operation itself.
+  var edits: FeedEdits
+}
+
+/// An object of the response, from which its fields are resolved.
+enum Entity: Sendable {
+  /// The query or mutation.
+  case root(OperationType)
+  /// The root value of a subscription for one event.
+  case event(SourceEvent)
+  case continent(Continent)
+  case country(Country)
+  case language(Language)
+  case state(Subdivision)
+  case subdivision(Subdivision)
+
+  case postPage(Range<Int>)
+  case post(Post)
+  case postEdge(Post)
+  case comment(Comment)
+  indirect case addedComment(FeedEdits.AddedComment)
+  case commentPage(CommentPage)
+  case commentEdge(Comment)
+  indirect case addedCommentEdge(FeedEdits.AddedComment)
+  case pageInfo(PageInfo)
+  case user(User)
+  case tag(Tag)
+
+  case uploadedFile(UploadedFile)
+  case trouble
+  indirect case introspection(Introspection.Object)
+
+  /// The name of the object type.
+  var typeName: String {
+    switch self {
+    case .root(let operation): operation == .query ? "Query" : "Mutation"
+    case .event: "Subscription"
+    case .continent: "Continent"
+    case .country: "Country"
+    case .language: "Language"
+    case .state: "State"
+    case .subdivision: "Subdivision"
+    case .postPage: "PostConnection"
+    case .post: "Post"
+    case .postEdge: "PostEdge"
+    case .comment, .addedComment: "Comment"
+    case .commentPage: "CommentConnection"
+    case .commentEdge, .addedCommentEdge: "CommentEdge"
+    case .pageInfo: "PageInfo"
+    case .user: "User"
+    case .tag: "Tag"
+    case .uploadedFile: "UploadedFile"
+    case .trouble: "Trouble"
+    case .introspection(let object): object.typeName
+    }
   }
 }

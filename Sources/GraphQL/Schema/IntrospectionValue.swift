@@ -17,14 +17,18 @@ public enum IntrospectionValue: Sendable, Hashable {
 
   /// The value of an object's key; `nil` for `null`, for missing keys and for values that are not
   /// objects.
-  subscript(key: String) -> IntrospectionValue? {
+  package subscript(key: String) -> IntrospectionValue? {
     guard case .object(let values) = self, let value = values[key], value != .null else {
       return nil
     }
     return value
   }
 
-  var string: String? { if case .string(let text) = self { text } else { nil } }
-  var list: [IntrospectionValue]? { if case .list(let values) = self { values } else { nil } }
+  /// The text of a string; `nil` for other values.
+  package var string: String? { if case .string(let text) = self { text } else { nil } }
+  /// The elements of a list; `nil` for other values.
+  package var list: [IntrospectionValue]? {
+    if case .list(let values) = self { values } else { nil }
+  }
   var boolean: Bool? { if case .boolean(let value) = self { value } else { nil } }
 }

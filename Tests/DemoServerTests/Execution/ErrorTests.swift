@@ -101,6 +101,14 @@ import Testing
         #"{"data":null,"errors":[{"message":"Argument \"first\" of non-null type \"Int!\" must not "#
         + #"be null.","locations":[{"line":1,"column":23}],"path":["search"],"#
         + #""extensions":{"code":"BAD_USER_INPUT"}}]}"#),
+    ExecutionCase(
+      "a nullable variable for a required field of an input object, and null given",
+      "mutation ($b: String = \"x\") { addComment(input: { postId: \"P_1\", body: $b }) { id } }",
+      variables: ["b": nil],
+      gives:
+        #"{"data":null,"errors":[{"message":"Expected value of type \"String!\", found $b.","#
+        + #""locations":[{"line":1,"column":31}],"path":["addComment"],"#
+        + #""extensions":{"code":"BAD_USER_INPUT"}}]}"#),
   ])
   func `field errors`(_ example: ExecutionCase) {
     example.check()

@@ -144,12 +144,40 @@ import Testing
         + #"{"name":"LIST"},{"name":"NON_NULL"}]}}}"#
     ),
     (
+      "{ __schema { subscriptionType { kind fields { name type { ofType { kind fields { name } } } } } } }",
+      #"{"data":{"__schema":{"subscriptionType":{"kind":"OBJECT","fields":["#
+        + #"{"name":"likesChanged","type":{"ofType":{"kind":"OBJECT","fields":["#
+        + #"{"name":"id"},{"name":"title"},{"name":"body"},{"name":"publishedAt"},"#
+        + #"{"name":"likeCount"},{"name":"ratio"},{"name":"isPinned"},{"name":"author"},"#
+        + #"{"name":"tags"},{"name":"comments"}]}}},"#
+        + #"{"name":"countdown","type":{"ofType":{"kind":"SCALAR","fields":null}}}]}}}}"#
+    ),
+    (
       "{ __schema { __typename queryType { __typename } } }",
       #"{"data":{"__schema":{"__typename":"__Schema","queryType":{"__typename":"__Type"}}}}"#
     ),
   ])
   func `parts of it can be asked for`(_ query: String, expected: String) {
     #expect(String(decoding: DemoExecutor().execute(query), as: UTF8.self) == expected)
+  }
+
+  @Test func `it is the introspection of the schema's text`() throws {
+    func value(_ json: JSONValue) -> IntrospectionValue {
+      switch json {
+      case .null: .null
+      case .boolean(let value): .boolean(value)
+      case .number(let number): .number(number.text)
+      case .string(let text): .string(text)
+      case .array(let elements): .list(elements.map(value))
+      case .object(let object):
+        .object(
+          Dictionary(uniqueKeysWithValues: object.map { ($0.key, value($0.value)) }))
+      }
+    }
+    let text = try Schema(sdl: Document(parsing: DemoExecutor.schemaText))
+    let response = try JSONValue(
+      parsing: DemoExecutor().execute(IntrospectionQuery.complete.text))
+    #expect(response["data"].map(value) == text.introspection)
   }
 
   /// What tools ask (graphql-js's `getIntrospectionQuery` with all options).

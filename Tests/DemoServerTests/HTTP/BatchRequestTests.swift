@@ -55,7 +55,7 @@ import Testing
     ("{ __typename }", 200, 200), ("{ nope }", 400, 422), ("{", 400, 400),
     ("query ($c: ID!) { country(code: $c) { name } }", 400, 422),
     ("{ trouble { error } }", 200, 294),
-  ]) func `statuses of both editions`(_ query: String, _ present: Int, _ new: Int) async throws {
+  ]) func `statuses of both editions`(_ query: String, present: Int, new: Int) async throws {
     let body = JSONValue.object(["query": .string(query)]).jsonText()
     #expect(try await reply(body).status == present)
     #expect(try await reply(body, isNew: true).status == new)

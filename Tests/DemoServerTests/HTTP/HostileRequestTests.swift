@@ -54,9 +54,19 @@ import Testing
 
   /// Documents that are made to cost much.
   private static let documents: [(name: String, text: String)] = [
-    ("deep selections", "{ " + nested(5000, "continent { countries { ", "code", "} }") + " }"),
-    ("deep values", "{ countries(filter: " + nested(5000, "{code: ", "1", "}") + ") { code } }"),
-    ("deep lists", "{ nodes(ids: " + nested(5000, "[", "1", "]") + ") { id } }"),
+    (
+      "deep selections",
+      "{ " + nested(5000, open: "continent { countries { ", around: "code", close: "} }") + " }"
+    ),
+    (
+      "deep values",
+      "{ countries(filter: " + nested(5000, open: "{code: ", around: "1", close: "}")
+        + ") { code } }"
+    ),
+    (
+      "deep lists",
+      "{ nodes(ids: " + nested(5000, open: "[", around: "1", close: "]") + ") { id } }"
+    ),
     (
       "a chain of fragments",
       "{ ...F0 } "
@@ -94,9 +104,9 @@ import Testing
     ("many directives", "{ __typename " + String(repeating: "@x ", count: 5000) + "}"),
   ]
 
-  private static func nested(_ count: Int, _ open: String, _ core: String, _ close: String)
-    -> String
-  {
+  private static func nested(
+    _ count: Int, open: String, around core: String, close: String
+  ) -> String {
     String(repeating: open, count: count) + core + String(repeating: close, count: count)
   }
 

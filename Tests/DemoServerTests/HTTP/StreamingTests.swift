@@ -22,7 +22,9 @@ import Testing
     #expect(execution.isFinished)
     #expect(pieces.count > 10)
     for piece in pieces.dropLast() {
-      #expect(piece.count >= Execution.pieceSize && piece.count < Execution.pieceSize + 2048)
+      #expect(
+        piece.count >= OperationExecution.pieceSize
+          && piece.count < OperationExecution.pieceSize + 2048)
     }
     let whole = executor.execute(ExecutionTests.benchmark, variables: ["first": 300])
     #expect(pieces.flatMap { $0 } == whole)
@@ -45,7 +47,7 @@ import Testing
       #expect(reply.isComplete)
       #expect(reply.bodyCount > 50 << 20)
       #expect(server.log.bytesWritten == reply.bodyCount)
-      #expect(server.log.largestChunk < Execution.pieceSize + 2048)
+      #expect(server.log.largestChunk < OperationExecution.pieceSize + 2048)
     }
   }
 

@@ -18,13 +18,13 @@ import Testing
     "--Xy-1\r\nContent-Disposition: form-data; name=\"\(name)\"\r\n\r\n\(value)\r\n"
   }
 
-  private static func file(_ name: String, _ fileName: String, _ contents: String) -> String {
+  private static func file(_ name: String, _ fileName: String, contents: String) -> String {
     "--Xy-1\r\nContent-Disposition: form-data; name=\"\(name)\"; filename=\"\(fileName)\"\r\n"
       + "Content-Type: image/png\r\n\r\n\(contents)\r\n"
   }
 
   private static func form(
-    _ query: String, _ variables: String, map: String, _ files: String...
+    _ query: String, variables: String, map: String, _ files: String...
   ) -> String {
     let operations = "{\"query\":\(JSONValue.string(query).jsonText()),\"variables\":\(variables)}"
     return part("operations", operations) + part("map", map) + files.joined() + "--Xy-1--\r\n"
@@ -49,7 +49,8 @@ import Testing
 
   @Test func `a file gives its name, type, size and hash`() async throws {
     let form = Self.form(
-      Self.one, #"{"file":null}"#, map: #"{"0":["variables.file"]}"#, Self.file("0", "a.png", "abc")
+      Self.one, variables: #"{"file":null}"#, map: #"{"0":["variables.file"]}"#,
+      Self.file("0", "a.png", contents: "abc")
     )
     try await DemoServer.withServer { server in
       let reply = try await RawClient(server)
@@ -70,10 +71,10 @@ import Testing
       mutation ($files: [Upload!]!, $input: AttachInput!) {
         uploadFiles(files: $files) \(Self.fields) attach(input: $input) { filename }
       }
-      """, #"{"files":[null,null],"input":{"attachments":[null,null]}}"#,
+      """, variables: #"{"files":[null,null],"input":{"attachments":[null,null]}}"#,
       map: #"{"a":["variables.files.1","variables.input.attachments.0"],"#
         + #""b":["variables.files.0","variables.input.attachments.1"]}"#,
-      Self.file("a", #"na\"ïve; 名前.png"#, "abc"), Self.file("b", "empty", ""))
+      Self.file("a", #"na\"ïve; 名前.png"#, contents: "abc"), Self.file("b", "empty", contents: ""))
     let data = try JSONValue(parsing: try await reply(form).body)["data"]
     let name = "na\"ïve; 名前.png"
     #expect(
@@ -86,8 +87,8 @@ import Testing
   @Test func `a form may be cut at every byte`() async throws {
     let contents = "abc\r\n--Xy-\r\r\n--Xy\r\n\r"
     let form = Self.form(
-      Self.one, #"{"file":null}"#, map: #"{"0":["variables.file"]}"#,
-      Self.file("0", "a.png", contents))
+      Self.one, variables: #"{"file":null}"#, map: #"{"0":["variables.file"]}"#,
+      Self.file("0", "a.png", contents: contents))
     try await DemoServer.withServer { server in
       let client = RawClient(server)
       let whole = try await client.send("POST", "/graphql", headers: Self.headers, body: form)
@@ -115,8 +116,8 @@ import Testing
     configuration.maxBodyBytes = 1000
     let contents = String(repeating: "\r\n--Xy-2", count: 100_000)
     let form = Self.form(
-      Self.one, #"{"file":null}"#, map: #"{"0":["variables.file"]}"#,
-      Self.file("0", "a.png", contents))
+      Self.one, variables: #"{"file":null}"#, map: #"{"0":["variables.file"]}"#,
+      Self.file("0", "a.png", contents: contents))
     try await DemoServer.withServer(configuration) { server in
       let reply = try await RawClient(server)
         .send("POST", "/graphql", headers: Self.headers, body: form)
@@ -138,10 +139,10 @@ import Testing
     ("1", "{}", "not an object"),
   ])
   func `a form that does not fit its map is refused`(
-    _ variables: String, _ map: String, _ message: String
+    _ variables: String, map: String, message: String
   ) async throws {
     let reply = try await reply(
-      Self.form(Self.one, variables, map: map, Self.file("0", "a", "abc")))
+      Self.form(Self.one, variables: variables, map: map, Self.file("0", "a", contents: "abc")))
     #expect(reply.status == 400 && reply.text.contains(message), "\(reply.text)")
   }
 
@@ -177,8 +178,8 @@ import Testing
       #expect(literal.text.hasPrefix(#"{"data":null"#), "\(literal.text)")
       #expect(literal.text.contains("Upload value invalid"), "\(literal.text)")
       let form = Self.form(
-        "query ($id: ID!) { node(id: $id) { id } }", #"{"id":null}"#,
-        map: #"{"0":["variables.id"]}"#, Self.file("0", "a", "abc"))
+        "query ($id: ID!) { node(id: $id) { id } }", variables: #"{"id":null}"#,
+        map: #"{"0":["variables.id"]}"#, Self.file("0", "a", contents: "abc"))
       let other = try await client.send("POST", "/graphql", headers: Self.headers, body: form)
       #expect(other.status == 400 && other.text.contains("A file is no value of the type"))
     }
@@ -186,7 +187,7 @@ import Testing
 
   /// Web pages can send forms to other origins, but not these header fields.
   @Test func `a form needs a preflight field and a boundary`() async throws {
-    let form = Self.form("{ __typename }", "{}", map: "{}")
+    let form = Self.form("{ __typename }", variables: "{}", map: "{}")
     var headers = Self.headers
     #expect(try await reply(form, headers: headers).status == 200)
     headers["GraphQL-Preflight"] = nil

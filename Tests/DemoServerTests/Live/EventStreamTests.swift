@@ -159,7 +159,7 @@ private let multipart = "multipart/mixed;boundary=x;subscriptionSpec=1.0"
     let store = FeedStore()
     let likes = store.likes(of: 1)
     for _ in 0..<10_000 { _ = try store.like(1) }
-    #expect(await likes.first { _ in true } == 10_000 - FeedStore.keptLikes + 1)
+    #expect(await likes.first { _ in true } == 10_000 - FeedStore.maxBufferedLikes + 1)
   }
 
   @Test func `the server likes posts by itself`() async throws {

@@ -165,11 +165,11 @@ import Testing
   }
 
   @Test func `unused reservations are replaced`() async throws {
-    let streams = SharedEventStreams()
+    let streams = ReservedEventStreams()
     let first = try #require(streams.reserve())
     let second = try #require(streams.reserve())
     #expect(streams.stream(first)?.open() == true)
-    for _ in 0..<SharedEventStreams.most { _ = try #require(streams.reserve()) }
+    for _ in 0..<ReservedEventStreams.maxReservations { _ = try #require(streams.reserve()) }
     #expect(streams.stream(first) != nil)
     #expect(streams.stream(second) == nil)
   }

@@ -112,8 +112,7 @@ import Testing
     (#"{"id":"1"}"#, true, 4400), ("[]", true, 4400), ("hello", true, 4400),
     (String(repeating: "[", count: 100_000), true, 4400),
   ])
-  func `messages that are wrong`(_ message: String, _ isInitialized: Bool, _ code: Int) async throws
-  {
+  func `messages that are wrong`(_ message: String, isInitialized: Bool, code: Int) async throws {
     try await DemoServer.withServer { server in
       try await RawSocket.connect(server) { socket in
         if isInitialized { _ = try await socket.initialize() }

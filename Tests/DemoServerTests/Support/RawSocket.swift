@@ -29,15 +29,16 @@ struct RawSocket {
     headers: [String: String] = [:], _ body: (inout RawSocket) async throws -> Result
   ) async throws -> Result {
     try await RawClient(server).connect { inbound, outbound in
-      var socket = try await RawSocket(inbound, outbound, path, protocols, headers)
+      var socket = try await RawSocket(
+        inbound, outbound, path: path, protocols: protocols, headers: headers)
       return try await body(&socket)
     }
   }
 
   private init(
     _ inbound: NIOAsyncChannelInboundStream<ByteBuffer>,
-    _ outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>, _ path: String, _ protocols: String?,
-    _ headers: [String: String]
+    _ outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>, path: String, protocols: String?,
+    headers: [String: String]
   ) async throws {
     var lines = [
       "GET \(path) HTTP/1.1", "Host: localhost", "Connection: Upgrade", "Upgrade: websocket",

@@ -1,4 +1,6 @@
+import Crypto
 import GQLRunJSON
+import GQLRunSupport
 
 /// A GraphQL-over-HTTP request: document, operation name and variables.
 ///
@@ -91,5 +93,89 @@ struct OperationRequest: Sendable {
     case .object(let object): return object
     case let value?: throw .badRequest("The parameter \(name) is a \(value.kind), not an object.")
     }
+  }
+}
+
+/// The parameters in a URL's query, with form encoding: both `+` and `%20` are a space.
+struct QueryParameters: Sendable {
+  /// In the order of the URL.
+  private(set) var all: [(name: String, value: String)] = []
+
+  /// Parses the text between `?` and `#`. Invalid escapes are kept as they are.
+  init(_ query: String?) {
+    for part in (query ?? "").utf8.split(separator: UInt8(ascii: "&")) {
+      let sides = part.split(
+        separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+      all.append((Self.decode(sides[0]), sides.count > 1 ? Self.decode(sides[1]) : ""))
+    }
+  }
+
+  /// The first parameter with this name.
+  subscript(name: String) -> String? {
+    all.first { $0.name == name }?.value
+  }
+
+  private static func decode(_ text: Substring.UTF8View) -> String {
+    let source = Array(text)
+    var bytes: [UInt8] = []
+    var position = 0
+    while position < source.count {
+      let byte = source[position]
+      if byte == UInt8(ascii: "%"), position + 2 < source.count,
+        let high = hexValue(source[position + 1]), let low = hexValue(source[position + 2])
+      {
+        bytes.append(high << 4 | low)
+        position += 3
+      } else {
+        bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+        position += 1
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func hexValue(_ digit: UInt8) -> UInt8? {
+    Character(Unicode.Scalar(digit)).hexDigitValue.map(UInt8.init)
+  }
+}
+
+/// The documents that clients have registered by hash: automatic persisted queries.
+///
+/// A request refers to a document with `extensions.persistedQuery`; if it also has the document, it
+/// registers it. Stored in memory with a limit, so a client may have to register a document again.
+final class PersistedQueries: Sendable {
+  static let maxDocuments = 256
+  static let maxDocumentBytes = 64 << 10
+
+  private let documents = Locked<[String: String]>([:])
+
+  /// The document of a request, after registering it or looking it up by hash.
+  func document(of request: OperationRequest) throws(RequestError) -> String {
+    guard let entry = request.extensions["persistedQuery"] else {
+      guard let query = request.query else {
+        throw .badRequest("The parameter query is missing.")
+      }
+      return query
+    }
+    guard entry["version"]?.intValue == 1, let hash = entry["sha256Hash"]?.stringValue else {
+      throw RequestError(
+        .badUserInput, "extensions.persistedQuery needs the version 1 and a sha256Hash.")
+    }
+    guard let query = request.query else {
+      guard let known = documents.withLock({ $0[hash] }) else {
+        throw RequestError(.persistedQueryNotFound, "PersistedQueryNotFound")
+      }
+      return known
+    }
+    guard QuotedText.hexadecimal(SHA256.hash(data: Array(query.utf8))) == hash else {
+      throw RequestError(.badUserInput, "provided sha does not match query")
+    }
+    if query.utf8.count <= Self.maxDocumentBytes {
+      documents.withLock { documents in
+        if documents.count >= Self.maxDocuments { documents.removeAll() }
+        documents[hash] = query
+      }
+    }
+    return query
   }
 }

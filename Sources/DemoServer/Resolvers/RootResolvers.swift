@@ -53,7 +53,7 @@ extension Resolvers {
     },
     "users": root { arguments, context in
       let role = arguments["role"]?.stringValue
-      let users = (0..<min(searched, context.feed.userCount)).map(User.init)
+      let users = (0..<min(maxSearched, context.feed.userCount)).map(User.init)
       let found = users.filter { role == nil || $0.role == role }
       return .list(Array(found.prefix(arguments["first"]?.intValue ?? 0))) { .object(.user($0)) }
     }.refusing(negativeFirst),
@@ -63,24 +63,22 @@ extension Resolvers {
     },
     "search": root { arguments, context in
       let text = arguments.text("text")
-      let posts = (0..<min(searched, context.feed.size)).map(Post.init)
-      let users = (0..<min(searched, context.feed.userCount)).map(User.init)
+      let posts = (0..<min(maxSearched, context.feed.size)).map(Post.init)
+      let users = (0..<min(maxSearched, context.feed.userCount)).map(User.init)
       let found =
         posts.filter { $0.title.text.contains(text) }.map(Entity.post)
         + users.filter { $0.login.contains(text) }.map(Entity.user)
       return .list(Array(found.prefix(arguments["first"]?.intValue ?? 0))) { .object($0) }
     }.refusing(negativeFirst),
     "trouble": root { _, _ in .object(.trouble) },
-    "__schema": root { _, _ in .object(.introspection(.schema)) },
-    "__type": root { arguments, context in
-      introspect(type: arguments.text("name"), in: context.schema)
-    },
+    "__schema": root { _, _ in Introspection.demo.schema },
+    "__type": root { arguments, _ in Introspection.demo.type(arguments.text("name")) },
   ]
 
   static let mutationFields: [String: FieldBehaviour] = [
     "likePost": root { arguments, context in
       guard let post = post(arguments.text("id"), context) else { return .null }
-      return changing(&context) { (store) throws(FeedEdits.Refusal) in
+      return changing(&context) { (store) throws(RequestError) in
         (.post(post), try store.like(post.number))
       }
     }.failing(),
@@ -90,8 +88,8 @@ extension Resolvers {
       guard let post = post(id, context) else {
         return .failure(RequestError(.notFound, "There is no post with the id \"\(id)\"."))
       }
-      return changing(&context) { (store) throws(FeedEdits.Refusal) in
-        try store.change { (edits) throws(FeedEdits.Refusal) in
+      return changing(&context) { (store) throws(RequestError) in
+        try store.change { (edits) throws(RequestError) in
           .addedComment(try edits.addComment(to: post.number, body: input.text("body")))
         }
       }
@@ -103,12 +101,12 @@ extension Resolvers {
     "attach": root { arguments, _ in describe(arguments["input"]?["attachments"]) },
   ]
 
-  private static func describe(_ files: JSONValue?) -> Resolved {
+  private static func describe(_ files: JSONValue?) -> ResolvedValue {
     .list((files?.arrayValue ?? []).compactMap(UploadedFile.init)) { .object(.uploadedFile($0)) }
   }
 
   /// The number of posts and users that a search inspects.
-  private static let searched = 1000
+  private static let maxSearched = 1000
 
   /// The node with this id.
   @Sendable private static func node(_ id: String, _ context: ResolverContext) -> Entity? {
@@ -132,7 +130,7 @@ extension Resolvers {
   private static func filtered<Record: Sendable>(
     _ records: [Record], _ arguments: Arguments, values: (Record) -> [String: [String]],
     entity: @escaping @Sendable (Record) -> Entity
-  ) -> Resolved {
+  ) -> ResolvedValue {
     do throws(RequestError) {
       return .list(try RecordFilter(arguments).select(records, values: values)) {
         .object(entity($0))
@@ -163,19 +161,19 @@ extension Resolvers {
 
   private static func changing(
     _ context: inout ResolverContext,
-    _ change: (FeedStore) throws(FeedEdits.Refusal) -> (Entity, FeedEdits)
-  ) -> Resolved {
-    do throws(FeedEdits.Refusal) {
+    _ change: (FeedStore) throws(RequestError) -> (Entity, FeedEdits)
+  ) -> ResolvedValue {
+    do throws(RequestError) {
       let (entity, edits) = try change(context.store)
       context.edits = edits
       return .object(entity)
     } catch {
-      return .failure(RequestError(.badUserInput, error.message))
+      return .failure(error)
     }
   }
 
   private static func root(
-    _ body: @escaping @Sendable (Arguments, inout ResolverContext) -> Resolved
+    _ body: @escaping @Sendable (Arguments, inout ResolverContext) -> ResolvedValue
   ) -> FieldBehaviour {
     FieldBehaviour(of: { if case .root = $0 { true } else { nil } }) { _, arguments, context in
       body(arguments, &context)
@@ -186,4 +184,96 @@ extension Resolvers {
 extension Arguments {
   /// The text of a required argument.
   func text(_ name: String) -> String { self[name]?.stringValue ?? "" }
+}
+
+extension Resolvers {
+  static let subscriptionFields: [String: FieldBehaviour] = [
+    "likesChanged": event { event, _ in
+      guard case .liked(let post, _) = event else { return nil }
+      return .object(.post(post))
+    },
+    "countdown": event { event, arguments in
+      guard case .count(let number) = event else { return nil }
+      return arguments["failAt"]?.intValue == number
+        ? .failure(RequestError(code: "DEMO_ERROR", "The number \(number) fails.")) : .int(number)
+    }.failing(badCountdown),
+  ]
+
+  @Sendable private static func badCountdown(_ arguments: Arguments) -> RequestError? {
+    if let from = arguments["from"]?.intValue, from < 0 {
+      return RequestError(.badUserInput, "Argument \"from\" must be at least 0; it is \(from).")
+    }
+    if let delay = arguments["delay"]?.intValue, !(0...60_000).contains(delay) {
+      return RequestError(
+        .badUserInput, "Argument \"delay\" must be from 0 to 60000; it is \(delay).")
+    }
+    return nil
+  }
+
+  private static func event(
+    _ body: @escaping @Sendable (SourceEvent, Arguments) -> ResolvedValue?
+  ) -> FieldBehaviour {
+    FieldBehaviour(of: { if case .event(let event) = $0 { event } else { nil } }) {
+      event, arguments, _ in
+      body(event, arguments)
+        ?? .failure(RequestError(.internalServerError, "The event is one of another field."))
+    }
+  }
+}
+
+extension Resolvers {
+  static let uploadedFileFields = fields(
+    of: { entity -> UploadedFile? in
+      if case .uploadedFile(let value) = entity { value } else { nil }
+    },
+    [
+      "filename": { file, _, _ in .string(file.fileName) },
+      "contentType": { file, _, _ in .string(file.contentType) },
+      "size": { file, _, _ in .int(file.size) },
+      "sha256": { file, _, _ in .string(file.sha256) },
+    ])
+}
+
+extension Resolvers {
+  static let troubleFields: [String: FieldBehaviour] = [
+    "ok": trouble { _ in .string("ok") },
+    "error": trouble(fail).failing(),
+    "requiredError": trouble(fail).failing(),
+    "items": trouble(items).failing(badSize),
+    "requiredItems": trouble(items).failing(badSize),
+    "nested": trouble { _ in .object(.trouble) },
+    "requiredNested": trouble { _ in .object(.trouble) },
+  ]
+
+  private static let maxItems = 10_000
+
+  @Sendable private static func fail(_ arguments: Arguments) -> ResolvedValue {
+    let message = arguments["message"]?.stringValue ?? "This field always fails."
+    return .failure(
+      RequestError(code: arguments["code"]?.stringValue ?? "DEMO_ERROR", message))
+  }
+
+  @Sendable private static func items(_ arguments: Arguments) -> ResolvedValue {
+    let failEvery = arguments["failEvery"]?.intValue ?? 0
+    return .list(
+      ResolvedList(count: arguments["size"]?.intValue ?? 0) { index in
+        failEvery > 0 && (index + 1) % failEvery == 0
+          ? .failure(RequestError(code: "DEMO_ERROR", "Element \(index) fails."))
+          : .int(index)
+      })
+  }
+
+  @Sendable private static func badSize(_ arguments: Arguments) -> RequestError? {
+    guard let size = arguments["size"]?.intValue, !(0...maxItems).contains(size) else { return nil }
+    return RequestError(
+      .badUserInput, "Argument \"size\" must be from 0 to \(maxItems); it is \(size).")
+  }
+
+  private static func trouble(
+    _ body: @escaping @Sendable (Arguments) -> ResolvedValue
+  ) -> FieldBehaviour {
+    FieldBehaviour(of: { if case .trouble = $0 { true } else { nil } }) { _, arguments, _ in
+      body(arguments)
+    }
+  }
 }

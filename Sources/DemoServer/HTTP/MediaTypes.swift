@@ -51,6 +51,19 @@ struct AcceptedRange {
   }
 }
 
+extension [AcceptedRange] {
+  /// The format of the range with the highest quality, the first one of equal quality; `nil` if the
+  /// client accepts none.
+  func preferred<Format>(_ format: (AcceptedRange) -> Format?) -> Format? {
+    var best: (format: Format, quality: Double)?
+    for range in self {
+      guard let format = format(range), range.quality > best?.quality ?? 0 else { continue }
+      best = (format, range.quality)
+    }
+    return best?.format
+  }
+}
+
 /// The media type of a request body, from a `Content-Type` field.
 struct ContentType {
   /// The type and subtype in lower case, such as `application/json`.

@@ -1,3 +1,5 @@
+import GQLRunLanguage
+
 /// The demo server's schema in the schema definition language.
 enum SchemaSDL {
   static let text = #"""
@@ -291,4 +293,15 @@ enum SchemaSDL {
       requiredNested: Trouble!
     }
     """#
+}
+
+extension Schema {
+  /// The schema of the demo server.
+  static let demo: Schema = {
+    do {
+      return try Schema(sdl: Document(parsing: SchemaSDL.text))
+    } catch {
+      preconditionFailure("the demo's schema is wrong: \(error)")
+    }
+  }()
 }

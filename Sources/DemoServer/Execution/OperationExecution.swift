@@ -11,7 +11,7 @@ import GQLRunLanguage
 /// to ``maxHeld`` bytes. `errors` follow `data`.
 ///
 /// https://spec.graphql.org/September2025/#sec-Executing-Operations
-struct Execution: Sendable {
+struct OperationExecution: Sendable {
   /// The size of a chunk in bytes, exceeded only by its last value.
   static let pieceSize = 64 << 10
   /// The maximum size in bytes of values that are buffered because an error may null them.
@@ -22,9 +22,9 @@ struct Execution: Sendable {
   /// An object or list whose end is not written yet.
   private struct Frame {
     enum Content {
-      case object(Entity, ObjectPlan)
+      case object(Entity, PlannedObject)
       /// The elements of a list in a range.
-      case list(ResolvedList, Range<Int>, FieldPlan, OutputType)
+      case list(ResolvedList, Range<Int>, PlannedField, OutputType)
 
       /// The first field or element.
       var first: Int { if case .list(_, let range, _, _) = self { range.lowerBound } else { 0 } }
@@ -48,9 +48,9 @@ struct Execution: Sendable {
   private var errors = JSONWriter()
   private var errorCount = 0
   /// The field that is made to fail, once.
-  private var failing: FieldPlan?
+  private var failing: PlannedField?
   /// The position of the outermost value in the response.
-  private let base: [PathElement]
+  private let base: [JSONValue]
   /// Whether the bytes are a value without the members of a response.
   private let isPart: Bool
   /// The maximum number of fragments and lists that are left for later.
@@ -65,7 +65,7 @@ struct Execution: Sendable {
   /// Starts the execution of an operation.
   ///
   /// - Parameter root: The root value: that of the operation type, or an event.
-  init(_ operation: PreparedOperation, root: Entity, context: ResolverContext) {
+  init(_ operation: PlannedOperation, root: Entity, context: ResolverContext) {
     self.context = context
     base = []
     isPart = false
@@ -157,7 +157,7 @@ struct Execution: Sendable {
         let value = resolve(field, of: entity)
         if writeLeaf(value), buffer.count < Self.pieceSize { continue }
         frames.append(frame)
-        if !value.isLeaf { write(value, field.type, field) }
+        if !value.isLeaf { write(value, of: field.type, field) }
         return
       }
       close(frame, UInt8(ascii: "}"))
@@ -168,7 +168,7 @@ struct Execution: Sendable {
         frame.begun += 1
         if writeLeaf(value), buffer.count < Self.pieceSize { continue }
         frames.append(frame)
-        if !value.isLeaf { write(value, type, field) }
+        if !value.isLeaf { write(value, of: type, field) }
         return
       }
       close(frame, UInt8(ascii: "]"))
@@ -176,7 +176,7 @@ struct Execution: Sendable {
   }
 
   /// Writes a leaf value; returns `false` without writing for any other value.
-  private mutating func writeLeaf(_ value: Resolved) -> Bool {
+  private mutating func writeLeaf(_ value: ResolvedValue) -> Bool {
     switch value {
     case .string(let text): buffer.append(string: text)
     case .int(let value): buffer.append(int: value)
@@ -188,7 +188,7 @@ struct Execution: Sendable {
     return true
   }
 
-  private mutating func resolve(_ field: FieldPlan, of entity: Entity) -> Resolved {
+  private mutating func resolve(_ field: PlannedField, of entity: Entity) -> ResolvedValue {
     if let refusal = field.refusal { return .failure(refusal) }
     if let failing, failing === field {
       self.failing = nil
@@ -198,7 +198,7 @@ struct Execution: Sendable {
   }
 
   /// Opens an object or list, or writes null.
-  private mutating func write(_ value: Resolved, _ type: OutputType, _ field: FieldPlan) {
+  private mutating func write(_ value: ResolvedValue, of type: OutputType, _ field: PlannedField) {
     switch value {
     case .string, .int, .float, .boolean, .text: break
     case .object(let entity):
@@ -265,7 +265,7 @@ struct Execution: Sendable {
   // MARK: Parts
 
   /// Leaves the deferred fragments of an object for later; returns the plan of the rest.
-  private mutating func deferring(_ plan: ObjectPlan, of entity: Entity) -> ObjectPlan {
+  private mutating func deferring(_ plan: PlannedObject, of entity: Entity) -> PlannedObject {
     guard let whole = plan.whole else { return plan }
     guard later.count + plan.deferred.count <= maxWork else { return whole }
     let path = path
@@ -279,7 +279,7 @@ struct Execution: Sendable {
 
   /// Leaves elements of a streamed list for later; returns the range of the others.
   private mutating func streaming(
-    _ list: ResolvedList, of field: FieldPlan, _ type: OutputType
+    _ list: ResolvedList, of field: PlannedField, _ type: OutputType
   ) -> Range<Int> {
     guard let stream = field.stream, type === field.type, list.count > stream.initialCount,
       later.count < maxWork
@@ -318,19 +318,19 @@ struct Execution: Sendable {
     nullParent()
   }
 
-  private mutating func report(_ error: RequestError, path: [PathElement]?) {
+  private mutating func report(_ error: RequestError, path: [JSONValue]?) {
     errorCount += 1
     guard errorCount <= Self.maxErrors else { return }
-    error.write(to: &errors, path: path)
+    error.json(path: path).write(to: &errors)
   }
 
   /// The path of the current value.
-  private var path: [PathElement] {
+  private var path: [JSONValue] {
     base
       + frames.map { frame in
         switch frame.content {
-        case .object(_, let plan): .key(plan.fields[max(0, frame.begun - 1)].responseKey)
-        case .list: .index(frame.begun - 1)
+        case .object(_, let plan): .string(plan.fields[max(0, frame.begun - 1)].responseKey)
+        case .list: .number(JSONNumber(frame.begun - 1))
         }
       }
   }
@@ -339,11 +339,11 @@ struct Execution: Sendable {
     code: "DEMO_ERROR", "This field fails because the request asked for errors.")
 }
 
-extension ObjectPlan {
+extension PlannedObject {
   /// The first nullable field, outer fields first; preferably one without a selection set.
-  fileprivate var firstNullableField: FieldPlan? {
+  fileprivate var firstNullableField: PlannedField? {
     var level = fields
-    var composite: FieldPlan?
+    var composite: PlannedField?
     for _ in 0..<Planner.maxDepth where !level.isEmpty {
       let nullable = level.filter(\.type.isNullable)
       if let leaf = nullable.first(where: \.isLeaf) { return leaf }
@@ -351,5 +351,58 @@ extension ObjectPlan {
       level = Array(level.flatMap(\.descendants).prefix(Planner.maxFields))
     }
     return composite
+  }
+}
+
+/// The bytes of a response that are not sent yet.
+///
+/// Offsets count from the start of the response, so that they stay valid after bytes are sent.
+struct ResponseBuffer: Sendable {
+  private var bytes: [UInt8] = []
+  private var sent = 0
+
+  /// The number of bytes not sent yet.
+  var count: Int { bytes.count }
+  /// The offset of the next byte to be appended.
+  var end: Int { sent + bytes.count }
+
+  /// Removes and returns all bytes.
+  mutating func take() -> [UInt8] {
+    let taken = bytes
+    sent += taken.count
+    bytes = []
+    bytes.reserveCapacity(taken.count)
+    return taken
+  }
+
+  /// Removes the bytes from an offset to the end.
+  mutating func cut(to position: Int) {
+    bytes.removeLast(end - position)
+  }
+
+  mutating func append(_ byte: UInt8) { bytes.append(byte) }
+  mutating func append(_ text: [UInt8]) { bytes.append(contentsOf: text) }
+  /// Appends JSON text unchanged.
+  mutating func append(raw text: StaticString) {
+    text.withUTF8Buffer { bytes.append(contentsOf: $0) }
+  }
+
+  mutating func append(int value: Int) { bytes.append(contentsOf: String(value).utf8) }
+
+  mutating func append(float value: Double) {
+    bytes.append(contentsOf: (JSONNumber(value)?.text ?? "null").utf8)
+  }
+
+  mutating func append(string text: String) {
+    var text = text
+    bytes.append(UInt8(ascii: "\""))
+    text.withUTF8 { JSONWriter.appendEscaped(UnsafeRawBufferPointer($0), to: &bytes) }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  mutating func append(text: FeedText) {
+    bytes.append(UInt8(ascii: "\""))
+    text.appendEscaped(to: &bytes)
+    bytes.append(UInt8(ascii: "\""))
   }
 }

@@ -6,7 +6,7 @@ import GQLRunJSON
 ///
 /// - https://github.com/enisdenjo/graphql-ws
 /// - https://github.com/apollographql/subscriptions-transport-ws
-struct SocketSession: Sendable {
+struct DemoSocketSession: Sendable {
   /// The protocols that a handshake can select.
   enum Subprotocol: String, Sendable, CaseIterable {
     case transport = "graphql-transport-ws"
@@ -80,7 +80,9 @@ struct SocketSession: Sendable {
     switch subprotocol {
     case .transport: return [.close(.forbidden)]
     case .legacy:
-      return [.send(message("connection_error", payload: refusal.json)), .close(.forbidden)]
+      return [
+        .send(message("connection_error", payload: refusal.json().jsonText())), .close(.forbidden),
+      ]
     }
   }
 
@@ -192,7 +194,7 @@ struct SocketSession: Sendable {
 
   /// The errors of an operation that is not executed; the older protocol has room for one.
   func error(_ errors: [RequestError], of id: String) -> [UInt8] {
-    let all = errors.map(\.json)
+    let all = errors.map { $0.json().jsonText() }
     let payload =
       subprotocol == .transport ? "[\(all.joined(separator: ","))]" : all.first ?? "null"
     return message("error", id: id, payload: payload)
@@ -209,14 +211,5 @@ struct SocketSession: Sendable {
     text += #""type":"\#(type)""#
     if let payload { text += #","payload":\#(payload)"# }
     return Array((text + "}").utf8)
-  }
-}
-
-extension RequestError {
-  /// The error as JSON text.
-  fileprivate var json: String {
-    var writer = JSONWriter()
-    write(to: &writer)
-    return writer.text
   }
 }

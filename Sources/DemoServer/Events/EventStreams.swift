@@ -1,0 +1,239 @@
+import AsyncAlgorithms
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// The formats of a response that has the events of a subscription.
+enum EventFormat: Sendable, CaseIterable {
+  /// https://github.com/enisdenjo/graphql-sse
+  case serverSentEvents
+  /// https://www.apollographql.com/docs/graphos/routing/operations/subscriptions/multipart-protocol
+  case multipart
+
+  /// The preferred format of an `Accept` field, the first one of equal quality; `nil` if the client
+  /// accepts none. Without the field, server-sent events.
+  static func preferred(accept: [AcceptedRange]?) -> Self? {
+    guard let accept else { return .serverSentEvents }
+    return accept.preferred(Self.init)
+  }
+
+  private init?(_ range: AcceptedRange) {
+    switch range.pattern {
+    case "text/event-stream", "text/*", "*/*": self = .serverSentEvents
+    case "multipart/mixed" where range.parameters.contains("subscriptionspec=1.0"):
+      self = .multipart
+    default: return nil
+    }
+  }
+
+  var contentType: String {
+    switch self {
+    case .serverSentEvents: "text/event-stream; charset=utf-8"
+    case .multipart: "multipart/mixed;boundary=graphql;subscriptionSpec=1.0"
+    }
+  }
+
+  /// The text before the first event.
+  ///
+  /// A delimiter is written behind each part at once, so that a client need not wait for the next
+  /// part to know that one is complete.
+  var start: String {
+    switch self {
+    case .serverSentEvents: ":\n\n"
+    case .multipart: "\r\n--graphql"
+    }
+  }
+
+  /// The text that tells a client that the connection is alive.
+  var heartbeat: String {
+    switch self {
+    case .serverSentEvents: ":\n\n"
+    case .multipart: "\r\nContent-Type: application/json\r\n\r\n{}\r\n--graphql"
+    }
+  }
+
+  /// The text after the last event.
+  var end: String {
+    switch self {
+    case .serverSentEvents: "event: complete\ndata:\n\n"
+    case .multipart: "--\r\n"
+    }
+  }
+
+  /// An event, whose response has no line breaks.
+  func event(_ response: [UInt8]) -> [UInt8] {
+    switch self {
+    case .serverSentEvents:
+      Array("event: next\ndata: ".utf8) + response + Array("\n\n".utf8)
+    case .multipart:
+      Array("\r\nContent-Type: application/json\r\n\r\n{\"payload\":".utf8) + response
+        + Array("}\r\n--graphql".utf8)
+    }
+  }
+}
+
+extension DemoResponder {
+  /// A response with the events of a subscription as they happen.
+  func events(
+    of operation: PlannedOperation, as format: EventFormat, to received: ReceivedRequest
+  ) -> Response {
+    let source: SourceStream
+    do throws(RequestError) {
+      source = try executor.subscribe(operation, sleep: configuration.sleep)
+    } catch {
+      return Response(event: RequestError.response([error]), as: format)
+    }
+    let executor = executor
+    let events = source.map { event in
+      format.event(executor.response(to: event, of: operation))
+    }
+    return response(events, as: format, to: received, end: format.end)
+  }
+
+  /// A response with events, and signs of life between them, until they or the connection end.
+  ///
+  /// - Parameters:
+  ///   - end: The text after the last event.
+  ///   - onEnd: Called when the response has ended, for whatever reason.
+  func response(
+    _ events: some AsyncSequence<[UInt8], any Error> & Sendable, as format: EventFormat,
+    to received: ReceivedRequest, end: String, onEnd: @escaping @Sendable () -> Void = {}
+  ) -> Response {
+    let channel = received.channel
+    let misbehaviour = received.misbehaviour
+    let steps = steps(events, channel)
+    return Response(events: format) { writer in
+      defer { onEnd() }
+      var faults = EventFaults(misbehaviour)
+      try await faults.carryOut(on: channel)
+      for try await step in steps {
+        switch step {
+        case .heartbeat: try await writer.write(ByteBuffer(string: format.heartbeat))
+        case .event(let bytes):
+          try await writer.write(ByteBuffer(bytes: bytes))
+          faults.count()
+          try await faults.carryOut(on: channel)
+        case .end:
+          if !end.isEmpty { try await writer.write(ByteBuffer(string: end)) }
+          return try await writer.finish(nil)
+        }
+      }
+    }
+  }
+
+  /// A response in several parts.
+  func parts(
+    of operation: PlannedOperation, as format: PartFormat, to received: ReceivedRequest
+  ) -> Response {
+    let execution = executor.start(operation, as: format)
+    let sleep = configuration.sleep
+    let channel = received.channel
+    let misbehaviour = received.misbehaviour
+    let body = ResponseBody { writer in
+      var execution = execution
+      var faults = EventFaults(misbehaviour)
+      try await faults.carryOut(on: channel)
+      while let chunk = execution.next() {
+        try await writer.write(ByteBuffer(bytes: chunk.bytes))
+        guard chunk.endsPart else { continue }
+        faults.count()
+        try await faults.carryOut(on: channel)
+        if let delay = misbehaviour.partDelay { try await sleep(delay) }
+      }
+      try await writer.finish(nil)
+    }
+    return Response(status: .ok, headers: [.contentType: format.contentType], body: body)
+  }
+
+  private enum Step: Sendable {
+    case event([UInt8])
+    case heartbeat
+    case end
+  }
+
+  /// What is written to the response, in order. Ends with `.end`, also when the connection closes.
+  private func steps(
+    _ events: some AsyncSequence<[UInt8], any Error> & Sendable, _ channel: any Channel
+  ) -> some AsyncSequence<Step, any Error> & Sendable {
+    let sleep = configuration.sleep
+    let interval = configuration.heartbeat
+    let heartbeats = AsyncThrowingStream<Step, any Error> {
+      try await sleep(interval)
+      return .heartbeat
+    }
+    // Without it, a subscription without events would last until its next heartbeat.
+    let closing = AsyncStream<Step> { continuation in
+      channel.closeFuture.whenComplete { _ in
+        continuation.yield(.end)
+        continuation.finish()
+      }
+    }
+    return merge(
+      chain(events.map(Step.event), CollectionOfOne(Step.end).async), heartbeats, closing)
+  }
+}
+
+/// The deliberate end of a connection after a number of events.
+struct EventFaults: Sendable {
+  enum Fault: Sendable {
+    /// The connection is closed.
+    case cut
+    /// The connection stays open, and nothing is sent.
+    case stall
+  }
+
+  private let cutAfter: Int?
+  private let stallAfter: Int?
+  private var events = 0
+
+  init(_ misbehaviour: Misbehaviour) {
+    cutAfter = misbehaviour.closeAfter
+    stallAfter = misbehaviour.stallAfter
+  }
+
+  mutating func count() { events += 1 }
+
+  /// The fault that follows the events so far; `nil` for none.
+  var fault: Fault? {
+    if let cutAfter, events >= cutAfter { return .cut }
+    if let stallAfter, events >= stallAfter { return .stall }
+    return nil
+  }
+
+  /// Carries out the fault that follows the events so far; throws if there is one.
+  func carryOut(on channel: any Channel) async throws {
+    switch fault {
+    case nil: return
+    case .cut:
+      // Written bytes are still sent before the connection's outgoing half closes.
+      try await channel.close(mode: .output)
+    case .stall:
+      try await channel.closeFuture.get()
+    }
+    throw ChannelError.ioOnClosedChannel
+  }
+}
+
+extension Response {
+  /// A response whose events are written by a function.
+  init(
+    events format: EventFormat,
+    _ write: @escaping @Sendable (inout any ResponseBodyWriter) async throws -> Void
+  ) {
+    self.init(
+      status: .ok, headers: [.contentType: format.contentType, .cacheControl: "no-store"],
+      body: ResponseBody { writer in
+        try await writer.write(ByteBuffer(string: format.start))
+        try await write(&writer)
+      })
+  }
+
+  /// A response with one event.
+  init(event: [UInt8], as format: EventFormat) {
+    self.init(events: format) { writer in
+      try await writer.write(ByteBuffer(bytes: format.event(event)))
+      try await writer.write(ByteBuffer(string: format.end))
+      try await writer.finish(nil)
+    }
+  }
+}
