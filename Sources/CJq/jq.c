@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-// The interface of libjq.so.1, from jv.h and jq.h of jq 1.5 to 1.7; values are passed by value.
+// The interface of libjq.so.1, from jv.h and jq.h of jq 1.6 and 1.7; values are passed by value.
 typedef struct {
   unsigned char kind_flags;
   unsigned char pad_;
@@ -15,7 +15,7 @@ typedef struct {
   } u;
 } jv;
 
-enum { KIND_STRING = 5 };
+enum { KIND_INVALID = 0, KIND_NUMBER = 4, KIND_STRING = 5 };
 
 static struct {
   void *(*init)(void);
@@ -35,6 +35,13 @@ static struct {
   jv (*message)(jv);
   jv (*dump)(jv, int);
   jv (*null)(void);
+  jv (*array)(void);
+  jv (*string_of)(const char *);
+  void (*set_attr)(void *, jv, jv);
+  int (*halted)(void *);
+  jv (*exit_code)(void *);
+  jv (*error_message)(void *);
+  double (*number)(jv);
   const char *(*string)(jv);
   int (*length)(jv);
 } lib;
@@ -72,6 +79,13 @@ bool gqlrun_jq_load(void) {
       {(void **)&lib.message, "jv_invalid_get_msg"},
       {(void **)&lib.dump, "jv_dump_string"},
       {(void **)&lib.null, "jv_null"},
+      {(void **)&lib.array, "jv_array"},
+      {(void **)&lib.string_of, "jv_string"},
+      {(void **)&lib.set_attr, "jq_set_attr"},
+      {(void **)&lib.halted, "jq_halted"},
+      {(void **)&lib.exit_code, "jq_get_exit_code"},
+      {(void **)&lib.error_message, "jq_get_error_message"},
+      {(void **)&lib.number, "jv_number_value"},
       {(void **)&lib.string, "jv_string_value"},
       {(void **)&lib.length, "jv_string_length_bytes"},
   };
@@ -110,6 +124,10 @@ gqlrun_jq *gqlrun_jq_compile(const char *program, gqlrun_jq_text report, void *c
   jq->jq = lib.init();
   jq->parser = lib.parser_new(0);
   lib.set_error_cb(jq->jq, on_error, &to);
+  // Without them, `include` and `import` abort the process. No folder has modules.
+  lib.set_attr(jq->jq, lib.string_of("JQ_LIBRARY_PATH"), lib.array());
+  lib.set_attr(jq->jq, lib.string_of("JQ_ORIGIN"), lib.string_of("."));
+  lib.set_attr(jq->jq, lib.string_of("PROGRAM_ORIGIN"), lib.string_of("."));
   int compiled = lib.compile(jq->jq, program);
   // `to` ends with this function.
   lib.set_error_cb(jq->jq, NULL, NULL);
@@ -123,7 +141,7 @@ bool gqlrun_jq_add(
   lib.parser_set_buf(jq->parser, bytes, count, 1);
   while (true) {
     jv value = lib.parser_next(jq->parser);
-    if (lib.kind(value) != 0) {
+    if (lib.kind(value) != KIND_INVALID) {
       if (jq->has_input) lib.free(jq->input);
       jq->input = value;
       jq->has_input = true;
@@ -139,26 +157,43 @@ bool gqlrun_jq_add(
   }
 }
 
-bool gqlrun_jq_run(
+// The exit code of a program that has halted, whose message is reported.
+static int halt_code(gqlrun_jq *jq, gqlrun_jq_text report, void *context) {
+  jv code = lib.exit_code(jq->jq);
+  jv message = lib.error_message(jq->jq);
+  // `halt` has neither; jq exits with 5 for a code that is no number.
+  int result = lib.kind(code) == KIND_INVALID ? 0 : lib.kind(code) == KIND_NUMBER ? lib.number(code) : 5;
+  lib.free(code);
+  if (lib.kind(message) == KIND_INVALID) {
+    lib.free(message);
+  } else {
+    report_value(message, report, context);
+  }
+  return result & 0xff;
+}
+
+int gqlrun_jq_run(
     gqlrun_jq *jq, bool raw, bool (*output)(void *, bool, const char *, int), gqlrun_jq_text report,
     void *context) {
   lib.start(jq->jq, jq->has_input ? jq->input : lib.null(), 0);
   jq->has_input = false;
   while (true) {
     jv value = lib.next(jq->jq);
-    if (lib.kind(value) == 0) {
-      if (!lib.has_message(lib.copy(value))) {
+    if (lib.kind(value) == KIND_INVALID) {
+      bool failed = lib.has_message(lib.copy(value));
+      if (failed) {
+        report_value(lib.message(value), report, context);
+      } else {
         lib.free(value);
-        return true;
       }
-      report_value(lib.message(value), report, context);
-      return false;
+      if (!failed && lib.halted(jq->jq)) return halt_code(jq, report, context);
+      return failed ? GQLRUN_JQ_FAILED : 0;
     }
     bool is_text = raw && lib.kind(value) == KIND_STRING;
     if (!is_text) value = lib.dump(value, 0);
     bool goes_on = output(context, is_text, lib.string(value), lib.length(lib.copy(value)));
     lib.free(value);
-    if (!goes_on) return true;
+    if (!goes_on) return 0;
   }
 }
 

@@ -37,7 +37,7 @@ struct RootCommand: AsyncParsableCommand {
       ValidateCommand.self, SchemaCommand.self, OperationsCommand.self, GenerateCommand.self,
       ManifestCommand.self,
       LogoutCommand.self,
-      ProfileCommand.self, ProfileRunCommand.self, CompleteCommand.self, ManualCommand.self,
+      ProfileCommand.self, ProfileRunCommand.self, JQRunCommand.self, CompleteCommand.self, ManualCommand.self,
     ])
 
   static func main() async {

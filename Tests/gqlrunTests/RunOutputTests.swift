@@ -154,7 +154,7 @@ struct RunOutputTests {
 }
 
 enum JQ {
-  static let isThere = (try? JQFilter(".", isRaw: false)) != nil
+  static let isThere = (try? JQFilter(".", isRaw: false, program: Program.path)) != nil
 }
 
 @Suite("--jq", .enabled(if: JQ.isThere, "there is no libjq"), .timeLimit(.minutes(10)))
@@ -163,7 +163,7 @@ struct JQTests {
   private func outputs(
     _ expression: String, raw: Bool = false, _ chunks: [String]
   ) throws -> [String] {
-    let filter = try JQFilter(expression, isRaw: raw)
+    let filter = try JQFilter(expression, isRaw: raw, program: Program.path)
     for chunk in chunks { try Array(chunk.utf8).withUnsafeBytes { try filter.add($0) } }
     var lines: [String] = []
     try filter.forEachOutput { output in
@@ -191,7 +191,7 @@ struct JQTests {
   func chunks() throws {
     let bytes = Array(Self.text.utf8)
     for cut in 0...bytes.count {
-      let filter = try JQFilter(".a[3].b", isRaw: true)
+      let filter = try JQFilter(".a[3].b", isRaw: true, program: Program.path)
       try bytes[..<cut].withUnsafeBytes { try filter.add($0) }
       try bytes[cut...].withUnsafeBytes { try filter.add($0) }
       var lines: [String] = []
@@ -230,5 +230,93 @@ struct JQTests {
         ["run", "{ nope }", "-e", server.url, "--jq", ".errors | length"], in: folder)
       #expect(partial.output == "1\n" && partial.status == 4, "\(partial)")
     }
+  }
+
+  @Test(
+    "halt ends the expression, and halt_error the program, with its message and exit code",
+    arguments: [
+      ("1, halt, 2", "1\n", "", Int32(0)), (#""no\n" | halt_error"#, "", "no\n", 5),
+      (#"1, ({a: 1} | halt_error(3))"#, "1\n", "{\"a\":1}\n", 3),
+    ])
+  func halts(expression: String, output: String, errors: String, status: Int32) async throws {
+    try await DemoServer.withServer { server in
+      let result = try await Program.run(
+        ["run", "germany.graphql", "-e", server.url, "--jq", expression], in: Folder())
+      #expect(result.status == status && result.output == output, "\(result)")
+      #expect(result.errors == errors, "\(result)")
+    }
+  }
+
+  @Test(
+    "modules are not found, and do not end the program",
+    arguments: [#"include "x"; ."#, #"import "x" as x; ."#, #"import "x" as $x; ."#])
+  func modules(expression: String) async throws {
+    let result = try await Program.run(
+      ["run", "{ a }", "-e", "127.0.0.1:1/graphql", "--jq", expression], in: Folder())
+    #expect(result.status == 64 && result.output == "", "\(result)")
+    #expect(result.errors.contains("cannot read --jq: module not found: x"), "\(result)")
+  }
+
+  @Test("one signal ends an expression without end", arguments: [SIGTERM, SIGINT])
+  func endless(signal: Int32) async throws {
+    try await DemoServer.withServer { server in
+      let folder = try Folder()
+      let arguments = [
+        "run", "germany.graphql", "-e", server.url, "--jq", #""begun", (def f: f; f)"#,
+      ]
+      let result = try await Program.run(arguments, in: folder) { process in
+        // The first output shows that the expression runs.
+        try await Program.prints("begun", in: folder)
+        kill(process, signal)
+      }
+      #expect(result.status == 130 && result.output == "\"begun\"\n", "\(result)")
+    }
+  }
+
+  @Test("a filter that is released ends its process")
+  func release() throws {
+    var filter: JQFilter? = try JQFilter("def f: f; f", isRaw: false, program: Program.path)
+    let pid = try #require(filter?.pid)
+    #expect(kill(pid, 0) == 0)
+    filter = nil
+    #expect(kill(pid, 0) != 0)
+  }
+
+  @Test("what is lost with the process is an error of the expression")
+  func lost() throws {
+    let filter = try JQFilter(".", isRaw: false, program: Program.path)
+    kill(filter.pid, SIGABRT)
+    let failure = #expect(throws: Failure.self) {
+      // The process may receive the signal after the first result.
+      while true { try filter.forEachOutput { _ in } }
+    }
+    #expect(failure?.status == .filterFailed)
+    #expect(failure?.message.contains("libjq ended by itself") == true, "\(failure?.message ?? "")")
+  }
+
+  @Test(
+    "an expression that needs too much time or memory is ended",
+    arguments: [
+      ("def f: f; f", 1, "it ran for 1 s, which is the limit for a result"),
+      ("[range(1e9)]", 60, "libjq ended by itself; it may have needed more than 300.0 MB"),
+    ])
+  func limits(expression: String, maxSeconds: Int, message: String) throws {
+    let limits = JQFilter.Limits(maxSeconds: maxSeconds, maxBytes: 300_000_000)
+    let filter = try JQFilter(expression, isRaw: false, limits: limits, program: Program.path)
+    let failure = #expect(throws: Failure.self) { try filter.forEachOutput { _ in } }
+    #expect(failure?.message.contains(message) == true, "\(failure?.message ?? "")")
+  }
+
+  @Test("a result that is not JSON is an error, and the next one is filtered")
+  func unreadable() throws {
+    let filter = try JQFilter(".a", isRaw: false, program: Program.path)
+    for piece in [#"{"a":"#, "]", "1}"] {
+      try Array(piece.utf8).withUnsafeBytes { try filter.add($0) }
+    }
+    #expect(throws: Failure.self) { try filter.forEachOutput { _ in } }
+    var outputs: [String] = []
+    try Array(#"{"a":7}"#.utf8).withUnsafeBytes { try filter.add($0) }
+    try filter.forEachOutput { if case .json(let text) = $0 { outputs.append(text) } }
+    #expect(outputs == ["7"])
   }
 }

@@ -10,6 +10,8 @@
 // A compiled program, with the parser of its input.
 typedef struct gqlrun_jq gqlrun_jq;
 
+enum { GQLRUN_JQ_FAILED = -1 };
+
 // Called with a text that is valid during the call.
 typedef void (*gqlrun_jq_text)(void *context, const char *text);
 
@@ -23,8 +25,9 @@ gqlrun_jq *gqlrun_jq_compile(const char *program, gqlrun_jq_text report, void *c
 bool gqlrun_jq_add(gqlrun_jq *jq, const char *bytes, int count, gqlrun_jq_text report, void *context);
 
 // Runs the program on the input: `output` gets each output as JSON text, or as it is if it is a string and
-// `raw`. Stops when `output` returns false. False, with a call of `report`, if the program fails.
-bool gqlrun_jq_run(
+// `raw`. Stops when `output` returns false. Returns GQLRUN_JQ_FAILED, with a call of `report`, if the program
+// fails; the exit code of a program that halts, with a call of `report` for its message; else zero.
+int gqlrun_jq_run(
     gqlrun_jq *jq, bool raw, bool (*output)(void *context, bool is_string, const char *text, int count),
     gqlrun_jq_text report, void *context);
 

@@ -36,18 +36,12 @@ struct MeasuredProcess {
     guard Foundation.pipe(&pipe) == 0 else { throw failure(errno) }
     for descriptor in pipe { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
     defer { close(pipe[0]) }
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-    posix_spawn_file_actions_adddup2(&actions, pipe[1], 1)
-    var words = (["gqlrun"] + arguments).map { strdup($0) } + [nil]
-    defer { for word in words { free(word) } }
-    var pid: pid_t = 0
     let start = StageClock.wall()
-    let code = posix_spawn(&pid, "/proc/self/exe", &actions, nil, &words, environ)
-    close(pipe[1])
-    guard code == 0 else { throw failure(code) }
+    let pid: pid_t
+    do {
+      defer { close(pipe[1]) }
+      pid = try OwnProcess.start(arguments, input: nil, output: pipe[1])
+    }
     running.withLock { $0 = pid }
     defer { running.withLock { $0 = 0 } }
     let output = readToEnd(pipe[0])
@@ -74,7 +68,7 @@ struct MeasuredProcess {
 
   /// Reads seconds and microseconds by offset, because the types of the fields differ with
   /// statically linked Swift libraries.
-  private static func seconds(_ time: timeval) -> Double {
+  static func seconds(_ time: timeval) -> Double {
     withUnsafeBytes(of: time) { bytes in
       let size = MemoryLayout<timeval>.size / 2
       return Double(bytes.loadUnaligned(as: Int.self))

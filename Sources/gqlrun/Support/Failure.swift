@@ -58,6 +58,11 @@ func reporting(_ work: () async throws -> Void) async throws {
   } catch is ClosedOutput {
     // The reader closed standard output; there is nowhere to report to.
     throw ExitCode(141)
+  } catch let halt as JQHalt {
+    // As jq does: the message is printed as it is.
+    Terminal.note(Terminal.safe(halt.message.trimmingCharacters(in: .newlines)))
+    PartialFiles.removeAll()
+    throw ExitCode(halt.code)
   } catch {
     let failure = Failure(describing: error)
     RunLog.end(with: failure.message)

@@ -1,13 +1,12 @@
-import CGQLRunJq
 import Foundation
 import GQLRunSupport
 
-/// A compiled jq expression.
+/// A compiled jq expression, in a process of its own.
 ///
-/// libjq is loaded when the first expression is compiled; the program starts and runs without it.
+/// libjq aborts its process for some errors, and nothing can interrupt an expression that does not end. The
+/// process is this program with the hidden command ``JQRunCommand``; it limits its own time and memory.
 ///
-/// Sendable, because a program of libjq may be used by any thread, one at a time: every call holds the
-/// lock.
+/// Sendable, because every use of the process holds the lock.
 final class JQFilter: @unchecked Sendable {
   /// An output of the expression.
   enum Output {
@@ -16,111 +15,205 @@ final class JQFilter: @unchecked Sendable {
     case text(String)
   }
 
-  private let program: OpaquePointer
-  private let isRaw: Bool
+  /// What the processes write to each other: a byte for the kind, the length, and the bytes.
+  enum Message: UInt8 {
+    /// A piece of a result, to the process.
+    case input = 1
+    /// The end of a result, which is filtered then.
+    case end
+    /// The expression is compiled, or the result is filtered.
+    case done
+    case json, text
+    /// libjq is not installed.
+    case missing
+    /// The expression has errors.
+    case invalid
+    /// The result is not JSON.
+    case unreadable
+    /// The expression failed on the result.
+    case failed
+    /// The expression called `halt_error`: its exit code as a byte, and its message.
+    case halted
+  }
+
+  /// What the process may use.
+  struct Limits {
+    /// The longest processor time of the expression for one result, in seconds.
+    var maxSeconds = 60
+    /// The most memory of the expression and its results: half of the machine's.
+    var maxBytes = Int(sysconf(Int32(_SC_PHYS_PAGES))) / 2 * Int(sysconf(Int32(_SC_PAGESIZE)))
+  }
+
+  private let limits: Limits
+  private let socket: Int32
+  /// The process that runs the expression.
+  let pid: pid_t
   private let lock = Locked(())
 
-  /// - Parameter isRaw: Whether strings are printed without quotes.
+  /// - Parameters:
+  ///   - isRaw: Whether strings are printed without quotes.
+  ///   - limits: What the process may use.
+  ///   - program: The executable that has the command; this one by default.
   /// - Throws: ``Failure`` if libjq is not installed, or the expression has errors.
-  init(_ expression: String, isRaw: Bool) throws {
-    guard gqlrun_jq_load() else {
-      throw Failure(
-        .usage,
-        "--jq needs libjq (Debian: apt-get install libjq1), which is not installed; or pipe the "
-          + "result into another program")
-    }
+  init(
+    _ expression: String, isRaw: Bool, limits: Limits = Limits(), program: String = "/proc/self/exe"
+  ) throws {
+    self.limits = limits
     guard !expression.contains("\0") else {
       throw Failure(.usage, "cannot read --jq: the expression has a NUL character")
     }
-    let messages = Messages()
-    guard let program = gqlrun_jq_compile(expression, Messages.report, messages.pointer) else {
-      throw Failure(.usage, "cannot read --jq: \(messages.text)")
+    var pair: [Int32] = [0, 0]
+    guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0 else {
+      throw Failure(.failed, "cannot start --jq: \(String(cString: strerror(errno)))")
     }
-    self.program = program
-    self.isRaw = isRaw
+    for descriptor in pair { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+    defer { close(pair[1]) }
+    do {
+      pid = try OwnProcess.start(
+        [
+          "jq-run", "--max-seconds", "\(limits.maxSeconds)", "--max-bytes", "\(limits.maxBytes)",
+        ] + (isRaw ? ["--raw"] : []) + ["--", expression], input: pair[1],
+        output: pair[1], program: program)
+    } catch {
+      close(pair[0])
+      throw error
+    }
+    socket = pair[0]
+    _ = try receive()
   }
 
-  deinit { gqlrun_jq_free(program) }
+  deinit { stop() }
+
+  /// Ends the process. It may be busy, so it is not asked.
+  private func stop() {
+    close(socket)
+    kill(pid, SIGKILL)
+    var status: Int32 = 0
+    while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+  }
 
   /// Adds a chunk of the input.
   func add(_ bytes: UnsafeRawBufferPointer) throws {
-    let messages = Messages()
-    // The parser counts in `int`.
-    for start in stride(from: 0, to: bytes.count, by: 1 << 30) {
-      let piece = bytes[start..<min(start + 1 << 30, bytes.count)]
-      let isRead = UnsafeRawBufferPointer(rebasing: piece).withMemoryRebound(to: CChar.self) {
-        text in
-        lock.withLock { _ in
-          gqlrun_jq_add(
-            program, text.baseAddress, Int32(text.count), Messages.report, messages.pointer)
-        }
-      }
-      guard isRead else {
-        throw Failure(.failed, "--jq cannot read the result: \(messages.text)")
+    try lock.withLock { _ in
+      for start in stride(from: 0, to: bytes.count, by: JQRunCommand.maxPiece) {
+        let piece = bytes[start..<min(start + JQRunCommand.maxPiece, bytes.count)]
+        try send(.input, UnsafeRawBufferPointer(rebasing: piece))
       }
     }
   }
 
   /// Runs the expression on the added input, which is then empty.
   ///
-  /// - Throws: The error of `body`, or ``Failure`` if the expression fails on the input.
+  /// - Throws: The error of `body`; ``Failure`` if the expression fails on the input or exceeds a limit;
+  ///   ``JQHalt`` if it calls `halt_error`; `CancellationError` if the task is cancelled.
   func forEachOutput(_ body: (Output) throws -> Void) throws {
-    let messages = Messages()
-    let succeeded = withoutActuallyEscaping(body) { body in
-      messages.body = body
-      defer { messages.body = nil }
-      return lock.withLock { _ in
-        gqlrun_jq_run(program, isRaw, Messages.output, Messages.report, messages.pointer)
-      }
-    }
-    if let error = messages.error { throw error }
-    guard succeeded else {
-      throw Failure(.filterFailed, "--jq failed on the result: \(messages.text)")
+    try lock.withLock { _ in
+      try send(.end, UnsafeRawBufferPointer(start: nil, count: 0))
+      while let output = try receive() { try body(output) }
     }
   }
 
-  /// Receives what libjq reports during one call.
-  private final class Messages {
-    private var lines: [String] = []
-    var body: ((Output) throws -> Void)?
-    var error: (any Error)?
+  // MARK: Messages
 
-    /// Valid while the object exists, that is for one call.
-    var pointer: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
+  private func send(_ kind: Message, _ bytes: UnsafeRawBufferPointer) throws {
+    guard JQPipe.write(kind, bytes, to: socket) else { throw ended() }
+  }
 
-    /// The messages without jq's own frame: `jq: error: … ` and the final count of errors.
-    var text: String {
-      let texts = lines.map { line in
-        line.hasPrefix("jq: error: ") ? String(line.dropFirst(11)) : line
-      }.filter { !$0.hasPrefix("jq: ") }
-      return (texts.isEmpty ? lines : texts).joined(separator: "\n")
-        .replacing(" (Unix shell quoting issues?)", with: "")
-        .trimmingCharacters(in: .whitespacesAndNewlines)
+  /// The next output, or `nil` after the last one.
+  private func receive() throws -> Output? {
+    while true {
+      var waiting = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+      // Short, because nothing else wakes the thread when the task is cancelled.
+      if poll(&waiting, 1, 50) != 0 { break }
+      try Task.checkCancellation()
     }
-
-    static let report: gqlrun_jq_text = { context, text in
-      guard let context, let text else { return }
-      of(context).lines.append(String(cString: text))
+    guard let (kind, bytes) = JQPipe.read(from: socket) else { throw ended() }
+    let text = String(decoding: bytes, as: UTF8.self)
+    switch kind {
+    case .input, .end, .done: return nil
+    case .json: return .json(text)
+    case .text: return .text(text)
+    case .missing:
+      throw Failure(
+        .usage,
+        "--jq needs libjq (Debian: apt-get install libjq1), which is not installed; or pipe the "
+          + "result into another program")
+    case .invalid: throw Failure(.usage, "cannot read --jq: \(Self.cleaned(text))")
+    case .unreadable: throw Failure(.failed, "--jq cannot read the result: \(Self.cleaned(text))")
+    case .failed: throw Failure(.filterFailed, "--jq failed on the result: \(Self.cleaned(text))")
+    case .halted:
+      throw JQHalt(
+        code: Int32(bytes.first ?? 0), message: String(decoding: bytes.dropFirst(), as: UTF8.self))
     }
+  }
 
-    static let output:
-      @convention(c) (UnsafeMutableRawPointer?, Bool, UnsafePointer<CChar>?, Int32) -> Bool = {
-        context, isString, text, count in
-        guard let context, let text else { return false }
-        let bytes = UnsafeRawBufferPointer(start: text, count: Int(count))
-        let string = String(decoding: bytes, as: UTF8.self)
-        let messages = of(context)
-        do {
-          try messages.body?(isString ? .text(string) : .json(string))
-          return true
-        } catch {
-          messages.error = error
-          return false
-        }
+  /// The messages without jq's own frame: `jq: error: … ` and the final count of errors.
+  private static func cleaned(_ text: String) -> String {
+    let lines = text.split(separator: "\u{0}").map(String.init)
+    let texts = lines.map { $0.hasPrefix("jq: error: ") ? String($0.dropFirst(11)) : $0 }
+      .filter { !$0.hasPrefix("jq: ") }
+    return (texts.isEmpty ? lines : texts).joined(separator: "\n")
+      .replacing(" (Unix shell quoting issues?)", with: "")
+      .trimmingCharacters(in: .whitespacesAndNewlines)
+  }
+
+  /// The error of a process that ended by itself.
+  private func ended() -> Failure {
+    var information = siginfo_t()
+    // The process remains to be waited for.
+    let isKnown = waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) == 0
+    let isSignal = [CLD_KILLED, CLD_DUMPED].contains { $0 == Int(information.si_code) }
+    let reason =
+      switch isKnown && isSignal ? information._sifields._sigchld.si_status : 0 {
+      case SIGXCPU:
+        "it ran for \(limits.maxSeconds) s, which is the limit for a result"
+      case SIGABRT, SIGKILL, SIGSEGV, SIGBUS:
+        "libjq ended by itself; it may have needed more than "
+          + "\(Format.size(limits.maxBytes)), which is the limit"
+      default: "its process ended"
       }
+    return Failure(.filterFailed, "--jq failed on the result: \(reason)")
+  }
+}
 
-    private static func of(_ context: UnsafeMutableRawPointer) -> Messages {
-      Unmanaged.fromOpaque(context).takeUnretainedValue()
+/// The end of an expression that called `halt_error`.
+struct JQHalt: Error {
+  /// The exit code that the expression asks for.
+  var code: Int32
+  /// The message for standard error.
+  var message: String
+}
+
+/// Reads and writes the messages of ``JQFilter``.
+enum JQPipe {
+  /// - Returns: Whether the other process has received the message, or will.
+  static func write(
+    _ kind: JQFilter.Message, _ bytes: UnsafeRawBufferPointer, to socket: Int32
+  ) -> Bool {
+    let head = [kind.rawValue] + withUnsafeBytes(of: UInt32(bytes.count).littleEndian, Array.init)
+    return SystemIO.writeAll(head, to: socket) == 0 && SystemIO.writeAll(bytes, to: socket) == 0
+  }
+
+  /// - Returns: The next message; `nil` if the other process has ended.
+  static func read(from socket: Int32) -> (kind: JQFilter.Message, bytes: [UInt8])? {
+    guard let head = read(5, from: socket), let kind = JQFilter.Message(rawValue: head[0]) else {
+      return nil
     }
+    let count = head.dropFirst().reversed().reduce(0) { $0 << 8 | Int($1) }
+    return read(count, from: socket).map { (kind, $0) }
+  }
+
+  private static func read(_ count: Int, from socket: Int32) -> [UInt8]? {
+    var bytes = [UInt8](repeating: 0, count: count)
+    var received = 0
+    while received < count {
+      let piece = bytes.withUnsafeMutableBytes {
+        Foundation.read(socket, $0.baseAddress?.advanced(by: received), count - received)
+      }
+      if piece < 0, errno == EINTR { continue }
+      guard piece > 0 else { return nil }
+      received += piece
+    }
+    return bytes
   }
 }

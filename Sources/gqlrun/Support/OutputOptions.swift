@@ -30,7 +30,8 @@ struct OutputOptions: ParsableArguments {
     name: .long,
     help: ArgumentHelp(
       "Print what this jq expression makes of the result, such as '.data.countries[].name'. Needs "
-        + "libjq and the whole result in memory.", valueName: "expression"))
+        + "libjq and the whole result in memory; may use half of the machine's memory, and a minute for a result.",
+      valueName: "expression"))
   var jq: String?
 
   @Flag(name: .shortAndLong, help: "With --jq: print strings without quotes.")

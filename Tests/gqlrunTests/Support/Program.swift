@@ -47,9 +47,20 @@ enum Program {
   /// Waits until a program that ``run(_:in:input:environment:onStart:)`` has started in the folder has said
   /// something on standard error.
   static func says(_ text: String, in folder: Folder) async throws {
+    try await waits(for: text, in: "err-", of: folder)
+  }
+
+  /// The same for standard output.
+  static func prints(_ text: String, in folder: Folder) async throws {
+    try await waits(for: text, in: "out-", of: folder)
+  }
+
+  private static func waits(
+    for text: String, in prefix: String, of folder: Folder
+  ) async throws {
     while !Task.isCancelled {
       let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-        .filter { $0.hasPrefix("err-") }
+        .filter { $0.hasPrefix(prefix) }
       if try names.contains(where: { try folder.text($0).contains(text) }) { return }
       await Task.yield()
     }
