@@ -22,10 +22,16 @@ package enum PrivateFile {
   }
 
   /// Appends bytes to a file in one write, so that those of several writers do not mix.
-  package static func append(_ bytes: [UInt8], to path: String) throws(SystemError) {
+  ///
+  /// - Parameter syncs: Whether the bytes are on the disk when this returns. Has no effect on what is no file, such as
+  ///   a pipe.
+  package static func append(
+    _ bytes: [UInt8], to path: String, syncs: Bool = false
+  ) throws(SystemError) {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw SystemError("write", path) }
     var code = SystemIO.writeAll(bytes, to: descriptor)
+    if syncs, code == 0, fsync(descriptor) != 0, ![EINVAL, EROFS].contains(errno) { code = errno }
     if close(descriptor) != 0, code == 0 { code = errno }
     guard code == 0 else { throw SystemError("write", path, code) }
   }

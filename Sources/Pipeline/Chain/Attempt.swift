@@ -357,7 +357,8 @@ extension Attempt {
       next: NextHTTP { [self] in try await http($0, request, from: index + 1) })
     // The innermost interceptor knows what was sent.
     if !response.knowsSecrets {
-      response.secrets = message.secrets
+      // A redirect's target gets cookies of its own.
+      response.secrets = message.secrets + (response.redirectedRequest?.headerFields.secrets ?? [])
       response.knowsSecrets = true
     }
     return response

@@ -189,6 +189,27 @@ extension ChainError {
   }
 }
 
+extension ChainError {
+  /// Whether the server may have executed a mutation that failed with this error.
+  ///
+  /// False if it was not sent, and if the server refused it. A gateway's 502 and 504 say nothing about the server behind
+  /// it.
+  package var leavesOutcomeUnknown: Bool {
+    if code == .tooManyAttempts, let cause = cause as? ChainError {
+      return cause.leavesOutcomeUnknown
+    }
+    if delivery == .notSent { return false }
+    if let http { return [502, 504].contains(http.status) }
+    switch layer {
+    case .request, .graphQL: return false
+    case .transport:
+      return ![.nameResolutionFailed, .connectionFailed, .tlsFailed, .invalidRequest].contains(code)
+    case .cache: return code == .cacheWriteFailed
+    case .chain: return delivery != nil || code == .noResult
+    }
+  }
+}
+
 extension ChainError: CustomStringConvertible {
   /// Entry, message and cause, on one line.
   public var description: String {

@@ -18,6 +18,8 @@ public struct HTTPRequestMessage: Sendable {
   public var eventStream: EventStreamRequest?
   /// Called with the reason when the request has to wait for a connection that others use.
   package var waits: (@Sendable (String) -> Void)?
+  /// Take part in each redirect of the request, in this order.
+  package var redirectObservers: [any RedirectObserver] = []
 
   /// Creates a request.
   ///
@@ -28,6 +30,25 @@ public struct HTTPRequestMessage: Sendable {
     self.head = head
     self.body = body
   }
+}
+
+/// Takes part in the redirects of a request, which the fetch follows below all other interceptors.
+///
+/// An interceptor sees the first request and the last response; what belongs to one URL, such as a cookie, needs this.
+package protocol RedirectObserver: Sendable {
+  /// Called with each redirect, also one that is not followed.
+  ///
+  /// - Parameters:
+  ///   - redirect: The head of the response.
+  ///   - request: The head of the request that it answers.
+  func receive(_ redirect: HTTPResponse, to request: HTTPRequest)
+
+  /// Called before the request to the target of a redirect is sent.
+  ///
+  /// - Parameters:
+  ///   - next: The head of that request, without fields that are secret if the target has another origin.
+  ///   - hasLeftOrigin: Whether this redirect or one before it leads to another origin than the request's own.
+  func follow(_ next: inout HTTPRequest, hasLeftOrigin: Bool)
 }
 
 /// What a request over WebSocket needs beside its head, which is that of the handshake, and its body, which is the
@@ -82,6 +103,8 @@ public struct HTTPResponseMessage: Sendable {
   /// Whether the server sent ``head``. `false` for results on a connection that operations share, which have no
   /// HTTP response of their own.
   package var hasOwnHead = true
+  /// The head of the request that the response answers, when redirects led to it; `nil` without redirects.
+  package var redirectedRequest: HTTPRequest?
   /// Whether the response was read from a recording instead of the network.
   public var isReplayed = false
   /// The secrets in the request's header fields, which a server may repeat; set by the chain.

@@ -5,22 +5,32 @@ public import GQLRunPipeline
 import GQLRunSupport
 import Logging
 
-/// Writes an audit log: one line of JSON for every operation that succeeds.
+/// Writes an audit log: lines of JSON for every operation, for mutations before and after they are sent.
 public struct AuditPlugin: Plugin {
   /// What `audit` does, in one sentence.
   public static let summary =
-    "Writes a line of JSON for every operation that succeeds: what, who and when"
+    "Writes lines of JSON for every operation: what, who, when and with which outcome"
   /// When to use `audit`, where it belongs in a chain, and examples.
   public static let documentation = PluginDocumentation(
-    use: "Use it where every change must be traceable to a user.",
+    use:
+      "Use it where every change must be traceable to a user. The members of a line are `time`, `operation`, `type`, "
+      + "`user`, `tenant`, `source` (`cache`, `server`, or null without a result), those of `values`, `id` and "
+      + "`outcome`, and, unless the outcome is `sent` or `done`, `error`, without known secrets.\n\n"
+      + "A mutation has a line with the outcome `sent` before each attempt, which is on the disk before anything is "
+      + "sent, and a line with the same `id` afterwards: `done` if it was answered without errors; `failed` if it was "
+      + "not sent, or the server answered with errors, although fields that the errors do not name may have been "
+      + "executed; `unknown` if the server may have executed it, as after a timeout. If the last line of an `id` is "
+      + "`sent`, the program ended before the answer, and the outcome is unknown as well. A query has one line, `done` "
+      + "or `failed`.",
     position: "Put it above the cache read, so that answers from the cache are recorded too.",
     example: "audit: { file: audit.ndjson }",
     narration:
-      "An operation that succeeds appends one line with its name, type, user, tenant, source and "
-      + "time to audit.ndjson. When the line cannot be written, the operation is not sent at all.",
+      "A query appends one line with its name, type, user, tenant, source, time and outcome to audit.ndjson when it "
+      + "ends; a mutation appends one before it is sent, too. When the log cannot be written, the operation is not "
+      + "sent at all.",
     subscriptions:
-      "Writes one line, for the first event without errors. A log that cannot be written "
-      + "prevents the subscription from being sent.",
+      "Writes one line: `done` for the first event without errors, or `failed` when the subscription ends before one. "
+      + "A log that cannot be written prevents the subscription from being sent.",
     moreExamples: ["audit: { values: [correlation_id] }"])
 
   @Option("File that lines are appended to; standard error by default") var file: OptionPath?
@@ -31,6 +41,16 @@ public struct AuditPlugin: Plugin {
 
   /// Creates the plugin with the defaults of its options.
   public init() {}
+
+  /// Checks that no context value has the name of a member of the lines.
+  ///
+  /// - Throws: `OptionError` for the name of a member that says what became of the operation.
+  public func validate() throws(OptionError) {
+    if let name = values.first(where: { ["id", "outcome", "error"].contains($0) }) {
+      throw $values.error(
+        "`\(name)` is a member of each line", remedy: "give the context value another name")
+    }
+  }
 
   /// Surrounds operations, anywhere in the GraphQL stage.
   public var placement: Placement { .wrap(.graphQL) }
@@ -58,8 +78,12 @@ private actor AuditLog {
     try PrivateFile.append([], to: file)
   }
 
-  func write(_ line: [UInt8]) throws {
-    if let file { return try PrivateFile.append(line, to: file) }
+  /// - Parameter syncs: Whether the line is on the disk when this returns.
+  func write(_ line: [UInt8], syncs: Bool) throws {
+    if let file {
+      if syncs { try PrivateFile.makeFolder(of: file) }
+      return try PrivateFile.append(line, to: file, syncs: syncs)
+    }
     let code = SystemIO.writeAll(line, to: STDERR_FILENO)
     guard code == 0 else { throw SystemError("write to", "standard error", code) }
   }
@@ -72,36 +96,93 @@ private struct AuditInterceptor: GraphQLInterceptor {
   let values: [String]
   let isRequired: Bool
 
+  /// What the lines of an operation have in common, also in a retry.
+  private enum Identifier: RequestContextKey {
+    typealias Value = String
+  }
+
   func intercept(
     _ request: GraphQLRequest, context: ChainContext, next: NextGraphQL
   ) async throws -> ResponseStream {
     let log = context.services.shared.value(AuditLog.self, named: file ?? "") {
       AuditLog(file: file)
     }
-    if isRequired {
+    var request = request
+    let id = request.context[Identifier.self] ?? CorrelationID.make(context.services.random)
+    request.context[Identifier.self] = id
+    let sent = request
+    try await begin(sent, log, context)
+    let stream = await next(sent)
+    let state = Locked(AuditState())
+    return ResponseStream(pull: {
+      let response: GraphQLResponse?
       do {
-        try await log.check()
+        response = try await stream.next()
       } catch {
-        throw failure("\(request.label) was not sent: its line of the audit log", error, context)
+        // The next attempt has its own line.
+        if error is ChainRetry { throw error }
+        if state.withLock({ $0.end() }) {
+          await note(outcome(of: error, sent), sent, in: log, context)
+        }
+        throw error
       }
-    }
-    let firstResult = FirstCall()
-    return await next(request).map { response in
-      guard response.errors.isEmpty, response.data != nil, await firstResult.claim() else {
+      guard let outcome = state.withLock({ $0.outcome(response, of: sent) }) else {
         return response
       }
-      do {
-        try await log.write(line(request, response, context))
-      } catch {
-        let failure = failure(
-          "\(request.label) was executed, but its line of the audit log", error, context)
-        guard isRequired else {
-          context.services.logger.error("\(failure)")
-          return response
-        }
-        throw failure
-      }
+      try await write(outcome, sent, in: log, context)
       return response
+    })
+  }
+
+  /// Writes the line of a mutation that is about to be sent, or checks that lines can be written.
+  private func begin(
+    _ request: GraphQLRequest, _ log: AuditLog, _ context: ChainContext
+  ) async throws {
+    do {
+      if request.operationType == .mutation {
+        try await log.write(line(AuditOutcome(name: .sent), request, context), syncs: true)
+      } else if isRequired {
+        try await log.check()
+      }
+    } catch {
+      let subject = isRequired ? "\(request.label) was not sent" : request.label
+      let failure = failure("\(subject): its line of the audit log", error, context)
+      guard !isRequired else { throw failure }
+      context.services.logger.error("\(failure)")
+    }
+  }
+
+  /// What became of an operation that failed with an error.
+  private func outcome(of error: any Error, _ request: GraphQLRequest) -> AuditOutcome {
+    let isUnknown = (error as? ChainError)?.leavesOutcomeUnknown ?? true
+    return AuditOutcome(
+      name: request.operationType == .mutation && isUnknown ? .unknown : .failed,
+      error: error is CancellationError ? "it was cancelled" : "\(error)")
+  }
+
+  /// Writes the line of an operation with a result.
+  private func write(
+    _ outcome: AuditOutcome, _ request: GraphQLRequest, in log: AuditLog, _ context: ChainContext
+  ) async throws {
+    do {
+      try await log.write(line(outcome, request, context), syncs: false)
+    } catch {
+      let failure = failure(
+        "\(request.label) was executed, but its line of the audit log", error, context)
+      guard isRequired else { return context.services.logger.error("\(failure)") }
+      throw failure
+    }
+  }
+
+  /// Writes the line of an operation that failed; its error is the one that the caller gets.
+  private func note(
+    _ outcome: AuditOutcome, _ request: GraphQLRequest, in log: AuditLog, _ context: ChainContext
+  ) async {
+    do {
+      try await log.write(line(outcome, request, context), syncs: false)
+    } catch {
+      let failure = failure("\(request.label): its line of the audit log", error, context)
+      context.services.logger.error("\(failure)")
     }
   }
 
@@ -113,9 +194,9 @@ private struct AuditInterceptor: GraphQLInterceptor {
   }
 
   private func line(
-    _ request: GraphQLRequest, _ response: GraphQLResponse, _ context: ChainContext
+    _ outcome: AuditOutcome, _ request: GraphQLRequest, _ context: ChainContext
   ) -> [UInt8] {
-    let named = request.context.named.merging(response.context.named) { $1 }
+    let named = request.context.named.merging(outcome.response?.context.named ?? [:]) { $1 }
     func value(_ name: String) -> JSONValue { named[name].map { .string($0) } ?? .null }
     var object = JSONObject()
     object["time"] = .string(Self.time(context.services.secondsSince1970()))
@@ -123,10 +204,20 @@ private struct AuditInterceptor: GraphQLInterceptor {
     object["type"] = .string(request.operationType.rawValue)
     object["user"] = value(user)
     object["tenant"] = value(tenant)
-    object["source"] = .string(response.source.rawValue)
+    object["source"] = outcome.response.map { .string($0.source.rawValue) } ?? .null
     for name in values { object[name] = value(name) }
+    object["id"] = .string(request.context[Identifier.self] ?? "")
+    object["outcome"] = .string(outcome.name.rawValue)
+    if let error = outcome.error {
+      // Hidden before it is cut, so that no half of a secret remains.
+      let text = Printable.line(context.services.secrets.hide(in: error))
+      object["error"] = .string(String(text.prefix(Self.maxErrorLength)))
+    }
     return JSONValue.object(object).jsonBytes() + [UInt8(ascii: "\n")]
   }
+
+  /// The most characters of an error in a line.
+  private static let maxErrorLength = 1_000
 
   /// `2026-01-31T12:00:00.000Z`
   private static func time(_ seconds: Double) -> String {
@@ -135,14 +226,52 @@ private struct AuditInterceptor: GraphQLInterceptor {
   }
 }
 
-/// Distinguishes the first call from later ones.
-private actor FirstCall {
-  private var isClaimed = false
+/// What a line says about an operation.
+private struct AuditOutcome: Sendable {
+  enum Name: String { case sent, done, failed, unknown }
+
+  var name: Name
+  /// The result; `nil` without one.
+  var response: GraphQLResponse?
+  var error: String?
+}
+
+/// Whether an operation has its last line.
+private struct AuditState: Sendable {
+  private var hasEnded = false
+  /// The first event with errors of a subscription that has had no other yet.
+  private var refusal: GraphQLResponse?
 
   /// Returns `true` for the first call only.
-  func claim() -> Bool {
-    defer { isClaimed = true }
-    return !isClaimed
+  mutating func end() -> Bool {
+    defer { hasEnded = true }
+    return !hasEnded
+  }
+
+  /// The outcome that a result, or the end without one, decides; `nil` if there is no line to write.
+  mutating func outcome(
+    _ response: GraphQLResponse?, of request: GraphQLRequest
+  ) -> AuditOutcome? {
+    guard !hasEnded else { return nil }
+    guard let response else {
+      if let refusal { return failed(refusal) }
+      guard request.operationType == .mutation, end() else { return nil }
+      return AuditOutcome(name: .unknown, error: "it ended without a result")
+    }
+    if response.errors.isEmpty {
+      guard response.data != nil, end() else { return nil }
+      return AuditOutcome(name: .done, response: response)
+    }
+    guard request.operationType == .subscription else { return failed(response) }
+    if refusal == nil { refusal = response }
+    return nil
+  }
+
+  private mutating func failed(_ response: GraphQLResponse) -> AuditOutcome? {
+    guard end() else { return nil }
+    let errors = response.errors.prefix(3).map(\.description)
+    return AuditOutcome(
+      name: .failed, response: response, error: errors.joined(separator: "; "))
   }
 }
 

@@ -18,6 +18,16 @@ public enum CorrelationID {
   enum FieldNames: RequestContextKey {
     typealias Value = Set<HTTPField.Name>
   }
+
+  /// A random UUID of version 4. https://www.rfc-editor.org/rfc/rfc9562#section-5.4
+  static func make(_ random: @Sendable () -> Double) -> String {
+    // 32 bits from each number: every call is a system call.
+    let words = (0..<4).map { _ in UInt32(min(random() * 0x1p32, 0x1p32 - 1)) }
+    let bytes = (words[0], words[1] & ~0xf000 | 0x4000, words[2] & ~(3 << 30) | 1 << 31, words[3])
+    return withUnsafeBytes(
+      of: (bytes.0.bigEndian, bytes.1.bigEndian, bytes.2.bigEndian, bytes.3.bigEndian)
+    ) { UUID(uuid: $0.load(as: uuid_t.self)).uuidString.lowercased() }
+  }
 }
 
 /// Gives each operation an id: in its requests, its log lines and its results.
@@ -85,7 +95,7 @@ private struct CorrelationIDInterceptor: GraphQLInterceptor {
     var request = request
     let id =
       request.context.named[CorrelationID.contextName] ?? CorrelationID.current
-      ?? Self.make(context.services.random)
+      ?? CorrelationID.make(context.services.random)
     guard HTTPField.isValidValue(id), !id.isEmpty else {
       throw ChainError(
         .request, .invalidRequest,
@@ -109,15 +119,5 @@ private struct CorrelationIDInterceptor: GraphQLInterceptor {
         response.context.named[CorrelationID.contextName] = id
         return response
       }
-  }
-
-  /// A random UUID of version 4. https://www.rfc-editor.org/rfc/rfc9562#section-5.4
-  private static func make(_ random: @Sendable () -> Double) -> String {
-    // 32 bits from each number: every call is a system call.
-    let words = (0..<4).map { _ in UInt32(min(random() * 0x1p32, 0x1p32 - 1)) }
-    let bytes = (words[0], words[1] & ~0xf000 | 0x4000, words[2] & ~(3 << 30) | 1 << 31, words[3])
-    return withUnsafeBytes(
-      of: (bytes.0.bigEndian, bytes.1.bigEndian, bytes.2.bigEndian, bytes.3.bigEndian)
-    ) { UUID(uuid: $0.load(as: uuid_t.self)).uuidString.lowercased() }
   }
 }

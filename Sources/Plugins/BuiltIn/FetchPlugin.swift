@@ -13,7 +13,9 @@ public struct FetchPlugin: Plugin {
     use: "Every chain that reaches a server has one.",
     position:
       "It is the innermost plugin: everything that changes requests belongs above it, and "
-      + "`response-code` and `parse` below it.",
+      + "`response-code` and `parse` below it. The other plugins see the first request and the last response of a "
+      + "request that is redirected; only `cookies`, the log at the level debug, and `--curl` and `--har` see each "
+      + "redirect.",
     example: "fetch: { timeout: 30s, max_body: 8GiB }",
     narration:
       "The request is sent over a connection that later requests reuse. If the body has not "
@@ -248,20 +250,31 @@ private struct FetchInterceptor: HTTPInterceptor {
     }
     let given = limits(of: context)
     var limits = given
-    var hops = 0
+    var (hops, hasLeftOrigin) = (0, false)
     while true {
-      let response = try await send(request, limits, context)
-      switch redirects.decision(
+      var response = try await send(request, limits, context)
+      let decision = redirects.decision(
         on: response.head, to: request, hops: hops, secrets: context.services.secrets)
-      {
+      if case .deliver = decision {
+        if hops > 0 { response.redirectedRequest = request.head }
+        return response
+      }
+      for observer in request.redirectObservers {
+        observer.receive(response.head, to: request.head)
+      }
+      switch decision {
       case .deliver: return response
       case .refuse(let reason): throw refusal(response.head, reason, context)
-      case .follow(let following):
+      case .follow(let following, let isSameOrigin):
         // Reading a short body to its end returns the connection to the pool.
         _ = try? await response.body.prefix(16 << 10)
         context.services.logger.debug("\(context.operationLabel): redirected to \(following)")
         hops += 1
+        hasLeftOrigin = hasLeftOrigin || !isSameOrigin
         request = following
+        for observer in request.redirectObservers {
+          observer.follow(&request.head, hasLeftOrigin: hasLeftOrigin)
+        }
         // The time limit covers all redirects together.
         limits.total = max(given.total - (clock.now() - start), .milliseconds(1))
       }

@@ -10,7 +10,8 @@ public struct CookiesPlugin: Plugin {
     use:
       "Use it for servers that identify a session, or a machine behind a load balancer, by a cookie. Without it, "
       + "cookies of servers are ignored. The pipeline has one jar in memory: nothing is written to files, and every "
-      + "process begins with an empty jar.\n\n"
+      + "process begins with an empty jar. Each redirect that `fetch` follows stores and sends cookies by its own URL; "
+      + "a field `Cookie` that the request had before is not sent to another origin.\n\n"
       + "The rules are those of RFC 6265bis for `Domain`, `Path`, `Secure`, `Max-Age`, `Expires` and the prefixes "
       + "`__Secure-` and `__Host-`. `HttpOnly` and `SameSite` have no effect: no script reads the jar, and every "
       + "request is the program's own. There is no list of public suffixes: a server may set a cookie for its parent "
@@ -49,19 +50,46 @@ private struct CookieInterceptor: HTTPInterceptor, CredentialHolder {
   func intercept(
     _ request: HTTPRequestMessage, context: ChainContext, next: NextHTTP
   ) async throws -> HTTPResponseMessage {
-    var request = request
-    let head = request.head
-    let origin = CookieOrigin(
-      scheme: head.scheme ?? "http", authority: head.authority ?? "", path: head.path ?? "/")
     let services = context.services
-    if let cookies = jar.header(for: origin, now: services.secondsSince1970()) {
-      let given = head.headerFields[.cookie].map { "\($0); " } ?? ""
-      request.head.headerFields[.cookie] = given + cookies
-    }
+    let hops = CookieHops(
+      jar: jar, given: request.head.headerFields[.cookie], now: services.secondsSince1970)
+    var request = request
+    hops.addCookies(to: &request.head, given: hops.given)
+    request.redirectObservers.append(hops)
+    let head = request.head
     let response = try await next(request)
-    jar.store(
-      response.head.headerFields[values: .setCookie], from: origin, now: services.secondsSince1970()
-    )
+    hops.receive(response.head, to: response.redirectedRequest ?? head)
     return response
+  }
+}
+
+/// The cookies of one request and of its redirects, each by its own URL.
+private struct CookieHops: RedirectObserver {
+  let jar: CookieJar
+  /// The field that the request had before; `nil` without one.
+  let given: String?
+  let now: @Sendable () -> Double
+
+  func receive(_ redirect: HTTPResponse, to request: HTTPRequest) {
+    jar.store(
+      redirect.headerFields[values: .setCookie], from: CookieOrigin(request), now: now())
+  }
+
+  func follow(_ next: inout HTTPRequest, hasLeftOrigin: Bool) {
+    next.headerFields[.cookie] = nil
+    addCookies(to: &next, given: hasLeftOrigin ? nil : given)
+  }
+
+  func addCookies(to head: inout HTTPRequest, given: String?) {
+    let cookies = jar.header(for: CookieOrigin(head), now: now())
+    let all = [given, cookies].compactMap { $0 }
+    head.headerFields[.cookie] = all.isEmpty ? nil : all.joined(separator: "; ")
+  }
+}
+
+extension CookieOrigin {
+  fileprivate init(_ head: HTTPRequest) {
+    self.init(
+      scheme: head.scheme ?? "http", authority: head.authority ?? "", path: head.path ?? "/")
   }
 }

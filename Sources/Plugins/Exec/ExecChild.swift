@@ -18,6 +18,15 @@ final class ExecChild: Sendable {
   private let process: Locked<pid_t?>
   private let input: FileDescriptor
   private let writing = DispatchQueue(label: "gqlrun.exec.input")
+  /// The last bytes of its standard error.
+  private let messages = Locked<[UInt8]>([])
+  private let messagesEnded = DispatchSemaphore(value: 0)
+
+  /// The most bytes of its standard error that are kept.
+  private static let maxKeptMessages = 4 << 10
+
+  /// The end of its standard error so far.
+  var lastMessages: String { String(decoding: messages.withLock { $0 }, as: UTF8.self) }
 
   /// - Parameters:
   ///   - onLine: Called with each line of its output.
@@ -44,14 +53,29 @@ final class ExecChild: Sendable {
     }
     self.process = Locked(process)
     input = inside.0
-    Self.thread("messages") {
-      Self.lines(of: messages.0) { onMessage(String(decoding: $0, as: UTF8.self)) }
+    Self.thread("messages") { [self] in
+      Self.lines(of: messages.0) { line in
+        keep(line)
+        onMessage(String(decoding: line, as: UTF8.self))
+      }
       messages.0.close()
+      messagesEnded.signal()
     }
     Self.thread("output") { [self] in
       Self.lines(of: output.0, onLine)
       output.0.close()
-      onEnd(wait())
+      let end = wait()
+      // Its last words are in the pipe already. A process that it started in a group of its own may keep the pipe open.
+      _ = messagesEnded.wait(timeout: .now() + 2)
+      onEnd(end)
+    }
+  }
+
+  private func keep(_ line: [UInt8]) {
+    messages.withLock { messages in
+      if !messages.isEmpty { messages.append(UInt8(ascii: "\n")) }
+      messages += line.suffix(Self.maxKeptMessages)
+      messages.removeFirst(max(messages.count - Self.maxKeptMessages, 0))
     }
   }
 

@@ -2,6 +2,7 @@ import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
 import HTTPTypes
+import Logging
 import Synchronization
 
 /// The GraphQL stage of `exec`.
@@ -31,6 +32,7 @@ struct ExecGraphQL: GraphQLInterceptor {
     return ResponseStream(pull: { [stream] in
       while let response = try await stream.next() {
         var message = Self.message(response, context)
+        if caller.maxData > 0 { try Self.addData(response, upTo: caller.maxData, to: &message) }
         if asksForEvents, response.source == .server {
           let number = count.wrappingAdd(1, ordering: .relaxed).newValue
           try Self.addEvent(number, response, to: &message)
@@ -40,6 +42,9 @@ struct ExecGraphQL: GraphQLInterceptor {
         switch try await caller.ask(message, context, .answered) {
         case .continue: return response
         case .answer(let reply): return await Self.replaced(response, reply, context)
+        case .retry where Self.mayHaveExecuted(sent, response):
+          Self.noteRefusedRetry(sent, context)
+          return response
         case .retry:
           await response.pendingWrite?.rollback()
           throw ChainRetry(sent)
@@ -62,22 +67,60 @@ struct ExecGraphQL: GraphQLInterceptor {
     switch try await caller.ask(message, context, delivery) {
     case .continue, .drop: throw error
     case .answer(let reply): return Self.response(reply, context)
-    case .retry: throw ChainRetry(request, cause: error)
+    case .retry:
+      let isUnknown = (error as? ChainError)?.leavesOutcomeUnknown ?? true
+      guard request.isIdempotent || !isUnknown else {
+        Self.noteRefusedRetry(request, context)
+        throw error
+      }
+      throw ChainRetry(request, cause: error)
     }
   }
 
-  /// The response with the data of a reply, which is not stored.
+  /// Whether a response is that of a mutation that was executed, at least in part: an error with a path belongs to a
+  /// field, and other fields may have been executed.
+  private static func mayHaveExecuted(
+    _ request: GraphQLRequest, _ response: GraphQLResponse
+  ) -> Bool {
+    !request.isIdempotent
+      && (response.errors.isEmpty || response.errors.contains { $0.path != nil })
+  }
+
+  private static func noteRefusedRetry(_ request: GraphQLRequest, _ context: ChainContext) {
+    let message =
+      "\(context.entryID): the program asked to retry \(request.label), which is not sent again: the server may "
+      + "have executed the mutation"
+    context.services.logger.warning("\(message)")
+  }
+
+  /// The response with what a reply replaces. Data of a reply is not stored; without data, that of the response stays.
   private static func replaced(
     _ response: GraphQLResponse, _ reply: JSONObject, _ context: ChainContext
   ) async -> GraphQLResponse {
     var response = response
     let made = Self.response(reply, context)
+    guard reply["data"] != nil else {
+      if reply["errors"] != nil { response.errors = made.errors }
+      if reply["extensions"] != nil { response.extensions = made.extensions }
+      return response
+    }
     response.data = made.data
     response.errors = made.errors
     response.extensions = made.extensions
     await response.pendingWrite?.rollback()
     response.pendingWrite = nil
     return response
+  }
+
+  /// Adds the data of a response, unless it is larger than `limit`.
+  private static func addData(
+    _ response: GraphQLResponse, upTo limit: Int, to message: inout JSONObject
+  ) throws {
+    let isWhole = (response.data?.count ?? 0) <= limit
+    if isWhole {
+      message["data"] = try response.data.map { try JSONValue(parsing: $0.bytes()) } ?? .null
+    }
+    message["data_is_whole"] = .boolean(isWhole)
   }
 
   private static func addEvent(
@@ -106,10 +149,13 @@ struct ExecGraphQL: GraphQLInterceptor {
     message["source"] = .string(response.source.rawValue)
     message["status"] = response.http.map { .number(JSONNumber($0.status.code)) } ?? .null
     message["errors"] = .array(
-      response.errors.map {
-        .object([
-          "message": .string($0.message), "code": $0.code.map(JSONValue.string) ?? .null,
-        ])
+      response.errors.map { error in
+        var object: JSONObject = [
+          "message": .string(error.message), "code": error.code.map(JSONValue.string) ?? .null,
+          "path": .null,
+        ]
+        for member in error.json.objectValue ?? [:] { object[member.key] = member.value }
+        return .object(object)
       })
     return message
   }

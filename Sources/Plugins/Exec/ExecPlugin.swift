@@ -17,12 +17,18 @@ public struct ExecPlugin: Plugin {
       "The first request starts sign.py in the folder of the pipeline file. For each request it "
       + "reads a line with method, URL, headers and body, and answers with a line that sets the "
       + "header with the signature.\n\n"
+      + "With `events: [response]` and `stage: graphql`, the program gets the errors of each response with their "
+      + "`path`, and with `max_data` its `data`: {\"event\": \"response\", \"source\": \"server\", \"errors\": "
+      + "[{\"message\": \"no\", \"code\": null, \"path\": [\"user\"]}], \"data\": {…}, \"data_is_whole\": true, …}. An "
+      + "`answer` without `data` replaces the `errors` or `extensions` that it has and leaves the data, which is stored; "
+      + "one with `data` replaces the whole result, which is not stored.\n\n"
       + "With `events: [failure]`, the program gets a line for each error that ends an attempt: {\"event\": "
       + "\"failure\", \"attempt\": 1, \"layer\": \"transport\", \"code\": \"http_status\", \"message\": …, "
       + "\"delivery\": \"answered\", \"status\": 503, \"body\": …}. It answers `continue` to pass the error on, "
       + "`answer` with a result instead, `fail` with another error, or, with `stage: graphql`, `retry`, which starts "
       + "the chain again and counts for `max-retry`; responses may be answered with `retry`, too. `delivery` is "
-      + "`notSent` if the server cannot have executed a mutation.",
+      + "`notSent` if the server cannot have executed a mutation. A mutation that the server may have executed is not "
+      + "sent again: its error or result is passed on, with a warning in the log.",
     subscriptions:
       "With `events: [event]` and `stage: graphql`, the program gets a line for each event, with its number "
       + "since the connection was opened, its `data` and its `errors`: {\"event\": \"event\", \"number\": 1, "
@@ -46,6 +52,11 @@ public struct ExecPlugin: Plugin {
     "How much of the body of a response the program gets, with `stage: http` and `events: [response]`, before the "
       + "response is passed on; bodies that arrive in parts are not passed")
   var maxBody = ByteSize(bytes: 0)
+  @Option(
+    ByteSize(bytes: 0)...(.mebibytes(16)),
+    "Largest `data` of a response that the program gets, with `stage: graphql` and `events: [response]`; larger data is "
+      + "left out, and by default all")
+  var maxData = ByteSize(bytes: 0)
   @Option("Options of the program, a mapping that it receives when it starts") var options:
     JSONValue?
   @Option(
@@ -92,6 +103,11 @@ public struct ExecPlugin: Plugin {
         "bodies belong to the responses of the HTTP stage",
         remedy: "write `stage: http, events: [response]`")
     }
+    guard maxData.bytes == 0 || stage == .graphql && events.contains(.response) else {
+      throw $maxData.error(
+        "data belongs to the responses of the GraphQL stage",
+        remedy: "write `stage: graphql, events: [response]`")
+    }
     guard !command.contains(where: { $0.contains("\0") }) else {
       throw $command.error("a command cannot contain the character NUL")
     }
@@ -106,7 +122,8 @@ public struct ExecPlugin: Plugin {
           options: options ?? .object(JSONObject()), restarts: restarts)),
       timeout: timeout, asksForRequests: events.contains(.request),
       asksForResponses: events.contains(.response), asksForEvents: events.contains(.event),
-      asksForFailures: events.contains(.failure), canRetry: canRetry, maxBody: maxBody.bytes)
+      asksForFailures: events.contains(.failure), canRetry: canRetry, maxBody: maxBody.bytes,
+      maxData: maxData.bytes)
     return [
       stage == .http ? .http(ExecHTTP(caller: caller)) : .graphQL(ExecGraphQL(caller: caller))
     ]
@@ -125,6 +142,8 @@ struct ExecCaller: Sendable {
   let canRetry: Bool
   /// The most bytes of a body that the program gets.
   let maxBody: Int
+  /// The most bytes of the data of a response that the program gets; 0 for no data.
+  let maxData: Int
 
   /// The decision of the program.
   enum Answer {
@@ -145,7 +164,8 @@ struct ExecCaller: Sendable {
       reply = try await program.call(message, timeout: timeout, context.services)
     } catch {
       if error.isCancellation { throw CancellationError() }
-      throw failure(.execFailed, "\(program.label) \(error.reason)", context, delivery)
+      let reason = error.description(hiding: context.services.secrets)
+      throw failure(.execFailed, "\(program.label) \(reason)", context, delivery)
     }
     let event = message["event"]?.stringValue
     switch reply["action"]?.stringValue {

@@ -1,6 +1,7 @@
 import Foundation
 import GQLRunJSON
 import GQLRunPipeline
+import GQLRunSupport
 import Logging
 
 /// A program that runs as long as its pipeline, and answers JSON lines with JSON lines.
@@ -23,7 +24,22 @@ actor ExecProgram {
   struct Failure: Error, Sendable {
     /// The reason, after the program's name: "ended with status 3".
     var reason: String
+    /// The end of its standard error, as it was written.
+    var messages = ""
     var isCancellation = false
+
+    /// The reason with the last messages of the program, on one line.
+    func description(hiding secrets: KnownSecrets) -> String {
+      // Hidden before it is cut, so that no half of a secret remains.
+      let shown = Printable.line(
+        secrets.hide(in: messages.trimmed).split(separator: "\n").joined(separator: " | "))
+      guard !shown.isEmpty else { return reason }
+      let isWhole = shown.count <= Self.maxShown
+      return "\(reason); its standard error: \(isWhole ? "" : "…")\(shown.suffix(Self.maxShown))"
+    }
+
+    /// The most characters of the standard error that are shown.
+    private static let maxShown = 1_000
   }
 
   nonisolated let label: String
@@ -33,7 +49,7 @@ actor ExecProgram {
   private var nextID = 1
   private var waiting: [Int: CheckedContinuation<JSONObject, any Error>] = [:]
   /// The reason of its last end.
-  private var lastEnd = "ended"
+  private var lastEnd = Failure(reason: "ended")
   /// The times of its starts within the last minute, on the caller's clock.
   private var starts: [Duration] = []
 
@@ -64,8 +80,9 @@ actor ExecProgram {
         }
         defer { group.cancelAll() }
         if let first = try await group.next(), let answer = first { return answer }
-        self.giveUp("did not answer within \(timeout.optionText) and was ended")
-        throw Failure(reason: "did not answer within \(timeout.optionText) and was ended")
+        let reason = "did not answer within \(timeout.optionText) and was ended"
+        self.giveUp(reason)
+        throw Failure(reason: reason, messages: child.lastMessages)
       }
     } catch let failure as Failure {
       throw failure
@@ -83,7 +100,7 @@ actor ExecProgram {
         guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
         // It may have ended before this call waited.
         guard self.child === child else {
-          return continuation.resume(throwing: Failure(reason: lastEnd))
+          return continuation.resume(throwing: lastEnd)
         }
         waiting[id] = continuation
         child.send(line)
@@ -108,8 +125,7 @@ extension ExecProgram {
       throw Failure(
         reason: "was started \(starts.count) times within a minute and keeps ending; its messages "
           + "are in the log, and the option restarts of exec allows \(settings.restarts) more "
-          + "starts"
-      )
+          + "starts", messages: lastEnd.messages)
     }
     starts.append(now)
     generation += 1
@@ -147,21 +163,20 @@ extension ExecProgram {
 
   private func ended(_ end: String, _ number: Int) {
     guard number == generation else { return }
-    child = nil
     fail(end)
   }
 
   private func giveUp(_ reason: String) {
     child?.end()
-    child = nil
     generation += 1
     fail(reason)
   }
 
   private func fail(_ reason: String) {
-    lastEnd = reason
+    lastEnd = Failure(reason: reason, messages: child?.lastMessages ?? "")
+    child = nil
     let open = waiting.values
     waiting = [:]
-    for continuation in open { continuation.resume(throwing: Failure(reason: reason)) }
+    for continuation in open { continuation.resume(throwing: lastEnd) }
   }
 }

@@ -74,9 +74,17 @@ struct ConnectionRoute: Sendable {
   func headers(_ head: HTTPRequest, userAgent: String, decompresses: Bool) -> HTTPHeaders {
     var headers = HTTPHeaders()
     headers.reserveCapacity(head.headerFields.count + 4)
+    var cookies: [String] = []
     for field in head.headerFields {
-      headers.add(name: field.name.rawName, value: field.value)
+      if field.name.rawName.utf8.count == 6, field.name == .cookie {
+        cookies.append(field.value)
+      } else {
+        headers.add(name: field.name.rawName, value: field.value)
+      }
     }
+    // `HTTPFields` has one for each cookie, and HTTP/1.1 allows one only.
+    // https://www.rfc-editor.org/rfc/rfc6265#section-5.4
+    if !cookies.isEmpty { headers.add(name: "Cookie", value: cookies.joined(separator: "; ")) }
     if !headers.contains(name: "User-Agent") {
       headers.add(name: "User-Agent", value: userAgent)
     }

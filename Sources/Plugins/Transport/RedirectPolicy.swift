@@ -18,7 +18,7 @@ struct RedirectPolicy: Sendable, Hashable {
   enum Decision {
     /// Not a redirect, or not one to follow: the response is delivered.
     case deliver
-    case follow(HTTPRequestMessage)
+    case follow(HTTPRequestMessage, isSameOrigin: Bool)
     /// A redirect that must not be followed. The text is the reason, after "…, which".
     case refuse(String)
   }
@@ -66,7 +66,7 @@ struct RedirectPolicy: Sendable, Hashable {
           hiding.value($0.value, ofField: $0.name.rawName) == $0.value
         })
     }
-    return .follow(next)
+    return .follow(next, isSameOrigin: isSameOrigin)
   }
 
   private func target(

@@ -192,21 +192,34 @@ struct HelpTopic {
           {"event":"request","method":"POST","url":"…","headers":{…},"body":"…","id":1}
           {"id":1,"action":"continue","headers":{"X-Signature":"…"}}
 
-        Members of the lines, by stage and event:
+        Members of the lines, by stage and event (option events):
           graphql request   operation {name, type}, attempt, document, variables,
                             context
           graphql response  operation, attempt, source, status, errors
-                            [{message, code}]
+                            [{message, code, path}]; with max_data: data,
+                            data_is_whole
           graphql event     the same, number, data: an event of a subscription
+          graphql failure   operation, attempt, layer, code, message, delivery
+                            (notSent, unknown, answered), status, body
           http request      method, url, headers, body, attempt
-          http response     status, headers
+          http response     status, headers; with max_body: body, body_is_whole
+          http failure      attempt, layer, code, message, delivery, status, body
 
         Actions of the answers:
           continue  headers to set; graphql: context, extensions; http: remove, body
           answer    a result instead of the server's; graphql: data, errors, extensions;
-                    http: status, headers, body
+                    http: status, headers, body. Without data, the data of a graphql
+                    response stays, and errors and extensions are replaced
+          retry     only for a graphql response or failure, with failure in events:
+                    starts the chain again. A mutation that the server may have
+                    executed is not sent again
           drop      only for an event, which is neither delivered nor stored
           fail      code and message of the error
+
+          {"event":"response",…,"errors":[{"message":"no","path":["user"],…}],"id":2}
+          {"id":2,"action":"answer","errors":[{"message":"denied","path":["user"]}]}
+          {"event":"failure",…,"code":"http_status","delivery":"answered","id":3}
+          {"id":3,"action":"retry"}
 
         gqlrun plugins exec lists the options. A file that starts programs must be
         trusted: gqlrun help trust.

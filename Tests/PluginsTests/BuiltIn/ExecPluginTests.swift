@@ -50,7 +50,7 @@ import Testing
       "- exec: { command: [sh, \(folder.path)/plugin.sh]\(options.isEmpty ? "" : ", \(options)") }"
     // What may restart the chain needs a bound above it.
     let bound =
-      options.contains("[failure]") && !options.contains("stage: http") ? "- max-retry\n" : ""
+      options.contains("[failure") && !options.contains("stage: http") ? "- max-retry\n" : ""
     let chain =
       options.contains("stage: http")
       ? Bench.plain.replacing("- fetch", with: entry + "\n- fetch")
@@ -250,6 +250,117 @@ import Testing
     }
   }
 
+  private static let partial = FakeNetwork.Answer.body(
+    #"{"data":{"user":{"__typename":"User","id":"1","name":null}},"#
+      + #""errors":[{"message":"no","path":["user","name"],"extensions":{"code":"DENIED"}}],"#
+      + #""extensions":{"cost":1}}"#)
+
+  @Test func `a program rewrites errors, and the data stay and are stored`() async throws {
+    let script = Self.seeing(
+      #"*'"event":"response"'*"#,
+      #"\"action\":\"answer\",\"errors\":[{\"message\":\"later\",\"path\":[\"user\",\"name\"]}]"#)
+    try await with(script, "events: [response]", network: FakeNetwork(Self.partial)) {
+      bench, _, text in
+      #expect(
+        await bench.run().texts == [
+          #"{"data":{"user":{"id":"1","name":null}},"#
+            + #""errors":[{"message":"later","path":["user","name"]}],"extensions":{"cost":1}}"#
+        ])
+      #expect(await bench.dump().contains("User:1"))
+      #expect(
+        text("seen").contains(
+          #""errors":[{"message":"no","code":"DENIED","path":["user","name"],"extensions":{"code":"DENIED"}}]"#
+        ),
+        "\(text("seen"))")
+      #expect(!text("seen").contains(#""data""#))
+    }
+    // An answer with `data` is the whole result.
+    let whole = Self.seeing(
+      #"*'"event":"response"'*"#, #"\"action\":\"answer\",\"data\":{\"user\":null}"#)
+    try await with(whole, "events: [response]", network: FakeNetwork(Self.partial)) { bench, _, _ in
+      #expect(await bench.run().texts == [#"{"data":{"user":null}}"#])
+      #expect(await !bench.dump().contains("User:1"))
+    }
+  }
+
+  @Test func `a program gets the data of a response on request, up to a limit`() async throws {
+    let script = Self.seeing("none", "")
+    for (limit, part) in [
+      ("1KiB", #""data":{"user":{"id":"1","name":"Ada"}},"data_is_whole":true"#),
+      ("9B", #""data_is_whole":false"#),
+    ] {
+      try await with(script, "events: [response], max_data: \(limit)") { bench, _, text in
+        #expect(await bench.run().texts == [Bench.answered])
+        #expect(text("seen").contains(part), "\(text("seen"))")
+        #expect(text("seen").contains("Ada") == (limit == "1KiB"))
+      }
+    }
+  }
+
+  @Test func `a program that asks to retry a mutation that may have been executed gets no retry`()
+    async throws
+  {
+    let script = Self.seeing(
+      #"*'"event":"failure"'*|*'"event":"response"'*"#, #"\"action\":\"retry\""#)
+    let refused = #"{"data":null,"errors":[{"message":"no"}]}"#
+    let renamed = #"{"data":{"rename":{"name":"Bo"}}}"#
+    for (answer, sends) in [
+      (FakeNetwork.Answer.failure(.timedOut, .unknown), 1), (.response(504), 1),
+      (.body(renamed), 1),
+      (.failure(.connectionFailed, .notSent), 4), (.body(refused), 4),
+    ] {
+      // Three retries are what max-retry allows.
+      try await with(script, "events: [failure, response]", network: FakeNetwork(answer)) {
+        bench, network, _ in
+        let outcome = await bench.run(Bench.rename)
+        #expect(await network.count == sends, "\(outcome.message)")
+        #expect(
+          bench.log.everything.contains("may have executed the mutation") == (sends == 1))
+        #expect(sends > 1 || outcome.failure?.code != .tooManyAttempts)
+      }
+    }
+  }
+
+  @Test func `the message about a program has the end of its standard error, without secrets`()
+    async throws
+  {
+    try await with("") { bench, _, _ in
+      let setup = Bench.Setup()
+      setup.secrets.insert(SecretString("hidden-7f"))
+      let folder = bench.folder
+      let script =
+        "echo first >&2; printf 'not \\033[1mthere: hidden-7f\\n' >&2; read -r line; exit 2"
+      try Data(script.utf8).write(to: URL(fileURLWithPath: folder + "/fails.sh"))
+      for (command, parts) in [
+        ("[sh, \(folder)/missing.sh]", ["ended with status", "missing.sh"]),
+        (
+          "[sh, \(folder)/fails.sh]",
+          [
+            "ended with status 2 before it answered; its standard error: first | not \u{FFFD}[1mthere: •••"
+          ]
+        ),
+      ] {
+        try await Bench.with(
+          "- exec: { command: \(command) }\n" + Bench.plain, url: "http://localhost/", setup: setup
+        ) { bench in
+          let message = await bench.run().message
+          for part in parts { #expect(message.contains(part), "\(message)") }
+          #expect(!message.contains("hidden-7f"))
+        }
+      }
+    }
+  }
+
+  @Test func `a long standard error is cut in the message`() async throws {
+    let script = "head -c 100000 /dev/zero | tr '\\0' x >&2; echo last >&2; read -r line; exit 2"
+    try await with(script) { bench, _, _ in
+      let message = await bench.run().message
+      #expect(
+        message.hasSuffix("xxlast") && message.contains("standard error: …xx"), "\(message)")
+      #expect(message.count < 1_200)
+    }
+  }
+
   @Test func `retry needs failures, and a bound`() async throws {
     let script = Self.answering(#"echo "{\"id\":$id,\"action\":\"retry\"}""#)
     try await with(script, "events: [response]") { bench, _, _ in
@@ -381,6 +492,7 @@ import Testing
     ("exec: { command: [] }", "names no program"), ("exec: {}", "requires the option `command`"),
     ("exec: { command: [sh], stage: x }", "graphql or http"),
     ("exec: { command: [sh, -c, 'true'], events: [response] }", nil),
+    ("exec: { command: [sh], max_data: 1KiB }", "data belongs to the responses of the GraphQL"),
     ("exec: { command: [sh], max_body: 1KiB }", "bodies belong to the responses of the HTTP stage"),
   ]) func `options are checked`(_ entry: String, _ part: String?) {
     expectEntry(entry, refusedWith: part)

@@ -1,3 +1,4 @@
+import Foundation
 import GQLRunPipeline
 import HTTPTypes
 import Testing
@@ -146,5 +147,99 @@ struct CookieTests {
       let fields = await plain.requests.map { $0.head.headerFields[.cookie] }
       #expect(fields == [nil, nil])
     }
+  }
+
+  private static func answer(_ status: Int, _ fields: [String: String]) -> FakeNetwork.Answer {
+    .response(
+      status, headers: ["Content-Type": "application/json"].merging(fields) { $1 },
+      body: status == 200 ? HTTPText.user : "")
+  }
+
+  /// Runs a query twice over a network, with a `Cookie` of the caller; returns the field `Cookie` of each request after
+  /// its URL.
+  private static func cookies(
+    _ answers: [FakeNetwork.Answer], _ redirects: String = "any-origin"
+  ) async throws -> [String] {
+    let network = FakeNetwork(answers)
+    var setup = Bench.Setup()
+    setup.transport = network
+    let chain = Bench.plain.replacing(
+      "- fetch", with: "- cookies\n- fetch: { redirects: \(redirects) }")
+    return try await Bench.with(chain, url: "http://a.example/graphql", setup: setup) { bench in
+      for _ in 0..<2 {
+        _ = await bench.run(policy: .networkOnly) { $0.additionalHeaders[.cookie] = "own=1" }
+      }
+      return await network.requests.map { request in
+        "\(request.head.authority ?? "")\(request.head.path ?? "") "
+          + (request.head.headerFields[.cookie] ?? "-")
+      }
+    }
+  }
+
+  @Test("a redirect to another server stores and sends the cookies of each by its own URL")
+  func redirectToAnotherServer() async throws {
+    let target: [RawServer.Step] = [
+      .each { _ in [.send(HTTPText.response(headers: ["Set-Cookie: sid=b; Path=/"]))] }
+    ]
+    try await RawServer.withServer(target) { other in
+      let location = "Location: http://localhost:\(other.port)/graphql"
+      let moved = HTTPText.response(
+        "307 Moved", type: nil, headers: [location, "Set-Cookie: hop=a; Path=/"], body: "")
+      try await RawServer.withServer([.each { _ in [.send(moved)] }]) { server in
+        let chain = Bench.plain.replacing(
+          "- fetch", with: "- cookies\n- fetch: { redirects: any-origin }")
+        try await Bench.with(chain, url: server.url) { bench in
+          for _ in 0..<2 {
+            let outcome = await bench.run(policy: .networkOnly) {
+              $0.additionalHeaders[.cookie] = "own=1"
+            }
+            #expect(outcome.error == nil, "\(outcome.message)")
+          }
+        }
+        let sent = await [server.log.requests, other.log.requests].map { requests in
+          requests.map { request in
+            request.split(separator: "\r\n").first { $0.lowercased().hasPrefix("cookie:") }
+              .map { String($0.dropFirst("cookie:".count)).trimmingCharacters(in: .whitespaces) }
+          }
+        }
+        #expect(sent == [["own=1", "own=1; hop=a"], [nil, "sid=b"]])
+      }
+    }
+  }
+
+  @Test("a redirect within the origin sends the caller's cookies and those of its path")
+  func redirectWithinTheOrigin() async throws {
+    let found = try await Self.cookies([
+      Self.answer(307, ["Location": "/v2/graphql", "Set-Cookie": "two=2; Path=/v2"]),
+      Self.answer(200, ["Set-Cookie": "deep=3"]),
+      Self.answer(307, ["Location": "/v2/graphql"]), Self.answer(200, [:]),
+    ])
+    #expect(
+      found == [
+        "a.example/graphql own=1", "a.example/v2/graphql own=1; two=2", "a.example/graphql own=1",
+        "a.example/v2/graphql own=1; two=2; deep=3",
+      ])
+  }
+
+  @Test("a redirect that comes back from another origin gets the jar's cookies, not the caller's")
+  func redirectBack() async throws {
+    let found = try await Self.cookies([
+      Self.answer(307, ["Location": "http://b.example/", "Set-Cookie": "a=1; Path=/"]),
+      Self.answer(307, ["Location": "/again", "Set-Cookie": "b=1; Path=/"]),
+      Self.answer(307, ["Location": "http://a.example/end"]), Self.answer(200, [:]),
+    ])
+    #expect(
+      found.prefix(4) == [
+        "a.example/graphql own=1", "b.example/ -", "b.example/again b=1", "a.example/end a=1",
+      ])
+  }
+
+  @Test(
+    "the cookies of a redirect that is not followed are stored",
+    arguments: ["none", "same-origin"])
+  func refusedRedirect(_ redirects: String) async throws {
+    let moved = Self.answer(307, ["Location": "http://b.example/", "Set-Cookie": "a=1; Path=/"])
+    let found = try await Self.cookies([moved], redirects)
+    #expect(found == ["a.example/graphql own=1", "a.example/graphql own=1; a=1"])
   }
 }
