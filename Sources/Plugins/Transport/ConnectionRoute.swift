@@ -74,17 +74,7 @@ struct ConnectionRoute: Sendable {
   func headers(_ head: HTTPRequest, userAgent: String, decompresses: Bool) -> HTTPHeaders {
     var headers = HTTPHeaders()
     headers.reserveCapacity(head.headerFields.count + 4)
-    var cookies: [String] = []
-    for field in head.headerFields {
-      if field.name.rawName.utf8.count == 6, field.name == .cookie {
-        cookies.append(field.value)
-      } else {
-        headers.add(name: field.name.rawName, value: field.value)
-      }
-    }
-    // `HTTPFields` has one for each cookie, and HTTP/1.1 allows one only.
-    // https://www.rfc-editor.org/rfc/rfc6265#section-5.4
-    if !cookies.isEmpty { headers.add(name: "Cookie", value: cookies.joined(separator: "; ")) }
+    headers.add(fields: head.headerFields)
     if !headers.contains(name: "User-Agent") {
       headers.add(name: "User-Agent", value: userAgent)
     }
@@ -187,5 +177,22 @@ private final class AbsoluteFormHandler: ChannelOutboundHandler {
     }
     if head.uri.hasPrefix("/http://") { head.uri.removeFirst() }
     context.write(wrapOutboundOut(.head(head)), promise: promise)
+  }
+}
+
+extension HTTPHeaders {
+  /// Adds fields, and all cookies as one: `HTTPFields` has one field for each, and HTTP/1.1 allows one only.
+  ///
+  /// https://www.rfc-editor.org/rfc/rfc6265#section-5.4
+  mutating func add(fields: some Sequence<HTTPField>) {
+    var cookies: [String] = []
+    for field in fields {
+      if field.name.rawName.utf8.count == 6, field.name == .cookie {
+        cookies.append(field.value)
+      } else {
+        add(name: field.name.rawName, value: field.value)
+      }
+    }
+    if !cookies.isEmpty { add(name: "Cookie", value: cookies.joined(separator: "; ")) }
   }
 }

@@ -205,10 +205,10 @@ extension SocketOpening {
 
   private func requestHead() -> HTTPRequestHead {
     var headers: HTTPHeaders = ["Host": request.head.authority ?? ""]
-    for field in request.head.headerFields where !Self.ownFields.contains(field.name.canonicalName)
-    {
-      headers.add(name: field.name.rawName, value: field.value)
-    }
+    headers.add(
+      fields: request.head.headerFields.filter {
+        !Self.ownFields.contains($0.name.canonicalName)
+      })
     if !headers.contains(name: "User-Agent") { headers.add(name: "User-Agent", value: userAgent) }
     headers.replaceOrAdd(
       name: "Sec-WebSocket-Protocol",
