@@ -224,6 +224,10 @@ docs: packages ## Build the documentation of the libraries into .build-docs/site
 differential: packages-core packages-server ## Compare the language module with Python's graphql-core on mutated input
 	@Tests/Differential/run.sh "$(CURDIR)/.build-differential" $(DIFFERENTIAL)
 
+.PHONY: differential-parts
+differential-parts: packages-core packages-server ## Compare responses in parts with those in one piece, from graphql-core (SEEDS, CASES)
+	@Tests/Differential/parts.sh "$(CURDIR)/.build-differential"
+
 .PHONY: lint
 lint: ## Check the format of the sources
 	$(SWIFT) format lint --strict --recursive --parallel $(SOURCES)

@@ -6,6 +6,9 @@ public struct StoreAnswer: Sendable {
   public var stale: CacheMiss?
   /// What the result depends on; only if it was requested.
   public var dependencies: Dependencies?
+  /// What was decided by the stored fields, because there is no schema: for each type condition, which objects satisfy
+  /// it. Empty for a miss.
+  public var warnings: [String] = []
 
   /// Creates an answer.
   public init(

@@ -1,7 +1,8 @@
 /// Finds one member of a JSON object while its bytes arrive, and keeps the other members.
 ///
 /// The member is a payload that is parsed while it arrives; the others are short: an id, a type, errors. Only the
-/// structure is read: the values are checked by the parser that receives them.
+/// structure is read: the values are checked by the parser that receives them. A member that occurs twice is an error:
+/// one of its values would be lost.
 package struct EnvelopeSplitter: StreamSplitter {
   private enum State {
     case start
@@ -28,13 +29,15 @@ package struct EnvelopeSplitter: StreamSplitter {
   private var depth = 0
   private var isInString = false
   private var isEscaped = false
-  /// The key as JSON text without its quotation marks.
+  /// The key as JSON text without its quotation marks, and unescaped when its value begins.
   private var key: [UInt8] = []
   private var isPayload = false
   private var keptBytes = 0
+  /// The keys of a message with many members.
+  private var seenKeys: Set<[UInt8]> = []
 
-  /// The members beside the payload, in their order: the JSON text of the key without its quotation marks, and that
-  /// of the value.
+  /// The members beside the payload, in their order: the key without its quotation marks and with its ASCII characters
+  /// unescaped, and the JSON text of the value.
   package private(set) var others: [(key: [UInt8], value: [UInt8])] = []
   /// Whether the member exists and is null; it then is no payload.
   package private(set) var isNull = false
@@ -97,7 +100,7 @@ package struct EnvelopeSplitter: StreamSplitter {
       case (.separator, UInt8(ascii: ",")):
         state = .key(isFirst: false)
       case (.value, _):
-        if let piece = begin(byte) { return piece }
+        if let piece = try begin(byte) { return piece }
         continue
       case (.end, _):
         throw StreamError(.malformed, "a message is followed by more than white space")
@@ -117,9 +120,15 @@ package struct EnvelopeSplitter: StreamSplitter {
     throw StreamError(.truncated, "a message ended before its JSON object")
   }
 
-  private mutating func begin(_ byte: UInt8) -> StreamPiece? {
+  private mutating func begin(_ byte: UInt8) throws(StreamError) -> StreamPiece? {
     depth = 0
     isInString = false
+    if key.contains(UInt8(ascii: "\\")) { key = Self.unescaped(key) }
+    guard isNew(key) else {
+      throw StreamError(
+        .malformed,
+        "a message has the member `\(String(decoding: key.prefix(80), as: UTF8.self))` twice")
+    }
     switch byte {
     case UInt8(ascii: "{"), UInt8(ascii: "["): state = .container
     case UInt8(ascii: "\""): state = .string
@@ -133,6 +142,44 @@ package struct EnvelopeSplitter: StreamSplitter {
     isNull = isNull || key == member
     others.append((key, []))
     return nil
+  }
+
+  /// Whether no member before has this key.
+  private mutating func isNew(_ key: [UInt8]) -> Bool {
+    if hasPayload && key == member { return false }
+    guard others.count >= Self.scannedKeys else { return !others.contains { $0.key == key } }
+    if seenKeys.isEmpty { seenKeys = Set(others.map(\.key)) }
+    return seenKeys.insert(key).inserted
+  }
+
+  /// The number of members up to which the keys are compared one by one.
+  private static let scannedKeys = 16
+
+  /// The key with its ASCII characters unescaped: `"d\u0061ta"` is `data`. Other escapes remain, because no member that
+  /// is read has them.
+  private static func unescaped(_ key: [UInt8]) -> [UInt8] {
+    var result: [UInt8] = []
+    var rest = key[...]
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "\\"), let escaped = rest.first else {
+        result.append(byte)
+        continue
+      }
+      if escaped == UInt8(ascii: "u"),
+        let code = UInt8(String(decoding: rest.dropFirst().prefix(4), as: UTF8.self), radix: 16),
+        code < 0x80, rest.count >= 5
+      {
+        result.append(code)
+        rest = rest.dropFirst(5)
+      } else if escaped == UInt8(ascii: "/") {
+        result.append(escaped)
+        rest = rest.dropFirst()
+      } else {
+        result += [byte, escaped]
+        rest = rest.dropFirst()
+      }
+    }
+    return result
   }
 
   /// The bytes of the value in this chunk.
@@ -177,11 +224,11 @@ package struct EnvelopeSplitter: StreamSplitter {
         break
       }
     }
-    guard offset > start else { return nil }
     guard isPayload else {
       try keepValue(UnsafeRawBufferPointer(rebasing: bytes[start..<offset]))
       return nil
     }
+    guard offset > start else { return nil }
     return .bytes(start..<offset)
   }
 
@@ -189,6 +236,11 @@ package struct EnvelopeSplitter: StreamSplitter {
     keptBytes += bytes.count
     try checkKept()
     others[others.count - 1].value.append(contentsOf: bytes)
+    // No parser receives the value of a payload that seems to be null.
+    guard case .separator = state, isNull, others[others.count - 1].key == member,
+      !others[others.count - 1].value.elementsEqual("null".utf8)
+    else { return }
+    throw StreamError(.malformed, "a message is not valid JSON near `n`")
   }
 
   private mutating func keep(_ byte: UInt8) throws(StreamError) {

@@ -25,14 +25,10 @@ struct SocketMessage: Equatable {
     var offset = 0
     while let piece = try envelope.next(text, from: &offset) {
       switch piece {
-      case .begin:
-        guard payload == nil else {
-          throw StreamError(.malformed, "a message has two members `payload`")
-        }
       case .bytes(let range):
         payload = range
         kind = text[range.lowerBound]
-      case .held, .end, .complete: break
+      case .begin, .held, .end, .complete: break
       }
     }
     try envelope.finish()
@@ -56,7 +52,7 @@ struct SocketMessage: Equatable {
         payload = found
         kind = text[found.lowerBound]
       } else {
-        guard let value = scan.string() else { return nil }
+        guard let value = scan.string(), !hasNoted(key) else { return nil }
         note(key, value)
       }
     } while scan.take(",")
@@ -65,6 +61,12 @@ struct SocketMessage: Equatable {
 
   var hasObject: Bool { kind == UInt8(ascii: "{") }
   var hasList: Bool { kind == UInt8(ascii: "[") }
+
+  /// Whether the member occurred before.
+  @inline(__always)
+  private func hasNoted(_ key: UnsafeRawBufferPointer) -> Bool {
+    key.elementsEqual("id".utf8) && hasID || !type.isEmpty && key.elementsEqual("type".utf8)
+  }
 
   /// Takes over a member whose value is a string.
   @inline(__always)

@@ -3,7 +3,9 @@
 Prints a JSON object per line: the query, the messages of its response in parts, and the response in one piece.
 graphql-core 3.3.0a6 sends the format of 2022, 3.3.2 the format with ids.
 
-usage: incremental.py SEED COUNT
+usage: incremental.py SEED COUNT [SEEDS]
+
+SEEDS is the number of seeds from SEED on, each with COUNT operations; one by default.
 """
 import asyncio
 import json
@@ -155,7 +157,9 @@ async def main(seed, count):
             # The same defect inside a field, which becomes an error of the response.
             continue
         (whole,) = await run(schema, make_resolver(rng, False), document, False)
-        print(json.dumps({"query": query, "messages": messages, "data": whole["data"]}))
+        print(json.dumps({
+            "query": query, "messages": messages, "data": whole["data"], "errors": whole.get("errors") or []}))
 
 
-asyncio.run(main(int(sys.argv[1]), int(sys.argv[2])))
+for seed in range(int(sys.argv[1]), int(sys.argv[1]) + int((sys.argv + ["1"])[3])):
+    asyncio.run(main(seed, int(sys.argv[2])))

@@ -92,11 +92,15 @@ extension NormalizerState {
   }
 
   /// Notes the object that ends, if later parts may extend it, and assigns its record to what it contains.
+  ///
+  /// Fails if an earlier part had another object there.
   @inline(never)
-  mutating func noteAnchors(_ object: UnsafeMutablePointer<OpenContainer>, key: Range<Int>?) {
+  mutating func noteAnchors(
+    _ object: UnsafeMutablePointer<OpenContainer>, key: Range<Int>?
+  ) -> Bool {
     let isExtensible =
       object.pointee.node >= 0 && table.nodes[Int(object.pointee.node)].isExtensible
-    guard isExtensible || key != nil && anchors.hasOpen else { return }
+    guard isExtensible || key != nil && anchors.hasOpen else { return true }
     let (path, steps) = steps(below: containers.depth - 1)
     if isExtensible {
       var anchor = Anchor(
@@ -106,10 +110,23 @@ extension NormalizerState {
           (object.pointee.typenameStart + 1)..<(object.pointee.typenameEnd - 1)
         anchor.typename = text.buffer.bytes(range).array
       }
+      if let earlier = earlierAnchors[path] {
+        if !anchor.typename.isEmpty, !earlier.typename.isEmpty, anchor.typename != earlier.typename
+        {
+          let found = String(decoding: anchor.typename, as: UTF8.self)
+          return contradicts(path, "__typename", found, earlier.typename)
+        }
+        if let key, let owner = earlier.owner, earlier.steps.isEmpty,
+          !text.buffer.bytes(key).equals(owner)
+        {
+          return contradicts(path, "identity", text.buffer.bytes(key).string, owner)
+        }
+      }
       anchors.add(anchor)
     }
-    guard let key else { return }
+    guard let key else { return true }
     anchors.adopt(under: path[...], steps: steps.count, owner: text.buffer.bytes(key).array)
+    return true
   }
 
   /// Appends the key that an object had in an earlier part, if it is sent again without its key fields.

@@ -11,6 +11,13 @@ import GQLRunLive
 ///
 /// The members may have any order. Values of fields are kept as text, for the normalizer.
 struct IncrementalMessage {
+  /// What the members of a message show; a response has one format.
+  enum Format: String {
+    case before2022 = "the format before 2022 (`path` and `data` in the message)"
+    case of2022 = "the format of 2022 (`incremental` with `path`)"
+    case withIDs = "the format with ids (`pending`, `incremental` with `id`)"
+  }
+
   struct Pending {
     var id: String
     var fragment: PendingFragment
@@ -34,10 +41,13 @@ struct IncrementalMessage {
     var subPath: [PathStep] = []
     var label: String?
     var content = Content.none
-    /// Whether the delta has `data`, which is null.
-    var isNullData = false
+    var hasData = false
+    var hasItems = false
     var errors: [JSONValue] = []
     var extensions: JSONObject?
+
+    /// Whether the delta has `data`, which is null.
+    var isNullData: Bool { if case .none = content { hasData } else { false } }
   }
 
   var pending: [Pending] = []
@@ -46,37 +56,97 @@ struct IncrementalMessage {
   var errors: [JSONValue] = []
   var extensions: JSONObject?
   var hasNext: Bool?
+  /// `nil` if the message has nothing that shows it.
+  private(set) var format: Format?
 
   /// - Parameter members: The members of the message, without the `data` of the first one.
+  /// - Throws: ``CacheError`` for a member of a wrong kind, and for members of two formats or of the other kind of
+  ///   message.
   init(_ members: [(key: [UInt8], value: [UInt8])], isFirst: Bool) throws(CacheError) {
     var own = Delta()
-    var isDelta = false
     for (key, value) in members {
-      switch String(decoding: key, as: UTF8.self) {
-      case "hasNext": hasNext = try Self.json(value, "hasNext").boolValue
+      let name = String(decoding: key, as: UTF8.self)
+      switch name {
+      case "hasNext":
+        let found = try Self.json(value, name)
+        guard let flag = found.boolValue else { throw Self.wrong(name, found, "true or false") }
+        hasNext = flag
       case "pending":
-        pending = try Self.list(value, "pending") { (item) throws(CacheError) in
+        pending = try Self.list(value, name) { (item) throws(CacheError) in
           try Self.pending(item)
         }
       case "completed":
-        completed = try Self.list(value, "completed") { (item) throws(CacheError) in
-          let errors = item["errors"]?.arrayValue ?? []
-          return Completed(id: try Self.id(item["id"], "completed"), errors: errors)
+        completed = try Self.list(value, name) { (item) throws(CacheError) in
+          Completed(
+            id: try Self.id(item["id"], name),
+            errors: try Self.errors(item["errors"] ?? .null, "errors` of `completed"))
         }
       case "incremental": deltas = try Self.deltas(value)
-      case "errors" where isFirst: errors = try Self.json(value, "errors").arrayValue ?? []
-      case "extensions": extensions = try Self.json(value, "extensions").objectValue
-      case let name where !isFirst:
-        if try own.take(name, value), name == "data" || name == "items" { isDelta = true }
-      default: continue
+      case "errors" where isFirst: errors = try Self.errors(try Self.json(value, name), name)
+      case "extensions": extensions = try Self.extensions(value)
+      // The first message has a null, which the normalizer reads.
+      case "data" where isFirst: break
+      default: try own.take(name, value)
       }
     }
-    if isDelta {
-      // An `extensions` of the message is not one of the delta.
-      deltas.append(own)
-    } else {
+    try take(own, isFirst: isFirst)
+    try noteFormat()
+  }
+
+  /// Takes the members of a part before 2022, which are those of the message.
+  private mutating func take(_ own: Delta, isFirst: Bool) throws(CacheError) {
+    let isPart = own.hasData || own.hasItems || own.path != nil || own.id != nil
+    guard isPart else {
       errors += own.errors
+      return
     }
+    if isFirst {
+      throw CacheError(
+        .malformedResponse,
+        "the first message of the response is a later part: it has `path`, `items` or `id`; the first one has "
+          + "`data` without a path")
+    }
+    guard deltas.isEmpty, pending.isEmpty, completed.isEmpty else {
+      throw CacheError(
+        .malformedResponse,
+        "a message of the response has `data`, `items`, `path` or `id` beside `incremental`, `pending` or "
+          + "`completed`; these are messages of different formats")
+    }
+    guard own.path != nil else {
+      throw CacheError(
+        .malformedResponse,
+        own.hasData && own.id == nil
+          ? "the response has a second initial message: `data` without a path; a later part has a path or an id "
+            + "inside `incremental`"
+          : "a message of the response has `items` or `id` without a path; elements and ids belong inside "
+            + "`incremental`")
+    }
+    guard own.id == nil else {
+      throw CacheError(
+        .malformedResponse,
+        "a message of the response has an `id`; ids belong inside `incremental`, `pending` and `completed`"
+      )
+    }
+    try own.checkContent(of: "a message")
+    format = .before2022
+    deltas.append(own)
+  }
+
+  private mutating func noteFormat() throws(CacheError) {
+    if !pending.isEmpty || !completed.isEmpty { format = .withIDs }
+    for delta in deltas where format != .before2022 {
+      let found: Format = delta.id == nil ? .of2022 : .withIDs
+      try Self.checkFormat(found, format)
+      format = found
+    }
+  }
+
+  /// Checks that a message has the format of those before.
+  static func checkFormat(_ found: Format?, _ earlier: Format?) throws(CacheError) {
+    guard let found, let earlier, found != earlier else { return }
+    throw CacheError(
+      .malformedResponse,
+      "the response mixes two formats of parts: \(earlier.rawValue), and \(found.rawValue)")
   }
 
   private static func deltas(_ text: [UInt8]) throws(CacheError) -> [Delta] {
@@ -88,12 +158,17 @@ struct IncrementalMessage {
         var failure: CacheError?
         for (key, value) in try JSONMembers.members(ofObject: element) {
           do throws(CacheError) {
-            _ = try delta.take(String(decoding: key, as: UTF8.self), value)
+            try delta.take(String(decoding: key, as: UTF8.self), value)
           } catch {
             failure = failure ?? error
           }
         }
         if let failure { throw StreamError(.malformed, failure.message) }
+        do throws(CacheError) {
+          try delta.checkContent(of: "an element")
+        } catch {
+          throw StreamError(.malformed, error.message)
+        }
         deltas.append(delta)
       }
     } catch {
@@ -110,7 +185,7 @@ struct IncrementalMessage {
     }
     return Pending(
       id: try id(item["id"], "pending"),
-      fragment: PendingFragment(path: path, label: item["label"]?.stringValue))
+      fragment: PendingFragment(path: path, label: try label(item["label"] ?? .null)))
   }
 
   /// Ids are strings; some servers send numbers.
@@ -122,6 +197,33 @@ struct IncrementalMessage {
       throw CacheError(
         .malformedResponse, "an element of `\(member)` of the response has no id")
     }
+  }
+
+  fileprivate static func label(_ value: JSONValue) throws(CacheError) -> String? {
+    if value.isNull || value.stringValue != nil { return value.stringValue }
+    throw wrong("label", value, "a string")
+  }
+
+  fileprivate static func errors(
+    _ value: JSONValue, _ member: String
+  ) throws(CacheError) -> [JSONValue] {
+    if value.isNull { return [] }
+    guard let errors = value.arrayValue else { throw wrong(member, value, "a list") }
+    return errors
+  }
+
+  fileprivate static func extensions(_ text: [UInt8]) throws(CacheError) -> JSONObject? {
+    let value = try json(text, "extensions")
+    if value.isNull || value.objectValue != nil { return value.objectValue }
+    throw wrong("extensions", value, "an object")
+  }
+
+  private static func wrong(
+    _ member: String, _ found: JSONValue, _ expected: String
+  ) -> CacheError {
+    CacheError(
+      .malformedResponse,
+      "`\(member)` of the response is \(found.shape); it must be \(expected)")
   }
 
   fileprivate static func json(
@@ -139,10 +241,7 @@ struct IncrementalMessage {
   ) throws(CacheError) -> [Element] {
     let value = try json(text, member)
     if value.isNull { return [] }
-    guard let elements = value.arrayValue else {
-      throw CacheError(
-        .malformedResponse, "`\(member)` of the response is \(value.shape); it must be a list")
-    }
+    guard let elements = value.arrayValue else { throw wrong(member, value, "a list") }
     var result: [Element] = []
     for value in elements { result.append(try element(value)) }
     return result
@@ -150,24 +249,44 @@ struct IncrementalMessage {
 }
 
 extension IncrementalMessage.Delta {
-  /// Takes a member; returns whether it belongs to a delta.
-  fileprivate mutating func take(_ name: String, _ value: [UInt8]) throws(CacheError) -> Bool {
+  /// Takes a member. One that no format has is ignored.
+  fileprivate mutating func take(_ name: String, _ value: [UInt8]) throws(CacheError) {
     let isNull = value.elementsEqual("null".utf8)
     switch name {
     case "data":
-      isNullData = isNull
+      hasData = true
       if !isNull { content = .fields(value) }
-    case "items": if !isNull { content = .elements(value) }
+    case "items":
+      hasItems = true
+      if !isNull { content = .elements(value) }
     case _ where isNull: break
     case "id": id = try IncrementalMessage.id(IncrementalMessage.json(value, name), "incremental")
     case "path": path = try Self.path(value, name)
     case "subPath": subPath = try Self.path(value, name)
-    case "label": label = try IncrementalMessage.json(value, name).stringValue
-    case "errors": errors = try IncrementalMessage.json(value, name).arrayValue ?? []
-    case "extensions": extensions = try IncrementalMessage.json(value, name).objectValue
-    default: return false
+    case "label": label = try IncrementalMessage.label(IncrementalMessage.json(value, name))
+    case "errors":
+      errors = try IncrementalMessage.errors(IncrementalMessage.json(value, name), name)
+    case "extensions": extensions = try IncrementalMessage.extensions(value)
+    default: _ = try IncrementalMessage.json(value, String(name.prefix(80)))
     }
-    return true
+  }
+
+  /// Checks that the part has a target, and either fields or elements.
+  fileprivate func checkContent(of owner: String) throws(CacheError) {
+    if id == nil, path == nil {
+      throw CacheError(.malformedResponse, "\(owner) has neither an `id` nor a `path`")
+    }
+    if hasData == hasItems {
+      throw CacheError(
+        .malformedResponse,
+        "\(owner) has \(hasData ? "both" : "neither") `data` \(hasData ? "and" : "nor") `items`; a part has one "
+          + "of them")
+    }
+    guard id != nil, case .none = content else { return }
+    throw CacheError(
+      .malformedResponse,
+      "\(owner) with an `id` has a null as `\(hasData ? "data" : "items")`; a part that failed is in `completed`, "
+        + "with its errors")
   }
 
   private static func path(_ text: [UInt8], _ name: String) throws(CacheError) -> [PathStep] {

@@ -43,12 +43,10 @@ package final class IncrementalReader {
     while let piece = try envelope?.next(bytes, from: &offset) {
       switch piece {
       case .begin:
-        guard normalizer == nil else {
-          throw StreamError(.malformed, "a message has the member `data` twice")
-        }
         try feed(Array(#"{"data":"#.utf8))
       case .bytes(let range):
         try normalizer?.feed(UnsafeRawBufferPointer(rebasing: bytes[range]))
+        response.note(firstData: UnsafeRawBufferPointer(rebasing: bytes[range]))
         if normalizer?.needsFlush == true { return .flush }
       case .end: return .message
       case .held, .complete: break
@@ -85,7 +83,7 @@ package final class IncrementalReader {
   package func results() async throws -> [IncrementalResult] {
     guard let message = envelope else { return [] }
     let members = message.others
-    if hasFirst { return try response.result(of: members).map { [$0] } ?? [] }
+    if hasFirst { return try await response.result(of: members).map { [$0] } ?? [] }
     // A message without members keeps the connection alive.
     guard message.hasPayload || !members.isEmpty else { return [] }
     if !message.hasPayload { try feed(Array((message.isNull ? #"{"data":null"# : "{").utf8)) }

@@ -21,7 +21,15 @@ package final class IncrementalResponse {
   /// The number of anchors after those that cannot be used any more were removed.
   private var usedAnchors = 1024
   private var pending: [IncrementalMessage.Pending] = []
-  private var hasIDs = false
+  private var format: IncrementalMessage.Format?
+  /// The text of the data of the first part, then the data of all parts as the server sent it; only for operations whose
+  /// records need the whole response.
+  private var firstText: [UInt8] = []
+  private var whole: JSONValue?
+  private let keepsWhole: Bool
+  /// Whether a list of objects has grown, and whether a fragment or the rest of a list has failed.
+  private var hasGrown = false
+  private var hasFailed = false
   private var errors: [JSONValue] = []
   private var extensions: JSONObject?
   private var hasNext: Bool?
@@ -36,6 +44,7 @@ package final class IncrementalResponse {
     self.store = store
     self.options = options
     self.mergesData = mergesData
+    keepsWhole = store != nil && operation.plan.repeatsStreamedLists
     epoch = store?.records.activity.epoch ?? 0
   }
 
@@ -69,6 +78,11 @@ package final class IncrementalResponse {
     try ResponseNormalizer(operation, store: store, options: options)
   }
 
+  /// Takes bytes of the first part's data, beside the normalizer.
+  package func note(firstData bytes: UnsafeRawBufferPointer) {
+    if keepsWhole { firstText += bytes }
+  }
+
   /// The result of the first part.
   ///
   /// - Parameters:
@@ -86,16 +100,24 @@ package final class IncrementalResponse {
       if mergesData, let data = parsed.data {
         merged = try JSONValue(parsing: data.bytes())
       }
+      if keepsWhole, !firstText.isEmpty {
+        whole = try value(firstText)
+        firstText = []
+      }
+      try note(message)
     } catch {
       await parsed.write?.rollback()
       throw error as? CacheError ?? CacheError(.invalidJSON, "\(error)")
     }
     errors = parsed.errors
     extensions = parsed.extensions
-    note(message)
     let delivered = DeliveredFragment(path: [], data: parsed.data)
     if message.deltas.isEmpty, message.completed.isEmpty { settle(message) }
     parsed.data = nil
+    if writesWholeOnly, !isComplete || !message.deltas.isEmpty {
+      await parsed.write?.rollback()
+      parsed.write = nil
+    }
     let result = IncrementalResult(
       data: mergesData ? merged.map { MergedData($0) } : nil, firstData: delivered.data,
       errors: errors, extensions: extensions, write: parsed.write, delivered: [delivered],
@@ -105,17 +127,33 @@ package final class IncrementalResponse {
     guard !message.deltas.isEmpty || !message.completed.isEmpty else { return [result] }
     // A transaction of its own: the first part may be too large to be held back.
     do {
-      return [result, try later(message)]
+      return [result, try await later(message)]
     } catch {
       await parsed.write?.rollback()
       throw error
     }
   }
 
-  private func note(_ message: IncrementalMessage) {
+  private func note(_ message: IncrementalMessage) throws(CacheError) {
+    try IncrementalMessage.checkFormat(message.format, format)
+    format = format ?? message.format
     if let hasNext = message.hasNext { self.hasNext = hasNext }
-    if !message.pending.isEmpty || !message.completed.isEmpty { hasIDs = true }
+    var known = Set(pending.map(\.id))
+    for new in message.pending {
+      guard known.insert(new.id).inserted else {
+        throw CacheError(
+          .malformedResponse,
+          "the response announces the id \"\(new.id.prefix(40))\" twice; it is still pending")
+      }
+    }
     pending += message.pending
+    for end in message.completed where known.remove(end.id) == nil { throw notPending(end.id) }
+  }
+
+  private func notPending(_ id: String) -> CacheError {
+    CacheError(
+      .malformedResponse,
+      "the response has a part with the id \"\(id.prefix(40))\", which is not pending")
   }
 
   // MARK: - Later parts
@@ -123,14 +161,19 @@ package final class IncrementalResponse {
   /// The result of a later part; `nil` for a message without content.
   package func result(
     of members: [(key: [UInt8], value: [UInt8])]
-  ) throws(CacheError) -> IncrementalResult? {
+  ) async throws(CacheError) -> IncrementalResult? {
     if members.isEmpty { return nil }
     let message = try IncrementalMessage(members, isFirst: false)
-    note(message)
-    return try later(message)
+    if hasNext == false, message.format != nil {
+      throw CacheError(
+        .malformedResponse,
+        "the response continues after the message with `hasNext: false`, which is the last one")
+    }
+    try note(message)
+    return try await later(message)
   }
 
-  private func later(_ message: IncrementalMessage) throws(CacheError) -> IncrementalResult {
+  private func later(_ message: IncrementalMessage) async throws(CacheError) -> IncrementalResult {
     let normalizer = PartNormalizer(
       operation, types: store?.records.activity.concreteTypes,
       segmentSeed: store?.records.segmentSeed ?? processSeed, options: options)
@@ -140,6 +183,7 @@ package final class IncrementalResponse {
     for end in message.completed {
       guard !end.errors.isEmpty else { continue }
       errors += end.errors
+      hasFailed = true
       if let failed = pending.first(where: { $0.id == end.id }),
         let anchor = anchors[failed.fragment.path]
       {
@@ -152,8 +196,41 @@ package final class IncrementalResponse {
       data: merged.map { MergedData($0) }, errors: errors, extensions: extensions,
       delivered: delivered, pending: pending.map(\.fragment), hasNext: !isComplete,
       bytes: normalizer.bytes, diagnostics: normalizer.diagnostics)
-    if let store { result.write = normalizer.pendingWrite(to: store.records, epoch: epoch) }
+    guard let store else { return result }
+    if let write = try await wholeWrite() {
+      result.write = write
+    } else if !writesWholeOnly {
+      result.write = normalizer.pendingWrite(to: store.records, epoch: epoch)
+    }
     return result
+  }
+
+  /// Whether no part is written by itself: in a list that is shorter under another response key, the null of an error
+  /// may not be found, and would be stored as a fact.
+  private var writesWholeOnly: Bool { keepsWhole && !errors.isEmpty }
+
+  /// The records of the whole response, with its last part; `nil` unless they differ from those of its parts.
+  ///
+  /// A list of objects without identity that one part extends and another one has completely, under another response
+  /// key or for the same object, cannot be joined by position before its end is known: the parts replace each
+  /// other's elements.
+  private func wholeWrite() async throws(CacheError) -> PendingWrite? {
+    guard isComplete, hasGrown || writesWholeOnly, !hasFailed, let data = whole.take() else {
+      return nil
+    }
+    var options = options
+    options.wantsResult = false
+    let normalizer = try ResponseNormalizer(operation, store: store, options: options)
+    var response = JSONObject()
+    response["data"] = data
+    if !errors.isEmpty { response["errors"] = .array(errors) }
+    let text = JSONValue.object(response).jsonBytes()
+    do {
+      try text.withUnsafeBytes { try normalizer.feed($0) }
+    } catch {
+      throw error as? CacheError ?? CacheError(.invalidJSON, "\(error)")
+    }
+    return try await normalizer.finish().write?.requested(at: epoch)
   }
 
   private func add(_ more: JSONObject?) {
@@ -168,7 +245,7 @@ package final class IncrementalResponse {
     let done = Set(message.completed.map(\.id))
     if !done.isEmpty { pending.removeAll { done.contains($0.id) } }
     if isComplete { anchors = [:] }
-    guard hasIDs, anchors.count > 2 * usedAnchors else { return }
+    guard format == .withIDs, anchors.count > 2 * usedAnchors else { return }
     // Those at or below the object of a pending fragment, and pending lists.
     let paths = Set(pending.map(\.fragment.path))
     anchors = anchors.filter { path, anchor in
@@ -187,34 +264,57 @@ package final class IncrementalResponse {
     let (target, label) = try target(of: delta)
     errors += delta.errors
     add(delta.extensions)
+    let anchor = anchors[target.path]
     switch delta.content {
     case .none:
-      if let anchor = anchors[target.path], let count = anchor.count, delta.isNullData,
+      // Before 2022, an element came alone, at its index.
+      if format == .before2022, let anchor, let count = anchor.count, delta.isNullData,
         target.index == count
       {
         return try append(Array("[null]".utf8), to: anchor, label, delta, normalizer)
       }
-      if let anchor = anchors[target.path] { normalizer.remove(anchor) }
+      hasFailed = true
+      if let anchor { normalizer.remove(anchor) }
       return DeliveredFragment(path: target.path, label: label, firstIndex: target.index)
     case .fields(let text):
-      if let anchor = anchors[target.path], anchor.count != nil {
-        // Before 2022, an element came alone, at its index.
-        let list = [UInt8(ascii: "[")] + text + [UInt8(ascii: "]")]
-        return try append(list, to: anchor, label, delta, normalizer)
+      guard let anchor, anchor.count != nil else {
+        return try merge(text, at: target.path, label, delta, normalizer)
       }
-      return try merge(text, at: target.path, label, delta, normalizer)
-    case .elements(let text):
-      guard let anchor = anchors[target.path], let count = anchor.count else {
-        throw unknown(target.path, "elements of a list")
+      if let index = target.index, try isEmptyObject(text), format != .before2022 {
+        // A fragment that selects nothing of the element is not planned for.
+        return DeliveredFragment(
+          path: target.path + [.element(index)], label: label, data: ResultBody(memory: text))
       }
-      guard target.index == nil || target.index == count else {
+      guard format == .before2022, target.index != nil else {
         throw CacheError(
           .malformedResponse,
-          "the response continues the list \(PathStep.text(target.path)) at index \(target.index ?? 0), "
-            + "but \(count) elements have arrived")
+          "the response has a part with `data` for the list \(PathStep.text(target.path)); the elements of a list "
+            + "arrive as `items`", path: PathStep.text(target.path))
       }
+      try checkIndex(target, anchor)
+      let list = [UInt8(ascii: "[")] + text + [UInt8(ascii: "]")]
+      return try append(list, to: anchor, label, delta, normalizer)
+    case .elements(let text):
+      guard let anchor, anchor.count != nil, delta.subPath.isEmpty else {
+        throw unknown(target.path, "elements of a list")
+      }
+      try checkIndex(target, anchor)
       return try append(text, to: anchor, label, delta, normalizer)
     }
+  }
+
+  private func checkIndex(
+    _ target: (path: [PathStep], index: Int?), _ anchor: Anchor
+  ) throws(CacheError) {
+    guard let index = target.index, let count = anchor.count, index != count else { return }
+    throw CacheError(
+      .malformedResponse,
+      "the response continues the list \(PathStep.text(target.path)) at index \(index), "
+        + "but \(count) elements have arrived")
+  }
+
+  private func isEmptyObject(_ text: [UInt8]) throws(CacheError) -> Bool {
+    try value(text).objectValue?.isEmpty == true
   }
 
   /// The path that a delta belongs to; of a list, without the index of its next element.
@@ -222,14 +322,9 @@ package final class IncrementalResponse {
     of delta: IncrementalMessage.Delta
   ) throws(CacheError) -> (target: (path: [PathStep], index: Int?), label: String?) {
     if let id = delta.id {
-      guard let known = pending.first(where: { $0.id == id }) else {
-        throw CacheError(
-          .malformedResponse,
-          "the response has a part with the id \"\(id.prefix(40))\", which is not pending")
-      }
+      guard let known = pending.first(where: { $0.id == id }) else { throw notPending(id) }
       return ((known.fragment.path + delta.subPath, nil), known.fragment.label)
     }
-    // A message of one of the older formats without a path belongs to the root.
     let path = delta.path ?? []
     if anchors[path] == nil, case .element(let index)? = path.last,
       anchors[Array(path.dropLast())]?.count != nil
@@ -246,7 +341,7 @@ package final class IncrementalResponse {
     let anchor = anchors[path]
     guard path.isEmpty || anchor != nil else {
       // A fragment that selects nothing of the object is not planned for.
-      if try value(text).objectValue?.isEmpty == true {
+      if try isEmptyObject(text) {
         return DeliveredFragment(path: path, label: label, data: ResultBody(memory: text))
       }
       throw unknown(path, "fields of an object")
@@ -260,6 +355,12 @@ package final class IncrementalResponse {
         try value(found.result), into: &data, at: path[...])
       merged = data
       guard isMerged else { throw unknown(path, "fields of an object") }
+    }
+    if var data = whole {
+      whole = nil
+      _ = ResultMerge(keepsValues: !delta.errors.isEmpty).merge(
+        try value(text), into: &data, at: path[...])
+      whole = data
     }
     return DeliveredFragment(
       path: path, label: label, data: ResultBody(memory: found.result))
@@ -278,6 +379,13 @@ package final class IncrementalResponse {
         try value(found.result).arrayValue ?? [], to: &data, at: anchor.path[...])
       merged = data
       guard isAppended else { throw unknown(anchor.path, "elements of a list") }
+    }
+    hasGrown = hasGrown || !anchor.parts.isEmpty
+    if var data = whole {
+      whole = nil
+      _ = ResultMerge.append(
+        try value(text).arrayValue ?? [], to: &data, at: anchor.path[...])
+      whole = data
     }
     return DeliveredFragment(
       path: anchor.path, label: label, firstIndex: anchor.count,

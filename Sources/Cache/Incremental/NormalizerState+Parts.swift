@@ -41,6 +41,7 @@ extension NormalizerState {
     guard let part else { return false }
     let object = containers.top
     let start = object.pointee.textStart
+    guard hasSameIdentity(object, as: part) else { return false }
     if object.pointee.typenameStart < 0, !part.typename.isEmpty {
       text.separate()
       text.buffer.append(utf8: "\"__typename\":")
@@ -50,6 +51,7 @@ extension NormalizerState {
     text.buffer.append(UInt8(ascii: "}"))
     if object.pointee.plan >= 0, table.plans[Int(object.pointee.plan)].hasStoredDuplicates {
       foldDuplicates(object)
+      guard hasSameIdentity(object, as: part) else { return false }
     }
     if let owner = part.owner, part.steps.isEmpty {
       owner.withUnsafeBufferPointer {
@@ -59,6 +61,43 @@ extension NormalizerState {
       partText = text.buffer.bytes(start..<text.count).array
     }
     return endPart(part, start)
+  }
+
+  /// Whether the type and the key fields of an object that a later part extends are those of the earlier parts, as far
+  /// as the later one has them; fails otherwise.
+  private mutating func hasSameIdentity(
+    _ object: UnsafeMutablePointer<OpenContainer>, as part: Anchor
+  ) -> Bool {
+    guard object.pointee.plan >= 0, !part.typename.isEmpty else { return true }
+    if object.pointee.typenameStart >= 0 {
+      let found = text.buffer.bytes(
+        (object.pointee.typenameStart + 1)..<(object.pointee.typenameEnd - 1))
+      guard found.equals(part.typename) else {
+        return contradicts(part.path, "__typename", found.string, part.typename)
+      }
+    }
+    guard let owner = part.owner, part.steps.isEmpty else { return true }
+    let difference = part.typename.withUnsafeBufferPointer { typename in
+      keys.difference(
+        of: object, in: containers, &table, from: owner, typename: Bytes(typename), &text.buffer)
+    }
+    guard let difference, !(partHasErrors && difference.found == "null") else { return true }
+    return contradicts(part.path, difference.field, difference.found, difference.expected)
+  }
+
+  /// Fails because a part has another type or key field of an object than an earlier one.
+  @inline(never)
+  mutating func contradicts(
+    _ path: [PathStep], _ field: String, _ found: String, _ expected: [UInt8]
+  ) -> Bool {
+    let place = PathStep.text(path)
+    let expected = String(decoding: expected.prefix(80), as: UTF8.self)
+    return fail(
+      CacheError(
+        .malformedResponse,
+        "a later part of the response says that the \(field) of the object at \(place) is "
+          + "\(found.prefix(80)); expected \(expected), as in an earlier part: a part must not change the type or "
+          + "the key fields of an object", path: place))
   }
 
   /// Ends the elements that a later part adds to a list.

@@ -60,6 +60,7 @@ final class PartNormalizer {
     bytes += text.count
     hasErrors = hasErrors || !errors.isEmpty
     begin(anchor)
+    state.pointee.partHasErrors = !errors.isEmpty
     state.pointee.earlierAnchors = earlier
     // The caller changes its anchors, which then must have no other owner.
     defer { state.pointee.earlierAnchors = [:] }

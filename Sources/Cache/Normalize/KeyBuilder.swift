@@ -61,6 +61,66 @@ struct KeyBuilder {
     return end..<text.count
   }
 
+  /// The first key field of an object that differs from the one in the key `owner`; `nil` without one.
+  ///
+  /// Fields that the object does not have are not compared. `text` is unchanged.
+  mutating func difference(
+    of object: UnsafeMutablePointer<OpenContainer>, in containers: borrowing OpenContainers,
+    _ table: inout PlanTable, from owner: [UInt8], typename: Bytes, _ text: inout ByteStack
+  ) -> (field: String, found: String, expected: [UInt8])? {
+    let plan = object.pointee.plan
+    let index = table.keyEntry(of: plan, typename: typename)
+    let entry = table.plans[Int(plan)].keyEntries[index]
+    guard entry.partCount > 0,
+      owner.starts(with: UnsafeBufferPointer(start: entry.prefix.start, count: entry.prefix.count))
+    else { return nil }
+    if entry.partNames != nil {
+      // A key resolver needs all fields.
+      for part in entry.parts where containers.candidate(part, of: object).end == 0 { return nil }
+      switch resolve(object, containers, entry, table, &text) {
+      case .none: return nil
+      case .fields: break
+      case .key(let range):
+        let key = text.bytes(range).array
+        text.truncate(to: range.lowerBound)
+        return key == owner ? nil : ("identity", String(decoding: key, as: UTF8.self), owner)
+      }
+    }
+    let expected = Self.parts(ofKey: owner[entry.prefix.count...], isJoined: entry.isJoined)
+    guard expected.count == entry.partCount else { return nil }
+    let fields = table.plan.keyFields(of: typename.string)
+    for (number, part) in entry.parts.enumerated() where number < fields.count {
+      let value = containers.candidate(part, of: object)
+      guard value.end > value.start else { continue }
+      let found = text.bytes(value.start..<value.end).array
+      let end = text.count
+      let isSame =
+        Self.append(value.start..<value.end, of: &text, isJoined: entry.isJoined)
+        && text.bytes(end..<text.count).equals(expected[number])
+      text.truncate(to: end)
+      if !isSame {
+        return (fields[number], String(decoding: found, as: UTF8.self), expected[number])
+      }
+    }
+    return nil
+  }
+
+  /// The values in a key, without the prefix. In a joined one, `\` precedes a `+` that separates nothing.
+  private static func parts(ofKey key: ArraySlice<UInt8>, isJoined: Bool) -> [[UInt8]] {
+    guard isJoined else { return [Array(key)] }
+    var parts: [[UInt8]] = [[]]
+    var isEscaped = false
+    for byte in key {
+      if byte == UInt8(ascii: "+"), !isEscaped {
+        parts.append([])
+      } else {
+        parts[parts.count - 1].append(byte)
+      }
+      isEscaped = !isEscaped && byte == UInt8(ascii: "\\")
+    }
+    return parts
+  }
+
   /// What the key resolver said of an object.
   private enum Resolved {
     case key(Range<Int>)

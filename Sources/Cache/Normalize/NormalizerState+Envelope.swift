@@ -13,7 +13,8 @@ extension NormalizerState {
     switch envelope.member {
     case .data:
       envelope.hasData = true
-      return part.map { beginPart($0) } ?? beginRoot()
+      guard let part else { return beginRoot() }
+      return part.count == nil ? beginPart(part) : wrongMember("items", "an object", "a list")
     case .extensions: return beginCapture(.extensions, UInt8(ascii: "{"))
     case .errors: return wrongMember("errors", "an object", "a list")
     case .other: return beginSkip(UInt8(ascii: "{"))
@@ -35,7 +36,9 @@ extension NormalizerState {
   mutating func envelopeScalar(_ found: StaticString) -> Bool {
     if containers.depth == 0 { return notAnObject(found) }
     switch envelope.member {
-    case .data: return wrongMember("data", found, "an object or null")
+    case .data:
+      return part?.count == nil
+        ? wrongMember("data", found, "an object or null") : wrongMember("items", found, "a list")
     case .errors: return wrongMember("errors", found, "a list")
     case .extensions: return wrongMember("extensions", found, "an object")
     case .other: return true

@@ -173,7 +173,7 @@ extension NormalizerState {
       let end = text.count
       var key = keys.appendKey(of: object, in: containers, &table, to: &text.buffer)
       if key == nil, !earlierAnchors.isEmpty { key = appendEarlierKey(of: object) }
-      if collectsAnchors { noteAnchors(object, key: key) }
+      if collectsAnchors, !noteAnchors(object, key: key) { return false }
       if let key {
         let start = object.pointee.textStart
         staging.stage(key: text.buffer.bytes(key), text: text.buffer.bytes(start..<end))

@@ -7,7 +7,7 @@ public struct PendingWrite: Sendable {
 
   private let content: Content
   private let store: any RecordStore
-  private let epoch: Int
+  private var epoch: Int
 
   init(open transaction: any RecordTransaction, store: any RecordStore, epoch: Int) {
     content = .open(transaction)
@@ -42,6 +42,13 @@ public struct PendingWrite: Sendable {
   ///
   /// Writes nothing if the store was cleared after the response was requested.
   public func commit() async throws(CacheError) -> WriteSummary { try await commit(settling: nil) }
+
+  /// The same records, of a response that was requested after as many clearings of the store.
+  func requested(at epoch: Int) -> PendingWrite {
+    var write = self
+    write.epoch = epoch
+    return write
+  }
 
   /// Discards the records; the store is unchanged.
   public func rollback() async {

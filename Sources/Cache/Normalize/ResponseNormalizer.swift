@@ -206,7 +206,7 @@ public final class ResponseNormalizer {
       diagnostics: state.pointee.keys.diagnostics.sorted {
         ($0.typename, $0.keyField) < ($1.typename, $1.keyField)
       },
-      warnings: (shape?.warnings ?? []) + guessWarnings)
+      warnings: (shape?.warnings ?? []) + state.pointee.table.guessWarnings)
     if options.wantsResult, state.pointee.envelope.hasData {
       let finished = try consumeSpool()
       response.data = finished
@@ -218,15 +218,6 @@ public final class ResponseNormalizer {
     }
     response.storeFailure = storeFailure
     return response
-  }
-
-  /// Warnings about types that were inferred from the fields, because there is no schema.
-  private var guessWarnings: [String] {
-    state.pointee.table.guessedConditions.sorted().prefix(20).map {
-      "without a schema the types that can be a \($0) are unknown: the fields of fragments on it are "
-        + "stored with each object that has them; name a schema with --schema FILE or the pipeline's "
-        + "key `schema`"
-    }
   }
 
   private func consumeSpool() throws(CacheError) -> ResultBody {

@@ -54,6 +54,8 @@ package final class OperationPlan: Sendable {
   let isPassing: Bool
   /// The fragments with `@defer` and the fields with `@stream` that apply.
   let deliveries: [DeferredDelivery]
+  /// Whether a list of objects that arrives in several parts is also selected elsewhere, with other fields.
+  let repeatsStreamedLists: Bool
   /// The type conditions below the root whose possible types are unknown, without a schema.
   let openConditions: Set<String>
 
@@ -74,6 +76,7 @@ package final class OperationPlan: Sendable {
     self.facts = facts
     isPassing = false
     openConditions = Self.openConditions(of: sets, root: rootSet, facts)
+    repeatsStreamedLists = Self.repeatsStreamedLists(sets, deliveries)
   }
 
   /// The plan of an operation whose responses are not stored. Its stored keys contain the names of
@@ -99,6 +102,7 @@ package final class OperationPlan: Sendable {
     self.facts = facts
     isPassing = true
     openConditions = Self.openConditions(of: sets, root: rootSet, facts)
+    repeatsStreamedLists = Self.repeatsStreamedLists(sets, deliveries)
   }
 
   /// The same plan, with the fields that the cache adds shown to the caller.
@@ -117,8 +121,24 @@ package final class OperationPlan: Sendable {
     operationType = plan.operationType
     isPassing = plan.isPassing
     openConditions = plan.openConditions
+    repeatsStreamedLists = plan.repeatsStreamedLists
     keys = plan.keys
     facts = plan.facts
+  }
+
+  private static func repeatsStreamedLists(
+    _ sets: [[Contribution]], _ deliveries: [DeferredDelivery]
+  ) -> Bool {
+    guard !deliveries.isEmpty else { return false }
+    // By field name: rules decide about the stored key for each type.
+    var selections: [String: Set<Int>] = [:]
+    var streamed: Set<String> = []
+    for contribution in sets.joined() {
+      guard let child = contribution.childSet else { continue }
+      selections[contribution.fieldName, default: []].insert(child)
+      if contribution.stream >= 0 { streamed.insert(contribution.fieldName) }
+    }
+    return streamed.contains { (selections[$0]?.count ?? 0) > 1 }
   }
 
   private static func openConditions(

@@ -76,6 +76,16 @@ struct PlanTable: ~Copyable {
 
   mutating func endUse() { owner = nil }
 
+  /// Warnings about type conditions that were decided by the fields, because there is no schema.
+  var guessWarnings: [String] {
+    if guessedConditions.isEmpty { return [] }
+    return guessedConditions.sorted().prefix(20).map {
+      "without a schema the types that can be a \($0) are unknown: the fields of fragments on it "
+        + "belong to each object that has them; name a schema with --schema FILE or the pipeline's "
+        + "key `schema`"
+    }
+  }
+
   // MARK: Concrete types
 
   /// Takes over which type conditions a store knows to be concrete types.
@@ -285,7 +295,8 @@ struct PlanTable: ~Copyable {
   ///
   /// Without a schema, a condition that names the type is certain, and with it those around it:
   /// were they not to apply, the fragment could never be spread there. At the root every condition
-  /// is. A condition on another concrete type does not apply.
+  /// is. A condition on another concrete type does not apply. An object without `__typename`, whose
+  /// type is empty, may satisfy every condition.
   func applies(
     _ contribution: OperationPlan.Contribution, to type: String, isRoot: Bool
   ) -> Bool? {
@@ -294,15 +305,64 @@ struct PlanTable: ~Copyable {
     for condition in contribution.conditions {
       if condition == type {
         isNamed = true
-      } else if let answer = plan.facts?.isPossible(type, for: condition) {
+      } else if let answer = isPossible(type, for: condition) {
         if !answer { return nil }
-      } else if !isRoot, concreteConditions.contains(condition) {
+      } else if !isRoot, !type.isEmpty, concreteConditions.contains(condition) {
         return nil
       } else {
         isUnknown = true
       }
     }
     return isNamed || !isUnknown
+  }
+
+  /// What the schema says of a type condition; `nil` without a schema, for an object of unknown type, and for an
+  /// object type that the schema does not have: servers add types, and these may implement any interface.
+  private func isPossible(_ type: String, for condition: String) -> Bool? {
+    guard let facts = plan.facts, !type.isEmpty else { return nil }
+    if facts.possibleTypes[type] != nil { return facts.isPossible(type, for: condition) }
+    guard let possible = facts.possibleTypes[condition] else { return nil }
+    return possible.contains(condition) ? false : nil
+  }
+
+  /// Which of the fragments whose type condition is undecided an object does not satisfy, judging by its fields.
+  struct UndecidedFragments {
+    /// Those of which a selected field is missing.
+    var unmatched: Set<Int32> = []
+    /// Those of them that also have a field which is stored, and which no other fragment selects. To omit it would lose
+    /// it, so the missing field counts.
+    var torn: Set<Int32> = []
+
+    /// Whether a field with these fragments is omitted.
+    func omit(_ fragments: [Int32]) -> Bool {
+      fragments.allSatisfy { unmatched.contains($0) && !torn.contains($0) }
+    }
+  }
+
+  /// Decides about the fragments of an object under the plan with this index.
+  ///
+  /// Fields that only the cache adds are not compared: a response that was fetched without them has none.
+  @inline(never)
+  func undecidedFragments(of plan: Int32, isStored: (Int) -> Bool) -> UndecidedFragments {
+    var result = UndecidedFragments()
+    let object = plans[Int(plan)]
+    var stored: [Int32] = []
+    for index in 0..<object.fieldCount {
+      let field = object.fields[index]
+      guard field.fragments >= 0, field.isAsked else { continue }
+      if isStored(index) {
+        stored.append(field.fragments)
+      } else {
+        result.unmatched.formUnion(fragmentLists[Int(field.fragments)])
+      }
+    }
+    for list in stored {
+      let fragments = fragmentLists[Int(list)]
+      if fragments.allSatisfy({ result.unmatched.contains($0) }) {
+        result.torn.formUnion(fragments)
+      }
+    }
+    return result
   }
 
   /// The selection of a field's values, merged from its contributions.
@@ -352,7 +412,8 @@ struct PlanTable: ~Copyable {
       let isCertain = same.contains { $0.isCertain != false }
       var fragments: Int32 = -1
       if !isCertain {
-        fragmentLists.append(same.map(\.fragment))
+        let asking = same.filter { !$0.contribution.isAdded }
+        fragmentLists.append((asking.isEmpty ? same : asking).map(\.fragment))
         fragments = Int32(fragmentLists.count - 1)
       }
       let isPage = separatesPages && meaning.page >= 0

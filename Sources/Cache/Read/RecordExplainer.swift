@@ -258,20 +258,15 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
     var cursor = FieldCursor(text)
     while let field = cursor.next() { stored[text[field.key].array] = field.value }
     if cursor.isMalformed { fail(text) }
-    // Like the reader: without a schema, a fragment applies if all its fields are stored.
-    var unmatched: Set<Int32> = []
-    for index in 0..<object.fieldCount {
-      let plan = object.fields[index]
-      if plan.fragments >= 0, stored[plan.storedKey] == nil {
-        unmatched.formUnion(table.fragmentLists[Int(plan.fragments)])
-      }
+    let undecided = table.undecidedFragments(of: number) { index in
+      stored[object.fields[index].storedKey] != nil
     }
     var fields: [Field] = []
     for index in 0..<object.fieldCount where object.fields[index].isAsked {
       let plan = object.fields[index]
       var field = described(plan, recordKey: recordKey, path: path)
       if plan.fragments >= 0,
-        table.fragmentLists[Int(plan.fragments)].allSatisfy({ unmatched.contains($0) })
+        undecided.omit(table.fragmentLists[Int(plan.fragments)])
       {
         field.status = .leftOut
       } else if let value = stored[plan.storedKey] {

@@ -63,6 +63,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     let isHit = readRoot()
     var spent = PlanTable()
     swap(&spent, &table)
+    let warnings = spent.guessWarnings
     spent.plan.tables.give(spent)
     let dependencies = isTracking ? dependencies : nil
     guard isHit else {
@@ -72,7 +73,10 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     }
     try spool.take(&out)
     let stale = stale
-    return StoreAnswer(.hit(try spool.finish()), stale: stale, dependencies: dependencies)
+    var answer = StoreAnswer(
+      .hit(try spool.finish()), stale: stale, dependencies: dependencies)
+    answer.warnings = warnings
+    return answer
   }
 
   private mutating func readRoot() -> Bool {
@@ -139,7 +143,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     let fields = table.plans[Int(number)].fields
     let count = table.plans[Int(number)].fieldCount
     if isTracking, isRecord { noteRecord(recordKey, fields, count) }
-    let unmatched = unmatchedFragments(text, start, plan: number, depth: depth)
+    let undecided = undecidedFragments(text, start, plan: number, depth: depth)
     out.append(UInt8(ascii: "{"))
     var isFirst = true
     // The position of the expected next field, and whether all fields before it were read in order.
@@ -153,8 +157,8 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
       let field = fields + index
       index &+= 1
       guard field.pointee.isAsked else { continue }
-      if let unmatched, field.pointee.fragments >= 0,
-        table.fragmentLists[Int(field.pointee.fragments)].allSatisfy({ unmatched.contains($0) })
+      if let undecided, field.pointee.fragments >= 0,
+        undecided.omit(table.fragmentLists[Int(field.pointee.fragments)])
       {
         continue
       }
@@ -260,28 +264,20 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     return -1
   }
 
-  /// Without a schema, a fragment on another type applies if all its fields are stored.
+  /// Without a schema or the object's type, a fragment on another type applies if all its fields are stored.
   @inline(__always)
-  private mutating func unmatchedFragments(
+  private mutating func undecidedFragments(
     _ text: Bytes, _ start: Int, plan: Int32, depth: Int
-  ) -> Set<Int32>? {
+  ) -> PlanTable.UndecidedFragments? {
     let object = table.plans + Int(plan)
     guard object.pointee.hasFragments else { return nil }
-    let (fields, count) = (object.pointee.fields, object.pointee.fieldCount)
-    var unmatched: Set<Int32>?
-    var index = 0
-    while index < count {
-      let field = fields + index
-      index &+= 1
-      guard field.pointee.fragments >= 0 else { continue }
-      if unmatched == nil { unmatched = [] }
-      if search(field.pointee.storedPrefix, in: text, object: start, from: start + 1) < 0,
-        redirect(index &- 1, of: plan, depth: depth) == nil
-      {
-        unmatched?.formUnion(table.fragmentLists[Int(field.pointee.fragments)])
-      }
+    var isStored = [Bool](repeating: true, count: object.pointee.fieldCount)
+    for index in isStored.indices where object.pointee.fields[index].fragments >= 0 {
+      isStored[index] =
+        search(object.pointee.fields[index].storedPrefix, in: text, object: start, from: start + 1)
+        >= 0 || redirect(index, of: plan, depth: depth) != nil
     }
-    return unmatched
+    return table.undecidedFragments(of: plan) { isStored[$0] }
   }
 
   // MARK: Failures

@@ -75,6 +75,7 @@ struct CacheCommand: AsyncParsableCommand {
         let store = try await storeOptions.openForReading()
         let answer = try await store.read(operation, options: loaded.options)
         if let stale = answer.stale { Terminal.warning("\(stale)") }
+        for warning in answer.warnings { Terminal.warning(Terminal.safe(warning)) }
         switch answer.result {
         case .miss(let miss): throw Failure(.cacheMiss, "\(miss)")
         case .hit(let data):

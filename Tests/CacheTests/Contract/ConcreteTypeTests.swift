@@ -166,4 +166,47 @@ struct ConcreteTypeTests {
         try await cache.read("{ one { id ... on B { v } } }") == #"{"one":{"id":1,"v":1}}"#)
     }
   }
+
+  @Test("an object that arrives without __typename keeps its fields, with a schema and without")
+  func withoutTypename() async throws {
+    let facts = try facts(
+      "union U = T0 | T3 type T0 { k1: String k2: String } type T3 { f1: Int } type Query { f0: [U] }"
+    )
+    var keys = KeyRules()
+    keys.types["T0"] = ["k1", "k2"]
+    for (document, response) in [
+      ("{ f0 { ... on T0 { k1 } ... on T0 { k2 } } }", #"{"f0":[{"k2":"x"}]}"#),
+      ("{ f0 { ... on T0 { k2 } ... on T3 { f1 } } }", #"{"f0":[{"k2":"x"},{"f1":7}]}"#),
+    ] {
+      for (writes, reads) in [(true, true), (true, false), (false, true), (false, false)] {
+        try await StoreKind.memory.withStore { store in
+          _ = try await normalize(
+            #"{"data":\#(response)}"#.utf8,
+            prepare(document, keys: keys, facts: writes ? facts : nil), into: store)
+          let stored = try await dump(store)
+          #expect(stored.contains(#""k2":"x""#), "\(stored)")
+          let found = try await CacheUnderTest(store: store).read(
+            prepare(document, keys: keys, facts: reads ? facts : nil))
+          #expect(found == response || found.hasPrefix("miss at "), "\(writes) \(reads): \(found)")
+        }
+      }
+    }
+  }
+
+  @Test("a read without a schema that had to guess about a type says so, as an import does")
+  func guessedRead() async throws {
+    try await StoreKind.memory.withStore { store in
+      let document = "{ one { __typename id ... on B { v } } }"
+      let cache = CacheUnderTest(store: store)
+      try await cache.write(
+        #"{"data":{"one":{"__typename":"A","id":1}}}"#, "{ one { __typename id } }")
+      let answer = try await store.read(prepare(document), options: ReadOptions())
+      #expect(answer.warnings.count == 1 && answer.warnings[0].contains("can be a B"))
+      let facts = try facts(
+        "interface I { id: Int } type A implements I { id: Int } type B implements I { id: Int v: Int } type Query { one: I }"
+      )
+      let known = try await store.read(prepare(document, facts: facts), options: ReadOptions())
+      #expect(known.warnings == [])
+    }
+  }
 }

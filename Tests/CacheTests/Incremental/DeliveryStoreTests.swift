@@ -223,7 +223,7 @@ struct DeliveryStoreTests {
       of: normalizer, [(Array("hasNext".utf8), Array("true".utf8))])
     _ = try await first.first?.write?.commit()
     try await store.clear()
-    let later = try response.result(
+    let later = try await response.result(
       of: [(Array("data".utf8), Array(#"{"b":1}"#.utf8)), (Array("path".utf8), Array("[]".utf8))])
     _ = try await later?.write?.commit()
     #expect(try await dump(store) == "")

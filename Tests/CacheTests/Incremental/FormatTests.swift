@@ -137,4 +137,138 @@ struct FormatTests {
       await failure(messages, operation, limit: 900) == "a message is longer than 900 bytes")
     _ = try await receive(messages, operation, limit: 1200)
   }
+
+  /// The first message of ``strict``.
+  private static let strictFirst = """
+    {"data":{"p":{"__typename":"P","id":"1"},"l":["a"]},"hasNext":true,
+     "pending":[{"id":"0","path":["p"]},{"id":"1","path":["l"]}]}
+    """
+
+  static let strict: [(String, String)] = [
+    (
+      #"{"incremental":[{"id":"1","data":{"n":"x"}}],"hasNext":false}"#,
+      "the response has a part with `data` for the list l"
+    ),
+    (
+      #"{"incremental":[{"id":"0","items":["x"]}],"hasNext":false}"#,
+      "the response has a part with elements of a list at p"
+    ),
+    (
+      #"{"incremental":[{"id":"1","items":["b"]}],"incremental":[{"id":"1","items":["c"]}],"hasNext":false}"#,
+      "a message has the member `incremental` twice"
+    ),
+    (
+      #"{"incremental":[],"\u0069ncremental":[],"hasNext":false}"#,
+      "a message has the member `incremental` twice"
+    ),
+    (
+      #"{"data":{"p":null,"l":[]},"hasNext":false}"#, "the response has a second initial message"
+    ),
+    (
+      #"{"incremental":[],"hasNext":"yes"}"#,
+      "`hasNext` of the response is a string; it must be true or false"
+    ),
+    (
+      #"{"incremental":[{"id":"1","items":["b"],"data":{}}],"hasNext":false}"#,
+      "`incremental` of the response: an element has both `data` and `items`"
+    ),
+    (
+      #"{"incremental":[{"id":"1"}],"hasNext":false}"#,
+      "`incremental` of the response: an element has neither `data` nor `items`"
+    ),
+    (
+      #"{"incremental":[{"items":["b"]}],"hasNext":false}"#,
+      "`incremental` of the response: an element has neither an `id` nor a `path`"
+    ),
+    (
+      #"{"completed":[{"id":"7"}],"hasNext":false}"#,
+      #"the response has a part with the id "7", which is not pending"#
+    ),
+    (
+      #"{"pending":[{"id":"1","path":["l"]}],"hasNext":true}"#,
+      #"the response announces the id "1" twice"#
+    ),
+    (
+      #"{"incremental":[{"path":["l"],"items":["b"]}],"hasNext":false}"#,
+      "the response mixes two formats of parts"
+    ),
+    (
+      #"{"incremental":[{"id":"1","items":["b"],"label":7}],"hasNext":false}"#,
+      "`incremental` of the response: `label` of the response is a number; it must be a string"
+    ),
+    (
+      #"{"completed":[{"id":"1","errors":{}}],"hasNext":false}"#,
+      "`errors` of `completed` of the response is an object; it must be a list"
+    ),
+    (
+      #"{"extensions":[],"hasNext":false}"#,
+      "`extensions` of the response is a list; it must be an object"
+    ),
+  ]
+
+  @Test("a part that is not as its format says is an error, and changes nothing", arguments: strict)
+  func strictness(_ message: String, _ expected: String) async throws {
+    let operation = try prepare(
+      "{ p { __typename id ... @defer { n } } l @stream(initialCount: 1) }")
+    let store = CacheStore(MemoryStore())
+    _ = try await receive([Self.strictFirst], operation, into: store, isWhole: false)
+    let before = try await dump(store)
+    let found = await failure([Self.strictFirst, message], operation, into: store)
+    #expect(found.hasPrefix(expected), "\(found)")
+    #expect(try await dump(store) == before)
+  }
+
+  @Test(
+    "a part that contradicts the type or a key field of its object is an error, and changes nothing",
+    arguments: [
+      (#"{"id":"2","n":"x"}"#, #"the id of the object at p is "2"; expected 1"#),
+      (#"{"__typename":"Q","n":"x"}"#, #"the __typename of the object at p is Q; expected P"#),
+      (#"{"id":null,"n":"x"}"#, "the id of the object at p is null; expected 1"),
+    ])
+  func identity(_ data: String, _ expected: String) async throws {
+    let operation = try prepare("{ p { __typename id ... @defer { id n __typename } } }")
+    for messages in [
+      [
+        #"{"data":{"p":{"__typename":"P","id":"1"}},"pending":[{"id":"0","path":["p"]}],"hasNext":true}"#,
+        #"{"incremental":[{"id":"0","data":\#(data)}],"completed":[{"id":"0"}],"hasNext":false}"#,
+      ],
+      [
+        #"{"data":{"p":{"__typename":"P","id":"1"}},"hasNext":true}"#,
+        #"{"incremental":[{"path":["p"],"data":\#(data)}],"hasNext":false}"#,
+      ],
+    ] {
+      let store = CacheStore(MemoryStore())
+      let found = await failure(messages, operation, into: store)
+      #expect(found.contains(expected), "\(found)")
+      #expect(
+        try await dump(store).contains(#"{"key":"P:1","fields":{"__typename":"P","id":"1"}}"#))
+    }
+  }
+
+  @Test(
+    "a list of objects without keys under two response names keeps all fields",
+    arguments: StoreKind.allCases)
+  func repeatedList(_ kind: StoreKind) async throws {
+    let operation = try prepare(
+      "{ p { __typename l @stream(initialCount: 1) { __typename v } ... @defer { m: l { __typename w } } } }"
+    )
+    try await kind.withStore { store in
+      let arrived = try await receive(
+        [
+          """
+          {"data":{"p":{"__typename":"P","l":[{"__typename":"E","v":1}]}},"hasNext":true,
+           "pending":[{"id":"0","path":["p"]},{"id":"1","path":["p","l"]}]}
+          """,
+          """
+          {"incremental":[{"id":"0","data":{"m":[{"__typename":"E","w":1},{"__typename":"E","w":2}]}}],
+           "completed":[{"id":"0"}],"hasNext":true}
+          """,
+          """
+          {"incremental":[{"id":"1","items":[{"__typename":"E","v":2}]}],"completed":[{"id":"1"}],"hasNext":false}
+          """,
+        ], operation, into: store)
+      let read = try await CacheUnderTest(store: store).read(operation)
+      #expect(try json(read) == arrived.data)
+    }
+  }
 }

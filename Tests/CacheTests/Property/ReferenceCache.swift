@@ -370,12 +370,15 @@ struct ReferenceCache {
   // MARK: Delivery
 
   /// What the caller sees of a response to the operation as it was sent.
+  ///
+  /// - Parameter leaf: Replaces the values of scalars and enums.
   static func shown(
-    _ json: JSONValue, _ sets: [SelectionSet], type: String?, _ collector: FieldCollector
+    _ json: JSONValue, _ sets: [SelectionSet], type: String?, _ collector: FieldCollector,
+    leaf: (JSONValue) -> JSONValue = { $0 }
   ) -> JSONValue {
     switch json {
     case .array(let elements):
-      return .array(elements.map { shown($0, sets, type: nil, collector) })
+      return .array(elements.map { shown($0, sets, type: nil, collector, leaf: leaf) })
     case .object(let object):
       guard let type = type ?? object["__typename"]?.stringValue else { return json }
       var result = JSONObject()
@@ -384,7 +387,8 @@ struct ReferenceCache {
         guard let field = fields.first(where: { $0.key == member.key }) else { continue }
         result[member.key] =
           field.selections.isEmpty
-          ? member.value : shown(member.value, field.selections, type: nil, collector)
+          ? leaf(member.value)
+          : shown(member.value, field.selections, type: nil, collector, leaf: leaf)
       }
       return .object(result)
     default: return json
