@@ -35,9 +35,9 @@ struct RootCommand: AsyncParsableCommand {
       RunCommand.self, BatchCommand.self, DemoCommand.self, ServeCommand.self, PipelineCommand.self,
       PluginsCommand.self, DoctorCommand.self, CacheCommand.self, FormatCommand.self,
       ValidateCommand.self, SchemaCommand.self, OperationsCommand.self, GenerateCommand.self,
-      ManifestCommand.self,
-      LogoutCommand.self,
-      ProfileCommand.self, ProfileRunCommand.self, JQRunCommand.self, CompleteCommand.self, ManualCommand.self,
+      ManifestCommand.self, LogoutCommand.self, ProfileCommand.self, ProfileRunCommand.self,
+      JQRunCommand.self,
+      CompleteCommand.self, ManualCommand.self,
     ])
 
   static func main() async {
