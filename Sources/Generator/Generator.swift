@@ -77,7 +77,9 @@ public struct Generator {
     let writer = SchemaWriter(options: options, names: names, used: used)
     for type in used.inOrder { writer.write(type, to: &text) }
     guard !text.text.isEmpty else { return nil }
-    return file("SchemaTypes.swift", "the schema", text, used, .schema)
+    var file = file("SchemaTypes.swift", "the schema", text, used, .schema)
+    file.warnings = used.warnings(options)
+    return file
   }
 
   /// A file with the header and the imports of its types.

@@ -21,6 +21,17 @@ extension GeneratorOptions {
       conformances.insert(try Self.value(text, "conformances"))
     }
     for text in settings["scalars"] ?? [] { try map(scalar: text) }
+    try checkModules()
+  }
+
+  /// Checks that the names of modules are names.
+  ///
+  /// - Throws: ``GenerationFailure`` for a text that is none: it would be written into the generated files.
+  package func checkModules() throws(GenerationFailure) {
+    for name in imports + [schemaModule].compactMap(\.self) where !SwiftNames.isPath(name) {
+      throw GenerationFailure(
+        "\"\(name)\" is not the name of a Swift module; write a name such as ShopTypes")
+    }
   }
 
   /// Adds the Swift type of a scalar: `DateTime=Date`.
@@ -30,6 +41,11 @@ extension GeneratorOptions {
     let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
     guard parts.count == 2 else {
       throw GenerationFailure("cannot read --scalar \(text): write --scalar DateTime=Date")
+    }
+    guard SwiftNames.isType(parts[1]) else {
+      throw GenerationFailure(
+        "cannot read --scalar \(text): \"\(parts[1])\" is not a Swift type; write one such as Date, Shop.Money or "
+          + "[String: Int]")
     }
     scalars[parts[0]] = Self.foundation.contains(parts[1]) ? "Foundation.\(parts[1])" : parts[1]
   }

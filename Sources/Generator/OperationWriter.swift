@@ -37,7 +37,7 @@ struct OperationWriter {
   }
 
   private func variables(of operation: OperationDefinition) -> [InputProperty] {
-    var taken: Set<String> = ["variables", "conditions"]
+    var taken: Set<String> = ["Data", "variables", "conditions"]
     return operation.variables.map { variable in
       let name = variable.name.value
       var property = InputProperty(

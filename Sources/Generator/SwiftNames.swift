@@ -17,7 +17,7 @@ enum SwiftNames {
     return candidate
   }
 
-  /// The name in backticks if it is a keyword.
+  /// The name in backticks if it is a keyword, or begins an expression: `await`, `unsafe`.
   static func escaped(_ name: String) -> String {
     keywords.contains(name) ? "`\(name)`" : name
   }
@@ -39,6 +39,50 @@ enum SwiftNames {
       return String(name.dropLast())
     }
     return name
+  }
+
+  /// Whether a text is an identifier, or several with dots between them.
+  static func isPath(_ text: String) -> Bool {
+    text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { part in
+      part.first?.isNumber == false && part.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
+        && !keywords.contains(String(part))
+    }
+  }
+
+  /// Whether a text is a type of values: `Money`, `Shop.Money?`, `[Int]`, `[String: Tagged<Shop, Int>]`.
+  static func isType(_ text: String) -> Bool {
+    let text = text.trimmingPrefix(while: \.isWhitespace)
+    var type = text[...]
+    while let last = type.last, last.isWhitespace || last == "?" { type.removeLast() }
+    if type.first == "[", type.last == "]" {
+      let parts = parts(of: type.dropFirst().dropLast(), separator: ":")
+      return (1...2).contains(parts.count) && parts.allSatisfy { isType(String($0)) }
+    }
+    guard type.last == ">", let start = type.firstIndex(of: "<") else {
+      return isPath(String(type))
+    }
+    return isPath(String(type[..<start]))
+      && parts(of: type[type.index(after: start)...].dropLast(), separator: ",").allSatisfy {
+        isType(String($0))
+      }
+  }
+
+  /// The parts between separators that are in no brackets.
+  private static func parts(of text: Substring, separator: Character) -> [Substring] {
+    var parts: [Substring] = []
+    var depth = 0
+    var start = text.startIndex
+    for index in text.indices {
+      switch text[index] {
+      case "[", "<": depth += 1
+      case "]", ">": depth -= 1
+      case separator where depth == 0:
+        parts.append(text[start..<index])
+        start = text.index(after: index)
+      default: break
+      }
+    }
+    return parts + [text[start...]]
   }
 
   private static func camelCase(_ name: String) -> String {
@@ -85,7 +129,8 @@ enum SwiftNames {
   ]
 
   private static let keywords: Set<String> = [
-    "Any", "as", "associatedtype", "break", "case", "catch", "class", "continue", "default",
+    "Any", "as", "associatedtype", "await", "break", "case", "catch", "class", "continue",
+    "default",
     "defer",
     "deinit", "do", "else", "enum", "extension", "fallthrough", "false", "fileprivate", "for",
     "func",
@@ -93,6 +138,7 @@ enum SwiftNames {
     "precedencegroup",
     "private", "protocol", "public", "repeat", "rethrows", "return", "static", "struct",
     "subscript",
-    "super", "switch", "throw", "throws", "true", "try", "typealias", "var", "where", "while",
+    "super", "switch", "throw", "throws", "true", "try", "typealias", "unsafe", "var", "where",
+    "while",
   ]
 }

@@ -97,18 +97,30 @@ final class UsedTypes {
   func modules(isSchema: Bool, _ options: GeneratorOptions) -> [String] {
     var modules: Set<String> = ["GQLRunTyped"]
     for name in isSchema ? all : inFile where !Schema.builtInScalars.contains(name) {
-      let swift = options.scalars[name]
+      let swift = options.knownType(ofScalar: name)
       let hasAlias = names.leaf(name) != options.swiftType(ofScalar: name)
       if !isSchema, hasAlias, let module = options.schemaModule { modules.insert(module) }
       guard let swift, isSchema == hasAlias else { continue }
       let parts = swift.split(separator: ".")
       if parts.count > 1 {
         modules.insert(String(parts[0]))
-      } else {
+      } else if options.scalars[name] != nil {
         modules.formUnion(options.imports)
       }
     }
     return modules.sorted()
+  }
+
+  /// Warnings about the used scalars of which nothing tells the Swift type.
+  func warnings(_ options: GeneratorOptions) -> [String] {
+    inOrder.compactMap { type in
+      guard case .scalar(let scalar) = type, !scalar.isBuiltIn,
+        options.knownType(ofScalar: scalar.name) == nil
+      else { return nil }
+      return
+        "the scalar `\(scalar.name)` is a String in Swift; set another type, or this one, with --scalar "
+        + "\(scalar.name)=TYPE or `scalars: { \(scalar.name): TYPE }` in graphql.config.yaml"
+    }
   }
 
   /// The used types in the order of the schema.

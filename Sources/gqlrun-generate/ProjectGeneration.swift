@@ -65,8 +65,12 @@ struct ProjectGeneration {
 
   private func generated() throws -> [GeneratedFile] {
     let sources = try documents.map { (path: $0, text: try Self.bytes(of: $0)) }
-    return try Generator(schema: try SchemaFiles(schema).schema(), options: options)
+    let files = try Generator(schema: try SchemaFiles(schema).schema(), options: options)
       .files(from: sources)
+    for warning in files.flatMap(\.warnings) {
+      FileHandle.standardError.write(Data("warning: \(warning)\n".utf8))
+    }
+    return files
   }
 
   static func bytes(of path: String) throws -> [UInt8] {

@@ -79,6 +79,7 @@ struct RandomResponse {
     case "Float": return .number(JSONNumber(Int.random(in: 0...9, using: &random)))
     case "Boolean": return .boolean(Bool.random(using: &random))
     case "DateTime": return "2020-01-31T12:00:00Z"
+    case "URL": return "https://example.org/a?b=%20c"
     case "JSON": return ["any": [1, nil, "x"]]
     default:
       return ["", "a", "\"quoted\" \\", "line\nend", "日本 🚀"].randomElement(using: &random) ?? ""

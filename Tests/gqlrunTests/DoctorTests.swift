@@ -84,13 +84,38 @@ struct DoctorTests {
     }
   }
 
+  @Test("credentials that are sent and refused are to be corrected")
+  func refusedCredentials() async throws {
+    let result = try await LyingServer.run(
+      "refused", "doctor", "-H", "'Authorization: Bearer hunter4'", in: Folder())
+    #expect(result.status == 77, "\(result)")
+    #expect(result.errors.contains("rejects the credentials; correct them"), "\(result)")
+    #expect(!"\(result)".contains("hunter4"))
+  }
+
+  @Test("subscriptions that an endpoint has only over WebSocket are in the written file")
+  func onlyWebSocket() async throws {
+    let folder = try Folder()
+    let result = try await LyingServer.run(
+      "web-socket", "doctor", "--write", "own.yaml", in: folder)
+    #expect(result.output.contains(/subscriptions-websocket +yes/), "\(result)")
+    #expect(
+      try folder.text("own.yaml").contains(
+        "  subscriptions: { transport: graphql-transport-ws }\n"),
+      "\(result)")
+  }
+
   @Test(
     "an endpoint that is none, or lies, is reported as such",
     .enabled(if: Python.isThere, "there is no python3"),
     arguments: [
       ("html", 1, "200 text/html: <!doctype html>"), ("html-as-json", 1, "200 application/json"),
       ("endless", 1, "200 application/json"), ("not-found", 1, "404 text/plain: nothing here"),
-      ("refused", 1, "401 application/json: log in first"),
+      ("html", 1, "is no GraphQL endpoint\n"),
+      ("refused", 77, "401 application/json: log in first"),
+      ("refused", 77, "needs credentials; send them with --header, --token-env or --netrc"),
+      ("login-page", 77, "403 text/html: <h1>log in</h1>"),
+      ("unauthenticated", 77, "needs credentials"),
       ("hang-up", 69, "closed the connection"),
       ("no-http", 1, "did not answer with HTTP"),
     ] as [(String, Int32, String)])
@@ -169,7 +194,7 @@ struct RealServerDoctorTests {
 /// Servers that do not do what they say.
 private enum LyingServer {
   private static let script = #"""
-    import http.server, sys, threading
+    import base64, hashlib, http.server, sys, threading
     kind, asked = sys.argv[1], []
     class Liar(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -180,14 +205,29 @@ private enum LyingServer {
             self.send_header("Content-Length", str(length if length is not None else len(body)))
             self.end_headers()
             self.wfile.write(body)
-        def do_GET(self): self.do_POST()
+        def do_GET(self):
+            if kind == "web-socket" and "Upgrade" in self.headers: return self.upgrade()
+            self.do_POST()
+        def upgrade(self):
+            key = self.headers["Sec-WebSocket-Key"] + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+            self.send_response(101)
+            self.send_header("Upgrade", "websocket")
+            self.send_header("Connection", "Upgrade")
+            self.send_header("Sec-WebSocket-Accept", base64.b64encode(hashlib.sha1(key.encode()).digest()).decode())
+            self.send_header("Sec-WebSocket-Protocol", self.headers["Sec-WebSocket-Protocol"])
+            self.end_headers()
+            self.close_connection = True
         def do_POST(self):
-            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             asked.append(1)
             if kind == "html": self.reply(200, "text/html", b"<!doctype html>\x1b[31m")
             elif kind == "html-as-json": self.reply(200, "application/json", b"<!doctype html>")
             elif kind == "not-found": self.reply(404, "text/plain", b"\nnothing here\n")
             elif kind == "refused": self.reply(401, "application/json", b'{"errors":[{"message":"log in first"}]}')
+            elif kind == "login-page": self.reply(403, "text/html", b"<h1>log in</h1>")
+            elif kind == "unauthenticated": self.reply(200, "application/json", b'{"data":null,"errors":[{"message":"who?","extensions":{"code":"UNAUTHENTICATED"}}]}')
+            elif kind == "web-socket" and b"subscription {" in body: self.reply(200, "application/json", b'{"data":null,"errors":[{"message":"no"}]}')
+            elif kind == "web-socket": self.reply(200, "application/json", b'{"data":{"__typename":"Query"}}')
             elif kind == "agrees": self.reply(200, "application/json", b'{"data":{"__typename":"Query"}}')
             elif kind == "silent": self.rfile.read(1)
             elif kind == "endless":

@@ -44,7 +44,7 @@ struct NormalizerState: ~Copyable {
   /// The text of the value that was read for ``part``, if it is not a record itself, and the number of its elements.
   var partText: [UInt8]?
   var partCount = 0
-  /// Whether the server names errors of ``part``, so that a null may stand for any value.
+  /// Whether the server names errors of ``part``, so that a null may replace any value.
   var partHasErrors = false
 
   var table: PlanTable

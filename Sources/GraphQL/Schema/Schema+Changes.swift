@@ -15,6 +15,8 @@ struct SchemaComparison {
   let old: Schema
   let new: Schema
   private var changes: [SchemaChange] = []
+  /// The schema coordinate of what is compared.
+  var subject = ""
 
   init(old: Schema, new: Schema) {
     self.old = old
@@ -29,7 +31,7 @@ struct SchemaComparison {
   }
 
   mutating func report(_ kind: SchemaChange.Kind, _ description: String) {
-    changes.append(SchemaChange(kind, description))
+    changes.append(SchemaChange(kind, description, coordinate: subject))
   }
 
   // MARK: - Types
@@ -56,6 +58,7 @@ struct SchemaComparison {
     let standard = Schema.builtInScalars.sorted()
     let names = old.typeNames + standard.filter(old.isReferenced)
     for name in names where !new.isReferenced(name) {
+      subject = name
       report(
         .typeRemoved,
         Schema.builtInScalars.contains(name)
@@ -63,9 +66,11 @@ struct SchemaComparison {
           : "\(name) was removed.")
     }
     for name in names {
+      subject = name
       if let before = old.types[name], let after = new.types[name] { compare(before, after) }
     }
     for name in new.typeNames where !old.isReferenced(name) {
+      subject = name
       report(.typeAdded, "\(name) was added.")
       guard case .object(let type)? = new.types[name] else { continue }
       for interface in type.interfaces where old.isReferenced(interface.value) {
@@ -90,6 +95,7 @@ struct SchemaComparison {
         .typeChangedKind,
         "\(before.name) changed from \(before.kindWithArticle) to \(after.kindWithArticle).")
     }
+    subject = before.name
     compareDescriptions(before.description, after.description, before.name)
   }
 
@@ -97,6 +103,7 @@ struct SchemaComparison {
     let type = before.name
     for field in after.fields where before.fields[field.name.value] == nil {
       let name = field.name.value
+      subject = "\(type).\(name)"
       if field.isRequired {
         report(
           .requiredInputFieldAdded, "A required field \(name) on input type \(type) was added.")
@@ -106,12 +113,15 @@ struct SchemaComparison {
       }
     }
     for field in before.fields where after.fields[field.name.value] == nil {
+      subject = "\(type).\(field.name.value)"
       report(.fieldRemoved, "\(type).\(field.name.value) was removed.")
     }
     for field in before.fields {
       guard let other = after.fields[field.name.value] else { continue }
-      compare(field, other, "\(type).\(field.name.value)", .inputField)
+      subject = "\(type).\(field.name.value)"
+      compare(field, other, subject, .inputField)
     }
+    subject = type
     if after.isOneOf, !before.isOneOf {
       report(.oneOfAdded, "\(type) now takes exactly one field.")
     } else if before.isOneOf, !after.isOneOf {
@@ -131,10 +141,12 @@ struct SchemaComparison {
 
   private mutating func compare(_ before: EnumType, _ after: EnumType) {
     for value in after.values where before.values[value.name.value] == nil {
+      subject = "\(before.name).\(value.name.value)"
       report(.valueAddedToEnum, "\(value.name.value) was added to enum type \(before.name).")
     }
     for value in before.values {
       let coordinate = "\(before.name).\(value.name.value)"
+      subject = coordinate
       guard let other = after.values[value.name.value] else {
         report(
           .valueRemovedFromEnum,
@@ -147,6 +159,7 @@ struct SchemaComparison {
   }
 
   private mutating func compareInterfaces(_ before: SchemaType, _ after: SchemaType) {
+    subject = before.name
     let (added, removed) = difference(
       before.interfaces.map(\.value), after.interfaces.map(\.value))
     for name in added {
@@ -165,12 +178,14 @@ struct SchemaComparison {
     _ type: String, _ before: NamedList<FieldDefinition>, _ after: NamedList<FieldDefinition>
   ) {
     for field in before where after[field.name.value] == nil {
+      subject = "\(type).\(field.name.value)"
       report(.fieldRemoved, "\(type).\(field.name.value) was removed.")
     }
     for field in before {
       guard let other = after[field.name.value] else { continue }
       let coordinate = "\(type).\(field.name.value)"
       compareArguments(coordinate, NamedList(field.arguments), NamedList(other.arguments))
+      subject = coordinate
       if !field.type.isSameType(as: other.type) {
         report(
           field.type.isSafeAsOutput(other.type) ? .fieldChangedKindSafe : .fieldChangedKind,
@@ -180,6 +195,7 @@ struct SchemaComparison {
       compareDeprecations(field.deprecationReason, other.deprecationReason, coordinate)
     }
     for field in after where before[field.name.value] == nil {
+      subject = "\(type).\(field.name.value)"
       report(.fieldAdded, "\(type).\(field.name.value) was added.")
     }
   }
@@ -207,6 +223,103 @@ struct SchemaComparison {
   ) -> (added: [String], removed: [String]) {
     let (known, kept) = (Set(before), Set(after))
     return (after.filter { !known.contains($0) }, before.filter { !kept.contains($0) })
+  }
+}
+
+extension Schema {
+  /// The changes that concern a document: those of the fields, arguments, types, enum values and directives that it
+  /// uses, and what it must give now.
+  ///
+  /// - Parameters:
+  ///   - changes: Changes from this version of the schema.
+  ///   - document: Operations and fragments that are valid against this version.
+  public func changes(_ changes: [SchemaChange], concerning document: Document) -> [SchemaChange] {
+    var use = SchemaUse(schema: self)
+    for operation in document.operations {
+      for variable in operation.variables { use.note(input: variable.type.namedType.value) }
+      use.note(operation.directives)
+      use.note(operation.selectionSet, of: rootType(for: operation.type)?.name)
+    }
+    for fragment in document.fragments {
+      use.coordinates.insert(fragment.typeCondition.value)
+      use.note(fragment.directives)
+      use.note(fragment.selectionSet, of: fragment.typeCondition.value)
+    }
+    return changes.filter { change in
+      guard !change.coordinate.isEmpty else { return true }
+      if use.coordinates.contains(change.coordinate) { return true }
+      // What is added and required concerns all uses of its field, input object or directive.
+      let isRequired = [
+        SchemaChange.Kind.requiredArgumentAdded, .requiredInputFieldAdded,
+        .requiredDirectiveArgumentAdded,
+      ].contains(change.kind)
+      let end = change.coordinate.lastIndex { "(.".contains($0) }
+      return isRequired
+        && end.map { use.coordinates.contains(String(change.coordinate[..<$0])) } == true
+    }
+  }
+}
+
+/// The schema coordinates that documents use.
+private struct SchemaUse {
+  let schema: Schema
+  var coordinates: Set<String> = []
+
+  mutating func note(_ set: SelectionSet, of type: String?) {
+    for selection in set.selections {
+      switch selection {
+      case .field(let field):
+        note(field.directives)
+        let coordinate = "\(type ?? "").\(field.name.value)"
+        guard let type, let definition = schema.types[type]?.fields?[field.name.value] else {
+          continue
+        }
+        coordinates.formUnion([type, coordinate])
+        for argument in field.arguments {
+          let name = argument.name.value
+          coordinates.insert("\(coordinate)(\(name):)")
+          if let given = definition.argument(named: name) {
+            note(input: given.type.namedType.value)
+          }
+        }
+        let result = definition.type.namedType.value
+        coordinates.insert(result)
+        // A client may receive each value of an enum.
+        if case .enumeration(let type)? = schema.types[result] {
+          coordinates.formUnion(type.values.map { "\(result).\($0.name.value)" })
+        }
+        if let inner = field.selectionSet { note(inner, of: result) }
+      case .inlineFragment(let fragment):
+        note(fragment.directives)
+        if let condition = fragment.typeCondition { coordinates.insert(condition.value) }
+        note(fragment.selectionSet, of: fragment.typeCondition?.value ?? type)
+      case .fragmentSpread(let spread): note(spread.directives)
+      }
+    }
+  }
+
+  mutating func note(_ directives: [Directive]) {
+    for directive in directives {
+      coordinates.insert("@\(directive.name.value)")
+      for argument in directive.arguments {
+        coordinates.insert("@\(directive.name.value)(\(argument.name.value):)")
+      }
+    }
+  }
+
+  /// An input type with all that a value of it may have, because variables are not known.
+  mutating func note(input name: String) {
+    guard coordinates.insert(name).inserted else { return }
+    switch schema.types[name] {
+    case .inputObject(let type)?:
+      for field in type.fields {
+        coordinates.insert("\(name).\(field.name.value)")
+        note(input: field.type.namedType.value)
+      }
+    case .enumeration(let type)?:
+      coordinates.formUnion(type.values.map { "\(name).\($0.name.value)" })
+    default: break
+    }
   }
 }
 

@@ -151,13 +151,19 @@ public struct SchemaChange: Sendable, Hashable, CustomStringConvertible {
   public var kind: Kind
   /// The change as a sentence: `Query.a was removed.`
   public var description: String
+  /// The schema coordinate of what changed, such as `Query.a(b:)`; empty for the schema itself. What was removed has
+  /// one, too.
+  ///
+  /// https://spec.graphql.org/draft/#sec-Schema-Coordinates
+  public var coordinate: String
 
   /// The effect of the change on clients.
   public var severity: Severity { kind.severity }
 
   /// Creates a change.
-  public init(_ kind: Kind, _ description: String) {
+  public init(_ kind: Kind, _ description: String, coordinate: String = "") {
     self.kind = kind
     self.description = description
+    self.coordinate = coordinate
   }
 }

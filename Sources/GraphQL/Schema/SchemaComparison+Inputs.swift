@@ -7,14 +7,17 @@ extension SchemaComparison {
     _ after: NamedList<InputValueDefinition>
   ) {
     for argument in before where after[argument.name.value] == nil {
+      subject = "\(coordinate)(\(argument.name.value):)"
       report(.argumentRemoved, "\(coordinate) arg \(argument.name.value) was removed.")
     }
     for argument in before {
       guard let other = after[argument.name.value] else { continue }
+      subject = "\(coordinate)(\(argument.name.value):)"
       compare(argument, other, "\(coordinate) arg \(argument.name.value)", .argument)
     }
     for argument in after where before[argument.name.value] == nil {
       let name = argument.name.value
+      subject = "\(coordinate)(\(name):)"
       if argument.isRequired {
         report(.requiredArgumentAdded, "A required arg \(name) on \(coordinate) was added.")
       } else {
@@ -28,6 +31,7 @@ extension SchemaComparison {
   mutating func compareDirectives() {
     for name in old.directiveNamesInOrder {
       guard let before = old.directiveDefinitions[name] else { continue }
+      subject = "@\(name)"
       guard let after = new.directiveDefinitions[name] else {
         report(.directiveRemoved, "\(name) was removed.")
         continue
@@ -35,6 +39,7 @@ extension SchemaComparison {
       compare(before, after)
     }
     for name in new.directiveNamesInOrder where old.directiveDefinitions[name] == nil {
+      subject = "@\(name)"
       report(.directiveAdded, "\(name) was added.")
     }
   }
@@ -43,6 +48,7 @@ extension SchemaComparison {
     let name = before.name.value
     for argument in after.arguments where before.argument(named: argument.name.value) == nil {
       let argumentName = argument.name.value
+      subject = "@\(name)(\(argumentName):)"
       if argument.isRequired {
         report(
           .requiredDirectiveArgumentAdded,
@@ -54,12 +60,15 @@ extension SchemaComparison {
       }
     }
     for argument in before.arguments where after.argument(named: argument.name.value) == nil {
+      subject = "@\(name)(\(argument.name.value):)"
       report(.directiveArgumentRemoved, "\(argument.name.value) was removed from \(name).")
     }
     for argument in before.arguments {
       guard let other = after.argument(named: argument.name.value) else { continue }
+      subject = "@\(name)(\(argument.name.value):)"
       compare(argument, other, "@\(name) arg \(argument.name.value)", .directiveArgument)
     }
+    subject = "@\(name)"
     if before.isRepeatable, !after.isRepeatable {
       report(.directiveRepeatableRemoved, "Repeatable flag was removed from \(name).")
     } else if after.isRepeatable, !before.isRepeatable {

@@ -63,11 +63,7 @@ struct DoctorCommand: AsyncParsableCommand {
       if let write { try NewFile.checkAbsent(write) }
       let report = try await examine(endpoint, pipeline)
       try Terminal.write(json ? report.json : report.table)
-      guard report.examination.isGraphQL else {
-        throw Failure(
-          .failed, "\(endpoint.shownURL) is no GraphQL endpoint, or it needs credentials (--header)"
-        )
-      }
+      guard report.examination.isGraphQL else { throw notGraphQL(report, endpoint) }
       guard !report.isIncomplete else {
         throw Failure(
           .unreachable,
@@ -75,6 +71,17 @@ struct DoctorCommand: AsyncParsableCommand {
       }
       if let write { try self.write(report, endpoint, to: write) }
     }
+  }
+
+  private func notGraphQL(_ report: DoctorReport, _ endpoint: Endpoint) -> Failure {
+    guard report.examination.refusesCredentials else {
+      return Failure(.failed, "\(endpoint.shownURL) is no GraphQL endpoint")
+    }
+    return Failure(
+      .authentication,
+      endpoint.headers[.authorization] == nil
+        ? "\(endpoint.shownURL) needs credentials; send them with --header, --token-env or --netrc"
+        : "\(endpoint.shownURL) rejects the credentials; correct them")
   }
 
   private func examine(_ endpoint: Endpoint, _ pipeline: Pipeline) async throws -> DoctorReport {

@@ -65,8 +65,12 @@ struct SchemaCommand: AsyncParsableCommand {
         by `schema fetch`: through the pipeline of --pipeline, or the default one, with the header \
         fields of --header.
 
+        --operations leaves only the breaking and dangerous changes of what these operations use, such as \
+        a removed field that one of them selects.
+
         EXAMPLES
           gqlrun schema diff released.graphql schema.graphql --format github
+          gqlrun schema diff released.graphql schema.graphql --operations 'src/**/*.graphql'
           gqlrun schema diff schema.graphql http://127.0.0.1:8080/graphql
         """)
 
@@ -79,6 +83,13 @@ struct SchemaCommand: AsyncParsableCommand {
 
     @OptionGroup var endpointOptions: EndpointOptions
 
+    @Option(
+      name: .long, parsing: .upToNextOption,
+      help: ArgumentHelp(
+        "Documents, or patterns such as 'src/**/*.graphql'; only changes that concern them are reported.",
+        valueName: "file"))
+    var operations: [String] = []
+
     @Option(name: .long, help: "Output format.")
     var format = FindingFormat.human
 
@@ -89,11 +100,71 @@ struct SchemaCommand: AsyncParsableCommand {
         }
         let before = try await schema(old)
         let after = try await schema(new)
-        let changes = after.changes(from: before)
+        var changes = after.changes(from: before)
+        if !operations.isEmpty {
+          changes = before.changes(changes, concerning: try documents())
+            .filter { $0.severity != .safe }
+        }
         let file = Self.isURL(new) ? Endpoint.shownText(new) : new
-        try Terminal.write(SchemaDiff(changes: changes, file: file).rendered(as: format))
+        var diff = SchemaDiff(changes: changes, file: file)
+        if format == .github, !Self.isURL(new) { diff.locations = try Self.locations(in: new) }
+        try Terminal.write(diff.rendered(as: format))
         if changes.contains(where: { $0.severity == .breaking }) { throw Failure(.failed, "") }
       }
+    }
+
+    /// The operations and fragments of all files.
+    private func documents() throws -> Document {
+      let set = try DocumentSet(paths: try Project.expanded(operations))
+      guard set.syntaxErrors.isEmpty else {
+        try FindingReport(findings: set.syntaxErrors, sources: set.sources).write(as: .human)
+        throw Failure(.badInput, "")
+      }
+      return Document(definitions: set.documents.flatMap(\.definitions))
+    }
+
+    /// The source locations of the schema coordinates in a file with type definitions; none in another file.
+    private static func locations(in path: String) throws -> [String: SourceLocation] {
+      let bytes = try Input.bytes(path, "the schema")
+      guard let document = try? Document(parsingUTF8: bytes) else { return [:] }
+      var locations: [String: SourceLocation] = [:]
+      func note(_ coordinate: String, _ location: SourceLocation) {
+        if locations[coordinate] == nil { locations[coordinate] = location }
+      }
+      func note(_ arguments: [InputValueDefinition], of coordinate: String) {
+        for argument in arguments {
+          note("\(coordinate)(\(argument.name.value):)", argument.name.location)
+        }
+      }
+      for case .typeSystem(let definition) in document.definitions {
+        guard let name = definition.name else { continue }
+        switch definition {
+        case .directive(let directive):
+          note("@\(name.value)", name.location)
+          note(directive.arguments, of: "@\(name.value)")
+          continue
+        case .object(let type): noteFields(type.fields)
+        case .interface(let type): noteFields(type.fields)
+        case .enumeration(let type):
+          for value in type.values {
+            note("\(name.value).\(value.name.value)", value.name.location)
+          }
+        case .inputObject(let type):
+          for field in type.fields {
+            note("\(name.value).\(field.name.value)", field.name.location)
+          }
+        case .schema, .scalar, .union: break
+        }
+        note(name.value, name.location)
+        func noteFields(_ fields: [FieldDefinition]) {
+          for field in fields {
+            let coordinate = "\(name.value).\(field.name.value)"
+            note(coordinate, field.name.location)
+            note(field.arguments, of: coordinate)
+          }
+        }
+      }
+      return locations
     }
 
     private static func isURL(_ text: String) -> Bool {
@@ -169,6 +240,18 @@ struct SchemaDiff {
   var changes: [SchemaChange]
   /// The file of the newer schema.
   var file: String
+  /// The source locations of its schema coordinates.
+  var locations: [String: SourceLocation] = [:]
+
+  /// The location of a change: what has changed or, if it was removed, what contained it.
+  private func location(of change: SchemaChange) -> SourceLocation? {
+    var coordinate = change.coordinate[...]
+    while !coordinate.isEmpty {
+      if let location = locations[String(coordinate)] { return location }
+      coordinate = coordinate.lastIndex { "(.".contains($0) }.map { coordinate[..<$0] } ?? ""
+    }
+    return nil
+  }
 
   func rendered(as format: FindingFormat) -> String {
     switch format {
@@ -214,7 +297,9 @@ struct SchemaDiff {
         case .dangerous: "warning"
         case .safe: "notice"
         }
-      return "::\(command) file=\(QuotedText.githubProperty(file)),title=\(change.kind.rawValue)::"
+      let place = location(of: change).map { ",line=\($0.line),col=\($0.column)" } ?? ""
+      return
+        "::\(command) file=\(QuotedText.githubProperty(file))\(place),title=\(change.kind.rawValue)::"
         + QuotedText.githubData(change.description) + "\n"
     }.joined()
   }

@@ -19,6 +19,10 @@ struct DoctorPipeline {
       lines.append("  headers:")
       lines += fields.map { "    \($0.name.rawName): \"${env:\(Self.variable($0.name.rawName))}\"" }
     }
+    let isOverHTTP = [.eventStream, .multipart].contains { examination.verdict(of: $0) == .yes }
+    if !isOverHTTP, let subprotocol = examination.subprotocols.first {
+      lines.append("  subscriptions: { transport: \(subprotocol) }")
+    }
     if examination.verdict(of: .introspection) == .yes {
       lines += [
         "# With the schema, variables and operations are checked before they are sent:",

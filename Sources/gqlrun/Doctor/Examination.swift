@@ -41,6 +41,10 @@ struct Examination: Sendable {
   private(set) var findings: [DoctorFinding] = []
   private var compressed: String?
   private var hasSubscriptions: Bool?
+  /// Whether the endpoint refuses the first query because of its credentials.
+  private(set) var refusesCredentials = false
+  /// The subprotocols of WebSocket that the endpoint speaks, the preferred one first.
+  private(set) var subprotocols: [String] = []
 
   static let typename = "{ __typename }"
 
@@ -108,6 +112,9 @@ extension Examination {
     let outcome = try await probe.send(ProbeRequest(Self.typename))
     if case .failure(let error) = outcome { throw error }
     guard let answer = outcome.answer else { return nil }
+    let errors = (answer.json?["errors"]?.arrayValue ?? []).map { GraphQLError($0) }
+    refusesCredentials =
+      [401, 403].contains(answer.status) || errors.contains { $0.code == "UNAUTHENTICATED" }
     guard answer.graphQL != nil else {
       note(.graphQL, .no, "a query by POST is answered with \(answer.summary)")
       return nil
@@ -267,14 +274,13 @@ extension Examination {
     guard hasSubscriptions != false else {
       return note(.webSocket, .no, "the schema has no subscriptions")
     }
-    var spoken: [String] = []
     var last: WebSocketProbe.Answer?
     for name in ["graphql-transport-ws", "graphql-ws"] {
       last = try await probe.webSocket(offering: [name])
-      if last?.status == 101, last?.subprotocol == name { spoken.append(name) }
+      if last?.status == 101, last?.subprotocol == name { subprotocols.append(name) }
     }
-    guard spoken.isEmpty else {
-      return note(.webSocket, .yes, spoken.joined(separator: " and "))
+    guard subprotocols.isEmpty else {
+      return note(.webSocket, .yes, subprotocols.joined(separator: " and "))
     }
     guard let last else { return note(.webSocket, .unknown, "the handshake is not answered") }
     note(

@@ -193,7 +193,7 @@ struct ConcreteTypeTests {
     }
   }
 
-  @Test("a read without a schema that had to guess about a type says so, as an import does")
+  @Test("a read without a schema that had to guess about a type warns, as an import does")
   func guessedRead() async throws {
     try await StoreKind.memory.withStore { store in
       let document = "{ one { __typename id ... on B { v } } }"

@@ -74,12 +74,47 @@ struct GenerateTests {
     let result = try await Program.run(
       [
         "generate", "--schema", "schema.graphql", "--documents", "operations/**/*.graphql",
-        "--output", "file/out",
+        "--output", "file/out", "--scalar", "Moment=Date",
       ], in: folder)
     #expect(result.status == 65, "\(result)")
     #expect(
       result.errors == "error: cannot create the folder file/out/Operations: Not a directory\n",
       "\(result)")
+  }
+
+  @Test(
+    "what would be written into the generated files is checked",
+    arguments: [
+      (["--scalar", "Moment=Date;evil()"], "\"Date;evil()\" is not a Swift type"),
+      (["--scalar", "Moment=[String: Date"], "\"[String: Date\" is not a Swift type"),
+      (["--scalar", "Moment=let"], "\"let\" is not a Swift type"),
+      (["--scalar", "Moment="], "write --scalar DateTime=Date"),
+      (
+        ["--import", "Shop; import Evil"], "\"Shop; import Evil\" is not the name of a Swift module"
+      ),
+      (
+        ["--schema-module", "A B", "--schema-output", "x"],
+        "\"A B\" is not the name of a Swift module"
+      ),
+    ])
+  func texts(options: [String], message: String) async throws {
+    let folder = try folder()
+    let result = try await Program.run(flags + options, in: folder)
+    #expect(result.status == 64 && result.errors.contains(message), "\(result)")
+    #expect(!folder.exists("Generated"))
+  }
+
+  @Test("a scalar of an unknown name is a String, with a warning that names the option")
+  func unknownScalar() async throws {
+    let folder = try folder()
+    let result = try await Program.run(flags, in: folder)
+    #expect(
+      result.errors.contains(
+        "warning: the scalar `Moment` is a String in Swift; set another type, or this one, with --scalar Moment=TYPE"
+      ),
+      "\(result)")
+    let given = try await Program.run(flags + ["--scalar", "Moment=String"], in: folder)
+    #expect(!given.errors.contains("warning"), "\(given)")
   }
 
   @Test("an unknown field is an error with its location and a suggestion")

@@ -77,6 +77,85 @@ struct SchemaTests {
     #expect(SchemaDiff(changes: [], file: "x").rendered(as: .json) == "[]\n")
   }
 
+  @Test("annotations for GitHub have the line of what changed, or of what contained it")
+  func lines() async throws {
+    let folder = try Folder()
+    try folder.write(
+      "type Query {\n  a(x: Int): E\n  b: Int\n  t: T\n}\nenum E { X Z }\ntype T { v: Int }\ndirective @d(a: Int) on FIELD\n",
+      to: "old.graphql")
+    try folder.write(
+      "\"\"\"The root\"\"\"\ntype Query {\n  a(\n    x: Int!\n  ): E\n  t: T\n}\nenum E {\n  X\n}\ntype T {\n  v: String\n}\ndirective @d on FIELD\n",
+      to: "new.graphql")
+    let result = try await Program.run(
+      ["schema", "diff", "old.graphql", "new.graphql", "--format", "github"], in: folder)
+    #expect(result.status == 1)
+    let found = result.output.split(separator: "\n").map {
+      $0.matches(of: /line=(\d+),col=(\d+),title=([A-Z_]+)/).map { "\($0.1):\($0.2) \($0.3)" }
+        .joined()
+    }
+    #expect(
+      found.sorted() == [
+        "12:3 FIELD_CHANGED_KIND", "14:12 DIRECTIVE_ARG_REMOVED", "2:6 DESCRIPTION_CHANGED",
+        "2:6 FIELD_REMOVED", "4:5 ARG_CHANGED_KIND", "8:6 VALUE_REMOVED_FROM_ENUM",
+      ])
+  }
+
+  @Test("--operations leaves the changes that break these operations")
+  func operations() async throws {
+    let folder = try Folder()
+    try folder.write(
+      """
+      type Query { a: Int b: Int c(x: In): E l: [U] }
+      input In { v: Int w: D }
+      enum D { P Q }
+      enum E { X Y }
+      enum F { X Y }
+      union U = T | S
+      type T { v: Int w: Int }
+      type S { v: Int }
+      """, to: "old.graphql")
+    try folder.write(
+      """
+      type Query { a: Int c(x: In, must: Int!): E l: [U] new: F }
+      input In { v: Int w: D need: Int! }
+      enum D { P }
+      enum E { X }
+      enum F { X }
+      union U = T
+      type T { v: Int }
+      type S { v: Int }
+      """, to: "new.graphql")
+    func diff(_ document: String) async throws -> (Int32, [String]) {
+      try folder.write(document, to: "folder/q.graphql")
+      let result = try await Program.run(
+        ["schema", "diff", "old.graphql", "new.graphql", "--operations", "folder/*.graphql"],
+        in: folder)
+      #expect(result.errors == "", "\(result)")
+      return (
+        result.status,
+        result.output.split(separator: "\n").filter { $0.hasPrefix("  ") }.map {
+          $0.dropFirst(2) + ""
+        }
+      )
+    }
+    #expect(try await diff("{ a }") == (0, []))
+    #expect(try await diff("{ a b }") == (1, ["Query.b was removed."]))
+    #expect(
+      try await diff("query Q($x: In) { c(x: $x) }") == (
+        1,
+        [
+          "A required arg must on Query.c was added.",
+          "A required field need on input type In was added.", "Q was removed from enum type D.",
+          "Y was removed from enum type E.",
+        ]
+      ))
+    #expect(
+      try await diff("{ l { ...F } } fragment F on T { v w }") == (
+        1, ["S was removed from union type U.", "T.w was removed."]
+      ))
+    #expect(try await diff("{ l { ... on T { v } } }").1 == ["S was removed from union type U."])
+  }
+
   @Test("a server's schema is fetched through a pipeline")
   func fetch() async throws {
     try await DemoServer.withServer { server in

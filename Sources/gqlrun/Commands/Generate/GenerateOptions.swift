@@ -37,7 +37,8 @@ struct GenerateOptions: ParsableArguments {
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "Swift type of a custom scalar, such as DateTime=Date; String by default. May be repeated.",
+      "Swift type of a custom scalar, such as Moment=Date; String by default, except for known names such as DateTime, "
+        + "JSON and UUID. May be repeated.",
       valueName: "Scalar=Type"))
   var scalar: [String] = []
 
@@ -160,16 +161,17 @@ struct GenerateOptions: ParsableArguments {
     } catch {
       throw Failure(.badInput, error.description)
     }
-    do {
-      for text in scalar { try options.map(scalar: text) }
-    } catch {
-      throw Failure(.usage, error.description)
-    }
     if let access { options.access = access }
     if let fields { options.fields = fields }
     if let enumCases { options.enumCases = enumCases }
     if let schemaModule { options.schemaModule = schemaModule }
     if !imports.isEmpty { options.imports = imports }
+    do {
+      for text in scalar { try options.map(scalar: text) }
+      try options.checkModules()
+    } catch {
+      throw Failure(.usage, error.description)
+    }
     if !conformance.isEmpty { options.conformances = Set(conformance) }
     return options
   }

@@ -33,6 +33,7 @@ struct GeneratePlan {
       try report(error, sources).write(as: .human)
       throw Failure(.failed, "")
     }
+    for warning in generated.flatMap(\.warnings) { Terminal.warning(warning) }
     var files = GeneratedFolder.Files(generated, in: output, schemaOutput: schemaOutput)
     if let manifest {
       files.texts[manifest] = try manifestText(generated.compactMap(\.operation), schema)
