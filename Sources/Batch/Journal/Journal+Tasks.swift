@@ -36,6 +36,8 @@ struct TaskUpdate: Sendable {
   var records = 0
   var cursor: String?
   var error: String?
+  /// The lease under which the task is executed; see ``TaskItem/lease``.
+  var lease = 0
 }
 
 extension TaskUpdate {

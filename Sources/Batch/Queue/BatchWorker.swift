@@ -83,8 +83,7 @@ public struct BatchWorker: Sendable {
       patience: patience)
     try await stage.open()
     let (failures, report) = AsyncStream.makeStream(of: (any Error).self)
-    let recorder = Recorder(
-      stage, settled: { leases.remove($0) }, failed: { report.yield($0) })
+    let recorder = Recorder(stage, settled: { _ in }, failed: { report.yield($0) })
     let runner = TaskRunner(
       manifest: manifest, runner: PipelineRunner(manifest.pipeline, services: services),
       governor: governor, recorder: recorder, feed: feed, order: nil, stop: stop, plan: plan,

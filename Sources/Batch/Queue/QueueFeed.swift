@@ -9,7 +9,7 @@ final class QueueFeed: TaskSupply {
   private struct State {
     var ready: [TaskItem] = []
     /// Tasks to be returned with the next claim.
-    var returned: [TaskID] = []
+    var returned: [(id: TaskID, lease: Int)] = []
     var counters = RunCounters()
     var isExhausted = false
   }
@@ -52,7 +52,7 @@ final class QueueFeed: TaskSupply {
   var counters: RunCounters { state.withLock { $0.counters } }
   var maySend: Bool { pulse.isFresh }
 
-  func holds(_ item: TaskItem) -> Bool { leases.lease(of: item.id) != nil }
+  func holds(_ item: TaskItem) -> Bool { leases.holds(item.id, item.lease) }
 
   func next(_ barrier: @Sendable () async throws -> Void) async throws -> TaskItem? {
     while stop.reason == nil {
@@ -72,7 +72,7 @@ final class QueueFeed: TaskSupply {
   private func pop() -> TaskItem? {
     state.withLock { state in
       while let item = state.ready.popLast() {
-        guard leases.lease(of: item.id) != nil else { continue }
+        guard holds(item) else { continue }
         state.counters.started += 1
         return item
       }
@@ -128,22 +128,23 @@ final class QueueFeed: TaskSupply {
         id: row.id, operation: operation, key: row.key, variables: variables, scope: scope)
       item.uploads = try TaskUpload.list(parsing: row.uploads)
       item.record = row.record
+      item.lease = row.lease
       return item
     }
   }
 
   /// Returns tasks that were not sent.
-  private func release(_ ids: [TaskID]) async throws {
-    let held = ids.compactMap { id in leases.lease(of: id).map { (id: id, lease: $0) } }
+  private func release(_ tasks: [(id: TaskID, lease: Int)]) async throws {
+    let held = tasks.filter(leases.holds)
     guard !held.isEmpty else { return }
     try await client.run("return tasks") { [worker] connection in
       try QueueClaim.release(held, of: worker, connection)
     }
-    leases.remove(ids)
+    leases.remove(held)
   }
 
   /// Returns all tasks of this worker that did not end.
-  func close() async throws { try await release(leases.all().map(\.id)) }
+  func close() async throws { try await release(leases.all()) }
 
   func finished(
     _ item: TaskItem, _ end: TaskState, _ barrier: @Sendable () async throws -> Void
@@ -161,7 +162,7 @@ final class QueueFeed: TaskSupply {
     state.withLock { $0.counters.note(bytes: bytes, records: records) }
   }
 
-  func putBack(_ item: TaskItem) { state.withLock { $0.returned.append(item.id) } }
+  func putBack(_ item: TaskItem) { state.withLock { $0.returned.append((item.id, item.lease)) } }
   func noteGap() { state.withLock { $0.counters.gaps += 1 } }
 }
 

@@ -10,7 +10,8 @@ import GQLRunPostgres
 ///       ─▶ rows to tables ─▶ lengths of segments, step of the worker ─▶ commit
 /// ```
 ///
-/// A task whose lease another worker took meanwhile changes nothing, and its records are not written. If the answer to
+/// A task whose lease was taken meanwhile changes nothing, and its records are not written: neither by another worker,
+/// nor by this one, which may claim its own tasks again after it counted as lost. If the answer to
 /// the commit is lost, the step of the worker shows whether it took effect.
 actor QueueStage: OutcomeStage {
   private let executor = FileExecutor()
@@ -81,6 +82,7 @@ actor QueueStage: OutcomeStage {
       }
     }
     step += 1
+    leases.remove(outcomes.map(\.update).filter(\.isFinal).map { ($0.id, $0.lease) })
     for (path, file) in files {
       if let position = file.positionWhenPublished() { positions[path] = position }
     }
@@ -102,9 +104,11 @@ actor QueueStage: OutcomeStage {
     try connection.transaction {
       // A worker that vanishes in the middle must not keep its locks.
       try connection.run("SET LOCAL idle_in_transaction_session_timeout = '30s'")
-      let kept = try update(outcomes, connection)
+      // Of two executions of a task, only the one with the newer lease counts.
+      let held = outcomes.filter { leases.holds($0.update.id, $0.update.lease) }
+      let kept = try update(held, connection)
       var rows: [Int: [[SQLValue]]] = [:]
-      for outcome in outcomes where kept.contains(outcome.update.id) {
+      for outcome in held where kept.contains(outcome.update.id) {
         try write(outcome, &rows)
       }
       for (index, rows) in rows.sorted(by: { $0.key < $1.key }) {
@@ -139,9 +143,7 @@ actor QueueStage: OutcomeStage {
         captured[outcome.update.id] = JSONValue.object(capture).jsonBytes()
       }
     }
-    let updates = last.values.compactMap { update in
-      leases.lease(of: update.id).map { (update: update, lease: $0) }
-    }
+    let updates = Array(last.values)
     let found = try connection.run(
       """
       UPDATE gq_task t SET state = u.state, page = u.page, requests = u.requests,
@@ -156,17 +158,17 @@ actor QueueStage: OutcomeStage {
         AND t.state IN ('leased', 'sent')
       RETURNING t.id
       """,
-      .text(worker.run), .byteStrings(updates.map { $0.update.id.bytes }),
+      .text(worker.run), .byteStrings(updates.map(\.id.bytes)),
       .ints(updates.map(\.lease)),
-      .texts(updates.map { Array($0.update.stateInQueue.utf8) }), .ints(updates.map(\.update.page)),
-      .ints(updates.map(\.update.attempts)), .ints(updates.map { $0.update.http ?? 0 }),
-      .doubles(updates.map(\.update.ended)), .doubles(updates.map(\.update.milliseconds)),
-      .ints(updates.map(\.update.bytes)), .ints(updates.map(\.update.records)),
-      .texts(updates.map { $0.update.cursor.map { Array($0.utf8) } }),
-      .texts(updates.map { $0.update.error.map { Self.storable($0) } }), .text(worker.id),
-      .texts(updates.map { captured[$0.update.id] }))
+      .texts(updates.map { Array($0.stateInQueue.utf8) }), .ints(updates.map(\.page)),
+      .ints(updates.map(\.attempts)), .ints(updates.map { $0.http ?? 0 }),
+      .doubles(updates.map(\.ended)), .doubles(updates.map(\.milliseconds)),
+      .ints(updates.map(\.bytes)), .ints(updates.map(\.records)),
+      .texts(updates.map { $0.cursor.map { Array($0.utf8) } }),
+      .texts(updates.map { $0.error.map { Self.storable($0) } }), .text(worker.id),
+      .texts(updates.map { captured[$0.id] }))
     let kept = Set((0..<found.count).map { TaskID(found.bytes($0, 0)) })
-    leases.remove(last.keys.filter { !kept.contains($0) })
+    leases.remove(updates.filter { !kept.contains($0.id) }.map { ($0.id, $0.lease) })
     return kept
   }
 

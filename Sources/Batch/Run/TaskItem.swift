@@ -17,6 +17,8 @@ struct TaskItem: Sendable {
   var position = 0
   /// The journal's record of an earlier attempt.
   var record: TaskRecord?
+  /// The fence of the lease under which a queue's task is executed; 0 without a queue.
+  var lease = 0
   /// Why the task cannot be sent.
   var problem: String?
   /// Whether the problem is the absence of something that the task needs.

@@ -60,6 +60,7 @@ struct TaskRunner: Sendable {
     let operation = manifest.operations[item.operation]
     var update = TaskUpdate(
       id: item.id, operation: numbers[item.operation], key: item.key, state: .failed)
+    update.lease = item.lease
     update.page = item.record?.page ?? 0
     update.attempts = item.record?.attempts ?? 0
     update.cursor = item.record?.cursor

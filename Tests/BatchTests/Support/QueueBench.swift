@@ -97,6 +97,7 @@ struct QueueBench {
     _ claim: QueueClaim, _ state: TaskState = .done, ended: Double = 1
   ) -> Outcome {
     var update = TaskUpdate(id: claim.id, operation: 0, key: claim.key, state: state)
+    update.lease = claim.lease
     update.page = 1
     update.attempts = 1
     update.ended = ended
