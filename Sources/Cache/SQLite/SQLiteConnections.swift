@@ -98,15 +98,19 @@ final class SQLiteConnections: Sendable {
   /// - Returns: Whether the write-ahead log is empty.
   func checkpoint(waiting: Bool = false) async throws -> Bool {
     try await writeWithoutTransaction { db in
+      // SQLite's functions must not get a connection that was closed before this block began.
+      guard let connection = db.sqliteConnection else {
+        throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "Connection is closed")
+      }
       var (frames, moved) = (Int32(0), Int32(0))
-      if !waiting { sqlite3_busy_timeout(db.sqliteConnection, 0) }
-      defer { sqlite3_busy_timeout(db.sqliteConnection, 10_000) }
+      if !waiting { sqlite3_busy_timeout(connection, 0) }
+      defer { sqlite3_busy_timeout(connection, 10_000) }
       // https://sqlite.org/c3ref/wal_checkpoint_v2.html: PASSIVE does not wait.
       var code = sqlite3_wal_checkpoint_v2(
-        db.sqliteConnection, nil, SQLITE_CHECKPOINT_PASSIVE, &frames, &moved)
+        connection, nil, SQLITE_CHECKPOINT_PASSIVE, &frames, &moved)
       if code == SQLITE_OK, waiting || frames == moved {
         code = sqlite3_wal_checkpoint_v2(
-          db.sqliteConnection, nil, SQLITE_CHECKPOINT_TRUNCATE, &frames, &moved)
+          connection, nil, SQLITE_CHECKPOINT_TRUNCATE, &frames, &moved)
       } else if code == SQLITE_OK {
         return false
       }

@@ -121,6 +121,13 @@ struct DamageTests {
     var testDescription: String { "\(self)" }
   }
 
+  @Test("a checkpoint after the store was closed is an error")
+  func closed() async throws {
+    let store = try DamagedFile().open()
+    try store.close()
+    await #expect(throws: CacheError.self) { try await store.checkpoint() }
+  }
+
   @Test(
     "a damaged record is treated as missing, and the next write replaces it",
     .enabled(if: SQLiteTool.isThere, "needs sqlite3"), arguments: Harm.allCases, ["old", "new"])
