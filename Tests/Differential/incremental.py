@@ -10,7 +10,9 @@ SEEDS is the number of seeds from SEED on, each with COUNT operations; one by de
 import asyncio
 import json
 import random
+import selectors
 import sys
+import warnings
 
 from graphql import build_schema, parse, validate
 from graphql.execution import experimental_execute_incrementally
@@ -135,12 +137,33 @@ def kind_of(value, _info, _type):
     return value.kind
 
 
-async def main(seed, count):
+class Stuck(Exception):
+    """Nothing can happen any more: the executor waits for what never comes."""
+
+
+class Selector(selectors.DefaultSelector):
+    def select(self, timeout=None):
+        if timeout is None:
+            raise Stuck
+        return super().select(timeout)
+
+
+def finished(coroutine):
+    """The result of a coroutine that only waits for what runs in its own loop."""
+    loop = asyncio.SelectorEventLoop(Selector())
+    loop.set_exception_handler(lambda *_: None)
+    try:
+        return loop.run_until_complete(coroutine)
+    finally:
+        loop.close()
+
+
+def main(seed, count):
+    """Prints the cases, and returns how many operations the executor itself does not execute."""
     schema = build_schema(SDL)
-    made = 0
-    while made < count:
+    failures = 0
+    for made in range(count):
         rng = random.Random(seed * 1_000_003 + made)
-        made += 1
         generator = Generator(rng)
         query = "query($on: Boolean! = true) " + generator.set("Query", 0)
         if not generator.directives:
@@ -148,18 +171,25 @@ async def main(seed, count):
         document = parse(query)
         if validate(schema, document):
             continue
+        # Version 3.3.0a6 compares paths of different lengths, and then fails or waits for ever.
         try:
-            messages = await run(schema, make_resolver(rng, True), document, True)
-        except IndexError:
-            # A defect of 3.3.0a6, in the filter of fragments below a null.
+            messages = finished(run(schema, make_resolver(rng, True), document, True))
+        except (IndexError, Stuck):
+            failures += 1
             continue
         if any("list index out of range" in json.dumps(message) for message in messages):
-            # The same defect inside a field, which becomes an error of the response.
+            failures += 1
             continue
-        (whole,) = await run(schema, make_resolver(rng, False), document, False)
+        (whole,) = finished(run(schema, make_resolver(rng, False), document, False))
         print(json.dumps({
             "query": query, "messages": messages, "data": whole["data"], "errors": whole.get("errors") or []}))
+    return failures
 
 
-for seed in range(int(sys.argv[1]), int(sys.argv[1]) + int((sys.argv + ["1"])[3])):
-    asyncio.run(main(seed, int(sys.argv[2])))
+# What such an execution leaves behind is of no interest.
+warnings.simplefilter("ignore")
+sys.unraisablehook = lambda _: None
+first, count, seeds = int(sys.argv[1]), int(sys.argv[2]), int((sys.argv + ["1"])[3])
+failures = sum(main(seed, count) for seed in range(first, first + seeds))
+if failures:
+    print(f"graphql-core did not execute {failures} of {count * seeds} operations", file=sys.stderr)
