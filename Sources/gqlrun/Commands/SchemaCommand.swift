@@ -70,7 +70,7 @@ struct SchemaCommand: AsyncParsableCommand {
 
         EXAMPLES
           gqlrun schema diff released.graphql schema.graphql --format github
-          gqlrun schema diff released.graphql schema.graphql --operations 'src/**/*.graphql'
+          gqlrun schema diff released.graphql schema.graphql --operations 'src/**/*.gql'
           gqlrun schema diff schema.graphql http://127.0.0.1:8080/graphql
         """)
 
