@@ -1,10 +1,13 @@
+public import CoreMetrics
 public import GQLRunCache
-import GQLRunJSON
+public import GQLRunJSON
 import GQLRunLanguage
 public import GQLRunPipeline
-import GQLRunPlugins
+public import GQLRunPlugins
 public import HTTPTypes
+public import Logging
 public import ServiceLifecycle
+public import Tracing
 
 /// Executes GraphQL operations with the store, transport and tokens of a pipeline.
 ///
@@ -182,5 +185,175 @@ extension PipelineClient {
     // Throws when the task is cancelled, which ends the service like a graceful shutdown.
     try? await gracefulShutdown()
     try await shutdown()
+  }
+}
+
+extension PipelineClient {
+  /// Settings of a client that the program provides, in place of the pipeline file.
+  ///
+  /// ```swift
+  /// var configuration = PipelineClient.Configuration()
+  /// configuration.logger = Logger(label: "shop")
+  /// configuration.store = .memory()
+  /// let client = try await PipelineClient(
+  ///   file: "shop.pipeline.yaml", configuration: configuration)
+  /// ```
+  public struct Configuration: Sendable {
+    /// The services of the plugins: clock, random numbers, logger, environment variables and
+    /// others.
+    ///
+    /// A transport or a store in it replaces the one that the client would open. The client only
+    /// closes what it has opened itself.
+    public var services = Services()
+    /// The plugins that a pipeline file can name; the built-in ones by default.
+    public var registry = PluginRegistry.builtIn
+    /// The variables, files and commands that a pipeline file can use; by default those of the
+    /// process.
+    public var environment = PipelineFileEnvironment.process
+    /// The key rules of operations; `nil`, the default, uses those of the pipeline and its schema.
+    public var keys: KeyRules?
+    /// Computes the identities of objects in Swift; `nil`, the default, uses that of the key rules.
+    public var keyResolver: KeyResolver?
+    /// Facts about types; `nil`, the default, uses the pipeline's schema.
+    public var facts: TypeFacts?
+    /// Receives the metrics; by default the bootstrapped factory of the process.
+    public var metrics: any MetricsFactory = MetricsSystem.factory
+    /// Receives the spans; by default the bootstrapped tracer of the process.
+    public var tracer: any Tracer = InstrumentationSystem.tracer
+    /// Records requests and responses, for HTTP archives and curl commands; `nil`, the default,
+    /// records none.
+    public var recorder: ExchangeRecorder?
+    /// The header field `User-Agent` of requests that have none.
+    public var userAgent = "gqlrun"
+    /// Decodes data into the program's types. Set its strategies for dates and keys here.
+    public var decoder = JSONTextDecoder()
+    /// The time between two checks of a SQLite file for writes of other processes, while queries are
+    /// watched; `nil`, the default, only checks in ``PipelineClient/refresh()``.
+    ///
+    /// A check takes microseconds. Writes of this process are noticed without it.
+    public var refreshInterval: Duration?
+    /// Counts the bytes and connections of the transport.
+    package var meter: ConnectionMeter?
+    /// Called with connections, requests and responses of the transport.
+    package var observer: (@Sendable (NetworkEvent) -> Void)?
+    /// Whether the client closes a store that the program provides.
+    package var closesStore = false
+
+    /// Creates the default configuration.
+    public init() {}
+
+    /// The key rules of the operations of `pipeline`.
+    func keyRules(of pipeline: Pipeline) -> KeyRules {
+      var rules = keys ?? pipeline.keys
+      if let keyResolver { rules.resolver = keyResolver }
+      return rules
+    }
+
+    /// The logger of the client and its plugins; discards everything by default.
+    public var logger: Logger {
+      get { services.logger }
+      set { services.logger = newValue }
+    }
+
+    /// The store, in place of the pipeline's. The program closes it.
+    public var store: CacheStore? {
+      get { services.store }
+      set { services.store = newValue }
+    }
+
+    /// The transport, in place of the client's own. The program shuts it down.
+    public var transport: (any HTTPTransport)? {
+      get { services.transport }
+      set { services.transport = newValue }
+    }
+  }
+}
+
+extension PipelineClient {
+  /// The state of the connections of this client's subscriptions.
+  public var connectionState: ConnectionState { SubscriptionRegister.of(services).current }
+
+  /// The state of the connections of this client's subscriptions: the current one, and each one that follows.
+  ///
+  /// ```swift
+  /// for await state in client.connectionStates {
+  ///   banner.isHidden = state == .open || state == .idle
+  /// }
+  /// ```
+  ///
+  /// Never ends by itself. A slow reader misses states, but not the last one.
+  public var connectionStates: AsyncStream<ConnectionState> {
+    SubscriptionRegister.of(services).states()
+  }
+
+  /// Ends the connections of all subscriptions, for example while a program is in the background.
+  ///
+  /// The subscriptions themselves do not end: after ``resumeSubscriptions()`` they connect again, and each delivers
+  /// an element whose `gap` is set. Subscriptions that begin meanwhile wait.
+  public func pauseSubscriptions() { SubscriptionRegister.of(services).pause() }
+
+  /// Connects the subscriptions again that ``pauseSubscriptions()`` has paused.
+  public func resumeSubscriptions() { SubscriptionRegister.of(services).resume() }
+}
+
+extension PipelineClient {
+  /// Edits the store. The changes become visible when `body` returns; none do if it throws.
+  ///
+  /// ```swift
+  /// try await client.transaction { transaction in
+  ///   try await transaction.update(post) { $0["post"]?["title"] = "Edited" }
+  /// }
+  /// ```
+  ///
+  /// Other writers wait meanwhile, so `body` must neither write to the store in another way nor
+  /// shut the client down.
+  ///
+  /// - Returns: The result of `body`.
+  /// - Throws: The errors of `body`, and `ChainError` if the client has no store.
+  @discardableResult
+  public func transaction<Result: Sendable>(
+    _ body: (StoreTransaction) async throws -> Result
+  ) async throws -> Result {
+    let store = try store(to: "edit the cache")
+    return try await operations.hold { try await store.transaction(body) }
+  }
+
+  /// Checks for changes by other processes in the store's file, and notifies watchers.
+  ///
+  /// ``Configuration/refreshInterval`` does this regularly while a query is watched.
+  /// Costs some microseconds without changes. Does nothing for a store in memory.
+  ///
+  /// - Returns: Whether other processes have written.
+  @discardableResult
+  public func refresh() async throws -> Bool {
+    let store = try store(to: "refresh the cache")
+    return try await operations.hold { try await store.refresh() }
+  }
+
+  /// Removes all records and optimistic layers. Responses to requests in flight are not stored.
+  public func clear() async throws {
+    let store = try store(to: "clear the cache")
+    try await operations.hold { try await store.clear() }
+  }
+
+  /// Logs out: removes the tokens of the pipeline's plugins, including those in files, and all
+  /// records.
+  ///
+  /// - Returns: Descriptions of what was removed, for a message.
+  /// - Throws: An error if a file cannot be removed or the store cannot be cleared; everything else
+  ///   is removed nevertheless.
+  @discardableResult
+  public func logOut() async throws -> [String] {
+    try await operations.hold { try await runner.signOut() }
+  }
+
+  private func store(to action: String) throws -> CacheStore {
+    guard let store else {
+      throw ChainError(
+        .request, .invalidRequest,
+        "cannot \(action): the client has no store; give the pipeline one, `store: { kind: memory }`"
+      )
+    }
+    return store
   }
 }

@@ -1,3 +1,5 @@
+import GQLRunLanguage
+
 /// A Swift type for a selection set.
 indirect enum SelectionModel: Hashable {
   /// A structure with the selected fields.
@@ -100,5 +102,264 @@ extension VariantModel.Case {
       object.types = newValue
       model = .object(object)
     }
+  }
+}
+
+/// Builds the Swift types of selection sets.
+struct SelectionModelBuilder {
+  let documents: CheckedDocuments
+  let types: TypeSets
+  let options: GeneratorOptions
+  let names: GlobalNames
+  /// Receives the leaf types that properties use.
+  let used: UsedTypes
+
+  /// The object types that a selection set applies to.
+  struct Scope {
+    var possible: Set<String>
+    /// Whether a value is of one known object type.
+    var typename: String?
+  }
+
+  /// The scope of a selection set with that enclosing type.
+  func scope(_ type: String) -> Scope {
+    Scope(possible: types.possible(type), typename: types.isAbstract(type) ? nil : type)
+  }
+
+  /// The type of the given selections.
+  ///
+  /// - Parameter hasTypename: Whether values contain the object's `__typename`. Those of root types do not,
+  ///   nor do deferred fields, which are part of an object that has it.
+  func model(
+    _ name: String, _ parts: [SelectionPart], _ scope: Scope, documentation: String? = nil,
+    hasTypename: Bool = true
+  ) throws(GeneratorError) -> SelectionModel {
+    let selections = CollectedSelections(parts, possible: scope.possible, types: types)
+    let hasOwn =
+      selections.fields.contains {
+        $0.uses[0].field.name.value != "__typename" || $0.key != "__typename"
+      }
+      || !selections.spreads.isEmpty || !selections.deferred.isEmpty
+    if !hasOwn, !selections.conditionals.isEmpty {
+      return .variants(try variants(name, selections, scope, documentation: documentation))
+    }
+    var object = ObjectModel(name: name, documentation: documentation)
+    var taken: Set<String> = []
+    // A type must not have the name of a property, which may begin with a capital.
+    var typeNames = names.all.union(
+      selections.fields.map { SwiftNames.member($0.key, options.fields) })
+    if hasTypename, scope.typename == nil, selections.conditionals.isEmpty {
+      object.properties.append(.typename)
+      taken.insert("__typename")
+    }
+    for (key, uses) in selections.fields {
+      if key == "__typename", hasTypename, scope.typename == nil { continue }
+      object.properties.append(try property(key, uses, &object, &taken, &typeNames))
+    }
+    for use in selections.spreads { object.properties.append(property(use, &taken)) }
+    for (label, fragment, type) in selections.deferred {
+      let typeName = unique(SwiftNames.type(label), &typeNames)
+      let part = SelectionPart(selections: fragment.selectionSet.selections, type: type)
+      object.types.append(try model(typeName, [part], scope, hasTypename: false))
+      object.properties.append(
+        Property(
+          name: SwiftNames.member(label, .camel, avoiding: &taken), key: "",
+          type: "Deferred<\(typeName)>", schemaType: "", reading: .deferredPart))
+    }
+    if !selections.conditionals.isEmpty {
+      let variants = try variants(unique("Variant", &typeNames), selections, scope)
+      object.types.append(.variants(variants))
+      object.properties.append(
+        Property(
+          name: SwiftNames.member("variant", .verbatim, avoiding: &taken), key: "",
+          type: variants.name, schemaType: "", reading: .part))
+    }
+    let storesTypename = selections.fields.contains { $0.key == "__typename" }
+    if hasTypename, !storesTypename { object.typename = scope.typename }
+    return .object(object)
+  }
+
+  /// The enumeration of the type conditions: one case for all object types that the same conditions add
+  /// selections to.
+  private func variants(
+    _ name: String, _ selections: CollectedSelections, _ scope: Scope, documentation: String? = nil
+  ) throws(GeneratorError) -> VariantModel {
+    var groups: [(conditions: [Int], types: [String])] = []
+    var positions: [[Int]: Int] = [:]
+    for type in scope.possible.sorted() {
+      let matching = selections.conditionals.indices.filter {
+        selections.conditionals[$0].adds(to: type, types)
+      }
+      guard !matching.isEmpty else { continue }
+      if let position = positions[matching] {
+        groups[position].types.append(type)
+      } else {
+        positions[matching] = groups.count
+        groups.append((matching, [type]))
+      }
+    }
+    groups.sort { $0.conditions.lexicographicallyPrecedes($1.conditions) }
+    var variants = VariantModel(name: name, documentation: documentation, cases: [])
+    var taken: Set<String> = ["other"]
+    var typeNames = names.all
+    for (conditions, members) in groups {
+      let conditionals = conditions.map { selections.conditionals[$0] }
+      var conditionTypes: [String] = []
+      for conditional in conditionals where !conditionTypes.contains(conditional.typeCondition) {
+        conditionTypes.append(conditional.typeCondition)
+      }
+      let schemaName = members.count == 1 ? members[0] : conditionTypes.joined(separator: "And")
+      let typeName = unique(SwiftNames.type(schemaName), &typeNames)
+      let inner = Scope(possible: Set(members), typename: members.count == 1 ? members[0] : nil)
+      variants.cases.append(
+        VariantModel.Case(
+          name: SwiftNames.member(
+            SwiftNames.lowerCaseStart(SwiftNames.type(schemaName)), .verbatim, avoiding: &taken),
+          typenames: members,
+          model: try model(typeName, conditionals.map(\.part), inner)))
+    }
+    variants.shareTypes()
+    return variants
+  }
+
+  // MARK: Properties
+
+  private func property(
+    _ key: String, _ uses: [CollectedSelections.FieldUse], _ object: inout ObjectModel,
+    _ taken: inout Set<String>, _ typeNames: inout Set<String>
+  ) throws(GeneratorError) -> Property {
+    let first = uses[0]
+    guard let definition = types.schema.field(first.field.name.value, on: first.type) else {
+      preconditionFailure("validated documents select fields that exist")
+    }
+    let named = definition.type.namedType.value
+    let isConditional = uses.allSatisfy(\.isConditional)
+    var base: String
+    if first.field.selectionSet == nil {
+      base = used.leaf(named)
+    } else if let fragment = try flattened(first.field, named, uses.count) {
+      base = names.type(ofFragment: fragment)
+    } else {
+      let keyName = definition.type.isList ? SwiftNames.singular(key) : key
+      base = unique(SwiftNames.type(keyName), &typeNames, else: SwiftNames.type(key))
+      let parts = uses.map { use in
+        SelectionPart(
+          selections: use.field.selectionSet?.selections ?? [], type: named,
+          // Below an unconditional field, only the fields of a conditional use are conditional.
+          conditions: isConditional ? [] : use.conditions)
+      }
+      object.types.append(
+        try model(
+          base, parts, scope(named),
+          documentation: types.schema.type(named: named)?.description))
+    }
+    var type = definition.type.swift(base)
+    if isConditional, !type.hasSuffix("?") { type += "?" }
+    return Property(
+      name: SwiftNames.member(key, options.fields, avoiding: &taken), key: key, type: type,
+      schemaType: definition.type.printed(), reading: isConditional ? .conditionalField : .field,
+      documentation: definition.description?.value,
+      deprecation: definition.directives.deprecationReason)
+  }
+
+  private func property(
+    _ use: CollectedSelections.SpreadUse, _ taken: inout Set<String>
+  ) -> Property {
+    let type = names.type(ofFragment: use.spread.name.value)
+    var property = Property(
+      name: SwiftNames.member(
+        SwiftNames.lowerCaseStart(use.spread.name.value), options.fields, avoiding: &taken),
+      key: "",
+      type: type, schemaType: "", reading: .part)
+    if use.isDeferred {
+      property.type = "Deferred<\(type)>"
+      property.reading = .deferredPart
+    } else if !use.conditions.isEmpty {
+      property.type += "?"
+      let alternatives = use.conditions.map { $0.map(\.expression).joined(separator: " && ") }
+      property.reading = .conditionalPart(
+        alternatives.count == 1
+          ? alternatives[0] : alternatives.map { "(\($0))" }.joined(separator: " || "))
+    }
+    return property
+  }
+
+  /// The fragment whose type a field has directly, with the comment directive `flatten`.
+  private func flattened(
+    _ field: Field, _ type: String, _ uses: Int
+  ) throws(GeneratorError) -> String? {
+    let directives = try documents.commentDirectives(above: field.location, known: ["flatten"])
+    guard directives.contains("flatten") else { return nil }
+    guard uses == 1, let selections = field.selectionSet?.selections, selections.count == 1,
+      case .fragmentSpread(let spread) = selections[0], spread.directives.isEmpty,
+      let condition = types.fragments[spread.name.value]?.typeCondition.value,
+      types.possible(type).isSubset(of: types.possible(condition))
+    else {
+      throw documents.error([
+        (
+          "the field '\(field.responseKey)' cannot be flattened: it needs exactly one fragment, which applies "
+            + "to all of its types, and nothing else; remove the comment directive or the other selections",
+          field.location
+        )
+      ])
+    }
+    return spread.name.value
+  }
+
+  private func unique(
+    _ name: String, _ taken: inout Set<String>, else alternative: String? = nil
+  ) -> String {
+    var candidate = name
+    if taken.contains(candidate), let alternative { candidate = alternative }
+    if taken.contains(candidate) { candidate = (alternative ?? name) + "Object" }
+    while taken.contains(candidate) { candidate += "_" }
+    taken.insert(candidate)
+    return candidate
+  }
+}
+
+extension Property {
+  /// The type of an object of an interface or union.
+  static var typename: Property {
+    Property(
+      name: "__typename", key: "__typename", type: "String", schemaType: "String!", reading: .field)
+  }
+}
+
+extension TypeReference {
+  var isList: Bool {
+    switch self {
+    case .list: true
+    case .nonNull(let inner): inner.isList
+    case .named: false
+    }
+  }
+
+  /// The type in Swift, with `base` for the named type.
+  func swift(_ base: String) -> String {
+    if case .nonNull(let inner) = self { return inner.swiftNonNull(base) }
+    return swiftNonNull(base) + "?"
+  }
+
+  /// The type in Swift without the question mark of a nullable type.
+  func swiftNonNull(_ base: String) -> String {
+    switch self {
+    case .named: base
+    case .list(let inner, _): "[\(inner.swift(base))]"
+    case .nonNull(let inner): inner.swiftNonNull(base)
+    }
+  }
+}
+
+extension [Directive] {
+  /// The reason of `@deprecated`; `nil` without the directive.
+  var deprecationReason: String? {
+    guard let directive = first(where: { $0.name.value == "deprecated" }) else { return nil }
+    if case .string(let reason)? = directive.arguments.first(where: { $0.name.value == "reason" })?
+      .value
+    {
+      return reason.value
+    }
+    return "No longer supported"
   }
 }

@@ -121,3 +121,148 @@ struct SwiftText {
     return "\"\(escaped.joined())\""
   }
 }
+
+/// Names in Swift for names of a schema.
+enum SwiftNames {
+  /// A property, parameter or enum case.
+  static func member(_ name: String, _ naming: GeneratorOptions.Naming) -> String {
+    usable(naming == .camel ? camelCase(name) : name)
+  }
+
+  /// A property or enum case that is not in `taken`: the converted name, else the unchanged one, else
+  /// with underscores.
+  static func member(
+    _ name: String, _ naming: GeneratorOptions.Naming, avoiding taken: inout Set<String>
+  ) -> String {
+    var candidate = member(name, naming)
+    if taken.contains(candidate) { candidate = usable(name) }
+    while taken.contains(candidate) { candidate += "_" }
+    taken.insert(candidate)
+    return candidate
+  }
+
+  /// The name in backticks if it is a keyword, or begins an expression: `await`, `unsafe`.
+  static func escaped(_ name: String) -> String {
+    keywords.contains(name) ? "`\(name)`" : name
+  }
+
+  /// A type: the name with an upper-case start, without the underscores of `snake_case`.
+  static func type(_ name: String) -> String {
+    let parts = name.split(separator: "_").map { $0.prefix(1).uppercased() + $0.dropFirst() }
+    let joined = parts.joined()
+    return joined.first?.isLetter == true ? joined : "Type" + joined
+  }
+
+  /// The type of the elements of a list: `countries` contains values of `Country`.
+  static func singular(_ name: String) -> String {
+    if name.hasSuffix("ies"), name.count > 4 { return name.dropLast(3) + "y" }
+    for ending in ["sses", "xes", "ches", "shes"] where name.hasSuffix(ending) {
+      return String(name.dropLast(2))
+    }
+    if name.hasSuffix("s"), !["ss", "us", "is"].contains(where: name.hasSuffix), name.count > 2 {
+      return String(name.dropLast())
+    }
+    return name
+  }
+
+  /// Whether a text is an identifier, or several with dots between them.
+  static func isPath(_ text: String) -> Bool {
+    text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { part in
+      part.first?.isNumber == false && part.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
+        && !keywords.contains(String(part))
+    }
+  }
+
+  /// Whether a text is a type of values: `Money`, `Shop.Money?`, `[Int]`, `[String: Tagged<Shop, Int>]`.
+  static func isType(_ text: String) -> Bool {
+    let text = text.trimmingPrefix(while: \.isWhitespace)
+    var type = text[...]
+    while let last = type.last, last.isWhitespace || last == "?" { type.removeLast() }
+    if type.first == "[", type.last == "]" {
+      let parts = parts(of: type.dropFirst().dropLast(), separator: ":")
+      return (1...2).contains(parts.count) && parts.allSatisfy { isType(String($0)) }
+    }
+    guard type.last == ">", let start = type.firstIndex(of: "<") else {
+      return isPath(String(type))
+    }
+    return isPath(String(type[..<start]))
+      && parts(of: type[type.index(after: start)...].dropLast(), separator: ",").allSatisfy {
+        isType(String($0))
+      }
+  }
+
+  /// The parts between separators that are in no brackets.
+  private static func parts(of text: Substring, separator: Character) -> [Substring] {
+    var parts: [Substring] = []
+    var depth = 0
+    var start = text.startIndex
+    for index in text.indices {
+      switch text[index] {
+      case "[", "<": depth += 1
+      case "]", ">": depth -= 1
+      case separator where depth == 0:
+        parts.append(text[start..<index])
+        start = text.index(after: index)
+      default: break
+      }
+    }
+    return parts + [text[start...]]
+  }
+
+  private static func camelCase(_ name: String) -> String {
+    let words = name.split(separator: "_").map(String.init)
+    guard let first = words.first else { return name }
+    let prefix = name.prefix { $0 == "_" }
+    let start = isUpperCase(first) ? first.lowercased() : lowerCaseStart(first)
+    let rest = words.dropFirst().map { word in
+      let end = String(word.dropFirst())
+      return word.prefix(1).uppercased() + (isUpperCase(word) ? end.lowercased() : end)
+    }
+    return prefix + start + rest.joined()
+  }
+
+  static func lowerCaseStart(_ word: String) -> String {
+    word.prefix(1).lowercased() + word.dropFirst()
+  }
+
+  private static func isUpperCase(_ word: String) -> Bool {
+    !word.contains { $0.isLowercase }
+  }
+
+  /// Swift gives these names another meaning after a dot, or the generated types use them.
+  private static func usable(_ name: String) -> String {
+    if name.allSatisfy({ $0 == "_" }) { return "underscore" + name }
+    if name.first?.isNumber == true { return "_" + name }
+    return unusable.contains(name) ? name + "_" : name
+  }
+
+  private static let unusable: Set<String> = [
+    "self", "Self", "init", "Type", "Protocol", "hashValue", "json",
+  ]
+
+  /// Types of Swift, Foundation and the runtime that generated code refers to.
+  static let reservedTypes: Set<String> = [
+    "Any", "Array", "Bool", "Character", "Codable", "Data", "Date", "Decimal", "Decodable",
+    "Deferred",
+    "Dictionary", "Double", "Encodable", "Error", "Float", "Foundation", "GraphQLEnum",
+    "GraphQLInputObject", "GraphQLMutation", "GraphQLNullable", "GraphQLObject", "GraphQLOperation",
+    "GraphQLQuery", "GraphQLSubscription", "GraphQLUpload", "Hashable", "Identifiable", "Int",
+    "JSONValue", "Never",
+    "ObjectReader", "ObjectWriter", "Optional", "Protocol", "Result", "Self", "Sendable", "Set",
+    "String", "Swift", "Task", "Type", "URL", "UUID", "Void",
+  ]
+
+  private static let keywords: Set<String> = [
+    "Any", "as", "associatedtype", "await", "break", "case", "catch", "class", "continue",
+    "default",
+    "defer",
+    "deinit", "do", "else", "enum", "extension", "fallthrough", "false", "fileprivate", "for",
+    "func",
+    "guard", "if", "import", "in", "inout", "internal", "is", "let", "nil", "operator",
+    "precedencegroup",
+    "private", "protocol", "public", "repeat", "rethrows", "return", "static", "struct",
+    "subscript",
+    "super", "switch", "throw", "throws", "true", "try", "typealias", "unsafe", "var", "where",
+    "while",
+  ]
+}

@@ -1,3 +1,5 @@
+import CYajl
+
 /// The functions that ``JSONParser`` calls for the events of a JSON text, with the signatures of
 /// yajl's callbacks.
 ///
@@ -59,4 +61,188 @@ public struct JSONEventHandlers: Sendable {
     self.startArray = startArray
     self.endArray = endArray
   }
+}
+
+/// The state that the parser and the handlers of one text share: the first bytes of every handler
+/// context.
+///
+/// A handler context is memory that starts with a `JSONEventScope`. For each event, a handler calls
+/// exactly one of the methods below, which counts the event and enforces its limit, even if the
+/// handler skips the value. The parser reads ``events`` and ``depth`` to bound an unfinished token
+/// and to detect the end of the text.
+///
+/// ```swift
+/// struct Context {
+///   var scope: JSONEventScope  // first
+///   // …
+/// }
+/// let onString: JSONEventHandlers.OnString = { context, bytes, length in
+///   let context = context.unsafelyUnwrapped.assumingMemoryBound(to: Context.self)
+///   guard context.pointee.scope.checkString(length) else { return 0 }
+///   return 1
+/// }
+/// ```
+@frozen
+public struct JSONEventScope: Sendable {
+  /// The number of events delivered.
+  public var events: Int
+  /// The number of open objects and arrays.
+  public var depth: Int32
+  /// Why a handler returned 0. The methods of this type keep the first failure.
+  public var failure: JSONFailureCode
+  /// The limits of the text.
+  public var limits: JSONLimits
+
+  /// Creates the scope of one text, with no events.
+  @inlinable
+  public init(limits: JSONLimits = JSONLimits()) {
+    self.events = 0
+    self.depth = 0
+    self.failure = .none
+    self.limits = limits
+  }
+
+  /// Counts the start of an object or array. Returns false and sets ``failure`` if
+  /// ``JSONLimits/maxDepth`` is exceeded.
+  @inlinable
+  public mutating func enter() -> Bool {
+    events &+= 1
+    depth &+= 1
+    if depth <= limits.maxDepth { return true }
+    return fail(.depthExceeded)
+  }
+
+  /// Counts the end of an object or array.
+  @inlinable
+  public mutating func leave() {
+    events &+= 1
+    depth &-= 1
+  }
+
+  /// Counts an event that has no limit: `null`, `true`, `false`.
+  @inlinable
+  public mutating func count() {
+    events &+= 1
+  }
+
+  /// Counts a string value. Returns false and sets ``failure`` if ``JSONLimits/maxStringBytes`` is
+  /// exceeded.
+  @inlinable
+  public mutating func checkString(_ length: Int) -> Bool {
+    events &+= 1
+    if length <= limits.maxStringBytes { return true }
+    return fail(.stringTooLong)
+  }
+
+  /// Counts an object key. Returns false and sets ``failure`` if ``JSONLimits/maxKeyBytes`` is
+  /// exceeded.
+  @inlinable
+  public mutating func checkKey(_ length: Int) -> Bool {
+    events &+= 1
+    if length <= limits.maxKeyBytes { return true }
+    return fail(.keyTooLong)
+  }
+
+  /// Counts a number. Returns false and sets ``failure`` if ``JSONLimits/maxNumberBytes`` is
+  /// exceeded.
+  @inlinable
+  public mutating func checkNumber(_ length: Int) -> Bool {
+    events &+= 1
+    if length <= limits.maxNumberBytes { return true }
+    return fail(.numberTooLong)
+  }
+
+  /// Records why the handler is about to return 0. Returns false, for use in a `return` statement.
+  @inline(never)
+  @discardableResult
+  public mutating func fail(_ code: JSONFailureCode) -> Bool {
+    if failure == .none { failure = code }
+    return false
+  }
+}
+
+/// yajl alone, without handlers and guard: the lower bound for every parsing measurement.
+///
+/// For measurements only: it accepts text that the guard rejects.
+package struct BareParser: ~Copyable {
+  private let handle: OpaquePointer
+
+  package init() throws(JSONError) {
+    guard let handle = yajl_alloc(nil, nil, nil) else {
+      throw JSONError(code: .outOfMemory, message: "no memory for a JSON parser", offset: 0)
+    }
+    self.handle = handle
+  }
+
+  deinit { yajl_free(handle) }
+
+  /// Parses the next chunk. Returns false if yajl rejects the text.
+  package mutating func feed(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let base = bytes.baseAddress else { return true }
+    return yajl_parse(handle, base.assumingMemoryBound(to: UInt8.self), bytes.count)
+      == yajl_status_ok
+  }
+
+  /// Ends the text. Returns false if it is incomplete.
+  package mutating func finish() -> Bool { yajl_complete_parse(handle) == yajl_status_ok }
+}
+
+/// The guard alone, to measure the cost of strictness on top of yajl.
+package struct GuardScanner {
+  private var textGuard = JSONGuard()
+
+  package init() {}
+
+  /// Checks the next chunk. Returns false if it has a byte that is not valid in JSON.
+  package mutating func feed(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    textGuard.scan(bytes) == bytes.count
+  }
+}
+
+extension JSONEventHandlers {
+  /// Handlers that count events and enforce the limits. Their context is a ``JSONEventScope``.
+  package static let counting = JSONEventHandlers(
+    null: { scope($0)?.pointee.count() == nil ? 0 : 1 },
+    boolean: { context, _ in scope(context)?.pointee.count() == nil ? 0 : 1 },
+    number: { context, _, count in scope(context)?.pointee.checkNumber(count) == true ? 1 : 0 },
+    string: { context, _, count in scope(context)?.pointee.checkString(count) == true ? 1 : 0 },
+    startObject: { scope($0)?.pointee.enter() == true ? 1 : 0 },
+    key: { context, _, count in scope(context)?.pointee.checkKey(count) == true ? 1 : 0 },
+    endObject: { scope($0)?.pointee.leave() == nil ? 0 : 1 },
+    startArray: { scope($0)?.pointee.enter() == true ? 1 : 0 },
+    endArray: { scope($0)?.pointee.leave() == nil ? 0 : 1 })
+
+  private static func scope(
+    _ context: UnsafeMutableRawPointer?
+  ) -> UnsafeMutablePointer<JSONEventScope>? {
+    context?.assumingMemoryBound(to: JSONEventScope.self)
+  }
+}
+
+/// Strict parsing without a consumer: the guard, yajl, and handlers that only count.
+package struct CountingParser: ~Copyable {
+  private let scope: UnsafeMutablePointer<JSONEventScope>
+  private var parser: JSONParser
+
+  package init(limits: JSONLimits = JSONLimits()) throws(JSONError) {
+    scope = .allocate(capacity: 1)
+    scope.initialize(to: JSONEventScope(limits: limits))
+    do {
+      parser = try JSONParser(handlers: .counting, context: scope)
+    } catch {
+      scope.deallocate()
+      throw error
+    }
+  }
+
+  deinit { scope.deallocate() }
+
+  /// The number of events delivered.
+  package var events: Int { scope.pointee.events }
+
+  package mutating func feed(_ bytes: UnsafeRawBufferPointer) throws(JSONError) {
+    try parser.feed(bytes)
+  }
+
+  package mutating func finish() throws(JSONError) { try parser.finish() }
 }

@@ -314,3 +314,64 @@ private func hexValue(_ byte: UInt8) -> UInt16 {
   let letter = (byte | 0x20) &- UInt8(ascii: "a")
   return letter < 6 ? UInt16(letter) + 10 : 0xFF
 }
+
+extension JSONGuard.Finding {
+  /// The code of the error.
+  var code: JSONError.Code {
+    switch self {
+    case .byteOrderMark, .utf8, .loneHighSurrogate, .loneLowSurrogate: .invalidText
+    case .control, .escape, .hexDigit: .syntax
+    }
+  }
+
+  /// The error message for the offending byte.
+  func explanation(of byte: UInt8, at offset: Int) -> String {
+    switch self {
+    case .byteOrderMark:
+      return "the text starts with a byte order mark (\(byte.shownName)); send UTF-8 without one"
+    case .control where byte == 0 && offset < 4:
+      return "\(byte.shownName) at the start looks like UTF-16 or UTF-32; send UTF-8"
+    case .control:
+      return "unexpected control character, \(byte.shownName)"
+    case .utf8:
+      return "\(byte.shownName) is not valid UTF-8 here"
+    case .escape:
+      return "\(byte.shownName) after a backslash is not an escape"
+    case .hexDigit:
+      return "expected four hexadecimal digits after \\u, found \(byte.shownName)"
+    case .loneHighSurrogate:
+      return "a high surrogate escape has no low surrogate after it"
+    case .loneLowSurrogate:
+      return "a low surrogate escape has no high surrogate before it"
+    }
+  }
+}
+
+/// Limits of a JSON text. The parser rejects a text that exceeds one.
+///
+/// They apply to the whole text, including subtrees that a handler skips.
+@frozen
+public struct JSONLimits: Hashable, Sendable {
+  /// The maximum number of open objects and arrays. 512 by default.
+  public var maxDepth: Int32
+  /// The maximum length of a string value, in bytes after unescaping. 16 MiB by default.
+  public var maxStringBytes: Int
+  /// The maximum length of an object key, in bytes after unescaping. 64 KiB by default.
+  public var maxKeyBytes: Int
+  /// The maximum length of a number, in bytes of its text. 1 KiB by default.
+  public var maxNumberBytes: Int
+
+  /// Creates limits; see the properties for the units and defaults.
+  @inlinable
+  public init(
+    maxDepth: Int32 = 512,
+    maxStringBytes: Int = 16 << 20,
+    maxKeyBytes: Int = 64 << 10,
+    maxNumberBytes: Int = 1 << 10
+  ) {
+    self.maxDepth = maxDepth
+    self.maxStringBytes = maxStringBytes
+    self.maxKeyBytes = maxKeyBytes
+    self.maxNumberBytes = maxNumberBytes
+  }
+}

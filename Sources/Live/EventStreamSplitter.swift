@@ -181,3 +181,153 @@ package struct EventStreamSplitter: StreamSplitter {
     return hasPayload ? .end : nil
   }
 }
+
+/// Splits a JSON text sequence into its texts: each follows or precedes a record separator.
+///
+/// Results over WebSocket are passed on in this form, with a separator behind each of them, so that a result is
+/// complete before the next one arrives.
+///
+/// https://www.rfc-editor.org/rfc/rfc7464
+package struct SequenceSplitter: StreamSplitter {
+  /// The record separator, which no JSON text contains.
+  package static let separator: UInt8 = 0x1E
+
+  private var isInText = false
+
+  package init() {}
+
+  package mutating func next(
+    _ bytes: UnsafeRawBufferPointer, from offset: inout Int
+  ) throws(StreamError) -> StreamPiece? {
+    while offset < bytes.count {
+      guard bytes[offset] == Self.separator else {
+        guard isInText else {
+          // A line feed may follow a separator.
+          if bytes[offset] == UInt8(ascii: "\n") {
+            offset += 1
+            continue
+          }
+          isInText = true
+          return .begin
+        }
+        let rest = UnsafeRawBufferPointer(rebasing: bytes[offset...])
+        let start = offset
+        offset += rest.firstIndex(of: Self.separator) ?? rest.count
+        return .bytes(start..<offset)
+      }
+      offset += 1
+      guard isInText else { continue }
+      isInText = false
+      return .end
+    }
+    return nil
+  }
+
+  package mutating func finish() throws(StreamError) {
+    guard isInText else { return }
+    throw StreamError(.truncated, "the sequence of results ended inside a result")
+  }
+}
+
+/// A piece of a stream of payloads, found in one chunk of its bytes.
+package enum StreamPiece: Sendable, Hashable {
+  /// A payload begins.
+  case begin
+  /// The next bytes of the payload, as positions in the chunk.
+  case bytes(Range<Int>)
+  /// The next bytes of the payload, which are in an earlier chunk or in none.
+  case held([UInt8])
+  /// The payload ends.
+  case end
+  /// The server has completed the operation.
+  case complete
+}
+
+/// The error of a stream that does not follow its protocol.
+package struct StreamError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The kind of a failure.
+  package enum Code: String, Sendable, Hashable {
+    /// The stream does not follow its protocol.
+    case malformed
+    /// The stream ended before its operation was complete.
+    case truncated
+    /// A part of the stream exceeds a limit.
+    case tooLarge
+  }
+
+  package var code: Code
+  /// What was found, and what was expected.
+  package var message: String
+
+  package init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  package var description: String { message }
+}
+
+/// Splits the bytes of a response into the payloads of its events, without copying them.
+///
+/// ```swift
+/// var offset = 0
+/// while let piece = try splitter.next(chunk, from: &offset) { … }
+/// ```
+package protocol StreamSplitter: Sendable {
+  /// The next piece in a chunk, or `nil` if the chunk is used up.
+  ///
+  /// - Parameters:
+  ///   - bytes: The chunk; the same one until `nil` is returned.
+  ///   - offset: The position in the chunk; 0 for a new chunk.
+  mutating func next(
+    _ bytes: UnsafeRawBufferPointer, from offset: inout Int
+  ) throws(StreamError) -> StreamPiece?
+
+  /// Checks that the stream may end here.
+  mutating func finish() throws(StreamError)
+}
+
+/// Limits what a server sends without content: comments and other ignored fields of an event stream, what is between the
+/// parts of a multipart response, empty and control frames, messages of unknown operations.
+///
+/// Servers send such signs of life every few seconds. One that sends nothing else, as fast as it can, would keep a
+/// processor busy for ever.
+package struct EmptyTraffic: Sendable {
+  /// The most bytes without content within ``window``.
+  package static let maxBytes = 1 << 20
+  /// The most pieces without content within ``window``: chunks, frames or messages.
+  package static let maxPieces = 10_000
+  /// The time after which the counts begin again.
+  package static let window = Duration.seconds(10)
+
+  private var begin: Duration?
+  private var bytes = 0
+  private var pieces = 0
+
+  package init() {}
+
+  /// Adds a piece without content.
+  ///
+  /// - Parameters:
+  ///   - count: The size of the piece in bytes.
+  ///   - now: The time, on any clock.
+  /// - Throws: ``StreamError`` if a limit is exceeded.
+  package mutating func add(_ count: Int, at now: Duration) throws(StreamError) {
+    if begin.map({ now - $0 >= Self.window }) ?? true {
+      begin = now
+      (bytes, pieces) = (0, 0)
+    }
+    bytes += count
+    pieces += 1
+    guard bytes <= Self.maxBytes, pieces <= Self.maxPieces else {
+      throw StreamError(
+        .malformed,
+        "it has no content: more than \(bytes > Self.maxBytes ? "\(Self.maxBytes) bytes" : "\(Self.maxPieces) pieces") "
+          + "without an event within \(Self.window.components.seconds) seconds, where signs of life were expected every few "
+          + "seconds")
+    }
+  }
+
+  /// Begins to count again, because content has arrived.
+  package mutating func reset() { begin = nil }
+}

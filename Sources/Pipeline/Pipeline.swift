@@ -1,4 +1,5 @@
 public import GQLRunCache
+public import GQLRunLanguage
 
 /// How requests are executed: endpoint, store, cache rules, and the interceptors in their order.
 ///
@@ -146,4 +147,95 @@ public struct PipelineEntry: Sendable {
 
   /// The name of the plugin, or `nil` without one.
   public var pluginName: String? { plugin.map { type(of: $0).name } }
+}
+
+extension Pipeline {
+  /// Changes the options of every entry of one plugin, as a command line does, and makes the
+  /// interceptors of these entries again.
+  ///
+  /// - Parameter change: Changes the plugin's options.
+  /// - Returns: The number of entries of the plugin.
+  /// - Throws: `OptionError` for options that do not go together or cannot be used.
+  @discardableResult
+  package mutating func configure<Configured: Plugin>(
+    _ plugin: Configured.Type,
+    variable: @escaping @Sendable (_ name: String) -> String? = Services.environment,
+    _ change: (inout Configured) -> Void
+  ) throws(OptionError) -> Int {
+    var count = 0
+    for (index, entry) in entries.enumerated() {
+      guard var plugin = entry.plugin as? Configured else { continue }
+      change(&plugin)
+      try plugin.validateAll()
+      let parts = try plugin.parts(
+        PluginEnvironment(pipelineName: name, entryID: entry.id, variable: variable))
+      entries[index] = PipelineEntry(
+        id: entry.id, parts, when: entry.condition, plugin: plugin, options: entry.options)
+      count += 1
+    }
+    return count
+  }
+}
+
+extension Pipeline {
+  /// What is special about requests with files, as a part of a sentence; `nil` if nothing is.
+  ///
+  /// For `gqlrun pipeline check`.
+  package var uploadRemark: String? {
+    if let endpoint, endpoint.isWebSocket {
+      return "requests with files are refused: the endpoint's URL is one of WebSocket"
+    }
+    let refusing = entries.filter { $0.traits.contains(.refusesUploads) }.map { "`\($0.id)`" }
+    if !refusing.isEmpty {
+      return "requests with files are refused by \(Self.listed(refusing))"
+    }
+    let passing = entries.filter { $0.traits.contains(.passesUploads) }.map { "`\($0.id)`" }
+    guard !passing.isEmpty else { return nil }
+    return "requests with files pass \(Self.listed(passing)) without effect"
+  }
+
+  /// `a, b and c`
+  private static func listed(_ names: [String]) -> String {
+    guard let last = names.last, names.count > 1 else { return names.first ?? "" }
+    return "\(names.dropLast().joined(separator: ", ")) and \(last)"
+  }
+}
+
+/// Selects the operations that an entry of a chain applies to: `when: { operation: [A, B], type:
+/// query }`.
+public struct OperationCondition: Sendable, Hashable {
+  /// The names of the operations; `nil` selects all.
+  public var operations: Set<String>?
+  /// The type of the operations; `nil` selects all.
+  public var type: OperationType?
+
+  /// Creates a condition; without arguments, it selects every operation.
+  ///
+  /// - Parameters:
+  ///   - operations: The names of the operations; `nil` selects all.
+  ///   - type: The type of the operations; `nil` selects all.
+  public init(operations: Set<String>? = nil, type: OperationType? = nil) {
+    self.operations = operations
+    self.type = type
+  }
+
+  /// Selects every operation.
+  public static let always = OperationCondition()
+
+  /// Whether the entry applies to a request.
+  public func holds(for request: GraphQLRequest) -> Bool {
+    if let type, type != request.operationType { return false }
+    guard let operations else { return true }
+    return request.operationName.map(operations.contains) ?? false
+  }
+}
+
+extension OperationCondition: CustomStringConvertible {
+  /// The condition as a pipeline file writes it; empty for ``always``.
+  public var description: String {
+    [
+      operations.map { "operation: [\($0.sorted().joined(separator: ", "))]" },
+      type.map { "type: \($0.rawValue)" },
+    ].compactMap { $0 }.joined(separator: ", ")
+  }
 }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Makes untrusted text safe for a terminal.
 package enum Printable {
   /// `text` on one line, with each unprintable scalar replaced by U+FFFD and tabs by a space.
@@ -29,6 +31,146 @@ package enum Printable {
     case 0..<0x20, 0x7F..<0xA0: true
     case 0x200E, 0x200F, 0x2028, 0x2029, 0x202A...0x202E, 0x2066...0x2069, 0xFEFF: true
     default: false
+    }
+  }
+}
+
+/// Quotes text for other languages.
+///
+/// Works on Unicode scalars, including those that combine with the next into one `Character`: other
+/// languages do not combine them.
+package enum QuotedText {
+  /// One word of a POSIX shell, whatever the text contains.
+  ///
+  /// https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html#tag_19_02
+  package static func shellWord(_ text: String) -> String {
+    "'" + replacing(text) { $0 == "'" ? #"'\''"# : nil } + "'"
+  }
+
+  /// An SQL identifier. https://sqlite.org/lang_keywords.html
+  package static func sqlIdentifier(_ name: String) -> String { doubled(name, "\"") }
+
+  /// An SQL string literal.
+  package static func sqlLiteral(_ text: String) -> String { doubled(text, "'") }
+
+  /// The text between two `quote`s, with those in it doubled.
+  package static func doubled(_ text: String, _ quote: Unicode.Scalar) -> String {
+    "\(quote)" + replacing(text) { $0 == quote ? "\(quote)\(quote)" : nil } + "\(quote)"
+  }
+
+  /// Bytes as lower-case hexadecimal digits.
+  package static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(
+      decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+  }
+
+  /// Text of an HTML or XML document, between tags or in a quoted attribute.
+  ///
+  /// Characters that XML 1.0 does not allow become U+FFFD.
+  ///
+  /// - Parameter keepsLineBreaks: Whether line feeds and tabs are kept; in an XML attribute they
+  ///   would be read as spaces.
+  package static func markup(_ text: String, keepsLineBreaks: Bool = true) -> String {
+    replacing(text) { scalar in
+      switch scalar {
+      case "&": "&amp;"
+      case "<": "&lt;"
+      case ">": "&gt;"
+      case "\"": "&quot;"
+      case "'": "&#39;"
+      case "\n": keepsLineBreaks ? nil : "&#10;"
+      case "\t": keepsLineBreaks ? nil : "&#9;"
+      case "\u{FFFE}", "\u{FFFF}": "\u{FFFD}"
+      default: scalar.value < 0x20 ? "\u{FFFD}" : nil
+      }
+    }
+  }
+
+  /// The message of a workflow command of GitHub.
+  ///
+  /// https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
+  package static func githubData(_ text: String) -> String {
+    replacing(text) { ["%": "%25", "\r": "%0D", "\n": "%0A"][$0] }
+  }
+
+  /// The value of a property of a workflow command of GitHub.
+  package static func githubProperty(_ text: String) -> String {
+    replacing(githubData(text)) { [":": "%3A", ",": "%2C"][$0] }
+  }
+
+  private static func replacing(
+    _ text: String, _ replacement: (Unicode.Scalar) -> String?
+  ) -> String {
+    var result = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars {
+      if let other = replacement(scalar) {
+        result.append(contentsOf: other.unicodeScalars)
+      } else {
+        result.append(scalar)
+      }
+    }
+    return String(result)
+  }
+}
+
+extension Duration {
+  /// The duration for people: `1.3 ms` below ten milliseconds, `12 ms` below a second, else `2.2 s`.
+  package var shown: String {
+    let milliseconds = Double(components.seconds) * 1e3 + Double(components.attoseconds) / 1e15
+    // Rounded first: 999.7 ms is 1.0 s.
+    if milliseconds.rounded() >= 1000 { return Self.tenths(milliseconds / 1e3) + " s" }
+    if milliseconds >= 10 { return "\(Int(milliseconds.rounded())) ms" }
+    return Self.tenths(milliseconds) + " ms"
+  }
+
+  private static func tenths(_ value: Double) -> String {
+    let tenths = Int((value * 10).rounded())
+    return "\(tenths / 10).\(tenths % 10)"
+  }
+}
+
+/// Numbers with their units, as messages show them.
+package enum Quantity {
+  /// `1 record`, `2 records`.
+  ///
+  /// - Parameter plural: The plural; `nil` for the noun with an `s`.
+  package static func count(_ number: Int, _ noun: String, plural: String? = nil) -> String {
+    number == 1 ? "1 \(noun)" : "\(number) \(plural ?? noun + "s")"
+  }
+
+  /// `45s`, `4m32s`, `2h5m`: a time that is left or has passed, in seconds.
+  package static func clockTime(_ seconds: Double) -> String {
+    let whole = Int(min(max(seconds, 0), 1e9).rounded(.up))
+    return switch whole {
+    case ..<60: "\(whole)s"
+    case ..<3_600: "\(whole / 60)m\(whole % 60)s"
+    default: "\(whole / 3_600)h\(whole / 60 % 60)m"
+    }
+  }
+
+  /// `512 bytes`, `2.5 kB`, `1.3 MB`, with decimal units.
+  package static func size(_ bytes: Int) -> String {
+    switch bytes {
+    case ..<1_000: count(bytes, "byte")
+    case ..<1_000_000: String(format: "%.1f kB", Double(bytes) / 1e3)
+    case ..<1_000_000_000: String(format: "%.1f MB", Double(bytes) / 1e6)
+    default: String(format: "%.2f GB", Double(bytes) / 1e9)
+    }
+  }
+}
+
+/// What an error of a library says, in words for people.
+package enum ErrorWords {
+  /// The name of the case of an enumeration, or of the type of another error, as words without upper
+  /// case: `invalidHeaderToken` is `invalid header token`. Shows no type names and no values.
+  package static func text(_ error: any Error) -> String {
+    let isCase = Mirror(reflecting: error).displayStyle == .enum
+    let name = isCase ? "\(error)" : "\(type(of: error))"
+    let last = name.prefix { $0 != "(" }.split(separator: ".").last ?? ""
+    return last.reduce(into: "") { words, character in
+      if character.isUppercase, let before = words.last, before.isLowercase { words.append(" ") }
+      words += character.lowercased()
     }
   }
 }

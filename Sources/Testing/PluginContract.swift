@@ -1,5 +1,9 @@
+import GQLRunCache
+import GQLRunLanguage
 public import GQLRunPipeline
 public import GQLRunPlugins
+import HTTPTypes
+import Logging
 
 /// The requirements on every plugin, as checks for the tests of its author.
 ///
@@ -234,5 +238,244 @@ extension PluginContract {
         variable: { variables[$0] }, readFile: PipelineFileEnvironment.process.readFile))
     guard loaded.warnings.all.isEmpty else { throw loaded.warnings }
     return loaded.pipeline
+  }
+}
+
+extension PluginContract {
+  /// Checks that neither `pipeline show`, nor reflection, nor the log, nor errors contain secrets.
+  ///
+  /// Every variable has a secret value, and requests carry one as their authorization.
+  ///
+  /// - Throws: ``Failure`` with the output that contains a secret.
+  public func checkSecrets() async throws {
+    let canary = "canary-7f3a91"
+    for example in plugin.documentation.examples where example.contains("${env:") {
+      let names = example.split(separator: "${env:").dropFirst()
+        .map { String($0.prefix { $0 != ":" && $0 != "}" }) }
+      let secrets = variables.merging(names.map { ($0, variables[$0] ?? canary) }) { $1 }
+      let pipeline = try chain(with: example, rule: "secrets do not show", variables: secrets)
+        .pipeline
+      var reflected = ""
+      dump(pipeline, to: &reflected)
+      for (view, text) in [("`pipeline show`", pipeline.show()), ("reflection", reflected)]
+      where text.contains(canary) {
+        throw Failure(rule: "secrets do not show", finding: "\(view) shows a variable's value")
+      }
+    }
+    for failure in [nil, ContractNetwork.failure] {
+      let log = ContractLog()
+      let network = ContractNetwork(failure.map { .failure($0) } ?? .answer)
+      let runner = try runner(network, log: log)
+      var request = try request()
+      request.additionalHeaders[.authorization] = "Bearer \(canary)"
+      var message = ""
+      do {
+        _ = try await runner.results(of: request)
+      } catch {
+        message = "\(error)"
+      }
+      for (view, text) in [("the log", log.text), ("the error", message)]
+      where text.contains(canary) {
+        throw Failure(rule: "secrets do not show", finding: "\(view) shows the authorization")
+      }
+    }
+  }
+
+  /// Checks that twenty concurrent requests, then three one after the other, all have the same
+  /// result.
+  ///
+  /// - Throws: ``Failure`` for a request without a result, or with a different one.
+  public func checkRequests() async throws {
+    let rule = "no request is lost"
+    let network = ContractNetwork(.answer)
+    let runner = try runner(network)
+    let request = try request()
+    let concurrent = try await withThrowingTaskGroup(of: [String].self) { group in
+      for _ in 0..<20 { group.addTask { try await Self.texts(runner, request) } }
+      return try await group.reduce(into: [[String]]()) { $0.append($1) }
+    }
+    var all = concurrent
+    for _ in 0..<3 { all.append(try await Self.texts(runner, request)) }
+    guard let first = all.first, !first.isEmpty else {
+      throw Failure(rule: rule, finding: "a request ended without a result")
+    }
+    guard all.count == 23, let other = all.first(where: { $0 != first }) else { return }
+    throw Failure(
+      rule: rule, finding: "equal requests have different results: \(first) and \(other)")
+  }
+
+  /// Checks that a network failure, and the errors of a response, reach the caller unchanged.
+  ///
+  /// - Throws: ``Failure`` if one does not.
+  public func checkErrors() async throws {
+    let rule = "errors pass unchanged"
+    let wanted = ContractNetwork.failure
+    let network = ContractNetwork(.failure(wanted))
+    let runner = try runner(network)
+    do {
+      let results = try await runner.results(of: try request())
+      // A plugin that answers requests itself sends nothing.
+      guard await network.requestCount > 0 else { return }
+      throw Failure(
+        rule: rule,
+        finding: "\(results.count) results were delivered instead of the failure \(wanted.code)")
+    } catch let error as ChainError {
+      guard error.code == wanted.code, error.layer == wanted.layer else {
+        throw Failure(rule: rule, finding: "\(wanted.code.rawValue) became \(error.code.rawValue)")
+      }
+    }
+    let refusing = try self.runner(ContractNetwork(.graphQLError))
+    let results = try await refusing.results(of: try request())
+    guard results.last?.errors.first?.code == "CONTRACT" else {
+      throw Failure(rule: rule, finding: "a GraphQL error of the server does not reach the caller")
+    }
+  }
+
+  /// Checks that cancelling the caller's task cancels the request in flight.
+  ///
+  /// - Throws: ``Failure`` if the request continues, or has a result.
+  public func checkCancellation() async throws {
+    let rule = "cancellation passes through"
+    let network = ContractNetwork(.noAnswer)
+    let runner = try runner(network)
+    let request = try request()
+    let caller = Task { try await runner.results(of: request) }
+    guard await network.waitForRequest(orEndOf: caller) else { return }
+    caller.cancel()
+    let hasEnded = await withTaskGroup(of: Bool.self) { group in
+      group.addTask {
+        _ = await caller.result
+        return true
+      }
+      group.addTask {
+        // Only reached by a plugin that violates the rule.
+        try? await ContinuousClock().sleep(for: .seconds(10))
+        return false
+      }
+      let first = await group.next() ?? false
+      await network.release()
+      group.cancelAll()
+      return first
+    }
+    guard hasEnded else {
+      throw Failure(rule: rule, finding: "the request continued for ten seconds")
+    }
+    if case .success = await caller.result {
+      throw Failure(rule: rule, finding: "the cancelled request has a result")
+    }
+    guard await network.wasCancelled else {
+      throw Failure(rule: rule, finding: "the request to the server was not cancelled")
+    }
+  }
+
+  /// Checks that chunks of a body and results of a stream are passed on one by one, when they are
+  /// read.
+  ///
+  /// - Throws: ``Failure`` if they are read ahead.
+  public func checkStreaming() async throws {
+    let rule = "streams pass lazily"
+    let chain = try chain(with: entry, rule: rule)
+    let parts = chain.pipeline.entries[chain.index].parts
+    let network = ContractNetwork(.answer)
+    if parts.contains(where: { if case .graphQL = $0 { true } else { false } }) {
+      let source = ResultSource()
+      var pipeline = chain.pipeline
+      pipeline.entries.insert(
+        PipelineEntry(id: "contract-source", .graphQL(source)), at: chain.index + 1)
+      let stream = PipelineRunner(pipeline, services: services(network)).execute(try request())
+      guard try await stream.next() != nil else {
+        throw Failure(rule: rule, finding: "the first result does not arrive")
+      }
+      // An interceptor may read one result ahead.
+      let count = await source.count
+      guard readsAhead || count <= 2 else {
+        throw Failure(
+          rule: rule, finding: "all results were read before the first one was delivered")
+      }
+    }
+    if parts.contains(where: { if case .http = $0 { true } else { false } }) {
+      let probe = ChunkProbe()
+      var pipeline = chain.pipeline
+      pipeline.entries.insert(PipelineEntry(id: "contract-probe", .http(probe)), at: chain.index)
+      let runner = PipelineRunner(pipeline, services: services(network))
+      _ = try await runner.results(of: try request())
+      guard let pulled = await probe.pulls else { return }
+      guard pulled.atHead <= 1, pulled.atFirstChunk <= 2 else {
+        throw Failure(
+          rule: rule,
+          finding: "\(pulled.atHead) chunks were read before the head was delivered, and "
+            + "\(pulled.atFirstChunk) before the first chunk")
+      }
+    }
+  }
+}
+
+// MARK: Events
+
+extension PluginContract {
+  /// Checks that each event of a subscription reaches the caller unchanged, before the next one is read
+  /// from the connection, and that the subscription ends when the server completes it.
+  ///
+  /// - Throws: ``Failure`` for an event that is missing or late.
+  public func checkEvents() async throws {
+    let rule = "events pass one by one"
+    let network = ContractNetwork(.events)
+    let runner = try runner(network)
+    let stream = runner.execute(try request("subscription Contract { contract }"))
+    var found: [String] = []
+    while let response = try await stream.next() {
+      found.append(try response.text)
+      guard readsAhead || network.pullCount.value <= found.count + 1 else {
+        throw Failure(
+          rule: rule,
+          finding: "\(network.pullCount.value) events were read from the connection before event "
+            + "\(found.count) was delivered")
+      }
+    }
+    // A plugin that answers requests itself sends nothing.
+    guard await network.requestCount > 0 else { return }
+    let expected = ContractNetwork.events.map { "{\"data\":{\"contract\":\"\($0)\"}}" }
+    guard found == expected else {
+      throw Failure(rule: rule, finding: "of the events \(expected), \(found) were delivered")
+    }
+  }
+}
+
+extension GraphQLResponse {
+  fileprivate var text: String {
+    get throws {
+      var bytes: [UInt8] = []
+      try forEachChunk { bytes.append(contentsOf: $0) }
+      return String(decoding: bytes, as: UTF8.self)
+    }
+  }
+}
+
+// MARK: Requests
+
+extension PluginContract {
+  func runner(_ network: ContractNetwork, log: ContractLog? = nil) throws -> PipelineRunner {
+    let chain = try chain(with: entry, rule: "the entry loads")
+    return PipelineRunner(chain.pipeline, services: services(network, log: log))
+  }
+
+  func services(_ network: ContractNetwork, log: ContractLog? = nil) -> Services {
+    var services = Services(transport: network, store: .memory(), random: { 0.5 })
+    let variables = variables
+    services.variable = { variables[$0] }
+    if let log { services.logger = log.logger }
+    return services
+  }
+
+  func request(_ document: String = "query Contract { contract }") throws -> GraphQLRequest {
+    var request = GraphQLRequest(try PreparedOperation(document: Document(parsing: document)))
+    request.context.named = context
+    return request
+  }
+
+  private static func texts(
+    _ runner: PipelineRunner, _ request: GraphQLRequest
+  ) async throws -> [String] {
+    try await runner.results(of: request).map { try $0.text }
   }
 }

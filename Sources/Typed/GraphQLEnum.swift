@@ -64,3 +64,90 @@ extension Deferred {
   /// Writes the fields, if the server has sent them.
   public func write(to object: inout ObjectWriter) { value?.write(to: &object) }
 }
+
+/// A nullable variable or input field: absent, null, or a value.
+///
+/// A server may treat an absent field and null differently: a mutation keeps a field that is absent,
+/// and clears one that is null. Literals need no wrapper, and `nil` is null.
+///
+/// ```swift
+/// UpdateUser(id: "1", name: "Ada", phone: nil)   // clears the phone number, keeps everything else
+/// ```
+public indirect enum GraphQLNullable<Value: GraphQLEncodable>: Sendable {
+  /// The field is not sent.
+  case absent
+  /// Null is sent.
+  case null
+  /// The value is sent.
+  case value(Value)
+
+  /// The value; `nil` if the field is absent or null.
+  public var value: Value? { if case .value(let value) = self { value } else { nil } }
+
+  /// Wraps an optional value.
+  ///
+  /// - Parameters:
+  ///   - value: The value.
+  ///   - none: What `nil` means: `.absent`, the default, or `.null`.
+  public init(_ value: Value?, ifNil none: Self = .absent) {
+    self = value.map { .value($0) } ?? none
+  }
+}
+
+extension GraphQLNullable: Equatable where Value: Equatable {}
+extension GraphQLNullable: Hashable where Value: Hashable {}
+
+extension GraphQLNullable: ExpressibleByNilLiteral {
+  /// Null.
+  public init(nilLiteral: ()) { self = .null }
+}
+
+extension GraphQLNullable: ExpressibleByUnicodeScalarLiteral
+where Value: ExpressibleByUnicodeScalarLiteral {
+  /// A value.
+  public init(unicodeScalarLiteral value: Value.UnicodeScalarLiteralType) {
+    self = .value(Value(unicodeScalarLiteral: value))
+  }
+}
+
+extension GraphQLNullable: ExpressibleByExtendedGraphemeClusterLiteral
+where Value: ExpressibleByExtendedGraphemeClusterLiteral {
+  /// A value.
+  public init(extendedGraphemeClusterLiteral value: Value.ExtendedGraphemeClusterLiteralType) {
+    self = .value(Value(extendedGraphemeClusterLiteral: value))
+  }
+}
+
+extension GraphQLNullable: ExpressibleByStringLiteral where Value: ExpressibleByStringLiteral {
+  /// A value.
+  public init(stringLiteral value: Value.StringLiteralType) {
+    self = .value(Value(stringLiteral: value))
+  }
+}
+
+extension GraphQLNullable: ExpressibleByIntegerLiteral where Value: ExpressibleByIntegerLiteral {
+  /// A value.
+  public init(integerLiteral value: Value.IntegerLiteralType) {
+    self = .value(Value(integerLiteral: value))
+  }
+}
+
+extension GraphQLNullable: ExpressibleByFloatLiteral where Value: ExpressibleByFloatLiteral {
+  /// A value.
+  public init(floatLiteral value: Value.FloatLiteralType) {
+    self = .value(Value(floatLiteral: value))
+  }
+}
+
+extension GraphQLNullable: ExpressibleByBooleanLiteral where Value: ExpressibleByBooleanLiteral {
+  /// A value.
+  public init(booleanLiteral value: Value.BooleanLiteralType) {
+    self = .value(Value(booleanLiteral: value))
+  }
+}
+
+extension GraphQLNullable: ExpressibleByArrayLiteral
+where Value: RangeReplaceableCollection & ExpressibleByArrayLiteral {
+  /// A list.
+  public init(arrayLiteral elements: Value.Element...) { self = .value(Value(elements)) }
+}

@@ -1,5 +1,6 @@
 import GQLRunLanguage
 import GQLRunPipeline
+import GQLRunSupport
 
 /// The sinks of a manifest.
 extension ManifestLoader {
@@ -72,5 +73,102 @@ extension ManifestLoader {
       else { continue }
       report(.path, "`\(text.value)` of `\(name)` \(problem.message)", text.location, problem.hint)
     }
+  }
+}
+
+/// Manifests whose journal is a database that several workers share.
+extension ManifestLoader {
+  /// Sets the folder of the journals, or the database of the queue.
+  mutating func setJournal(of manifest: inout Manifest, _ given: RunSettings) {
+    let url = given.$journal.wrappedValue
+    guard ["postgres://", "postgresql://"].contains(where: url.hasPrefix) else {
+      manifest.settings.journalFolder = output(given.$journal) ?? given.journal
+      return
+    }
+    manifest.queueURL = url
+    hasQueue = true
+    // Merged outputs and reports are listed there.
+    let folder = RunSettings.defaultJournal
+    manifest.settings.journalFolder =
+      (try? OutputPath(folder: self.folder).resolve(folder)) ?? folder
+    if let password = QueueConnection.password(of: url), !password.isEmpty,
+      isWritten(password, at: given.$journal.location)
+    {
+      let location = given.$journal.location
+      // Excerpts of the file do not show it.
+      decoder.secretLocations.append(location)
+      // Replaces the general message, whose advice does not fit.
+      decoder.findings.removeAll { $0.code == .literalSecret && $0.location == location }
+      report(
+        .literalSecret,
+        "the URL of `journal` contains a password, which every reader of the manifest sees",
+        location,
+        "write it into libpq's password file (~/.pgpass, or PGPASSFILE), or set PGPASSWORD")
+    }
+  }
+
+  /// Whether a text is in the line of the file itself, and not in the value of a variable.
+  private func isWritten(_ text: String, at location: FileLocation) -> Bool {
+    guard source.lines.indices.contains(location.line - 1) else { return true }
+    let line = String(String.UnicodeScalarView(source.lines[location.line - 1]))
+    return line.contains(text)
+  }
+
+  /// Reports what workers of several machines cannot do.
+  mutating func checkQueue(_ manifest: Manifest, _ journal: FileLocation) {
+    for sink in manifest.sinks { checkQueue(sink, journal) }
+    guard hasQueue else { return }
+    if manifest.settings.order == .output {
+      refuse("`order: output`, because workers write files of their own", journal)
+    }
+    if manifest.settings.order == .interleaved {
+      refuse("`order: interleaved`; tasks start in the order in which they were enqueued", journal)
+    }
+    let written = Set(((try? SinkPlan(manifest))?.entries ?? []).map(\.path))
+    for operation in manifest.operations {
+      let subject = "of `\(operation.id)`"
+      if let source = operation.source, let path = source.input.path,
+        written.contains(FilePath.resolve(path, in: manifest.folder))
+      {
+        refuse(
+          "the rows \(subject) from a file that the run writes, because workers write files of their own",
+          source.location, "use `capture`, or give each level a manifest of its own")
+      }
+      if !operation.bookmarks.isEmpty { refuse("`bookmark` \(subject)", operation.location) }
+      if operation.snapshot != nil { refuse("`snapshot` \(subject)", operation.location) }
+      if operation.until != nil { refuse("the subscription \(subject)", operation.location) }
+      if operation.isMutation, operation.pagination != nil {
+        refuse("`paginate` of the mutation `\(operation.id)`", operation.location)
+      }
+    }
+  }
+
+  private mutating func checkQueue(_ settings: SinkSettings, _ journal: FileLocation) {
+    let location = settings.location ?? journal
+    switch settings.sink {
+    case is PostgresSink:
+      guard !hasQueue else { return }
+      report(
+        .wrongValue,
+        "the sink `postgres` writes into the database of the run, and this run has none",
+        location, "add `run: { journal: \"postgres://host/database\" }`, or use `sqlite`")
+    case is SQLiteSink where hasQueue:
+      refuse("the sink `sqlite`", location, "use the sink `postgres`, or a file")
+    case is CacheSink where hasQueue:
+      refuse(
+        "the sink `cache`", location,
+        "leave it out: a pipeline with `store: { kind: postgres, url: … }` stores the results")
+    default:
+      guard hasQueue, settings.path == "-" else { return }
+      refuse(
+        "results on standard output", location,
+        "add a sink, such as `sinks: [{ ndjson: { path: \"out/{{op}}.ndjson\" } }]`")
+    }
+  }
+
+  private mutating func refuse(_ what: String, _ location: FileLocation, _ hint: String? = nil) {
+    report(
+      .wrongValue, "a journal in PostgreSQL does not support \(what)", location,
+      hint ?? "remove it, or use a folder as the journal: `run: { journal: runs }`")
   }
 }

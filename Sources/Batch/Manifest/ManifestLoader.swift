@@ -3,6 +3,7 @@ import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
 public import GQLRunPipeline
+import GQLRunPlugins
 import GQLRunSupport
 import HTTPTypes
 
@@ -176,5 +177,445 @@ final class InputRecorder: Sendable {
         found.append(InputFile(path: path, role: role))
       }
     }
+  }
+}
+
+/// The manifest without its operations and sinks.
+extension ManifestLoader {
+  mutating func manifest(_ root: YAMLNode, _ endpoint: String?) -> Manifest? {
+    let (given, _) = decoder.section(
+      ManifestFile.self, root, owner: .init(subject: "a manifest", noun: "key", isRoot: true),
+      location: root.location)
+    let schema = given.schema.flatMap { self.schema($0.path, given.$schema.location) }
+    let pipeline = pipeline(given, endpoint)
+    if let schema, let pipeline {
+      let found = pipeline.ruleDiagnostics(against: schema)
+      add(found.all, of: found)
+    }
+    let name =
+      given.name
+      ?? file.split(separator: "/").last.map { $0.prefix { $0 != "." } }.map { String($0) }
+      ?? "batch"
+    var manifest = Manifest(
+      name: name, file: file, folder: folder, pipeline: pipeline ?? Pipeline(entries: []),
+      schema: schema)
+    manifest.namesPipeline = given.pipeline != nil
+    if file != "stdin" { inputs.add(file, "the manifest") }
+    manifest.settings = given.run
+    setJournal(of: &manifest, given.run)
+    manifest.rate = given.rateLimit
+    manifest.report.junit = output(given.report.$junit)
+    manifest.report.html = output(given.report.$html)
+    manifest.report.json = output(given.report.$json)
+    manifest.stateFile = given.state.flatMap { output($0.$file) }
+    manifest.outputLocations = [
+      "journal": given.run.$journal.location, "report.junit": given.report.$junit.location,
+      "report.html": given.report.$html.location, "report.json": given.report.$json.location,
+    ]
+    manifest.outputLocations["state"] = given.state?.$file.location
+    manifest.thresholds = conditions(
+      given.thresholds, "thresholds",
+      roots: [
+        "total", "done", "failed", "unknown", "skipped", "rps", "seconds", "p50_ms", "p90_ms",
+        "p95_ms", "p99_ms", "max_ms", "records", "bytes",
+      ])
+    manifest.operations = operations(given, schema, manifest.pipeline.keys)
+    manifest.sinks =
+      given.sinks.map { sinks($0, manifest.operations, schema) } ?? [
+        SinkSettings(sink: NDJSONSink(), path: "-")
+      ]
+    checkStandardStreams(manifest, root.location)
+    if pipeline != nil { checkPipeline(&manifest, given) }
+    manifest.inputs = inputs.files
+    manifest.stateNames = stateNames.union(
+      manifest.operations.flatMap { $0.bookmarks.map(\.name) })
+    checkQueue(manifest, given.run.$journal.location)
+    if !manifest.operations.isEmpty { checkOutputs(manifest, given.$sinks.keyLocation) }
+    return pipeline == nil ? nil : manifest
+  }
+
+  /// The resolved path of an output; reports it and returns `nil` if it is outside the manifest's
+  /// folder.
+  mutating func output(_ option: OptionProperty<String>) -> String? {
+    guard option.isUsable else { return nil }
+    return output(option.wrappedValue, option.name, option.location)
+  }
+
+  private mutating func output(_ option: OptionProperty<String?>) -> String? {
+    option.wrappedValue.flatMap { output($0, option.name, option.location) }
+  }
+
+  mutating func output(_ path: String, _ name: String, _ location: FileLocation) -> String? {
+    do {
+      return try OutputPath(folder: folder).resolve(path)
+    } catch {
+      report(
+        .output, "`\(name)` would be written outside of the manifest's folder", location,
+        error.reason)
+      return nil
+    }
+  }
+
+  private mutating func schema(_ path: String, _ location: FileLocation) -> Schema? {
+    do {
+      inputs.add(path, "the schema")
+      let bytes = try Self.contents(of: path)
+      return try Schema(sdl: Document(parsingUTF8: bytes))
+    } catch let error as PipelineFileEnvironment.Failure {
+      report(.document, "the schema `\(path)` cannot be read", location, error.reason)
+    } catch let error as GraphQLSyntaxError {
+      report(.document, "the schema cannot be used: \(path):\(error)", location)
+    } catch let error as SchemaError {
+      for issue in error.issues.prefix(20) {
+        report(.document, "the schema cannot be used: \(path): \(issue.message)", location)
+      }
+    } catch {
+      report(.document, "the schema `\(path)` cannot be used: \(error)", location)
+    }
+    return nil
+  }
+
+  /// The bytes of a document or schema of at most 64 MiB.
+  static func contents(of path: String) throws(PipelineFileEnvironment.Failure) -> [UInt8] {
+    let limit = 64 << 20
+    let bytes = try PipelineFileEnvironment.contents(of: path, limit: limit)
+    guard bytes.count <= limit else {
+      throw PipelineFileEnvironment.Failure("it is larger than 64 MiB")
+    }
+    return bytes
+  }
+
+  /// The pipeline of manifests that name none: the ready-made pipeline `plain` without its log,
+  /// because a run reports its failures itself.
+  private static let defaultPipeline = """
+    version: 1
+    name: batch
+    extends: plain
+    chain:
+      - remove: logging
+    """
+
+  private mutating func pipeline(_ file: ManifestFile, _ given: String?) -> Pipeline? {
+    let url = given ?? file.endpoint
+    let path = file.pipeline?.path
+    var pipeline: Pipeline
+    do throws(PipelineDiagnostics) {
+      var environment = environment
+      if let url {
+        // The given endpoint overrides the variable of ready-made pipelines.
+        let variable = environment.variable
+        environment.variable = { $0 == "GQL_URL" ? url : variable($0) }
+      }
+      if let path {
+        pipeline = try PipelineFile.load(path: path, registry: registry, environment: environment)
+          .pipeline
+      } else {
+        let (readFile, lastResort) = (environment.readFile, environment.lastResort)
+        environment.readFile = { path in
+          guard path == "plain", let text = ReadyMade.file(path) else { return try readFile(path) }
+          return Array(text.utf8)
+        }
+        // A missing endpoint is reported below.
+        environment.lastResort = { $0 == "GQL_URL" ? "http://0.0.0.0/" : lastResort($0) }
+        pipeline = try PipelineFile.load(
+          Array(Self.defaultPipeline.utf8), file: "(default pipeline)", registry: registry,
+          environment: environment
+        ).pipeline
+      }
+    } catch {
+      add(error.errors, of: error)
+      return nil
+    }
+    let location = file.$endpoint.location
+    if let url {
+      do throws(Endpoint.InvalidURL) {
+        if let endpoint = pipeline.endpoint {
+          pipeline.endpoint = try endpoint.at(url: url)
+        } else {
+          pipeline.endpoint = try Endpoint(url: url)
+        }
+      } catch {
+        report(.wrongValue, "`endpoint` is not the URL of a server", location, error.reason)
+      }
+    } else if path == nil, (environment.variable("GQL_URL") ?? "").isEmpty {
+      report(
+        .wrongValue, "the manifest has no endpoint", location,
+        "add `endpoint: https://…` or `pipeline: file`, or set GQL_URL")
+    }
+    return pipeline
+  }
+
+  /// Validates the pipeline against the requirements of the manifest.
+  private mutating func checkPipeline(_ manifest: inout Manifest, _ file: ManifestFile) {
+    let pipeline = manifest.pipeline
+    if manifest.rate != nil,
+      let entry = pipeline.entries.first(where: { $0.traits.contains(.limitsRate) })
+    {
+      report(
+        .wrongValue, "the rate is limited twice: here, and by `\(entry.id)` of the pipeline",
+        file.$rateLimit.keyLocation, "remove one of them")
+    }
+    guard manifest.keepsInCache else { return }
+    let hasWrite = pipeline.entries.contains {
+      $0.parts.contains { if case .cacheWrite = $0 { true } else { false } }
+    }
+    if ![.sqlite, .postgres].contains(pipeline.store.kind) || !hasWrite {
+      report(
+        .wrongValue, "the sink `cache` needs a pipeline with a store that outlives the run",
+        file.$sinks.keyLocation,
+        "use a pipeline with `store: { kind: sqlite, path: cache.db }` or a store of kind `postgres`, and the step "
+          + "`cache-write`")
+    }
+    // A task whose records cannot be stored must not count as done.
+    manifest.pipeline.store.isRequired = true
+  }
+
+  private mutating func checkStandardStreams(_ manifest: Manifest, _ location: FileLocation) {
+    let readers =
+      manifest.operations.filter { $0.source?.readsStandardInput == true }.count
+      + (file == "stdin" ? 1 : 0)
+    if readers > 1 {
+      report(
+        .input, "standard input is read more than once", location,
+        "put the rows of one operation into a file")
+    }
+  }
+}
+
+extension ManifestLoader {
+  /// Reads the options that refer to the data: `emit`, `capture`, `bookmark`, `paginate`.
+  mutating func readPaths(
+    _ draft: Draft, _ schema: Schema?, _ facts: TypeFacts?, _ keys: KeyRules,
+    _ operation: inout BatchOperation
+  ) {
+    let settings = draft.settings
+    let tree = SelectionTree(operation.template.callerDocument, operation.template.definition)
+    let shape = operation.shape(schema)
+    operation.emit = settings.emit
+    if let emit = settings.emit {
+      check(emit, "emit", settings.$emit.location, shape, endsAt: .record)
+    }
+    operation.columns = tree.columns(at: operation.emit?.keys ?? [])
+    for entry in settings.capture.entries {
+      check(entry.value.value, "capture", entry.value.location, shape, endsAt: .value)
+      operation.capture.append((entry.name, entry.value.value))
+    }
+    for entry in settings.bookmark.entries {
+      check(
+        entry.value.path, "bookmark", entry.value.location, shape, below: operation.emit,
+        endsAt: .record)
+      operation.bookmarks.append(Bookmark(name: entry.name, rule: entry.value.value))
+    }
+    if let paginate = settings.paginate {
+      readPagination(paginate, settings.$paginate.location, tree, shape, facts, keys, &operation)
+    }
+  }
+
+  /// Validates the paths of the `expect` conditions.
+  mutating func checkExpectations(_ settings: OperationSettings, _ shape: PathShape) {
+    for condition in settings.expect {
+      for path in condition.paths {
+        if path.keys.first == "emit", path.steps.count > 1 {
+          report(
+            .path, "`expect` leads to `\(path)`, and the emitted records are only counted",
+            condition.location, "write `count(emit)`, or a path that begins with `data`")
+        } else if path.keys.first == "data", path.steps.count > 1,
+          case .key = path.steps[1], let rest = ResultPath(String(path.description.dropFirst(5)))
+        {
+          check(rest, "expect", condition.location, shape, endsAt: .value)
+        }
+      }
+    }
+  }
+
+  private mutating func check(
+    _ path: ResultPath, _ name: String, _ location: FileLocation, _ shape: PathShape,
+    below base: ResultPath? = nil, endsAt end: PathShape.End
+  ) {
+    guard let problem = shape.problem(of: path, below: base, endsAt: end) else { return }
+    report(.path, "`\(name)` \(problem.message)", location, problem.hint)
+  }
+
+  // MARK: Pages
+
+  private mutating func readPagination(
+    _ settings: PaginateSettings, _ location: FileLocation, _ tree: SelectionTree,
+    _ shape: PathShape, _ facts: TypeFacts?, _ keys: KeyRules, _ operation: inout BatchOperation
+  ) {
+    let declared = operation.template.definition.variables.map(\.name.value)
+    var style: Pagination.Style?
+    if let path = settings.connection {
+      let location = settings.$connection.location
+      check(path, "connection", location, shape, endsAt: .connection)
+      for field in ["hasNextPage", "endCursor"] {
+        guard let info = ResultPath("\(path).pageInfo.\(field)"),
+          shape.problem(of: path, endsAt: .connection) == nil,
+          shape.problem(of: info, endsAt: .value) != nil
+        else { continue }
+        report(
+          .path, "the document does not select `pageInfo.\(field)` of `\(path)`", location,
+          "select `pageInfo { hasNextPage endCursor }` there")
+      }
+      style = .connection(path, cursor: settings.cursor)
+      checkVariable(settings.cursor, declared, settings.$cursor.location)
+    } else if let offset = settings.offset {
+      checkVariable(offset.variable, declared, offset.$variable.location)
+      if offset.$items.isUsable {
+        check(offset.items, "items", offset.$items.location, shape, endsAt: .list)
+        style = .offset(variable: offset.variable, items: offset.items)
+      }
+    } else if !settings.$connection.isGiven, !settings.$offset.isGiven {
+      report(
+        .wrongValue, "`paginate` needs a `connection` or an `offset`", location,
+        "add `connection: path.to.connection`")
+    }
+    guard let style else { return }
+    var pagination = Pagination(style: style, maximumPages: settings.maxPages)
+    if let size = settings.pageSize, size.$start.isUsable {
+      checkVariable(size.variable, declared, size.$variable.location)
+      pagination.pageSize = Pagination.PageSize(
+        variable: size.variable, start: size.start, minimum: min(size.min, size.start),
+        halves: size.onError == .halve)
+    }
+    for nested in settings.nested where nested.$path.isUsable && nested.$type.isUsable {
+      let location = nested.$path.location
+      let keysBelow = (operation.emit?.keys ?? []) + nested.path.keys
+      for text in ["\(nested.path).pageInfo.endCursor", "id"] {
+        if let path = ResultPath(text) {
+          check(path, "nested", location, shape, below: operation.emit, endsAt: .value)
+        }
+      }
+      let document = NestedDocument(tree, operation.template, keysBelow, type: nested.type).document
+      if let document,
+        let template = try? OperationTemplate(document: document, keys: keys, facts: facts)
+      {
+        pagination.nested.append(Pagination.Nested(path: nested.path, template: template))
+      } else {
+        report(
+          .path, "the connection `\(nested.path)` of `nested` cannot be requested by itself",
+          location, "it must be a field of the emitted record")
+      }
+    }
+    operation.pagination = pagination
+  }
+
+  private mutating func checkVariable(
+    _ name: String, _ declared: [String], _ location: FileLocation
+  ) {
+    guard !declared.contains(name) else { return }
+    report(
+      .variable, "`paginate` sets the variable `\(name)`, which the operation does not declare",
+      location, suggestion(for: name, in: declared).map { "did you mean `\($0)`?" })
+  }
+}
+
+/// Parses the text of a manifest into nodes.
+extension ManifestLoader {
+  mutating func manifest(_ bytes: [UInt8], endpoint: String?) -> Manifest? {
+    let start = FileLocation(file: file, line: 1, column: 1)
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      report(.unreadable, "the manifest is not UTF-8 text", start, "save it as UTF-8")
+      return nil
+    }
+    let isLines = text.first { !$0.isWhitespace } == "{"
+    guard bytes.count <= (isLines ? Self.largestLines : Self.largestYAML) else {
+      report(
+        .unreadable, "the manifest is larger than \(isLines ? "256" : "1") MiB", start,
+        isLines ? "put rows into a file for `foreach`" : "long manifests are written as JSON lines")
+      return nil
+    }
+    source = SourceText(file: file, text: text)
+    source.kind = .manifest
+    let root: YAMLNode?
+    if isLines {
+      root = lines(text)
+    } else {
+      var composer = YAMLComposer(text, source: source)
+      root = composer.compose()
+      decoder.findings += composer.findings
+    }
+    guard let root else { return nil }
+    guard root.members != nil else {
+      report(
+        .wrongValue, "a manifest is a mapping, not \(root.kind)", root.location,
+        "begin with `version: 1`")
+      return nil
+    }
+    var result = Self.without("sinks", root)
+    guard case .mapping(var members) = result.content else { return nil }
+    for index in members.indices where members[index].key == "operations" {
+      guard case .sequence(let operations) = members[index].value.content else { continue }
+      members[index].value.content = .sequence(operations.map { Self.without("variables", $0) })
+    }
+    result.content = .mapping(members)
+    return manifest(result, endpoint)
+  }
+
+  /// The node without a key that has no value: all entries below it may be comments.
+  private static func without(_ key: String, _ node: YAMLNode) -> YAMLNode {
+    guard let members = node.members else { return node }
+    var node = node
+    node.content = .mapping(members.filter { $0.key != key || !$0.value.isNull })
+    return node
+  }
+
+  /// Parses JSON lines: the line with `version` has the manifest's keys, each other line an
+  /// operation.
+  private mutating func lines(_ text: String) -> YAMLNode? {
+    var members: [YAMLNode.Member] = []
+    var operations: [YAMLNode] = []
+    var number = 0
+    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+      number += 1
+      guard line.contains(where: { !$0.isWhitespace }) else { continue }
+      let location = FileLocation(
+        file: file, line: number, column: 1, length: max(1, line.unicodeScalars.count))
+      do {
+        let node = Self.node(try JSONValue(parsing: String(line)), location)
+        guard case .mapping(let found) = node.content else {
+          report(.wrongValue, "a line of a manifest is a JSON object, not \(node.kind)", location)
+          continue
+        }
+        if members.isEmpty, found.contains(where: { $0.key == "version" }) {
+          members = found
+        } else {
+          operations.append(node)
+        }
+      } catch {
+        report(
+          .unreadable, "not valid JSON: \(error.message)",
+          FileLocation(file: file, line: number, column: error.offset + 1))
+      }
+    }
+    let start = FileLocation(file: file, line: 1, column: 1)
+    if let location = members.firstIndex(where: { $0.key == "operations" }) {
+      guard case .sequence(let own) = members[location].value.content else {
+        return YAMLNode(content: .mapping(members), location: start)
+      }
+      members[location].value.content = .sequence(own + operations)
+    } else {
+      members.append(
+        YAMLNode.Member(
+          key: "operations", keyLocation: start,
+          value: YAMLNode(content: .sequence(operations), location: start)))
+    }
+    return YAMLNode(content: .mapping(members), location: start)
+  }
+
+  private static func node(_ value: JSONValue, _ location: FileLocation) -> YAMLNode {
+    let content: YAMLNode.Content =
+      switch value {
+      case .null: .scalar("null", isPlain: true)
+      case .boolean(let flag): .scalar(flag ? "true" : "false", isPlain: true)
+      case .number(let number): .scalar(number.text, isPlain: true)
+      case .string(let text): .scalar(text, isPlain: false)
+      case .array(let elements): .sequence(elements.map { node($0, location) })
+      case .object(let object):
+        .mapping(
+          object.map {
+            YAMLNode.Member(key: $0.key, keyLocation: location, value: node($0.value, location))
+          })
+      }
+    return YAMLNode(content: content, location: location)
   }
 }

@@ -1,6 +1,9 @@
+import Foundation
 import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
+import GQLRunPipeline
+import GQLRunSupport
 
 /// The value of a variable, with references that are filled in for each task.
 ///
@@ -134,5 +137,200 @@ extension TypeReference {
     case .list(let element, _): element
     case .nonNull(let inner): inner.element
     }
+  }
+}
+
+/// A reference in a template: `row.login`, `state.since`, `op`.
+struct Reference: Sendable, Hashable, CustomStringConvertible {
+  var root: String
+  var path: [String]
+
+  var description: String { ([root] + path).joined(separator: ".") }
+}
+
+/// Text with references in double braces: `out/{{op}}.ndjson`. Templates contain no code.
+struct TextTemplate: Sendable {
+  enum Part: Sendable {
+    case text(String)
+    case reference(Reference)
+  }
+
+  var parts: [Part]
+
+  struct Malformed: Error {
+    var message: String
+    var hint: String
+  }
+
+  init(_ text: String) throws(Malformed) {
+    parts = []
+    var rest = text[...]
+    while let open = rest.firstRange(of: "{{") {
+      if open.lowerBound > rest.startIndex {
+        parts.append(.text(String(rest[..<open.lowerBound])))
+      }
+      rest = rest[open.upperBound...]
+      guard let close = rest.firstRange(of: "}}") else {
+        throw Malformed(message: "`{{` is not closed", hint: "write `{{row.name}}`")
+      }
+      let names = rest[..<close.lowerBound].split(
+        separator: ".", omittingEmptySubsequences: false
+      ).map { $0.filter { $0 != " " } }
+      guard let root = names.first, names.allSatisfy({ !$0.isEmpty }),
+        names.joined().allSatisfy({ $0.isLetter || $0.isNumber || "_-$".contains($0) })
+      else {
+        throw Malformed(
+          message: "`{{\(rest[..<close.lowerBound])}}` is no name",
+          hint: "templates hold names such as `{{row.name}}` and no code")
+      }
+      parts.append(.reference(Reference(root: root, path: Array(names.dropFirst()))))
+      rest = rest[close.upperBound...]
+    }
+    if !rest.isEmpty { parts.append(.text(String(rest))) }
+  }
+
+  var references: [Reference] {
+    parts.compactMap { if case .reference(let reference) = $0 { reference } else { nil } }
+  }
+
+  /// The reference, if it is the whole text.
+  var whole: Reference? {
+    guard parts.count == 1, case .reference(let reference) = parts[0] else { return nil }
+    return reference
+  }
+
+  /// The text, if it has no references.
+  var constant: String? {
+    guard references.isEmpty else { return nil }
+    return parts.reduce(into: "") { if case .text(let text) = $1 { $0 += text } }
+  }
+
+  func text(in scope: Scope) throws(TaskProblem) -> String {
+    var result = ""
+    for part in parts {
+      switch part {
+      case .text(let text): result += text
+      case .reference(let reference):
+        switch scope.find(reference) {
+        case .absent:
+          throw TaskProblem("`{{\(reference)}}` has no value here, and text needs one")
+        case .text(let text): result += text
+        case .value(let value): result += value.stringValue ?? value.canonicalText
+        }
+      }
+    }
+    return result
+  }
+}
+
+/// An error in one task that is found before its request is sent.
+struct TaskProblem: Error, Sendable, CustomStringConvertible {
+  var message: String
+
+  init(_ message: String) { self.message = message }
+
+  var description: String { message }
+}
+
+/// The values that the references of one task's templates resolve to.
+struct Scope: Sendable {
+  /// The name of the row in templates, from `as`.
+  var rowName = "row"
+  var row: Row?
+  var empty = VariableReader.Empty.omit
+  var operation = ""
+  var state = JSONObject()
+  /// The captured values of needed operations, by operation.
+  var captured: [String: JSONObject] = [:]
+  /// The task's key, once it is computed.
+  var key = ""
+
+  func find(_ reference: Reference) -> Row.Found {
+    if let row, reference.root == rowName {
+      return row.find(reference.path, empty: empty)
+    }
+    switch reference.root {
+    case "op" where reference.path.isEmpty: return .text(operation)
+    case "key" where reference.path.isEmpty: return .text(key)
+    case "state": return Self.find(reference.path, in: state)
+    default: return captured[reference.root].map { Self.find(reference.path, in: $0) } ?? .absent
+    }
+  }
+
+  private static func find(_ path: [String], in object: JSONObject) -> Row.Found {
+    var value = JSONValue.object(object)
+    for name in path {
+      guard let next = value[name] else { return .absent }
+      value = next
+    }
+    return .value(value)
+  }
+}
+
+/// A file as the value of a variable: `{ upload: "{{row.path}}" }`.
+struct UploadTemplate: Sendable {
+  var path: TextTemplate
+  var contentType: TextTemplate?
+  var fileName: TextTemplate?
+
+  /// The members of the mapping.
+  static let members = ["upload", "type", "filename"]
+
+  /// The file of one task; `nil` for an empty path, or one that is a value which the row does not have.
+  ///
+  /// - Parameter name: The path of the value in the variables, as messages write it.
+  func upload(in scope: Scope, for name: String) throws(TaskProblem) -> TaskUpload? {
+    if let reference = path.whole, case .absent = scope.find(reference) { return nil }
+    let path = try path.text(in: scope)
+    guard !path.isEmpty else { return nil }
+    return TaskUpload(
+      variable: name.replacing("[", with: ".").replacing("]", with: ""), path: path,
+      contentType: try contentType?.text(in: scope), fileName: try fileName?.text(in: scope))
+  }
+}
+
+/// A file that a task sends.
+struct TaskUpload: Sendable, Hashable {
+  /// The path of the variable: `input.attachments.0`.
+  var variable: String
+  /// The path of the file, relative to the manifest's folder.
+  var path: String
+  var contentType: String?
+  var fileName: String?
+}
+
+extension Manifest {
+  /// Opens the file of a task.
+  ///
+  /// Rows are data: they may name files in the manifest's folder and in `upload_folders` only.
+  func upload(_ file: TaskUpload) throws(ChainError) -> Upload {
+    let path = FilePath.resolve(file.path, in: folder)
+    guard let real = Self.realPath(path) else {
+      throw Self.refusal("cannot open \(path): \(String(cString: strerror(errno)))")
+    }
+    let folders = [folder] + settings.uploadFolders.map { FilePath.resolve($0, in: folder) }
+    let isAllowed = folders.compactMap(Self.realPath).contains { folder in
+      real.hasPrefix(folder.hasSuffix("/") ? folder : folder + "/")
+    }
+    guard isAllowed else {
+      throw Self.refusal(
+        "the file \(file.path) is outside the manifest's folder; allow its folder with "
+          + "`upload_folders` of `run`")
+    }
+    return try Upload(
+      path: real,
+      fileName: file.fileName ?? file.path.split(separator: "/").last.map(String.init),
+      contentType: file.contentType)
+  }
+
+  private static func refusal(_ message: String) -> ChainError {
+    ChainError(.request, .uploadFailed, message, delivery: .notSent)
+  }
+
+  /// The path without symbolic links; `nil` if there is no such file.
+  private static func realPath(_ path: String) -> String? {
+    guard let pointer = realpath(path, nil) else { return nil }
+    defer { free(pointer) }
+    return String(cString: pointer)
   }
 }

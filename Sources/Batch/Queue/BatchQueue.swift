@@ -1,6 +1,7 @@
 import Foundation
 import GQLRunJSON
 import GQLRunPostgres
+import GQLRunSupport
 
 /// The queue of a manifest whose journal is a PostgreSQL database: its tables, its tasks and their states.
 ///
@@ -185,5 +186,302 @@ public struct BatchQueue {
     JournalError(
       "the run of `\(manifest.name)` was cancelled; begin another one with `gqlrun batch init \(manifest.file) "
         + "--new`")
+  }
+}
+
+extension BatchQueue {
+  /// The state of a run and its workers.
+  public struct Status: Sendable {
+    /// A worker of the run.
+    public struct Worker: Sendable {
+      /// The identity of the worker.
+      public var id: String
+      /// The host that it runs on.
+      public var host: String
+      /// The time since its last heartbeat, in seconds, by the database's clock.
+      public var age: Double
+      /// `working`, `lost` or `ended`.
+      public var state: String
+      /// The number of tasks that it holds.
+      public var tasks: Int
+    }
+
+    /// The identity of the run.
+    public var run: String
+    /// `open` or `cancelled`.
+    public var state: String
+    /// The number of tasks by state: queued, leased, sent, done, failed, unknown, skipped.
+    public var counts: [String: Int]
+    /// The number of records of tasks that ended.
+    public var records: Int
+    /// The number of operations with `needs` whose tasks are not added yet.
+    public var waiting: Int
+    /// The workers that hold tasks or have not ended.
+    public var workers: [Worker]
+
+    /// The names of the states of tasks, in the order in which tasks pass through them.
+    public static let states = [
+      "queued", "leased", "sent", "done", "failed", "unknown", "skipped",
+    ]
+    /// The number of all tasks.
+    public var total: Int { counts.values.reduce(0, +) }
+    /// The number of tasks that have not ended.
+    public var open: Int { ["queued", "leased", "sent"].reduce(0) { $0 + (counts[$1] ?? 0) } }
+    /// The number of tasks that ended, by state.
+    public var taskCounts: TaskCounts {
+      var result = TaskCounts()
+      for state in [TaskState.done, .failed, .unknown, .skipped] {
+        result.byState[state] = counts[state.name]
+      }
+      return result
+    }
+    /// Whether all tasks have ended, also those that are still to be added, or the run was cancelled and will end.
+    public var isEnded: Bool { open == 0 && (waiting == 0 || total == 0 || state != "open") }
+  }
+
+  /// The state of the newest run.
+  public func status() throws -> Status {
+    try use("read the status") { connection in
+      let run = try QueueRun.current(manifest, connection)
+      let rows = try connection.run(
+        """
+        SELECT state, count(*), sum(records)::bigint FROM gq_task WHERE run = $1::uuid GROUP BY state
+        """, .text(run.id))
+      var counts: [String: Int] = [:]
+      for row in 0..<rows.count { counts[rows.text(row, 0)] = rows.int(row, 1) }
+      let workers = try connection.run(
+        """
+        SELECT w.id::text, w.host, extract(epoch FROM now() - w.seen_at)::float8,
+          CASE WHEN w.ended_at IS NOT NULL THEN 'ended'
+            WHEN w.seen_at < now() - make_interval(secs => $2) THEN 'lost' ELSE 'working' END,
+          (SELECT count(*) FROM gq_task t WHERE t.worker = w.id AND t.state IN ('leased', 'sent'))
+        FROM gq_worker w WHERE w.run = $1::uuid AND w.ended_at IS NULL
+        ORDER BY w.seen_at DESC, w.id LIMIT 1000
+        """, .text(run.id), .double(Double(QueueReaper.longestAge)))
+      return Status(
+        run: run.id, state: run.state, counts: counts,
+        records: (0..<rows.count).reduce(0) { $0 + rows.int($1, 2) },
+        waiting: try QueueLevels.waiting(of: manifest, run: run.id, connection),
+        workers: (0..<workers.count).map {
+          Status.Worker(
+            id: workers.text($0, 0), host: workers.text($0, 1), age: workers.double($0, 2),
+            state: workers.text($0, 3), tasks: workers.int($0, 4))
+        }.filter { $0.state == "working" || $0.tasks > 0 })
+    }
+  }
+
+  /// The newest run as a journal in a temporary folder, from which reports are made.
+  ///
+  /// - Parameter body: Receives the journal, which exists until it returns.
+  public func inspect<Value>(_ body: (RunInspection) throws -> Value) throws -> Value {
+    try Journal.withTemporaryPath { path in
+      try export(to: path)
+      return try body(RunInspection(manifest, journal: path))
+    }
+  }
+
+  private func export(to path: String) throws {
+    let journal = try Journal(path: path)
+    defer { journal.close() }
+    let numbers = Dictionary(
+      zip(manifest.operations.map(\.id), try journal.register(manifest.operations.map(\.id))),
+      uniquingKeysWith: { first, _ in first })
+    try use("read the tasks") { connection in
+      let run = try QueueRun.current(manifest, connection)
+      let started = try connection.run(
+        "SELECT extract(epoch FROM started_at)::float8 FROM gq_run WHERE id = $1::uuid",
+        .text(run.id)
+      ).double(0, 0)
+      var last: [UInt8] = []
+      while true {
+        let rows = try connection.run(
+          """
+          SELECT id, op, key, state, page, requests, http, ended, ms, bytes, records, cursor, error
+          FROM gq_task WHERE run = $1::uuid AND id > $2 ORDER BY id LIMIT 10000
+          """, .text(run.id), .bytes(last))
+        guard rows.count > 0 else { break }
+        try journal.record(
+          JournalStep(tasks: (0..<rows.count).map { Self.update(rows, $0, numbers) }))
+        last = Array(rows.bytes(rows.count - 1, 0))
+      }
+      try journal.set([
+        "name": manifest.name, "manifest": manifest.file,
+        "ended": "\(Date().timeIntervalSince1970)",
+        "stop": run.state == "open" ? "" : StopReason.cancelled.rawValue, "started": "\(started)",
+      ])
+    }
+  }
+
+  private static func update(
+    _ rows: PostgresRows, _ row: Int, _ numbers: [String: Int]
+  ) -> TaskUpdate {
+    let state: TaskState =
+      switch rows.text(row, 3) {
+      case "done": .done
+      case "failed": .failed
+      case "unknown": .unknown
+      case "skipped": .skipped
+      case "queued": .queued
+      default: .running
+      }
+    var update = TaskUpdate(
+      id: TaskID(rows.bytes(row, 0)), operation: numbers[rows.text(row, 1)] ?? 0,
+      key: rows.text(row, 2), state: state)
+    update.page = rows.int(row, 4)
+    update.attempts = rows.int(row, 5)
+    update.http = rows.isNull(row, 6) ? nil : rows.int(row, 6)
+    update.ended = rows.double(row, 7)
+    update.milliseconds = rows.double(row, 8)
+    update.bytes = rows.int(row, 9)
+    update.records = rows.int(row, 10)
+    update.cursor = rows.isNull(row, 11) ? nil : rows.text(row, 11)
+    update.error = rows.isNull(row, 12) ? nil : rows.text(row, 12)
+    return update
+  }
+}
+
+extension BatchQueue.Status {
+  /// The status as text, with one fact per line.
+  public var text: String {
+    var lines = ["run        \(run)", "state      \(stateName)", "tasks      \(total)"]
+    for state in Self.states {
+      guard let count = counts[state], count > 0 else { continue }
+      lines.append(state.padding(toLength: 11, withPad: " ", startingAt: 0) + "\(count)")
+    }
+    lines.append("records    \(records)")
+    if waiting > 0 { lines.append("waiting    \(Quantity.count(waiting, "operation"))") }
+    for worker in workers {
+      lines.append(
+        "worker     \(worker.host) \(worker.id): \(worker.state), "
+          + "\(Quantity.count(worker.tasks, "task")), heartbeat "
+          + String(format: "%.0f s ago", max(worker.age, 0)))
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// The status as JSON, in one line.
+  public var json: String {
+    var object: JSONObject = [
+      "run": .string(run), "state": .string(stateName), "total": .number(JSONNumber(total)),
+    ]
+    for state in Self.states { object[state] = .number(JSONNumber(counts[state] ?? 0)) }
+    object["records"] = .number(JSONNumber(records))
+    object["waiting_operations"] = .number(JSONNumber(waiting))
+    object["workers"] = .array(
+      workers.map { worker in
+        [
+          "id": .string(worker.id), "host": .string(worker.host), "state": .string(worker.state),
+          "tasks": .number(JSONNumber(worker.tasks)),
+          "heartbeat_seconds": JSONNumber((max(worker.age, 0) * 10).rounded() / 10)
+            .map { .number($0) } ?? .null,
+        ]
+      })
+    return JSONValue.object(object).jsonText() + "\n"
+  }
+
+  private var stateName: String {
+    state == "open" && total > 0 && isEnded ? "ended" : state
+  }
+}
+
+extension BatchQueue {
+  /// Joins the segments that workers wrote to the files of the manifest, up to their acknowledged lengths.
+  ///
+  /// The segments remain.
+  ///
+  /// - Parameter overwrites: Whether files that are not earlier outputs of the manifest may be overwritten.
+  /// - Returns: The paths of the files, in the manifest's order.
+  /// - Throws: ``JournalError`` if tasks are left or a segment is missing, ``StoppedByStorage`` if a segment differs from
+  ///   what its worker recorded, ``OutputProblems`` if a file must not be overwritten.
+  public func merge(overwrites: Bool = false) throws -> [String] {
+    let segments = try endedSegments()
+    let base = OutputPath(folder: manifest.folder)
+    let plan = try SinkPlan(manifest)
+    var ledger = try OutputLedger(manifest)
+    let check = OutputCheck(manifest, plan)
+    var problems = check.conflicts()
+    if problems.isEmpty, !overwrites { problems = try check.foreignFiles(ledger) }
+    guard problems.isEmpty else { throw OutputProblems(problems: problems) }
+    // Verify all segments before writing anything.
+    for segment in segments { try segment.verify(base) }
+    let entries = plan.entries.filter { !$0.isTable }
+    let paths = entries.map(\.path)
+    try ledger.willReplace(paths)
+    for entry in entries {
+      let own = segments.filter { base.shown($0.position.path) == entry.path }
+      try Self.join(own, into: entry, base)
+    }
+    try ledger.end(paths)
+    return paths
+  }
+
+  /// A file that a worker wrote.
+  private struct Segment {
+    var worker: QueueWorker
+    /// The position, with the path of the output.
+    var position: SinkPosition
+
+    func path(_ base: OutputPath) -> String {
+      worker.segment(of: base.shown(position.path)) + ".part"
+    }
+
+    func verify(_ base: OutputPath) throws {
+      let path = path(base)
+      guard FileManager.default.fileExists(atPath: path) else {
+        throw JournalError(
+          "the segment \(path) of a worker is missing; bring the segments of all workers into the folder"
+        )
+      }
+      try FileSink.verify(path, position)
+    }
+  }
+
+  private func endedSegments() throws -> [Segment] {
+    try use("read the segments") { connection in
+      let run = try QueueRun.current(manifest, connection)
+      let waiting =
+        run.state == "open" ? try QueueLevels.waiting(of: manifest, run: run.id, connection) : 0
+      if try waiting > 0
+        || connection.run("SELECT \(QueueRun.hasOpenTasks)", .text(run.id)).int(0, 0) == 1
+      {
+        throw JournalError(
+          "the run of `\(manifest.name)` has tasks that have not ended; run `gqlrun batch worker \(manifest.file)` "
+            + "until none are left, or cancel it with `gqlrun batch cancel \(manifest.file)`")
+      }
+      let rows = try connection.run(
+        """
+        SELECT s.worker::text, s.path, s.position, s.records, s.checksum
+        FROM gq_segment s JOIN gq_worker w ON w.id = s.worker WHERE w.run = $1::uuid
+        ORDER BY w.started_at, w.id, s.path
+        """, .text(run.id))
+      return (0..<rows.count).map { row in
+        Segment(
+          worker: QueueWorker(id: rows.text(row, 0), run: run.id),
+          position: SinkPosition(
+            path: rows.text(row, 1), position: rows.int(row, 2), records: rows.int(row, 3),
+            checksum: Checksum(UInt32(truncatingIfNeeded: rows.int(row, 4)))))
+      }
+    }
+  }
+
+  private static func join(
+    _ segments: [Segment], into entry: SinkPlan.Entry, _ base: OutputPath
+  ) throws {
+    // Gzip members are copied unchanged.
+    var format = entry.format
+    format.isCompressed = false
+    let output = try FileSink(path: entry.path, format: format, recorded: nil, base: base)
+    do {
+      for segment in segments {
+        try output.append(
+          contentsOf: segment.path(base), upTo: segment.position.position,
+          records: segment.position.records)
+      }
+      _ = try output.sync()
+      try output.finish(isComplete: true)
+    } catch {
+      output.abandon()
+      throw error
+    }
   }
 }

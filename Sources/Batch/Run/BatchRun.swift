@@ -274,3 +274,163 @@ public struct BatchRun: Sendable {
     }
   }
 }
+
+/// The time of a run, in seconds since 1970: the time of day at its start, advanced by a monotonic
+/// clock. Later events of a run, or of a later run with the same journal, have later times.
+struct RunTime: Sendable {
+  private let clock: ServiceClock
+  private let beginning: Double
+  private let start: Duration
+
+  /// Creates the time of a run that starts now.
+  ///
+  /// - Parameter earlier: The latest time in the journal; the time of day may have been set back
+  ///   since.
+  init(_ services: Services, after earlier: Double) {
+    clock = services.clock
+    beginning = max(services.secondsSince1970(), earlier)
+    start = clock.now()
+  }
+
+  func now() -> Double { beginning + (clock.now() - start).seconds }
+}
+
+/// The options of one run of a manifest.
+public struct RunOptions: Sendable {
+  /// Whether to resume the newest journal; if there is none, a new run starts.
+  public var resumes = false
+  /// Whether to run only tasks that failed in the newest journal.
+  public var onlyFailed = false
+  /// The shard to run; `nil`, the default, runs all tasks.
+  public var shard: Shard?
+  /// Whether to replace snapshots that differ from the data, instead of failing the task.
+  public var updatesSnapshots = false
+  /// Whether to validate all rows before the first request, however long that takes.
+  public var checksAllRows = false
+  /// Whether to overwrite files that are not earlier outputs of the manifest, and to write into
+  /// tables that no batch created.
+  public var overwrites = false
+
+  /// The default options: a new run of all tasks.
+  public init() {}
+}
+
+/// The result of a run.
+public struct RunSummary: Sendable {
+  /// The counters of this run.
+  public var counters: RunCounters
+  /// The tasks of the journal by state, including earlier parts of a resumed run.
+  public var counts: TaskCounts
+  /// Why the run stopped early; `nil` if all tasks finished.
+  public var stop: StopReason?
+  /// The error of the server or the network that stopped the run.
+  public var stopDetail: String?
+  /// The outage that stopped the run; `nil` if it stopped for another reason.
+  public var outage: Outage?
+  /// The reasons of the tasks that failed in this run; `nil` if none failed.
+  public var failures: FailureReasons?
+  /// The duration of the run, in seconds.
+  public var seconds: Double
+  /// The path of the journal.
+  public var journal: String
+  /// The thresholds that were not met, with the measured values; empty for a run that stopped
+  /// early.
+  public var missedThresholds: [String]
+  /// Warnings, such as columns of a sink that no record had.
+  public var warnings: [String] = []
+  /// The outputs with their records, if the run stopped early; empty for a run that has ended.
+  public var outputs: [RunOutput] = []
+  /// Time spent writing the journal, in seconds.
+  public var journalSeconds: Double
+  /// Time spent writing the sinks, in seconds.
+  public var sinkSeconds: Double
+
+  /// The tasks that ended in earlier parts of the run, by state.
+  public var earlier: TaskCounts {
+    var earlier = counts
+    let own: [(TaskState, Int)] = [
+      (.done, counters.done), (.failed, counters.failed), (.unknown, counters.unknown),
+      (.skipped, counters.skipped),
+    ]
+    for (state, count) in own { earlier.byState[state] = max(counts[state] - count, 0) }
+    return earlier
+  }
+  /// Whether `--resume` can continue the run: it stopped early.
+  public var isResumable: Bool { stop != nil }
+  /// Whether a task failed, was skipped or ended in an unknown state, or a threshold was not met.
+  public var hasFailures: Bool {
+    counts[.failed] + counts[.unknown] + counts[.skipped] > 0 || !missedThresholds.isEmpty
+  }
+}
+
+/// The single owner of a run's end: stores the reason and resumes all suspended callers.
+///
+/// Workers suspend in ``TaskFeed`` and ``Governor``. Both register a handler with ``onStop(_:)``,
+/// so that ``stop(_:_:_:)`` works for all of them.
+final class RunStop: Sendable {
+  private typealias Handlers = [@Sendable () -> Void]
+  private typealias Waiters = [Int: CheckedContinuation<Void, Never>]
+
+  private struct State {
+    var reason: StopReason?
+    var detail: String?
+    var outage: Outage?
+    var handlers: Handlers = []
+    var waiters: Waiters = [:]
+    var waiterCount = 0
+  }
+
+  private let state = Locked(State())
+
+  /// Why the run stops; `nil` while it is running.
+  var reason: StopReason? { state.withLock { $0.reason } }
+  /// What the server or the network reported when the run stopped.
+  var detail: String? { state.withLock { $0.detail } }
+  /// The outage that the run no longer waits for.
+  var outage: Outage? { state.withLock { $0.outage } }
+
+  /// Stops the run: no further task starts, and all suspended callers resume.
+  ///
+  /// Only the first reason is stored. The handlers run outside of the lock.
+  func stop(_ reason: StopReason, _ detail: String? = nil, _ outage: Outage? = nil) {
+    let (handlers, waiters) = state.withLock { state -> (Handlers, Waiters) in
+      guard state.reason == nil else { return ([], [:]) }
+      state.reason = reason
+      state.detail = detail
+      state.outage = outage
+      defer { state.waiters = [:] }
+      return (state.handlers, state.waiters)
+    }
+    for handler in handlers { handler() }
+    for waiter in waiters.values { waiter.resume() }
+  }
+
+  /// Registers a handler that resumes suspended callers; calls it at once if the run has stopped.
+  func onStop(_ handler: @escaping @Sendable () -> Void) {
+    let hasStopped = state.withLock { state in
+      if state.reason == nil { state.handlers.append(handler) }
+      return state.reason != nil
+    }
+    if hasStopped { handler() }
+  }
+
+  /// Suspends until the run stops, or the task is cancelled.
+  func wait() async {
+    let number = state.withLock { state in
+      state.waiterCount += 1
+      return state.waiterCount
+    }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let mustWait = state.withLock { state in
+          guard state.reason == nil, !Task.isCancelled else { return false }
+          state.waiters[number] = continuation
+          return true
+        }
+        if !mustWait { continuation.resume() }
+      }
+    } onCancel: {
+      state.withLock { $0.waiters.removeValue(forKey: number) }?.resume()
+    }
+  }
+}

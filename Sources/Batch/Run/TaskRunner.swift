@@ -3,6 +3,8 @@ import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
+import GQLRunPlugins
+import GQLRunSupport
 import HTTPTypes
 
 /// Runs tasks: requests page after page, waits when the server asks for it, and submits each page to
@@ -221,4 +223,383 @@ struct TaskRunner: Sendable {
 
   /// The maximum size of data that is split into pieces for the sinks here, in bytes.
   private static var mostHeld: Int { 4 << 20 }
+}
+
+/// Sends requests until there is a response that is not a refusal.
+extension TaskRunner {
+  func request(
+    _ item: TaskItem, _ operation: BatchOperation, _ variables: JSONObject
+  ) throws -> GraphQLRequest {
+    let template = operation.template
+    // A task's variables are already coerced; later pages change them.
+    let coerced =
+      operation.pagination == nil
+      ? variables : try template.coerce(variables, uploads: item.uploads.map(\.variable))
+    var uploads: [String: Upload] = [:]
+    for file in item.uploads { uploads[file.variable] = try manifest.upload(file) }
+    var request = GraphQLRequest(
+      try template.prepared(coerced: coerced, isStored: runner.services.store != nil),
+      cachePolicy: operation.policy, uploads: uploads)
+    request.timeout = operation.timeout
+    if operation.idempotency != nil { request.isIdempotent = true }
+    return request
+  }
+
+  /// Sends a request until it is answered; `nil` if the run stops before that.
+  func send(_ request: GraphQLRequest, _ operation: BatchOperation) async throws -> Page? {
+    while true {
+      if stop.reason != nil { return nil }
+      let pass = try await governor.enter(operation.id)
+      // A delay of the server may have taken longer than a lease.
+      if stop.reason != nil || !feed.maySend {
+        _ = governor.leave(pass, nil)
+        return nil
+      }
+      let page: Page
+      do {
+        page = try await attempt(request, operation)
+      } catch {
+        _ = governor.leave(pass, nil)
+        throw error
+      }
+      guard page.error != nil else {
+        _ = governor.leave(pass, .answered, page.response)
+        return page
+      }
+      let head = (page.error as? ChainError)?.http.map {
+        HTTPResponse(status: .init(code: $0.status), headerFields: $0.headers)
+      }
+      switch page.kind {
+      case .refused(let wish):
+        let outage = governor.leave(pass, .refused(after: wish), head: head, page.response)
+        if let outage { stop.stop(.throttled, page.error.map { "\($0)" }, outage) }
+      case .unreachable:
+        let outage = governor.leave(pass, .unreachable)
+        if let outage { stop.stop(.unreachable, page.error.map { "\($0)" }, outage) }
+      case .unauthorized:
+        _ = governor.leave(pass, nil)
+        stop.stop(.unauthorized, page.error.map { "\($0)" })
+        return nil
+      case .unknown, .failed, .tooCostly:
+        _ = governor.leave(pass, .answered, head: head)
+        return page
+      }
+      try Task.checkCancellation()
+    }
+  }
+
+  /// Runs the request through the chain once.
+  private func attempt(_ request: GraphQLRequest, _ operation: BatchOperation) async throws -> Page
+  {
+    let clock = ContinuousClock()
+    let start = clock.now
+    var time: Double { runner.services.secondsSince1970() }
+    var page = Page()
+    do {
+      // Data without another reference grows in place with the parts of a response.
+      for try await response in runner.execute(request) {
+        page.response = response.isComplete ? response : nil
+      }
+      page.milliseconds = (clock.now - start).milliseconds
+      guard let response = page.response else {
+        page.error = ChainError(.chain, .noResult, "the chain returned no result")
+        return page
+      }
+      if let message = FailureKind.refusal(in: response) {
+        // A rate limit error with status 200, handled like 429.
+        page.error = ChainError(.transport, .rateLimited, message)
+        page.kind = .refused(after: FailureKind.wish(response.http?.headerFields ?? [:], time))
+      }
+    } catch is CancellationError {
+      throw CancellationError()
+    } catch {
+      if Task.isCancelled { throw CancellationError() }
+      page.response = nil
+      page.milliseconds = (clock.now - start).milliseconds
+      page.error = error
+      page.kind = FailureKind(error, mayRepeat: operation.mayRepeat, now: time)
+    }
+    return page
+  }
+}
+
+/// Evaluates the pages of a task.
+extension TaskRunner {
+  /// Evaluates a received page.
+  ///
+  /// - Parameter advance: Whether there are further pages, and the cursor of the next one.
+  func finish(
+    _ item: TaskItem, _ operation: BatchOperation, _ page: Page, _ data: (any ResultData)?,
+    _ update: inout TaskUpdate, advance: () throws -> (hasMore: Bool, cursor: String?)
+  ) throws -> (Outcome?, isLast: Bool) {
+    var records = 0
+    if let emit = operation.emit {
+      let mismatch = try data?.forEachValue(at: emit) { record in
+        records += 1
+        // `[*]` emits the elements of a list; without it, a list as a record is a mistake.
+        guard record.first == UInt8(ascii: "["), emit.steps.last != .each else { return }
+        throw TaskProblem("`emit` leads to `\(emit)`, which is a list; write `\(emit)[*]`")
+      }
+      if let mismatch { throw TaskProblem("`emit` \(mismatch)") }
+    } else if data != nil {
+      records = 1
+    }
+    if let problem = try problem(operation, page, data, update, records) {
+      update.state = .failed
+      update.error = problem
+      return (outcome(item, operation, page, data, update, records: records), true)
+    }
+    var pageUpdate = update
+    pageUpdate.page += 1
+    pageUpdate.records += records
+    pageUpdate.error = nil
+    let hasMore: Bool
+    (hasMore, pageUpdate.cursor) = try advance()
+    pageUpdate.state = hasMore ? .running : .done
+    var outcome = outcome(item, operation, page, data, pageUpdate, records: records)
+    // A record that a sink refuses: the page counts as not written, and none follows.
+    guard outcome.update.state != .failed else { return (outcome, true) }
+    if !operation.capture.isEmpty, let data {
+      var captured = JSONObject()
+      for capture in operation.capture {
+        var values: [JSONValue] = []
+        let mismatch = try data.forEachValue(at: capture.path) {
+          values.append(try JSONValue(parsing: $0))
+        }
+        if let mismatch { throw TaskProblem("the capture `\(capture.name)` \(mismatch)") }
+        captured[capture.name] =
+          capture.path.steps.contains(.each) ? .array(values) : values.first ?? .null
+      }
+      outcome.capture = captured
+    }
+    for bookmark in operation.bookmarks {
+      guard let data else { continue }
+      var folded: JSONValue?
+      let path = ResultPath(
+        [operation.emit?.description, bookmark.path.description].compactMap { $0 }
+          .joined(separator: "."))
+      let mismatch = try data.forEachValue(at: path) { bytes in
+        let value = try JSONValue(parsing: bytes)
+        folded = folded.map { SinkStage.folded(bookmark.fold, $0, value) } ?? value
+      }
+      if let mismatch { throw TaskProblem("the bookmark `\(bookmark.name)` \(mismatch)") }
+      if let folded { outcome.bookmarks.append((bookmark.name, bookmark.fold, folded)) }
+    }
+    if operation.snapshot != nil, let data { try compareSnapshot(operation, item, data) }
+    // Only now, because a page that failed above is not written.
+    update = pageUpdate
+    return (outcome, !hasMore)
+  }
+
+  /// Why a result is a failure; `nil` if it is not.
+  private func problem(
+    _ operation: BatchOperation, _ page: Page, _ data: (any ResultData)?, _ update: TaskUpdate,
+    _ records: Int
+  ) throws -> String? {
+    let errors = page.response?.errors ?? []
+    let judgesErrors = operation.expect.contains { $0.roots.contains("errors") }
+    if !errors.isEmpty, !judgesErrors {
+      let first = errors.prefix(3).map { $0.description(in: operation.documentName) }.joined(
+        separator: "; ")
+      return "the response has \(Quantity.count(errors.count, "error")): \(first)"
+    }
+    guard !operation.expect.isEmpty else { return nil }
+    let facts = try facts(operation, page, data, update, records)
+    for condition in operation.expect {
+      if let mismatch = condition.mismatch(in: facts) {
+        throw TaskProblem("the condition `\(condition)` \(mismatch)")
+      }
+    }
+    for condition in operation.expect where !condition.holds(for: facts) {
+      return "expected \(condition), found \(condition.found(in: facts))"
+    }
+    return nil
+  }
+
+  /// The maximum size of data that expectations read, in bytes.
+  private static let mostExpected = 64 << 20
+
+  private func facts(
+    _ operation: BatchOperation, _ page: Page, _ data: (any ResultData)?, _ update: TaskUpdate,
+    _ records: Int
+  ) throws -> JSONValue {
+    var facts = JSONObject()
+    let errors = page.response?.errors ?? []
+    facts["errors"] = errors.isEmpty ? .null : .array(errors.map { .string($0.message) })
+    facts["http"] = update.http.map { .number(JSONNumber($0)) } ?? .null
+    facts["ms"] = JSONNumber(page.milliseconds).map { .number($0) } ?? .null
+    facts["bytes"] = .number(JSONNumber(page.response?.timing.receivedBytes ?? 0))
+    facts["records"] = .number(JSONNumber(records))
+    facts["page"] = .number(JSONNumber(update.page + 1))
+    facts["attempt"] = .number(JSONNumber(update.attempts))
+    let roots = Set(operation.expect.flatMap(\.roots))
+    if roots.contains("emit") {
+      // Counted without storing the records.
+      facts["emit"] = .array(Array(repeating: .boolean(true), count: min(records, 1_000_000)))
+    }
+    if roots.contains("data"), let data {
+      guard data.count <= Self.mostExpected else {
+        throw TaskProblem(
+          "expectations look into at most 64 MiB of data; this is \(data.count) bytes")
+      }
+      facts["data"] = try JSONValue(parsing: data.bytes())
+    }
+    return .object(facts)
+  }
+}
+
+/// Completes connections inside records through `node(id:)`.
+extension TaskRunner {
+  /// The data with all pages of every nested connection.
+  func completed(
+    _ data: (any ResultData)?, _ nested: [Pagination.Nested], _ item: TaskItem,
+    _ operation: BatchOperation
+  ) async throws -> (any ResultData)? {
+    guard let data else { return nil }
+    let value = try JSONValue(parsing: data.bytes())
+    let steps = (operation.emit?.steps ?? [])[...]
+    let result = try await changed(value, steps) { record in
+      var record = record
+      for connection in nested {
+        record = try await changed(record, connection.path.steps[...]) {
+          try await complete($0, of: record, connection, item, operation)
+        }
+      }
+      return record
+    }
+    return result.jsonBytes()
+  }
+
+  /// Replaces the values at a path.
+  private func changed(
+    _ value: JSONValue, _ steps: ArraySlice<ResultPath.Step>,
+    _ change: (JSONValue) async throws -> JSONValue
+  ) async throws -> JSONValue {
+    guard let step = steps.first else { return value.isNull ? value : try await change(value) }
+    let rest = steps.dropFirst()
+    switch step {
+    case .key(let key):
+      guard case .object(var object) = value, let inner = object[key] else { return value }
+      object[key] = try await changed(inner, rest, change)
+      return .object(object)
+    case .index(let index):
+      guard case .array(var elements) = value, elements.indices.contains(index) else {
+        return value
+      }
+      elements[index] = try await changed(elements[index], rest, change)
+      return .array(elements)
+    case .each:
+      guard case .array(var elements) = value else { return value }
+      for index in elements.indices {
+        elements[index] = try await changed(elements[index], rest, change)
+      }
+      return .array(elements)
+    }
+  }
+
+  private func complete(
+    _ connection: JSONValue, of record: JSONValue, _ nested: Pagination.Nested, _ item: TaskItem,
+    _ operation: BatchOperation
+  ) async throws -> JSONValue {
+    guard case .object(var result) = connection, let key = nested.path.keys.last else {
+      return connection
+    }
+    var seen: Set<String> = []
+    while result["pageInfo"]?["hasNextPage"]?.boolValue == true,
+      let cursor = result["pageInfo"]?["endCursor"]?.stringValue
+    {
+      guard seen.insert(cursor).inserted else {
+        throw TaskProblem("the nested connection `\(nested.path)` gave a cursor a second time")
+      }
+      guard let id = record["id"] else {
+        throw TaskProblem("a record has no `id` to complete `\(nested.path)` by")
+      }
+      var variables = JSONObject()
+      for variable in nested.template.definition.variables {
+        variables[variable.name.value] = item.variables[variable.name.value]
+      }
+      variables[NestedDocument.idVariable] = id
+      variables[NestedDocument.cursorVariable] = .string(cursor)
+      guard let page = try await nestedPage(nested.template, variables, operation),
+        let more = page[NestedDocument.objectKey]?[key]
+      else {
+        throw TaskProblem("the server did not complete `\(nested.path)` through node(id:)")
+      }
+      for list in ["nodes", "edges"] {
+        guard case .array(let old)? = result[list], case .array(let new)? = more[list] else {
+          continue
+        }
+        result[list] = .array(old + new)
+      }
+      result["pageInfo"] = more["pageInfo"] ?? .null
+    }
+    return .object(result)
+  }
+
+  private func nestedPage(
+    _ template: OperationTemplate, _ variables: JSONObject, _ operation: BatchOperation
+  ) async throws -> JSONValue? {
+    var request = GraphQLRequest(try template.prepared(variables), cachePolicy: operation.policy)
+    request.timeout = operation.timeout
+    guard let page = try await send(request, operation) else {
+      throw TaskProblem("stopped while nested pages were read")
+    }
+    if let error = page.error { throw TaskProblem("\(error)") }
+    if let error = page.response?.errors.first {
+      throw TaskProblem("a nested page failed: \(error.description(in: operation.documentName))")
+    }
+    return try page.response?.data.map { try JSONValue(parsing: $0.bytes()) }
+  }
+
+  // MARK: Snapshots
+
+  /// Compares data with its snapshot file; creates the file if there is none.
+  func compareSnapshot(
+    _ operation: BatchOperation, _ item: TaskItem, _ data: any ResultData
+  ) throws {
+    guard let template = operation.snapshot, data.count <= 16 << 20 else { return }
+    var scope = item.scope
+    scope.key = OutputPath.component(item.key)
+    let path: String
+    do {
+      path = try OutputPath(folder: manifest.folder).resolve(template.text(in: scope))
+    } catch let refused as OutputPath.Refused {
+      throw TaskProblem("the snapshot cannot be kept there: \(refused.reason)")
+    }
+    let value = try JSONValue(parsing: data.bytes())
+    if !options.updatesSnapshots, let kept = FileManager.default.contents(atPath: path) {
+      let old: JSONValue
+      do {
+        old = try JSONValue(parsing: [UInt8](kept))
+      } catch {
+        throw TaskProblem("the snapshot \(path) is not JSON: \(error.message)")
+      }
+      if old != value {
+        let index = Self.difference(old, value, "data")
+        throw TaskProblem(
+          "the data differs from the snapshot \(path) at \(index); --update-snapshots takes the new one"
+        )
+      }
+      return
+    }
+    try AtomicFile.write(value.jsonBytes(pretty: true) + [0x0A], to: path)
+  }
+
+  private static func difference(_ old: JSONValue, _ new: JSONValue, _ path: String) -> String {
+    switch (old, new) {
+    case (.object(let old), .object(let new)):
+      for member in new where old[member.key] != member.value {
+        guard let before = old[member.key] else { return "\(path).\(member.key) (new)" }
+        return difference(before, member.value, "\(path).\(member.key)")
+      }
+      return old.first { new[$0.key] == nil }.map { "\(path).\($0.key) (gone)" } ?? path
+    case (.array(let old), .array(let new)):
+      for (index, pair) in zip(old, new).enumerated() where pair.0 != pair.1 {
+        return difference(pair.0, pair.1, "\(path)[\(index)]")
+      }
+      return "\(path) (\(old.count) elements before, \(new.count) now)"
+    default:
+      return "\(path) (\(old.jsonText().prefix(40)) before, \(new.jsonText().prefix(40)) now)"
+    }
+  }
 }

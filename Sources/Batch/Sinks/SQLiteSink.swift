@@ -54,3 +54,52 @@ struct SQLiteSink: TableSettings {
     }
   }
 }
+
+/// A table in the database of the queue.
+///
+/// Its rows and the state of their task commit in one transaction.
+struct PostgresSink: TableSettings {
+  static let name = "postgres"
+  static let summary =
+    "A table in the database of the run with one row per record, written with the state of its task"
+  static let example = #"postgres: { table: "{{op}}", key: [code] }"#
+
+  @Option("Table, which may contain `{{op}}`") var table = Located("{{op}}")
+  @Option("Columns that identify a record: a later record replaces the earlier one")
+  var key: [Located<String>] = []
+  @Option("Operations whose results the sink receives; by default all")
+  var operations: [Located<String>] = []
+
+  var file: Located<String>? { nil }
+
+  var keyLocation: FileLocation { $key.location }
+
+  /// The text that PostgreSQL converts to the type of the column; numbers keep their spelling.
+  static func cell(_ value: JSONValue?) -> SQLValue {
+    switch value {
+    case nil, .null?: .null
+    case .string(let text)?: .text(text)
+    case let value?: .text(value.jsonText())
+    }
+  }
+
+  /// https://www.postgresql.org/docs/current/sql-syntax-lexical.html#SQL-SYNTAX-IDENTIFIERS
+  static func problem(withName name: String) -> String? {
+    if name.utf8.count > 63 {
+      "it is longer than 63 bytes"
+    } else if name.hasPrefix("gq_") || name.hasPrefix("gqlrun_") {
+      "gqlrun keeps its own records in such tables"
+    } else if name.utf8.contains(0) {
+      "it has a NUL character"
+    } else {
+      nil
+    }
+  }
+
+  func check(
+    _ operations: [BatchOperation], at location: FileLocation, _ schema: Schema?,
+    _ loader: inout ManifestLoader
+  ) {
+    checkTables(of: operations, at: location, schema, &loader)
+  }
+}

@@ -1,4 +1,7 @@
 import Foundation
+import GQLRunJSON
+import GQLRunLanguage
+import GQLRunPipeline
 import GQLRunSupport
 import GRDB
 
@@ -247,6 +250,193 @@ final class TableSink {
     case .integer(let number): number
     case .real(let number): number
     case .text(let text): text
+    }
+  }
+}
+
+/// A row per record, for sinks that write tables.
+struct TableRows: ResultFormat {
+  let emit: ResultPath?
+  let columns: RecordColumns
+  /// The indices of the key columns.
+  let key: [Int]
+  /// The value of a column.
+  let cell: @Sendable (JSONValue?) -> SQLValue
+
+  var mayRefuse: Bool { !key.isEmpty || columns.mayRefuse }
+
+  func pieces(
+    of data: (any ResultData)?, line: [UInt8], task: @autoclosure () -> String,
+    _ write: (SinkPiece) throws -> Void
+  ) throws {
+    var found = Array(repeating: false, count: columns.paths.count)
+    try data?.forEachValue(at: emit) { record in
+      var row = try columns.cells(of: JSONValue(parsing: record), &found).map(cell)
+      for index in key {
+        if case .null = row[index] {
+          throw TaskProblem(
+            "a record has no value for the key column `\(columns.paths[index]?.description ?? "")`; "
+              + "select it, or choose another key")
+        }
+      }
+      if key.isEmpty { row.append(.text(task())) }
+      try write(.row(row))
+    }
+  }
+}
+
+/// The row in which a database records which run wrote a table, and up to which step.
+///
+/// It changes in the transaction that adds the rows, so a database that was replaced, restored from
+/// an older copy or emptied does not match the journal.
+struct TableMarker: Sendable {
+  /// The run that owns the rows.
+  struct Owner: Sendable {
+    /// The name of the manifest, with the shard.
+    var name: String
+    /// The identity of the journal.
+    var journal: String
+  }
+
+  /// The table that contains the markers of a database.
+  static let tableName = "gqlrun_outputs"
+
+  let table: String
+  let owner: Owner
+  /// A name of the row id that no column shadows; `nil` if there is none.
+  private let rowID: String?
+
+  init(table: String, columns: [String], owner: Owner) {
+    self.table = table
+    self.owner = owner
+    let names = Set(columns.map(\.asciiLowercased))
+    rowID = ["rowid", "_rowid_", "oid"].first { !names.contains($0) }
+  }
+
+  /// The last step of this run in the database.
+  ///
+  /// - Parameter step: The last step in the journal; the database may be one step ahead.
+  func verified(_ db: Database, path: String, step: Int) throws -> Int {
+    guard try Self.exists(db, table), try Self.exists(db, Self.tableName),
+      let row = try GRDB.Row.fetchOne(
+        db, sql: "SELECT journal, step, top FROM \(Self.tableName) WHERE name = ? AND owner = ?",
+        arguments: [table, owner.name]),
+      row["journal"] == owner.journal
+    else {
+      throw refusal(path, "it is not the one that the earlier part of the run wrote")
+    }
+    let found: Int = row["step"]
+    guard found >= step else {
+      throw refusal(path, "it is older than the journal, which recorded later rows")
+    }
+    if let top = row["top"] as Int64?, try self.top(db) ?? 0 < top {
+      throw refusal(path, "rows that the journal recorded were removed")
+    }
+    return found
+  }
+
+  /// Records a step.
+  func write(_ db: Database, step: Int) throws {
+    if step == 0 {
+      try db.execute(
+        sql: """
+          CREATE TABLE IF NOT EXISTS \(Self.tableName) (
+            name TEXT NOT NULL, owner TEXT NOT NULL, journal TEXT NOT NULL, step INTEGER NOT NULL,
+            top INTEGER, PRIMARY KEY (name, owner)
+          ) WITHOUT ROWID
+          """)
+    }
+    try db.cachedStatement(
+      sql:
+        "INSERT OR REPLACE INTO \(Self.tableName) (name, owner, journal, step, top) VALUES (?, ?, ?, ?, ?)"
+    ).execute(arguments: [table, owner.name, owner.journal, step, try top(db)])
+  }
+
+  /// The highest row id; `nil` for an empty table or one without row ids.
+  private func top(_ db: Database) throws -> Int64? {
+    guard let rowID else { return nil }
+    return try? Int64.fetchOne(db, sql: "SELECT max(\(rowID)) FROM \(table.quotedForSQLite)")
+  }
+
+  private func refusal(_ path: String, _ reason: String) -> StoppedByStorage {
+    StoppedByStorage(
+      refusing:
+        "cannot continue the table `\(table)` of \(path): \(reason); restore the database, or start "
+        + "without --resume")
+  }
+
+  static func exists(_ db: Database, _ table: String) throws -> Bool {
+    try Bool.fetchOne(
+      db,
+      sql: "SELECT count(*) > 0 FROM sqlite_schema WHERE type = 'table' AND lower(name) = lower(?)",
+      arguments: [table]) ?? false
+  }
+}
+
+extension String {
+  /// The name as a quoted identifier of SQLite.
+  var quotedForSQLite: String {
+    "\"" + replacingOccurrences(of: "\"", with: "\"\"") + "\""
+  }
+
+  /// The text with ASCII letters in lower case, as SQLite compares names.
+  var asciiLowercased: String {
+    String(decoding: utf8.map { (0x41...0x5A).contains($0) ? $0 + 0x20 : $0 }, as: UTF8.self)
+  }
+}
+
+/// A sink that writes one row per record into a table: what the kinds of databases have in common.
+protocol TableSettings: Sink {
+  /// The table, which may contain `{{op}}`.
+  var table: Located<String> { get }
+  /// The columns that identify a record.
+  var key: [Located<String>] { get }
+  /// The location of the option `key`.
+  var keyLocation: FileLocation { get }
+
+  /// The value of a cell.
+  static func cell(_ value: JSONValue?) -> SQLValue
+  /// Why the table cannot have this name; `nil` if it can.
+  static func problem(withName name: String) -> String?
+}
+
+extension TableSettings {
+  /// The columns of an operation's table.
+  func columns(of operation: BatchOperation) -> [String] {
+    operation.columns + key.map(\.value).filter { !operation.columns.contains($0) }
+  }
+
+  func output(of operation: BatchOperation, at path: String) throws(TaskProblem) -> SinkOutput? {
+    let key = key.map(\.value)
+    let columns = columns(of: operation)
+    let name = Self.name + (key.isEmpty ? "" : " key " + key.joined(separator: ","))
+    return SinkOutput(
+      format: FileFormat(name: name),
+      records: TableRows(
+        emit: operation.emit, columns: RecordColumns(columns),
+        key: key.compactMap { columns.firstIndex(of: $0) }, cell: { Self.cell($0) }),
+      table: SinkOutput.Table(
+        name: try TextTemplate.filled(table.value, operation.id), columns: columns, key: key))
+  }
+
+  /// Checks the names of the tables and the columns of the key.
+  func checkTables(
+    of operations: [BatchOperation], at location: FileLocation, _ schema: Schema?,
+    _ loader: inout ManifestLoader
+  ) {
+    _ = loader.textTemplate(table, known: .operationID)
+    loader.checkFields(of: operations, Self.name, location, schema)
+    loader.checkPaths(key, "key", of: operations, schema, mustFitAll: true)
+    if Set(key.map(\.value)).count < key.count {
+      loader.report(.wrongValue, "`key` names a column twice", keyLocation)
+    }
+    for operation in operations {
+      guard let name = try? TextTemplate.filled(table.value, operation.id),
+        let reason = name.isEmpty ? "it is empty" : Self.problem(withName: name)
+      else { continue }
+      loader.report(
+        .wrongValue, "`\(name)` cannot be the name of a table: \(reason)", table.location,
+        "name another table")
     }
   }
 }

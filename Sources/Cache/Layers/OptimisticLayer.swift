@@ -1,4 +1,5 @@
 public import GQLRunJSON
+import GQLRunSupport
 
 /// The expected result of a mutation, shown above the records of a store until the response
 /// arrives.
@@ -134,5 +135,17 @@ extension StoreEdit {
       }
     }
     return fingerprints
+  }
+}
+
+/// Generates numbers that are unique in the process.
+final class Counter: Sendable {
+  private let last = Locked<UInt64>(0)
+
+  func next() -> UInt64 {
+    last.withLock {
+      $0 += 1
+      return $0
+    }
   }
 }

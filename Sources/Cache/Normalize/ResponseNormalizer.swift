@@ -365,3 +365,105 @@ public struct NormalizedResponse: Sendable {
   /// Why nothing is written, if the store failed and the response continued without it.
   public var storeFailure: CacheError?
 }
+
+/// How nulls that are caused by errors are stored.
+public enum ErrorPolicy: String, Sendable, Hashable, CaseIterable {
+  /// They are not stored and do not overwrite stored values; all other data is written.
+  case skipErrored = "skip-errored"
+  /// A response with errors is not written.
+  case discard
+  /// Nulls are written as received.
+  case keep
+}
+
+extension ResponseNormalizer {
+  /// The options of a normalizer.
+  public struct Options: Sendable {
+    /// Whether the `data` of the response is collected as the caller's result. `true` by default.
+    public var wantsResult = true
+    /// How nulls that are caused by errors are stored. ``ErrorPolicy/skipErrored`` by default.
+    public var errorPolicy = ErrorPolicy.skipErrored
+    /// The limits of the response.
+    public var limits = ResponseLimits()
+    /// Whether root fields are stored, or only the objects in them. `true` by default.
+    public var writesRoots = true
+    /// The size of staged records at which they are written to the store, in bytes. 1 MiB by
+    /// default.
+    public var flushThreshold = 1 << 20
+    /// Whether the response is checked against the schema, as by ``ResponseShape``. `false` by
+    /// default, which leaves it to the operation.
+    public var checksShape = false
+    /// Whether pages are joined with stored lists; not for data written by a program.
+    var joinsPages = true
+    /// When the response was received, in seconds since 1970; the start of its records' age. By
+    /// default, the time at which the options were created.
+    public var received = Int(Date().timeIntervalSince1970)
+    /// Whether a response whose records cannot be written is read to its end;
+    /// ``NormalizedResponse/storeFailure`` then has the error. `false` by default.
+    public var goesOnWithoutStore = false
+    /// How the bytes are passed to the parser. Tests use small chunks.
+    var parsing = JSONParser.Options()
+
+    /// Creates the default options.
+    public init() {}
+  }
+}
+
+/// A notice about a response that is not an error: objects without identity.
+public struct CacheDiagnostic: Sendable, Hashable, CustomStringConvertible {
+  /// The type of the objects; empty if it is unknown.
+  public var typename: String
+  /// The key field that is missing or null.
+  public var keyField: String
+
+  /// The notice as a sentence.
+  public var description: String {
+    if typename.isEmpty {
+      return
+        "some objects have no \"__typename\", so they have no identity and are stored in their "
+        + "parent; select it to store them as records"
+    }
+    return "objects of type \(typename) have no \"\(keyField)\", so they have no identity and are "
+      + "stored in their parent; declare their key fields with keys: { types: { \(typename): [field] } }"
+  }
+}
+
+/// Limits of a response. A response that exceeds one is rejected.
+public struct ResponseLimits: Sendable, Hashable {
+  /// Limits of depth, strings, keys and numbers of the JSON text.
+  public var json: JSONLimits
+  /// The maximum size of a custom scalar value and of the `errors` and `extensions` members, in
+  /// bytes. 16 MiB by default.
+  public var maxOpaqueBytes: Int
+
+  /// Creates limits.
+  public init(json: JSONLimits = JSONLimits(), maxOpaqueBytes: Int = 16 << 20) {
+    self.json = json
+    self.maxOpaqueBytes = maxOpaqueBytes
+  }
+}
+
+/// The members of the response around `data`.
+struct Envelope {
+  /// The member whose value is next.
+  enum Member: UInt8 { case data, errors, extensions, other }
+
+  private(set) var member = Member.other
+  /// The text of a captured member.
+  var errors: [UInt8]?
+  var extensions: [UInt8]?
+  var hasData = false
+  var dataIsNull = false
+
+  mutating func begin(_ key: Bytes) {
+    if key.equals("data") {
+      member = .data
+    } else if key.equals("errors") {
+      member = .errors
+    } else if key.equals("extensions") {
+      member = .extensions
+    } else {
+      member = .other
+    }
+  }
+}

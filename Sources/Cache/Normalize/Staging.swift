@@ -210,3 +210,109 @@ final class StagedSegments: SegmentAccess {
     }
   }
 }
+
+/// The records of a complete response, before they are committed.
+public struct PendingWrite: Sendable {
+  private enum Content: Sendable {
+    case open(any RecordTransaction)
+    case staged(RecordBatch)
+  }
+
+  private let content: Content
+  private let store: any RecordStore
+  private var epoch: Int
+
+  init(open transaction: any RecordTransaction, store: any RecordStore, epoch: Int) {
+    content = .open(transaction)
+    self.store = store
+    self.epoch = epoch
+  }
+
+  init(store: any RecordStore, batch: RecordBatch, epoch: Int) {
+    content = .staged(batch)
+    self.store = store
+    self.epoch = epoch
+  }
+
+  /// Commits the records: they become visible at once.
+  ///
+  /// Writes nothing if the store was cleared after the response was requested.
+  ///
+  /// - Parameter layer: The optimistic layer for this response; it is removed at the same moment,
+  ///   even if nothing is written.
+  /// - Throws: ``CacheError``; the layer then remains.
+  public func commit(
+    settling layer: OptimisticLayer?
+  ) async throws(CacheError) -> WriteSummary {
+    switch content {
+    case .staged(let batch): try await store.write(batch, since: epoch, settling: layer)
+    case .open(let transaction):
+      try await store.finish(transaction, since: epoch, settling: layer)
+    }
+  }
+
+  /// Commits the records: they become visible at once.
+  ///
+  /// Writes nothing if the store was cleared after the response was requested.
+  public func commit() async throws(CacheError) -> WriteSummary { try await commit(settling: nil) }
+
+  /// The same records, of a response that was requested after as many clearings of the store.
+  func requested(at epoch: Int) -> PendingWrite {
+    var write = self
+    write.epoch = epoch
+    return write
+  }
+
+  /// Discards the records; the store is unchanged.
+  public func rollback() async {
+    if case .open(let transaction) = content { await transaction.rollback() }
+  }
+}
+
+/// A value that is captured as text or skipped, while it is open.
+struct Capture {
+  /// What the captured text is for.
+  enum Target: UInt8 {
+    /// A custom scalar as the value of a field, or as a list element.
+    case leaf, element
+    /// An object whose type comes after fields whose meaning depends on it.
+    case deferred
+    /// A member of the response beside `data`.
+    case errors, extensions
+  }
+
+  private(set) var target = Target.leaf
+  /// The start of the captured text.
+  private(set) var start = 0
+  /// The number of open containers of the value, and of objects among them.
+  private var depth = 0
+  private var objectDepth = 0
+  private var keys = KeyHashes()
+
+  /// Starts a value that is captured as the text from `start` on.
+  mutating func begin(_ target: Target, start: Int, opening: UInt8) {
+    self.target = target
+    self.start = start
+    begin(opening)
+  }
+
+  /// Starts a container of the value; the first one starts a skipped value.
+  mutating func begin(_ opening: UInt8) {
+    depth &+= 1
+    guard opening == UInt8(ascii: "{") else { return }
+    keys.begin(objectDepth)
+    objectDepth &+= 1
+  }
+
+  /// Ends a container; returns whether the value is complete.
+  mutating func end(_ closing: UInt8) -> Bool {
+    depth &-= 1
+    if closing == UInt8(ascii: "}") { objectDepth &-= 1 }
+    return depth == 0
+  }
+
+  /// Adds a key of the innermost object; returns false if the object already has it.
+  mutating func add(_ key: Bytes) -> Bool {
+    keys.insert(key, at: objectDepth &- 1)
+  }
+}

@@ -1,4 +1,5 @@
 public import GQLRunJSON
+import GQLRunLanguage
 
 /// Computes the identity of objects in Swift, where the values of key fields alone do not suffice.
 ///
@@ -91,5 +92,200 @@ extension CacheError {
       "the keys of the cache in \(store) come from \(name(stored)), those of this client from \(name(own)): it would "
         + "find nothing and store objects twice; remove the records (`gqlrun cache clear`) or use another store"
     )
+  }
+}
+
+/// A rule that answers a field from the record whose cache key follows from the field's arguments.
+///
+/// With a redirect by `code` for `Query.country`, a read of `country(code: "FR")` is answered from the record
+/// `Country:FR` if the field itself is not stored, or is stale. The ages of the record's own fields decide
+/// whether the result is fresh. This is the meaning that Apollo gives to `keyArgs` of `@fieldPolicy`:
+/// https://www.apollographql.com/docs/ios/caching/cache-key-resolution#the-fieldpolicy-directive
+///
+/// ```swift
+/// KeyRules(
+///   types: ["Country": ["code"]],
+///   redirects: ["Query": ["country": CacheRedirect(["code"], type: "Country")]])
+/// ```
+///
+/// If one of the arguments is a list, the field is the list of the records in that order. It is a cache miss if one
+/// of them is missing, if an argument or an element is absent or null, or if the list is empty.
+public struct CacheRedirect: Sendable, Hashable {
+  /// The arguments whose values are the key fields of the returned object, in the order of the key fields.
+  /// `input.code` is a field of the input object `input`.
+  public var arguments: [String]
+  /// The name of the returned type; `nil` for the declared type, which requires a schema.
+  ///
+  /// The records of an abstract type are found if its types share its prefix; see ``KeyRules/groups``.
+  public var type: String?
+  /// Whether the field returns a list of ``type``. A schema overrides it.
+  public var isList: Bool
+
+  /// Creates a redirect.
+  public init(_ arguments: [String], type: String? = nil, isList: Bool = false) {
+    self.arguments = arguments
+    self.type = type
+    self.isList = isList
+  }
+}
+
+/// The records that a redirect leads to, for one field of an operation with its variables.
+struct RedirectTarget: Sendable, Hashable {
+  /// The cache keys of the records, in order.
+  var keys: [[UInt8]]
+  /// The references to the records, as record text.
+  var value: [UInt8]
+  /// The types that the records may have; `nil` for any.
+  var types: Set<String>?
+
+  func accepts(_ typename: Bytes) -> Bool {
+    types.map { $0.contains(typename.string) } ?? true
+  }
+}
+
+/// Computes the cache keys of redirects from arguments.
+struct RedirectKeys {
+  let rules: KeyRules
+  let facts: TypeFacts?
+
+  /// The records that `redirect` leads to for `field` of `type`; `nil` if its arguments do not identify any.
+  func target(
+    of redirect: CacheRedirect, for field: Field, in type: String, variables: JSONObject
+  ) -> RedirectTarget? {
+    let definition = facts?.schema?.field(field.name.value, on: type)
+    guard let name = redirect.type ?? definition?.type.namedType.value else { return nil }
+    let depth = definition?.type.listDepth ?? (redirect.isList ? 1 : 0)
+    var values: [JSONValue] = []
+    var declaredLists = 0
+    for argument in redirect.arguments {
+      let path = argument.split(separator: ".").map(String.init)[...]
+      guard let head = path.first else { return nil }
+      let given = field.arguments.first { $0.name.value == head }
+        .flatMap { Self.value(of: $0.value, variables) }
+      let found = value(at: path.dropFirst(), of: given, definition?.argument(named: head))
+      guard var value = found.value else { return nil }
+      // A single value of a list type is a list of one:
+      // https://spec.graphql.org/September2025/#sec-List.Input-Coercion
+      let isListType = found.type.map { $0.listDepth == 1 } ?? (redirect.arguments.count == 1)
+      if depth == 1, isListType, value.arrayValue == nil { value = .array([value]) }
+      if value.arrayValue != nil { declaredLists += 1 }
+      values.append(value)
+    }
+    guard depth <= 1, declaredLists == depth else { return nil }
+    return target(values, returning: name)
+  }
+
+  /// The records of type `name` with these key values, of which at most one is a list; `nil` if they are not
+  /// the key of a record.
+  func target(_ values: [JSONValue], returning name: String) -> RedirectTarget? {
+    let prefix = rules.prefix(of: name)
+    guard !values.isEmpty, rules.fields(of: name, facts: facts).count == values.count,
+      isName(prefix[...])
+    else { return nil }
+    let isJoined = rules.hasJoinedKeys(with: name, facts: facts)
+    let list = values.firstIndex { $0.arrayValue != nil }
+    let elements = list.flatMap { values[$0].arrayValue } ?? [.null]
+    guard !elements.isEmpty else { return nil }
+    var keys: [String] = []
+    for element in elements {
+      var parts: [String] = []
+      let own = values.indices.map { $0 == list ? element : values[$0] }
+      switch identity(own, of: name) {
+      case .none: return nil
+      case .id(let id):
+        guard let part = Self.part(id: id, isJoined) else { return nil }
+        keys.append("\(prefix):\(part)")
+        continue
+      case .fields: break
+      }
+      for (index, value) in values.enumerated() {
+        guard let part = Self.part(index == list ? element : value, isJoined) else { return nil }
+        parts.append(part)
+      }
+      keys.append("\(prefix):" + parts.joined(separator: "+"))
+    }
+    let references = keys.map { #"{"$ref":\#(JSONValue.string($0).canonicalText)}"# }
+    let value =
+      list == nil ? references.joined() : "[\(references.joined(separator: ","))]"
+    return RedirectTarget(
+      keys: keys.map { Array($0.utf8) }, value: Array(value.utf8), types: types(of: name))
+  }
+
+  /// The identity that the key resolver gives to an object with these key fields.
+  private func identity(_ values: [JSONValue], of name: String) -> KeyResolver.Identity {
+    guard let resolver = rules.resolver else { return .fields }
+    let names = rules.fields(of: name, facts: facts)
+    return resolver(
+      KeyResolver.Object(typename: name, fields: Dictionary(zip(names, values)) { $1 }))
+  }
+
+  /// The types of a record that is an object of type `name`: only where types share a prefix, others may have
+  /// the same key.
+  private func types(of name: String) -> Set<String>? {
+    if rules.groups.isEmpty { return nil }
+    return facts?.possibleTypes[name] ?? (rules.groups[name] == nil ? nil : [name])
+  }
+
+  /// The identity of a resolver as the part of a key; `nil` for empty text.
+  static func part(id: String, _ isJoined: Bool) -> String? {
+    id.isEmpty ? nil : part(.string(id), isJoined)
+  }
+
+  /// A scalar or enum value as a part of a key.
+  private static func part(_ value: JSONValue, _ isJoined: Bool) -> String? {
+    let text: String
+    switch value {
+    case .string(let string): text = string
+    case .number(let number): text = number.text
+    case .boolean(let flag): text = flag ? "true" : "false"
+    case .null, .array, .object: return nil
+    }
+    guard isJoined else { return text }
+    var escaped: [UInt8] = []
+    for byte in text.utf8 {
+      if byte == UInt8(ascii: "+") || byte == UInt8(ascii: "\\") {
+        escaped.append(UInt8(ascii: "\\"))
+      }
+      escaped.append(byte)
+    }
+    return String(decoding: escaped, as: UTF8.self)
+  }
+
+  /// The value of an argument, or of a field of an input object in it, with defaults; `nil` if it is absent.
+  private func value(
+    at path: ArraySlice<String>, of given: JSONValue?, _ definition: InputValueDefinition?
+  ) -> (value: JSONValue?, type: TypeReference?) {
+    let value = given ?? definition?.defaultValue.map { JSONValue(constant: $0) }
+    guard let name = path.first else { return (value, definition?.type) }
+    let type = definition.flatMap { facts?.schema?.type(named: $0.type.namedType.value) }
+    var field: InputValueDefinition?
+    if case .inputObject(let object)? = type { field = object.fields[name] }
+    guard case .object(let object)? = value else { return (nil, nil) }
+    return self.value(at: path.dropFirst(), of: object[name], field)
+  }
+
+  /// The value of a literal; `nil` for an absent variable.
+  private static func value(of literal: Value, _ variables: JSONObject) -> JSONValue? {
+    switch literal {
+    case .variable(let name): return variables[name.value]
+    case .list(let elements, _):
+      return .array(elements.map { value(of: $0, variables) ?? .null })
+    case .object(let fields, _):
+      var object = JSONObject()
+      for field in fields { object[field.name.value] = value(of: field.value, variables) }
+      return .object(object)
+    default: return JSONValue(constant: literal)
+    }
+  }
+}
+
+extension TypeReference {
+  /// How many lists are nested around the named type.
+  var listDepth: Int {
+    switch self {
+    case .named: 0
+    case .nonNull(let inner): inner.listDepth
+    case .list(let element, _): 1 + element.listDepth
+    }
   }
 }

@@ -148,3 +148,183 @@ extension SchemaType {
     }
   }
 }
+
+extension RuleCheck {
+  /// The part of a redirect that a problem is about.
+  public enum RedirectPart: Sendable, Hashable {
+    /// The argument with this index.
+    case argument(Int)
+    /// The returned type.
+    case type
+    /// The arguments together.
+    case arguments
+  }
+
+  /// What is wrong with a redirect of a field: the arguments must exist, the field must return an object or a
+  /// list of objects, and the arguments must be its key fields, in their order. The field must exist.
+  ///
+  /// - Parameters:
+  ///   - redirect: The redirect.
+  ///   - field: The name of the field.
+  ///   - type: The type that has the field.
+  ///   - keys: The rules for key fields, including those of the schema.
+  public func redirect(
+    _ redirect: CacheRedirect, of field: String, in type: String, keys: KeyRules
+  ) -> [(part: RedirectPart, problem: Problem)] {
+    guard let definition = schema.field(field, on: type) else { return [] }
+    let coordinate = "\(type).\(field)"
+    let wrong = redirect.arguments.enumerated().compactMap { index, path in
+      argument(path: path, of: definition, coordinate).map { (RedirectPart.argument(index), $0) }
+    }
+    if !wrong.isEmpty { return wrong }
+    if let problem = returned(redirect, by: definition, coordinate) { return [problem] }
+    let name = redirect.type ?? definition.type.namedType.value
+    if let problem =
+      lists(redirect, of: definition, coordinate) ?? prefixes(of: name, coordinate, keys)
+      ?? covered(redirect, name, coordinate, keys)
+    {
+      return [(.arguments, problem)]
+    }
+    return []
+  }
+
+  /// What is wrong with `input.code`.
+  private func argument(
+    path: String, of field: FieldDefinition, _ coordinate: String
+  ) -> Problem? {
+    let names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    guard let argument = field.argument(named: names[0]) else {
+      let known = field.arguments.map(\.name.value)
+      return Problem(
+        message: "the field `\(coordinate)` has no argument `\(names[0])`",
+        hint: known.isEmpty ? "it takes no arguments" : Self.hint(names[0], known))
+    }
+    var type = argument.type
+    for name in names.dropFirst() {
+      guard case .inputObject(let object)? = schema.type(named: type.namedType.value),
+        type.listDepth == 0
+      else {
+        return Problem(
+          message: "`\(path)` of `\(coordinate)`: \(type.printed()) has no field `\(name)`",
+          hint: "a path leads through input objects")
+      }
+      guard let next = object.fields[name] else {
+        return Problem(
+          message: "`\(path)` of `\(coordinate)`: \(object.name) has no field `\(name)`",
+          hint: Self.hint(name, object.fields.names))
+      }
+      type = next.type
+    }
+    guard case .inputObject(let object)? = schema.type(named: type.namedType.value) else {
+      return nil
+    }
+    return Problem(
+      message: "`\(path)` of `\(coordinate)` is \(type.printed()), an input object",
+      hint: object.fields.names.first.map { "name one of its fields, such as `\(path).\($0)`" })
+  }
+
+  /// What is wrong with the type that the field returns.
+  private func returned(
+    _ redirect: CacheRedirect, by field: FieldDefinition, _ coordinate: String
+  ) -> (part: RedirectPart, problem: Problem)? {
+    let declared = field.type.namedType.value
+    let returns = "`\(coordinate)` is \(field.type.printed())"
+    guard schema.type(named: declared)?.isComposite ?? false else {
+      return (
+        .arguments,
+        Problem(
+          message: "\(returns), and only objects are records",
+          hint: "`field_key_args` names the arguments of a field key")
+      )
+    }
+    if field.type.listDepth > 1 {
+      return (
+        .arguments,
+        Problem(
+          message: "\(returns), a list of lists",
+          hint: "`key_args` is for an object or a list of objects")
+      )
+    }
+    guard let type = redirect.type else { return nil }
+    if let problem = self.type(type) { return (.type, problem) }
+    let possible = [declared] + schema.possibleTypes(of: declared)
+    guard possible.contains(type) else {
+      return (
+        .type,
+        Problem(message: "\(returns), and not `\(type)`", hint: Self.hint(type, possible))
+      )
+    }
+    if redirect.isList == (field.type.listDepth == 1) { return nil }
+    return (
+      .type,
+      Problem(
+        message: "\(returns), which is \(redirect.isList ? "no list" : "a list")",
+        hint: "write `\(redirect.isList ? type : "[\(type)]")`")
+    )
+  }
+
+  /// A list is identified by exactly one list, an object by none.
+  private func lists(
+    _ redirect: CacheRedirect, of field: FieldDefinition, _ coordinate: String
+  ) -> Problem? {
+    let depths = redirect.arguments.map { depth(ofPath: $0, field) }
+    guard depths.reduce(0, +) != field.type.listDepth else { return nil }
+    return Problem(
+      message: "`\(coordinate)` is \(field.type.printed()), and its key arguments contain "
+        + (depths.reduce(0, +) == 0 ? "no list" : "a list"),
+      hint: field.type.listDepth == 1
+        ? "exactly one argument must be a list" : "no argument may be a list")
+  }
+
+  private func depth(ofPath path: String, _ field: FieldDefinition) -> Int {
+    let names = path.split(separator: ".").map(String.init)
+    var type = field.argument(named: names.first ?? "")?.type
+    for name in names.dropFirst() {
+      guard case .inputObject(let object)? = type.flatMap({ schema.namedType(of: $0) }) else {
+        return 0
+      }
+      type = object.fields[name]?.type
+    }
+    return type?.listDepth ?? 0
+  }
+
+  /// The records of an abstract type must have its prefix.
+  private func prefixes(of name: String, _ coordinate: String, _ keys: KeyRules) -> Problem? {
+    let prefix = keys.prefix(of: name)
+    let other = schema.possibleTypes(of: name).first { keys.prefix(of: $0) != prefix }
+    guard let other, schema.type(named: name)?.isAbstract ?? false else { return nil }
+    return Problem(
+      message:
+        "`\(coordinate)` returns `\(name)`, whose objects have the keys of their own types, such as "
+        + "`\(keys.prefix(of: other)):…`",
+      hint: "name the object type with `type`, or put the types of `\(name)` into one group")
+  }
+
+  private func covered(
+    _ redirect: CacheRedirect, _ name: String, _ coordinate: String, _ keys: KeyRules
+  ) -> Problem? {
+    let owner =
+      schema.type(named: name)?.isAbstract ?? false
+      ? schema.possibleTypes(of: name).first ?? name : name
+    let interface = keys.types.keys.sorted().first { schema.isSubtype(owner, of: $0) }
+    let fields = keys.types[owner] ?? interface.flatMap { keys.types[$0] } ?? keys.defaultFields
+    let lasts = redirect.arguments.map { String($0.split(separator: ".").last ?? "") }
+    let isOtherOrder = lasts != fields && Set(lasts) == Set(fields)
+    let known = schema.type(named: owner)?.fields
+    if let missing = fields.first(where: { known?[$0] == nil && $0 != "__typename" }) {
+      return Problem(
+        message: "`\(coordinate)` returns `\(owner)`, which has no key field `\(missing)`",
+        hint:
+          "declare its key fields: `keys: { types: { \(owner): [\(lasts.joined(separator: ", "))] } }`"
+      )
+    }
+    if fields.count == lasts.count, !isOtherOrder { return nil }
+    return Problem(
+      message: isOtherOrder
+        ? "the key arguments of `\(coordinate)` are not in the order of the key fields of `\(owner)`"
+        : "the key arguments of `\(coordinate)` do not cover the key fields of `\(owner)`",
+      hint: fields.isEmpty
+        ? "objects of `\(owner)` have no key"
+        : "the key fields are [\(fields.joined(separator: ", "))]")
+  }
+}

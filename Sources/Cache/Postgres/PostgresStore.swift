@@ -347,3 +347,228 @@ extension CacheStore {
     CacheStore(try await PostgresStore(options))
   }
 }
+
+extension PostgresStore {
+  /// Removes all records and optimistic layers.
+  package func clear() async throws(CacheError) {
+    try await lock()
+    do {
+      try await connections.write(continuing: true) { connection in
+        // Unlike DELETE it leaves nothing of the data in the table's file.
+        try connection.run("TRUNCATE gqlrun_record, gqlrun_type")
+        try Self.noteChange(connection)
+        try connection.run("COMMIT")
+      }
+    } catch {
+      activity.noteCleared()
+      await rollback()
+      throw Self.describe(error, "clear the cache")
+    }
+    activity.noteCleared()
+    await rollback()
+  }
+
+  package func remove(_ selection: RecordSelection) async throws(CacheError) -> RemovalSummary {
+    try await housekeep("remove records of the cache") { await $0.remove(selection) }
+  }
+
+  /// Removes records that no root field or redirect reaches. All records are in memory meanwhile.
+  package func collectGarbage(
+    rootsBefore date: Int?, keeping prefixes: Set<String>
+  ) async throws(CacheError) -> RemovalSummary {
+    try await housekeep("collect the garbage of the cache") {
+      await $0.collectGarbage(rootsBefore: date, keeping: prefixes)
+    }
+  }
+
+  /// Removes the records that were received first. All records are in memory meanwhile.
+  package func trim(to bytes: Int) async throws(CacheError) -> RemovalSummary {
+    try await housekeep("trim the cache") { await $0.trim(to: bytes) }
+  }
+
+  /// Edits all records as a store in memory does.
+  private func housekeep(
+    _ action: String, _ edit: @Sendable (MemoryStore) async -> RemovalSummary
+  ) async throws(CacheError) -> RemovalSummary {
+    try await lock()
+    do {
+      var change = try await connections.write(continuing: true) {
+        try PostgresChange(everythingOf: $0)
+      }
+      let memory = MemoryStore(
+        change.after, collectsChanges: collectsChanges || activity.isWatched)
+      let summary = await edit(memory)
+      change.after = await memory.table
+      try await connections.write(continuing: true) { [change] connection in
+        try change.write(connection, granularity: 0)
+        try Self.noteChange(connection)
+        try connection.run("COMMIT")
+      }
+      await rollback()
+      activity.post(summary)
+      return summary
+    } catch {
+      await rollback()
+      throw Self.describe(error, action)
+    }
+  }
+}
+
+extension PostgresStore {
+  /// Compares the version of the key resolver with that of the database, in the table
+  /// `gqlrun_key_resolver`. A cache without records takes the given one.
+  package func adopt(keyResolver version: String?) async throws(CacheError) {
+    do {
+      if try await connections.write({ try Self.hasKeys(of: version, $0) }) { return }
+    } catch {
+      throw Self.describe(error, "compare the key resolver of the cache")
+    }
+    try await lock()
+    do {
+      try await connections.write(continuing: true) { connection in
+        // Another process may have written meanwhile.
+        if try !Self.hasKeys(of: version, connection) {
+          try connection.run(
+            "CREATE TABLE IF NOT EXISTS gqlrun_key_resolver (version text NOT NULL)")
+          try connection.run("DELETE FROM gqlrun_key_resolver")
+          if let version {
+            try connection.run("INSERT INTO gqlrun_key_resolver VALUES ($1)", .text(version))
+          }
+        }
+        try connection.run("COMMIT")
+      }
+    } catch {
+      await rollback()
+      throw Self.describe(error, "note the key resolver of the cache")
+    }
+    await rollback()
+  }
+
+  /// Whether the cache has this version; `false` for one without records and with another version.
+  private static func hasKeys(
+    of version: String?, _ connection: PostgresConnection
+  ) throws -> Bool {
+    var stored: String?
+    if try connection.run("SELECT 1 WHERE to_regclass('gqlrun_key_resolver') IS NOT NULL").count > 0
+    {
+      let rows = try connection.run("SELECT version FROM gqlrun_key_resolver")
+      if rows.count > 0 { stored = rows.text(0, 0) }
+    }
+    if stored == version { return true }
+    guard try connection.run("SELECT 1 FROM gqlrun_record LIMIT 1").count == 0 else {
+      throw CacheError.otherResolver(connection.database, stored: stored, own: version)
+    }
+    return false
+  }
+}
+
+/// The records that a transaction concerns, before and after it.
+struct PostgresChange: Sendable {
+  private let before: RecordTable
+  /// The records as the transaction leaves them.
+  var after: RecordTable
+
+  /// Reads the records that edits concern, with the segments of their lists.
+  ///
+  /// - Parameter joinsPages: Whether pages are joined after the edits, which needs whole lists.
+  init(
+    _ edits: [StoreEdit], joinsPages: Bool, _ connection: PostgresConnection
+  ) throws(PostgresError) {
+    var keys: Set<[UInt8]> = []
+    var growing: [RecordDelta] = []
+    for edit in edits {
+      if case .deltas(let deltas) = edit, !joinsPages {
+        for delta in deltas {
+          if delta.appends { growing.append(delta) } else { keys.insert(delta.owner) }
+        }
+      } else {
+        edit.forEachKey { keys.insert($0.array) }
+      }
+    }
+    growing.removeAll { keys.contains($0.owner) }
+    let records = PostgresRecords(connection)
+    try records.loadWithSegments(Array(keys))
+    try records.loadEnds(of: growing)
+    before = records.table
+    after = before.compacted()
+  }
+
+  /// Reads all records.
+  init(everythingOf connection: PostgresConnection) throws {
+    let table = RecordTable()
+    try PostgresStore.forEachRow("SELECT key, data, received, ages FROM gqlrun_record", connection)
+    {
+      _ = PostgresRecords.insert($0, $1, into: table)
+    }
+    before = table
+    after = before.compacted()
+  }
+
+  /// Merges the edits with the records.
+  mutating func apply(
+    _ edits: [StoreEdit], _ pages: [Paging], collects: ChangeCollection, seed: UInt64
+  ) -> WriteSummary {
+    var editor = TableEditor(table: after, seed: seed)
+    let summary = editor.apply(edits, pages, collects: collects)
+    after = editor.table
+    return summary
+  }
+
+  /// Writes the differences.
+  ///
+  /// - Parameter granularity: Receive times that differ by less, in seconds, are not written.
+  func write(_ connection: PostgresConnection, granularity: Int) throws(PostgresError) {
+    var rows = Rows()
+    for index in after.sortedByKey() {
+      let key = after.key(at: index)
+      let times = after.times(at: index)
+      if let old = before.find(key, hash: after.hash(at: index)),
+        before.text(at: old).equals(after.text(at: index))
+      {
+        let known = before.times(at: old)
+        let isRecent = Int(times.received) - Int(known.received) < max(granularity, 1)
+        if known.ages == times.ages, isRecent, known.received <= times.received { continue }
+      }
+      rows.add(key, after.text(at: index), times)
+      if rows.bytes > 4 << 20 { try rows.write(connection) }
+    }
+    try rows.write(connection)
+    let removed = before.live.filter { index in
+      after.find(before.key(at: index), hash: before.hash(at: index)) == nil
+    }
+    if !removed.isEmpty {
+      try connection.run(
+        "DELETE FROM gqlrun_record WHERE key = ANY($1)",
+        .byteStrings(removed.map { before.key(at: $0).array }))
+    }
+  }
+
+  /// Rows to insert or replace, by column.
+  private struct Rows {
+    private var keys: [[UInt8]] = []
+    private var texts: [[UInt8]?] = []
+    private var received: [Int] = []
+    private var ages: [[UInt8]?] = []
+    private(set) var bytes = 0
+
+    mutating func add(_ key: Bytes, _ text: Bytes, _ times: RecordTimes) {
+      keys.append(key.array)
+      texts.append(text.array)
+      received.append(Int(times.received))
+      ages.append(times.ages.isEmpty ? nil : times.ages)
+      bytes += key.count + text.count
+    }
+
+    mutating func write(_ connection: PostgresConnection) throws(PostgresError) {
+      guard !keys.isEmpty else { return }
+      try connection.run(
+        """
+        INSERT INTO gqlrun_record (key, data, received, ages)
+        SELECT * FROM unnest($1::bytea[], $2::text[], $3::int8[], $4::text[])
+        ON CONFLICT (key) DO UPDATE
+        SET data = excluded.data, received = excluded.received, ages = excluded.ages
+        """, .byteStrings(keys), .texts(texts), .ints(received), .texts(ages))
+      self = Rows()
+    }
+  }
+}

@@ -105,3 +105,297 @@ public struct CacheExplanation: Sendable, Hashable {
   /// Whether a read answers the operation from the cache.
   public var isHit: Bool { counts[.missing, default: 0] + counts[.stale, default: 0] == 0 }
 }
+
+/// Follows an operation through the records like ``RecordReader``, and collects its findings.
+/// Continues after a miss, and is not optimized for speed.
+struct RecordExplainer<Source: RecordSource>: ~Copyable {
+  private typealias Field = CacheExplanation.Field
+  private typealias Value = CacheExplanation.Value
+
+  private var source: Source
+  private var table: PlanTable
+  private var limits: AgeLimits
+  private let detail: CacheExplanation.Detail
+  private var explanation = CacheExplanation()
+  private var scratch = ByteStack(capacity: 128)
+  private var failure: CacheError?
+  private let types: ConcreteTypes
+  /// How often a redirect was looked for, by type and field.
+  private var proposed: [String: Int] = [:]
+  /// The number of missing values of one field for which a redirect is looked for.
+  private static var attempts: Int { 10 }
+
+  /// - Parameter types: The concrete types that the store has met.
+  init(
+    _ plan: OperationPlan, source: Source, types: ConcreteTypes, options: ReadOptions,
+    detail: CacheExplanation.Detail
+  ) {
+    self.source = source
+    self.detail = detail
+    table = PlanTable(plan)
+    self.types = types
+    table.learn(types)
+    limits = AgeLimits(options, facts: plan.facts)
+  }
+
+  mutating func explain() throws(CacheError) -> CacheExplanation {
+    let root = table.plans[Int(table.root)]
+    let type = Array(table.plan.rootType.utf8)
+    for index in 0..<root.fieldCount where root.fields[index].isAsked {
+      let plan = root.fields[index]
+      var field = described(plan, recordKey: RootRecord.queryKey, path: "")
+      if let record = source.text(key: plan.rootKey, depth: 0)?.array {
+        let times = source.times(depth: 0)
+        record.withUnsafeBufferPointer { buffer in
+          let text = Bytes(buffer)
+          var cursor = FieldCursor(text)
+          guard let entry = cursor.next() else { return fail(plan.rootKey) }
+          type.withUnsafeBufferPointer {
+            judge(&field, index, table.root, Bytes($0), times.time(of: text[entry.key]))
+          }
+          fill(
+            &field, plan, text[entry.value], times.time(of: text[entry.key]),
+            recordKey: plan.rootKey.string, depth: 1)
+        }
+      } else {
+        field.status = plan.fragments >= 0 ? .leftOut : .missing
+      }
+      redirect(&field, index, of: table.root, typename: table.plan.rootType, depth: 1)
+      explanation.counts[field.status, default: 0] += 1
+      explanation.fields.append(field)
+    }
+    if let failure = failure ?? source.failure { throw failure }
+    return explanation
+  }
+
+  private func described(_ plan: FieldPlan, recordKey: String, path: String) -> Field {
+    var scratch = ByteStack(capacity: 64)
+    let key = plan.key.string
+    let stored = plan.storedPrefix[0..<(plan.storedPrefix.count - 1)]
+    return Field(
+      path: path.isEmpty ? key : "\(path).\(key)", responseKey: key, recordKey: recordKey,
+      field: RecordText.withUnescaped(stored, &scratch) { $0.string }, status: .hit)
+  }
+
+  /// Determines the age of a field, and whether it is stale.
+  private mutating func judge(
+    _ field: inout Field, _ index: Int, _ plan: Int32, _ typename: Bytes, _ time: UInt32
+  ) {
+    field.received = Int(time)
+    field.age = limits.options.age(of: time)
+    field.maxAge = limits.limit(
+      of: index, in: table.plans[Int(plan)], numbered: plan, typename: typename)
+    if let limit = field.maxAge,
+      let found = limits.options.staleness(of: time, limit: limit)
+    {
+      field.status = found.isAccepted ? .accepted : .stale
+    }
+  }
+
+  // MARK: Redirects
+
+  /// Fills a missing or stale field from the records that its redirect leads to, if all of them are stored;
+  /// without a redirect, proposes one.
+  private mutating func redirect(
+    _ field: inout Field, _ index: Int, of plan: Int32, typename: String, depth: Int
+  ) {
+    guard field.status == .missing || field.status == .stale, field.value != .unfit else { return }
+    let object = table.plans[Int(plan)]
+    guard object.fields[index].child >= 0 else { return }
+    guard let target = object.redirects[index] else {
+      if field.status == .missing { propose(for: field, in: typename, depth: depth) }
+      return
+    }
+    field.redirect = target.keys.map { String(decoding: $0, as: UTF8.self) }
+    guard isStored(target, depth: depth) else { return }
+    field.status = .hit
+    (field.received, field.age, field.maxAge) = (nil, nil, nil)
+    (field.value, field.fields) = target.value.withUnsafeBufferPointer {
+      composite(
+        Bytes($0), node: object.fields[index].child, RecordTimes(received: 0),
+        recordKey: field.recordKey, path: field.path, depth: depth)
+    }
+  }
+
+  private mutating func isStored(_ target: RedirectTarget, depth: Int) -> Bool {
+    target.keys.allSatisfy { key in
+      key.withUnsafeBufferPointer {
+        source.text(key: Bytes($0), depth: depth)
+          .map { target.accepts(RecordText.typename(of: $0)) } ?? false
+      }
+    }
+  }
+
+  /// Proposes a redirect for a missing field if it leads to records that are stored.
+  private mutating func propose(for field: Field, in type: String, depth: Int) {
+    var candidates = RedirectProposals(
+      field: field.field, in: type, plan: table.plan, types: types)
+    guard proposed[candidates.coordinate, default: 0] < Self.attempts else { return }
+    proposed[candidates.coordinate, default: 0] += 1
+    candidates.keep { isStored($0, depth: depth) }
+    guard let proposal = candidates.best else { return }
+    proposed[candidates.coordinate] = Self.attempts
+    explanation.proposals.append(proposal)
+  }
+
+  // MARK: Values
+
+  private mutating func fill(
+    _ field: inout Field, _ plan: FieldPlan, _ value: Bytes, _ time: UInt32, recordKey: String,
+    depth: Int
+  ) {
+    guard plan.child >= 0 else {
+      let kind = RecordText.kind(value)
+      switch kind {
+      case .null: field.value = .null
+      case .object, .reference, .list, .segments:
+        // The stored value is an object, but this operation selects the field as a leaf.
+        field.status = .missing
+        field.value = .unfit
+      case .values:
+        for key in Segments.keys(of: value)?.keys ?? [] {
+          let found = key.withUnsafeBufferPointer { source.text(key: Bytes($0), depth: depth) }
+          if found == nil { field.status = .missing }
+        }
+      default: break
+      }
+      return
+    }
+    (field.value, field.fields) = composite(
+      value, node: plan.child, RecordTimes(received: time), recordKey: recordKey,
+      path: field.path, depth: depth)
+  }
+
+  private mutating func composite(
+    _ value: Bytes, node: Int32, _ times: RecordTimes, recordKey: String, path: String, depth: Int
+  ) -> (Value, [Field]) {
+    switch RecordText.kind(value) {
+    case .null: return (.null, [])
+    case .object:
+      return (
+        .object,
+        fields(of: value, node: node, times, recordKey: recordKey, path: path, depth: depth)
+      )
+    case .reference: return reference(value, node: node, path: path, depth: depth)
+    case .list, .segments:
+      return (
+        list(value, node: node, times, recordKey: recordKey, path: path, depth: depth), []
+      )
+    case .scalar, .opaque, .values:
+      explanation.counts[.missing, default: 0] += 1
+      return (.unfit, [])
+    }
+  }
+
+  private mutating func reference(
+    _ value: Bytes, node: Int32, path: String, depth: Int
+  ) -> (Value, [Field]) {
+    guard let quoted = RecordText.referenceText(value) else {
+      fail(value)
+      return (.unfit, [])
+    }
+    let key = RecordText.withUnescaped(quoted, &scratch) { $0.array }
+    let name = String(decoding: key, as: UTF8.self)
+    let text = key.withUnsafeBufferPointer { source.text(key: Bytes($0), depth: depth) }
+    guard let text else {
+      explanation.counts[.missing, default: 0] += 1
+      return (.missingRecord(name), [])
+    }
+    let times = source.times(depth: depth)
+    return (
+      .reference(name),
+      fields(of: text, node: node, times, recordKey: name, path: path, depth: depth + 1)
+    )
+  }
+
+  private mutating func list(
+    _ value: Bytes, node: Int32, _ times: RecordTimes, recordKey: String, path: String, depth: Int
+  ) -> Value {
+    let segments = value.array.withUnsafeBufferPointer { buffer -> [[UInt8]?] in
+      guard RecordText.kind(Bytes(buffer)) == .segments else { return [Array(buffer)] }
+      return (Segments.keys(of: Bytes(buffer))?.keys ?? []).map { key in
+        key.withUnsafeBufferPointer { source.text(key: Bytes($0), depth: depth)?.array }
+      }
+    }
+    var count = 0
+    var elements: [CacheExplanation.Element] = []
+    var leftOut = 0
+    var problems = 0
+    for segment in segments {
+      guard let segment else {
+        explanation.counts[.missing, default: 0] += 1
+        return .missingRecord("a part of the list at \(path)")
+      }
+      segment.withUnsafeBufferPointer { buffer in
+        var cursor = ElementCursor(Bytes(buffer))
+        while let range = cursor.next() {
+          let (value, fields) = composite(
+            Bytes(buffer)[range], node: node, times, recordKey: recordKey,
+            path: "\(path)[\(count)]", depth: depth + 1)
+          let element = CacheExplanation.Element(index: count, value: value, fields: fields)
+          count += 1
+          switch detail {
+          case .everything: elements.append(element)
+          case .problems(let limit):
+            let isBad = element.hasProblem
+            if isBad && problems >= limit {
+              explanation.omittedProblems += 1
+            } else if isBad || count == 1 {
+              elements.append(element)
+            } else {
+              leftOut += 1
+            }
+            if isBad { problems += 1 }
+          }
+        }
+        if cursor.isMalformed { fail(Bytes(buffer)) }
+      }
+    }
+    return .list(count: count, elements: elements, leftOut: leftOut)
+  }
+
+  // MARK: Objects
+
+  private mutating func fields(
+    of text: Bytes, node: Int32, _ times: RecordTimes, recordKey: String, path: String, depth: Int
+  ) -> [Field] {
+    let typename = RecordText.typename(of: text)
+    let number = table.variant(of: node, typename: typename)
+    let object = table.plans[Int(number)]
+    var stored: [[UInt8]: Range<Int>] = [:]
+    var cursor = FieldCursor(text)
+    while let field = cursor.next() { stored[text[field.key].array] = field.value }
+    if cursor.isMalformed { fail(text) }
+    let undecided = table.undecidedFragments(of: number) { index in
+      stored[object.fields[index].storedKey] != nil
+    }
+    var fields: [Field] = []
+    for index in 0..<object.fieldCount where object.fields[index].isAsked {
+      let plan = object.fields[index]
+      var field = described(plan, recordKey: recordKey, path: path)
+      if plan.fragments >= 0,
+        undecided.omit(table.fragmentLists[Int(plan.fragments)])
+      {
+        field.status = .leftOut
+      } else if let value = stored[plan.storedKey] {
+        let key = plan.storedKey
+        let time = key.withUnsafeBufferPointer { times.time(of: Bytes($0)) }
+        judge(&field, index, number, typename, time)
+        fill(&field, plan, text[value], time, recordKey: recordKey, depth: depth)
+      } else {
+        field.status = .missing
+      }
+      redirect(&field, index, of: number, typename: typename.string, depth: depth)
+      explanation.counts[field.status, default: 0] += 1
+      fields.append(field)
+    }
+    return fields
+  }
+
+  private mutating func fail(_ key: Bytes) {
+    failure =
+      failure
+      ?? CacheError(
+        .damagedDatabase, "the record \(String(key.string.prefix(200))) of the cache is damaged")
+  }
+}

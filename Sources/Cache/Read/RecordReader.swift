@@ -319,3 +319,288 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     return false
   }
 }
+
+/// Values: leaves, lists and references.
+extension RecordReader {
+  /// Writes the value that starts at `start`; returns its end, or -1.
+  @inline(__always)
+  mutating func value(
+    _ text: Bytes, _ start: Int, _ field: UnsafeMutablePointer<FieldPlan>, depth: Int,
+    recordKey: Bytes
+  ) -> Int {
+    if field.pointee.child < 0 {
+      guard let end = RecordText.endOfValue(text, from: start) else {
+        _ = malformed(recordKey)
+        return -1
+      }
+      let first = text.start[start]
+      if first != UInt8(ascii: " ") && first != UInt8(ascii: "{") && first != UInt8(ascii: "[") {
+        out.append(text.start + start, end &- start)
+        return end
+      }
+      return nestedLeaf(text[start..<end], field, depth: depth, recordKey: recordKey) ? end : -1
+    }
+    path.append(.field(field.pointee.key))
+    let end = composite(
+      text, start, node: field.pointee.child, depth: depth, recordKey: recordKey)
+    if end >= 0 { path.removeLast() }
+    return end
+  }
+
+  mutating func nestedLeaf(
+    _ value: Bytes, _ field: UnsafeMutablePointer<FieldPlan>, depth: Int, recordKey: Bytes
+  ) -> Bool {
+    switch RecordText.kind(value) {
+    case .opaque:
+      out.append(value[1..<value.count])
+      return out.count > 128 << 10 ? flush() : true
+    case .values:
+      out.append(UInt8(ascii: "["))
+      guard let segments = Segments.keys(of: value) else { return malformed(recordKey) }
+      var isFirst = true
+      for key in segments.keys {
+        let found = key.withUnsafeBufferPointer { source.text(key: Bytes($0), depth: depth) }
+        guard let text = found, text.count >= 2 else {
+          return missing(field, recordKey: recordKey.string)
+        }
+        if !isFirst { out.append(UInt8(ascii: ",")) }
+        isFirst = false
+        out.append(text[1..<(text.count - 1)])
+        if out.count > 128 << 10, !flush() { return false }
+      }
+      out.append(UInt8(ascii: "]"))
+      return true
+    // The stored value is an object, but this operation selects the field as a leaf.
+    default: return missing(field, recordKey: recordKey.string)
+    }
+  }
+
+  mutating func composite(
+    _ text: Bytes, _ start: Int, node: Int32, depth: Int, recordKey: Bytes
+  ) -> Int {
+    switch RecordText.kind(text, at: start) {
+    case .object:
+      return object(text, start, node: node, depth: depth, recordKey: recordKey, isRecord: false)
+    case .list:
+      out.append(UInt8(ascii: "["))
+      path.append(.index(0))
+      var count = 0
+      let end = elements(
+        text, start, &count, node: node, depth: depth, recordKey: recordKey)
+      guard end >= 0 else { return -1 }
+      path.removeLast()
+      out.append(UInt8(ascii: "]"))
+      return end
+    case .null:
+      out.append(utf8: "null")
+      return start &+ 4
+    case .reference:
+      // {"$ref":"…"}
+      guard let quoteEnd = RecordText.endOfString(text, from: start &+ 8),
+        quoteEnd < text.count
+      else {
+        _ = malformed(recordKey)
+        return -1
+      }
+      let key = text[(start &+ 8)..<quoteEnd]
+      return reference(key, node: node, depth: depth) ? quoteEnd &+ 1 : -1
+    case .segments:
+      guard let end = RecordText.endOfValue(text, from: start) else {
+        _ = malformed(recordKey)
+        return -1
+      }
+      return segments(text[start..<end], node: node, depth: depth, recordKey: recordKey) ? end : -1
+    case .scalar, .opaque, .values:
+      _ = miss(recordKey: recordKey.string, field: nil)
+      return -1
+    }
+  }
+
+  /// Writes the elements of the list at `start`, separated by commas; returns the list's end, or
+  /// -1.
+  mutating func elements(
+    _ text: Bytes, _ start: Int, _ count: inout Int, node: Int32, depth: Int, recordKey: Bytes
+  ) -> Int {
+    var position = start &+ 1
+    while position < text.count {
+      let byte = text.start[position]
+      if byte == UInt8(ascii: "]") { return position &+ 1 }
+      if byte == UInt8(ascii: ",") { position &+= 1 }
+      if count > 0 { out.append(UInt8(ascii: ",")) }
+      path.replaceLast(.index(count))
+      count &+= 1
+      position = composite(text, position, node: node, depth: depth, recordKey: recordKey)
+      guard position >= 0 else { return -1 }
+    }
+    _ = malformed(recordKey)
+    return -1
+  }
+
+  mutating func segments(
+    _ value: Bytes, node: Int32, depth: Int, recordKey: Bytes
+  ) -> Bool {
+    guard let segments = Segments.keys(of: value) else { return malformed(recordKey) }
+    out.append(UInt8(ascii: "["))
+    path.append(.index(0))
+    var count = 0
+    for key in segments.keys {
+      let found = key.withUnsafeBufferPointer { source.text(key: Bytes($0), depth: depth) }
+      guard let text = found, text.count >= 2 else {
+        return miss(recordKey: recordKey.string, field: nil)
+      }
+      let end = elements(text, 0, &count, node: node, depth: depth &+ 1, recordKey: recordKey)
+      guard end >= 0 else { return false }
+    }
+    path.removeLast()
+    out.append(UInt8(ascii: "]"))
+    return true
+  }
+
+  @inline(__always)
+  mutating func reference(_ quoted: Bytes, node: Int32, depth: Int) -> Bool {
+    guard quoted.count >= 2 else { return malformed(quoted) }
+    let inner = quoted[1..<(quoted.count &- 1)]
+    if RecordText.memchrBackslash(inner) == nil {
+      return record(inner, node: node, depth: depth)
+    }
+    let key = RecordText.withUnescaped(quoted, &keyScratch) { $0.array }
+    return key.withUnsafeBufferPointer { record(Bytes($0), node: node, depth: depth) }
+  }
+
+  @inline(__always)
+  mutating func record(_ key: Bytes, node: Int32, depth: Int) -> Bool {
+    let hash = RenderedRecords.hash(key, node: node)
+    if let text = rendered.find(key, node: node, hash: hash) {
+      out.append(text.start, text.count)
+      return true
+    }
+    guard let text = source.text(key: key, depth: depth) else {
+      if isTracking { dependencies.add(missing: key) }
+      return miss(recordKey: key.string, field: nil)
+    }
+    let isSeenAgain = rendered.isSeenAgain(hash)
+    let mark = (out.count, flushes)
+    // The list that contains the reference continues with its own times.
+    let outer = Source.hasTimes ? times : RecordTimes(received: 0)
+    if Source.hasTimes { times = source.times(depth: depth) }
+    let end = object(text, 0, node: node, depth: depth &+ 1, recordKey: key, isRecord: true)
+    if Source.hasTimes { times = outer }
+    guard end >= 0 else { return false }
+    if isSeenAgain, flushes == mark.1 {
+      rendered.keep(out.bytes(mark.0..<out.count), key: key, node: node, hash: hash)
+    }
+    return true
+  }
+}
+
+/// Fields that are answered from the records that their arguments identify: ``CacheRedirect``.
+extension RecordReader {
+  /// Writes the records of a field's redirect; returns `nil` if it has none, or a record is missing, and
+  /// `false` on a miss in a record.
+  @inline(never)
+  mutating func redirected(
+    _ index: Int, of plan: Int32, depth: Int, _ isFirst: inout Bool
+  ) -> Bool? {
+    guard let target = redirect(index, of: plan, depth: depth) else { return nil }
+    let field = table.plans[Int(plan)].fields + index
+    appendPrefix(field, &isFirst)
+    path.append(.field(field.pointee.key))
+    let end = target.value.withUnsafeBufferPointer {
+      composite(Bytes($0), 0, node: field.pointee.child, depth: depth, recordKey: .empty)
+    }
+    guard end >= 0 else { return false }
+    path.removeLast()
+    return true
+  }
+
+  /// The same for a field that ``checkAge(_:of:typename:_:recordKey:)`` found stale: its arguments identify the
+  /// records, so only their ages count. Without a redirect the field remains stale.
+  @inline(never)
+  mutating func redirectedFromStale(
+    _ index: Int, of plan: Int32, depth: Int, _ isFirst: inout Bool
+  ) -> Bool {
+    let stale = miss
+    miss = nil
+    path.removeLast()
+    if let isRead = redirected(index, of: plan, depth: depth, &isFirst) { return isRead }
+    miss = stale
+    return false
+  }
+
+  /// The redirect of a field, if the source has all of its records.
+  mutating func redirect(_ index: Int, of plan: Int32, depth: Int) -> RedirectTarget? {
+    guard let target = table.plans[Int(plan)].redirects[index] else { return nil }
+    for key in target.keys {
+      let isStored = key.withUnsafeBufferPointer { key in
+        if let text = source.text(key: Bytes(key), depth: depth),
+          target.accepts(RecordText.typename(of: text, at: 0))
+        {
+          return true
+        }
+        if isTracking { dependencies.add(missing: Bytes(key)) }
+        return false
+      }
+      guard isStored else { return nil }
+    }
+    return target
+  }
+}
+
+/// What a reader collects in addition to values: ages and dependencies.
+extension RecordReader {
+  // MARK: Ages
+
+  /// Whether a field of an object with the given times is fresh. The content of a field has the
+  /// field's time. Without a record key, the field is a root field.
+  mutating func checkAge(
+    _ index: Int, of plan: Int32, typename: Bytes, _ ownTimes: RecordTimes, recordKey: Bytes?
+  ) -> Bool {
+    let field = table.plans[Int(plan)].fields + index
+    let stored = field.pointee.storedPrefix
+    let time = ownTimes.time(of: stored[0..<(stored.count - 1)])
+    times = RecordTimes(received: time)
+    let limit = limits.limit(
+      of: index, in: table.plans[Int(plan)], numbered: plan, typename: typename)
+    guard let limit, let found = limits.options.staleness(of: time, limit: limit) else {
+      return true
+    }
+    if found.isAccepted && stale != nil { return true }
+    path.append(.field(field.pointee.key))
+    let name = RecordText.withUnescaped(stored[0..<(stored.count - 1)], &keyScratch) { $0.string }
+    var miss = CacheMiss(
+      path: path.text, recordKey: recordKey?.string ?? RootRecord.queryKey, field: name)
+    miss.staleness = found.staleness
+    if found.isAccepted {
+      path.removeLast()
+      stale = miss
+    } else if self.miss == nil {
+      self.miss = miss
+    }
+    return found.isAccepted
+  }
+
+  // MARK: Dependencies
+
+  @inline(never)
+  mutating func noteRoot(_ field: UnsafeMutablePointer<FieldPlan>) {
+    let key = field.pointee.rootKey
+    let dot = (0..<key.count).first { key.start[$0] == UInt8(ascii: ".") } ?? 0
+    dependencies.add(record: key[0..<dot], field: key[(dot + 1)..<key.count])
+  }
+
+  /// Adds the dependencies on all selected fields of a record, stored or not, and on its type.
+  @inline(never)
+  mutating func noteRecord(
+    _ key: Bytes, _ fields: UnsafeMutablePointer<FieldPlan>, _ count: Int
+  ) {
+    let typename: StaticString = "__typename"
+    dependencies.add(
+      record: key, field: Bytes(start: typename.utf8Start, count: typename.utf8CodeUnitCount))
+    for index in 0..<count where (fields + index).pointee.isAsked {
+      let prefix = (fields + index).pointee.storedPrefix
+      var scratch = ByteStack(capacity: 64)
+      let name = RecordText.withUnescaped(prefix[0..<(prefix.count - 1)], &scratch) { $0.array }
+      name.withUnsafeBufferPointer { dependencies.add(record: key, field: Bytes($0)) }
+    }
+  }
+}

@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunSupport
 import GRDB
 
 #if canImport(Glibc)
@@ -133,5 +134,158 @@ enum SQLiteFile {
       default: (.storage, message)
       }
     return CacheError(code, "cannot \(action) \(path): \(advice)", path: path)
+  }
+}
+
+/// The database files that stores of this process have open.
+///
+/// Closing any descriptor of a file releases all locks that the process holds on it, including
+/// SQLite's (https://sqlite.org/howtocorrupt.html, 2.2). The header of a file is therefore read
+/// only while no store has the file open and none can open it.
+final class OpenFiles: Sendable {
+  static let shared = OpenFiles()
+
+  private let counts = Locked<[String: Int]>([:])
+
+  /// Registers a store that is about to open the file at `path`; calls `look` first if it is the
+  /// only one.
+  ///
+  /// - Returns: The canonical path of the file, for ``leave(_:)``.
+  func enter(_ path: String, _ look: () throws -> Void) throws -> String {
+    try counts.withLock { counts in
+      let name = Self.canonical(path)
+      if counts[name, default: 0] == 0 { try look() }
+      // The canonical name of a new file may differ: it may be the target of a link.
+      let made = Self.canonical(path)
+      counts[made, default: 0] += 1
+      return made
+    }
+  }
+
+  func leave(_ name: String) {
+    counts.withLock { counts in
+      let left = counts[name, default: 1] - 1
+      counts[name] = left > 0 ? left : nil
+    }
+  }
+
+  /// The path without symbolic links; also for a file that does not exist yet.
+  static func canonical(_ path: String) -> String {
+    if let resolved = realpath(path, nil) {
+      defer { free(resolved) }
+      return String(cString: resolved)
+    }
+    let url = URL(fileURLWithPath: path)
+    guard let folder = realpath(url.deletingLastPathComponent().path, nil) else { return path }
+    defer { free(folder) }
+    return String(cString: folder) + "/" + url.lastPathComponent
+  }
+}
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// The activity of each database file that is open in this process, shared by the stores of one
+/// file.
+final class SharedActivities: Sendable {
+  private struct File: Hashable {
+    var device: UInt64
+    var number: UInt64
+  }
+
+  private struct Entry {
+    weak var activity: StoreActivity?
+  }
+
+  private static let shared = SharedActivities()
+  private let entries = Locked<[File: Entry]>([:])
+
+  static func activity(ofFile path: String) -> StoreActivity { shared.activity(ofFile: path) }
+
+  private func activity(ofFile path: String) -> StoreActivity {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return StoreActivity() }
+    let file = File(device: UInt64(status.st_dev), number: UInt64(status.st_ino))
+    return entries.withLock { entries in
+      if let known = entries[file]?.activity { return known }
+      entries = entries.filter { $0.value.activity != nil }
+      let activity = StoreActivity()
+      entries[file] = Entry(activity: activity)
+      return activity
+    }
+  }
+}
+
+/// Counts the damaged records that a store finds, and reports the first ones.
+final class DamageLog: Sendable {
+  /// The number of damaged records that are reported individually.
+  static let limit = 5
+
+  private let path: String
+  private let lock: DatabaseLock?
+  private let report: @Sendable (StoreNotice) -> Void
+  private let state = Locked(State())
+
+  private struct State {
+    var keys: Set<[UInt8]> = []
+    var total = 0
+    /// Whether the lock file already requests a check of the database.
+    var isSuspect = false
+  }
+
+  init(
+    path: String = "", lock: DatabaseLock? = nil,
+    report: @escaping @Sendable (StoreNotice) -> Void = { _ in }
+  ) {
+    self.path = path
+    self.lock = lock
+    self.report = report
+  }
+
+  /// The number of damaged records found.
+  var count: Int { state.withLock { $0.total } }
+
+  /// Reports a record that does not match its checksum. The database is checked when it is opened
+  /// next, because data without a checksum, such as keys, may be damaged as well.
+  func reportMismatch(_ key: Bytes) {
+    record(key, "does not match its checksum; it is treated as missing until it is written again")
+  }
+
+  /// Reports that the page of a record cannot be read.
+  func reportUnreadablePage(_ key: Bytes) {
+    record(key, "cannot be read; the file is checked for damage when it is opened next")
+  }
+
+  /// Reports a record whose key is out of order, so that lookups are unreliable.
+  func reportOrder(_ key: Bytes) {
+    record(key, "is out of order; the file is checked for damage when it is opened next")
+  }
+
+  /// Requests a check because a referenced record is missing although none was removed: its key may
+  /// be damaged.
+  func reportLostRecord() { suspect() }
+
+  private func suspect() {
+    let isFirst = state.withLock { state in
+      defer { state.isSuspect = true }
+      return !state.isSuspect
+    }
+    if isFirst { lock?.setSuspect(true) }
+  }
+
+  private func record(_ key: Bytes, _ problem: String) {
+    suspect()
+    let isReported = state.withLock { state in
+      state.total += 1
+      return state.keys.count < Self.limit && state.keys.insert(key.array).inserted
+    }
+    guard isReported else { return }
+    let name = String(key.string.prefix(200))
+    report(
+      StoreNotice(
+        .damagedRecord, "the record \(name) of the cache \(path) \(problem)", path: path))
   }
 }

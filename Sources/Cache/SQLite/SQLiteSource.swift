@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import GRDBSQLite
 
@@ -90,4 +91,100 @@ private final class OpenStatements {
   deinit {
     for handle in handles { sqlite3_reset(handle) }
   }
+}
+
+/// The stored records that are used to resolve nulls of a response which was written in several
+/// batches.
+final class StoredRecords: RecordAccess {
+  private let writer: RecordWriter
+  private let segments: StoredSegments
+  private let db: Database
+  private let pool: SQLiteConnections
+  private var ownFailure: (any Error)?
+  /// The restored fields of each record.
+  private(set) var resolved: [(key: [UInt8], fields: [[UInt8]])] = []
+
+  /// The first error of a read or write, if any.
+  var failure: (any Error)? { ownFailure ?? segments.failure }
+
+  init(_ db: Database, pool: SQLiteConnections, writer: RecordWriter) {
+    self.db = db
+    self.writer = writer
+    self.pool = pool
+    segments = StoredSegments(writer, seed: writer.seed)
+  }
+
+  func record(key: [UInt8]) -> [UInt8]? { segments.segment(key: key) }
+
+  var holdsOnlyThisResponse: Bool { false }
+
+  /// Another connection sees the state before the transaction; this one sees its own writes.
+  func recordBefore(key: [UInt8]) -> [UInt8]? {
+    do {
+      return try pool.read { db in
+        var source = SQLiteSource(db)
+        let text = key.withUnsafeBufferPointer { source.text(key: Bytes($0), depth: 0)?.array }
+        if let failure = source.failure { throw failure }
+        return text
+      }
+    } catch {
+      ownFailure = ownFailure ?? error
+      return nil
+    }
+  }
+
+  func setRecord(key: [UInt8], text: [UInt8]?, fields: [[UInt8]]) {
+    do {
+      try key.withUnsafeBufferPointer { key in
+        guard let text else { return try writer.remove(Bytes(key)) }
+        try text.withUnsafeBufferPointer { text in
+          let times = try fields.isEmpty ? nil : self.times(Bytes(key), Bytes(text), fields)
+          try writer.replace(Bytes(key), Bytes(text), times)
+        }
+      }
+      if !fields.isEmpty { resolved.append((key, fields)) }
+    } catch {
+      ownFailure = ownFailure ?? error
+    }
+  }
+
+  /// The times of a record after fields changed: those joined with pages of this response, and
+  /// those restored to their previous value.
+  private func times(
+    _ key: Bytes, _ text: Bytes, _ fields: [[UInt8]]
+  ) throws -> RecordTimes? {
+    let now = try writer.times(of: key)
+    if let old = try writer.text(of: key), let joined = now.joined(old, text, fields) {
+      return joined
+    }
+    let before = try pool.read { db in
+      var source = TimedSQLiteSource(db)
+      return source.text(key: key, depth: 0) == nil ? nil : source.times(depth: 0)
+    }
+    guard let before else { return nil }
+    let restored = fields.map { field in
+      (key: field, time: field.withUnsafeBufferPointer { before.time(of: Bytes($0)) })
+    }
+    let new = now.replacing(restored, in: text)
+    return new == now ? nil : new
+  }
+
+  /// The keys of all records that may contain a tentative null.
+  func keysWithTentativeNulls() throws -> [[UInt8]] {
+    let keys = try Data.fetchAll(
+      db,
+      sql: """
+        SELECT CAST(key AS BLOB) FROM records
+        WHERE (instr(data, '{"$null":') > 0 OR instr(data, '{"$segments":') > 0)
+          AND substr(key, 1, 9) <> '$segment:'
+        """)
+    return keys.map { Array($0) }
+  }
+
+  func segment(key: [UInt8]) -> [UInt8]? { segments.segment(key: key) }
+  var segmentSeed: UInt64 { segments.segmentSeed }
+  func addSegment(elements: Bytes, salt: UInt64) -> UInt64 {
+    segments.addSegment(elements: elements, salt: salt)
+  }
+  func removeSegment(key: [UInt8]) { segments.removeSegment(key: key) }
 }

@@ -289,3 +289,320 @@ private final class LogGrowth: Sendable {
     }
   }
 }
+
+extension SQLiteStore {
+  /// Reads an operation from the cache; see ``CacheStore``.
+  package func read(
+    _ operation: PreparedOperation, options: ReadOptions
+  ) async throws(CacheError) -> StoreAnswer {
+    do {
+      let (activity, seed) = (activity, segmentSeed)
+      // The memory tier has no times.
+      guard let tier = activity.memoryTier, !options.checksAges else {
+        return try await pool.read { [damage] db in
+          let edits = activity.hasLayers ? try Self.snapshot(db, activity) { $0 } : []
+          let types = activity.concreteTypes
+          StoredTypes.learn(types, for: operation.plan, in: db, damage)
+          let answer =
+            options.checksAges
+            ? try Self.answer(
+              operation, TimedSQLiteSource(db, damage), types, edits, options, seed)
+            : try Self.answer(operation, SQLiteSource(db, damage), types, edits, options, seed)
+          if edits.isEmpty { Self.reportLostRecords(answer, damage, db) }
+          return answer
+        }
+      }
+      // Either all from memory or all from the file: both are one state of the file.
+      let known = try activity.reading {
+        try tier.read(operation, under: $0, options, seed: seed, types: activity.concreteTypes)
+      }
+      if let known { return known }
+      return try await pool.read { [damage] db in
+        let (edits, version) = try Self.snapshot(db, activity) { ($0, tier.version) }
+        let types = activity.concreteTypes
+        StoredTypes.learn(types, for: operation.plan, in: db, damage)
+        let records = RecordTable()
+        let source = RememberingSource(
+          SQLiteSource(db, damage), into: records, limit: tier.maxSize / 2)
+        let answer = try Self.answer(operation, source, types, edits, options, seed)
+        if edits.isEmpty { Self.reportLostRecords(answer, damage, db) }
+        activity.changing { tier.promote(records, version: version) }
+        return answer
+      }
+    } catch {
+      throw SQLiteFile.describe(error, "read the cache", path)
+    }
+  }
+
+  /// A response contains every record it refers to, so a missing record although none was removed
+  /// may have a damaged key.
+  private static func reportLostRecords(_ answer: StoreAnswer, _ damage: DamageLog, _ db: Database)
+  {
+    guard case .miss(let miss) = answer.result, miss.field == nil else { return }
+    if (try? SQLiteSchema.mayHaveRemovals(in: db)) == false { damage.reportLostRecord() }
+  }
+
+  private static func answer<Source: RecordSource>(
+    _ operation: PreparedOperation, _ source: Source, _ types: ConcreteTypes, _ edits: [StoreEdit],
+    _ options: ReadOptions, _ seed: UInt64
+  ) throws(CacheError) -> StoreAnswer {
+    if edits.isEmpty {
+      return try RecordReader(operation.plan, source: source, types: types, options: options).read()
+    }
+    let layered = LayeredSource(source, edits: edits, seed: seed)
+    return try RecordReader(operation.plan, source: layered, types: types, options: options).read()
+  }
+
+  /// Reads the state of this connection's snapshot, with the optimistic layers that belong to it.
+  private static func snapshot<Value: Sendable>(
+    _ db: Database, _ activity: StoreActivity, _ body: ([StoreEdit]) -> Value
+  ) throws -> Value {
+    try activity.reading { edits in
+      // The first query of a transaction determines its snapshot: https://sqlite.org/isolation.html
+      _ = try Int.fetchOne(db, sql: "SELECT 1 FROM meta LIMIT 1")
+      return body(edits)
+    }
+  }
+
+  @discardableResult
+  package func refresh() async throws(CacheError) -> Bool {
+    if !isReadOnly {
+      do {
+        // https://sqlite.org/pragma.html#pragma_data_version: excludes commits of this connection.
+        let version = try await pool.writeWithoutTransaction { db in
+          try Int.fetchOne(db, sql: "PRAGMA data_version")
+        }
+        guard versions.isNew(version) else { return false }
+      } catch {
+        throw SQLiteFile.describe(error, "look for changes of the cache", path)
+      }
+    }
+    activity.noteUnknownChanges()
+    return true
+  }
+}
+
+/// The last `data_version` of SQLite.
+final class DataVersion: Sendable {
+  private let last = Locked<Int?>(nil)
+
+  func isNew(_ version: Int?) -> Bool {
+    last.withLock { last in
+      defer { last = version }
+      return last != version
+    }
+  }
+}
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+extension SQLiteStore {
+  /// Removes the files of a store; see ``CacheStore/removeFiles(at:)``.
+  package static func removeFiles(at path: String) throws(CacheError) {
+    // The log and the lock are beside the file that a link leads to.
+    let name = realpath(path, nil).map { pointer in
+      defer { free(pointer) }
+      return String(cString: pointer)
+    }
+    let lock = DatabaseLock(of: name ?? path)
+    let isAlone: Bool
+    switch lock?.tryLock(.presence, exclusively: true) {
+    case .locked: isAlone = true
+    default: isAlone = false
+    }
+    var files = ["-wal", "-shm", ""].map { (name ?? path) + $0 }
+    if let name, name != path { files.append(path) }
+    if isAlone, let lock { files.append(lock.path) }
+    for file in files where unlink(file) != 0 && errno != ENOENT {
+      throw CacheError(
+        .storage,
+        "the file \(file) of the cache cannot be removed: \(String(cString: strerror(errno)))",
+        path: path)
+    }
+  }
+}
+
+extension SQLiteStore {
+  /// Explains how the cache answers an operation; see ``CacheStore``.
+  package func explain(
+    _ operation: PreparedOperation, options: ReadOptions, showing detail: CacheExplanation.Detail
+  ) async throws(CacheError) -> CacheExplanation {
+    do {
+      return try await pool.read { [damage, types = activity.concreteTypes] db in
+        StoredTypes.learn(types, for: operation.plan, in: db, damage)
+        let source = TimedSQLiteSource(db, damage)
+        var explainer = RecordExplainer(
+          operation.plan, source: source, types: types, options: options, detail: detail)
+        return try explainer.explain()
+      }
+    } catch {
+      throw SQLiteFile.describe(error, "read the cache", path)
+    }
+  }
+
+  /// Every record and segment with the times of its fields.
+  func recordsWithTimes() async throws -> [(key: [UInt8], text: [UInt8], times: RecordTimes)] {
+    try await pool.read { db in
+      var records: [(key: [UInt8], text: [UInt8], times: RecordTimes)] = []
+      try SQLiteHousekeeping.forEachRow("SELECT key, data, received, ages FROM records", db) {
+        records.append(
+          (
+            SQLiteText.column($0, 0).array, SQLiteText.column($0, 1).array,
+            SQLiteText.times($0, 2)
+          ))
+      }
+      return records
+    }
+  }
+
+  /// Removes the selected records or fields, in one transaction.
+  package func remove(_ selection: RecordSelection) async throws(CacheError) -> RemovalSummary {
+    try await housekeep("remove records of the cache") { db, housekeeping in
+      try housekeeping.remove(selection, from: db)
+    }
+  }
+
+  /// Removes the records that no root field or redirect reaches. Reached keys are collected in a temporary
+  /// table on disk, so memory does not grow with the cache.
+  package func collectGarbage(
+    rootsBefore date: Int?, keeping prefixes: Set<String>
+  ) async throws(CacheError) -> RemovalSummary {
+    let summary = try await housekeep("collect the garbage of the cache") { db, housekeeping in
+      try housekeeping.collectGarbage(rootsBefore: date, keeping: prefixes, in: db)
+    }
+    try await compact()
+    return summary
+  }
+
+  /// Removes the oldest records until the cache has at most `bytes` bytes of record texts.
+  package func trim(to bytes: Int) async throws(CacheError) -> RemovalSummary {
+    let summary = try await housekeep("trim the cache") { db, housekeeping in
+      try housekeeping.trim(to: bytes, in: db)
+    }
+    try await compact()
+    return summary
+  }
+
+  /// Writes a compact copy of the database to `path`, as one file without a write-ahead log.
+  ///
+  /// - Throws: ``CacheError``; `storage` if a file already exists at `path`.
+  package func copy(to path: String) async throws(CacheError) {
+    try await gate.acquire()
+    do {
+      // Reads the last committed state, so the log is not required for the copy.
+      try await pool.writeWithoutTransaction { db in
+        try db.execute(sql: "VACUUM INTO ?", arguments: [path])
+      }
+    } catch {
+      gate.release()
+      throw SQLiteFile.describe(error, "copy the cache to \(path):", self.path)
+    }
+    gate.release()
+  }
+
+  /// Returns the space of removed records to the file system.
+  private func compact() async throws(CacheError) {
+    try await gate.acquire()
+    do {
+      try await pool.writeWithoutTransaction { db in
+        guard try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0 > 0 else { return }
+        try db.execute(sql: "VACUUM")
+      }
+      _ = try await pool.checkpoint()
+    } catch {
+      gate.release()
+      // Another process reads or writes: the records are removed, and their space is reused later.
+      if (error as? DatabaseError)?.resultCode == .SQLITE_BUSY { return }
+      throw SQLiteFile.describe(error, "compact the cache", path)
+    }
+    gate.release()
+  }
+
+  /// Runs one removing transaction. Temporary tables are stored on disk.
+  private func housekeep(
+    _ action: String,
+    _ work: @escaping @Sendable (Database, inout SQLiteHousekeeping) throws -> Void
+  ) async throws(CacheError) -> RemovalSummary {
+    try await gate.acquire()
+    let collectsChanges = collectsChanges || activity.isWatched
+    let activity = activity
+    do {
+      let summary = try await pool.writeWithoutTransaction { db in
+        try db.execute(sql: "PRAGMA temp_store = FILE")
+        defer { try? db.execute(sql: "PRAGMA temp_store = MEMORY") }
+        var housekeeping = SQLiteHousekeeping(collectsChanges: collectsChanges)
+        try db.beginTransaction(.immediate)
+        do {
+          try work(db, &housekeeping)
+          // The memory tier changes at the moment at which others see the new state of the file.
+          try activity.changing {
+            try db.commit()
+            activity.memoryTier?.clear()
+          }
+        } catch {
+          if db.isInsideTransaction { try? db.rollback() }
+          throw error
+        }
+        return housekeeping.summary
+      }
+      activity.post(summary)
+      gate.release()
+      checkpointIfLarge()
+      return summary
+    } catch {
+      gate.release()
+      throw SQLiteFile.describe(error, action, path)
+    }
+  }
+}
+
+extension SQLiteStore {
+  /// Compares the version of the key resolver with that of the file, in the row `key_resolver` of its
+  /// table `meta`. An empty file takes the given one.
+  package func adopt(keyResolver version: String?) async throws(CacheError) {
+    let action = "compare the key resolver of the cache"
+    do {
+      let isKnown = try await pool.read { [path] db in
+        try Self.hasKeys(of: version, db, path)
+      }
+      if isKnown || isReadOnly { return }
+    } catch {
+      throw SQLiteFile.describe(error, action, path)
+    }
+    try await gate.acquire()
+    defer { gate.release() }
+    do {
+      try await pool.writeWithoutTransaction { [path] db in
+        try db.inTransaction(.immediate) {
+          // Another process may have written meanwhile.
+          guard try !Self.hasKeys(of: version, db, path) else { return .commit }
+          try db.execute(sql: "DELETE FROM meta WHERE name = 'key_resolver'")
+          if let version {
+            try db.execute(
+              sql: "INSERT INTO meta VALUES ('key_resolver', ?)", arguments: [version])
+          }
+          return .commit
+        }
+      }
+    } catch {
+      throw SQLiteFile.describe(error, action, path)
+    }
+  }
+
+  /// Whether the file has this version; `false` for an empty file with another one.
+  private static func hasKeys(
+    of version: String?, _ db: Database, _ path: String
+  ) throws -> Bool {
+    let stored = try String.fetchOne(
+      db, sql: "SELECT value FROM meta WHERE name = 'key_resolver'")
+    if stored == version { return true }
+    guard try Int.fetchOne(db, sql: "SELECT 1 FROM records LIMIT 1") == nil else {
+      throw CacheError.otherResolver(path, stored: stored, own: version)
+    }
+    return false
+  }
+}

@@ -1,3 +1,6 @@
+import GQLRunJSON
+import GQLRunSupport
+
 /// All diagnostics of a file and those it extends, in the order of the files.
 public struct PipelineDiagnostics: Error, Sendable {
   /// The errors and warnings.
@@ -61,5 +64,105 @@ extension PipelineDiagnostics {
     case .json: JSONRenderer().render(all)
     case .github: all.map { GitHubRenderer().render($0) }.joined()
     }
+  }
+}
+
+/// Renders diagnostics like a compiler: message, source location, the source line with an
+/// underline, and the hint.
+struct HumanRenderer {
+  let source: SourceText
+  let colors: Bool
+
+  func render(_ diagnostic: PipelineDiagnostic) -> String {
+    let location = diagnostic.location
+    let number = String(location.line)
+    let gutter = String(repeating: " ", count: number.count + 2)
+    let tone = diagnostic.severity == .error ? Tone.error : .warning
+    var lines = [
+      paint("\(diagnostic.severity)[\(diagnostic.code.rawValue)]", tone)
+        + paint(": \(Printable.line(diagnostic.message))", .bold),
+      "\(gutter.dropLast())\(paint("-->", .frame)) \(Printable.line("\(location)"))",
+    ]
+    if let excerpt = source.excerpt(at: location) {
+      let underline = paint(String(repeating: "^", count: excerpt.length), tone)
+      let hint = diagnostic.hint.map { " " + paint(Printable.line($0), tone) } ?? ""
+      lines += [
+        gutter + paint("|", .frame),
+        " \(paint("\(number) |", .frame))\(excerpt.text.isEmpty ? "" : " ")\(excerpt.text)",
+        gutter + paint("|", .frame) + " " + String(repeating: " ", count: excerpt.offset)
+          + underline + hint,
+      ]
+    } else if let hint = diagnostic.hint {
+      lines.append(gutter + paint("=", .frame) + " " + Printable.line(hint))
+    }
+    for note in diagnostic.notes {
+      lines.append(gutter + paint("=", .frame) + " \(note.label): \(Printable.line(note.text))")
+    }
+    return lines.map { $0 + "\n" }.joined()
+  }
+
+  private enum Tone: String {
+    case error = "1;31"
+    case warning = "1;33"
+    case frame = "1;34"
+    case bold = "1"
+  }
+
+  private func paint(_ text: String, _ tone: Tone) -> String {
+    colors ? "\u{1B}[\(tone.rawValue)m\(text)\u{1B}[0m" : text
+  }
+}
+
+/// Renders diagnostics as one JSON array with an object per diagnostic, for editors and scripts.
+struct JSONRenderer {
+  func render(_ diagnostics: [PipelineDiagnostic]) -> String {
+    guard !diagnostics.isEmpty else { return "[]\n" }
+    let rows = diagnostics.map { "  " + JSONValue.object(object($0)).jsonText() }
+    return "[\n\(rows.joined(separator: ",\n"))\n]\n"
+  }
+
+  private func object(_ diagnostic: PipelineDiagnostic) -> JSONObject {
+    let location = diagnostic.location
+    var object: JSONObject = [
+      "severity": .string(diagnostic.severity.rawValue),
+      "code": .string(diagnostic.code.rawValue),
+      "message": .string(diagnostic.message),
+      "file": .string(location.file),
+      "line": .number(JSONNumber(location.line)),
+      "column": .number(JSONNumber(location.column)),
+      "end_column": .number(JSONNumber(location.column + location.length)),
+    ]
+    if let hint = diagnostic.hint { object["hint"] = .string(hint) }
+    var notes = JSONObject()
+    for note in diagnostic.notes { notes[note.label] = .string(note.text) }
+    if !notes.isEmpty { object["notes"] = .object(notes) }
+    return object
+  }
+}
+
+/// Renders diagnostics as workflow commands, which GitHub shows at the source line.
+///
+/// https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
+struct GitHubRenderer {
+  var title: String?
+
+  func render(_ diagnostic: PipelineDiagnostic) -> String {
+    let location = diagnostic.location
+    let properties = [
+      "file=\(QuotedText.githubProperty(location.file))", "line=\(location.line)",
+      "col=\(location.column)",
+      "endColumn=\(location.column + location.length)",
+      "title=\(QuotedText.githubProperty(title ?? diagnostic.code.rawValue))",
+    ]
+    let text = ([diagnostic.message] + [diagnostic.hint].compactMap { $0 }).joined(separator: "; ")
+    return
+      "::\(diagnostic.severity) \(properties.joined(separator: ","))::\(QuotedText.githubData(text))\n"
+  }
+}
+
+extension PipelineDiagnostic {
+  /// The diagnostic as a workflow command, with a title other than its code.
+  public func githubCommand(title: String) -> String {
+    GitHubRenderer(title: title).render(self)
   }
 }

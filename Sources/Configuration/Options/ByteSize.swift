@@ -35,3 +35,79 @@ extension ByteSize: CustomStringConvertible {
     ("GB", 1_000_000_000), ("GiB", 1 << 30),
   ]
 }
+
+extension Duration {
+  /// The duration as a pipeline file writes it: `300ms`, `1.5s`, `2m`, `1h`.
+  public var optionText: String {
+    let nanoseconds = components.seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    guard !nanoseconds.overflow else { return "\(components.seconds)s" }
+    let total = nanoseconds.partialValue + components.attoseconds / 1_000_000_000
+    guard total != 0 else { return "0s" }
+    for (unit, factor) in Self.optionUnits.reversed() where total % factor == 0 {
+      return "\(total / factor)\(unit)"
+    }
+    return Self.decimal(total, per: total < 1_000_000_000 ? 1_000_000 : 1_000_000_000)
+      + (total < 1_000_000_000 ? "ms" : "s")
+  }
+
+  /// The units of durations in nanoseconds, from small to large.
+  static let optionUnits: [(name: String, factor: Int64)] = [
+    ("ms", 1_000_000), ("s", 1_000_000_000), ("m", 60_000_000_000), ("h", 3_600_000_000_000),
+  ]
+
+  private static func decimal(_ total: Int64, per unit: Int64) -> String {
+    var fraction = String(total % unit)
+    fraction = String(repeating: "0", count: String(unit).count - 1 - fraction.count) + fraction
+    while fraction.last == "0" { fraction.removeLast() }
+    return "\(total / unit).\(fraction)"
+  }
+}
+
+/// A number with a unit, parsed from text: a duration, size or percentage.
+///
+/// The number is exact: `0.1s` is 100 milliseconds.
+struct Quantity {
+  /// The digits without the decimal point.
+  var digits: Int
+  /// The number of digits after the decimal point.
+  var decimals: Int
+  var unit: String
+
+  enum Failure: Error, Hashable {
+    case notANumber
+    case tooManyDigits
+  }
+
+  init(_ text: String) throws(Failure) {
+    var digits = 0
+    var count = 0
+    var decimals: Int?
+    var rest = Substring(text)
+    while let character = rest.unicodeScalars.first {
+      if ("0"..."9").contains(character) {
+        guard count < 15 else { throw .tooManyDigits }
+        digits = digits * 10 + Int(character.value - 48)
+        count += 1
+        decimals = decimals.map { $0 + 1 }
+      } else if character == ".", decimals == nil, count > 0 {
+        decimals = 0
+      } else {
+        break
+      }
+      rest.unicodeScalars.removeFirst()
+    }
+    guard count > 0, decimals != 0 else { throw .notANumber }
+    self.digits = digits
+    self.decimals = decimals ?? 0
+    self.unit = String(rest)
+  }
+
+  /// The quantity times `factor`; `nil` if that is not a whole number, or too large.
+  func scaled(by factor: Int) -> Int? {
+    let (product, overflow) = digits.multipliedReportingOverflow(by: factor)
+    guard !overflow else { return nil }
+    var divisor = 1
+    for _ in 0..<decimals { divisor *= 10 }
+    return product % divisor == 0 ? product / divisor : nil
+  }
+}

@@ -69,3 +69,176 @@ extension Resolvers {
       "emoji": { state, _, _ in .optional(state.emoji) },
     ])
 }
+
+extension Resolvers {
+  static let postPageFields = fields(
+    of: { entity -> Range<Int>? in if case .postPage(let value) = entity { value } else { nil } },
+    [
+      "totalCount": { _, _, context in .int(context.feed.size) },
+      "edges": { page, _, _ in
+        .list(
+          ResolvedList(count: page.count) { .object(.postEdge(Post(number: page.lowerBound + $0))) }
+        )
+      },
+      "pageInfo": { page, _, context in
+        .object(
+          .pageInfo(
+            PageInfo(
+              hasNextPage: page.upperBound < context.feed.size,
+              endCursor: page.last.map { Post(number: $0).cursor.text })))
+      },
+    ])
+
+  static let postEdgeFields = fields(
+    of: { entity -> Post? in if case .postEdge(let value) = entity { value } else { nil } },
+    [
+      "cursor": { post, _, _ in .string(post.cursor.text) },
+      "node": { post, _, _ in .object(.post(post)) },
+    ])
+
+  static let postFields = fields(
+    of: { entity -> Post? in if case .post(let value) = entity { value } else { nil } },
+    refusals: ["comments": negativeFirst],
+    [
+      "id": { post, _, _ in .string(post.id) },
+      "title": { post, _, _ in .text(post.title) },
+      "body": { post, _, _ in .text(post.body) },
+      "publishedAt": { post, _, _ in .string(post.publishedAt) },
+      "likeCount": likeCount,
+      "likes": likeCount,
+      "ratio": { post, _, _ in .float(post.ratio) },
+      "isPinned": { post, _, _ in .boolean(post.isPinned) },
+      "author": { post, _, _ in .object(.user(post.author)) },
+      "tags": { post, _, _ in .list(post.tags) { .object(.tag($0)) } },
+      "comments": { post, arguments, context in
+        let first = arguments["first"]?.intValue ?? 0
+        let added = context.edits.comments(of: post.number)
+        let generated = min(first, Feed.commentsPerPost)
+        return .object(
+          .commentPage(
+            CommentPage(
+              post: post.number, generated: generated,
+              added: Array(added.prefix(max(0, first - generated))),
+              total: Feed.commentsPerPost + added.count)))
+      },
+    ])
+
+  static let commentPageFields = fields(
+    of: { entity -> CommentPage? in if case .commentPage(let value) = entity { value } else { nil }
+    },
+    [
+      "totalCount": { page, _, _ in .int(page.total) },
+      "edges": { page, _, _ in
+        .list(
+          ResolvedList(count: page.generated + page.added.count) { index in
+            index < page.generated
+              ? .object(.commentEdge(Post(number: page.post).comment(index)))
+              : .object(.addedCommentEdge(page.added[index - page.generated]))
+          })
+      },
+      "pageInfo": { page, _, _ in
+        let last =
+          page.added.last?.cursor
+          ?? (page.generated == 0
+            ? nil : Post(number: page.post).comment(page.generated - 1).cursor.text)
+        let count = page.generated + page.added.count
+        return .object(.pageInfo(PageInfo(hasNextPage: count < page.total, endCursor: last)))
+      },
+    ])
+
+  static let commentEdgeFields: [String: FieldBehaviour] = [
+    "cursor": commentEdge(
+      generated: { .string($0.cursor.text) }, added: { .string($0.cursor) }),
+    "node": commentEdge(
+      generated: { .object(.comment($0)) }, added: { .object(.addedComment($0)) }),
+  ]
+
+  static let commentFields: [String: FieldBehaviour] = [
+    "id": comment(generated: { .string($0.id) }, added: { .string($0.id) }),
+    "body": comment(generated: { .text($0.body) }, added: { .string($0.body) }),
+    "createdAt": comment(
+      generated: { .string($0.createdAt) }, added: { _ in .string("2026-11-20T00:00:00.000Z") }),
+    "author": comment(
+      generated: { .object(.user($0.author)) }, added: { _ in .object(.user(User(number: 1))) }),
+    "score": comment(generated: { .int($0.score) }, added: { _ in .int(0) }),
+  ]
+
+  static let pageInfoFields = fields(
+    of: { entity -> PageInfo? in if case .pageInfo(let value) = entity { value } else { nil } },
+    [
+      "hasNextPage": { info, _, _ in .boolean(info.hasNextPage) },
+      "endCursor": { info, _, _ in .optional(info.endCursor) },
+    ])
+
+  static let userFields = fields(
+    of: { entity -> User? in if case .user(let value) = entity { value } else { nil } },
+    [
+      "id": { user, _, _ in .string(user.id) },
+      "login": { user, _, _ in .string(user.login) },
+      "name": { user, _, _ in .optional(user.name) },
+      "bio": { user, _, _ in .text(user.bio) },
+      "avatarUrl": { user, _, _ in .string(user.avatarUrl) },
+      "followers": { user, _, _ in .int(user.followers) },
+      "reputation": { user, _, _ in .float(user.reputation) },
+      "role": { user, _, _ in .string(user.role) },
+    ])
+
+  static let tagFields = fields(
+    of: { entity -> Tag? in if case .tag(let value) = entity { value } else { nil } },
+    [
+      "id": { tag, _, _ in .string(tag.id) },
+      "name": { tag, _, _ in .string(tag.name) },
+      "color": { tag, _, _ in .optional(tag.color) },
+    ])
+
+  /// An error if `first` is negative.
+  @Sendable static func negativeFirst(_ arguments: Arguments) -> RequestError? {
+    guard let first = arguments["first"]?.intValue, first < 0 else { return nil }
+    return RequestError(
+      .badUserInput, "Argument \"first\" must be at least 0; it is \(first).")
+  }
+
+  private static let likeCount: FieldBody<Post> = { post, _, context in
+    .int(post.likeCount + context.edits.likes(of: post.number))
+  }
+
+  private static func commentEdge(
+    generated: @escaping @Sendable (Comment) -> ResolvedValue,
+    added: @escaping @Sendable (FeedEdits.AddedComment) -> ResolvedValue
+  ) -> FieldBehaviour {
+    FieldBehaviour(of: { entity -> ResolvedValue? in
+      switch entity {
+      case .commentEdge(let comment): generated(comment)
+      case .addedCommentEdge(let comment): added(comment)
+      default: nil
+      }
+    }) { resolved, _, _ in resolved }
+  }
+
+  private static func comment(
+    generated: @escaping @Sendable (Comment) -> ResolvedValue,
+    added: @escaping @Sendable (FeedEdits.AddedComment) -> ResolvedValue
+  ) -> FieldBehaviour {
+    FieldBehaviour(of: { entity -> ResolvedValue? in
+      switch entity {
+      case .comment(let comment): generated(comment)
+      case .addedComment(let comment): added(comment)
+      default: nil
+      }
+    }) { resolved, _, _ in resolved }
+  }
+}
+
+/// The first comments of a post: the generated ones, then the added ones.
+struct CommentPage: Sendable {
+  let post: Int
+  let generated: Int
+  let added: [FeedEdits.AddedComment]
+  let total: Int
+}
+
+/// Whether a list has a next page, and its cursor.
+struct PageInfo: Sendable {
+  let hasNextPage: Bool
+  let endCursor: String?
+}

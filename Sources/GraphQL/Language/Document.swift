@@ -342,3 +342,230 @@ public struct ObjectField: Sendable, Hashable {
     self.location = location
   }
 }
+
+extension Value {
+  /// The source location of the value's first token.
+  public var location: SourceLocation {
+    switch self {
+    case .variable(let name), .enumeration(let name): name.location
+    case .int(_, let location), .float(_, let location), .boolean(_, let location),
+      .null(let location), .list(_, let location), .object(_, let location):
+      location
+    case .string(let string): string.location
+    }
+  }
+
+  /// The names of the variables in the value, at any depth, in source order.
+  public var variables: [Name] {
+    switch self {
+    case .variable(let name): [name]
+    case .list(let values, _): values.flatMap(\.variables)
+    case .object(let fields, _): fields.flatMap(\.value.variables)
+    case .int, .float, .string, .boolean, .null, .enumeration: []
+    }
+  }
+
+  /// Whether the value contains no variable.
+  public var isConstant: Bool {
+    switch self {
+    case .variable: false
+    case .list(let values, _): values.allSatisfy(\.isConstant)
+    case .object(let fields, _): fields.allSatisfy(\.value.isConstant)
+    case .int, .float, .string, .boolean, .null, .enumeration: true
+    }
+  }
+}
+
+extension TypeReference {
+  /// The source location of the reference's first token.
+  public var location: SourceLocation {
+    switch self {
+    case .named(let name): name.location
+    case .list(_, let location): location
+    case .nonNull(let inner): inner.location
+    }
+  }
+
+  /// The name inside all list and non-null wrappers.
+  public var namedType: Name {
+    switch self {
+    case .named(let name): name
+    case .list(let inner, _), .nonNull(let inner): inner.namedType
+    }
+  }
+
+  /// Whether the reference ends with `!`.
+  public var isNonNull: Bool {
+    if case .nonNull = self { true } else { false }
+  }
+}
+
+extension Definition {
+  /// The source location of the definition's first token.
+  public var location: SourceLocation {
+    switch self {
+    case .operation(let operation): operation.location
+    case .fragment(let fragment): fragment.location
+    case .typeSystem(let definition): definition.location
+    }
+  }
+
+  /// The name of the definition; `nil` for anonymous operations and `schema`.
+  public var name: Name? {
+    switch self {
+    case .operation(let operation): operation.name
+    case .fragment(let fragment): fragment.name
+    case .typeSystem(let definition): definition.name
+    }
+  }
+}
+
+extension Selection {
+  /// The source location of the selection's first token.
+  public var location: SourceLocation {
+    switch self {
+    case .field(let field): field.location
+    case .fragmentSpread(let spread): spread.location
+    case .inlineFragment(let fragment): fragment.location
+    }
+  }
+
+  /// The directives applied to the selection, in source order.
+  public var directives: [Directive] {
+    switch self {
+    case .field(let field): field.directives
+    case .fragmentSpread(let spread): spread.directives
+    case .inlineFragment(let fragment): fragment.directives
+    }
+  }
+}
+
+extension Document {
+  /// Parses a GraphQL document: operations, fragments, type system definitions and extensions.
+  ///
+  /// Accepts the full grammar of the September 2025 specification, in linear time.
+  ///
+  /// - Throws: ``GraphQLSyntaxError`` with the location of the first error.
+  public init(
+    parsing source: String, options: ParseOptions = ParseOptions()
+  ) throws(GraphQLSyntaxError) {
+    self = try Parser.parse(Array(source.utf8), options) { parser throws(GraphQLSyntaxError) in
+      try parser.document()
+    }
+  }
+
+  /// Parses a GraphQL document in UTF-8, with or without a byte order mark.
+  ///
+  /// - Throws: ``GraphQLSyntaxError`` with the location of the first error; invalid UTF-8 is one.
+  public init(
+    parsingUTF8 bytes: [UInt8], options: ParseOptions = ParseOptions()
+  ) throws(GraphQLSyntaxError) {
+    try Parser.requireUTF8(bytes)
+    self = try Parser.parse(bytes, options) { parser throws(GraphQLSyntaxError) in
+      try parser.document()
+    }
+  }
+}
+
+extension Value {
+  /// Parses a single input value, such as `{name: "x", tags: [A, B]}`. Variables are allowed.
+  ///
+  /// - Throws: ``GraphQLSyntaxError`` with the location of the first error.
+  public init(
+    parsing source: String, options: ParseOptions = ParseOptions()
+  ) throws(GraphQLSyntaxError) {
+    self = try Parser.parse(Array(source.utf8), options) { parser throws(GraphQLSyntaxError) in
+      try parser.value(isConstant: false)
+    }
+  }
+}
+
+extension TypeReference {
+  /// Parses a single type reference, such as `[String!]!`.
+  ///
+  /// - Throws: ``GraphQLSyntaxError`` with the location of the first error.
+  public init(
+    parsing source: String, options: ParseOptions = ParseOptions()
+  ) throws(GraphQLSyntaxError) {
+    self = try Parser.parse(Array(source.utf8), options) { parser throws(GraphQLSyntaxError) in
+      try parser.typeReference()
+    }
+  }
+}
+
+extension Document {
+  /// The document in the canonical layout of graphql-js, without a trailing newline.
+  ///
+  /// Parsing the result gives an equal document, except for source locations. Comments are lost.
+  public func printed() -> String { Printer.print { $0.document(self) } }
+}
+
+extension Definition {
+  /// The definition in the canonical layout, without a trailing newline.
+  public func printed() -> String { Printer.print { $0.definition(self) } }
+}
+
+extension OperationDefinition {
+  /// The operation in the canonical layout, without a trailing newline.
+  public func printed() -> String { Printer.print { $0.operation(self) } }
+}
+
+extension FragmentDefinition {
+  /// The fragment in the canonical layout, without a trailing newline.
+  public func printed() -> String { Printer.print { $0.fragment(self) } }
+}
+
+extension VariableDefinition {
+  /// The variable definition in the canonical layout.
+  public func printed() -> String { Printer.print { $0.variable(self) } }
+}
+
+extension TypeSystemDefinition {
+  /// The definition in the canonical layout, without a trailing newline.
+  public func printed() -> String { Printer.print { $0.typeSystemDefinition(self) } }
+}
+
+extension FieldDefinition {
+  /// The field definition in the canonical layout, without a trailing newline.
+  public func printed() -> String { Printer.print { $0.fieldDefinition(self) } }
+}
+
+extension InputValueDefinition {
+  /// The argument or input field in the canonical layout.
+  public func printed() -> String { Printer.print { $0.inputValueDefinition(self) } }
+}
+
+extension SelectionSet {
+  /// The selection set with its braces, in the canonical layout.
+  public func printed() -> String { Printer.print { $0.selectionSet(self) } }
+}
+
+extension Selection {
+  /// The selection in the canonical layout.
+  public func printed() -> String { Printer.print { $0.selection(self) } }
+}
+
+extension Field {
+  /// The field in the canonical layout.
+  public func printed() -> String { Printer.print { $0.field(self) } }
+}
+
+extension Directive {
+  /// The directive with its `@` and arguments.
+  public func printed() -> String { Printer.print { $0.directive(self) } }
+}
+
+extension Argument {
+  /// The argument as `name: value`.
+  public func printed() -> String { Printer.print { $0.argument(self) } }
+}
+
+extension Value {
+  /// The value as a GraphQL literal.
+  public func printed() -> String { Printer.print { $0.value(self) } }
+}
+
+extension TypeReference {
+  /// The type in GraphQL syntax: `[String!]!`.
+  public func printed() -> String { Printer.print { $0.type(self) } }
+}

@@ -175,3 +175,393 @@ extension UInt8 {
   }
   var isNameContinue: Bool { isNameStart || isDigit }
 }
+
+extension Lexer {
+  /// Reads the integer or float at `position`.
+  ///
+  /// https://spec.graphql.org/September2025/#sec-Int-Value,
+  /// https://spec.graphql.org/September2025/#sec-Float-Value
+  mutating func number() throws(GraphQLSyntaxError) -> Token {
+    var token = openToken(.int)
+    if byte(at: position) == UInt8(ascii: "-") { position += 1 }
+    if byte(at: position) == UInt8(ascii: "0") {
+      position += 1
+      if byte(at: position)?.isDigit == true {
+        throw error(
+          at: position,
+          "Invalid number, unexpected digit after 0: \(scalarDescription(at: position)).")
+      }
+    } else {
+      try stepOverDigits()
+    }
+    if byte(at: position) == UInt8(ascii: ".") {
+      token.kind = .float
+      position += 1
+      try stepOverDigits()
+    }
+    if let exponent = byte(at: position), exponent | 0x20 == UInt8(ascii: "e") {
+      token.kind = .float
+      position += 1
+      if let sign = byte(at: position), sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") {
+        position += 1
+      }
+      try stepOverDigits()
+    }
+    if let byte = byte(at: position), byte == UInt8(ascii: ".") || byte.isNameStart {
+      throw expectedDigit()
+    }
+    return closed(token)
+  }
+
+  private mutating func stepOverDigits() throws(GraphQLSyntaxError) {
+    guard byte(at: position)?.isDigit == true else { throw expectedDigit() }
+    while byte(at: position)?.isDigit == true { position += 1 }
+  }
+
+  private func expectedDigit() -> GraphQLSyntaxError {
+    error(
+      at: position,
+      "Invalid number, expected digit but got: \(scalarDescription(at: position)).")
+  }
+}
+
+extension Lexer {
+  /// Reads the quoted string at `position`, and stores its value in `text`.
+  ///
+  /// https://spec.graphql.org/September2025/#sec-String-Value
+  mutating func string() throws(GraphQLSyntaxError) -> Token {
+    let token = openToken(.string)
+    position += 1
+    var chunkStart = position
+    var value = ""
+    while position < bytes.count {
+      let byte = bytes[position]
+      switch byte {
+      case UInt8(ascii: "\""):
+        let chunk = String(decoding: bytes[chunkStart..<position], as: UTF8.self)
+        text = value.isEmpty ? chunk : value + chunk
+        position += 1
+        return closed(token)
+      case UInt8(ascii: "\\"):
+        value += String(decoding: bytes[chunkStart..<position], as: UTF8.self)
+        value.unicodeScalars.append(try escape())
+        chunkStart = position
+      case UInt8(ascii: "\n"), UInt8(ascii: "\r"):
+        throw error(at: position, "Unterminated string.")
+      default:
+        stepOverText(byte)
+      }
+    }
+    throw error(at: position, "Unterminated string.")
+  }
+
+  /// Reads the block string at `position`, and stores its value in `text`.
+  ///
+  /// https://spec.graphql.org/September2025/#sec-String-Value.Block-Strings
+  mutating func blockString() throws(GraphQLSyntaxError) -> Token {
+    let token = openToken(.blockString)
+    position += 3
+    var lines: [Range<Int>] = []
+    var currentLine = position
+    var hasEscapes = false
+    while position < bytes.count {
+      let byte = bytes[position]
+      switch byte {
+      case UInt8(ascii: "\"") where isTripleQuote(at: position):
+        lines.append(currentLine..<position)
+        text = BlockString.value(ofLines: lines, in: bytes, unescaping: hasEscapes)
+        examined += lines.reduce(0) { $0 + $1.count }
+        position += 3
+        return closed(token)
+      case UInt8(ascii: "\\") where isTripleQuote(at: position + 1):
+        hasEscapes = true
+        position += 4
+      case UInt8(ascii: "\n"), UInt8(ascii: "\r"):
+        lines.append(currentLine..<position)
+        stepOverLineEnd()
+        currentLine = position
+      default:
+        stepOverText(byte)
+      }
+    }
+    throw error(at: position, "Unterminated string.")
+  }
+
+  /// Reads the escape sequence at `position`.
+  private mutating func escape() throws(GraphQLSyntaxError) -> Unicode.Scalar {
+    let scalar: Unicode.Scalar
+    switch byte(at: position + 1) {
+    case UInt8(ascii: "u"):
+      return byte(at: position + 2) == UInt8(ascii: "{")
+        ? try variableWidthEscape() : try fixedWidthEscape()
+    case UInt8(ascii: "\""): scalar = "\""
+    case UInt8(ascii: "\\"): scalar = "\\"
+    case UInt8(ascii: "/"): scalar = "/"
+    case UInt8(ascii: "b"): scalar = "\u{8}"
+    case UInt8(ascii: "f"): scalar = "\u{C}"
+    case UInt8(ascii: "n"): scalar = "\n"
+    case UInt8(ascii: "r"): scalar = "\r"
+    case UInt8(ascii: "t"): scalar = "\t"
+    default:
+      let sequence = excerpt(from: position, scalars: 2)
+      throw error(at: position, "Invalid character escape sequence: '\(sequence)'.")
+    }
+    position += 2
+    return scalar
+  }
+
+  /// Reads `\u{1F600}`: at most twelve characters, as in the reference implementation.
+  private mutating func variableWidthEscape() throws(GraphQLSyntaxError) -> Unicode.Scalar {
+    var value: UInt32 = 0
+    var size = 3
+    while size < 12, let byte = byte(at: position + size) {
+      size += 1
+      if byte == UInt8(ascii: "}") {
+        guard size >= 5, let scalar = Unicode.Scalar(value) else { break }
+        position += size
+        return scalar
+      }
+      guard let digit = byte.hexDigitValue else { break }
+      value = value << 4 | digit
+    }
+    throw invalidUnicodeEscape(scalars: size)
+  }
+
+  /// Reads `\u00E9`, or a surrogate pair of two such escapes.
+  private mutating func fixedWidthEscape() throws(GraphQLSyntaxError) -> Unicode.Scalar {
+    guard let first = hexCode(at: position + 2) else { throw invalidUnicodeEscape(scalars: 6) }
+    if let scalar = Unicode.Scalar(first) {
+      position += 6
+      return scalar
+    }
+    guard first < 0xDC00, byte(at: position + 6) == UInt8(ascii: "\\"),
+      byte(at: position + 7) == UInt8(ascii: "u"),
+      let second = hexCode(at: position + 8), (0xDC00...0xDFFF).contains(second),
+      let scalar = Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
+    else { throw invalidUnicodeEscape(scalars: 6) }
+    position += 12
+    return scalar
+  }
+
+  private func hexCode(at index: Int) -> UInt32? {
+    var value: UInt32 = 0
+    for offset in 0..<4 {
+      guard let digit = byte(at: index + offset)?.hexDigitValue else { return nil }
+      value = value << 4 | digit
+    }
+    return value
+  }
+
+  private func invalidUnicodeEscape(scalars: Int) -> GraphQLSyntaxError {
+    let sequence = excerpt(from: position, scalars: scalars)
+    return error(at: position, "Invalid Unicode escape sequence: '\(sequence)'.")
+  }
+}
+
+extension UInt8 {
+  fileprivate var hexDigitValue: UInt32? {
+    switch self {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(self - UInt8(ascii: "0"))
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(self - UInt8(ascii: "a") + 10)
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(self - UInt8(ascii: "A") + 10)
+    default: nil
+    }
+  }
+}
+
+/// A lexical token: its kind and its range of bytes.
+///
+/// https://spec.graphql.org/September2025/#sec-Appendix-Grammar-Summary.Lexical-Tokens
+struct Token {
+  enum Kind: UInt8 {
+    case endOfFile
+    case bang, dollar, ampersand, parenLeft, parenRight, spread, colon, equals, at
+    case bracketLeft, bracketRight, braceLeft, pipe, braceRight
+    case name, int, float, string, blockString
+  }
+
+  var kind: Kind
+  var start: Int
+  var end: Int
+  var line: Int
+  var column: Int
+
+  var location: SourceLocation { SourceLocation(line: line, column: column, offset: start) }
+}
+
+extension Token.Kind {
+  /// The kind as error messages show it: `'{'`, `Name`, `<EOF>`.
+  var description: String {
+    switch self {
+    case .endOfFile: "<EOF>"
+    case .bang: "'!'"
+    case .dollar: "'$'"
+    case .ampersand: "'&'"
+    case .parenLeft: "'('"
+    case .parenRight: "')'"
+    case .spread: "'...'"
+    case .colon: "':'"
+    case .equals: "'='"
+    case .at: "'@'"
+    case .bracketLeft: "'['"
+    case .bracketRight: "']'"
+    case .braceLeft: "'{'"
+    case .pipe: "'|'"
+    case .braceRight: "'}'"
+    case .name: "Name"
+    case .int: "Int"
+    case .float: "Float"
+    case .string: "String"
+    case .blockString: "BlockString"
+    }
+  }
+
+  /// The kind of a punctuator of one byte; nil if `byte` is not one.
+  init?(punctuator byte: UInt8) {
+    switch byte {
+    case UInt8(ascii: "!"): self = .bang
+    case UInt8(ascii: "$"): self = .dollar
+    case UInt8(ascii: "&"): self = .ampersand
+    case UInt8(ascii: "("): self = .parenLeft
+    case UInt8(ascii: ")"): self = .parenRight
+    case UInt8(ascii: ":"): self = .colon
+    case UInt8(ascii: "="): self = .equals
+    case UInt8(ascii: "@"): self = .at
+    case UInt8(ascii: "["): self = .bracketLeft
+    case UInt8(ascii: "]"): self = .bracketRight
+    case UInt8(ascii: "{"): self = .braceLeft
+    case UInt8(ascii: "|"): self = .pipe
+    case UInt8(ascii: "}"): self = .braceRight
+    default: return nil
+    }
+  }
+}
+
+/// The rules of block strings: their values, and how a value is printed as one.
+///
+/// https://spec.graphql.org/September2025/#BlockStringValue()
+enum BlockString {
+  /// The value of a block string with the raw lines `lines`: without common indentation and without
+  /// blank lines at both ends; with `\"""` replaced by `"""` if `unescaping`.
+  static func value(ofLines lines: [Range<Int>], in bytes: [UInt8], unescaping: Bool) -> String {
+    var commonIndent = Int.max
+    var firstFilled: Int?
+    var lastFilled = 0
+    for (number, line) in lines.enumerated() {
+      let indent = indentation(of: line, in: bytes)
+      guard indent < line.count else { continue }
+      if firstFilled == nil { firstFilled = number }
+      lastFilled = number
+      if number > 0 { commonIndent = min(commonIndent, indent) }
+    }
+    guard let firstFilled else { return "" }
+    if firstFilled == lastFilled, !unescaping {
+      let line = lines[firstFilled]
+      let start = firstFilled == 0 ? line.lowerBound : line.lowerBound + commonIndent
+      return String(decoding: bytes[start..<line.upperBound], as: UTF8.self)
+    }
+    var value: [UInt8] = []
+    value.reserveCapacity(lines[lastFilled].upperBound - lines[firstFilled].lowerBound)
+    for number in firstFilled...lastFilled {
+      if number > firstFilled { value.append(UInt8(ascii: "\n")) }
+      let line = lines[number]
+      let dropped = number == 0 ? 0 : min(commonIndent, line.count)
+      let kept = bytes[(line.lowerBound + dropped)..<line.upperBound]
+      if unescaping { appendUnescaped(kept, to: &value) } else { value.append(contentsOf: kept) }
+    }
+    return String(decoding: value, as: UTF8.self)
+  }
+
+  /// Whether a block string can have the value `value`. True for every value parsed from one.
+  static func canDenote(_ value: String) -> Bool {
+    let bytes = Array(value.utf8)
+    guard !bytes.isEmpty else { return true }
+    guard !bytes.contains(UInt8(ascii: "\r")) else { return false }
+    let lines = lines(of: bytes)
+    guard let first = lines.first, indentation(of: first, in: bytes) < first.count,
+      let last = lines.last, indentation(of: last, in: bytes) < last.count
+    else { return false }
+    if lines.count == 1 { return true }
+    return lines.contains { line in
+      !line.isEmpty && indentation(of: line, in: bytes) == 0
+    }
+  }
+
+  /// `value` as a block string in graphql-core's layout; with as few lines as possible if
+  /// `isMinimal`.
+  static func printed(_ value: String, isMinimal: Bool = false) -> String {
+    var escaped: [UInt8] = []
+    var lineCount = 1
+    var forcesLeadingNewLine = true
+    let bytes = Array(value.utf8)
+    var index = 0
+    while index < bytes.count {
+      let byte = bytes[index]
+      if byte == UInt8(ascii: "\""), index + 2 < bytes.count, bytes[index + 1] == byte,
+        bytes[index + 2] == byte
+      {
+        escaped += [UInt8(ascii: "\\"), byte, byte, byte]
+        index += 3
+        continue
+      }
+      escaped.append(byte)
+      index += 1
+      if byte == UInt8(ascii: "\n") {
+        lineCount += 1
+        if index < bytes.count, !bytes[index].isIndent, bytes[index] != byte {
+          forcesLeadingNewLine = false
+        }
+      }
+    }
+    forcesLeadingNewLine = forcesLeadingNewLine && lineCount > 1
+
+    let isSingleLine = lineCount == 1
+    let hasTrailingTripleQuotes = escaped.suffix(4).elementsEqual("\\\"\"\"".utf8)
+    let hasTrailingQuote = bytes.last == UInt8(ascii: "\"") && !hasTrailingTripleQuotes
+    let forcesTrailingNewLine = hasTrailingQuote || bytes.last == UInt8(ascii: "\\")
+    let isSpread =
+      !isMinimal
+      && (!isSingleLine || value.unicodeScalars.count > 70 || forcesTrailingNewLine
+        || forcesLeadingNewLine || hasTrailingTripleQuotes)
+    let startsWithIndent = isSingleLine && bytes.first?.isIndent == true
+    let before = isSpread && !startsWithIndent || forcesLeadingNewLine ? "\n" : ""
+    let after = isSpread || forcesTrailingNewLine ? "\n" : ""
+    return "\"\"\"" + before + String(decoding: escaped, as: UTF8.self) + after + "\"\"\""
+  }
+
+  private static func indentation(of line: Range<Int>, in bytes: [UInt8]) -> Int {
+    var index = line.lowerBound
+    while index < line.upperBound, bytes[index].isIndent { index += 1 }
+    return index - line.lowerBound
+  }
+
+  private static func lines(of bytes: [UInt8]) -> [Range<Int>] {
+    var lines: [Range<Int>] = []
+    var start = 0
+    for (index, byte) in bytes.enumerated() where byte == UInt8(ascii: "\n") {
+      lines.append(start..<index)
+      start = index + 1
+    }
+    lines.append(start..<bytes.count)
+    return lines
+  }
+
+  private static func appendUnescaped(_ line: ArraySlice<UInt8>, to value: inout [UInt8]) {
+    let quotes = "\"\"\"".utf8
+    var index = line.startIndex
+    while index < line.endIndex {
+      if line[index] == UInt8(ascii: "\\"), line[(index + 1)...].starts(with: quotes) {
+        index += 1
+        value.append(contentsOf: quotes)
+        index += 3
+      } else {
+        value.append(line[index])
+        index += 1
+      }
+    }
+  }
+}
+
+extension UInt8 {
+  fileprivate var isIndent: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
+}

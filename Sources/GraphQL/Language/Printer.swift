@@ -155,3 +155,226 @@ struct Printer {
     return literal + "\""
   }
 }
+
+extension Printer {
+  mutating func document(_ document: Document) {
+    join(document.definitions, "\n\n") { $0.definition($1) }
+  }
+
+  mutating func definition(_ definition: Definition) {
+    switch definition {
+    case .operation(let operation): self.operation(operation)
+    case .fragment(let fragment): self.fragment(fragment)
+    case .typeSystem(let definition): typeSystemDefinition(definition)
+    }
+  }
+
+  mutating func operation(_ operation: OperationDefinition) {
+    description(operation.description)
+    let isShorthand =
+      operation.type == .query && operation.name == nil && operation.variables.isEmpty
+      && operation.directives.isEmpty && operation.description == nil
+    if !isShorthand {
+      write(operation.type.rawValue)
+      if operation.name != nil || !operation.variables.isEmpty { write(" ") }
+      if let name = operation.name { write(name.value) }
+      variables(operation.variables)
+      directives(operation.directives)
+      write(" ")
+    }
+    selectionSet(operation.selectionSet)
+  }
+
+  private mutating func variables(_ variables: [VariableDefinition]) {
+    guard !variables.isEmpty else { return }
+    let printed = variables.map { variable in Printer.print { $0.variable(variable) } }
+    // One per line; graphql-js does not indent them.
+    let areLong = printed.contains { $0.utf8.contains(UInt8(ascii: "\n")) }
+    write(areLong ? "(\n" : "(")
+    join(printed, areLong ? "\n" : ", ") { $0.write($1) }
+    write(areLong ? "\n)" : ")")
+  }
+
+  mutating func variable(_ variable: VariableDefinition) {
+    description(variable.description)
+    write("$\(variable.name.value): ")
+    type(variable.type)
+    if let value = variable.defaultValue {
+      write(" = ")
+      self.value(value)
+    }
+    directives(variable.directives)
+  }
+
+  mutating func fragment(_ fragment: FragmentDefinition) {
+    description(fragment.description)
+    write("fragment \(fragment.name.value) on \(fragment.typeCondition.value)")
+    directives(fragment.directives)
+    write(" ")
+    selectionSet(fragment.selectionSet)
+  }
+
+  mutating func selectionSet(_ selectionSet: SelectionSet) {
+    block(selectionSet.selections) { $0.selection($1) }
+  }
+
+  mutating func selection(_ selection: Selection) {
+    switch selection {
+    case .field(let field):
+      self.field(field)
+    case .fragmentSpread(let spread):
+      write("...\(spread.name.value)")
+      directives(spread.directives)
+    case .inlineFragment(let fragment):
+      write("...")
+      if let name = fragment.typeCondition { write(" on \(name.value)") }
+      directives(fragment.directives)
+      write(" ")
+      selectionSet(fragment.selectionSet)
+    }
+  }
+
+  mutating func field(_ field: Field) {
+    let head = (field.alias.map { $0.value + ": " } ?? "") + field.name.value
+    write(head)
+    if !field.arguments.isEmpty {
+      let arguments = field.arguments.map { argument in Printer.print { $0.argument(argument) } }
+      // In UTF-16 code units, as in JavaScript.
+      let separators = 2 * (arguments.count - 1)
+      let length = arguments.reduce(head.utf16.count + 2 + separators) { $0 + $1.utf16.count }
+      write("(")
+      if length > 80 {
+        indented(arguments) { $0.write($1) }
+      } else {
+        join(arguments, ", ") { $0.write($1) }
+      }
+      write(")")
+    }
+    directives(field.directives)
+    if let selectionSet = field.selectionSet, !selectionSet.selections.isEmpty {
+      write(" ")
+      self.selectionSet(selectionSet)
+    }
+  }
+}
+
+extension Printer {
+  mutating func typeSystemDefinition(_ definition: TypeSystemDefinition) {
+    if !definition.isExtension { description(definition.description) }
+    if definition.isExtension { write("extend ") }
+    switch definition {
+    case .schema(let schema):
+      write("schema")
+      directives(schema.directives)
+      body(schema.operationTypes) { printer, operationType in
+        printer.write("\(operationType.operation.rawValue): \(operationType.type.value)")
+      }
+    case .scalar(let scalar):
+      write("scalar \(scalar.name.value)")
+      directives(scalar.directives)
+    case .object(let object):
+      write("type \(object.name.value)")
+      interfaces(object.interfaces)
+      directives(object.directives)
+      body(object.fields) { $0.fieldDefinition($1) }
+    case .interface(let interface):
+      write("interface \(interface.name.value)")
+      interfaces(interface.interfaces)
+      directives(interface.directives)
+      body(interface.fields) { $0.fieldDefinition($1) }
+    case .union(let union):
+      write("union \(union.name.value)")
+      directives(union.directives)
+      if !union.types.isEmpty { write(" = ") }
+      join(union.types, " | ") { $0.write($1.value) }
+    case .enumeration(let enumeration):
+      write("enum \(enumeration.name.value)")
+      directives(enumeration.directives)
+      body(enumeration.values) { printer, value in
+        printer.description(value.description)
+        printer.write(value.name.value)
+        printer.directives(value.directives)
+      }
+    case .inputObject(let input):
+      write("input \(input.name.value)")
+      directives(input.directives)
+      body(input.fields) { $0.inputValueDefinition($1) }
+    case .directive(let directive):
+      write("directive @\(directive.name.value)")
+      arguments(directive.arguments)
+      write(directive.isRepeatable ? " repeatable on " : " on ")
+      join(directive.locations, " | ") { $0.write($1.rawValue) }
+    }
+  }
+
+  private mutating func body<Item>(_ items: [Item], _ item: (inout Printer, Item) -> Void) {
+    if !items.isEmpty { write(" ") }
+    block(items, item)
+  }
+
+  private mutating func interfaces(_ interfaces: [Name]) {
+    guard !interfaces.isEmpty else { return }
+    write(" implements ")
+    join(interfaces, " & ") { $0.write($1.value) }
+  }
+
+  mutating func fieldDefinition(_ field: FieldDefinition) {
+    description(field.description)
+    write(field.name.value)
+    arguments(field.arguments)
+    write(": ")
+    type(field.type)
+    directives(field.directives)
+  }
+
+  /// Writes the arguments on one line, or on one line each if one of them has several lines.
+  private mutating func arguments(_ arguments: [InputValueDefinition]) {
+    guard !arguments.isEmpty else { return }
+    let printed = arguments.map { argument in
+      Printer.print { $0.inputValueDefinition(argument) }
+    }
+    write("(")
+    if printed.contains(where: { $0.utf8.contains(UInt8(ascii: "\n")) }) {
+      indented(printed) { $0.write($1) }
+    } else {
+      join(printed, ", ") { $0.write($1) }
+    }
+    write(")")
+  }
+
+  mutating func inputValueDefinition(_ value: InputValueDefinition) {
+    description(value.description)
+    write("\(value.name.value): ")
+    type(value.type)
+    if let defaultValue = value.defaultValue {
+      write(" = ")
+      self.value(defaultValue)
+    }
+    directives(value.directives)
+  }
+}
+
+/// Removes ignored characters from a document: white space, commas and comments that no token
+/// needs.
+///
+/// The result parses to an equal document, and equals the result of graphql-core's
+/// `strip_ignored_characters`. Block strings lose their indentation. Takes linear time.
+///
+/// - Throws: ``GraphQLSyntaxError`` if the source contains an invalid token.
+///
+/// https://spec.graphql.org/September2025/#sec-Language.Source-Text.Ignored-Tokens
+public func strippingIgnoredCharacters(of source: String) throws(GraphQLSyntaxError) -> String {
+  var lexer = Lexer(bytes: Array(source.utf8))
+  var result = ""
+  var followsWord = false
+  while true {
+    let token = try lexer.next()
+    if token.kind == .endOfFile { return result }
+    let isWord = token.kind.rawValue >= Token.Kind.name.rawValue
+    if followsWord, isWord || token.kind == .spread { result += " " }
+    result +=
+      token.kind == .blockString
+      ? BlockString.printed(lexer.text, isMinimal: true) : lexer.source(of: token)
+    followsWord = isWord
+  }
+}

@@ -326,3 +326,67 @@ extension Name {
     return text.utf8.allSatisfy { $0.isDigit || $0.isNameStart }
   }
 }
+
+extension Schema {
+  /// Builds a schema from the result of an introspection query: the response, its `data`, or the
+  /// value of `__schema`.
+  ///
+  /// The schema lacks what the query did not select, such as descriptions, but names, members and
+  /// referenced types must be complete. Issues have no source locations.
+  ///
+  /// - Throws: ``SchemaError`` with up to a hundred issues.
+  public init(introspection result: IntrospectionValue) throws(SchemaError) {
+    var reader = IntrospectionReader()
+    let document = reader.document(result)
+    guard reader.issues.isEmpty else { throw SchemaError(issues: reader.issues) }
+    do throws(SchemaError) {
+      // Uses this program's definitions of the introspection directives, not the server's.
+      self = try Schema(
+        sdl: document,
+        ignoring: [
+          .knownDirectives, .uniqueDirectivesPerLocation, .knownArgumentNamesOnDirectives,
+          .providedRequiredArgumentsOnDirectives,
+        ])
+      warnings =
+        reader.warnings + warnings.map { SchemaError.Issue(message: $0.message, locations: []) }
+    } catch {
+      throw SchemaError(
+        issues: error.issues.map { SchemaError.Issue(message: $0.message, locations: []) })
+    }
+  }
+}
+
+/// A JSON value of an introspection result.
+///
+/// This module has no JSON parser; callers convert the value from theirs.
+public enum IntrospectionValue: Sendable, Hashable {
+  /// `null`.
+  case null
+  /// `true` or `false`.
+  case boolean(Bool)
+  /// A number as text. Introspection has none, but the response around it may.
+  case number(String)
+  /// A string.
+  case string(String)
+  /// A list.
+  case list([IntrospectionValue])
+  /// An object.
+  case object([String: IntrospectionValue])
+
+  /// The value of an object's key; `nil` for `null`, for missing keys and for values that are not
+  /// objects.
+  package subscript(key: String) -> IntrospectionValue? {
+    guard case .object(let values) = self, let value = values[key], value != .null else {
+      return nil
+    }
+    return value
+  }
+
+  /// The text of a string; `nil` for other values.
+  package var string: String? { if case .string(let text) = self { text } else { nil } }
+  /// The elements of a list; `nil` for other values.
+  package var list: [IntrospectionValue]? {
+    if case .list(let values) = self { values } else { nil }
+  }
+  var boolean: Bool? { if case .boolean(let value) = self { value } else { nil } }
+}

@@ -247,3 +247,344 @@ struct SchemaValidator {
     }
   }
 }
+
+/// The requirements of the interfaces that a type implements.
+///
+/// https://spec.graphql.org/September2025/#IsValidImplementation()
+extension SchemaValidator {
+  mutating func checkInterfaces(of type: SchemaType) {
+    guard !type.interfaces.isEmpty else { return }
+    var seen: Set<String> = []
+    let own = type.interfaces.locationsByName
+    for name in type.interfaces {
+      comparisons += 1
+      let locations = own[name.value] ?? []
+      guard case .interface(let interface)? = schema.types[name.value] else {
+        report(
+          "Type \(type.name) must only implement Interface types, it cannot implement "
+            + "\(name.value).", locations)
+        continue
+      }
+      if name.value == type.name {
+        report(
+          "Type \(type.name) cannot implement itself because it would create a circular reference.",
+          locations)
+      }
+      guard seen.insert(name.value).inserted else {
+        report("Type \(type.name) can only implement \(name.value) once.", locations)
+        continue
+      }
+      checkAncestors(of: type, through: interface, own)
+      check(type, implements: interface)
+    }
+  }
+
+  /// - Parameter own: The source locations of the type's interfaces by name.
+  private mutating func checkAncestors(
+    of type: SchemaType, through interface: InterfaceType, _ own: [String: [SourceLocation]]
+  ) {
+    comparisons += interface.interfaces.count
+    for ancestor in interface.interfaces where own[ancestor.value] == nil {
+      report(
+        ancestor.value == type.name
+          ? "Type \(type.name) cannot implement \(interface.name) because it would create a circular "
+            + "reference."
+          : "Type \(type.name) must implement \(ancestor.value) because it is implemented by "
+            + "\(interface.name).",
+        interface.interfaces.filter { $0.value == ancestor.value }.map(\.location)
+          + (own[interface.name] ?? []))
+    }
+  }
+
+  private mutating func check(_ type: SchemaType, implements interface: InterfaceType) {
+    comparisons += interface.fields.count
+    for expected in interface.fields {
+      let name = expected.name.value
+      guard let field = type.fields?[name] else {
+        report(
+          "Interface field \(interface.name).\(name) expected but \(type.name) does not provide it.",
+          [expected.location] + locations(of: type.name))
+        continue
+      }
+      if !schema.isSubtype(field.type, of: expected.type) {
+        report(
+          "Interface field \(interface.name).\(name) expects type \(expected.type.printed()) but "
+            + "\(type.name).\(name) is type \(field.type.printed()).",
+          [expected.type.location, field.type.location])
+      }
+      checkArguments(
+        of: field, expected, "\(type.name).\(name)", interface: "\(interface.name).\(name)")
+    }
+  }
+
+  private mutating func checkArguments(
+    of field: FieldDefinition, _ expected: FieldDefinition, _ coordinate: String, interface: String
+  ) {
+    for argument in expected.arguments {
+      let name = argument.name.value
+      guard let own = field.argument(named: name) else {
+        report(
+          "Interface field argument \(interface)(\(name):) expected but \(coordinate) does not provide "
+            + "it.", [argument.location, field.location])
+        continue
+      }
+      if !argument.type.isSameType(as: own.type) {
+        report(
+          "Interface field argument \(interface)(\(name):) expects type "
+            + "\(argument.type.printed()) but \(coordinate)(\(name):) is type \(own.type.printed()).",
+          [argument.type.location, own.type.location])
+      }
+    }
+    for argument in field.arguments
+    where argument.isRequired && expected.argument(named: argument.name.value) == nil {
+      report(
+        "Object field \(coordinate) includes required argument \(argument.name.value) that is missing "
+          + "from the Interface field \(interface).", [argument.location, expected.location])
+    }
+  }
+}
+
+extension [Name] {
+  /// The source locations of each name.
+  var locationsByName: [String: [SourceLocation]] {
+    Dictionary(grouping: self, by: \.value).mapValues { $0.map(\.location) }
+  }
+}
+
+/// Cycles in the default values of input fields, for which no finite value exists.
+///
+/// https://spec.graphql.org/September2025/#InputObjectDefaultValueHasCycle()
+extension SchemaValidator {
+  mutating func checkDefaultCycles() {
+    var search = DefaultCycleSearch(schema: schema)
+    for name in schema.typeNames {
+      guard case .inputObject? = schema.types[name] else { continue }
+      search.visit(name)
+    }
+    for issue in search.issues { report(issue.message, issue.locations) }
+  }
+}
+
+/// Follows default values from field to field without recursion, because a cycle can have as many
+/// fields as the schema.
+private struct DefaultCycleSearch {
+  let schema: Schema
+  private(set) var issues: [SchemaError.Issue] = []
+  private var visited: Set<String> = []
+  /// The fields on the current path, and the index of each in `path`.
+  private var path: [(field: String, location: SourceLocation)] = []
+  private var positions: [String: Int] = [:]
+
+  private enum Step {
+    /// A value of an input object type, or a list of them.
+    case value(Value, String)
+    /// A field that a value omits, so that its default value applies.
+    case absent(InputValueDefinition, String)
+    case leave(String)
+  }
+
+  init(schema: Schema) { self.schema = schema }
+
+  /// Checks an input object with all fields omitted.
+  mutating func visit(_ name: String) {
+    var open = [Step.value(.object([], SourceLocation(line: 1, column: 1, offset: 0)), name)]
+    while let step = open.popLast() {
+      switch step {
+      case .value(.list(let items, _), let type):
+        open += items.reversed().map { .value($0, type) }
+      case .value(.object(let fields, _), let type):
+        open += steps(fields, type).reversed()
+      case .value: break
+      case .absent(let field, let coordinate):
+        guard let value = field.defaultValue else { continue }
+        if let position = positions[coordinate] {
+          report(coordinate, from: position)
+        } else if visited.insert(coordinate).inserted {
+          positions[coordinate] = path.count
+          path.append((coordinate, value.location))
+          open += [.leave(coordinate), .value(value, field.type.namedType.value)]
+        }
+      case .leave(let coordinate):
+        positions[coordinate] = nil
+        path.removeLast()
+      }
+    }
+  }
+
+  private func steps(_ given: [ObjectField], _ type: String) -> [Step] {
+    guard case .inputObject(let input)? = schema.types[type] else { return [] }
+    var values: [String: Value] = [:]
+    for field in given { values[field.name.value] = field.value }
+    return input.fields.compactMap { field in
+      guard case .inputObject? = schema.namedType(of: field.type) else { return nil }
+      if let value = values[field.name.value] { return .value(value, field.type.namedType.value) }
+      return .absent(field, "\(type).\(field.name.value)")
+    }
+  }
+
+  private mutating func report(_ coordinate: String, from position: Int) {
+    let others = path[(position + 1)...].map(\.field)
+    issues.append(
+      SchemaError.Issue(
+        message:
+          "Invalid circular reference. The default value of Input Object field \(coordinate) "
+          + "references itself"
+          + (others.isEmpty
+            ? "" : " via the default values of: \(others.joined(separator: ", "))") + ".",
+        locations: path[position...].map(\.location)))
+  }
+}
+
+extension Schema {
+  /// Removes default values that are not valid for their type, like graphql-core 3.2, with a
+  /// warning for each of the first hundred.
+  mutating func removeInvalidDefaultValues() {
+    var checker = DefaultValueChecker(schema: self)
+    var found: [SchemaError.Issue] = []
+    /// The definitions without invalid default values; `nil` if all are valid.
+    func cleaned(
+      _ definitions: some RandomAccessCollection<InputValueDefinition>,
+      _ coordinate: (String) -> String
+    ) -> [InputValueDefinition]? {
+      var result: [InputValueDefinition]?
+      for (index, definition) in definitions.enumerated() {
+        guard let value = definition.defaultValue, !checker.isAllowed(value, definition.type) else {
+          continue
+        }
+        if result == nil { result = Array(definitions) }
+        result?[index].defaultValue = nil
+        if found.count < 100 {
+          found.append(
+            SchemaError.Issue(
+              message:
+                "The default value of \(coordinate(definition.name.value)) is not a value of its "
+                + "type \(definition.type.printed()), and is ignored: \(value.printed())",
+              location: value.location))
+        }
+      }
+      return result
+    }
+
+    var changedDirectives: [String: DirectiveDefinition] = [:]
+    var changedTypes: [String: SchemaType] = [:]
+    for name in directiveNamesInOrder {
+      guard var directive = directiveDefinitions[name],
+        let arguments = cleaned(directive.arguments, { "@\(name)(\($0):)" })
+      else { continue }
+      directive.arguments = arguments
+      changedDirectives[name] = directive
+    }
+    for name in typeNames {
+      if case .inputObject(var input)? = types[name] {
+        guard let fields = cleaned(input.fields, { "\(name).\($0)" }) else { continue }
+        input.fields = NamedList(fields)
+        changedTypes[name] = .inputObject(input)
+      } else if let fields = types[name]?.fields {
+        var changed: [FieldDefinition]?
+        for (index, field) in fields.enumerated() {
+          let owner = "\(name).\(field.name.value)"
+          guard let arguments = cleaned(field.arguments, { "\(owner)(\($0):)" }) else { continue }
+          if changed == nil { changed = Array(fields) }
+          changed?[index].arguments = arguments
+        }
+        if let changed { changedTypes[name] = types[name]?.with(fields: NamedList(changed)) }
+      }
+    }
+    guard !found.isEmpty else { return }
+    types.merge(changedTypes) { $1 }
+    directiveDefinitions.merge(changedDirectives) { $1 }
+    warnings += found
+  }
+}
+
+extension SchemaType {
+  fileprivate func with(fields: NamedList<FieldDefinition>) -> SchemaType {
+    switch self {
+    case .object(var object):
+      object.fields = fields
+      return .object(object)
+    case .interface(var interface):
+      interface.fields = fields
+      return .interface(interface)
+    default: return self
+    }
+  }
+}
+
+/// Checks whether constants are valid values of a type.
+///
+/// https://spec.graphql.org/September2025/#sec-Input-Values
+private struct DefaultValueChecker {
+  let schema: Schema
+  /// Whether a field of an input object has a valid default value.
+  private var validity: [String: Bool] = [:]
+
+  init(schema: Schema) {
+    self.schema = schema
+  }
+
+  mutating func isAllowed(_ value: Value, _ type: TypeReference, _ depth: Int = 0) -> Bool {
+    guard depth < 64 else { return true }
+    switch (type, value) {
+    case (.nonNull, .null): return false
+    case (.nonNull(let inner), _): return isAllowed(value, inner, depth + 1)
+    case (_, .null), (_, .variable): return true
+    case (.list(let item, _), .list(let values, _)):
+      return values.allSatisfy { isAllowed($0, item, depth + 1) }
+    case (.list(let item, _), _): return isAllowed(value, item, depth + 1)
+    case (.named(let name), _):
+      switch schema.types[name.value] {
+      case .enumeration(let enumeration)?:
+        guard case .enumeration(let name) = value else { return false }
+        return enumeration.values[name.value] != nil
+      case .inputObject(let input)?: return isAllowed(value, input, depth)
+      case .scalar(let scalar)?: return scalar.isLiteralAllowed(value)
+      default: return true
+      }
+    }
+  }
+
+  private mutating func isAllowed(_ value: Value, _ input: InputObjectType, _ depth: Int) -> Bool {
+    guard case .object(let fields, _) = value else { return false }
+    var given: [String: Value] = [:]
+    for field in fields { given[field.name.value] = field.value }
+    for field in input.fields {
+      if let value = given[field.name.value] {
+        guard isAllowed(value, field.type, depth + 1) else { return false }
+      } else if field.type.isNonNull, !hasValidDefault(field, of: input, depth + 1) {
+        return false
+      }
+    }
+    guard input.isOneOf else { return true }
+    // Unknown fields are ignored, as in the reference implementation.
+    let known = given.filter { input.fields[$0.key] != nil }
+    guard known.count == 1, let only = known.first else { return false }
+    if case .null = only.value { return false }
+    return true
+  }
+
+  /// Whether the field has a default value that is valid for its type.
+  mutating func hasValidDefault(
+    _ field: InputValueDefinition, of input: InputObjectType, _ depth: Int = 0
+  ) -> Bool {
+    guard let value = field.defaultValue else { return false }
+    let coordinate = "\(input.name).\(field.name.value)"
+    if let known = validity[coordinate] { return known }
+    let result = isAllowed(value, field.type, depth)
+    validity[coordinate] = result
+    return result
+  }
+}
+
+extension ScalarType {
+  /// Whether a literal is a valid value of the scalar. Custom scalars accept every literal.
+  fileprivate func isLiteralAllowed(_ value: Value) -> Bool {
+    switch (name, value) {
+    case ("Int", .int(let text, _)): Int32(text) != nil
+    case ("Float", .int), ("Float", .float), ("String", .string), ("Boolean", .boolean): true
+    case ("ID", .string), ("ID", .int): true
+    case ("Int", _), ("Float", _), ("String", _), ("Boolean", _), ("ID", _): false
+    default: true
+    }
+  }
+}

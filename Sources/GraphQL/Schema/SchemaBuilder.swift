@@ -288,3 +288,250 @@ extension TypeSystemDefinition {
     if case .inputObject(let input) = self { input.fields } else { [] }
   }
 }
+
+extension Schema {
+  /// Warnings for types that are the root of several operation types: an error in newer versions of
+  /// the reference implementation, but harmless.
+  func rootTypeWarnings() -> [SchemaError.Issue] {
+    let rootTypes = parts.flatMap(\.operationTypes)
+    var uses: [String: [OperationType]] = [:]
+    for operation in [OperationType.query, .mutation, .subscription] {
+      guard let type = rootType(for: operation) else { continue }
+      uses[type.name, default: []].append(operation)
+    }
+    return uses.filter { $0.value.count > 1 }.map { name, operations in
+      let list = operations.map(\.rawValue)
+      let text =
+        list.count == 2
+        ? list.joined(separator: " and ") : "\(list[0]), \(list[1]), and \(list[2])"
+      return SchemaError.Issue(
+        message:
+          "All root types must be different, '\(name)' type is used as \(text) root types.",
+        locations: operations.compactMap { operation in
+          rootTypes.first { $0.operation == operation }?.type.location
+        })
+    }
+  }
+}
+
+extension SchemaBuilder {
+  /// The root operation types: those of the schema definition, or the default ones.
+  func rootTypes() -> [OperationType: String] {
+    var roots: [OperationType: Name] = [:]
+    for root in schemaParts.flatMap(\.operationTypes) { roots[root.operation] = root.type }
+    if !schemaParts.contains(where: { !$0.isExtension }) {
+      // The default root types have these names.
+      // https://spec.graphql.org/September2025/#sec-Root-Operation-Types.Default-Root-Operation-Type-Names
+      for (operation, name) in [
+        (OperationType.query, "Query"), (.mutation, "Mutation"), (.subscription, "Subscription"),
+      ] {
+        if let definition = parts[name]?.first?.name { roots[operation] = definition }
+      }
+    }
+    return roots.mapValues(\.value)
+  }
+
+  /// The possible object types of each interface and union, and their subtypes.
+  func relations() -> (possible: [String: [String]], subtypes: [String: Set<String>]) {
+    var possible: [String: [String]] = [:]
+    var subtypes: [String: Set<String>] = [:]
+    for name in typeNames {
+      switch types[name] {
+      case .object(let object):
+        for interface in object.interfaces
+        where subtypes[interface.value, default: []].insert(name).inserted {
+          possible[interface.value, default: []].append(name)
+        }
+      case .interface(let type):
+        possible[name, default: []] += []
+        for interface in type.interfaces {
+          subtypes[interface.value, default: []].insert(name)
+        }
+      case .union(let union):
+        possible[name] = union.types.map(\.value)
+        subtypes[name] = Set(union.types.map(\.value))
+      default:
+        break
+      }
+    }
+    return (possible, subtypes)
+  }
+}
+
+extension SchemaBuilder {
+  /// Issues with the arguments of the standard directives that the schema uses.
+  func standardDirectiveIssues() -> [SchemaError.Issue] {
+    var issues: [SchemaError.Issue] = []
+    func check(_ applied: [Directive]) {
+      for directive in applied {
+        let expected: (argument: String, isRequired: Bool)
+        switch directive.name.value {
+        case "deprecated": expected = ("reason", false)
+        case "specifiedBy": expected = ("url", true)
+        default: continue
+        }
+        for argument in directive.arguments where argument.name.value == expected.argument {
+          switch argument.value {
+          case .string: continue
+          case .null where !expected.isRequired: continue
+          case .null:
+            issues.append(
+              SchemaError.Issue(
+                message:
+                  "Argument '\(expected.argument)' of non-null type 'String!' must not be null.",
+                location: argument.value.location))
+          default:
+            issues.append(
+              SchemaError.Issue(
+                message: "Argument '\(expected.argument)' has invalid value "
+                  + "\(argument.value.printed()).",
+                location: argument.value.location))
+          }
+        }
+      }
+    }
+    for type in types.values {
+      switch type {
+      case .scalar(let scalar): check(scalar.directives)
+      case .object, .interface:
+        for field in type.fields ?? NamedList([]) {
+          check(field.directives)
+          for argument in field.arguments { check(argument.directives) }
+        }
+      case .enumeration(let enumeration):
+        for value in enumeration.values { check(value.directives) }
+      case .inputObject(let input): for field in input.fields { check(field.directives) }
+      case .union: break
+      }
+    }
+    for directive in directives.values {
+      for argument in directive.arguments { check(argument.directives) }
+    }
+    return issues
+  }
+}
+
+/// The definitions of every schema: standard scalars and directives, introspection types and
+/// fields.
+///
+/// https://spec.graphql.org/September2025/#sec-Schema-Introspection
+enum BuiltIns {
+  static let definitions: [TypeSystemDefinition] = parsed(source)
+
+  /// The standard directives by name.
+  static let directives: [String: DirectiveDefinition] = {
+    var directives: [String: DirectiveDefinition] = [:]
+    for case .directive(let directive) in definitions {
+      directives[directive.name.value] = directive
+    }
+    return directives
+  }()
+
+  /// The names of the standard scalars and the introspection types.
+  static let typeNames: Set<String> = Set(
+    definitions.compactMap { definition in
+      if case .directive = definition { nil } else { definition.name?.value }
+    })
+
+  private static let introspectionNames = typeNames.filter { $0.hasPrefix("__") }
+
+  static func isIntrospection(_ name: String) -> Bool { introspectionNames.contains(name) }
+
+  static let typenameField = rootField("__typename")
+  static let schemaField = rootField("__schema")
+  static let typeField = rootField("__type")
+
+  private static let rootFields: NamedList<FieldDefinition> = {
+    let definitions = parsed(
+      "type Root { __typename: String! __schema: __Schema! __type(name: String!): __Type }")
+    guard case .object(let root)? = definitions.first else { return NamedList([]) }
+    return NamedList(root.fields)
+  }()
+
+  private static func rootField(_ name: String) -> FieldDefinition {
+    guard let field = rootFields[name] else { preconditionFailure("no field \(name)") }
+    return field
+  }
+
+  private static func parsed(_ source: String) -> [TypeSystemDefinition] {
+    do throws(GraphQLSyntaxError) {
+      return try Document(parsing: source).definitions.compactMap { definition in
+        if case .typeSystem(let definition) = definition { definition } else { nil }
+      }
+    } catch {
+      preconditionFailure("\(error)")
+    }
+  }
+
+  private static let source = """
+    scalar Int
+    scalar Float
+    scalar String
+    scalar Boolean
+    scalar ID
+
+    directive @skip(if: Boolean!) on FIELD | FRAGMENT_SPREAD | INLINE_FRAGMENT
+    directive @include(if: Boolean!) on FIELD | FRAGMENT_SPREAD | INLINE_FRAGMENT
+    directive @deprecated(reason: String! = "No longer supported")
+      on FIELD_DEFINITION | ARGUMENT_DEFINITION | INPUT_FIELD_DEFINITION | ENUM_VALUE
+    directive @specifiedBy(url: String!) on SCALAR
+    directive @oneOf on INPUT_OBJECT
+
+    type __Schema {
+      description: String
+      types: [__Type!]!
+      queryType: __Type!
+      mutationType: __Type
+      subscriptionType: __Type
+      directives: [__Directive!]!
+    }
+    type __Type {
+      kind: __TypeKind!
+      name: String
+      description: String
+      specifiedByURL: String
+      fields(includeDeprecated: Boolean! = false): [__Field!]
+      interfaces: [__Type!]
+      possibleTypes: [__Type!]
+      enumValues(includeDeprecated: Boolean! = false): [__EnumValue!]
+      inputFields(includeDeprecated: Boolean! = false): [__InputValue!]
+      ofType: __Type
+      isOneOf: Boolean
+    }
+    enum __TypeKind { SCALAR OBJECT INTERFACE UNION ENUM INPUT_OBJECT LIST NON_NULL }
+    type __Field {
+      name: String!
+      description: String
+      args(includeDeprecated: Boolean! = false): [__InputValue!]!
+      type: __Type!
+      isDeprecated: Boolean!
+      deprecationReason: String
+    }
+    type __InputValue {
+      name: String!
+      description: String
+      type: __Type!
+      defaultValue: String
+      isDeprecated: Boolean!
+      deprecationReason: String
+    }
+    type __EnumValue {
+      name: String!
+      description: String
+      isDeprecated: Boolean!
+      deprecationReason: String
+    }
+    type __Directive {
+      name: String!
+      description: String
+      isRepeatable: Boolean!
+      locations: [__DirectiveLocation!]!
+      args(includeDeprecated: Boolean! = false): [__InputValue!]!
+    }
+    enum __DirectiveLocation {
+      QUERY MUTATION SUBSCRIPTION FIELD FRAGMENT_DEFINITION FRAGMENT_SPREAD INLINE_FRAGMENT
+      VARIABLE_DEFINITION SCHEMA SCALAR OBJECT FIELD_DEFINITION ARGUMENT_DEFINITION INTERFACE
+      UNION ENUM ENUM_VALUE INPUT_OBJECT INPUT_FIELD_DEFINITION
+    }
+    """
+}

@@ -283,3 +283,96 @@ struct DocumentWalker {
     walk(value.directives, at: location)
   }
 }
+
+/// A validation rule during the traversal of a document.
+///
+/// A node is entered before and left after its children, and the rules run in order at each node,
+/// as in the reference implementation; so errors have the same order. `context.types` has the types
+/// at the current node.
+package protocol RuleVisitor: AnyObject {
+  func enter(document: Document, _ context: ValidationContext)
+  func leave(document: Document, _ context: ValidationContext)
+  func enter(operation: OperationDefinition, _ context: ValidationContext)
+  func leave(operation: OperationDefinition, _ context: ValidationContext)
+  func enter(fragment: FragmentDefinition, _ context: ValidationContext)
+  func enter(variable: VariableDefinition, _ context: ValidationContext)
+  func enter(selectionSet: SelectionSet, _ context: ValidationContext)
+  func enter(field: Field, _ context: ValidationContext)
+  func leave(field: Field, _ context: ValidationContext)
+  func enter(spread: FragmentSpread, _ context: ValidationContext)
+  func enter(inlineFragment: InlineFragment, _ context: ValidationContext)
+  func enter(argument: Argument, _ context: ValidationContext)
+  func enter(directive: Directive, at location: DirectiveLocation, _ context: ValidationContext)
+  func leave(directive: Directive, _ context: ValidationContext)
+  func enter(namedType: Name, _ context: ValidationContext)
+  func enter(value: Value, _ context: ValidationContext)
+  func leave(value: Value, _ context: ValidationContext)
+  func enter(objectField: ObjectField, _ context: ValidationContext)
+
+  func enter(definition: TypeSystemDefinition, _ context: ValidationContext)
+  func enter(fieldDefinition: FieldDefinition, _ context: ValidationContext)
+  func enter(inputValue: InputValueDefinition, _ context: ValidationContext)
+  func enter(enumValue: EnumValueDefinition, _ context: ValidationContext)
+}
+
+extension RuleVisitor {
+  package func enter(document: Document, _ context: ValidationContext) {}
+  package func leave(document: Document, _ context: ValidationContext) {}
+  package func enter(operation: OperationDefinition, _ context: ValidationContext) {}
+  package func leave(operation: OperationDefinition, _ context: ValidationContext) {}
+  package func enter(fragment: FragmentDefinition, _ context: ValidationContext) {}
+  package func enter(variable: VariableDefinition, _ context: ValidationContext) {}
+  package func enter(selectionSet: SelectionSet, _ context: ValidationContext) {}
+  package func enter(field: Field, _ context: ValidationContext) {}
+  package func leave(field: Field, _ context: ValidationContext) {}
+  package func enter(spread: FragmentSpread, _ context: ValidationContext) {}
+  package func enter(inlineFragment: InlineFragment, _ context: ValidationContext) {}
+  package func enter(argument: Argument, _ context: ValidationContext) {}
+  package func enter(
+    directive: Directive, at location: DirectiveLocation, _ context: ValidationContext
+  ) {}
+  package func leave(directive: Directive, _ context: ValidationContext) {}
+  package func enter(namedType: Name, _ context: ValidationContext) {}
+  package func enter(value: Value, _ context: ValidationContext) {}
+  package func leave(value: Value, _ context: ValidationContext) {}
+  package func enter(objectField: ObjectField, _ context: ValidationContext) {}
+  package func enter(definition: TypeSystemDefinition, _ context: ValidationContext) {}
+  package func enter(fieldDefinition: FieldDefinition, _ context: ValidationContext) {}
+  package func enter(inputValue: InputValueDefinition, _ context: ValidationContext) {}
+  package func enter(enumValue: EnumValueDefinition, _ context: ValidationContext) {}
+}
+
+/// The schema's types at the current node of a traversal; `nil` where unknown.
+package struct TypeInfo {
+  /// The type of the current field, fragment or operation.
+  package var type: TypeReference?
+  /// The enclosing composite type, from which fields are selected.
+  package var parentType: SchemaType?
+  /// The definition of the innermost field.
+  package var field: FieldDefinition?
+  /// The name of the innermost field, even if the schema does not define it.
+  package var fieldName = ""
+  /// The definition of the enclosing directive.
+  package var directive: DirectiveDefinition?
+  /// Whether the current node is inside a directive, defined or not.
+  package var isInDirective = false
+  package var argument: InputValueDefinition?
+  /// The expected type of the current value.
+  package var inputType: TypeReference?
+  /// The expected type of the enclosing value.
+  package var parentInputType: TypeReference?
+  /// Whether a default value applies if the current value is omitted.
+  package var hasDefault = false
+}
+
+extension TypeReference {
+  /// The type without its outer non-null wrapper.
+  package var nullable: TypeReference {
+    if case .nonNull(let inner) = self { inner } else { self }
+  }
+
+  /// A reference without a meaningful source location.
+  init(named name: String) {
+    self = .named(Name(name, at: SourceLocation(line: 0, column: 0, offset: 0)))
+  }
+}

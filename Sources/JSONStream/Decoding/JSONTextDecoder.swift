@@ -86,3 +86,202 @@ extension String {
       + words.dropFirst().map(\.capitalized).joined() + suffix(from: index(after: last))
   }
 }
+
+/// A type that is decoded from the text of one value.
+protocol DecodableFromText: Decodable {
+  init(decoding decoder: ValueDecoder) throws
+}
+
+extension Bool: DecodableFromText {
+  init(decoding decoder: ValueDecoder) throws {
+    let value = try decoder.value(.boolean, for: Self.self)
+    self = decoder.session.text.byte(of: value) == UInt8(ascii: "t")
+  }
+}
+
+extension String: DecodableFromText {
+  init(decoding decoder: ValueDecoder) throws { self = try decoder.string(for: Self.self) }
+}
+
+// MARK: - Numbers
+
+extension FixedWidthInteger where Self: DecodableFromText {
+  /// Decodes a whole number in any notation.
+  init(decoding decoder: ValueDecoder) throws {
+    let text = try decoder.number(for: Self.self)
+    guard let value = Self(numberText: text) else {
+      throw decoder.corrupted("the number \(shown(text)) is not an \(Self.self)")
+    }
+    self = value
+  }
+
+  private init?(numberText: ArraySlice<UInt8>) {
+    let isNegative = numberText.first == UInt8(ascii: "-")
+    var value: Self = 0
+    for byte in isNegative ? numberText.dropFirst() : numberText {
+      guard let digit = Self(exactly: byte ^ 0x30), digit < 10 else {
+        // A fraction or an exponent.
+        self.init(whole: numberText)
+        return
+      }
+      let (product, isTooLarge) = value.multipliedReportingOverflow(by: 10)
+      let (sum, overflows) =
+        isNegative
+        ? product.subtractingReportingOverflow(digit) : product.addingReportingOverflow(digit)
+      if isTooLarge || overflows { return nil }
+      value = sum
+    }
+    self = value
+  }
+
+  private init?(whole text: ArraySlice<UInt8>) {
+    guard let value: Self = JSONNumber(verified: String(decoding: text, as: UTF8.self)).whole()
+    else { return nil }
+    self = value
+  }
+}
+
+extension Int: DecodableFromText {}
+extension Int8: DecodableFromText {}
+extension Int16: DecodableFromText {}
+extension Int32: DecodableFromText {}
+extension Int64: DecodableFromText {}
+extension Int128: DecodableFromText {}
+extension UInt: DecodableFromText {}
+extension UInt8: DecodableFromText {}
+extension UInt16: DecodableFromText {}
+extension UInt32: DecodableFromText {}
+extension UInt64: DecodableFromText {}
+extension UInt128: DecodableFromText {}
+
+extension BinaryFloatingPoint where Self: DecodableFromText & LosslessStringConvertible {
+  /// Decodes the nearest number, or a string that the decoder's strategy names.
+  init(decoding decoder: ValueDecoder) throws {
+    if decoder.kind == .string,
+      case .convertFromString(let positive, let negative, let nan) = decoder.session.options
+        .nonConformingFloatDecodingStrategy
+    {
+      switch try decoder.string(for: Self.self) {
+      case positive: self = .infinity
+      case negative: self = -.infinity
+      case nan: self = .nan
+      default: throw decoder.corrupted("the string is neither a number, an infinity nor NaN")
+      }
+      return
+    }
+    let text = try decoder.number(for: Self.self)
+    guard let value = Self(String(decoding: text, as: UTF8.self)), value.isFinite else {
+      throw decoder.corrupted("the number \(shown(text)) is too large for \(Self.self)")
+    }
+    self = value
+  }
+}
+
+extension Double: DecodableFromText {}
+extension Float: DecodableFromText {}
+
+extension Decimal: DecodableFromText {
+  init(decoding decoder: ValueDecoder) throws {
+    let text = try decoder.number(for: Self.self)
+    guard let value = Decimal(string: String(decoding: text, as: UTF8.self)), value.isFinite else {
+      throw decoder.corrupted("the number \(shown(text)) is not a Decimal")
+    }
+    self = value
+  }
+}
+
+/// The first bytes of a number, for a message.
+private func shown(_ number: ArraySlice<UInt8>) -> String {
+  String(decoding: number.prefix(40), as: UTF8.self) + (number.count > 40 ? "…" : "")
+}
+
+// MARK: - Foundation's types, and JSON values
+
+extension Date: DecodableFromText {
+  init(decoding decoder: ValueDecoder) throws {
+    switch decoder.session.options.dateDecodingStrategy {
+    case .deferredToDate: self = try Date(from: decoder)
+    case .secondsSince1970: self = Date(timeIntervalSince1970: try Double(decoding: decoder))
+    case .millisecondsSince1970:
+      self = Date(timeIntervalSince1970: try Double(decoding: decoder) / 1000)
+    case .iso8601:
+      let text = try decoder.string(for: Self.self)
+      guard let date = try? Date(text, strategy: .iso8601) else {
+        throw decoder.corrupted("the string is not a date in the format of ISO 8601")
+      }
+      self = date
+    case .custom(let decode): self = try decode(decoder)
+    @unknown default: throw decoder.corrupted("the date strategy is unknown")
+    }
+  }
+}
+
+extension Data: DecodableFromText {
+  init(decoding decoder: ValueDecoder) throws {
+    switch decoder.session.options.dataDecodingStrategy {
+    case .deferredToData: self = try Data(from: decoder)
+    case .base64:
+      guard let data = Data(base64Encoded: try decoder.string(for: Self.self)) else {
+        throw decoder.corrupted("the string is not Base64")
+      }
+      self = data
+    case .custom(let decode): self = try decode(decoder)
+    @unknown default: throw decoder.corrupted("the data strategy is unknown")
+    }
+  }
+}
+
+extension URL: DecodableFromText {
+  init(decoding decoder: ValueDecoder) throws {
+    guard let url = URL(string: try decoder.string(for: Self.self)) else {
+      throw decoder.corrupted("the string is not a URL")
+    }
+    self = url
+  }
+}
+
+extension JSONValue: DecodableFromText {
+  init(decoding decoder: ValueDecoder) throws {
+    guard let value = decoder.value else {
+      self = .null
+      return
+    }
+    do {
+      self = try JSONValue(parsing: Array(decoder.session.text.text(of: value)))
+    } catch {
+      throw decoder.corrupted(error.message)
+    }
+  }
+
+  /// Decodes any JSON value.
+  ///
+  /// A ``JSONTextDecoder`` keeps the text of numbers and the order of members. With another decoder, a
+  /// number is a 64-bit integer or a `Decimal` of 38 digits, and members are ordered by their keys.
+  public init(from decoder: any Decoder) throws {
+    if let decoder = decoder as? ValueDecoder {
+      try self.init(decoding: decoder)
+      return
+    }
+    let container = try decoder.singleValueContainer()
+    if container.decodeNil() {
+      self = .null
+    } else if let flag = try? container.decode(Bool.self) {
+      self = .boolean(flag)
+    } else if let text = try? container.decode(String.self) {
+      self = .string(text)
+    } else if let elements = try? container.decode([JSONValue].self) {
+      self = .array(elements)
+    } else if let members = try? container.decode([String: JSONValue].self) {
+      var object = JSONObject()
+      for (key, value) in members.sorted(by: { $0.key < $1.key }) { object[key] = value }
+      self = .object(object)
+    } else if let number = try? container.decode(Int64.self) {
+      self = .number(JSONNumber(number))
+    } else if let number = JSONNumber(text: "\(try container.decode(Decimal.self))") {
+      self = .number(number)
+    } else {
+      throw DecodingError.dataCorruptedError(
+        in: container, debugDescription: "The number is not finite.")
+    }
+  }
+}

@@ -1,3 +1,5 @@
+import GQLRunJSON
+package import GQLRunLive
 import GQLRunSupport
 public import HTTPTypes
 
@@ -216,5 +218,56 @@ extension ChainError: CustomStringConvertible {
     let entry = entry.map { "\($0): " } ?? ""
     let cause = cause.map { " (\($0))" } ?? ""
     return Printable.line("\(entry)\(message)\(cause)")
+  }
+}
+
+extension ChainError {
+  /// The error, with locations in the document that the caller wrote.
+  ///
+  /// If the body was kept whole and is a GraphQL response, its locations are rewritten, and so is
+  /// the line that the message quotes. Any other body stays as the server sent it.
+  func located(in request: GraphQLRequest) -> ChainError {
+    guard let prefix = http?.bodyPrefix, let operation = request.operation,
+      case .object(var body)? = try? JSONValue(parsing: prefix),
+      let errors = body["errors"]?.arrayValue
+    else { return self }
+    let located = errors.map { error -> JSONValue in
+      guard case .object(var object) = error else { return error }
+      let locations = GraphQLError(error).located(in: operation, sentBy: request).locations
+      if !locations.isEmpty { object["locations"] = GraphQLError.json(locations) }
+      return .object(object)
+    }
+    guard located != errors else { return self }
+    body["errors"] = .array(located)
+    let text = JSONValue.object(body).jsonText()
+    var error = self
+    error.http?.bodyPrefix = Array(text.utf8)
+    error.message = message.replacing(Self.quoted(of: prefix), with: text.prefix(200))
+    return error
+  }
+
+  /// The part of a body that messages quote: its first line that is not empty.
+  static func quoted(of body: [UInt8]) -> Substring {
+    let text = String(decoding: body, as: UTF8.self)
+    return text.split(whereSeparator: \.isNewline).first { !$0.allSatisfy(\.isWhitespace) }?
+      .prefix(200) ?? ""
+  }
+}
+
+extension ChainError {
+  /// Creates the error for a WebSocket connection that the server has closed.
+  ///
+  /// - Parameters:
+  ///   - close: The code and the reason.
+  ///   - origin: The server in messages.
+  package init(_ close: SocketClose, by origin: String) {
+    var message = "\(origin) closed the WebSocket connection with \(close)"
+    var code = close.isFatal ? Code.webSocketClosed : .connectionClosed
+    if close.rejectsCredentials {
+      code = .connectionRejected
+      message += "; are the credentials in the header fields or in `connection_params` right?"
+    }
+    self.init(.transport, code, message, delivery: .unknown)
+    closeCode = close.code
   }
 }

@@ -2,6 +2,7 @@ import GQLRunCache
 import GQLRunLanguage
 import GQLRunSupport
 import Logging
+import Synchronization
 
 /// Executes one request: runs its attempts, commits the results that are delivered and rolls back
 /// the others.
@@ -273,5 +274,146 @@ extension Execution {
         .cache, .cacheWriteFailed, "the result of \(request.label) could not be stored",
         entry: step.id, cause: error)
     }
+  }
+}
+
+// A subscription whose connection was lost does not know what it has missed. A query through the same
+// chain and store fetches the current state before events continue.
+extension Execution {
+  /// Prepares the query before the subscription is sent, so that a wrong declaration is noticed then.
+  func prepareCatchUp() throws {
+    guard let declared = routes.catchUp, progress.withLock({ $0.catchUp == nil }) else { return }
+    do {
+      guard let operation = original.operation else {
+        throw CacheError(.invalidOperation, "\(original.label) was not prepared")
+      }
+      var request = GraphQLRequest(
+        try operation.companion(declared.query, in: declared.document), cachePolicy: .networkOnly)
+      request.context = original.context
+      request.context[SubscriptionHandle.self] = nil
+      request.context[Reconnection.self] = nil
+      request.additionalHeaders = original.additionalHeaders
+      progress.withLock { $0.catchUp = request }
+    } catch let error as CacheError {
+      throw ChainError(
+        .request, .invalidRequest,
+        "cannot prepare the query that `catch_up` of `subscriptions` declares for \(original.label): "
+          + "\(error.message)", delivery: .notSent)
+    }
+  }
+
+  /// The element that announces a gap, after the query has run. Its result, if it is delivered, is the
+  /// next element.
+  func announce(_ gap: SubscriptionGap) async throws -> GraphQLResponse {
+    var gap = gap
+    if let declared = routes.catchUp, let request = progress.withLock({ $0.catchUp }) {
+      do {
+        var result = try await Execution(request, routes: routes).result()
+        gap.catchUp = result.errors.first.map { .failed($0) } ?? .succeeded
+        if declared.isDelivered {
+          result.isCatchUp = true
+          progress.withLock { $0.caughtUp = result }
+        }
+      } catch {
+        if Task.isCancelled { throw CancellationError() }
+        gap.catchUp = .failed(error)
+      }
+    }
+    return GraphQLResponse(source: .server, gap: gap)
+  }
+
+  /// The last result.
+  private func result() async throws -> GraphQLResponse {
+    var last: GraphQLResponse?
+    while let response = try await next() { last = response }
+    guard let last else {
+      throw ChainError(
+        .chain, .noResult, "the pipeline delivered no result of \(original.label)")
+    }
+    return last
+  }
+}
+
+/// The state that the attempts of one execution share.
+///
+/// Guarded by locks and not by actors: entering and leaving an actor enqueues a job each time,
+/// several dozen of them per request.
+final class ExecutionState: Sendable {
+  private let hasConsultedCache = Atomic(false)
+  /// The connections of a subscription; `nil` for other operations.
+  let reconnection: Reconnection?
+  private let writes = Locked<[TrackedWrite]>([])
+
+  init(reconnection: Reconnection? = nil) { self.reconnection = reconnection }
+
+  /// `true` for the first call only: `cache-and-network` reads the cache once, however many retries
+  /// there are.
+  func consultCacheOnce() -> Bool {
+    !hasConsultedCache.exchange(true, ordering: .acquiringAndReleasing)
+  }
+
+  func add(_ write: TrackedWrite) {
+    writes.withLock { writes in
+      // A subscription has any number of writes, one after the other.
+      writes.removeAll { $0.hasEnded }
+      writes.append(write)
+    }
+  }
+
+  /// Rolls back every write that was neither committed nor rolled back.
+  func rollBackOpenWrites() async {
+    let open = writes.withLock { writes in
+      defer { writes = [] }
+      return writes
+    }
+    for write in open { await write.rollback() }
+  }
+}
+
+/// A pending write that ends once, however often `commit` and `rollback` are called.
+final class TrackedWrite: PendingCacheWrite {
+  private struct Content: Sendable {
+    var base: (any PendingCacheWrite)?
+    var summary: WriteSummary?
+  }
+
+  /// The request as it was sent.
+  let request: GraphQLRequest
+  private let content: Locked<Content>
+
+  /// The changes of the commit; `nil` if there was none.
+  var summary: WriteSummary? { content.withLock { $0.summary } }
+
+  /// Whether it was committed or rolled back.
+  var hasEnded: Bool { content.withLock { $0.base == nil } }
+
+  init(_ base: any PendingCacheWrite, request: GraphQLRequest) {
+    content = Locked(Content(base: base))
+    self.request = request
+  }
+
+  func commit() async throws -> WriteSummary {
+    guard let write = content.withLock({ $0.base.take() }) else {
+      return summary ?? WriteSummary()
+    }
+    do {
+      let summary = try await commit(write)
+      content.withLock { $0.summary = summary }
+      return summary
+    } catch {
+      await write.rollback()
+      throw error
+    }
+  }
+
+  /// Commits and removes the request's optimistic layer in one step.
+  private func commit(_ write: any PendingCacheWrite) async throws -> WriteSummary {
+    guard let layer = request.context[OptimisticLayerKey.self], let write = write as? PendingWrite
+    else { return try await write.commit() }
+    return try await write.commit(settling: layer)
+  }
+
+  func rollback() async {
+    await content.withLock { $0.base.take() }?.rollback()
   }
 }

@@ -235,3 +235,401 @@ extension PipelineLoader {
     }
   }
 }
+
+extension PipelineLoader {
+  struct Drafts {
+    var known: [ChainDraft] = []
+    /// Whether an entry has an unknown plugin, so that another entry may not really be missing.
+    var hasUnknown = false
+  }
+
+  mutating func drafts(_ chain: YAMLNode.Member?, _ root: YAMLNode) -> Drafts? {
+    guard let chain else {
+      guard !decoder.findings.contains(where: { $0.hint == "did you mean `chain`?" }) else {
+        return nil
+      }
+      report(
+        .wrongValue, "a pipeline file requires the key `chain`", root.location,
+        "add `chain:` and a list of plugins")
+      return nil
+    }
+    guard case .sequence(let nodes) = chain.value.content, !nodes.isEmpty else {
+      report(
+        .wrongValue, "`chain` is a list of plugins",
+        chain.value.isNull ? chain.keyLocation : chain.value.location, "write `- plugin` lines")
+      return nil
+    }
+    guard nodes.count <= ChainEntry.mostEntries else {
+      report(
+        .wrongValue,
+        "`chain` has \(nodes.count) entries; at most \(ChainEntry.mostEntries) are allowed",
+        chain.keyLocation, "remove entries, or split the file into several pipelines")
+      return nil
+    }
+    var drafts = Drafts()
+    var ids: [String: FileLocation] = [:]
+    for node in nodes {
+      if let draft = draft(node, ids: &ids) {
+        drafts.known.append(draft)
+      } else {
+        drafts.hasUnknown = true
+      }
+    }
+    return drafts
+  }
+
+  private mutating func draft(
+    _ node: YAMLNode, ids: inout [String: FileLocation]
+  ) -> ChainDraft? {
+    let entry = ChainEntry(node, registry)
+    guard !entry.members.isEmpty else {
+      report(
+        .wrongValue, "an entry of `chain` is `- plugin` or `- plugin: {options}`, not \(node.kind)",
+        node.location, "name a plugin")
+      return nil
+    }
+    guard let named = entry.plugin else {
+      report(
+        .wrongValue, "this entry has no plugin", node.location, "write `- plugin: {options}`")
+      return nil
+    }
+    let members = entry.members
+    guard let plugin = registry[named.key], let description = registry.description(of: named.key)
+    else {
+      decoder.findings.append(
+        PipelineDiagnostic(
+          .unknownName, "unknown plugin `\(named.key)`", at: named.keyLocation,
+          hint: registry.suggestion(for: named.key).map { "did you mean `\($0)`?" },
+          notes: [.init("plugins", registry.names.joined(separator: ", "))]))
+      return nil
+    }
+    for member in members
+    where member.key != named.key && !ChainEntry.neighbours.contains(member.key) {
+      reportNeighbour(member, of: description)
+    }
+    let errorsBefore = decoder.findings.count
+    let programsBefore = decoder.programs.count
+    let options = decoder.options(
+      named.value, table: description.options,
+      owner: .init(subject: "`\(named.key)`", noun: "option"), location: named.keyLocation)
+    let (configured, errors) = plugin.read(from: options)
+    for error in errors { report(error, named.key, options) }
+    return ChainDraft(
+      name: named.key, location: named.keyLocation,
+      id: id(members.first { $0.key == "id" }, named, &ids), plugin: configured, options: options,
+      condition: condition(members.first { $0.key == "when" }),
+      isSound: decoder.findings.count == errorsBefore,
+      hasCommands: decoder.programs.count > programsBefore)
+  }
+
+  private mutating func report(_ error: OptionError, _ name: String, _ options: PluginOptions) {
+    report(
+      .wrongValue, "`\(name)`: \(error.message)", options.location(of: error.option), error.remedy)
+  }
+
+  /// Reports a key next to a plugin that is not valid there.
+  private mutating func reportNeighbour(_ member: YAMLNode.Member, of plugin: PluginDescription) {
+    if registry[member.key] != nil {
+      report(
+        .wrongValue, "an entry of `chain` has one plugin", member.keyLocation,
+        "begin a new entry: `- \(member.key)`")
+    } else if plugin.options.contains(where: { $0.name == member.key }) {
+      report(
+        .unknownName, "`\(member.key)` is next to `\(plugin.name)` instead of in it",
+        member.keyLocation, "indent it further, or write `\(plugin.name): { \(member.key): … }`")
+    } else if ChainEntry.changes.contains(member.key) {
+      report(
+        .wrongValue, "`\(member.key)` changes the chain of a file that this one extends",
+        member.keyLocation, "add `extends: ./other.pipeline.yaml`, or remove this")
+    } else {
+      let meant = suggestion(for: member.key, in: ChainEntry.neighbours)
+      decoder.findings.append(
+        PipelineDiagnostic(
+          .unknownName, "an entry of `chain` has no key `\(member.key)`", at: member.keyLocation,
+          hint: meant.map { "did you mean `\($0)`?" },
+          notes: [.init("keys", "a plugin, id, when")]))
+    }
+  }
+
+  private mutating func id(
+    _ member: YAMLNode.Member?, _ plugin: YAMLNode.Member, _ ids: inout [String: FileLocation]
+  ) -> String {
+    if let member {
+      guard case .scalar(let id, _) = member.value.content, !member.value.isNull,
+        id.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) || "-_.".contains($0) })
+      else {
+        report(
+          .wrongValue, "`id` is a word", member.value.location,
+          "letters, digits, `-`, `_` and `.`")
+        return plugin.key
+      }
+      if let first = ids[id] {
+        report(
+          .duplicateKey, "the id `\(id)` is repeated", member.value.location,
+          "first used in line \(first.line)")
+      }
+      ids[id] = member.value.location
+      return id
+    }
+    var id = plugin.key
+    var number = 2
+    while ids[id] != nil {
+      id = "\(plugin.key)-\(number)"
+      number += 1
+    }
+    ids[id] = plugin.keyLocation
+    return id
+  }
+
+  private mutating func condition(_ member: YAMLNode.Member?) -> OperationCondition {
+    guard let member else { return .always }
+    let (given, _) = decoder.section(
+      ConditionOptions.self, member.value, owner: .init(subject: "`when`", noun: "key"),
+      location: member.keyLocation)
+    return OperationCondition(operations: given.operation.map { Set($0) }, type: given.type)
+  }
+}
+
+extension PipelineLoader {
+  /// The entries with their interceptors; those whose options are wrong or unknown are left out.
+  mutating func entries(_ drafts: [ChainDraft], name: String?) -> [PipelineEntry] {
+    let firstHTTP = drafts.firstIndex(where: \.placement.isBelowCache)
+    return drafts.indices.compactMap { index in
+      let draft = drafts[index]
+      guard draft.isSound else { return nil }
+      // If the options are unknown, only the description can be shown.
+      let opaque = PipelineEntry(
+        id: draft.id, [], when: draft.condition, plugin: draft.plugin, options: draft.options)
+      guard !draft.options.isUnresolved else {
+        return self.environment.showsPlaceholders ? opaque : nil
+      }
+      let environment = PluginEnvironment(
+        pipelineName: name, entryID: draft.id, folder: FilePath.folder(of: draft.location.file),
+        variable: environment.variable)
+      do throws(OptionError) {
+        try draft.plugin.validateAll()
+        var parts = try draft.plugin.parts(environment)
+        if let firstHTTP, index > firstHTTP, draft.placement.stages.contains(.http) {
+          keepHTTPParts(&parts, draft, below: drafts[firstHTTP])
+        }
+        return PipelineEntry(
+          id: draft.id, parts, when: draft.condition, plugin: draft.plugin, options: draft.options)
+      } catch {
+        // The option may be wrong because it has a placeholder.
+        if self.environment.showsPlaceholders, draft.hasCommands { return opaque }
+        report(error, draft.name, draft.options)
+        return nil
+      }
+    }
+  }
+
+  /// A plugin of both stages among those of the HTTP stage takes part in that one only.
+  private mutating func keepHTTPParts(
+    _ parts: inout [ChainPart], _ draft: ChainDraft, below first: ChainDraft
+  ) {
+    let others = parts.filter { if case .graphQL = $0 { false } else { true } }
+    let isReported = decoder.findings.contains {
+      $0.location == draft.location && $0.code == .stageOrder
+    }
+    if others.isEmpty, !parts.isEmpty, !isReported {
+      report(
+        .stageOrder, "`\(draft.name)`, with these options, works in the GraphQL stage",
+        draft.location,
+        "move it above `\(first.name)` (line \(first.location.line))")
+    }
+    parts = others
+  }
+}
+
+/// The rules of a pipeline file: `keys`, `fields` and `types`.
+extension PipelineLoader {
+  /// Adds the rules of `fields` for field keys, redirects and pages.
+  ///
+  /// - Returns: The max ages by type and field.
+  mutating func addFieldRules(
+    _ given: PipelineFileOptions, to keys: inout KeyRules
+  ) -> [String: [String: Duration]] {
+    var ages: [String: [String: Duration]] = [:]
+    for entry in given.fields.entries {
+      let parts = entry.name.split(separator: ".", omittingEmptySubsequences: false)
+      guard parts.count == 2, parts.allSatisfy(Self.isName) else {
+        report(
+          .wrongValue, "`\(entry.name)` in `fields` does not name a field of a type",
+          entry.nameLocation ?? given.$fields.location, "write `Type.field`, such as `Query.feed`")
+        continue
+      }
+      let (type, field) = (String(parts[0]), String(parts[1]))
+      let rule = FieldRule(entry.value, hasSchema: given.schema != nil)
+      decoder.findings += rule.findings(entry.name)
+      keys.fieldKeyArguments[type, default: [:]][field] = rule.fieldKeyArguments
+      keys.redirects[type, default: [:]][field] = rule.redirect
+      keys.pages[type, default: [:]][field] = entry.value.merge
+      ages[type, default: [:]][field] = entry.value.maxAge?.duration
+    }
+    keys.dropEmpty()
+    return ages.filter { !$0.value.isEmpty }
+  }
+
+  /// The max ages by type.
+  mutating func typeRules(_ given: PipelineFileOptions) -> [String: Duration] {
+    var ages: [String: Duration] = [:]
+    for entry in given.types.entries {
+      guard Self.isName(entry.name[...]) else {
+        let isField = entry.name.contains(".")
+        report(
+          .wrongValue, "`\(entry.name)` in `types` does not name a type",
+          entry.nameLocation ?? given.$types.location,
+          isField ? "rules for fields belong in `fields`" : "write a name, such as `User`")
+        continue
+      }
+      ages[entry.name] = entry.value.maxAge.duration
+    }
+    return ages
+  }
+
+  /// https://spec.graphql.org/September2025/#Name
+  static func isName(_ text: Substring) -> Bool {
+    guard let first = text.utf8.first, !(48...57).contains(first) else { return false }
+    return text.utf8.allSatisfy {
+      (48...57).contains($0) || (65...90).contains($0) || (97...122).contains($0) || $0 == 95
+    }
+  }
+
+  /// A group must be a prefix of keys, as the name of a type is; other text could be the beginning
+  /// of another key.
+  mutating func checkGroups(_ given: PipelineFileOptions) {
+    for group in given.keys?.groups.entries ?? [] where !Self.isName(group.value.value[...]) {
+      report(
+        .wrongValue, "`\(group.value.value)` in `groups` cannot be the prefix of keys",
+        group.value.location, "write a name, such as `Animal`")
+    }
+  }
+
+  /// Checks the rules against the schema that the file names.
+  mutating func checkRules(_ given: PipelineFileOptions) {
+    guard let readSchema, let path = given.schema?.path else { return }
+    do {
+      var rules = SchemaRules(try readSchema(path))
+      rules.add(given)
+      decoder.findings += rules.findings
+    } catch {
+      let text = (error as? PipelineFileEnvironment.Failure)?.reason ?? "\(error)"
+      let reason = text.split(separator: "\n").first.map { String($0) }
+      report(
+        .schemaRule, "the schema cannot be used, so rules are not checked against it",
+        given.$schema.location, reason)
+    }
+  }
+}
+
+extension PipelineLoader {
+  /// Reads the section `subscriptions`, and checks the chain for settings that make no sense for them.
+  mutating func subscriptions(
+    _ given: PipelineFileOptions, _ drafts: Drafts?
+  ) -> SubscriptionSettings {
+    var settings = SubscriptionSettings()
+    if let options = given.subscriptions {
+      settings.overflow = options.overflow
+      if options.overflow == .block, options.$overflow.isUsable {
+        for (name, isGiven, location) in [
+          ("max_waiting", options.$maxWaiting.isGiven, options.$maxWaiting.location),
+          ("max_waiting_size", options.$maxWaitingSize.isGiven, options.$maxWaitingSize.location),
+        ] where isGiven {
+          report(
+            .subscriptions,
+            "`\(name)` has no effect: with `overflow: block`, no events wait to be read", location,
+            "write `overflow: drop-oldest` or `fail`, or remove it")
+        }
+      }
+      settings.maxWaiting = options.maxWaiting ?? settings.maxWaiting
+      settings.maxWaitingBytes = options.maxWaitingSize ?? settings.maxWaitingBytes
+      settings.patience = options.patience
+      let location = options.$catchUp.location
+      if let declared = options.catchUp {
+        settings.catchUp = catchUp(declared, location)
+        if let drafts { check(declared, location, drafts) }
+      }
+      if let drafts { checkCachePolicy(given.$subscriptions.location, drafts) }
+    }
+    if let drafts { checkConditions(drafts) }
+    return settings
+  }
+
+  private mutating func catchUp(
+    _ options: CatchUpOptions, _ location: FileLocation
+  ) -> SubscriptionSettings.CatchUp? {
+    let (query, path) = (options.query, options.file?.path)
+    guard query != nil || path != nil else {
+      report(
+        .wrongValue, "`catch_up` names no query", location,
+        "add `query: NAME` for a query of the subscription's document, or `file: feed.graphql`")
+      return nil
+    }
+    var declared = SubscriptionSettings.CatchUp(
+      query: query, file: path, isDelivered: options.deliver)
+    guard let path else { return declared }
+    do {
+      let document = try Document(
+        parsing: String(decoding: try environment.readFile(path), as: UTF8.self))
+      let operation = try document.operation(named: query)
+      guard operation.type == .query else {
+        let name = operation.name.map { " `\($0.value)`" } ?? ""
+        report(
+          .wrongValue, "the operation\(name) of \(path) is a \(operation.type.rawValue)",
+          query == nil ? options.$file.location : options.$query.location, "name a query")
+        return nil
+      }
+      declared.document = document
+      return declared
+    } catch {
+      let reason =
+        (error as? PipelineFileEnvironment.Failure)?.reason
+        ?? (error as? OperationSelectionError)?.message ?? "\(error)"
+      report(
+        .wrongValue, "the query of `catch_up` cannot be read from \(path)",
+        options.$file.location, reason)
+      return nil
+    }
+  }
+
+  private mutating func warn(_ message: String, _ location: FileLocation, _ hint: String) {
+    decoder.findings.append(
+      PipelineDiagnostic(.subscriptions, message, severity: .warning, at: location, hint: hint))
+  }
+
+  /// Warns of a catch-up query that never runs or has no effect.
+  private mutating func check(
+    _ catchUp: CatchUpOptions, _ location: FileLocation, _ drafts: Drafts
+  ) {
+    guard !drafts.hasUnknown else { return }
+    let traits = drafts.known.map(\.traits)
+    if !traits.contains(where: { $0.intersects([.boundsRestarts, .restarts]) }) {
+      warn(
+        "`catch_up` never runs: no plugin of the chain opens a lost connection again",
+        location, "add `- max-retry` at the top of the chain")
+    }
+    if !catchUp.deliver, !traits.contains(where: { $0.contains(.writesCache) }) {
+      warn(
+        "`catch_up` has no effect: its result is neither delivered nor stored", location,
+        "add `deliver: true`, or `- cache-write` below the parser")
+    }
+  }
+
+  /// Reports a chain that never sends the subscriptions that the file has settings for.
+  private mutating func checkCachePolicy(_ location: FileLocation, _ drafts: Drafts) {
+    guard let entry = drafts.known.first(where: { $0.traits.contains(.cacheOnly) }) else { return }
+    report(
+      .subscriptions, "the chain sends no subscription: `\(entry.id)` never uses the network",
+      location, "choose another policy, or remove `subscriptions`")
+  }
+
+  /// Warns of entries for subscriptions alone whose plugin passes them unchanged.
+  private mutating func checkConditions(_ drafts: Drafts) {
+    for entry in drafts.known
+    where entry.condition.type == .subscription && entry.traits.contains(.passesSubscriptions) {
+      warn(
+        "`\(entry.id)` has no effect: it passes subscriptions unchanged, and its condition selects only them",
+        entry.location, "remove the entry, or its `when`")
+    }
+  }
+}

@@ -1,3 +1,5 @@
+public import GQLRunJSON
+import GQLRunLanguage
 public import HTTPTypes
 
 /// The URL that operations are sent to, with header fields and method.
@@ -117,4 +119,178 @@ public struct Endpoint: Sendable, Hashable {
     /// What is wrong with the text.
     public var reason: String
   }
+}
+
+extension Endpoint {
+  /// How subscriptions are sent.
+  public struct Subscriptions: Sendable, Hashable {
+    /// A protocol for subscriptions.
+    public enum Transport: String, Sendable, Hashable, CaseIterable {
+      /// WebSocket with either subprotocol; if the server opens none, server-sent events or multipart HTTP. The
+      /// answer is remembered.
+      case auto
+      /// WebSocket with the current subprotocol.
+      ///
+      /// https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md
+      case graphQLTransportWS = "graphql-transport-ws"
+      /// WebSocket with the legacy subprotocol.
+      ///
+      /// https://github.com/apollographql/subscriptions-transport-ws/blob/master/PROTOCOL.md
+      case graphQLWS = "graphql-ws"
+      /// Server-sent events.
+      case sse
+      /// Multipart HTTP.
+      case multipart
+
+      /// The subprotocols that are offered, the preferred one first; empty for transports over HTTP.
+      var subprotocols: [String] {
+        switch self {
+        case .auto: [Self.graphQLTransportWS.rawValue, Self.graphQLWS.rawValue]
+        case .graphQLTransportWS, .graphQLWS: [rawValue]
+        case .sse, .multipart: []
+        }
+      }
+    }
+
+    /// The URL; `nil` uses that of the endpoint, with the scheme of the transport.
+    public let url: String?
+    /// The protocol. `auto` by default.
+    public var transport: Transport
+    /// Whether all subscriptions share one event stream, with the transport `sse`: "single connection mode" of
+    /// graphql-sse. Otherwise each one has its own response.
+    ///
+    /// https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md#single-connection-mode
+    public var usesSingleConnection: Bool
+    /// The payload of `connection_init` for connections over WebSocket; `nil` sends none.
+    public var connectionParameters: ConnectionParameters?
+    let target: Target?
+
+    /// Creates settings.
+    ///
+    /// - Parameters:
+    ///   - url: The absolute URL with the scheme `http`, `https`, `ws` or `wss`; `nil` uses that of the endpoint.
+    ///   - transport: The protocol.
+    ///   - usesSingleConnection: Whether all subscriptions share one event stream, with the transport `sse`.
+    ///   - connectionParameters: The payload of `connection_init`.
+    /// - Throws: ``Endpoint/InvalidURL``.
+    public init(
+      url: String? = nil, transport: Transport = .auto, usesSingleConnection: Bool = false,
+      connectionParameters: ConnectionParameters? = nil
+    ) throws(InvalidURL) {
+      self.url = url
+      self.transport = transport
+      self.usesSingleConnection = usesSingleConnection
+      self.connectionParameters = connectionParameters
+      guard let url else {
+        target = nil
+        return
+      }
+      let parsed = try Endpoint(url: url)
+      target = Target(scheme: parsed.scheme, authority: parsed.authority, path: parsed.path)
+    }
+  }
+
+  /// The parts of a URL.
+  struct Target: Sendable, Hashable {
+    var scheme: String
+    var authority: String
+    var path: String
+
+    /// The same URL for WebSocket or for HTTP.
+    func with(isSocket: Bool) -> Target {
+      var target = self
+      let isSecure = scheme == "https" || scheme == "wss"
+      target.scheme = (isSocket ? "ws" : "http") + (isSecure ? "s" : "")
+      return target
+    }
+  }
+
+  /// The URL for operations of a type.
+  func target(for type: OperationType, isSocket: Bool) -> Target {
+    let own = Target(scheme: scheme, authority: authority, path: path)
+    let target = type == .subscription ? subscriptions?.target ?? own : own
+    return target.with(isSocket: isSocket)
+  }
+
+  /// The subprotocols that are offered for operations of a type; empty if they are sent over HTTP.
+  func subprotocols(for type: OperationType) -> [String] {
+    guard let subscriptions, type == .subscription || isWebSocket else {
+      return isWebSocket ? Subscriptions.Transport.auto.subprotocols : []
+    }
+    let offered = subscriptions.transport.subprotocols
+    return offered.isEmpty && type != .subscription
+      ? Subscriptions.Transport.auto.subprotocols : offered
+  }
+}
+
+/// The payload of `connection_init`, with which a client introduces itself to a server over WebSocket.
+///
+/// Its texts are templates, which are filled in for each connection.
+public struct ConnectionParameters: Sendable, Hashable {
+  private indirect enum Node: Sendable, Hashable {
+    case value(JSONValue)
+    case text(Template)
+    case list([Node])
+    case object([Member])
+  }
+
+  private struct Member: Sendable, Hashable {
+    var name: String
+    var value: Node
+  }
+
+  private let node: Node
+
+  /// Creates parameters that are the same for all requests.
+  public init(_ value: JSONObject) { node = .value(.object(value)) }
+
+  private static func node(_ option: OptionValue) -> Node {
+    switch option.content {
+    case .template(let template): .text(template)
+    case .list(let elements): .list(elements.map(node))
+    case .map(let entries): .object(entries.map { Member(name: $0.name, value: node($0.value)) })
+    case .json(let value): .value(value)
+    default: .value(.null)
+    }
+  }
+
+  /// The JSON text for a request.
+  func json(for request: GraphQLRequest) throws(ChainError) -> [UInt8] {
+    do throws(Template.MissingValue) {
+      return try Self.value(node, request.context).jsonBytes()
+    } catch {
+      throw ChainError(
+        .request, .invalidRequest, "`connection_params` of `endpoint` have no value: \(error)",
+        delivery: .notSent)
+    }
+  }
+
+  private static func value(
+    _ node: Node, _ context: RequestContext
+  ) throws(Template.MissingValue) -> JSONValue {
+    switch node {
+    case .value(let value): return value
+    case .text(let template): return .string(try template.text { context.named[$0] })
+    case .list(let elements):
+      var values: [JSONValue] = []
+      for element in elements { values.append(try value(element, context)) }
+      return .array(values)
+    case .object(let members):
+      var object = JSONObject()
+      for member in members { object[member.name] = try value(member.value, context) }
+      return .object(object)
+    }
+  }
+}
+
+extension ConnectionParameters: ExpressibleByOption {
+  /// A mapping of any values, whose texts are templates.
+  public static func optionType(in range: ClosedRange<Never>?) -> OptionType { .map(.jsonTemplate) }
+  /// An empty mapping.
+  public static var unsetOption: ConnectionParameters { ConnectionParameters([:]) }
+  /// `nil`: parameters have no default.
+  public var optionDefaultText: String? { nil }
+
+  /// Creates parameters from an option.
+  public init(option: OptionValue) { node = Self.node(option) }
 }

@@ -1,3 +1,6 @@
+public import GQLRunCache
+public import Logging
+
 /// A plugin as documentation, help and the JSON Schema show it.
 public struct PluginDescription: Sendable {
   /// The name in a pipeline file, in kebab case.
@@ -91,5 +94,77 @@ extension OptionType {
     case .list(let element), .map(let element): element.group
     default: nil
     }
+  }
+}
+
+extension PluginDescription {
+  /// The description as `gqlrun plugins NAME` prints it.
+  public var text: String {
+    var lines = [
+      "\(name) — \(summary)", "", "\(placement.kind.rawValue), stage \(placement.stageText)",
+    ]
+    lines += ["", documentation.use, "", documentation.position]
+    lines += ["", "Subscriptions: \(documentation.subscriptions)"]
+    lines += ["", "Uploads: \(documentation.uploads)"]
+    if !options.isEmpty {
+      lines += ["", "options:"] + options.flatMap { $0.lines(indent: "  ") }
+    }
+    lines += ["", "example:", "  - \(documentation.example)", "", documentation.narration]
+    if !documentation.moreExamples.isEmpty {
+      lines += ["", "more examples:"] + documentation.moreExamples.map { "  - \($0)" }
+    }
+    return lines.map { $0 + "\n" }.joined()
+  }
+}
+
+// Types of the pipeline that options can have; files contain their raw values.
+
+extension ChainError.Layer: ExpressibleByOption {}
+extension Endpoint.Method: ExpressibleByOption {}
+extension Endpoint.Subscriptions.Transport: ExpressibleByOption {}
+extension ErrorPolicy: ExpressibleByOption {}
+extension Logger.Level: ExpressibleByOption {}
+extension TLSSettings.Version: ExpressibleByOption {}
+
+/// A max age, in whole seconds: `5m`.
+public struct RecordAge: Sendable, Hashable, ExpressibleByOption {
+  /// The age, in whole seconds.
+  public var duration: Duration
+
+  /// Creates an age.
+  ///
+  /// - Parameter duration: The age, in whole seconds.
+  public init(_ duration: Duration) {
+    self.duration = duration
+  }
+
+  /// A duration in whole seconds.
+  public static func optionType(in range: ClosedRange<Never>?) -> OptionType { PipelineFile.maxAge }
+  /// Zero.
+  public static var unsetOption: RecordAge { RecordAge(.zero) }
+  /// The age with its largest exact unit: `5m`.
+  public var optionDefaultText: String? { duration.optionText }
+
+  /// Creates the value from an option.
+  ///
+  /// - Throws: `OptionError` if the option is not a duration.
+  public init(option: OptionValue) throws(OptionError) {
+    self.init(try Duration(option: option))
+  }
+}
+
+extension CachePolicy: ExpressibleByOption {
+  /// The names of all policies.
+  public static func optionType(in range: ClosedRange<Never>?) -> OptionType { .choice(names) }
+
+  /// Creates the policy from its name.
+  ///
+  /// - Throws: `OptionError` for an unknown name.
+  public init(option: OptionValue) throws(OptionError) {
+    let name = try String(option: option)
+    guard let policy = CachePolicy(name: name) else {
+      throw OptionError("`\(name)` is not a fetch policy")
+    }
+    self = policy
   }
 }

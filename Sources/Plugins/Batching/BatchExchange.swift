@@ -208,3 +208,289 @@ extension BodyChunk {
     return withUnsafeBytes { Array($0[range]) }
   }
 }
+
+/// One operation of an HTTP batch: waits for its answer, and reads its element of the response.
+final class BatchMember: Sendable {
+  /// What an operation gets.
+  enum Answer: Sendable {
+    /// The response with the operation's own body.
+    case response(HTTPResponseMessage)
+    /// The operation is to be sent by itself.
+    case alone
+    case failure(any Error)
+  }
+
+  private struct State: Sendable {
+    var answer: Answer?
+    var hasLeft = false
+    var waiter: CheckedContinuation<Void, Never>?
+    /// Called once when the operation is no longer interested.
+    var onLeave: (@Sendable () -> Void)?
+  }
+
+  /// What is equal for all operations of a batch.
+  struct Kind: Hashable {
+    var head: HTTPRequest
+    var isMutation: Bool
+  }
+
+  /// The HTTP request of the operation alone.
+  let request: HTTPRequestMessage
+  let isMutation: Bool
+  /// The head without the request's own identifiers.
+  let anonymousHead: HTTPRequest
+  /// The body of the operation's response.
+  let pieces = Handover()
+  private let state = Locked(State())
+
+  init(_ request: HTTPRequestMessage, isMutation: Bool, anonymousHead: HTTPRequest) {
+    self.request = request
+    self.isMutation = isMutation
+    self.anonymousHead = anonymousHead
+  }
+
+  /// Queries share a request although their identifiers differ; it has those of the first one. The server would take
+  /// mutations with one idempotency key for one mutation.
+  var kind: Kind { Kind(head: isMutation ? request.head : anonymousHead, isMutation: isMutation) }
+
+  /// Whether the operation was cancelled, or has released its response.
+  var hasLeft: Bool { state.withLock { $0.hasLeft } }
+
+  /// Waits for the answer.
+  ///
+  /// - Throws: `CancellationError` if the task is cancelled.
+  func answer() async throws -> Answer {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isAvailable = state.withLock { state in
+          if state.answer != nil || state.hasLeft { return true }
+          state.waiter = continuation
+          return false
+        }
+        if isAvailable { continuation.resume() }
+      }
+    } onCancel: {
+      leave()
+    }
+    try Task.checkCancellation()
+    return state.withLock { $0.answer.take() } ?? .failure(CancellationError())
+  }
+
+  /// Gives the operation its answer; later ones have no effect.
+  func give(_ answer: Answer) {
+    state.withLock { state in
+      // The answer contains this object.
+      if state.answer == nil, !state.hasLeft { state.answer = answer }
+      return state.waiter.take()
+    }?.resume()
+  }
+
+  /// Gives the operation the head of a response, whose body comes through ``pieces``.
+  func give(head response: HTTPResponseMessage) {
+    var response = response
+    let reading = Reading(self)
+    response.head.headerFields[.contentLength] = nil
+    response.body = HTTPBody(pull: { try await reading.member.pieces.next() })
+    give(.response(response))
+  }
+
+  /// Ends the operation with an error, before or within its body.
+  func fail(_ error: any Error) {
+    give(.failure(error))
+    pieces.end(.failure(error))
+  }
+
+  /// Calls `action` when the operation is no longer interested.
+  func onLeave(_ action: @escaping @Sendable () -> Void) {
+    let hasLeft = state.withLock { state in
+      if !state.hasLeft { state.onLeave = action }
+      return state.hasLeft
+    }
+    if hasLeft { action() }
+  }
+
+  private func leave() {
+    // Released outside the lock, which releasing a response takes.
+    let (waiter, action, unread) = state.withLock { state in
+      state.hasLeft = true
+      return (state.waiter.take(), state.onLeave.take(), state.answer.take())
+    }
+    withExtendedLifetime(unread) { pieces.leave() }
+    waiter?.resume()
+    action?()
+  }
+
+  /// Releasing the body of a response releases its place in the batch.
+  private final class Reading: Sendable {
+    let member: BatchMember
+
+    init(_ member: BatchMember) { self.member = member }
+
+    deinit { member.leave() }
+  }
+}
+
+/// The operations that wait for others to be sent with.
+actor BatchQueue {
+  private struct Waiting {
+    var number: Int
+    var members: [BatchMember]
+    var next: NextHTTP
+    var timer: Task<Void, Never>?
+  }
+
+  private let window: Duration
+  private let most: Int
+  private var waiting: [BatchMember.Kind: Waiting] = [:]
+  private var batches = 0
+
+  init(window: Duration, most: Int) {
+    self.window = window
+    self.most = most
+  }
+
+  /// Adds an operation to the batch of its kind, which is sent when it is full or the window ends.
+  ///
+  /// - Parameters:
+  ///   - support: Whether the endpoint accepts several operations in one request.
+  ///   - next: Sends the batch, if the operation is its first.
+  func add(_ member: BatchMember, support: ArraySupport, services: Services, next: NextHTTP) {
+    let kind = member.kind
+    if waiting[kind] == nil {
+      batches += 1
+      let number = batches
+      waiting[kind] = Waiting(number: number, members: [], next: next)
+      let (clock, window) = (services.clock, window)
+      waiting[kind]?.timer = Task {
+        guard (try? await clock.sleep(for: window)) != nil else { return }
+        self.send(kind, number: number, support: support, services: services)
+      }
+    }
+    waiting[kind]?.members.append(member)
+    guard let batch = waiting[kind], batch.members.count == most else { return }
+    batch.timer?.cancel()
+    send(kind, number: batch.number, support: support, services: services)
+  }
+
+  private func send(
+    _ kind: BatchMember.Kind, number: Int, support: ArraySupport, services: Services
+  ) {
+    guard let batch = waiting[kind], batch.number == number else { return }
+    waiting[kind] = nil
+    let members = batch.members.filter { !$0.hasLeft }
+    guard members.count > 1 else {
+      for member in members { member.give(.alone) }
+      return
+    }
+    let exchange = BatchExchange(
+      members: members, next: batch.next, logger: services.logger, support: support)
+    let task = Task { @concurrent in await exchange.run() }
+    // The exchange is cancelled when no operation reads its response any more.
+    let rest = Locked(members.count)
+    for member in members {
+      member.onLeave {
+        let left = rest.withLock { rest in
+          rest -= 1
+          return rest
+        }
+        if left == 0 { task.cancel() }
+      }
+    }
+  }
+}
+
+/// Splits a JSON array into its elements while it arrives, without parsing them.
+///
+/// An element is the bytes between the commas of the array; whether they are JSON is the matter of
+/// the element's own parser.
+struct ArraySplitter {
+  /// A part of a chunk that belongs to one element.
+  struct Part: Equatable {
+    /// The index of the element.
+    var element: Int
+    /// The bytes of the chunk.
+    var range: Range<Int>
+    /// Whether the element ends with them.
+    var isLast: Bool
+  }
+
+  private enum State { case start, between, element, end, notAnArray }
+
+  private var state = State.start
+  private var depth = 0
+  private var isInString = false
+  private var isEscaped = false
+  /// The number of elements that have begun.
+  private(set) var count = 0
+
+  /// Whether the array has ended.
+  var hasEnded: Bool { state == .end }
+  /// Whether the text is an array; `nil` before its first character.
+  var isArray: Bool? {
+    switch state {
+    case .start: nil
+    case .notAnArray: false
+    case .between, .element, .end: true
+    }
+  }
+
+  /// The parts of the next chunk, in order.
+  mutating func parts(of chunk: UnsafeRawBufferPointer) -> [Part] {
+    var parts: [Part] = []
+    var start = 0
+    for (offset, byte) in chunk.enumerated() {
+      switch state {
+      case .end, .notAnArray: return parts
+      case .start:
+        if byte == UInt8(ascii: "[") {
+          state = .between
+        } else if !Self.isSpace(byte) {
+          state = .notAnArray
+        }
+      case .between:
+        if byte == UInt8(ascii: "]") {
+          state = .end
+        } else if !Self.isSpace(byte), byte != UInt8(ascii: ",") {
+          state = .element
+          count += 1
+          start = offset
+          _ = endsElement(byte)
+        }
+      case .element:
+        guard endsElement(byte) else { continue }
+        parts.append(Part(element: count - 1, range: start..<offset, isLast: true))
+        state = byte == UInt8(ascii: "]") ? .end : .between
+      }
+    }
+    if state == .element {
+      parts.append(Part(element: count - 1, range: start..<chunk.count, isLast: false))
+    }
+    return parts
+  }
+
+  /// Whether the byte ends the current element: a comma or a bracket of the array itself.
+  private mutating func endsElement(_ byte: UInt8) -> Bool {
+    if isInString {
+      if isEscaped {
+        isEscaped = false
+      } else if byte == UInt8(ascii: "\\") {
+        isEscaped = true
+      } else if byte == UInt8(ascii: "\"") {
+        isInString = false
+      }
+      return false
+    }
+    switch byte {
+    case UInt8(ascii: "\""): isInString = true
+    case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+    case UInt8(ascii: "}"), UInt8(ascii: "]"):
+      if depth == 0 { return true }
+      depth -= 1
+    case UInt8(ascii: ","): return depth == 0
+    default: break
+    }
+    return false
+  }
+
+  private static func isSpace(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0A, 0x0D].contains(byte) }
+}

@@ -1,6 +1,8 @@
+import Crypto
 import GQLRunCache
 public import GQLRunJSON
 public import GQLRunLanguage
+import GQLRunSupport
 
 /// An operation manifest: the operations that a client may send, each with the id under which a
 /// server knows it.
@@ -256,5 +258,18 @@ extension OperationManifest {
     return changed
       + operations.filter { theirs[$0.name] == nil }
       .map { "\($0.name): in the manifest, but not in the documents" }
+  }
+}
+
+/// Hashes that identify documents.
+public enum DocumentHash {
+  /// The SHA-256 of a text in UTF-8, as 64 lower-case hexadecimal digits.
+  public static func sha256(_ text: String) -> String {
+    QuotedText.hexadecimal(SHA256.hash(data: Array(text.utf8)))
+  }
+
+  /// The MD5 of a text in UTF-8, by which Relay's compiler identifies documents. Not for security.
+  public static func md5(_ text: String) -> String {
+    QuotedText.hexadecimal(Insecure.MD5.hash(data: Array(text.utf8)))
   }
 }

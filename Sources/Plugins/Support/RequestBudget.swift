@@ -282,3 +282,95 @@ private struct RateFields {
     .seconds(min(max(seconds, 0), longest))
   }
 }
+
+/// Limits retries to a small share of all requests, so that a failing server does not get more
+/// load.
+///
+/// Every operation adds `share` of a retry; the first few retries are free, so that a single
+/// operation can use them. If every request fails, the load stays below `1 + share` after
+/// `freeRetries / share` operations.
+final class RetryBudget: Sendable {
+  static let freeRetries = 10
+  /// Beyond this number of operations, the older half is no longer counted.
+  private static let window = 1_000
+
+  private let share: Double
+  private let counts = Locked<(operations: Int, retries: Int)>((0, 0))
+
+  /// - Parameter share: From 0 to 1.
+  init(share: Double) { self.share = share }
+
+  func noteOperation() {
+    counts.withLock { counts in
+      counts.operations += 1
+      guard counts.operations >= Self.window else { return }
+      counts.operations /= 2
+      counts.retries /= 2
+    }
+  }
+
+  /// Takes a retry from the budget; `false` if there is none.
+  func takeRetry() -> Bool {
+    counts.withLock { counts in
+      let next = counts.retries + 1
+      guard next <= Self.freeRetries || Double(next) < share * Double(counts.operations) else {
+        return false
+      }
+      counts.retries = next
+      return true
+    }
+  }
+}
+
+/// Parses the field `Retry-After`: seconds, or a date.
+///
+/// https://www.rfc-editor.org/rfc/rfc9110#field.retry-after
+package enum RetryAfter {
+  /// The delay from `now` (seconds since 1970); `nil` for an invalid value.
+  package static func delay(_ value: String, now: Double) -> Duration? {
+    let value = value.trimmingCharacters(in: .whitespaces)
+    if !value.isEmpty, value.utf8.allSatisfy({ (48...57).contains($0) }) {
+      // More digits than an Int has are a very long time, not an error.
+      return .seconds(min(Int(value) ?? .max, 1 << 40))
+    }
+    guard let date = date(value) else { return nil }
+    return .seconds(max(date.timeIntervalSince1970 - now, 0))
+  }
+
+  /// Parses the three forms of HTTP dates: https://www.rfc-editor.org/rfc/rfc9110#section-5.6.7
+  static func date(_ value: String) -> Date? {
+    for format in [
+      "EEE, dd MMM yyyy HH:mm:ss zzz", "EEEE, dd-MMM-yy HH:mm:ss zzz", "EEE MMM d HH:mm:ss yyyy",
+    ] {
+      let formatter = DateFormatter()
+      formatter.locale = Locale(identifier: "en_US_POSIX")
+      formatter.timeZone = TimeZone(secondsFromGMT: 0)
+      formatter.dateFormat = format
+      if let date = formatter.date(from: value) { return date }
+    }
+    return nil
+  }
+}
+
+extension GraphQLRequest {
+  private enum OwnRetries: RequestContextKey {
+    typealias Value = Int
+  }
+
+  /// The number of retries by plugins with their own limit, such as persisted queries and tokens
+  /// with one each.
+  var ownRetries: Int {
+    get { context[OwnRetries.self] ?? 0 }
+    set { context[OwnRetries.self] = newValue }
+  }
+
+  /// The attempt, from 1, without the retries of plugins with their own limit.
+  var countedAttempt: Int { max(attempt - ownRetries, 1) }
+
+  /// The same request for an attempt that does not count for `max-retry`.
+  func withOwnRetry() -> GraphQLRequest {
+    var request = self
+    request.ownRetries += 1
+    return request
+  }
+}

@@ -4,6 +4,7 @@ import GQLRunPipeline
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
+import NIOHTTP2
 
 /// The route of a request to its server: direct, through a tunnel, or forwarded by a proxy.
 struct ConnectionRoute: Sendable {
@@ -194,5 +195,82 @@ extension HTTPHeaders {
       }
     }
     if !cookies.isEmpty { add(name: "Cookie", value: cookies.joined(separator: "; ")) }
+  }
+}
+
+/// Distinguishes streams that a closing server never processed from streams that it cancelled.
+///
+/// After GOAWAY, the HTTP/2 library ends unprocessed streams with the code CANCEL, which a server
+/// could also have sent for a stream that it has processed. Only in the second case does an
+/// RST_STREAM arrive. The first is reported as REFUSED_STREAM, which has the same meaning: nothing
+/// was executed.
+///
+/// https://www.rfc-editor.org/rfc/rfc9113#section-6.8
+final class GoAwayHandler: ChannelInboundHandler {
+  typealias InboundIn = HTTP2Frame.FramePayload
+  typealias InboundOut = HTTP2Frame.FramePayload
+
+  private var wasReset = false
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    if case .rstStream = unwrapInboundIn(data) { wasReset = true }
+    context.fireChannelRead(data)
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    guard let closed = error as? NIOHTTP2Errors.StreamClosed, closed.errorCode == .cancel, !wasReset
+    else { return context.fireErrorCaught(error) }
+    context.fireErrorCaught(
+      NIOHTTP2Errors.streamClosed(streamID: closed.streamID, errorCode: .refusedStream))
+  }
+}
+
+/// Ends all streams of an HTTP/2 connection when the server violates the protocol.
+///
+/// The HTTP/2 library reports such an error and sends GOAWAY, but leaves the connection and its
+/// streams open, so requests would wait for the idle timeout. This handler is between the library's
+/// handler and the client's multiplexer: it fails each open stream with the error, passes a GOAWAY
+/// frame to the client's pool so that the connection is not reused, and closes it.
+///
+/// https://www.rfc-editor.org/rfc/rfc9113#section-5.4.1
+final class HTTP2ErrorHandler: ChannelInboundHandler {
+  typealias InboundIn = HTTP2Frame
+  typealias InboundOut = HTTP2Frame
+
+  private var openStreams: Set<HTTP2StreamID> = []
+  private var hasFailed = false
+
+  static func add(to channel: any Channel) -> EventLoopFuture<Void> {
+    channel.eventLoop.makeCompletedFuture {
+      let pipeline = channel.pipeline.syncOperations
+      try pipeline.addHandler(
+        HTTP2ErrorHandler(), position: .after(pipeline.handler(type: NIOHTTP2Handler.self)))
+    }
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    switch event {
+    case let event as NIOHTTP2StreamCreatedEvent: openStreams.insert(event.streamID)
+    case let event as StreamClosedEvent: openStreams.remove(event.streamID)
+    default: break
+    }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    // A stream error does not affect other streams, and a socket error closes the connection
+    // anyway.
+    guard error is any NIOHTTP2Error, !(error is NIOHTTP2Errors.StreamError), !hasFailed else {
+      return context.fireErrorCaught(error)
+    }
+    hasFailed = true
+    let goAway = HTTP2Frame.FramePayload.goAway(
+      lastStreamID: .maxID, errorCode: .protocolError, opaqueData: nil)
+    context.fireChannelRead(wrapInboundOut(HTTP2Frame(streamID: .rootStream, payload: goAway)))
+    for stream in openStreams {
+      context.fireErrorCaught(NIOHTTP2Errors.streamError(streamID: stream, baseError: error))
+    }
+    context.fireErrorCaught(error)
+    context.close(mode: .all, promise: nil)
   }
 }

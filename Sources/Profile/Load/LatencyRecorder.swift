@@ -1,3 +1,5 @@
+import Foundation
+import GQLRunCache
 import GQLRunPipeline
 import Histogram
 
@@ -89,5 +91,59 @@ package struct RequestOutcome: Sendable {
     self.phases = phases
     self.receivedBytes = receivedBytes
     self.failure = failure
+  }
+}
+
+/// When the first part of a response, or a deferred fragment or streamed list of it, was complete.
+package struct DeliveryTime: Codable, Sendable {
+  /// `first part`, the label of the fragment or list, or its path without indices.
+  package var name: String
+  /// Since the start of the request, in seconds.
+  package var seconds: Double
+}
+
+extension [DeliveryTime] {
+  /// Adds what a part delivers. A fragment in several objects, or a list, is complete with its last delivery.
+  mutating func add(_ part: ResponsePart, at seconds: Double) {
+    for delivered in part.delivered {
+      let path = delivered.path.filter { if case .field = $0 { true } else { false } }
+      let name =
+        part.index == 0 && delivered.path.isEmpty
+        ? "first part" : delivered.label ?? PathStep.text(path)
+      if let known = firstIndex(where: { $0.name == name }) {
+        self[known].seconds = seconds
+      } else {
+        append(DeliveryTime(name: name, seconds: seconds))
+      }
+    }
+  }
+}
+
+/// The time that the machine's processors have spent since boot.
+package struct MachineTime: Sendable {
+  package var busy: Double
+  package var all: Double
+
+  package init(busy: Double, all: Double) {
+    self.busy = busy
+    self.all = all
+  }
+
+  /// The current time; `nil` without `/proc`.
+  ///
+  /// https://man7.org/linux/man-pages/man5/proc_stat.5.html
+  package static func current() -> MachineTime? {
+    guard let text = try? String(contentsOfFile: "/proc/stat", encoding: .utf8) else { return nil }
+    let line = text.prefix { $0 != "\n" }
+    // cpu user nice system idle iowait irq softirq steal …; guest time is in user already.
+    let times = line.split(separator: " ").dropFirst().prefix(8).compactMap { Double($0) }
+    guard line.hasPrefix("cpu "), times.count == 8 else { return nil }
+    let all = times.reduce(0, +)
+    return MachineTime(busy: all - times[3] - times[4], all: all)
+  }
+
+  /// The share of the time since `earlier` in which processors were busy.
+  func load(since earlier: MachineTime) -> Double? {
+    all > earlier.all ? (busy - earlier.busy) / (all - earlier.all) : nil
   }
 }

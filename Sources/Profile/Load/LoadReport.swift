@@ -79,3 +79,138 @@ package struct Latencies: Codable, Sendable, Hashable {
     package var seconds: Double
   }
 }
+
+/// Warnings that the program or the machine may limit the measured figures instead of the server.
+struct LoadWarnings {
+  let report: LoadReport
+  /// The number of requests that started late although a slot was free.
+  let lateStarts: Int
+  /// The number of requests that waited for a slot.
+  let waits: Int
+
+  var lines: [String] {
+    var lines: [String] = []
+    let cores = Double(Machine.current().cores)
+    let share = Int((report.clientLoad * 100).rounded())
+    if report.clientLoad > 0.8 * cores {
+      lines.append(
+        "this program used \(share) % of a core on a machine with \(Int(cores)): the client may limit "
+          + "the figures; use a lower rate or another machine")
+    } else if let load = report.machineLoad, load > 0.9 {
+      lines.append(
+        "the processors of this machine were busy \(Int((load * 100).rounded())) % of the time, this "
+          + "program used \(share) % of a core: the client may limit the figures; use a lower rate or "
+          + "another machine")
+    }
+    guard case .open(let rate, let inFlight) = report.model else { return lines }
+    if report.achievedRate < 0.95 * rate {
+      lines.append(
+        "\(Int(report.achievedRate)) of \(Int(rate)) requests per second were answered: the rate is too "
+          + "high, so the latencies grow with the duration of the run")
+    }
+    if waits > 0 {
+      lines.append(
+        "\(waits) requests waited because \(inFlight) were in flight; raise the maximum with "
+          + "--concurrency")
+    } else if lateStarts * 100 > report.requests {
+      lines.append(
+        "\(lateStarts) of \(report.requests) requests started more than "
+          + "\(Int(LatencyRecorder.lateness * 1e3)) ms late, because this program or the machine "
+          + "was busy")
+    }
+    return lines
+  }
+}
+
+/// A response that is fetched repeatedly through a pipeline.
+package struct NetworkReport: Codable, Sendable {
+  /// The pipeline's name or file.
+  package var label: String
+  package var seconds: Spread
+  /// Opening the connection, including TLS.
+  package var connect: Spread
+  package var firstByte: Spread
+  /// Waiting for the body.
+  package var download: Spread
+  /// Parsing, normalizing and plugins.
+  package var parse: Spread
+  package var write: Spread
+  /// Bytes after decompression.
+  package var bytes: Int
+  /// Bytes on the network: with headers, compressed and encrypted.
+  package var wireBytes: Int?
+  package var megabytesPerSecond: Double
+  package var wireMegabytesPerSecond: Double?
+  package var toFirst: Ratio?
+  package var bottleneck: String
+  package var times: [Double]
+  /// When the parts of a response were complete: medians. `nil` for a response in one piece.
+  package var parts: [DeliveryTime]?
+}
+
+/// The measurements of one fetch.
+package struct FetchMeasurement: Codable, Sendable {
+  package var seconds: Double
+  package var connect: Double
+  package var firstByte: Double
+  package var download: Double
+  package var parse: Double
+  package var write: Double
+  package var bytes: Int
+  package var wireBytes: Int?
+  /// When the parts of the response were complete.
+  package var parts: [DeliveryTime] = []
+}
+
+extension NetworkReport {
+  /// - Parameter fetches: At least one; otherwise the result is nil.
+  package init?(_ fetches: [FetchMeasurement], label: String, first: [FetchMeasurement]?) {
+    guard let last = fetches.last, let seconds = Spread(fetches.map(\.seconds)),
+      let connect = Spread(fetches.map(\.connect)),
+      let firstByte = Spread(fetches.map(\.firstByte)),
+      let download = Spread(fetches.map(\.download)), let parse = Spread(fetches.map(\.parse)),
+      let write = Spread(fetches.map(\.write))
+    else { return nil }
+    self.label = label
+    self.seconds = seconds
+    self.connect = connect
+    self.firstByte = firstByte
+    self.download = download
+    self.parse = parse
+    self.write = write
+    bytes = last.bytes
+    wireBytes = last.wireBytes
+    megabytesPerSecond = Double(last.bytes) / 1e6 / seconds.median
+    wireMegabytesPerSecond = last.wireBytes.map { Double($0) / 1e6 / seconds.median }
+    toFirst = first.flatMap { Ratio(fetches.map(\.seconds), to: $0.map(\.seconds)) }
+    times = fetches.map(\.seconds)
+    let parts = last.parts.compactMap { part in
+      Spread(
+        fetches.compactMap { fetch in fetch.parts.first { $0.name == part.name }?.seconds }
+      ).map { DeliveryTime(name: part.name, seconds: $0.median) }
+    }
+    self.parts = parts.isEmpty ? nil : parts
+    bottleneck = "nothing was measured"
+    guard let slowest = phases.max(by: { $0.time.median < $1.time.median }) else { return }
+    let share = Int((slowest.time.median / seconds.median * 100).rounded())
+    bottleneck = "\(share) % of the time is \(Self.name(slowest.phase))"
+  }
+
+  /// The phases in their order.
+  package var phases: [(phase: Phase, time: Spread)] {
+    [
+      (.connect, connect), (.firstByte, firstByte), (.download, download), (.parse, parse),
+      (.write, write),
+    ]
+  }
+
+  private static func name(_ phase: Phase) -> String {
+    switch phase {
+    case .connect: "connecting"
+    case .firstByte: "waiting for the server's first byte"
+    case .download: "waiting for the body"
+    case .parse: "parsing"
+    case .write: "writing to the store"
+    }
+  }
+}

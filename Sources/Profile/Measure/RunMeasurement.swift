@@ -1,3 +1,6 @@
+import Foundation
+import GQLRunJSON
+
 /// The measurements of one run, which has its own process. The process writes them as JSON.
 package struct RunMeasurement: Codable, Sendable {
   package enum Kind: String, Codable, Sendable {
@@ -126,5 +129,133 @@ struct RunClock {
     run.peakBytes = after.peak
     run.minorFaults = after.minorFaults - before.minorFaults
     run.majorFaults = after.majorFaults - before.majorFaults
+  }
+}
+
+/// Other parsers on the same bytes: yajl without handlers, and Foundation's tree.
+package struct BaselineRun {
+  package var path: String
+
+  package init(path: String) { self.path = path }
+
+  /// yajl without handlers: the lower bound.
+  package func floor() throws -> RunMeasurement {
+    let file = try ResponseFile(path)
+    var run = RunMeasurement(kind: .floor, label: "bare yajl")
+    var parser = try BareParser()
+    let clock = RunClock()
+    var watch = Stopwatch()
+    while let chunk = try file.next() {
+      watch.lap(.input)
+      guard parser.feed(chunk) else {
+        throw ProfileError("cannot parse the response \(path): it is not JSON")
+      }
+      watch.lap(.parse)
+      run.counts.bytes += chunk.count
+    }
+    guard parser.finish() else {
+      throw ProfileError("cannot parse the response \(path): it is not JSON, or truncated")
+    }
+    clock.finish(&run, watch)
+    return run
+  }
+
+  /// `JSONSerialization`: reads the whole file and builds a tree of objects.
+  package func foundation() throws -> RunMeasurement {
+    var run = RunMeasurement(kind: .foundation, label: "JSONSerialization")
+    let clock = RunClock()
+    var watch = Stopwatch()
+    let data = try Data(contentsOf: URL(fileURLWithPath: path))
+    watch.lap(.input)
+    let tree = try JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed)
+    watch.lap(.parse)
+    guard let object = tree as? [String: Any] else {
+      throw ProfileError("the response \(path) is not a JSON object")
+    }
+    run.counts.objects = object.count
+    run.counts.bytes = data.count
+    clock.finish(&run, watch)
+    return run
+  }
+}
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// The memory of this process, as reported by the kernel.
+package enum ProcessMemory {
+  /// Resident bytes; `nil` without `/proc`.
+  ///
+  /// https://man7.org/linux/man-pages/man5/proc_pid_statm.5.html
+  package static func resident() -> Int? {
+    guard let fields = contents("/proc/self/statm")?.split(separator: " ") else { return nil }
+    guard fields.count > 1, let pages = Int(fields[1]) else { return nil }
+    return pages * Int(sysconf(Int32(_SC_PAGESIZE)))
+  }
+
+  /// The maximum resident bytes and the number of page faults since the process started.
+  ///
+  /// Without `/proc`, the maximum is `ru_maxrss`, which starts with the size of the parent process.
+  package static func usage() -> (peak: Int, minorFaults: Int, majorFaults: Int) {
+    var usage = rusage()
+    // 0 is RUSAGE_SELF, which C libraries import with different types.
+    getrusage(0, &usage)
+    return (
+      peak() ?? Int(usage.ru_maxrss) << 10, Int(usage.ru_minflt), Int(usage.ru_majflt)
+    )
+  }
+
+  /// https://man7.org/linux/man-pages/man5/proc_pid_status.5.html
+  private static func peak() -> Int? {
+    let line = contents("/proc/self/status")?.split(separator: "\n")
+      .first { $0.hasPrefix("VmHWM:") }
+    return line?.split(separator: " ").compactMap { Int($0) }.first.map { $0 << 10 }
+  }
+
+  private static func contents(_ path: String) -> String? {
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { return nil }
+    defer { close(file) }
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    let count = read(file, &buffer, buffer.count)
+    return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
+  }
+}
+
+/// The resident memory at a point of the response.
+package struct MemorySample: Codable, Sendable, Hashable {
+  /// Seconds since the start of the run.
+  package var seconds: Double
+  /// Bytes of the response read so far.
+  package var bytesRead: Int
+  package var resident: Int
+
+  package init(seconds: Double, bytesRead: Int, resident: Int) {
+    self.seconds = seconds
+    self.bytesRead = bytesRead
+    self.resident = resident
+  }
+}
+
+/// `/dev/null`: the destination of output that is only measured.
+struct NullDevice: ~Copyable {
+  private let descriptor: Int32
+
+  init() throws(ProfileError) {
+    descriptor = open("/dev/null", O_WRONLY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      throw ProfileError("cannot open /dev/null: \(String(cString: strerror(errno)))")
+    }
+  }
+
+  deinit { close(descriptor) }
+
+  func write(_ bytes: UnsafeRawBufferPointer) throws(ProfileError) {
+    guard Foundation.write(descriptor, bytes.baseAddress, bytes.count) == bytes.count else {
+      throw ProfileError("cannot write to /dev/null: \(String(cString: strerror(errno)))")
+    }
   }
 }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// A profile: what was measured, on which machine, with which results.
 ///
 /// The JSON form is a file format; its version increases when a reader of an older version would
@@ -134,5 +136,95 @@ package struct BaselineReport: Codable, Sendable, Hashable {
     allocations = Spread(runs.compactMap(\.allocations).map { Double($0) })
     megabytesPerSecond = Double(any.counts.bytes) / 1e6 / seconds.median
     toFloor = Ratio(runs.map(\.workSeconds), to: floor.map(\.workSeconds))
+  }
+}
+
+/// The machine that made a profile; a comparison of different machines produces a warning.
+package struct Machine: Codable, Sendable, Hashable {
+  package var processor: String
+  package var cores: Int
+  package var memoryBytes: Int
+  package var system: String
+
+  package init(processor: String, cores: Int, memoryBytes: Int, system: String) {
+    self.processor = processor
+    self.cores = cores
+    self.memoryBytes = memoryBytes
+    self.system = system
+  }
+
+  /// This machine.
+  package static func current() -> Machine {
+    var name = utsname()
+    uname(&name)
+    return Machine(
+      processor: processorName() ?? text(of: name.machine),
+      cores: ProcessInfo.processInfo.activeProcessorCount,
+      memoryBytes: Int(clamping: ProcessInfo.processInfo.physicalMemory),
+      system: "\(text(of: name.sysname)) \(text(of: name.release))")
+  }
+
+  private static func processorName() -> String? {
+    guard let text = try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8) else {
+      return nil
+    }
+    let line = text.split(separator: "\n").first { $0.hasPrefix("model name") }
+    return line?.split(separator: ":", maxSplits: 1).last?
+      .trimmingCharacters(in: .whitespaces)
+  }
+
+  private static func text<Field>(of field: Field) -> String {
+    withUnsafeBytes(of: field) { bytes in
+      String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+    }
+  }
+}
+
+/// The stage that takes most of a job's time, and how to reduce it.
+struct Bottleneck {
+  let stages: [StageReport]
+  let seconds: Double
+
+  var text: String {
+    guard let slowest = stages.max(by: { $0.seconds.median < $1.seconds.median }) else {
+      return "nothing was measured"
+    }
+    let share = String(format: "%.0f %%", slowest.share * 100)
+    return "\(slowest.name.rawValue) takes \(share) of the time: \(advice(slowest))"
+  }
+
+  private func advice(_ stage: StageReport) -> String {
+    switch stage.name {
+    case .start:
+      return
+        "the response is so small that starting the program takes longer than reading it; with a new "
+        + "database, most of that is creating the file"
+    case .plan: return "the document is large; a long-running client plans it only once"
+    case .input:
+      return "the file or the network is slower than all other stages"
+    case .textGuard:
+      return
+        "checking the bytes takes longest, which is expected only for a response with much "
+        + "non-ASCII text"
+    case .parse:
+      return
+        "parsing JSON takes longest, which is the lower bound for these bytes; only a smaller "
+        + "response is faster"
+    case .normalize:
+      return "creating records takes longest; select fewer fields, or objects that repeat less "
+        + "often"
+    case .storeWrite:
+      return
+        "the parser waits for the store; fewer and larger records are faster, and for a store in a "
+        + "file, a faster disk"
+    case .sync:
+      return "writing the file to disk durably takes longest: the disk is the limit"
+    case .readBack:
+      return
+        "reading the result back takes longest; request the result while the response is read, "
+        + "or select fewer fields"
+    case .end: return "closing files and freeing memory takes longest"
+    case .output: return "the consumer of the output is slower than all other stages"
+    }
   }
 }

@@ -61,3 +61,91 @@ struct CommandInfo: Decodable {
     return try JSONDecoder().decode(Dump.self, from: Data(root._dumpHelp().utf8)).command
   }
 }
+
+/// The environment variables, exit codes and files of the program, for help, topics and manual pages.
+enum Reference {
+  struct Entry {
+    var name: String
+    var text: String
+    /// The option that a command must have for the entry to apply; `nil` for all commands.
+    var option: String?
+  }
+
+  static let environment = [
+    Entry(name: "GQL_URL", text: "endpoint URL; --endpoint overrides it", option: "--endpoint"),
+    Entry(
+      name: "GQL_TOKEN", text: "bearer token of auth, and without a pipeline", option: "--token-env"
+    ),
+    Entry(name: "GQL_CACHE", text: "cache of the pipelines offline, fresh", option: "--pipeline"),
+    Entry(
+      name: "GQL_RECORD", text: "mode of the pipeline ci: replay, record, auto",
+      option: "--pipeline"),
+    Entry(name: "GQL_RECORDING", text: "recording of the pipeline ci", option: "--pipeline"),
+    Entry(name: "GQLRUN_ALLOW_EXEC", text: "1 is the same as --allow-exec", option: "--allow-exec"),
+    Entry(
+      name: "https_proxy, http_proxy", text: "proxy for the URL's scheme", option: "--endpoint"),
+    Entry(name: "all_proxy", text: "proxy for both schemes", option: "--endpoint"),
+    Entry(name: "no_proxy", text: "hosts to reach without a proxy", option: "--endpoint"),
+    Entry(name: "NETRC", text: "file of --netrc; default: ~/.netrc", option: "--netrc"),
+    Entry(name: "NO_COLOR", text: "if not empty, no colors"),
+    Entry(name: "FORCE_COLOR", text: "if not empty or 0, colors"),
+    Entry(name: "CLICOLOR_FORCE", text: "the same"),
+    Entry(name: "TERM", text: "dumb: no colors"),
+    Entry(name: "XDG_STATE_HOME", text: "folder of the trusted files", option: "--allow-exec"),
+    Entry(name: "HOME", text: "trusted files without XDG_STATE_HOME", option: "--allow-exec"),
+    Entry(
+      name: "JOB_COMPLETION_INDEX", text: "--shard auto: shard in a Kubernetes job",
+      option: "--shard"),
+    Entry(name: "JOB_COMPLETIONS", text: "--shard auto: number of shards", option: "--shard"),
+    Entry(
+      name: "SLURM_ARRAY_TASK_ID", text: "--shard auto: shard in a Slurm array",
+      option: "--shard"),
+    Entry(name: "SHELL", text: "shell of --generate-completion-script without a name"),
+    Entry(name: "TMPDIR", text: "folder for temporary files; default: /tmp"),
+  ]
+
+  static let exitCodes = [
+    Entry(name: "0", text: "success"),
+    Entry(name: "1", text: "an operation, a check or a comparison failed"),
+    Entry(name: "3", text: "the cache has no complete result"),
+    Entry(name: "4", text: "the response has GraphQL errors"),
+    Entry(
+      name: "5", text: "the expression of --jq failed on a result without errors", option: "--jq"),
+    Entry(name: "64", text: "the command line is invalid"),
+    Entry(name: "65", text: "a document, variable, response or database is invalid"),
+    Entry(name: "69", text: "the endpoint is unreachable"),
+    Entry(name: "75", text: "stopped by a rate limit or a deadline; try again later"),
+    Entry(name: "77", text: "the endpoint refused the credentials"),
+    Entry(name: "78", text: "the pipeline file is invalid"),
+    Entry(name: "130", text: "interrupted"),
+    Entry(name: "141", text: "standard output was closed"),
+  ]
+
+  static let files = [
+    Entry(name: "*.pipeline.yaml", text: "pipeline files", option: "--pipeline"),
+    Entry(
+      name: "graphql.config.*, .graphqlrc*",
+      text: "project file, also of a parent folder"),
+    Entry(name: "gqlrun-cache.db", text: "default cache of offline, fresh", option: "--pipeline"),
+    Entry(name: "gqlrun.recording.ndjson", text: "default recording of ci", option: "--pipeline"),
+    Entry(
+      name: "~/.local/state/gqlrun/trusted", text: "trusted files, with their hashes",
+      option: "--allow-exec"),
+  ]
+
+  /// The entries as an indented table of two columns.
+  static func table(_ entries: [Entry]) -> String {
+    let width = entries.map(\.name.count).max() ?? 0
+    return entries.map { "  \(Format.padded($0.name, width))  \($0.text)" }.joined(separator: "\n")
+  }
+}
+
+extension CommandInfo {
+  /// The entries that apply to this command. To a command with subcommands, all apply.
+  func relevant(_ entries: [Reference.Entry]) -> [Reference.Entry] {
+    entries.filter { entry in
+      guard let option = entry.option, shownCommands.isEmpty else { return true }
+      return self.option(option) != nil
+    }
+  }
+}

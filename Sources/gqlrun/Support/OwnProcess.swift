@@ -1,4 +1,8 @@
+import ArgumentParser
 import Foundation
+import GQLRunPipeline
+import GQLRunPlugins
+import GQLRunSupport
 
 /// This program, started again for work that must not share its process.
 enum OwnProcess {
@@ -41,5 +45,126 @@ enum OwnProcess {
         "cannot start gqlrun \(arguments.first ?? ""): \(String(cString: strerror(code)))")
     }
     return pid
+  }
+}
+
+/// The options that allow programs named in files to run.
+struct TrustOptions: ParsableArguments {
+  @Flag(
+    name: .long,
+    help: ArgumentHelp(
+      "Start the programs of the files (${exec:…}, exec, token commands) even if the files are not "
+        + "trusted; same as GQLRUN_ALLOW_EXEC=1."))
+  var allowExec = false
+
+  /// Allows only trusted programs.
+  static var none: TrustOptions {
+    var options = TrustOptions()
+    options.allowExec = false
+    return options
+  }
+
+  /// Whether the flag or the environment variable allows all programs.
+  var allowsAll: Bool {
+    allowExec || EnvironmentVariables.value(of: "GQLRUN_ALLOW_EXEC") == "1"
+  }
+}
+
+/// Loads files without running programs that the user has not allowed.
+///
+/// First loads a file without running anything. If neither it nor the files it includes name a
+/// program, that result is used. Otherwise each of them must be trusted (``TrustStore``) with its
+/// current contents; the same bytes are then loaded again with programs.
+struct ProgramGate {
+  /// The programs found, and the files that name them.
+  struct Facts {
+    var programs: [FileProgram]
+    var files: [(path: String, bytes: [UInt8])]
+
+    init(_ pipeline: Pipeline) {
+      programs = pipeline.programs
+      files = pipeline.files
+    }
+
+    /// The files that can be trusted, which excludes built-in pipelines.
+    var items: [TrustStore.Item] {
+      files.filter { !$0.path.hasPrefix("(") }.map { TrustStore.Item($0.path, $0.bytes) }
+    }
+  }
+
+  let allowsAll: Bool
+  /// The file that the user named.
+  let file: String
+  /// The command that trusts the file: `pipeline` or `batch`.
+  var command = "pipeline"
+
+  /// Loads a file, running only programs that the user has allowed.
+  ///
+  /// - Parameters:
+  ///   - environment: The environment of the file.
+  ///   - read: Loads the file with an environment; called once or twice.
+  ///   - facts: Returns the programs and files of a loaded value.
+  /// - Throws: ``Failure`` if a program is not allowed, or the error of `read`.
+  func load<Loaded>(
+    _ environment: PipelineFileEnvironment, read: (PipelineFileEnvironment) throws -> Loaded,
+    facts: (Loaded) -> Facts
+  ) throws -> Loaded {
+    if allowsAll { return try read(environment) }
+    let loaded = try read(environment.withPlaceholders)
+    let facts = facts(loaded)
+    guard !facts.programs.isEmpty else { return loaded }
+    try check(facts)
+    // Load exactly the bytes that are trusted.
+    let contents = Dictionary(facts.files.map { ($0.path, $0.bytes) }) { first, _ in first }
+    var fixed = environment
+    fixed.readFile = { try contents[$0] ?? environment.readFile($0) }
+    return try read(fixed)
+  }
+
+  private func check(_ facts: Facts) throws {
+    let trusted = try TrustStore().items()
+    guard file != "-" else { throw refusal(facts, "standard input cannot be trusted") }
+    let missing = facts.items.filter { !trusted.contains($0) }
+    guard let first = missing.first else { return }
+    let hasChanged = trusted.contains { $0.path == first.path }
+    throw refusal(
+      facts, hasChanged ? "\(first.path) has changed since it was trusted" : "it is not trusted")
+  }
+
+  private func refusal(_ facts: Facts, _ reason: String) -> Failure {
+    let remedy =
+      file == "-"
+      ? "name a file, or allow it for one run with --allow-exec"
+      : "if you trust it, allow it with `\(trustCommand)` (kept until the file changes), or for one run "
+        + "with --allow-exec"
+    return Failure(
+      .badPipeline,
+      "\(file == "-" ? "standard input" : file) starts programs, and \(reason); nothing was started\n"
+        + Self.list(facts.programs) + "\n" + remedy)
+  }
+
+  private var trustCommand: String {
+    let isPlain = file.allSatisfy {
+      $0.isASCII && ($0.isLetter || $0.isNumber) || "-_./".contains($0)
+    }
+    return "gqlrun \(command) trust \(isPlain ? file : QuotedText.shellWord(file))"
+  }
+
+  /// One line for each program.
+  static func list(_ programs: [FileProgram]) -> String {
+    programs.map { "  \($0.location): \($0.origin) runs `\($0.command)`" }.joined(separator: "\n")
+  }
+}
+
+extension PipelineFile {
+  /// Loads a pipeline that will run. Throws if its programs are not allowed.
+  static func loadToRun(
+    _ path: String, _ environment: PipelineFileEnvironment, _ trust: TrustOptions
+  ) throws -> Loaded {
+    try ProgramGate(allowsAll: trust.allowsAll, file: path).load(environment) {
+      try load(path: path, registry: .builtIn, environment: $0)
+    } facts: {
+      ProgramGate.Facts($0.pipeline)
+    }
   }
 }

@@ -1,6 +1,9 @@
 import ArgumentParser
 import Foundation
 import GQLRunCache
+import GQLRunJSON
+import GQLRunPlugins
+import GQLRunSupport
 
 /// The store of records: in memory, a SQLite file, or a PostgreSQL database.
 enum StoreChoice: Sendable {
@@ -85,5 +88,88 @@ enum StoreChoice: Sendable {
         .badInput,
         "\(error.message); name another file with --store sqlite:PATH, or use --store memory")
     }
+  }
+}
+
+/// The files whose programs may run: their paths, with the hashes of their contents when they were
+/// trusted.
+///
+/// A file that has changed since is not trusted, nor is a copy of it. The list has one line of JSON
+/// for each file, is readable only by its owner, and is stored in `$XDG_STATE_HOME/gqlrun/trusted`
+/// or `~/.local/state/gqlrun/trusted`.
+struct TrustStore {
+  /// A file with the hash of its contents.
+  struct Item: Hashable {
+    /// The absolute path without symbolic links.
+    var path: String
+    var hash: String
+
+    init(_ path: String, _ bytes: [UInt8]) {
+      self.path = TrustStore.resolved(path)
+      hash = DocumentHash.sha256(String(decoding: bytes, as: UTF8.self))
+    }
+
+    fileprivate init?(_ value: JSONValue) {
+      guard let path = value["file"]?.stringValue, let hash = value["sha256"]?.stringValue else {
+        return nil
+      }
+      self.path = path
+      self.hash = hash
+    }
+
+    fileprivate var line: String {
+      JSONValue.object(["file": .string(path), "sha256": .string(hash)]).jsonText() + "\n"
+    }
+  }
+
+  let path: String
+
+  /// - Parameter environment: The environment variables of the process.
+  init(environment: [String: String] = ProcessInfo.processInfo.environment) throws {
+    // https://specifications.freedesktop.org/basedir-spec/latest/#variables
+    let state = environment["XDG_STATE_HOME"] ?? ""
+    let home = environment["HOME"] ?? ""
+    if state.hasPrefix("/") {
+      path = state + "/gqlrun/trusted"
+    } else if home.hasPrefix("/") {
+      path = home + "/.local/state/gqlrun/trusted"
+    } else {
+      throw Failure(
+        .failed,
+        "there is no folder for the list of trusted files: set HOME or XDG_STATE_HOME, or use --allow-exec"
+      )
+    }
+  }
+
+  func items() throws -> [Item] {
+    guard let bytes = try PrivateFile.read(path, limit: 16 << 20) else { return [] }
+    return bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
+      (try? JSONValue(parsing: Array(line))).flatMap { Item($0) }
+    }
+  }
+
+  func add(_ items: [Item]) throws {
+    let paths = Set(items.map(\.path))
+    try write(self.items().filter { !paths.contains($0.path) } + items)
+  }
+
+  /// Removes the files with these paths; returns the paths that were in the list.
+  func remove(_ paths: [String]) throws -> [String] {
+    let paths = Set(paths.map(Self.resolved))
+    let items = try items()
+    try write(items.filter { !paths.contains($0.path) })
+    return items.map(\.path).filter { paths.contains($0) }
+  }
+
+  private func write(_ items: [Item]) throws {
+    try PrivateFile.write(Array(items.map(\.line).joined().utf8), to: path)
+  }
+
+  /// The absolute path of a file without symbolic links; the unchanged path if there is no such
+  /// file.
+  static func resolved(_ path: String) -> String {
+    guard let name = realpath(path, nil) else { return path }
+    defer { free(name) }
+    return String(cString: name)
   }
 }

@@ -49,3 +49,269 @@ final class OverlappingFieldsCanBeMerged: RuleVisitor {
       at: locations)
   }
 }
+
+/// The conflicts between pairs of fields, in the order of the reference implementation.
+///
+/// This is an exact port of graphql-core's algorithm, because the pairs that it compares, or treats
+/// as already compared, determine the reported errors. In addition, pairs without conflict are
+/// remembered, which does not change the result.
+final class FieldConflicts {
+  struct Conflict {
+    var key: String
+    var reason: String
+    /// The locations of conflicting subfields: those of the first field and those of the second.
+    var first: [SourceLocation]
+    var second: [SourceLocation]
+  }
+
+  /// The fields of a selection set by response key, including inline fragments, and its fragment
+  /// spreads.
+  private final class Collected {
+    var keys: [String] = []
+    var fields: [String: [Member]] = [:]
+    var spreads: [Int] = []
+  }
+
+  private struct Member {
+    var field: Int
+    /// The enclosing type and the field's own type, as far as the algorithm knows them.
+    var parent: Int
+    var type: TypeReference?
+    var shape: Int
+  }
+
+  private struct Pair: Hashable {
+    var first: Int
+    var second: Int
+    var isExclusive: Bool
+  }
+
+  private struct FragmentPair: Hashable {
+    var first: Int
+    var second: Int
+
+    init(_ a: Int, _ b: Int) {
+      (first, second) = a < b ? (a, b) : (b, a)
+    }
+  }
+
+  private let index: SelectionIndex
+  private var collected: [Int: Collected] = [:]
+  /// Whether the compared fragments were mutually exclusive.
+  private var compared: [FragmentPair: Bool] = [:]
+  private var harmless: Set<Pair> = []
+  private var steps: Int
+  private var depth = 0
+  /// Whether the step limit was reached, so that conflicts may be missing.
+  private(set) var isExhausted = false
+
+  init(_ index: SelectionIndex, maxSteps: Int) {
+    self.index = index
+    // A step is the comparison of two fields or the expansion of a fragment.
+    steps = maxSteps / 2
+  }
+
+  /// Counts one step, one level deeper. Returns `false` if a limit was reached. Balance with
+  /// `leave`.
+  private func enter() -> Bool {
+    steps -= 1
+    // A chain of fragments can have any length, and this recursion uses the stack.
+    if steps < 0 || depth >= 512 { isExhausted = true }
+    guard !isExhausted else { return false }
+    depth += 1
+    return true
+  }
+
+  private func leave() { depth -= 1 }
+
+  // MARK: - Within one selection set
+
+  func conflicts(in selectionSet: Int, _ parent: String?) -> [Conflict] {
+    var conflicts: [Conflict] = []
+    let own = collect(selectionSet, index.typeNumber(parent), parent)
+    for key in own.keys {
+      guard let members = own.fields[key], members.count > 1 else { continue }
+      for (position, member) in members.enumerated() {
+        for other in members[(position + 1)...] {
+          if let conflict = conflict(false, key, member, other) { conflicts.append(conflict) }
+          if isExhausted || conflicts.count > 200 { return conflicts }
+        }
+      }
+    }
+    for (position, spread) in own.spreads.enumerated() {
+      compare(own, toFragment: spread, false, &conflicts)
+      for other in own.spreads[(position + 1)...] {
+        compare(fragments: spread, other, false, &conflicts)
+        if isExhausted { return conflicts }
+      }
+    }
+    return conflicts
+  }
+
+  // MARK: - Between selection sets
+
+  private func compare(
+    _ own: Collected, toFragment name: Int, _ isExclusive: Bool, _ conflicts: inout [Conflict]
+  ) {
+    guard let referenced = collect(fragment: name), referenced !== own, enter() else { return }
+    defer { leave() }
+    compare(own, referenced, isExclusive, &conflicts)
+    for spread in referenced.spreads where markCompared(spread, name, isExclusive) {
+      compare(own, toFragment: spread, isExclusive, &conflicts)
+      if isExhausted { return }
+    }
+  }
+
+  private func compare(
+    fragments first: Int, _ second: Int, _ isExclusive: Bool, _ conflicts: inout [Conflict]
+  ) {
+    guard first != second, markCompared(first, second, isExclusive),
+      let referenced = collect(fragment: first), let other = collect(fragment: second), enter()
+    else { return }
+    defer { leave() }
+    compare(referenced, other, isExclusive, &conflicts)
+    for spread in other.spreads {
+      compare(fragments: first, spread, isExclusive, &conflicts)
+      if isExhausted { return }
+    }
+    for spread in referenced.spreads {
+      compare(fragments: spread, second, isExclusive, &conflicts)
+      if isExhausted { return }
+    }
+  }
+
+  /// Whether two fragments have not been compared yet; marks them as compared.
+  private func markCompared(_ first: Int, _ second: Int, _ isExclusive: Bool) -> Bool {
+    let pair = FragmentPair(first, second)
+    if let known = compared[pair], isExclusive || !known { return false }
+    compared[pair] = isExclusive
+    return true
+  }
+
+  private func compare(
+    _ own: Collected, _ other: Collected, _ isExclusive: Bool, _ conflicts: inout [Conflict]
+  ) {
+    for key in own.keys {
+      guard let members = own.fields[key], let others = other.fields[key] else { continue }
+      for member in members {
+        for otherMember in others {
+          if let conflict = conflict(isExclusive, key, member, otherMember) {
+            conflicts.append(conflict)
+          }
+          if isExhausted { return }
+        }
+      }
+    }
+  }
+
+  private func compare(
+    _ first: Collected, _ second: Collected, subfields isExclusive: Bool
+  ) -> [Conflict] {
+    var conflicts: [Conflict] = []
+    compare(first, second, isExclusive, &conflicts)
+    for spread in second.spreads { compare(first, toFragment: spread, isExclusive, &conflicts) }
+    for spread in first.spreads { compare(second, toFragment: spread, isExclusive, &conflicts) }
+    for spread in first.spreads {
+      for other in second.spreads {
+        compare(fragments: spread, other, isExclusive, &conflicts)
+        if isExhausted { return conflicts }
+      }
+    }
+    return conflicts
+  }
+
+  // MARK: - Between two fields
+
+  private func conflict(
+    _ areParentsExclusive: Bool, _ key: String, _ first: Member, _ second: Member
+  ) -> Conflict? {
+    let (a, b) = (index.fields[first.field], index.fields[second.field])
+    let isExclusive =
+      areParentsExclusive
+      || (first.parent != second.parent && index.typeIsObject[first.parent]
+        && index.typeIsObject[second.parent])
+    let pair = Pair(first: first.field, second: second.field, isExclusive: isExclusive)
+    guard !harmless.contains(pair), enter() else { return nil }
+    defer { leave() }
+
+    if !isExclusive {
+      if a.name != b.name {
+        return Conflict(
+          key: key, reason: "'\(a.name)' and '\(b.name)' are different fields",
+          first: [a.location], second: [b.location])
+      }
+      if !index.haveSameArguments(a, b) {
+        return Conflict(
+          key: key, reason: "they have differing arguments", first: [a.location],
+          second: [b.location])
+      }
+    }
+    if first.shape != 0, second.shape != 0, first.shape != second.shape {
+      let (type, other) = (first.type?.printed() ?? "", second.type?.printed() ?? "")
+      return Conflict(
+        key: key, reason: "they return conflicting types '\(type)' and '\(other)'",
+        first: [a.location], second: [b.location])
+    }
+    if let inner = a.selectionSet, let otherInner = b.selectionSet {
+      let conflicts = compare(
+        collect(inner, of: first.type), collect(otherInner, of: second.type),
+        subfields: isExclusive)
+      if !conflicts.isEmpty {
+        let reason = conflicts.map { "subfields '\($0.key)' conflict because \($0.reason)" }
+          .joined(separator: " and ")
+        steps -= reason.utf8.count / 64
+        return Conflict(
+          key: key, reason: reason,
+          first: [a.location] + conflicts.flatMap(\.first),
+          second: [b.location] + conflicts.flatMap(\.second))
+      }
+    }
+    if !isExhausted { harmless.insert(pair) }
+    return nil
+  }
+
+  // MARK: - Collecting
+
+  private func collect(fragment name: Int) -> Collected? {
+    guard let fragment = index.fragments[name] else { return nil }
+    if let known = collected[fragment.selectionSet] { return known }
+    return collect(
+      fragment.selectionSet, index.typeNumber(fragment.condition), fragment.condition)
+  }
+
+  private func collect(_ selectionSet: Int, of type: TypeReference?) -> Collected {
+    let name = type?.namedType.value
+    return collect(selectionSet, index.typeNumber(name), name)
+  }
+
+  private func collect(_ selectionSet: Int, _ parent: Int, _ parentName: String?) -> Collected {
+    if let known = collected[selectionSet] { return known }
+    let result = Collected()
+    var isSpread: Set<Int> = []
+    func add(_ selectionSet: Int, _ parent: Int, _ parentName: String?) {
+      let fields = parentName.flatMap { index.context.type(named: $0)?.fields }
+      for item in index.selectionSets[selectionSet] {
+        steps -= 1
+        switch item {
+        case .field(let field):
+          let entry = index.fields[field]
+          let type = fields?[entry.name]?.type
+          if result.fields[entry.key] == nil { result.keys.append(entry.key) }
+          result.fields[entry.key, default: []].append(
+            Member(field: field, parent: parent, type: type, shape: index.shape(type)))
+        case .inline(let inner, let condition):
+          if let condition {
+            add(inner, index.typeNumber(condition), condition)
+          } else {
+            add(inner, parent, parentName)
+          }
+        case .spread(let name):
+          if isSpread.insert(name).inserted { result.spreads.append(name) }
+        }
+      }
+    }
+    add(selectionSet, parent, parentName)
+    collected[selectionSet] = result
+    return result
+  }
+}

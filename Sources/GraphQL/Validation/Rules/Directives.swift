@@ -1,0 +1,97 @@
+/// Directives are defined and are applied at a location that their definition allows.
+///
+/// Without a schema, only the standard directives are checked.
+///
+/// https://spec.graphql.org/September2025/#sec-Directives-Are-Defined
+final class KnownDirectives: RuleVisitor {
+  func enter(
+    directive: Directive, at location: DirectiveLocation, _ context: ValidationContext
+  ) {
+    let name = directive.name.value
+    guard let definition = context.directives[name] else {
+      if context.schema != nil || context.isTypeSystem {
+        context.report(
+          .knownDirectives, "Unknown directive '@\(name)'.", at: directive.location)
+      }
+      return
+    }
+    guard !definition.locations.contains(location) else { return }
+    let description = location.rawValue.lowercased().split(separator: "_").joined(separator: " ")
+    context.report(
+      .knownDirectives, "Directive '@\(name)' may not be used on \(description).",
+      at: directive.location)
+  }
+}
+
+/// A directive is applied at most once per location, unless it is repeatable.
+///
+/// https://spec.graphql.org/September2025/#sec-Directives-Are-Unique-per-Location
+final class UniqueDirectivesPerLocation: RuleVisitor {
+  private typealias Seen = [String: SourceLocation]
+  private var ofSchema: Seen = [:]
+  private var ofTypes: [String: Seen] = [:]
+
+  func enter(operation: OperationDefinition, _ context: ValidationContext) {
+    check(operation.directives, context)
+  }
+
+  func enter(fragment: FragmentDefinition, _ context: ValidationContext) {
+    check(fragment.directives, context)
+  }
+
+  func enter(variable: VariableDefinition, _ context: ValidationContext) {
+    check(variable.directives, context)
+  }
+
+  func enter(field: Field, _ context: ValidationContext) { check(field.directives, context) }
+
+  func enter(spread: FragmentSpread, _ context: ValidationContext) {
+    check(spread.directives, context)
+  }
+
+  func enter(inlineFragment: InlineFragment, _ context: ValidationContext) {
+    check(inlineFragment.directives, context)
+  }
+
+  func enter(definition: TypeSystemDefinition, _ context: ValidationContext) {
+    guard !definition.directives.isEmpty else { return }
+    if let name = definition.name?.value {
+      check(definition.directives, &ofTypes[name, default: [:]], context)
+    } else {
+      check(definition.directives, &ofSchema, context)
+    }
+  }
+
+  func enter(fieldDefinition: FieldDefinition, _ context: ValidationContext) {
+    check(fieldDefinition.directives, context)
+  }
+
+  func enter(inputValue: InputValueDefinition, _ context: ValidationContext) {
+    check(inputValue.directives, context)
+  }
+
+  func enter(enumValue: EnumValueDefinition, _ context: ValidationContext) {
+    check(enumValue.directives, context)
+  }
+
+  private func check(_ directives: [Directive], _ context: ValidationContext) {
+    guard directives.count > 1 else { return }
+    var seen: Seen = [:]
+    check(directives, &seen, context)
+  }
+
+  private func check(_ directives: [Directive], _ seen: inout Seen, _ context: ValidationContext) {
+    for directive in directives {
+      let name = directive.name.value
+      guard let definition = context.directives[name], !definition.isRepeatable else { continue }
+      if let first = seen[name] {
+        context.report(
+          .uniqueDirectivesPerLocation,
+          "The directive '@\(name)' can only be used once at this location.",
+          at: [first, directive.location])
+      } else {
+        seen[name] = directive.location
+      }
+    }
+  }
+}

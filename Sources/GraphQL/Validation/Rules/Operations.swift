@@ -1,0 +1,152 @@
+/// Only operations and fragments can be executed.
+///
+/// https://spec.graphql.org/September2025/#sec-Executable-Definitions
+final class ExecutableDefinitions: RuleVisitor {
+  func enter(document: Document, _ context: ValidationContext) {
+    for case .typeSystem(let definition) in document.definitions {
+      let name = definition.name.map { "'\($0.value)'" } ?? "schema"
+      context.report(
+        .executableDefinitions, "The \(name) definition is not executable.",
+        at: definition.location)
+    }
+  }
+}
+
+/// The schema supports the operation's type.
+///
+/// https://spec.graphql.org/September2025/#sec-Operation-Type-Existence
+final class KnownOperationTypes: RuleVisitor {
+  func enter(operation: OperationDefinition, _ context: ValidationContext) {
+    guard let schema = context.schema, schema.rootType(for: operation.type) == nil else { return }
+    context.report(
+      .knownOperationTypes,
+      "The \(operation.type.rawValue) operation is not supported by the schema.",
+      at: operation.location)
+  }
+}
+
+/// https://spec.graphql.org/September2025/#sec-Lone-Anonymous-Operation
+final class LoneAnonymousOperation: RuleVisitor {
+  private var operationCount = 0
+
+  func enter(document: Document, _ context: ValidationContext) {
+    for case .operation in document.definitions { operationCount += 1 }
+  }
+
+  func enter(operation: OperationDefinition, _ context: ValidationContext) {
+    guard operation.name == nil, operationCount > 1 else { return }
+    context.report(
+      .loneAnonymousOperation, "This anonymous operation must be the only defined operation.",
+      at: operation.location)
+  }
+}
+
+/// Warns about operations without a name, which logs and servers cannot distinguish.
+final class NamedOperations: RuleVisitor {
+  func enter(operation: OperationDefinition, _ context: ValidationContext) {
+    guard operation.name == nil else { return }
+    context.report(
+      .namedOperations,
+      "This \(operation.type.rawValue) has no name; name it to identify it in logs and on "
+        + "the server.",
+      at: operation.location)
+  }
+}
+
+/// A subscription selects exactly one root field, without conditions, and not an introspection
+/// field.
+///
+/// https://spec.graphql.org/September2025/#sec-Single-Root-Field
+final class SingleFieldSubscriptions: RuleVisitor {
+  func enter(operation: OperationDefinition, _ context: ValidationContext) {
+    guard operation.type == .subscription,
+      let root = context.schema?.rootType(for: .subscription)
+    else { return }
+    let subject = operation.name.map { "Subscription '\($0.value)'" } ?? "Anonymous Subscription"
+    let fields = RootFields(of: operation, on: root.name, context)
+    if !fields.conditions.isEmpty {
+      context.report(
+        .singleFieldSubscriptions,
+        "\(subject) must not use `@skip` or `@include` directives in the top level selection.",
+        at: fields.conditions)
+      return
+    }
+    if fields.groups.count > 1 {
+      context.report(
+        .singleFieldSubscriptions, "\(subject) must select only one top level field.",
+        at: fields.groups.dropFirst().flatMap(\.locations))
+    }
+    for group in fields.groups where group.name.hasPrefix("__") {
+      context.report(
+        .singleFieldSubscriptions,
+        "\(subject) must not select an introspection top level field.", at: group.locations)
+    }
+  }
+}
+
+/// The fields that an operation selects from its root type, by response key.
+///
+/// https://spec.graphql.org/September2025/#CollectSubscriptionFields()
+private struct RootFields {
+  /// `name` is the name of the first field of the group.
+  var groups: [(name: String, locations: [SourceLocation])] = []
+  /// The source locations of fields and fragments with a condition.
+  var conditions: [SourceLocation] = []
+
+  init(of operation: OperationDefinition, on root: String, _ context: ValidationContext) {
+    var positions: [String: Int] = [:]
+    var spread: Set<String> = []
+    var open = [operation.selectionSet.selections[...]]
+    while let last = open.indices.last {
+      guard let selection = open[last].popFirst() else {
+        open.removeLast()
+        continue
+      }
+      for directive in selection.directives
+      where directive.name.value == "skip" || directive.name.value == "include" {
+        conditions.append(directive.location)
+      }
+      switch selection {
+      case .field(let field):
+        if let position = positions[field.responseKey] {
+          groups[position].locations.append(field.location)
+        } else {
+          positions[field.responseKey] = groups.count
+          groups.append((field.name.value, [field.location]))
+        }
+      case .inlineFragment(let fragment):
+        guard RootFields.applies(fragment.typeCondition, to: root, context) else { continue }
+        open.append(fragment.selectionSet.selections[...])
+      case .fragmentSpread(let fragmentSpread):
+        guard spread.insert(fragmentSpread.name.value).inserted,
+          let fragment = context.fragment(named: fragmentSpread.name.value),
+          RootFields.applies(fragment.typeCondition, to: root, context)
+        else { continue }
+        open.append(fragment.selectionSet.selections[...])
+      }
+    }
+  }
+
+  private static func applies(
+    _ condition: Name?, to root: String, _ context: ValidationContext
+  ) -> Bool {
+    guard let condition else { return true }
+    return context.schema?.isSubtype(root, of: condition.value) == true
+  }
+}
+
+/// https://spec.graphql.org/September2025/#sec-Operation-Name-Uniqueness
+final class UniqueOperationNames: RuleVisitor {
+  private var known: [String: SourceLocation] = [:]
+
+  func enter(operation: OperationDefinition, _ context: ValidationContext) {
+    guard let name = operation.name else { return }
+    if let first = known[name.value] {
+      context.report(
+        .uniqueOperationNames, "There can be only one operation named '\(name.value)'.",
+        at: [first, name.location])
+    } else {
+      known[name.value] = name.location
+    }
+  }
+}
