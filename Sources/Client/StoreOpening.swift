@@ -25,7 +25,7 @@ struct StoreOpening: Sendable {
   @concurrent func open() async throws -> CacheStore? {
     switch configuration.kind {
     case .none: nil
-    case .memory: .memory(maxSize: configuration.maximumSize?.bytes)
+    case .memory: .memory(maxSize: configuration.maxSize?.bytes)
     case .sqlite: try await file()
     case .postgres: try await database()
     }

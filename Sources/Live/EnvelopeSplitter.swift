@@ -21,7 +21,7 @@ package struct EnvelopeSplitter: StreamSplitter {
   }
 
   /// The most bytes of all other members together, unless another limit is given.
-  package static let mostBytes = 1 << 20
+  package static let maxBytes = 1 << 20
 
   private let member: [UInt8]?
   private let limit: Int
@@ -47,7 +47,7 @@ package struct EnvelopeSplitter: StreamSplitter {
   /// - Parameters:
   ///   - member: The name of the member; `nil` keeps all members.
   ///   - limit: The most bytes of all other members together.
-  package init(member: String?, limit: Int = mostBytes) {
+  package init(member: String?, limit: Int = maxBytes) {
     self.member = member.map { Array($0.utf8) }
     self.limit = limit
   }

@@ -19,7 +19,7 @@ package struct MultipartSplitter: StreamSplitter {
   }
 
   /// The most bytes of the header fields of a part.
-  package static let mostFieldBytes = 16 << 10
+  package static let maxFieldBytes = 16 << 10
 
   /// The delimiter. A carriage return before it is taken for white space of the JSON text before.
   private let delimiter: [UInt8]
@@ -60,10 +60,10 @@ package struct MultipartSplitter: StreamSplitter {
           state = matched == delimiter.count ? .delimiter(dashes: 0) : .fields(length: length + 1)
           continue
         }
-        guard fieldBytes <= Self.mostFieldBytes else {
+        guard fieldBytes <= Self.maxFieldBytes else {
           throw StreamError(
             .tooLarge,
-            "the header fields of a part are longer than \(Self.mostFieldBytes) bytes")
+            "the header fields of a part are longer than \(Self.maxFieldBytes) bytes")
         }
         if byte == UInt8(ascii: "\n") {
           guard length == 0 else {

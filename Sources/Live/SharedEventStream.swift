@@ -15,13 +15,13 @@ package struct SharedEventStream: Sendable {
   private var splitter = EventStreamSplitter(isShared: true)
   /// The data of the current event, as far as it has arrived.
   private var data: [UInt8] = []
-  private let mostBytes: Int
+  private let maxBytes: Int
 
   /// Whether a part of an event's data has arrived.
   package var isInEvent: Bool { !data.isEmpty }
 
-  /// - Parameter mostBytes: The size of the largest event.
-  package init(mostBytes: Int) { self.mostBytes = mostBytes }
+  /// - Parameter maxBytes: The size of the largest event.
+  package init(maxBytes: Int) { self.maxBytes = maxBytes }
 
   /// The next event in a chunk, or `nil` if the chunk is used up.
   ///
@@ -47,8 +47,8 @@ package struct SharedEventStream: Sendable {
   private static let keptBytes = 64 << 10
 
   private mutating func append(_ bytes: some Collection<UInt8>) throws(StreamError) {
-    guard data.count + bytes.count <= mostBytes else {
-      throw StreamError(.tooLarge, "an event is larger than \(mostBytes) bytes")
+    guard data.count + bytes.count <= maxBytes else {
+      throw StreamError(.tooLarge, "an event is larger than \(maxBytes) bytes")
     }
     data += bytes
   }

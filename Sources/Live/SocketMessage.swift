@@ -90,7 +90,7 @@ struct SocketMessage: Equatable {
 /// Reads the parts of a message one after the other. White space may precede each.
 private struct PlainScan {
   /// The most bytes of a string.
-  private static let mostBytes = 64
+  private static let maxBytes = 64
 
   private let text: UnsafeRawBufferPointer
   private var position = 0
@@ -115,7 +115,7 @@ private struct PlainScan {
   mutating func string() -> UnsafeRawBufferPointer? {
     guard take("\"") else { return nil }
     let start = position
-    while position < text.count, position - start <= Self.mostBytes {
+    while position < text.count, position - start <= Self.maxBytes {
       let byte = text[position]
       if byte == UInt8(ascii: "\\") { return nil }
       position += 1

@@ -363,7 +363,7 @@ extension SocketSession {
 package struct SocketClose: Error, Sendable, Hashable, CustomStringConvertible {
   /// The close code.
   package var code: Int
-  /// The reason as it was sent: at most ``mostReasonBytes`` bytes.
+  /// The reason as it was sent: at most ``maxReasonBytes`` bytes.
   package var reason: String
   /// Whether this client closed the connection.
   package var isOwn: Bool
@@ -371,7 +371,7 @@ package struct SocketClose: Error, Sendable, Hashable, CustomStringConvertible {
   /// The longest reason that a close frame can contain, in bytes.
   ///
   /// https://www.rfc-editor.org/rfc/rfc6455#section-5.5
-  package static let mostReasonBytes = 123
+  package static let maxReasonBytes = 123
 
   /// - Parameters:
   ///   - code: The close code.
@@ -383,7 +383,7 @@ package struct SocketClose: Error, Sendable, Hashable, CustomStringConvertible {
     var length = 0
     let fitting = reason.unicodeScalars.prefix { scalar in
       length += UTF8.width(scalar)
-      return length <= Self.mostReasonBytes
+      return length <= Self.maxReasonBytes
     }
     self.reason = String(String.UnicodeScalarView(fitting))
   }

@@ -62,7 +62,7 @@ public struct StoreConfiguration: Sendable, Hashable {
   ///
   /// A memory store evicts the least recently used records first, the others the least recently
   /// received ones.
-  public var maximumSize: ByteSize?
+  public var maxSize: ByteSize?
   /// The size of a SQLite store's memory tier; `nil` has no memory tier.
   public var memory: ByteSize?
   /// Whether a store that cannot be opened or written is an error. Otherwise requests run without
@@ -75,17 +75,17 @@ public struct StoreConfiguration: Sendable, Hashable {
   ///   - kind: The kind of the store.
   ///   - path: The path of the database file of a SQLite store.
   ///   - url: The URL of a PostgreSQL database.
-  ///   - maximumSize: The size above which records are evicted; `nil` has no limit.
+  ///   - maxSize: The size above which records are evicted; `nil` has no limit.
   ///   - memory: The size of a SQLite store's memory tier.
   ///   - isRequired: Whether a store that cannot be opened or written is an error.
   public init(
     kind: Kind = .none, path: String? = nil, url: String? = nil,
-    maximumSize: ByteSize? = nil, memory: ByteSize? = nil, isRequired: Bool = false
+    maxSize: ByteSize? = nil, memory: ByteSize? = nil, isRequired: Bool = false
   ) {
     self.kind = kind
     self.path = path
     self.url = url
-    self.maximumSize = maximumSize
+    self.maxSize = maxSize
     self.memory = memory
     self.isRequired = isRequired
   }

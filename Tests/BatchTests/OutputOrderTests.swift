@@ -117,7 +117,7 @@ struct OutputOrderTests {
     #expect(order.hasRoom)
     await order.start()
     #expect(!order.hasRoom, "two tasks run")
-    #expect(order.keeps(OutputOrder.mostBytes, at: 1))
+    #expect(order.keeps(OutputOrder.maxBytes, at: 1))
     #expect(!order.keeps(1, at: 1), "more than the limit")
     #expect(!order.keeps(1, at: 0), "the first task submits its results")
     #expect(await order.turn(of: 0))

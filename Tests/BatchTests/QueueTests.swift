@@ -215,7 +215,7 @@ struct QueueTests {
     try bench.begin(manifest)
     let worker = try bench.worker(manifest)
     #expect(try bench.claim(1, worker).count == 1)
-    try bench.connection.run("UPDATE gq_task SET attempt = \(QueueReaper.mostAttempts)")
+    try bench.connection.run("UPDATE gq_task SET attempt = \(QueueReaper.maxAttempts)")
     try bench.lose(worker)
     #expect(try bench.reap(manifest) == 1)
     #expect(try bench.counts() == ["failed": 1])

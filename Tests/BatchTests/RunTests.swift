@@ -259,7 +259,7 @@ struct RunTests {
   }
 
   @Test("max_pages delivers as many pages, fails when there are more, and a higher one continues")
-  func mostPages() async throws {
+  func maxPages() async throws {
     func yaml(_ most: Int, offset: Bool) -> String {
       let paging =
         offset

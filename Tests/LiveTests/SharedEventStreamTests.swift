@@ -5,9 +5,9 @@ import Testing
 struct SharedEventStreamTests {
   /// The events of a text that arrives in chunks of a size, and the error that ends it.
   private func events(
-    _ text: String, chunk: Int, mostBytes: Int = 1000
+    _ text: String, chunk: Int, maxBytes: Int = 1000
   ) -> (events: [SharedEventStream.Event], error: StreamError?) {
-    var stream = SharedEventStream(mostBytes: mostBytes)
+    var stream = SharedEventStream(maxBytes: maxBytes)
     var events: [SharedEventStream.Event] = []
     let bytes = Array(text.utf8)
     for start in stride(from: 0, to: bytes.count, by: chunk) {

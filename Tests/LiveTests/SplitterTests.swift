@@ -249,7 +249,7 @@ struct EnvelopeSplitterTests {
 
   @Test("keep a bounded amount beside the payload")
   func limit() {
-    let text = #"{"x":""# + String(repeating: "x", count: EnvelopeSplitter.mostBytes) + "\"}"
+    let text = #"{"x":""# + String(repeating: "x", count: EnvelopeSplitter.maxBytes) + "\"}"
     #expect(Envelope(text, chunk: 4_096).error?.code == .tooLarge)
   }
 }

@@ -6,7 +6,7 @@ public struct Shard: Sendable, Hashable {
   public var count: Int
 
   /// The largest number of shards.
-  public static let mostShards = 10_000
+  public static let maxShards = 10_000
 
   /// Parses `i/n`. Returns `nil` for other text, or if the number is not between 1 and the count.
   public init?(_ text: String) {
@@ -16,7 +16,7 @@ public struct Shard: Sendable, Hashable {
   }
 
   private init?(number: Int, count: Int) {
-    guard (1...Self.mostShards).contains(count), (1...count).contains(number) else { return nil }
+    guard (1...Self.maxShards).contains(count), (1...count).contains(number) else { return nil }
     self.number = number
     self.count = count
   }
@@ -105,7 +105,7 @@ extension Shard {
       throw SchedulerError(
         description:
           "\(name) is \(index) of \(count) shards; it counts from 0 and must be below the number of shards, which "
-          + "is at most \(Self.mostShards)")
+          + "is at most \(Self.maxShards)")
     }
     self = shard
   }

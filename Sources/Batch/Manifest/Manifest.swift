@@ -119,7 +119,7 @@ struct Pagination: Sendable {
 
   var style: Style
   var pageSize: PageSize?
-  var maximumPages = 10_000
+  var maxPages = 10_000
   var nested: [Nested] = []
 }
 

@@ -470,7 +470,7 @@ extension ManifestLoader {
         "add `connection: path.to.connection`")
     }
     guard let style else { return }
-    var pagination = Pagination(style: style, maximumPages: settings.maxPages)
+    var pagination = Pagination(style: style, maxPages: settings.maxPages)
     if let size = settings.pageSize, size.$start.isUsable {
       checkVariable(size.variable, declared, size.$variable.location)
       pagination.pageSize = Pagination.PageSize(

@@ -160,7 +160,7 @@ struct QueueLevels: Sendable {
 /// delays that it asked for.
 final class QueueLimits: Sendable {
   /// The largest number of requests that one worker reserves at a time.
-  private static let mostSlots = 64
+  private static let maxSlots = 64
 
   private let client: QueueClient
   private let clock: ServiceClock
@@ -191,7 +191,7 @@ final class QueueLimits: Sendable {
     defer { reserving.release() }
     if let slot = pop() { return slot }
     // As many as are sent in a quarter of a second, so that a worker that ends wastes few.
-    let count = min(max(Int(rate.perSecond / 4), 1), Self.mostSlots)
+    let count = min(max(Int(rate.perSecond / 4), 1), Self.maxSlots)
     let left = try await client.run("reserve requests") { [credential] connection in
       try connection.run(
         """

@@ -61,7 +61,7 @@ struct QueueReaper: Sendable {
   /// The age of a heartbeat after which a worker counts as lost.
   static let longestAge = 30
   /// A task that lost so many workers fails: it may be what ends them.
-  static let mostAttempts = 20
+  static let maxAttempts = 20
   /// The number of tasks in one transaction.
   static let groupSize = 1_000
 
@@ -99,7 +99,7 @@ struct QueueReaper: Sendable {
         FROM lost WHERE t.run = $1::uuid AND t.id = lost.id
         RETURNING t.state
         """, .text(run), .texts(repeatable), .double(Double(Self.longestAge)),
-        .int(Self.groupSize), .int(Self.mostAttempts))
+        .int(Self.groupSize), .int(Self.maxAttempts))
       count += rows.count
       if rows.count < Self.groupSize { return count }
     }

@@ -206,8 +206,8 @@ struct QueueTable {
 
   func write(_ rows: [[SQLValue]], _ connection: PostgresConnection) throws {
     // Each statement has all columns as arrays, in memory once more.
-    for start in stride(from: 0, to: rows.count, by: Self.mostRows) {
-      let group = rows[start..<min(start + Self.mostRows, rows.count)]
+    for start in stride(from: 0, to: rows.count, by: Self.maxRows) {
+      let group = rows[start..<min(start + Self.maxRows, rows.count)]
       let values = columns.indices.map { column in
         PostgresValue.texts(group.map { Self.bytes($0[column]) })
       }
@@ -222,7 +222,7 @@ struct QueueTable {
     }
   }
 
-  private static let mostRows = 5_000
+  private static let maxRows = 5_000
 
   private static func bytes(_ value: SQLValue) -> [UInt8]? {
     switch value {

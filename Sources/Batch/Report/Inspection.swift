@@ -212,7 +212,7 @@ public struct RunDiff {
   public private(set) var same = 0
   /// The p50, p95 and p99 latencies of both runs, in milliseconds.
   public private(set) var latencies: [(name: String, before: Double, after: Double)] = []
-  private static let mostChanges = 1_000
+  private static let maxChanges = 1_000
 
   /// Compares the journals of two runs.
   ///
@@ -256,7 +256,7 @@ public struct RunDiff {
           continue
         }
         if state == .done { fixed += 1 } else if earlier == .done { broken += 1 }
-        if changes.count < Self.mostChanges {
+        if changes.count < Self.maxChanges {
           changes.append(
             Change(
               operation: row[0], key: row[1], before: earlier.name, after: state.name,

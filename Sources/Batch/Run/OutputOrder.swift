@@ -8,7 +8,7 @@ import GQLRunSupport
 ///
 /// - The run has ``window(_:)`` workers, and each keeps the results of one task.
 /// - A task starts only while fewer than `concurrency` other tasks run, apart from those that wait
-///   for their turn, and while less than ``mostBytes`` of results are kept.
+///   for their turn, and while less than ``maxBytes`` of results are kept.
 ///
 /// The journal therefore contains a prefix of the tasks at any time, and `--resume` continues after
 /// it. If a task is withdrawn because the run stops, the results of later tasks are discarded, and
@@ -38,7 +38,7 @@ final class OutputOrder: Sendable {
   private let concurrency: Int
   private let state = Locked(State())
   /// The maximum size of the kept results, in bytes, apart from those of tasks that run already.
-  static let mostBytes = 64 << 20
+  static let maxBytes = 64 << 20
 
   /// The maximum number of tasks that have started and not ended.
   static func window(_ concurrency: Int) -> Int { 8 * concurrency }
@@ -71,7 +71,7 @@ final class OutputOrder: Sendable {
 
   private func hasRoom(_ state: State) -> Bool {
     // After a withdrawal, all workers have to find that the run has stopped.
-    state.end < .max || state.running < concurrency && state.keptBytes < Self.mostBytes
+    state.end < .max || state.running < concurrency && state.keptBytes < Self.maxBytes
   }
 
   /// Whether ``start()`` returns at once.
@@ -88,7 +88,7 @@ final class OutputOrder: Sendable {
   /// is room.
   func keeps(_ bytes: Int, at position: Int) -> Bool {
     state.withLock { state in
-      guard position > state.turn, state.keptBytes + bytes <= Self.mostBytes else { return false }
+      guard position > state.turn, state.keptBytes + bytes <= Self.maxBytes else { return false }
       state.keep(bytes, at: position)
       return true
     }

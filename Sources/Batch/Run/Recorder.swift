@@ -22,11 +22,11 @@ final class Recorder: Sendable {
 
     /// Whether submitting callers must wait.
     var isFull: Bool {
-      failure == nil && (pending.count >= mostPending || pendingBytes >= mostBytes)
+      failure == nil && (pending.count >= maxPending || pendingBytes >= maxBytes)
     }
 
     /// Whether the group is large enough to commit at once.
-    var isLarge: Bool { pending.count >= mostPending / 2 || pendingBytes >= mostBytes / 4 }
+    var isLarge: Bool { pending.count >= maxPending / 2 || pendingBytes >= maxBytes / 4 }
 
     mutating func add(_ outcome: Outcome) {
       pending.append(outcome)
@@ -55,8 +55,8 @@ final class Recorder: Sendable {
   }
 
   /// The limits of the buffer, in outcomes and bytes.
-  private static let mostPending = 4_096
-  private static let mostBytes = 16 << 20
+  private static let maxPending = 4_096
+  private static let maxBytes = 16 << 20
   /// How long an outcome waits for others to join its group.
   private static let gathering = Duration.milliseconds(150)
 
@@ -164,7 +164,7 @@ final class Recorder: Sendable {
         // Other outcomes may join the next group, unless a caller waits for it.
         let goesOn =
           !state.pending.isEmpty
-          && (!state.durableWaiters.isEmpty || state.pending.count >= Self.mostPending / 2)
+          && (!state.durableWaiters.isEmpty || state.pending.count >= Self.maxPending / 2)
         if !goesOn { state.isFlushing = false }
         return (ready, goesOn, !goesOn && !state.pending.isEmpty && state.beginsTimer())
       }

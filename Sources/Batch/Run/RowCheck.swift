@@ -16,7 +16,7 @@ actor RowCheck {
   private(set) var isExact = true
   private(set) var isDone = false
   /// The number of errors after which validation stops.
-  private static let mostProblems = 50
+  private static let maxProblems = 50
   /// Whether the files of uploads must exist.
   private let checksFiles: Bool
 
@@ -34,7 +34,7 @@ actor RowCheck {
   func advance(for time: Duration?) async -> Bool {
     let clock = ContinuousClock()
     let end = time.map { clock.now + $0 }
-    while index < manifest.operations.count, problems.count < Self.mostProblems {
+    while index < manifest.operations.count, problems.count < Self.maxProblems {
       let operation = manifest.operations[index]
       guard let settings = operation.source else {
         if checksFiles, operation.needs.isEmpty { checkFiles(operation) }
@@ -51,7 +51,7 @@ actor RowCheck {
         let rows = try source ?? settings.open(manifest)
         source = rows
         for _ in 0..<500 {
-          guard problems.count < Self.mostProblems else { break }
+          guard problems.count < Self.maxProblems else { break }
           guard let row = try rows?.next() else {
             source = nil
             index += 1
@@ -70,7 +70,7 @@ actor RowCheck {
       await Task.yield()
       if Task.isCancelled { return false }
     }
-    isDone = index >= manifest.operations.count || problems.count >= Self.mostProblems
+    isDone = index >= manifest.operations.count || problems.count >= Self.maxProblems
     return isDone
   }
 

@@ -126,7 +126,7 @@ struct TaskRunner: Sendable {
   private func page(
     _ item: TaskItem, _ operation: BatchOperation, _ pager: inout Pager, _ update: inout TaskUpdate
   ) async throws -> (Outcome?, isLast: Bool) {
-    if let most = operation.pagination?.maximumPages, update.page >= most {
+    if let most = operation.pagination?.maxPages, update.page >= most {
       // All of them are written. With a higher limit, `--only failed` continues at the cursor.
       update.state = .failed
       update.error = "there are more than \(most) pages; raise `max_pages` of `paginate`"
@@ -195,7 +195,7 @@ struct TaskRunner: Sendable {
       return outcome
     }
     // Only results describe a failure; its records would be repeated by the next attempt.
-    let isSmall = isFailure || (data?.count ?? 0) <= Self.mostHeld
+    let isSmall = isFailure || (data?.count ?? 0) <= Self.maxHeld
     do {
       let pieces: [[SinkPiece]] = try uses.map { use in
         var pieces: [SinkPiece] = []
@@ -222,7 +222,7 @@ struct TaskRunner: Sendable {
   }
 
   /// The maximum size of data that is split into pieces for the sinks here, in bytes.
-  private static var mostHeld: Int { 4 << 20 }
+  private static var maxHeld: Int { 4 << 20 }
 }
 
 /// Sends requests until there is a response that is not a refusal.
@@ -417,7 +417,7 @@ extension TaskRunner {
   }
 
   /// The maximum size of data that expectations read, in bytes.
-  private static let mostExpected = 64 << 20
+  private static let maxExpected = 64 << 20
 
   private func facts(
     _ operation: BatchOperation, _ page: Page, _ data: (any ResultData)?, _ update: TaskUpdate,
@@ -438,7 +438,7 @@ extension TaskRunner {
       facts["emit"] = .array(Array(repeating: .boolean(true), count: min(records, 1_000_000)))
     }
     if roots.contains("data"), let data {
-      guard data.count <= Self.mostExpected else {
+      guard data.count <= Self.maxExpected else {
         throw TaskProblem(
           "expectations look into at most 64 MiB of data; this is \(data.count) bytes")
       }

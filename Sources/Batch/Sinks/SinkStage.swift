@@ -59,10 +59,10 @@ actor SinkStage {
   }
 
   /// If there are more sinks, they are opened on demand.
-  static let mostOpenAtOnce = 256
+  static let maxOpenAtOnce = 256
 
   /// Opens the sinks, so that errors are found before the first request. More than
-  /// ``mostOpenAtOnce`` sinks are opened with their first record instead.
+  /// ``maxOpenAtOnce`` sinks are opened with their first record instead.
   ///
   /// - Throws: ``StoppedByStorage`` if an output cannot be written or differs from what the journal
   ///   recorded.
@@ -71,7 +71,7 @@ actor SinkStage {
     for output in try journal.outputs() where output.step > 0 {
       recordedTables[Self.name(output.path, output.name)] = output
     }
-    let isMany = plan.entries.count > Self.mostOpenAtOnce
+    let isMany = plan.entries.count > Self.maxOpenAtOnce
     for entry in plan.entries {
       guard isMany else {
         if entry.isTable { _ = try table(entry) } else { _ = try file(entry) }

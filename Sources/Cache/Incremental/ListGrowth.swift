@@ -10,7 +10,7 @@
 /// it, and it can be removed when it is absorbed.
 struct ListGrowth {
   /// The most short segments of a list: each is at least twice as long as the next.
-  static let mostShortSegments = 17
+  static let maxShortSegments = 17
 
   private let access: any SegmentAccess
   /// The hash of the position of the list.

@@ -30,7 +30,7 @@ struct RecordDelta: Sendable {
       value = next
     }
     let keys = value.withUnsafeBufferPointer { Segments.keys(of: Bytes($0))?.keys ?? [] }
-    return keys.suffix(ListGrowth.mostShortSegments)
+    return keys.suffix(ListGrowth.maxShortSegments)
   }
 
   /// Changes the record; returns the quoted stored key of the changed field, or `nil` without a change.

@@ -36,7 +36,7 @@ final class PostgresRecords {
   private(set) var requests = 0
 
   /// The most records that are read before they are needed, in one request.
-  private static let mostAhead = 5_000
+  private static let maxAhead = 5_000
 
   init(_ connection: PostgresConnection) { self.connection = connection }
 
@@ -86,7 +86,7 @@ final class PostgresRecords {
   /// The key, and those that the records read so far refer to.
   private func keysAhead(of key: Bytes) -> [[UInt8]] {
     var keys: Set<[UInt8]> = [key.array]
-    while keys.count < Self.mostAhead, let index = unfollowed.popLast() {
+    while keys.count < Self.maxAhead, let index = unfollowed.popLast() {
       _ = RecordLinks.forEach(in: table.text(at: index)) { key in
         if isUnknown(key) { keys.insert(key.array) }
       }

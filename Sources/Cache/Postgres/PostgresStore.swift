@@ -204,7 +204,7 @@ package final class PostgresStore: BufferedStore {
         "cannot write to the cache in PostgreSQL: the task was cancelled while it waited for the lock"
       )
     }
-    let wait = options.maximumWait
+    let wait = options.maxWait
     do {
       try await connections.write { connection in
         if connection.isInTransaction { try connection.run("ROLLBACK") }
@@ -323,7 +323,7 @@ extension CacheStore {
     /// from the variables `PGHOST`, `PGUSER`, … and from the password file.
     public var url: String
     /// The maximum time that a write waits for another process that writes, in whole seconds. 10 by default.
-    public var maximumWait = Duration.seconds(10)
+    public var maxWait = Duration.seconds(10)
     /// The granularity of record times, in seconds: an unchanged record is not written again within it. 60 by
     /// default; 0 is exact.
     public var ageGranularity = AgeRules.defaultGranularity

@@ -57,11 +57,11 @@ final class DatabaseLock: Sendable {
   /// Locks a region, and waits until it is free.
   ///
   /// Blocks the thread: only for opening a store, when the region is normally free.
-  func lock(_ region: Region, exclusively: Bool, maximumWait: Duration) -> Outcome {
+  func lock(_ region: Region, exclusively: Bool, maxWait: Duration) -> Outcome {
     var waited = Duration.zero
     while true {
       let outcome = tryLock(region, exclusively: exclusively)
-      guard case .taken = outcome, waited < maximumWait else { return outcome }
+      guard case .taken = outcome, waited < maxWait else { return outcome }
       usleep(5000)
       waited += .milliseconds(5)
     }
@@ -164,19 +164,19 @@ final class WriteLock: Sendable {
   private let file: DatabaseLock?
   private let isReadOnly: Bool
   private let path: String
-  private let maximumWait: Duration
+  private let maxWait: Duration
   private let clock: any Clock<Duration>
   /// The turns of this store's tasks.
   private let turns = AsyncMutex()
 
   init(
-    _ file: DatabaseLock?, path: String, isReadOnly: Bool, maximumWait: Duration,
+    _ file: DatabaseLock?, path: String, isReadOnly: Bool, maxWait: Duration,
     clock: any Clock<Duration> = ContinuousClock()
   ) {
     self.file = file
     self.isReadOnly = isReadOnly
     self.path = path
-    self.maximumWait = maximumWait
+    self.maxWait = maxWait
     self.clock = clock
   }
 
@@ -239,8 +239,8 @@ final class WriteLock: Sendable {
         )
       case .taken: break
       }
-      guard waited < maximumWait else {
-        throw CacheError.busy(path, file.holder, after: maximumWait)
+      guard waited < maxWait else {
+        throw CacheError.busy(path, file.holder, after: maxWait)
       }
       do {
         try await clock.sleep(for: pause)

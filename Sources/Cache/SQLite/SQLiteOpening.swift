@@ -115,7 +115,7 @@ struct SQLiteOpening {
       }
     }
     // Only a process that checks or renames the file holds the lock exclusively.
-    if case .taken = lock.lock(.presence, exclusively: false, maximumWait: options.maximumWait) {
+    if case .taken = lock.lock(.presence, exclusively: false, maxWait: options.maxWait) {
       throw CacheError(
         .busy,
         "cannot open the cache \(path): another process is checking it for damage; try again when it "
@@ -200,9 +200,9 @@ struct SQLiteOpening {
   // MARK: Tables
 
   private func migrate() throws {
-    let outcome = lock?.lock(.writing, exclusively: true, maximumWait: options.maximumWait)
+    let outcome = lock?.lock(.writing, exclusively: true, maxWait: options.maxWait)
     if case .taken? = outcome {
-      throw CacheError.busy(path, lock?.holder ?? "another program", after: options.maximumWait)
+      throw CacheError.busy(path, lock?.holder ?? "another program", after: options.maxWait)
     }
     defer { lock?.unlock(.writing) }
     try SQLiteSchema.migrate(name)
@@ -281,7 +281,7 @@ extension CacheStore {
     public var damage = DamagePolicy.rebuild
     /// The maximum time that a write waits for another store or process that writes to the file. 10
     /// seconds by default.
-    public var maximumWait = Duration.seconds(10)
+    public var maxWait = Duration.seconds(10)
     /// Whether every write reports the changed fields. By default, only while there are watchers.
     public var collectsChanges = false
     /// The maximum size of the memory tier, in bytes: the most recently used records, which are

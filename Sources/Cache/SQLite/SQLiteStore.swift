@@ -68,7 +68,7 @@ package final class SQLiteStore: RecordStore {
     versions = DataVersion()
     damage = DamageLog(path: path, lock: opened.lock, report: options.report)
     gate = WriteLock(
-      opened.lock, path: path, isReadOnly: opened.isReadOnly, maximumWait: options.maximumWait,
+      opened.lock, path: path, isReadOnly: opened.isReadOnly, maxWait: options.maxWait,
       clock: options.clock)
   }
 

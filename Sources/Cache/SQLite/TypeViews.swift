@@ -11,10 +11,10 @@ import GRDB
 enum TypeViews {
   /// The maximum number of columns for fields with arguments, of which there may be one per page of
   /// a list.
-  static let maximumArgumentColumns = 50
-  static let maximumColumns = 500
+  static let maxArgumentColumns = 50
+  static let maxColumns = 500
   /// The maximum number of views, because servers may have any number of types.
-  static let maximumViews = 500
+  static let maxViews = 500
 
   /// Updates the views, inside the transaction of a response.
   static func update(_ db: Database, _ shapes: TypeShapes) throws {
@@ -62,7 +62,7 @@ enum TypeViews {
   private static func view(of shape: TypeShapes.Shape, _ db: Database) throws -> String? {
     let sql = "SELECT name FROM views WHERE type = ?"
     if let known = try String.fetchOne(db, sql: sql, arguments: [shape.typename]) { return known }
-    guard try Int.fetchOne(db, sql: "SELECT count(*) FROM views") ?? 0 < maximumViews else {
+    guard try Int.fetchOne(db, sql: "SELECT count(*) FROM views") ?? 0 < maxViews else {
       return nil
     }
     var name = shape.typename
@@ -103,10 +103,10 @@ enum TypeViews {
       return
     }
     // SQL text cannot contain U+0000.
-    guard !field.key.utf8.contains(0), columns.count < maximumColumns else { return }
+    guard !field.key.utf8.contains(0), columns.count < maxColumns else { return }
     if !isName(field.key) {
       let others = columns.count { !isName($0.key) }
-      guard others < maximumArgumentColumns, field.key.utf8.count <= 1000 else { return }
+      guard others < maxArgumentColumns, field.key.utf8.count <= 1000 else { return }
     }
     columns.append(field)
   }

@@ -216,7 +216,7 @@ extension OptionDecoder {
   private mutating func contents(of path: String, _ location: FileLocation) -> String? {
     do {
       let bytes = try environment.readFile(FilePath.resolve(path, in: folder(of: location)))
-      guard bytes.count <= PipelineFileEnvironment.maximumBytes else {
+      guard bytes.count <= PipelineFileEnvironment.maxBytes else {
         report(.expansion, "the file `\(path)` cannot be used", location, "it is larger than 1 MiB")
         return nil
       }

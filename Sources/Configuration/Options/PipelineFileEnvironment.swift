@@ -85,15 +85,15 @@ extension PipelineFileEnvironment {
     PipelineFileEnvironment(
       variable: { EnvironmentVariables.value(of: $0) },
       readFile: { try contents(of: $0) },
-      execute: { try ShellCommand.output(of: $0, limit: maximumBytes, within: commandTime) })
+      execute: { try ShellCommand.output(of: $0, limit: maxBytes, within: commandTime) })
   }
 
   /// The largest file or output of a command, in bytes.
-  package static let maximumBytes = 1 << 20
+  package static let maxBytes = 1 << 20
 
   /// The bytes of a file; at most one more than `limit`, so that the caller can refuse it.
   package static func contents(
-    of path: String, limit: Int = maximumBytes
+    of path: String, limit: Int = maxBytes
   ) throws(Failure) -> [UInt8] {
     var status = stat()
     if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {

@@ -17,7 +17,7 @@ struct ProjectReader {
 
   mutating func read(_ bytes: [UInt8]) -> [ProjectFile.Project] {
     let start = FileLocation(file: file, line: 1, column: 1)
-    guard bytes.count <= PipelineFileEnvironment.maximumBytes else {
+    guard bytes.count <= PipelineFileEnvironment.maxBytes else {
       report("the file is larger than 1 MiB", start, "split it into several files")
       return []
     }

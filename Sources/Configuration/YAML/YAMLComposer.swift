@@ -27,10 +27,10 @@ package struct YAMLComposer {
   }
 
   /// The most repeated keys that are found one by one.
-  private static let mostRepetitions = 100
+  private static let maxRepetitions = 100
   /// The most bytes that are parsed again to find further repeated keys; a long file is parsed
   /// again once.
-  private static let mostRepeatedBytes = 1 << 20
+  private static let maxRepeatedBytes = 1 << 20
 
   /// The root node, or `nil` with at least one diagnostic.
   package mutating func compose() -> YAMLNode? {
@@ -38,7 +38,7 @@ package struct YAMLComposer {
     guard findings.isEmpty else { return nil }
     var attempt = text
     var renamed: [(name: String, mark: Mark)] = []
-    let most = min(Self.mostRepetitions, max(1, Self.mostRepeatedBytes / max(1, text.utf8.count)))
+    let most = min(Self.maxRepetitions, max(1, Self.maxRepeatedBytes / max(1, text.utf8.count)))
     while true {
       do {
         compositions += 1
@@ -89,9 +89,9 @@ package struct YAMLComposer {
 extension YAMLComposer {
   private mutating func node(_ node: Node, depth: Int) -> YAMLNode? {
     let location = location(of: node)
-    guard depth <= YAMLGuard.maximumDepth else {
+    guard depth <= YAMLGuard.maxDepth else {
       report(
-        "nested more than \(YAMLGuard.maximumDepth) levels deep", location,
+        "nested more than \(YAMLGuard.maxDepth) levels deep", location,
         hint: "use fewer nested levels")
       return nil
     }

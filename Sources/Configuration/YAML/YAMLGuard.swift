@@ -5,7 +5,7 @@
 /// source location. The scanner knows only enough YAML to distinguish indicators from text: quotes,
 /// block scalars, comments, flow collections.
 struct YAMLGuard {
-  static let maximumDepth = 64
+  static let maxDepth = 64
 
   let source: SourceText
   private(set) var findings: [PipelineDiagnostic] = []
@@ -92,10 +92,10 @@ struct YAMLGuard {
       case "[" where atNodeStart || flowDepth > 0, "{" where atNodeStart || flowDepth > 0:
         flowDepth += 1
         atNodeStart = true
-        if flowDepth > Self.maximumDepth, !reportedDepth {
+        if flowDepth > Self.maxDepth, !reportedDepth {
           reportedDepth = true
           report(
-            "nested more than \(Self.maximumDepth) levels deep", index, position, 1,
+            "nested more than \(Self.maxDepth) levels deep", index, position, 1,
             hint: "use fewer nested levels")
         }
       case "]" where flowDepth > 0, "}" where flowDepth > 0:

@@ -104,10 +104,10 @@ public enum YAMLValues {
     var source = SourceText(file: file, lines: [])
     source.kind = .variables
     let start = FileLocation(file: file, line: 1, column: 1)
-    guard bytes.count <= PipelineFileEnvironment.maximumBytes,
+    guard bytes.count <= PipelineFileEnvironment.maxBytes,
       let text = String(validating: bytes, as: UTF8.self)
     else {
-      let isLong = bytes.count > PipelineFileEnvironment.maximumBytes
+      let isLong = bytes.count > PipelineFileEnvironment.maxBytes
       throw PipelineDiagnostics(
         [
           PipelineDiagnostic(

@@ -10,7 +10,7 @@ import Synchronization
 /// The reader drives it: nothing happens until a result is read, and no task is started.
 final class Execution: Sendable {
   /// The most attempts of one request, however many retries interceptors throw.
-  static let maximumAttempts = 25
+  static let maxAttempts = 25
 
   struct Progress: Sendable {
     var request: GraphQLRequest
@@ -131,7 +131,7 @@ final class Execution: Sendable {
         isLost = connection != nil
         progress.hasEvents = false
       }
-      guard progress.number < Self.maximumAttempts else {
+      guard progress.number < Self.maxAttempts else {
         throw ChainError(
           .chain, .tooManyAttempts,
           "\(progress.request.label) was attempted \(progress.number) times, the maximum of a "

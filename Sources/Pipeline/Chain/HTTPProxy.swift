@@ -223,7 +223,7 @@ public struct HTTPConnection: Sendable, Hashable {
   /// Whether HTTP/2 is used with servers that offer it over TLS. `true` by default.
   public var usesHTTP2 = true
   /// The most connections to one HTTP/1.1 server. 256 by default.
-  public var maximumPerHost = 256
+  public var maxPerHost = 256
   /// The time after which an idle connection is closed. 60 s by default.
   public var keepAlive: Duration = .seconds(60)
   /// Whether compressed responses are requested and decompressed. `true` by default.

@@ -42,7 +42,7 @@ public struct PipelineRunner: Sendable {
   }
 
   /// The most attempts of one request, however many retries interceptors throw.
-  public static var maximumAttempts: Int { Execution.maximumAttempts }
+  public static var maxAttempts: Int { Execution.maxAttempts }
 
   /// Executes a request.
   ///

@@ -6,7 +6,7 @@ import GQLRunSupport
 /// process: of thousands that begin at once, each would need it.
 package final class SubscriptionRegister: Sendable {
   /// The most subscriptions that begin to connect at a time.
-  static let mostBeginning = 128
+  static let maxBeginning = 128
 
   private struct Entry {
     var state = ConnectionState.idle
@@ -62,7 +62,7 @@ package final class SubscriptionRegister: Sendable {
 
     /// Begins to connect, if that is possible now.
     mutating func begin(_ number: Int) -> Bool {
-      guard !isPaused, beginningCount < SubscriptionRegister.mostBeginning,
+      guard !isPaused, beginningCount < SubscriptionRegister.maxBeginning,
         entries[number]?.isBeginning == false
       else { return false }
       entries[number]?.isBeginning = true
@@ -86,7 +86,7 @@ package final class SubscriptionRegister: Sendable {
     /// Lets those begin that can, and returns what continues them.
     mutating func next() -> [CheckedContinuation<Void, Never>] {
       var ready: [CheckedContinuation<Void, Never>] = []
-      while !isPaused, beginningCount < SubscriptionRegister.mostBeginning,
+      while !isPaused, beginningCount < SubscriptionRegister.maxBeginning,
         firstWaiting < waiting.count
       {
         let number = waiting[firstWaiting]

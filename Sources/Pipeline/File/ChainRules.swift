@@ -234,7 +234,7 @@ struct ChainDraft {
 struct ChainEntry {
   /// The most entries of a chain, and the most changes to a chain. Every entry is checked against
   /// the others.
-  static let mostEntries = 1000
+  static let maxEntries = 1000
   /// The keys that change an inherited chain.
   static let changes = ["insert", "replace", "remove"]
   /// The keys that are allowed next to a plugin.

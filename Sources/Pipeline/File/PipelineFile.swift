@@ -15,7 +15,7 @@ public enum PipelineFile {
   }
 
   /// The largest file that is read, in bytes: 1 MiB.
-  public static let maximumBytes = 1 << 20
+  public static let maxBytes = 1 << 20
 
   /// Reads a pipeline from a file.
   ///

@@ -211,7 +211,7 @@ extension PipelineLoader {
       }
     }
     return StoreConfiguration(
-      kind: kind, path: path, url: given.url, maximumSize: given.maxSize, memory: given.memory,
+      kind: kind, path: path, url: given.url, maxSize: given.maxSize, memory: given.memory,
       isRequired: given.required)
   }
 
@@ -259,10 +259,10 @@ extension PipelineLoader {
         chain.value.isNull ? chain.keyLocation : chain.value.location, "write `- plugin` lines")
       return nil
     }
-    guard nodes.count <= ChainEntry.mostEntries else {
+    guard nodes.count <= ChainEntry.maxEntries else {
       report(
         .wrongValue,
-        "`chain` has \(nodes.count) entries; at most \(ChainEntry.mostEntries) are allowed",
+        "`chain` has \(nodes.count) entries; at most \(ChainEntry.maxEntries) are allowed",
         chain.keyLocation, "remove entries, or split the file into several pipelines")
       return nil
     }

@@ -98,10 +98,10 @@ extension PipelineMerge {
     guard case .sequence(let changes) = own.content,
       case .sequence(let nodes) = inherited.content
     else { return own.isNull ? inherited : own }
-    guard max(changes.count, nodes.count) <= ChainEntry.mostEntries else {
+    guard max(changes.count, nodes.count) <= ChainEntry.maxEntries else {
       report(
         .wrongValue,
-        "a chain has at most \(ChainEntry.mostEntries) entries, and at most as many changes to it; "
+        "a chain has at most \(ChainEntry.maxEntries) entries, and at most as many changes to it; "
           + "found \(max(changes.count, nodes.count))", own.location, "remove entries")
       return inherited
     }
@@ -223,7 +223,7 @@ extension YAMLNode {
 /// Every node keeps its source location, so that diagnostics name the right file.
 struct PipelineSource {
   /// The most files that extend one another.
-  static let maximumDepth = 16
+  static let maxDepth = 16
 
   private let registry: PluginRegistry
   private let environment: PipelineFileEnvironment
@@ -287,9 +287,9 @@ struct PipelineSource {
         "remove it from one of these: \(cycle)")
       return nil
     }
-    guard line.count < Self.maximumDepth else {
+    guard line.count < Self.maxDepth else {
       report(
-        .unreadable, "more than \(Self.maximumDepth) files extend each other",
+        .unreadable, "more than \(Self.maxDepth) files extend each other",
         extends.value.location, "combine some of them")
       return nil
     }
@@ -312,7 +312,7 @@ struct PipelineSource {
 
   private mutating func compose(_ bytes: [UInt8], file: String) -> YAMLNode? {
     let start = FileLocation(file: file, line: 1, column: 1)
-    guard bytes.count <= PipelineFile.maximumBytes else {
+    guard bytes.count <= PipelineFile.maxBytes else {
       report(
         .unreadable, "the file is larger than 1 MiB", start, "split it into several pipelines")
       return nil

@@ -10,7 +10,7 @@ import Synchronization
 struct HTTPRequestBuilder {
   let endpoint: Endpoint
   /// A GET with a longer path and query is sent as POST.
-  var maximumURLLength = 8_000
+  var maxURLLength = 8_000
   private let choice = TransportChoice()
   /// The head of a POST without header fields of its own, as most requests have it.
   private let plainPost: HTTPRequest
@@ -61,7 +61,7 @@ struct HTTPRequestBuilder {
     let wanted = request.method ?? endpoint.method
     if wanted == .get, request.operationType == .query {
       let path = path(for: request)
-      if path.utf8.count <= maximumURLLength { return get(path, request) }
+      if path.utf8.count <= maxURLLength { return get(path, request) }
     }
     return post(request)
   }

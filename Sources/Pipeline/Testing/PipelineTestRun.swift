@@ -152,7 +152,7 @@ private struct Outcome: Sendable {
   var dropped = 0
 
   /// The most events whose data is kept.
-  static let mostDelivered = 10_000
+  static let maxDelivered = 10_000
 
   /// A subscription may end without an event.
   var isSuccess: Bool { error == nil && (last?.errors.isEmpty ?? isSubscription) }
@@ -190,7 +190,7 @@ private struct Outcome: Sendable {
           continue
         }
         outcome.events += 1
-        if outcome.delivered.count < Self.mostDelivered { outcome.delivered.append(bytes) }
+        if outcome.delivered.count < Self.maxDelivered { outcome.delivered.append(bytes) }
         if outcome.events == first { break }
       }
     } catch {

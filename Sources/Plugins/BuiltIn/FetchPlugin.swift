@@ -194,7 +194,7 @@ public struct FetchPlugin: Plugin {
     limits.connection.proxies = try proxies(environment)
     limits.connection.unixSocket = unixSocket?.path
     limits.connection.usesHTTP2 = http2
-    limits.connection.maximumPerHost = maxConnections
+    limits.connection.maxPerHost = maxConnections
     limits.connection.keepAlive = keepAlive
     limits.connection.decompresses = decompress
     return limits

@@ -91,12 +91,12 @@ public struct PersistedQueriesPlugin: Plugin {
   }
 
   /// The largest manifest that is read, in bytes.
-  private static let maximumManifest = 64 << 20
+  private static let maxManifest = 64 << 20
 
   private func ids() throws(OptionError) -> PersistedQueriesInterceptor.Manifest? {
     guard let manifest else { return nil }
     do {
-      guard let bytes = try PrivateFile.read(manifest.path, limit: Self.maximumManifest) else {
+      guard let bytes = try PrivateFile.read(manifest.path, limit: Self.maxManifest) else {
         throw $manifest.error(
           "the file does not exist", remedy: "create it with `gqlrun operations manifest`")
       }

@@ -207,7 +207,7 @@ extension EventStreamConnection {
   }
 
   private func read(_ body: HTTPBody) async throws {
-    var events = SharedEventStream(mostBytes: opening.limits.messageBytes.bytes)
+    var events = SharedEventStream(maxBytes: opening.limits.messageBytes.bytes)
     var traffic = EmptyTraffic()
     for try await chunk in body {
       var offset = 0
@@ -300,7 +300,7 @@ extension EventStreamConnection {
   private var isFull: Bool {
     let mayPause =
       waiting.load(ordering: .relaxed) <= 0
-      || unread.load(ordering: .relaxed) >= SocketConnection.mostBytes
+      || unread.load(ordering: .relaxed) >= SocketConnection.maxBytes
     guard mayPause, !Task.isCancelled else { return false }
     return state.withLock { $0.entries.values.compactMap(\.operation) }.contains { $0.isFull }
   }

@@ -16,7 +16,7 @@ struct EventStreamOpening: Sendable {
 
   /// Time limit of the requests beside the event stream.
   private static let requestTime = Duration.seconds(30)
-  private static let mostTokenBytes = 4096
+  private static let maxTokenBytes = 4096
   private static let mode =
     "an event stream for all subscriptions (single_connection: true)"
 
@@ -47,14 +47,14 @@ struct EventStreamOpening: Sendable {
       throw try await refusal(response, of: "the reservation of \(Self.mode)", "201 Created")
     }
     let text = String(
-      decoding: try await response.body.prefix(Self.mostTokenBytes + 1), as: UTF8.self)
-    guard (1...Self.mostTokenBytes).contains(text.utf8.count),
+      decoding: try await response.body.prefix(Self.maxTokenBytes + 1), as: UTF8.self)
+    guard (1...Self.maxTokenBytes).contains(text.utf8.count),
       text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
     else {
       throw failures.failure(
         .malformedResponse,
         "\(failures.origin) answered the reservation of \(Self.mode) with a token that is not 1 to "
-          + "\(Self.mostTokenBytes) printable ASCII characters, so that no header field can contain it",
+          + "\(Self.maxTokenBytes) printable ASCII characters, so that no header field can contain it",
         .notSent)
     }
     return text

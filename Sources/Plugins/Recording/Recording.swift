@@ -21,7 +21,7 @@ final class Recording: Sendable {
 
   private static let header = #"{"gqlrun_recording":1}"#
   /// The largest file that is read, in bytes.
-  fileprivate static let maximumBytes = 1 << 30
+  fileprivate static let maxBytes = 1 << 30
 
   private let path: String
   private let state: Locked<State>
@@ -129,7 +129,7 @@ extension Recording.State {
     guard !isLoaded else { return }
     let bytes: [UInt8]?
     do {
-      bytes = try PrivateFile.read(path, limit: Recording.maximumBytes)
+      bytes = try PrivateFile.read(path, limit: Recording.maxBytes)
     } catch {
       throw Recording.Failure(message: "\(error)")
     }

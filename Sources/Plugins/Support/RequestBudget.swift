@@ -181,13 +181,13 @@ package final class RequestBudget: Sendable {
 
 extension RequestBudget.State {
   /// Above this number of operations, all known costs are discarded.
-  private static let maximumCosts = 10_000
+  private static let maxCosts = 10_000
 
   fileprivate mutating func admit(
     _ label: String, _ rate: RequestBudget.Rate?, _ reserve: RequestBudget.Reserve,
     _ now: Duration, _ until: Duration
   ) -> RequestBudget.Admission {
-    if costs.count > Self.maximumCosts { costs = [:] }
+    if costs.count > Self.maxCosts { costs = [:] }
     let cost = costs[label] ?? 1
     if let closed = closedUntil {
       guard closed <= now else {

@@ -27,7 +27,7 @@ final class Clients: Sendable {
   private let observer: (@Sendable (NetworkEvent) -> Void)?
   private let names = FieldNames()
   /// The most cached origins.
-  private static let maximumOrigins = 16
+  private static let maxOrigins = 16
 
   /// - Parameters:
   ///   - meter: Counts bytes and connections.
@@ -52,7 +52,7 @@ final class Clients: Sendable {
         return origin
       }
       let origin = try makeOrigin(head, limits, &state)
-      if state.origins.count == Self.maximumOrigins { state.origins.removeLast() }
+      if state.origins.count == Self.maxOrigins { state.origins.removeLast() }
       state.origins.insert(origin, at: 0)
       return origin
     }
@@ -84,7 +84,7 @@ final class Clients: Sendable {
     // A refused connection fails at once; `max-retry` decides about retries.
     configuration.connectionPool.retryConnectionEstablishment = false
     configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit =
-      connection.maximumPerHost
+      connection.maxPerHost
     // The HTTP client calls its tracer for every request, even one that discards everything.
     if let tracer = configuration.tracing.tracer, !traces || "\(type(of: tracer))" == "NoOpTracer" {
       configuration.tracing.tracer = nil

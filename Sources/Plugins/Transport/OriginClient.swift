@@ -60,7 +60,7 @@ final class OriginClient: Sendable {
   var waiting: Int {
     // Without TLS, there is no HTTP/2.
     guard scheme == "http" || !limits.connection.usesHTTP2 || peer.usesHTTP1 else { return 0 }
-    return max(0, exchanges.load(ordering: .relaxed) - limits.connection.maximumPerHost)
+    return max(0, exchanges.load(ordering: .relaxed) - limits.connection.maxPerHost)
   }
 
   /// The request for async-http-client, except a body with files.

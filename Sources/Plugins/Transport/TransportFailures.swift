@@ -97,7 +97,7 @@ extension TransportFailures {
 
   /// What uses all connections, and what would help.
   var connectionsInUse: String {
-    let most = limits.connection.maximumPerHost
+    let most = limits.connection.maxPerHost
     return
       "all \(most) are in use, such as by subscriptions; raise the option max_connections of fetch, or "
       + "use a transport that shares connections: WebSocket, single_connection: true, or HTTP/2"

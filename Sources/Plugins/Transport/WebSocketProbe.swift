@@ -18,7 +18,7 @@ package enum WebSocketProbe {
   }
 
   /// The most bytes of an answer that are read.
-  private static let mostBytes = 16 << 10
+  private static let maxBytes = 16 << 10
 
   /// The answer of a server; `nil` if there is none within the limits, or none of HTTP.
   ///
@@ -85,7 +85,7 @@ package enum WebSocketProbe {
         var text = ""
         for try await piece in inbound {
           text += String(buffer: piece)
-          if text.contains("\r\n\r\n") || text.utf8.count > mostBytes { break }
+          if text.contains("\r\n\r\n") || text.utf8.count > maxBytes { break }
         }
         return parsed(text)
       }

@@ -12,7 +12,7 @@ final class SocketConnection: OperationConnection {
   ///
   /// One that waits may keep the others from reading, such as a query within a loop over events. So the connection
   /// reads on for it, up to this limit.
-  static let mostBytes = 16 << 20
+  static let maxBytes = 16 << 20
 
   let loop: any EventLoop
   private let life: NIOLoopBoundBox<SocketLife>
@@ -112,7 +112,7 @@ extension SocketConnection {
 
   /// Whether unread results may stop the connection now.
   var mayPause: Bool {
-    waiting.load(ordering: .relaxed) <= 0 || unread.load(ordering: .relaxed) >= Self.mostBytes
+    waiting.load(ordering: .relaxed) <= 0 || unread.load(ordering: .relaxed) >= Self.maxBytes
   }
 
   func setPaused(_ value: Bool) { isPaused.store(value, ordering: .releasing) }

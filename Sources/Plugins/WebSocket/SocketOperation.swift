@@ -26,7 +26,7 @@ final class SocketOperation: Sendable {
   }
 
   /// The number of unread results at which the connection stops reading, and at which it reads again.
-  static let mostResults = 64
+  static let maxResults = 64
   private static let fewResults = 16
 
   let payload: [UInt8]
@@ -148,7 +148,7 @@ extension SocketOperation {
         return (false, CheckedContinuation<Void, Never>?.none)
       }
       connection.noteUnread(state.results.append(result))
-      if state.results.count >= Self.mostResults { state.isFull = true }
+      if state.results.count >= Self.maxResults { state.isFull = true }
       let isEnough = state.results.count >= Self.fewResults
       return (state.isFull, isEnough ? state.reader.take() : nil)
     }

@@ -14,7 +14,7 @@ struct DoctorCommand: AsyncParsableCommand {
     discussion: """
       Asks for media types and the status of errors, GET, introspection, persisted queries, arrays of \
       operations, uploads, incremental delivery, transports of subscriptions, compression, HTTP/2, the \
-      certificate, and limits on depth and size. Sends at most \(EndpointProbe.mostRequests) requests, \
+      certificate, and limits on depth and size. Sends at most \(EndpointProbe.maxRequests) requests, \
       one after the other; none changes anything, and each has 10 seconds, or --timeout. Exit code 1 if \
       the URL is no GraphQL endpoint, 69 if it stops answering.
 

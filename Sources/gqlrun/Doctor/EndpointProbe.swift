@@ -8,11 +8,11 @@ import HTTPTypes
 /// size.
 actor EndpointProbe {
   /// The most requests of an examination.
-  static let mostRequests = 30
+  static let maxRequests = 30
   /// The number of requests without an answer after which no further one is sent.
-  private static let mostFailures = 3
+  private static let maxFailures = 3
   /// The most bytes of an answer that are read.
-  private static let mostBytes = 4 << 20
+  private static let maxBytes = 4 << 20
 
   /// What an endpoint did with one request.
   enum Outcome: Sendable {
@@ -57,17 +57,17 @@ actor EndpointProbe {
     limits.total = time
     limits.connect = min(limits.connect, .seconds(5), time)
     limits.idle = time
-    limits.bodyBytes = ByteSize(bytes: Self.mostBytes)
+    limits.bodyBytes = ByteSize(bytes: Self.maxBytes)
     self.limits = limits
   }
 
   /// Whether no further requests are sent because too many were not answered.
-  var hasGivenUp: Bool { failures >= Self.mostFailures }
+  var hasGivenUp: Bool { failures >= Self.maxFailures }
 
   /// Counts a request that another client sends; returns the reason if none may be sent.
   func beginRequest() -> String? {
-    guard count < Self.mostRequests else {
-      return "not asked: an examination sends at most \(Self.mostRequests) requests"
+    guard count < Self.maxRequests else {
+      return "not asked: an examination sends at most \(Self.maxRequests) requests"
     }
     guard !hasGivenUp else {
       return "not asked: \(failures) requests were not answered"

@@ -20,7 +20,7 @@ final class ResultWriter {
   /// What is not written yet, so that a result is one write.
   private var pending: [UInt8] = []
   /// The most bytes that wait to be written, and of a piece that is copied.
-  private static let mostPending = 64 << 10
+  private static let maxPending = 64 << 10
 
   private enum Destination {
     case output
@@ -76,13 +76,13 @@ final class ResultWriter {
   private func append(_ piece: UnsafeRawBufferPointer) throws {
     if isPretty {
       printer.append(piece, to: &pending)
-    } else if piece.count < Self.mostPending {
+    } else if piece.count < Self.maxPending {
       pending.append(contentsOf: piece)
     } else {
       try flush()
       try put(piece, &colors)
     }
-    if pending.count >= Self.mostPending { try flush() }
+    if pending.count >= Self.maxPending { try flush() }
   }
 
   private func flush() throws {

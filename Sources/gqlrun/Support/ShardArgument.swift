@@ -14,9 +14,9 @@ enum ShardArgument {
     }
     var count: Int?
     if parts.count == 2 {
-      guard let number = Int(parts[1]), (1...Shard.mostShards).contains(number) else {
+      guard let number = Int(parts[1]), (1...Shard.maxShards).contains(number) else {
         throw ValidationError(
-          "--shard auto/n takes a number of shards from 1 to \(Shard.mostShards)")
+          "--shard auto/n takes a number of shards from 1 to \(Shard.maxShards)")
       }
       count = number
     }

@@ -46,7 +46,7 @@ struct GrowingListTests {
           try await cache.read(operation) == #"{"feed":\#(Self.list(0..<count))}"#)
         // 80 bytes an element.
         let segments = try await store.statistics().segments
-        #expect(segments <= count * 80 / Segments.size * 2 + ListGrowth.mostShortSegments)
+        #expect(segments <= count * 80 / Segments.size * 2 + ListGrowth.maxShortSegments)
       }
     }
   }

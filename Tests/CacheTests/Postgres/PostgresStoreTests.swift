@@ -34,7 +34,7 @@ struct PostgresStoreTests {
     let url = try PostgresSchema.newForTest()
     var stores: [PostgresStore] = []
     // The test is not about the time that a write may wait for others, and the machine may be busy.
-    for _ in 0..<3 { stores.append(try await Self.open(url) { $0.maximumWait = .seconds(3_600) }) }
+    for _ in 0..<3 { stores.append(try await Self.open(url) { $0.maxWait = .seconds(3_600) }) }
     try await withThrowingTaskGroup(of: Void.self) { group in
       for (index, store) in stores.enumerated() {
         for turn in 0..<20 {
@@ -103,7 +103,7 @@ struct PostgresStoreTests {
   func limitedWait() async throws {
     let url = try PostgresSchema.newForTest()
     let first = try await Self.open(url)
-    let second = try await Self.open(url) { $0.maximumWait = .seconds(1) }
+    let second = try await Self.open(url) { $0.maxWait = .seconds(1) }
     let transaction = try await first.begin()
     #expect(try await code { _ = try await second.begin() } == .busy)
     await transaction.rollback()

@@ -25,7 +25,7 @@ struct SeveralStoresTests {
     let path = directory.path("cache.db")
     // Twenty writes of one may come before one of the other, on a machine that is slow.
     var options = SQLiteStore.Options()
-    options.maximumWait = .seconds(600)
+    options.maxWait = .seconds(600)
     let stores = try (0..<2).map { _ in try SQLiteStore(path: path, options: options) }
     try await withThrowingTaskGroup(of: Void.self) { group in
       for (index, store) in stores.enumerated() {

@@ -131,14 +131,14 @@ struct TypeViewTests {
         "query($p:Int){me{id posts(page:$p)}}", variables: #"{"p":\#(page)}"#)
     }
     let columns = try file.columns("User")
-    #expect(columns.count { $0.hasPrefix("posts(") } == TypeViews.maximumArgumentColumns)
-    let many = (0..<(TypeViews.maximumViews + 20)).map {
+    #expect(columns.count { $0.hasPrefix("posts(") } == TypeViews.maxArgumentColumns)
+    let many = (0..<(TypeViews.maxViews + 20)).map {
       #"{"__typename":"T\#($0)","id":"\#($0)"}"#
     }
     try await file.write(
       #"{"data":{"all":[\#(many.joined(separator: ",")),{"__typename":"no name","id":"1"}]}}"#,
       "{all{id}}")
-    #expect(try file.sql("SELECT count(*) FROM views") == "\(TypeViews.maximumViews)")
+    #expect(try file.sql("SELECT count(*) FROM views") == "\(TypeViews.maxViews)")
     #expect(try file.sql("SELECT id FROM T7") == "7")
   }
 

@@ -169,7 +169,7 @@ struct RetryTests {
     #expect(error.layer == .chain)
     #expect(error.message.contains("25 times"))
     #expect((error.cause as? ChainError)?.code == .connectionFailed)
-    #expect(await bench.server.count == PipelineRunner.maximumAttempts)
+    #expect(await bench.server.count == PipelineRunner.maxAttempts)
   }
 
   @Test("end when the interceptor has had enough")

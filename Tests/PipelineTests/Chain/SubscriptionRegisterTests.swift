@@ -9,7 +9,7 @@ import Testing
   /// Subscriptions that have begun, as many as may begin at a time.
   private func fill() async -> [SubscriptionHandle] {
     var handles: [SubscriptionHandle] = []
-    for _ in 0..<SubscriptionRegister.mostBeginning {
+    for _ in 0..<SubscriptionRegister.maxBeginning {
       handles.append(SubscriptionHandle(register))
       await handles.last?.connect()
     }
@@ -25,7 +25,7 @@ import Testing
     return (handle, task)
   }
 
-  private let most = SubscriptionRegister.mostBeginning
+  private let most = SubscriptionRegister.maxBeginning
 
   @Test func `others wait, and begin in their order`() async {
     let handles = await fill()

@@ -42,7 +42,7 @@ struct PipelineReadTests {
     #expect(
       pipeline.store
         == StoreConfiguration(
-          kind: .sqlite, path: "dir/cache.db", maximumSize: .mebibytes(256), memory: .mebibytes(8)))
+          kind: .sqlite, path: "dir/cache.db", maxSize: .mebibytes(256), memory: .mebibytes(8)))
     #expect(
       pipeline.keys
         == KeyRules(default: ["id", "uuid"], types: ["Country": ["code"]]))

@@ -256,7 +256,7 @@ import Testing
     try await Bench.with(url: "http://localhost/", setup: setup) { bench in
       let outcome = await bench.run()
       #expect(outcome.code == .tooManyAttempts)
-      #expect(await network.count == PipelineRunner.maximumAttempts)
+      #expect(await network.count == PipelineRunner.maxAttempts)
     }
   }
 
