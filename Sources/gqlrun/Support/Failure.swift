@@ -57,7 +57,7 @@ func reporting(_ work: () async throws -> Void) async throws {
     RunLog.printHeld()
   } catch let exit as ExitCode {
     throw exit
-  } catch let error as ValidationError {
+  } catch let error as ArgumentParser.ValidationError {
     throw error
   } catch is ClosedOutput {
     // The reader closed standard output; there is nowhere to report to.
