@@ -228,6 +228,10 @@ differential: packages-core packages-server ## Compare the language module with 
 differential-parts: packages-core packages-server ## Compare responses in parts with those in one piece, from graphql-core (SEEDS, CASES)
 	@Tests/Differential/parts.sh "$(CURDIR)/.build-differential"
 
+.PHONY: figures
+figures: ## Print lines, files, functions, names and labels of the sources (BASE: a revision to compare with)
+	@python3 Tests/Figures/figures.py $(if $(BASE),--base $(BASE))
+
 .PHONY: lint
 lint: ## Check the format of the sources
 	$(SWIFT) format lint --strict --recursive --parallel $(SOURCES)

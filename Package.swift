@@ -308,7 +308,7 @@ let networked: [Target] = [
     ],
     // Like users' code: what `import GQLRun` does not bring is missing here.
     swiftSettings: [.enableUpcomingFeature("MemberImportVisibility")]),
-  .testTarget(name: "HouseTests", swiftSettings: settings),
+  .testTarget(name: "HouseTests", dependencies: ["GQLRunTestSupport"], swiftSettings: settings),
 ]
 
 let coreDependencies: [Package.Dependency] = [

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Prints the figures of the sources: lines, files, functions, documentation, names, repeated lines.
 
-usage: figures.py [--base REVISION] [--list FIGURE]
+usage: figures.py [--base REVISION] [--list FIGURE…]
 
   --base REVISION  adds a column with the figures of this revision of git
-  --list FIGURE    prints what a figure counts, one `file:line name` per line: unlabelled, long, undocumented,
-                   names, repeated
+  --list FIGURE…   prints what figures count, one `file:line name` per line: unlabelled, long, undocumented,
+                   names, limits, repeated
 
-Only Swift files that git tracks count. A line of code is one that has more than white space and a comment. A
+The Swift files of Sources and Tests count, with --base those that git has in the revision. A line of code is one that has more than white space and a comment. A
 function is a `func`, `init` or `subscript` with a body; its length is that of its lines from the declaration
 to the closing brace. Parameters count as unlabelled if their label is `_`; operators do not count.
 """
@@ -131,6 +131,7 @@ class Figures:
         self.comments = collections.Counter()
         self.files = collections.defaultdict(list)
         self.functions, self.unlabelled, self.long, self.undocumented = [], [], [], []
+        self.limits = []
         self.public = 0
         self.types = collections.defaultdict(dict)
         self.windows = collections.defaultdict(list)
@@ -163,6 +164,8 @@ class Figures:
         rest = code[match.end():]
         name = (re.match(r"\s*`?([^\s`(<:{=]+)", rest) or [None, kind])[1]
         depth = code.count("{", 0, match.start()) - code.count("}", 0, match.start())
+        if kind in ("let", "var", "func", "case") and re.match(r"(most|maximum)[A-Z]", name):
+            self.limits.append((place, name))
         if kind in ("struct", "enum", "class", "actor", "protocol") and depth == 0:
             if not re.search(r"private", attributes):
                 self.types[name].setdefault(path.split("/")[1], place)
@@ -249,21 +252,22 @@ class Figures:
              share(self.unlabelled, len(self.functions))),
             ("public declarations without documentation", share(self.undocumented, self.public)),
             ("names of types in two modules", f"{len(self.names)}"),
+            ("limits that are not named `max…`", f"{len(self.limits)}"),
             ("places that repeat eight lines of code", f"{len(self.repeated)}"),
         ]
 
 
 def tracked(revision):
-    """The Swift files of a revision, or of the working tree: path and text."""
+    """The Swift files of a revision, or those on disk: path and text."""
     def git(*arguments):
         return subprocess.run(
             ["git", "-C", str(ROOT), *arguments], check=True, capture_output=True, text=True).stdout
 
     folders = ["Sources", "Tests"]
     if revision is None:
-        for path in git("ls-files", *folders).splitlines():
-            if path.endswith(".swift") and (ROOT / path).exists():
-                yield path, (ROOT / path).read_text()
+        for folder in folders:
+            for path in sorted((ROOT / folder).rglob("*.swift")):
+                yield str(path.relative_to(ROOT)), path.read_text()
         return
     entries = [
         line.split(None, 3) for line in git("ls-tree", "-r", revision, *folders).splitlines()]
@@ -281,9 +285,9 @@ def tracked(revision):
 
 def main():
     parser = argparse.ArgumentParser(
-        usage="figures.py [--base REVISION] [--list FIGURE]", add_help=False)
+        usage="figures.py [--base REVISION] [--list FIGURE…]", add_help=False)
     parser.add_argument("--base")
-    parser.add_argument("--list", choices=["unlabelled", "long", "undocumented", "names", "repeated"])
+    parser.add_argument("--list", nargs="+", choices=["unlabelled", "long", "undocumented", "names", "limits", "repeated"])
     parser.add_argument("-h", "--help", action="store_true")
     options = parser.parse_args()
     if options.help:
@@ -291,8 +295,9 @@ def main():
         return
     figures = Figures(tracked(None))
     if options.list:
-        for place, name in getattr(figures, options.list):
-            print(place, name)
+        for figure in options.list:
+            for place, name in getattr(figures, figure):
+                print(place, name)
         return
     base = Figures(tracked(options.base)).rows() if options.base else None
     if base:

@@ -1,15 +1,19 @@
+import GQLRunTestSupport
 import Testing
 
 /// What no file in Sources contains.
 @Suite("Code rules")
 struct CodeRuleTests {
-  /// The number of lines at which a file surely has a second idea.
-  static let longest = 600
-
-  @Test("no file is longer than 600 lines")
-  func fileLength() {
-    let long = Repository.sources.filter { Self.lineCount($0.source) > Self.longest }
-    #expect(long.map(\.path) == [])
+  @Test(
+    "a type's name is in one module only, arguments have labels, limits are max…, functions fit a page"
+  )
+  func figures() throws {
+    let script = Repository.root + "/Tests/Figures/figures.py"
+    let result = try ChildProcess(
+      "/usr/bin/env", ["python3", script, "--list", "names", "unlabelled", "limits", "long"]
+    ).finish()
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(result.output == "")
   }
 
   @Test("no file crashes on purpose or escapes the compiler")
@@ -44,15 +48,6 @@ struct CodeRuleTests {
     ])
   func findsConstructs(text: String, count: Int) {
     #expect(Self.violations(in: SwiftSource(text), path: "A.swift").count == count)
-  }
-
-  @Test("lines are counted as editors count them", arguments: [("a\nb\n", 2), ("a\nb", 2)])
-  func countsLines(text: String, count: Int) {
-    #expect(Self.lineCount(SwiftSource(text)) == count)
-  }
-
-  private static func lineCount(_ source: SwiftSource) -> Int {
-    source.written.count - (source.written.last == "" ? 1 : 0)
   }
 
   /// What is wrong, as `file:line: message`.

@@ -1,38 +1,9 @@
+import GQLRunTestSupport
 import Testing
 
 /// Compares the documents with the repository.
 @Suite("Documentation")
 struct DocumentationTests {
-  /// The commands of `gqlrun`, with their subcommands.
-  static let commands: [String: [String]] = [
-    "run": [],
-    "serve": [],
-    "demo": [],
-    "format": [],
-    "plugins": [],
-    "doctor": [],
-    "pipeline": ["check", "show", "explain", "graph", "test", "trust", "new", "schema"],
-    "cache": [
-      "import", "write", "update", "read", "explain", "dump", "get", "sql", "stats", "export",
-      "evict", "gc", "trim",
-      "clear",
-    ],
-    "validate": [],
-    "schema": ["fetch", "print", "diff"],
-    "generate": [],
-    "operations": ["manifest", "verify"],
-    // The former spelling, which the changelog names.
-    "manifest": ["build", "verify"],
-    "logout": [],
-    "profile": [],
-    "batch": [
-      "run", "check", "init", "enqueue", "worker", "status", "errors", "resolve", "retry", "report",
-      "diff", "merge", "cancel", "prune", "trust", "new", "sinks",
-      "schema",
-    ],
-    "help": [],
-  ]
-
   static let documents = Repository.files(suffix: ".md").map(Markdown.init)
 
   @Test("there are documents to check")
@@ -41,16 +12,6 @@ struct DocumentationTests {
     for path in ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/guide-cache.md"] {
       #expect(paths.contains(path))
     }
-  }
-
-  @Test("every command line in a document names a command that exists")
-  func commandLines() {
-    let violations = Self.documents.flatMap { document in
-      document.commandLines.compactMap { command in
-        Self.problem(of: command.words).map { "\(document.path):\(command.line): \($0)" }
-      }
-    }
-    #expect(violations == [])
   }
 
   @Test("README shows the commands of the main jobs")
@@ -64,11 +25,20 @@ struct DocumentationTests {
     }
   }
 
-  @Test("every relative link leads to a file")
+  @Test("every relative link leads to a file, and to a heading of it")
   func links() {
+    let anchors = Dictionary(uniqueKeysWithValues: Self.documents.map { ($0.path, $0.anchors) })
     let violations = Self.documents.flatMap { document in
-      document.links.filter { !Repository.exists($0.target) }
-        .map { "\(document.path):\($0.line): nothing is at \($0.target)" }
+      document.links.compactMap { link -> String? in
+        let place = "\(document.path):\(link.line)"
+        guard Repository.exists(link.target) else {
+          return "\(place): nothing is at \(link.target)"
+        }
+        guard let anchor = link.anchor, let headings = anchors[link.target],
+          !headings.contains(anchor)
+        else { return nil }
+        return "\(place): \(link.target) has no heading #\(anchor)"
+      }
     }
     #expect(violations == [])
   }
@@ -165,25 +135,6 @@ struct DocumentationTests {
 
   // MARK: That the checks find something
 
-  @Test(
-    "a wrong command line is found",
-    arguments: [
-      ("gqlrun run feed.graphql", true),
-      ("gqlrun --version", true),
-      ("gqlrun cache dump --store memory", true),
-      ("gqlrun cache", true),
-      ("gqlrun cahce dump", false),
-      ("gqlrun cache --store memory", false),
-      ("gqlrun cache eat", false),
-      ("make demo", true),
-      ("make PREFIX=/usr install", true),
-      ("make coffee", false),
-      ("ls", true),
-    ])
-  func findsCommands(line: String, isRight: Bool) {
-    #expect((Self.problem(of: line.split(separator: " ").map(String.init)) == nil) == isRight)
-  }
-
   @Test("command lines and links are found where they stand")
   func readsMarkdown() {
     let document = Markdown(
@@ -192,6 +143,8 @@ struct DocumentationTests {
         text: """
           # Title
           ## Part
+          ### A `b`, c-d (e_1)
+          ### Part
           See [b](b.md#part), [web](https://example.com/x.md) and `gqlrun demo`.
           ```sh
           # gqlrun comment
@@ -211,16 +164,17 @@ struct DocumentationTests {
           ![up](../README.md "title")
           """))
     #expect(document.headings == ["Part"])
+    #expect(document.anchors == ["title", "part", "a-b-c-d-e_1", "part-1"])
     #expect(
       document.links == [
-        .init(target: "docs/b.md", line: 3), .init(target: "README.md", line: 19),
+        .init(target: "docs/b.md", anchor: "part", line: 5), .init(target: "README.md", line: 21),
       ])
     #expect(
       document.commandLines.map { $0.words.prefix(3).joined(separator: " ") } == [
         "gqlrun demo", "gqlrun run a.graphql", "jq .", "make test", "gqlrun pipeline check",
         "gqlrun serve [not](a-link.md)", "gqlrun cache dump",
       ])
-    #expect(document.commandLines.map(\.line) == [3, 6, 6, 8, 8, 9, 15])
+    #expect(document.commandLines.map(\.line) == [5, 8, 8, 10, 10, 11, 17])
   }
 
   @Test(
@@ -247,25 +201,6 @@ struct DocumentationTests {
           return !before.isLetter && !before.isNumber && !"._-/*}~)".contains(before)
         }
       }.map { "\(path):\(index + 1): \($0)" }
-    }
-  }
-
-  /// What is wrong with a command line of ours; `nil` for right ones and those of other programs.
-  static func problem(of words: [String]) -> String? {
-    switch words.first {
-    case "gqlrun":
-      guard let command = words.dropFirst().first, !command.hasPrefix("-") else { return nil }
-      guard let subcommands = commands[command] else { return "gqlrun has no command \(command)" }
-      guard !subcommands.isEmpty, let subcommand = words.dropFirst(2).first,
-        !subcommands.contains(subcommand)
-      else { return nil }
-      return "gqlrun \(command) has no command \(subcommand)"
-    case "make":
-      let makefile = Repository.text("Makefile") ?? ""
-      let missing = words.dropFirst().filter { !$0.contains("=") && !$0.hasPrefix("-") }
-        .filter { target in !makefile.lines.contains { $0.hasPrefix("\(target):") } }
-      return missing.isEmpty ? nil : "the Makefile has no target \(missing.joined(separator: ", "))"
-    default: return nil
     }
   }
 }

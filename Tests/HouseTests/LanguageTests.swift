@@ -1,3 +1,4 @@
+import GQLRunTestSupport
 import Testing
 
 /// Comments, messages and documents use standard terms; see docs/glossary.md.

@@ -1,3 +1,4 @@
+import GQLRunTestSupport
 import Testing
 
 /// The dependency rule: `docs/decisions/0001-modules-and-dependencies.md`.

@@ -1,6 +1,7 @@
 import Foundation
 import GQLRunDemoServer
 import GQLRunJSON
+import GQLRunTestSupport
 import Testing
 
 @Suite("gqlrun batch new, schema and sinks")

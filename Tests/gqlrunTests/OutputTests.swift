@@ -1,5 +1,6 @@
 import Foundation
 import GQLRunDemoServer
+import GQLRunTestSupport
 import Testing
 
 @Suite("Standard output, --output and signals", .serialized, .timeLimit(.minutes(10)))

@@ -1,5 +1,6 @@
 import Foundation
 import GQLRunJSON
+import GQLRunTestSupport
 import Testing
 
 @Suite("gqlrun pipeline", .serialized, .timeLimit(.minutes(10)))

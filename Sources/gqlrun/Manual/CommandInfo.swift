@@ -40,10 +40,14 @@ struct CommandInfo: Decodable {
   private var subcommands: [CommandInfo]?
   private var arguments: [Argument]?
 
+  /// The subcommands, with those that help does not show.
+  var allCommands: [CommandInfo] { subcommands ?? [] }
+  /// The arguments, with those that help does not show.
+  var allArguments: [Argument] { arguments ?? [] }
   /// The subcommands that help shows.
-  var shownCommands: [CommandInfo] { (subcommands ?? []).filter(\.shouldDisplay) }
+  var shownCommands: [CommandInfo] { allCommands.filter(\.shouldDisplay) }
   /// The arguments that help shows.
-  var shownArguments: [Argument] { (arguments ?? []).filter(\.shouldDisplay) }
+  var shownArguments: [Argument] { allArguments.filter(\.shouldDisplay) }
   var positionals: [Argument] { shownArguments.filter { $0.kind == .positional } }
   var options: [Argument] { shownArguments.filter { $0.kind != .positional } }
 

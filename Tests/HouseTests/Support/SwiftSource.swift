@@ -1,3 +1,5 @@
+import GQLRunTestSupport
+
 /// The text of a Swift file, and the same text without what is not code.
 ///
 /// Everything keeps its line and column. Knows comments (nested, too), string literals of all kinds
@@ -171,4 +173,10 @@ private struct Scanner {
       if isComment { uncommented[index] = UInt8(ascii: " ") }
     }
   }
+}
+
+extension Repository {
+  /// The Swift files of Sources.
+  static let sources: [(path: String, source: SwiftSource)] =
+    files(in: "Sources", suffix: ".swift").map { ($0.path, SwiftSource($0.text)) }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import GQLRunTestSupport
 import Testing
 
 @testable import gqlrun

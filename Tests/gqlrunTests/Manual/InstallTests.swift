@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunTestSupport
 import Testing
 
 /// `make install` and `make uninstall`, with the program of the tests instead of a release build.

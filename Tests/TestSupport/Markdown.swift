@@ -1,27 +1,37 @@
 /// What can be checked of a document: its command lines, its links, its headings.
-struct Markdown: Sendable {
-  struct CommandLine: Sendable, Equatable {
-    var words: [String]
+package struct Markdown: Sendable {
+  package struct CommandLine: Sendable, Equatable {
+    package var words: [String]
     /// Counted from 1.
-    var line: Int
+    package var line: Int
   }
 
-  struct Link: Sendable, Equatable {
+  package struct Link: Sendable, Equatable {
     /// Relative to the top of the repository, without the part after `#`.
-    var target: String
-    var line: Int
+    package var target: String
+    /// The part after `#`, which names a heading; `nil` if there is none.
+    package var anchor: String?
+    package var line: Int
+
+    package init(target: String, anchor: String? = nil, line: Int) {
+      self.target = target
+      self.anchor = anchor
+      self.line = line
+    }
   }
 
-  let path: String
+  package let path: String
   /// The commands in `sh` blocks, and those after `$ ` in `console` blocks, one for each program of a
   /// pipe or list; and code spans in the text that begin with `gqlrun` or `make`.
-  private(set) var commandLines: [CommandLine] = []
+  package private(set) var commandLines: [CommandLine] = []
   /// The relative links outside code.
-  private(set) var links: [Link] = []
+  package private(set) var links: [Link] = []
   /// The headings of the second level.
-  private(set) var headings: [String] = []
+  package private(set) var headings: [String] = []
+  /// The names by which links reach headings of any level, as GitHub forms them.
+  package private(set) var anchors: Set<String> = []
 
-  init(_ file: Repository.File) {
+  package init(_ file: Repository.File) {
     path = file.path
     /// What follows the fence of the block we are in.
     var language: String?
@@ -46,6 +56,7 @@ struct Markdown: Sendable {
         }
       } else {
         if text.hasPrefix("## ") { headings.append(String(text.dropFirst(3))) }
+        if text.hasPrefix("#") { addAnchor(text.drop { $0 == "#" }) }
         addText(text, line: line)
       }
     }
@@ -79,9 +90,29 @@ struct Markdown: Sendable {
 
   private mutating func addLinks(_ text: Substring, line: Int) {
     for part in text.split(separator: "](", omittingEmptySubsequences: false).dropFirst() {
-      let target = part.prefix { $0 != ")" && $0 != " " && $0 != "#" }
-      guard !target.isEmpty, !target.contains(":") else { continue }
-      links.append(Link(target: resolve(target), line: line))
+      let address = part.prefix { $0 != ")" && $0 != " " }
+      let target = address.prefix { $0 != "#" }
+      guard !address.isEmpty, !target.contains(":") else { continue }
+      let anchor = address.dropFirst(target.count + 1)
+      links.append(
+        Link(
+          target: target.isEmpty ? path : resolve(target),
+          anchor: anchor.isEmpty ? nil : String(anchor), line: line))
+    }
+  }
+
+  /// Letters, digits, `-` and `_` of a heading in lower case, with `-` for each blank; a repeated one gets a number.
+  private mutating func addAnchor(_ heading: Substring) {
+    let name = heading.trimmed.lowercased().compactMap { character -> Character? in
+      if character == " " { return "-" }
+      return character.isLetter || character.isNumber || "-_".contains(character)
+        ? character : nil
+    }
+    var anchor = String(name)
+    var number = 0
+    while !anchors.insert(anchor).inserted {
+      number += 1
+      anchor = "\(String(name))-\(number)"
     }
   }
 

@@ -1,38 +1,43 @@
 import Foundation
 
-/// The files of this repository, as the tests of this target read them.
-enum Repository {
-  /// The top folder: three levels above this file's own folder.
-  static let root: String = {
+/// The files of this repository, as tests read them.
+package enum Repository {
+  /// The top folder: two levels above this file's own folder.
+  package static let root: String = {
     var parts = #filePath.split(separator: "/", omittingEmptySubsequences: false)
-    parts.removeLast(4)
+    parts.removeLast(3)
     return parts.joined(separator: "/")
   }()
 
   /// One text file.
-  struct File: Sendable {
+  package struct File: Sendable {
     /// Relative to ``Repository/root``.
-    let path: String
-    let text: String
+    package let path: String
+    package let text: String
+
+    package init(path: String, text: String) {
+      self.path = path
+      self.text = text
+    }
   }
 
   /// The names in `folder`, sorted; empty when there is no such folder.
-  static func names(in folder: String) -> [String] {
+  package static func names(in folder: String) -> [String] {
     ((try? FileManager.default.contentsOfDirectory(atPath: root + "/" + folder)) ?? []).sorted()
   }
 
-  static func isFolder(_ path: String) -> Bool {
+  package static func isFolder(_ path: String) -> Bool {
     var isFolder: ObjCBool = false
     return FileManager.default.fileExists(atPath: root + "/" + path, isDirectory: &isFolder)
       && isFolder.boolValue
   }
 
-  static func exists(_ path: String) -> Bool {
+  package static func exists(_ path: String) -> Bool {
     FileManager.default.fileExists(atPath: root + "/" + path)
   }
 
   /// The text of the file at `path`, or `nil` when it is not there or not UTF-8.
-  static func text(_ path: String) -> String? {
+  package static func text(_ path: String) -> String? {
     guard let data = FileManager.default.contents(atPath: root + "/" + path) else { return nil }
     return String(bytes: data, encoding: .utf8)
   }
@@ -40,7 +45,7 @@ enum Repository {
   /// Every text file below `folder` whose path ends with `suffix`, in the order of the paths.
   ///
   /// Leaves out what git leaves out: what was built, resolved, measured or cached.
-  static func files(in folder: String = "", suffix: String = "") -> [File] {
+  package static func files(in folder: String = "", suffix: String = "") -> [File] {
     names(in: folder).flatMap { name -> [File] in
       let path = folder.isEmpty ? name : folder + "/" + name
       if isIgnored(path, name) { return [] }
@@ -49,10 +54,6 @@ enum Repository {
       return [File(path: path, text: text)]
     }
   }
-
-  /// The Swift files of Sources.
-  static let sources: [(path: String, source: SwiftSource)] = files(in: "Sources", suffix: ".swift")
-    .map { ($0.path, SwiftSource($0.text)) }
 
   private static func isIgnored(_ path: String, _ name: String) -> Bool {
     [".git", ".swiftpm", ".DS_Store", "Package.resolved"].contains(name)
@@ -64,7 +65,7 @@ enum Repository {
 
 extension StringProtocol {
   /// Without white space at either end.
-  var trimmed: String { trimmingCharacters(in: .whitespacesAndNewlines) }
+  package var trimmed: String { trimmingCharacters(in: .whitespacesAndNewlines) }
 
-  var lines: [SubSequence] { split(separator: "\n", omittingEmptySubsequences: false) }
+  package var lines: [SubSequence] { split(separator: "\n", omittingEmptySubsequences: false) }
 }
