@@ -278,10 +278,11 @@ bench-live: build packages-bench-live ## Measure subscriptions beside Python and
 	  --subscriptions $(LIVE_SUBSCRIPTIONS) --clients $(LIVE_CLIENTS)
 
 .PHONY: generated
-generated: embedded build ## Make again what is made from the sources: plugins.md, the schema of pipeline files
-	$(PROGRAM) plugins --markdown > docs/plugins.md
-	$(PROGRAM) pipeline schema > pipelines/pipeline.schema.json
-	$(PROGRAM) batch schema > pipelines/batch.schema.json
+generated: packages embedded ## Make again what is made from the sources: plugins.md, the schema of pipeline files
+	$(SWIFT) build --scratch-path .build-debug --product gqlrun $(TEST_FLAGS)
+	.build-debug/debug/gqlrun plugins --markdown > docs/plugins.md
+	.build-debug/debug/gqlrun pipeline schema > pipelines/pipeline.schema.json
+	.build-debug/debug/gqlrun batch schema > pipelines/batch.schema.json
 
 # The ready-made files are embedded in the library, so that it needs no files of its own.
 .PHONY: embedded

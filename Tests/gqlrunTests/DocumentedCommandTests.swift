@@ -1,10 +1,13 @@
+import GQLRunBatch
+import GQLRunPipeline
+import GQLRunPlugins
 import GQLRunTestSupport
 import Testing
 
 @testable import gqlrun
 
 /// The command lines in the documents, beside the commands and options that the program declares.
-@Suite("Documented commands")
+@Suite("Documented commands and kinds")
 struct DocumentedCommandTests {
   private static let program: CommandInfo = {
     do { return try CommandInfo.of(RootCommand.self) } catch { fatalError("\(error)") }
@@ -20,6 +23,23 @@ struct DocumentedCommandTests {
       }
     }
     #expect(violations == [])
+  }
+
+  @Test("the table of plugins and that of sinks name each one that is registered")
+  func tables() throws {
+    for (path, names) in [
+      (
+        "Sources/Plugins/GQLRunPlugins.docc/GQLRunPlugins.md",
+        PluginRegistry.builtIn.names
+      ),
+      ("docs/guide-batch.md", Manifest.sinkKinds.map(\.name)),
+    ] {
+      let rows = try #require(Repository.text(path)).lines.filter { $0.hasPrefix("| ") }
+      #expect(!names.isEmpty)
+      for name in names {
+        #expect(rows.contains { $0.contains("`\(name)`") }, "\(path): no table names \(name)")
+      }
+    }
   }
 
   @Test(
