@@ -115,6 +115,40 @@ struct DocumentationTests {
     }
   }
 
+  @Test("every name in the diagrams and checklists of the architecture is declared in Sources")
+  func architecture() throws {
+    var declared: Set<String> = []
+    for (_, source) in Repository.sources {
+      for line in source.code {
+        let words = line.split { !$0.isLetter && !$0.isNumber && $0 != "_" }
+        for (keyword, name) in zip(words, words.dropFirst())
+        where Self.declarations.contains(String(keyword)) { declared.insert(String(name)) }
+      }
+    }
+    // Names are in code spans and diagrams, the pieces between backticks.
+    let text = try #require(Repository.text("docs/architecture.md"))
+    let pieces = text.split(separator: "`", omittingEmptySubsequences: false)
+    let code = stride(from: 1, to: pieces.count, by: 2).map { pieces[$0] }
+    let folders = Set(Module.all.map(\.folder))
+    var names: [String] = []
+    for word in code.flatMap({ $0.split(whereSeparator: \.isWhitespace) })
+    where !word.contains("/") {
+      let identifiers = word.split { !$0.isLetter }.map(String.init)
+      guard let first = identifiers.first, first.first?.isUppercase == true,
+        first.contains(where: \.isLowercase)
+      else { continue }
+      names += identifiers
+    }
+    let unknown = Set(names).subtracting(declared).subtracting(folders)
+      .subtracting(["CommandConfiguration", "PostgreSQL", "Sources", "WebSocket"])
+    #expect(names.count > 40)
+    #expect(unknown.sorted() == [])
+  }
+
+  private static let declarations: Set = [
+    "struct", "class", "actor", "enum", "protocol", "func", "var", "let", "case",
+  ]
+
   @Test("every decision says context, choice, cost, and how we would notice that it was wrong")
   func decisions() {
     let decisions = Self.documents.filter { $0.path.hasPrefix("docs/decisions/") }
