@@ -69,6 +69,7 @@ struct HelpExampleTests {
     extensions: { gqlrun: { output: Generated } }
     END
     """,
+    "gqlrun schema diff": "mkdir -p src/country; cp country.graphql src/country/query.gql",
     "gqlrun operations verify":
       "gqlrun operations manifest --schema schema.graphql country.graphql -o ops.json",
   ]
