@@ -64,7 +64,7 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 16
 TEST_FLAGS := $(if $(CI),-Xswiftc -warnings-as-errors)
 
 # The modules without networking need yajl and SQLite; the HTTP library links zlib.
-CORE_PACKAGES := libyajl-dev libsqlite3-dev libpq-dev pkg-config
+CORE_PACKAGES := libyajl-dev libsqlite3-dev libpq-dev libssl-dev pkg-config
 PACKAGES := $(CORE_PACKAGES) zlib1g-dev
 BENCH_PACKAGES := $(CORE_PACKAGES) yajl-tools python3
 # Programs of single tests, which are skipped with a message without them.
@@ -96,6 +96,7 @@ found() { \
     libpq-dev) pkg-config --exists libpq 2>/dev/null ;; \
     postgresql) ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 ;; \
     zlib1g-dev) pkg-config --exists zlib 2>/dev/null ;; \
+    libssl-dev) pkg-config --exists libcrypto 2>/dev/null ;; \
     yajl-tools) command -v json_verify >/dev/null ;; \
     libjq1) ldconfig -p | grep -q 'libjq[.]so[.]1' ;; \
     python3-venv) python3 -c 'import venv, ensurepip' 2>/dev/null ;; \

@@ -18,6 +18,12 @@ let requestPathSettings = settings + [.enableUpcomingFeature("NonisolatedNonsend
 let core: [Target] = [
   .target(name: "GQLRunSupport", path: "Sources/Support", swiftSettings: requestPathSettings),
   .systemLibrary(name: "CYajl", pkgConfig: "yajl", providers: [.apt(["libyajl-dev"])]),
+  .systemLibrary(
+    name: "CGQLRunCrypto", path: "Sources/CCrypto", pkgConfig: "libcrypto",
+    providers: [.apt(["libssl-dev"])]),
+  .target(
+    name: "GQLRunCrypto", dependencies: ["CGQLRunCrypto"], path: "Sources/Crypto",
+    swiftSettings: settings),
   .systemLibrary(name: "CPQ", providers: [.apt(["libpq-dev"])]),
   .target(
     name: "GQLRunJSON", dependencies: ["CYajl"], path: "Sources/JSONStream", swiftSettings: settings
@@ -48,6 +54,8 @@ let core: [Target] = [
   .target(name: "GQLRunLive", path: "Sources/Live", swiftSettings: requestPathSettings),
   // What tests of several modules use; in no product.
   .target(name: "GQLRunTestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+  .testTarget(
+    name: "CryptoTests", dependencies: ["GQLRunCrypto", "GQLRunSupport"], swiftSettings: settings),
   .testTarget(name: "SupportTests", dependencies: ["GQLRunSupport"], swiftSettings: settings),
   .testTarget(name: "JSONStreamTests", dependencies: ["GQLRunJSON"], swiftSettings: settings),
   .testTarget(
@@ -105,10 +113,9 @@ let networked: [Target] = [
     name: "GQLRunPlugins",
     dependencies: [
       "CGQLRunZlib",
-      "GQLRunPipeline", "GQLRunLive", "GQLRunCache", "GQLRunJSON", "GQLRunLanguage",
+      "GQLRunPipeline", "GQLRunLive", "GQLRunCache", "GQLRunCrypto", "GQLRunJSON", "GQLRunLanguage",
       "GQLRunSupport",
       .product(name: "AsyncHTTPClient", package: "async-http-client"),
-      .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
       .product(name: "Logging", package: "swift-log"),
       .product(name: "NIOCore", package: "swift-nio"),
@@ -140,9 +147,9 @@ let networked: [Target] = [
   .target(
     name: "GQLRunBatch",
     dependencies: [
-      "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache", "GQLRunJSON", "GQLRunLanguage",
+      "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache", "GQLRunCrypto", "GQLRunJSON",
+      "GQLRunLanguage",
       "GQLRunPostgres", "GQLRunSupport", "CGQLRunZlib",
-      .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "GRDB", package: "GRDB.swift"),
       .product(name: "GRDBSQLite", package: "GRDB.swift"),
       .product(name: "Histogram", package: "hdrhistogram-swift"),
@@ -154,9 +161,8 @@ let networked: [Target] = [
   .target(
     name: "GQLRunDemoServer",
     dependencies: [
-      "GQLRunJSON", "GQLRunLanguage", "GQLRunSupport",
+      "GQLRunCrypto", "GQLRunJSON", "GQLRunLanguage", "GQLRunSupport",
       .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
-      .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "Hummingbird", package: "hummingbird"),
       .product(name: "HummingbirdCore", package: "hummingbird"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -251,10 +257,10 @@ let networked: [Target] = [
     name: "PluginsTests",
     dependencies: [
       "GQLRunTestSupport",
-      "GQLRunTesting", "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache", "GQLRunJSON",
+      "GQLRunTesting", "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache", "GQLRunCrypto",
+      "GQLRunJSON",
       "GQLRunLanguage",
       "GQLRunDemoServer",
-      .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "NIOCore", package: "swift-nio"),
       .product(name: "NIOPosix", package: "swift-nio"),
       .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -319,7 +325,6 @@ let networkedDependencies: [Package.Dependency] = [
   .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
   .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
   .package(url: "https://github.com/apple/swift-async-algorithms.git", from: "1.1.4"),
-  .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
   .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
   .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
   .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),

@@ -1,4 +1,3 @@
-import Crypto
 import GQLRunCache
 import GQLRunJSON
 public import GQLRunLanguage

@@ -1,6 +1,6 @@
-import Crypto
 import Foundation
 import GQLRunCache
+import GQLRunCrypto
 import GQLRunJSON
 public import GQLRunPipeline
 import GQLRunPlugins
@@ -252,12 +252,8 @@ struct QueueRun: Sendable {
 extension Manifest {
   /// Identifies what workers of one run must have in common: operations, documents and sinks.
   func digest() throws -> [UInt8] {
-    var hash = SHA256()
-    func add(_ text: String) {
-      let bytes = Array(text.utf8)
-      withUnsafeBytes(of: UInt64(bytes.count).bigEndian) { hash.update(bufferPointer: $0) }
-      hash.update(data: bytes)
-    }
+    var hash = Hash()
+    func add(_ text: String) { hash.updateDelimited(text) }
     for operation in operations {
       add(operation.id)
       add(operation.template.document)
@@ -274,7 +270,7 @@ extension Manifest {
       for text in entry.columns + entry.key { add(text) }
       for take in entry.takes.sorted(by: { $0.key < $1.key }) { add("\(take.key) \(take.value)") }
     }
-    return Array(hash.finalize())
+    return hash.finalize()
   }
 
   /// The URL of the queue.

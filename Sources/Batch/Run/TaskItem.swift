@@ -1,5 +1,5 @@
-import Crypto
 import GQLRunCache
+import GQLRunCrypto
 import GQLRunJSON
 
 /// A task: an operation with the variables of one row.
@@ -39,15 +39,15 @@ final class TaskMaker: Sendable {
   private let types: TypedText
   let state: JSONObject
   /// The SHA-256 state over what all tasks of the operation have in common.
-  private let common: SHA256
+  private let common: Hash
 
   init(_ operation: BatchOperation, state: JSONObject) {
     self.operation = operation
     types = TypedText(reader: operation.template.reader)
     self.state = state
-    var common = SHA256()
-    Self.add(operation.id, to: &common)
-    Self.add(operation.template.document, to: &common)
+    var common = Hash()
+    common.updateDelimited(operation.id)
+    common.updateDelimited(operation.template.document)
     self.common = common
   }
 
@@ -99,23 +99,15 @@ final class TaskMaker: Sendable {
 
   func id(_ variables: JSONObject, key: String, uploads: [TaskUpload] = []) -> TaskID {
     var hash = common
-    Self.add(JSONValue.object(variables).canonicalText, to: &hash)
+    hash.updateDelimited(JSONValue.object(variables).canonicalText)
     // Without a key, the variables alone identify a task, wherever its row is.
-    Self.add(operation.key == nil ? "" : key, to: &hash)
+    hash.updateDelimited(operation.key == nil ? "" : key)
     for upload in uploads {
       for text in [upload.variable, upload.path, upload.contentType ?? "", upload.fileName ?? ""] {
-        Self.add(text, to: &hash)
+        hash.updateDelimited(text)
       }
     }
     return TaskID(hash.finalize())
-  }
-
-  private static func add(_ text: String, to hash: inout SHA256) {
-    var text = text
-    text.withUTF8 { bytes in
-      withUnsafeBytes(of: UInt64(bytes.count).bigEndian) { hash.update(bufferPointer: $0) }
-      hash.update(bufferPointer: UnsafeRawBufferPointer(bytes))
-    }
   }
 
   /// Creates a task, with `problem` set if it cannot be sent.

@@ -1,4 +1,4 @@
-import Crypto
+import GQLRunCrypto
 import GQLRunJSON
 import GQLRunSupport
 
@@ -167,7 +167,7 @@ final class PersistedQueries: Sendable {
       }
       return known
     }
-    guard QuotedText.hexadecimal(SHA256.hash(data: Array(query.utf8))) == hash else {
+    guard QuotedText.hexadecimal(HashFunction.sha256.hash(query)) == hash else {
       throw RequestError(.badUserInput, "provided sha does not match query")
     }
     if query.utf8.count <= Self.maxDocumentBytes {

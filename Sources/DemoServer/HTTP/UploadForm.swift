@@ -1,4 +1,4 @@
-import Crypto
+import GQLRunCrypto
 import GQLRunJSON
 import GQLRunSupport
 import HTTPTypes
@@ -100,10 +100,10 @@ struct UploadForm {
   }
 
   private mutating func file(_ part: FormReader.Part) async throws -> UploadedFile {
-    var hash = SHA256()
+    var hash = Hash()
     var size = 0
     while let bytes = try await reader.nextBytes() {
-      bytes.withUnsafeReadableBytes { hash.update(bufferPointer: $0) }
+      bytes.withUnsafeReadableBytes { hash.update($0) }
       size += bytes.readableBytes
     }
     return UploadedFile(

@@ -1,5 +1,4 @@
-import Crypto
-import Foundation
+import GQLRunCrypto
 import GQLRunJSON
 import GQLRunPipeline
 
@@ -33,7 +32,7 @@ package enum SharedTokensKey: ServiceKey {
 struct SharedTokenStore: TokenStore {
   private let shared: any SharedTokens
   private let name: String
-  private let key: SymmetricKey
+  private let key: SealingKey
   /// The tokens that this machine stored earlier; read if the shared store has none.
   private let local: FileTokenStore?
 
@@ -45,15 +44,10 @@ struct SharedTokenStore: TokenStore {
   ) {
     self.shared = shared
     self.local = local
-    func derived(_ purpose: String) -> SymmetricKey {
-      // Lengths keep lists apart whose joined texts are equal.
-      let parts = (secrets.map { $0.reveal() } + identity).map { "\($0.utf8.count):\($0)" }
-      return HKDF<SHA256>.deriveKey(
-        inputKeyMaterial: SymmetricKey(data: Data(parts.joined().utf8)),
-        info: Data("gqlrun token \(purpose)".utf8), outputByteCount: 32)
-    }
-    key = derived("key")
-    name = derived("name").withUnsafeBytes { Data($0).base64EncodedString() }
+    // Lengths keep lists apart whose joined texts are equal.
+    let parts = (secrets.map { $0.reveal() } + identity).map { "\($0.utf8.count):\($0)" }
+    key = SealingKey(derivedFrom: parts.joined(), purpose: "gqlrun token key")
+    name = SealingKey(derivedFrom: parts.joined(), purpose: "gqlrun token name").base64Encoded
   }
 
   func whileLocked<Value: Sendable>(
@@ -66,7 +60,7 @@ struct SharedTokenStore: TokenStore {
 
   private struct SealedSlot: TokenSlot {
     let slot: any SharedTokenSlot
-    let key: SymmetricKey
+    let key: SealingKey
     let local: FileTokenStore?
     let services: Services
 
@@ -74,9 +68,7 @@ struct SharedTokenStore: TokenStore {
       guard let (bytes, age) = try await slot.read() else {
         return try local?.read() ?? StoredTokens()
       }
-      guard let box = try? AES.GCM.SealedBox(combined: bytes),
-        let text = try? AES.GCM.open(box, using: key),
-        var tokens = StoredTokens(parsing: Array(text))
+      guard let text = key.open(bytes), var tokens = StoredTokens(parsing: text)
       else {
         throw TokenFailure(
           message: "the shared tokens are damaged; delete the rows of the table gq_token")
@@ -87,11 +79,10 @@ struct SharedTokenStore: TokenStore {
     }
 
     func write(_ tokens: StoredTokens) async throws {
-      let box = try AES.GCM.seal(tokens.json.jsonBytes(), using: key)
-      guard let bytes = box.combined else {
+      guard let bytes = try? key.seal(tokens.json.jsonBytes()) else {
         throw TokenFailure(message: "the tokens cannot be sealed")
       }
-      try await slot.write(Array(bytes))
+      try await slot.write(bytes)
     }
   }
 }

@@ -61,6 +61,8 @@ struct Module {
       system: ["Dispatch", "Foundation", "Glibc", "Musl", "Synchronization"]),
     Module("CYajl"),
     Module("CPQ"),
+    Module("CGQLRunCrypto", folder: "CCrypto"),
+    Module("GQLRunCrypto", folder: "Crypto", own: ["CGQLRunCrypto"]),
     Module("GQLRunPostgres", folder: "Postgres", own: ["CPQ"]),
     Module("GQLRunLive", folder: "Live"),
     Module(
@@ -90,9 +92,9 @@ struct Module {
     Module(
       "GQLRunPlugins", folder: "Plugins",
       own: core.union([
-        "CGQLRunZlib", "GQLRunConfiguration", "GQLRunLive", "GQLRunPipeline",
+        "CGQLRunZlib", "GQLRunConfiguration", "GQLRunCrypto", "GQLRunLive", "GQLRunPipeline",
       ]),
-      packages: ["AsyncHTTPClient", "NIO*", "HTTPTypes", "Logging", "Crypto"],
+      packages: ["AsyncHTTPClient", "NIO*", "HTTPTypes", "Logging"],
       system: ["Foundation", "Synchronization"]),
     Module(
       "GQLRun", folder: "Client", own: chain.union(["GQLRunTyped"]),
@@ -103,17 +105,18 @@ struct Module {
       own: chain.union(["GQLRunDemoServer", "GQLRunTyped"]), packages: ["HTTPTypes", "Logging"],
       system: ["Foundation", "Synchronization"]),
     Module(
-      "GQLRunBatch", folder: "Batch", own: chain.union(["CGQLRunZlib", "GQLRunPostgres"]),
-      packages: ["GRDB", "GRDBSQLite", "Histogram", "Logging", "Crypto", "HTTPTypes"],
+      "GQLRunBatch", folder: "Batch",
+      own: chain.union(["CGQLRunZlib", "GQLRunCrypto", "GQLRunPostgres"]),
+      packages: ["GRDB", "GRDBSQLite", "Histogram", "Logging", "HTTPTypes"],
       system: ["Foundation", "Dispatch", "Synchronization"]),
     Module(
       "GQLRunProfile", folder: "Profile", own: chain,
       packages: ["Histogram", "HTTPTypes", "Logging"], system: ["Foundation", "Glibc", "Musl"]),
     Module(
       "GQLRunDemoServer", folder: "DemoServer",
-      own: ["GQLRunJSON", "GQLRunLanguage", "GQLRunSupport"],
+      own: ["GQLRunCrypto", "GQLRunJSON", "GQLRunLanguage", "GQLRunSupport"],
       packages: [
-        "AsyncAlgorithms", "Crypto", "Hummingbird", "HummingbirdCore", "HTTPTypes", "Logging",
+        "AsyncAlgorithms", "Hummingbird", "HummingbirdCore", "HTTPTypes", "Logging",
         "NIO*",
       ],
       system: ["Foundation"]),

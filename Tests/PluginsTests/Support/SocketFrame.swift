@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import GQLRunCrypto
 
 /// Frames of a WebSocket server, right or wrong, and the handshake.
 ///
@@ -38,8 +38,7 @@ enum SocketFrame {
       request.split(separator: "\r\n")
       .first { $0.lowercased().hasPrefix("sec-websocket-key:") }?
       .drop { $0 != ":" }.dropFirst().trimmingCharacters(in: .whitespaces) ?? ""
-    let digest = Insecure.SHA1.hash(
-      data: Data((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8))
+    let digest = HashFunction.sha1.hash(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11")
     var lines = [
       "HTTP/1.1 101 Switching Protocols", "Upgrade: websocket", "Connection: Upgrade",
       "Sec-WebSocket-Accept: \(Data(digest).base64EncodedString())",
