@@ -24,7 +24,7 @@ struct ObservedTransport: HTTPTransport {
   func send(
     _ request: HTTPRequestMessage, limits: HTTPLimits
   ) async throws -> HTTPResponseMessage {
-    let exchange = ExchangeObservation(request, telemetry, clock)
+    let exchange = ExchangeObservation(request, telemetry: telemetry, clock: clock)
     var request = request
     telemetry.tracer.inject(
       exchange.span.context, into: &request.head.headerFields, using: FieldInjector())
@@ -69,7 +69,7 @@ private final class ExchangeObservation: Sendable {
   private let bodySize: Int
   private let state = Locked(State())
 
-  init(_ request: HTTPRequestMessage, _ telemetry: Telemetry, _ clock: ServiceClock) {
+  init(_ request: HTTPRequestMessage, telemetry: Telemetry, clock: ServiceClock) {
     self.telemetry = telemetry
     self.clock = clock
     start = clock.now()
@@ -133,8 +133,9 @@ private final class ExchangeObservation: Sendable {
       span.attributes["error.type"] = type
       span.setStatus(SpanStatus(code: .error))
     }
-    telemetry.time("http.client.request.duration", clock.now() - start, attributes)
-    telemetry.record("http.client.request.body.size", bodySize, attributes)
+    telemetry.time(
+      "http.client.request.duration", duration: clock.now() - start, attributes: attributes)
+    telemetry.record("http.client.request.body.size", value: bodySize, attributes: attributes)
     span.end()
   }
 }

@@ -102,8 +102,8 @@ final class OperationRegister: Sendable {
 
   private static var shutDown: ChainError {
     ChainError(
-      .request, .clientShutDown,
-      "the client has been shut down; create another one for further operations",
+      .request, code: .clientShutDown,
+      message: "the client has been shut down; create another one for further operations",
       delivery: .notSent)
   }
 }

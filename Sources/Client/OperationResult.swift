@@ -68,8 +68,9 @@ extension OperationResult where Value: Decodable {
       // The first parts of a response may lack fields that the type requires.
       if error.isExplained(by: response.errors) || !response.isComplete { return }
       throw ChainError(
-        .graphQL, .undecodableData,
-        "the data of \(label) cannot be decoded as \(Value.self); compare the type with the document",
+        .graphQL, code: .undecodableData,
+        message:
+          "the data of \(label) cannot be decoded as \(Value.self); compare the type with the document",
         cause: error, graphQLErrors: response.errors)
     }
   }
@@ -106,8 +107,9 @@ extension OperationResult {
         return
       }
       throw ChainError(
-        .graphQL, .undecodableData,
-        "the data of \(Operation.operationName) does not match its type: \(error); compare the schema "
+        .graphQL, code: .undecodableData,
+        message:
+          "the data of \(Operation.operationName) does not match its type: \(error); compare the schema "
           + "with the server's, and run gqlrun generate",
         cause: error, graphQLErrors: response.errors)
     }

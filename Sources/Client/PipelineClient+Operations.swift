@@ -36,7 +36,8 @@ extension PipelineClient {
     as type: Value.Type = JSONValue.self
   ) async throws -> OperationResult<Value> {
     let request = GraphQLRequest(
-      try prepared.operation(document, operationName, variables, uploads: Array(uploads.keys)),
+      try prepared.operation(
+        document, name: operationName, variables: variables, uploads: Array(uploads.keys)),
       cachePolicy: cachePolicy, uploads: uploads)
     return try await last(of: runner.execute(request), request, onErrors)
   }
@@ -95,8 +96,9 @@ extension PipelineClient {
           cachePolicy: cachePolicy)
         guard request.operationType == .subscription else {
           throw ChainError(
-            .request, .invalidRequest,
-            "cannot subscribe to \(request.label): it is a \(request.operationType.rawValue); use `fetch`",
+            .request, code: .invalidRequest,
+            message:
+              "cannot subscribe to \(request.label): it is a \(request.operationType.rawValue); use `fetch`",
             delivery: .notSent)
         }
         return runner.execute(request)
@@ -170,12 +172,14 @@ extension PipelineClient {
     onErrors: GraphQLErrorHandling = .partial, as type: Value.Type = JSONValue.self
   ) async throws -> OperationResult<Value> {
     let request = GraphQLRequest(
-      try prepared.operation(mutation, operationName, variables, uploads: Array(uploads.keys)),
+      try prepared.operation(
+        mutation, name: operationName, variables: variables, uploads: Array(uploads.keys)),
       uploads: uploads)
     guard request.operationType == .mutation else {
       throw ChainError(
-        .request, .invalidRequest,
-        "cannot perform \(request.label): it is a \(request.operationType.rawValue); use `fetch`",
+        .request, code: .invalidRequest,
+        message:
+          "cannot perform \(request.label): it is a \(request.operationType.rawValue); use `fetch`",
         delivery: .notSent)
     }
     let stream =
@@ -197,7 +201,7 @@ extension PipelineClient {
   public func prepare(
     _ document: String, variables: JSONObject = [:], operationName: String? = nil
   ) throws -> PreparedOperation {
-    try prepared.operation(document, operationName, variables)
+    try prepared.operation(document, name: operationName, variables: variables)
   }
 
   private func last<Value: Decodable>(
@@ -216,7 +220,8 @@ extension PipelineClient {
     // The data of a part without another reference grows in place; a second reference would copy it with every part.
     for try await response in stream { last = response.isComplete ? response : nil }
     guard let last else {
-      throw ChainError(.chain, .noResult, "the pipeline delivered no result of \(request.label)")
+      throw ChainError(
+        .chain, code: .noResult, message: "the pipeline delivered no result of \(request.label)")
     }
     return last
   }
@@ -339,8 +344,8 @@ extension PipelineClient {
 
   private static func cannotLoad(_ operation: PreparedOperation, _ reason: String) -> ChainError {
     ChainError(
-      .request, .invalidRequest,
-      "cannot load more of \(GraphQLRequest(operation).label): \(reason)",
+      .request, code: .invalidRequest,
+      message: "cannot load more of \(GraphQLRequest(operation).label): \(reason)",
       delivery: .notSent)
   }
 }
@@ -450,7 +455,8 @@ extension PipelineClient {
   ) throws -> PreparedOperation {
     let kind = type(of: operation)
     return try prepared.operation(
-      kind.document, kind.operationName, operation.variables, uploads: Array(uploads.keys))
+      kind.document, name: kind.operationName, variables: operation.variables,
+      uploads: Array(uploads.keys))
   }
 
   /// The request of an operation, with its files.

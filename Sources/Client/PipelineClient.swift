@@ -107,7 +107,9 @@ public final class PipelineClient: Service, Sendable {
     if let store = services.store {
       try await store.adopt(keyResolver: keyResolver)
     } else {
-      services.store = try await StoreOpening(pipeline, keyResolver, services.logger).open()
+      services.store = try await StoreOpening(
+        pipeline, keyResolver: keyResolver, logger: services.logger
+      ).open()
     }
     ownStore = isGiven ? nil : services.store
     if services.transport == nil {
@@ -350,8 +352,9 @@ extension PipelineClient {
   private func store(to action: String) throws -> CacheStore {
     guard let store else {
       throw ChainError(
-        .request, .invalidRequest,
-        "cannot \(action): the client has no store; give the pipeline one, `store: { kind: memory }`"
+        .request, code: .invalidRequest,
+        message:
+          "cannot \(action): the client has no store; give the pipeline one, `store: { kind: memory }`"
       )
     }
     return store

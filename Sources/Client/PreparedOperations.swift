@@ -47,7 +47,8 @@ final class PreparedOperations: Sendable {
       schema = try Schema(file: try configuration.environment.readFile(path))
     } catch {
       throw ChainError(
-        .request, .invalidRequest, "the schema \(path) cannot be used: \(error)", cause: error)
+        .request, code: .invalidRequest, message: "the schema \(path) cannot be used: \(error)",
+        cause: error)
     }
     let (keys, warnings) = configuration.keyRules(of: pipeline).joined(with: schema)
     for warning in warnings { configuration.logger.warning("\(path): \(warning)") }
@@ -59,7 +60,7 @@ final class PreparedOperations: Sendable {
   /// - Throws: `GraphQLSyntaxError` if the document cannot be parsed; `CacheError` with code
   ///   `invalidOperation` or `invalidVariables`.
   func operation(
-    _ document: String, _ name: String?, _ variables: JSONObject, uploads: [String] = []
+    _ document: String, name: String?, variables: JSONObject, uploads: [String] = []
   ) throws -> PreparedOperation {
     let key = Key(document: document, operationName: name)
     let known = state.withLock { state in

@@ -10,7 +10,7 @@ struct StoreOpening: Sendable {
   private let keyResolver: String?
   private let logger: Logger
 
-  init(_ pipeline: Pipeline, _ keyResolver: String?, _ logger: Logger) {
+  init(_ pipeline: Pipeline, keyResolver: String?, logger: Logger) {
     configuration = pipeline.store
     self.keyResolver = keyResolver
     ageGranularity = pipeline.allAges.granularity

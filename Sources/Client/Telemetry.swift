@@ -35,16 +35,16 @@ struct Telemetry: Sendable {
 
   typealias Attributes = [(String, String)]
 
-  func count(_ label: String, _ amount: Int = 1, _ attributes: Attributes) {
+  func count(_ label: String, amount: Int = 1, attributes: Attributes) {
     guard amount > 0 else { return }
     Counter(label: label, dimensions: attributes, factory: metrics).increment(by: amount)
   }
 
-  func record(_ label: String, _ value: Int, _ attributes: Attributes) {
+  func record(_ label: String, value: Int, attributes: Attributes) {
     Recorder(label: label, dimensions: attributes, factory: metrics).record(value)
   }
 
-  func time(_ label: String, _ duration: Duration, _ attributes: Attributes) {
+  func time(_ label: String, duration: Duration, attributes: Attributes) {
     let (seconds, attoseconds) = duration.components
     Timer(label: label, dimensions: attributes, factory: metrics)
       .recordNanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
@@ -64,7 +64,7 @@ struct Telemetry: Sendable {
   func observing(
     _ stream: ResponseStream, of operation: ObservedOperation, clock: ServiceClock
   ) -> ResponseStream {
-    let observation = OperationObservation(operation, self, clock)
+    let observation = OperationObservation(operation, telemetry: self, clock: clock)
     return ResponseStream(pull: {
       let context = observation.begin()
       do {
@@ -101,7 +101,7 @@ final class OperationObservation: Sendable {
   private let clock: ServiceClock
   private let state = Locked(State())
 
-  init(_ operation: ObservedOperation, _ telemetry: Telemetry, _ clock: ServiceClock) {
+  init(_ operation: ObservedOperation, telemetry: Telemetry, clock: ServiceClock) {
     self.operation = operation
     self.telemetry = telemetry
     self.clock = clock
@@ -141,7 +141,8 @@ final class OperationObservation: Sendable {
     } else {
       if isFirst && operation.readsCacheFirst { count(answer: "miss") }
       telemetry.record(
-        "graphql.client.response.size", response.timing.receivedBytes, attributes)
+        "graphql.client.response.size", value: response.timing.receivedBytes, attributes: attributes
+      )
     }
     guard let summary = response.writeSummary else { return }
     for (change, records) in [
@@ -149,7 +150,8 @@ final class OperationObservation: Sendable {
       ("unchanged", summary.unchangedRecords),
     ] {
       telemetry.count(
-        "graphql.client.cache.records", records, attributes + [("graphql.cache.change", change)])
+        "graphql.client.cache.records", amount: records,
+        attributes: attributes + [("graphql.cache.change", change)])
     }
   }
 
@@ -177,18 +179,22 @@ final class OperationObservation: Sendable {
     // Neither a result nor a hit: the cache read was a miss.
     if error != nil, !ended.hasResult, operation.readsCacheFirst { count(answer: "miss") }
     var attributes = attributes
-    telemetry.count("graphql.client.attempts", operation.attempts(), attributes)
+    telemetry.count("graphql.client.attempts", amount: operation.attempts(), attributes: attributes)
     if let type = ended.errorType {
       attributes.append(("error.type", type))
       span.attributes["error.type"] = type
       span.setStatus(SpanStatus(code: .error))
     }
     telemetry.count("graphql.client.operations", attributes)
-    telemetry.time("graphql.client.operation.duration", clock.now() - ended.start, attributes)
+    telemetry.time(
+      "graphql.client.operation.duration", duration: clock.now() - ended.start,
+      attributes: attributes)
     span.end()
   }
 }
 
 extension Telemetry {
-  fileprivate func count(_ label: String, _ attributes: Attributes) { count(label, 1, attributes) }
+  fileprivate func count(_ label: String, _ attributes: Attributes) {
+    count(label, amount: 1, attributes: attributes)
+  }
 }

@@ -32,14 +32,15 @@ public struct Generator {
   }
 
   package func files(from documents: CheckedDocuments) throws -> [GeneratedFile] {
-    let names = GlobalNames(schema, documents.document.fragments.map(\.name.value), options)
+    let names = GlobalNames(
+      schema, fragmentNames: documents.document.fragments.map(\.name.value), options: options)
     let used = UsedTypes(schema, names)
     let types = TypeSets(schema, documents.fragments)
     let builder = SelectionModelBuilder(
       documents: documents, types: types, options: options, names: names, used: used)
     let operationText = OperationText(schema: schema, fragments: documents.fragments)
     try checkNames(documents, names)
-    let conformances = try Conformances(documents, operationText, options)
+    let conformances = try Conformances(documents, text: operationText, options: options)
     var files: [GeneratedFile] = []
     for operation in documents.document.operations {
       let name = Self.typeName(of: operation)
@@ -50,7 +51,8 @@ public struct Generator {
         operation, document: document, name: name, conformances: conformances.of(operation),
         to: &text)
       var file = file(
-        "Operations/\(name).swift", documents.fileName(of: operation.location), text, used)
+        "Operations/\(name).swift", source: documents.fileName(of: operation.location), body: text,
+        used: used)
       file.operation = GeneratedFile.Operation(
         name: operation.name?.value ?? "", document: document)
       files.append(file)
@@ -62,11 +64,13 @@ public struct Generator {
       let type = fragment.typeCondition.value
       let part = SelectionPart(selections: fragment.selectionSet.selections, type: type)
       let model = try builder.model(
-        name, [part], builder.scope(type), documentation: fragment.description?.value)
+        name, parts: [part], scope: builder.scope(type), documentation: fragment.description?.value)
       SelectionWriter(options: options, conformances: conformances.of(fragment))
         .write(model, to: &text)
       files.append(
-        file("Fragments/\(name).swift", documents.fileName(of: fragment.location), text, used))
+        file(
+          "Fragments/\(name).swift", source: documents.fileName(of: fragment.location), body: text,
+          used: used))
     }
     if let types = schemaTypes(used, names) { files.append(types) }
     return files.sorted { $0.path < $1.path }
@@ -77,15 +81,16 @@ public struct Generator {
     let writer = SchemaWriter(options: options, names: names, used: used)
     for type in used.inOrder { writer.write(type, to: &text) }
     guard !text.text.isEmpty else { return nil }
-    var file = file("SchemaTypes.swift", "the schema", text, used, .schema)
+    var file = file(
+      "SchemaTypes.swift", source: "the schema", body: text, used: used, kind: .schema)
     file.warnings = used.warnings(options)
     return file
   }
 
   /// A file with the header and the imports of its types.
   private func file(
-    _ path: String, _ source: String, _ body: SwiftText, _ used: UsedTypes,
-    _ kind: GeneratedFile.Kind = .definition
+    _ path: String, source: String, body: SwiftText, used: UsedTypes,
+    kind: GeneratedFile.Kind = .definition
   ) -> GeneratedFile {
     let access = options.access == .public ? "public " : ""
     let imports = used.modules(isSchema: kind == .schema, options).map { "\(access)import \($0)\n" }
@@ -154,7 +159,7 @@ private struct Conformances {
   private let all: Set<GeneratorOptions.Conformance>
 
   init(
-    _ documents: CheckedDocuments, _ text: OperationText, _ options: GeneratorOptions
+    _ documents: CheckedDocuments, text: OperationText, options: GeneratorOptions
   ) throws(GeneratorError) {
     all = options.conformances
     let known = GeneratorOptions.Conformance.allCases.map(\.rawValue)

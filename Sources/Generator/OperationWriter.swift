@@ -16,7 +16,8 @@ struct OperationWriter {
   ) throws {
     let root = builder.types.schema.rootType(for: operation.type)?.name ?? ""
     let part = SelectionPart(selections: operation.selectionSet.selections, type: root)
-    let data = try builder.model("Data", [part], builder.scope(root), hasTypename: false)
+    let data = try builder.model(
+      "Data", parts: [part], scope: builder.scope(root), hasTypename: false)
     let variables = variables(of: operation)
     let writer = SelectionWriter(options: options, conformances: conformances)
     text.documentation(operation.description?.value)
@@ -28,9 +29,9 @@ struct OperationWriter {
         text.documentation(variable.documentation)
         text.line("\(access)var \(InputWriter.declaration(of: variable, access))")
       }
-      InputWriter.writeInitializer(variables, access, &text)
+      InputWriter.writeInitializer(variables, access: access, text: &text)
       writeConditions(of: operation, variables, to: &text)
-      InputWriter.writeFunction(variables, "variables", access, &text)
+      InputWriter.writeFunction(variables, parameter: "variables", access: access, text: &text)
       text.line()
       writer.write(data, to: &text)
     }
@@ -88,7 +89,7 @@ enum InputWriter {
   }
 
   static func writeInitializer(
-    _ properties: [InputProperty], _ access: String, _ text: inout SwiftText
+    _ properties: [InputProperty], access: String, text: inout SwiftText
   ) {
     if isImplicit(properties, access) {
       if !properties.isEmpty { text.line() }
@@ -101,8 +102,8 @@ enum InputWriter {
         + (property.defaultValue.map { " = \($0)" } ?? "")
     }
     text.initializer(
-      "\(access)init", parameters,
-      properties.map { "self.\(stored($0)) = \(SwiftNames.escaped($0.name))" })
+      "\(access)init", parameters: parameters,
+      statements: properties.map { "self.\(stored($0)) = \(SwiftNames.escaped($0.name))" })
   }
 
   /// The property that stores the value; that of a deprecated field can be used without a warning.
@@ -111,7 +112,7 @@ enum InputWriter {
   }
 
   static func writeFunction(
-    _ properties: [InputProperty], _ parameter: String, _ access: String, _ text: inout SwiftText
+    _ properties: [InputProperty], parameter: String, access: String, text: inout SwiftText
   ) {
     guard !properties.isEmpty else { return }
     text.function(

@@ -97,8 +97,8 @@ struct SchemaWriter {
           text.line("private var \(stored): \(property.type)")
         }
       }
-      InputWriter.writeInitializer(properties, access, &text)
-      InputWriter.writeFunction(properties, "object", access, &text)
+      InputWriter.writeInitializer(properties, access: access, text: &text)
+      InputWriter.writeFunction(properties, parameter: "object", access: access, text: &text)
     }
   }
 

@@ -88,7 +88,7 @@ struct CollectedSelections {
       let conditions = part.conditions + InclusionCondition.of(selection.directives)
       switch selection {
       case .field(let field):
-        add(field, part.type, conditions)
+        add(field, type: part.type, conditions: conditions)
       case .fragmentSpread(let spread):
         guard let fragment = types.fragments[spread.name.value] else { continue }
         place(
@@ -124,7 +124,7 @@ struct CollectedSelections {
   }
 
   private mutating func add(
-    _ field: Field, _ type: String, _ conditions: [InclusionCondition]
+    _ field: Field, type: String, conditions: [InclusionCondition]
   ) {
     let use = FieldUse(field: field, type: type, conditions: conditions)
     if let position = positions[field.responseKey] {
@@ -192,7 +192,7 @@ struct GlobalNames {
   /// All names that a nested type must not have.
   let all: Set<String>
 
-  init(_ schema: Schema, _ fragmentNames: [String], _ options: GeneratorOptions) {
+  init(_ schema: Schema, fragmentNames: [String], options: GeneratorOptions) {
     var fragments: [String: String] = [:]
     for name in fragmentNames {
       let type = SwiftNames.type(name)
@@ -208,7 +208,7 @@ struct GlobalNames {
         let isTaken = SwiftNames.reservedTypes.contains(plain) || fragmentTypes.contains(plain)
         leaves[name] = isTaken ? plain + (type.isLeaf ? "Enum" : "Input") : plain
       case .scalar(let scalar) where !scalar.isBuiltIn:
-        leaves[name] = Self.scalar(name, fragmentTypes, options)
+        leaves[name] = Self.scalar(name, fragmentTypes: fragmentTypes, options: options)
       case .scalar, .object, .interface, .union: break
       }
     }
@@ -219,7 +219,7 @@ struct GlobalNames {
 
   /// The alias of a scalar type, or its Swift type if it can have none.
   private static func scalar(
-    _ name: String, _ fragmentTypes: Set<String>, _ options: GeneratorOptions
+    _ name: String, fragmentTypes: Set<String>, options: GeneratorOptions
   ) -> String {
     let swift = options.swiftType(ofScalar: name)
     // An alias would hide the type `Upload` of the client.

@@ -131,7 +131,7 @@ struct SelectionModelBuilder {
   /// - Parameter hasTypename: Whether values contain the object's `__typename`. Those of root types do not,
   ///   nor do deferred fields, which are part of an object that has it.
   func model(
-    _ name: String, _ parts: [SelectionPart], _ scope: Scope, documentation: String? = nil,
+    _ name: String, parts: [SelectionPart], scope: Scope, documentation: String? = nil,
     hasTypename: Bool = true
   ) throws(GeneratorError) -> SelectionModel {
     let selections = CollectedSelections(parts, possible: scope.possible, types: types)
@@ -141,7 +141,8 @@ struct SelectionModelBuilder {
       }
       || !selections.spreads.isEmpty || !selections.deferred.isEmpty
     if !hasOwn, !selections.conditionals.isEmpty {
-      return .variants(try variants(name, selections, scope, documentation: documentation))
+      return .variants(
+        try variants(name, selections: selections, scope: scope, documentation: documentation))
     }
     var object = ObjectModel(name: name, documentation: documentation)
     var taken: Set<String> = []
@@ -154,20 +155,22 @@ struct SelectionModelBuilder {
     }
     for (key, uses) in selections.fields {
       if key == "__typename", hasTypename, scope.typename == nil { continue }
-      object.properties.append(try property(key, uses, &object, &taken, &typeNames))
+      object.properties.append(
+        try property(key, uses: uses, object: &object, taken: &taken, typeNames: &typeNames))
     }
     for use in selections.spreads { object.properties.append(property(use, &taken)) }
     for (label, fragment, type) in selections.deferred {
       let typeName = unique(SwiftNames.type(label), &typeNames)
       let part = SelectionPart(selections: fragment.selectionSet.selections, type: type)
-      object.types.append(try model(typeName, [part], scope, hasTypename: false))
+      object.types.append(try model(typeName, parts: [part], scope: scope, hasTypename: false))
       object.properties.append(
         Property(
           name: SwiftNames.member(label, .camel, avoiding: &taken), key: "",
           type: "Deferred<\(typeName)>", schemaType: "", reading: .deferredPart))
     }
     if !selections.conditionals.isEmpty {
-      let variants = try variants(unique("Variant", &typeNames), selections, scope)
+      let variants = try variants(
+        unique("Variant", &typeNames), selections: selections, scope: scope)
       object.types.append(.variants(variants))
       object.properties.append(
         Property(
@@ -182,7 +185,7 @@ struct SelectionModelBuilder {
   /// The enumeration of the type conditions: one case for all object types that the same conditions add
   /// selections to.
   private func variants(
-    _ name: String, _ selections: CollectedSelections, _ scope: Scope, documentation: String? = nil
+    _ name: String, selections: CollectedSelections, scope: Scope, documentation: String? = nil
   ) throws(GeneratorError) -> VariantModel {
     var groups: [(conditions: [Int], types: [String])] = []
     var positions: [[Int]: Int] = [:]
@@ -216,7 +219,7 @@ struct SelectionModelBuilder {
           name: SwiftNames.member(
             SwiftNames.lowerCaseStart(SwiftNames.type(schemaName)), .verbatim, avoiding: &taken),
           typenames: members,
-          model: try model(typeName, conditionals.map(\.part), inner)))
+          model: try model(typeName, parts: conditionals.map(\.part), scope: inner)))
     }
     variants.shareTypes()
     return variants
@@ -225,8 +228,8 @@ struct SelectionModelBuilder {
   // MARK: Properties
 
   private func property(
-    _ key: String, _ uses: [CollectedSelections.FieldUse], _ object: inout ObjectModel,
-    _ taken: inout Set<String>, _ typeNames: inout Set<String>
+    _ key: String, uses: [CollectedSelections.FieldUse], object: inout ObjectModel,
+    taken: inout Set<String>, typeNames: inout Set<String>
   ) throws(GeneratorError) -> Property {
     let first = uses[0]
     guard let definition = types.schema.field(first.field.name.value, on: first.type) else {
@@ -237,7 +240,7 @@ struct SelectionModelBuilder {
     var base: String
     if first.field.selectionSet == nil {
       base = used.leaf(named)
-    } else if let fragment = try flattened(first.field, named, uses.count) {
+    } else if let fragment = try flattened(first.field, type: named, uses: uses.count) {
       base = names.type(ofFragment: fragment)
     } else {
       let keyName = definition.type.isList ? SwiftNames.singular(key) : key
@@ -250,7 +253,7 @@ struct SelectionModelBuilder {
       }
       object.types.append(
         try model(
-          base, parts, scope(named),
+          base, parts: parts, scope: scope(named),
           documentation: types.schema.type(named: named)?.description))
     }
     var type = definition.type.swift(base)
@@ -286,7 +289,7 @@ struct SelectionModelBuilder {
 
   /// The fragment whose type a field has directly, with the comment directive `flatten`.
   private func flattened(
-    _ field: Field, _ type: String, _ uses: Int
+    _ field: Field, type: String, uses: Int
   ) throws(GeneratorError) -> String? {
     let directives = try documents.commentDirectives(above: field.location, known: ["flatten"])
     guard directives.contains("flatten") else { return nil }

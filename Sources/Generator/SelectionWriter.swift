@@ -20,7 +20,8 @@ struct SelectionWriter {
       writeInitializer(of: object, to: &text)
       text.call(
         "\(access)static func read(from object: inout ObjectReader) throws -> Self",
-        object.properties.isEmpty ? "Self" : "try Self", object.properties.map(reading))
+        callee: object.properties.isEmpty ? "Self" : "try Self",
+        arguments: object.properties.map(reading))
       text.function("\(access)func write(to object: inout ObjectWriter)", writing(object))
       for type in object.types {
         text.line()
@@ -57,8 +58,8 @@ struct SelectionWriter {
       "\(SwiftNames.parameter($0.name)): \($0.type)"
     }
     text.initializer(
-      "\(access)init", parameters,
-      object.properties.map { "self.\(stored($0)) = \(SwiftNames.escaped($0.name))" })
+      "\(access)init", parameters: parameters,
+      statements: object.properties.map { "self.\(stored($0)) = \(SwiftNames.escaped($0.name))" })
   }
 
   private func reading(_ property: Property) -> String {

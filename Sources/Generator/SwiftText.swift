@@ -35,7 +35,7 @@ struct SwiftText {
   }
 
   /// Adds a function whose body is one call, with as many arguments on a line as fit.
-  mutating func call(_ head: String, _ callee: String, _ arguments: [String]) {
+  mutating func call(_ head: String, callee: String, arguments: [String]) {
     let call = "\(callee)(\(arguments.joined(separator: ", ")))"
     if fits("\(head) { \(call) }") { return line("\(head) { \(call) }") }
     block(head) { text in
@@ -46,7 +46,7 @@ struct SwiftText {
   }
 
   /// Adds an initializer, whose parameters are on one line if they fit.
-  mutating func initializer(_ head: String, _ parameters: [String], _ statements: [String]) {
+  mutating func initializer(_ head: String, parameters: [String], statements: [String]) {
     let short = "\(head)(\(parameters.joined(separator: ", ")))"
     if fits(short + " {") { return function(short, statements) }
     line("\(head)(")

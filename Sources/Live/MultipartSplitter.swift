@@ -42,7 +42,9 @@ package struct MultipartSplitter: StreamSplitter {
       case .preamble, .body:
         if let piece = content(bytes, &offset) { return piece }
       case .delimiter(let dashes):
-        if let piece = afterBoundary(bytes[offset], dashes, &offset) { return piece }
+        if let piece = afterBoundary(bytes[offset], dashes: dashes, offset: &offset) {
+          return piece
+        }
       case .padding:
         if bytes[offset] == UInt8(ascii: "\n") {
           state = .fields(length: 0)
@@ -114,7 +116,7 @@ package struct MultipartSplitter: StreamSplitter {
 
   /// Looks at the byte behind the boundary: two dashes end the response, and white space the line.
   private mutating func afterBoundary(
-    _ byte: UInt8, _ dashes: Int, _ offset: inout Int
+    _ byte: UInt8, dashes: Int, offset: inout Int
   ) -> StreamPiece? {
     if byte == UInt8(ascii: "-") {
       offset += 1

@@ -97,7 +97,7 @@ package final class PostgresConnection {
     let status = library.functions.resultStatus(result)
     guard status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK else {
       defer { library.functions.clear(result) }
-      throw PostgresError(handle, library, result)
+      throw PostgresError(handle, library: library, result: result)
     }
     return PostgresRows(result, library)
   }
@@ -171,7 +171,7 @@ package struct PostgresError: Error {
       message: Self.text(library.functions.errorMessage(handle)))
   }
 
-  init(_ handle: OpaquePointer, _ library: LibPQ, _ result: OpaquePointer) {
+  init(_ handle: OpaquePointer, library: LibPQ, result: OpaquePointer) {
     // PG_DIAG_SQLSTATE and PG_DIAG_MESSAGE_PRIMARY are macros of characters.
     func field(_ code: Unicode.Scalar) -> String? {
       library.functions.resultErrorField(result, Int32(code.value)).map { String(cString: $0) }

@@ -18,7 +18,7 @@ package struct AtomicFile: ~Copyable {
     temporaryPath = "\(path).\(getpid())-\(UInt32.random(in: 0 ... .max)).part"
     descriptor = open(
       temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, permissions)
-    guard descriptor >= 0 else { throw SystemError("write", path) }
+    guard descriptor >= 0 else { throw SystemError("write", path: path) }
   }
 
   deinit {
@@ -39,7 +39,7 @@ package struct AtomicFile: ~Copyable {
   }
 
   private func check(_ code: Int32) throws(SystemError) {
-    guard code == 0 else { throw SystemError("write", path, code) }
+    guard code == 0 else { throw SystemError("write", path: path, code: code) }
   }
 
   /// Makes the file appear: syncs it, renames it, and syncs the folder.
@@ -50,7 +50,7 @@ package struct AtomicFile: ~Copyable {
     if code == 0, rename(temporaryPath, path) != 0 { code = errno }
     guard code == 0 else {
       unlink(temporaryPath)
-      throw SystemError("write", path, code)
+      throw SystemError("write", path: path, code: code)
     }
     Self.syncFolder(of: path)
   }

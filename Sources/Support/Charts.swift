@@ -34,7 +34,7 @@ package enum SVG {
       + "<title>\(HTML.escaped(title))</title></rect>"
   }
 
-  package static func line(_ x1: Double, _ y1: Double, _ x2: Double, _ y2: Double) -> String {
+  package static func line(_ x1: Double, y1: Double, x2: Double, y2: Double) -> String {
     "<line class=axis x1=\"\(number(x1))\" y1=\"\(number(y1))\" x2=\"\(number(x2))\" y2=\"\(number(y2))\"/>"
   }
 
@@ -85,7 +85,7 @@ package struct ColumnChart {
     var content: [String] = []
     for line in 0...4 {
       let y = height - height * Double(line) / 4 * 0.95
-      content.append(SVG.line(left, y, SVG.width, y))
+      content.append(SVG.line(left, y1: y, x2: SVG.width, y2: y))
       content.append(
         SVG.text(
           text(top * Double(line) / 4), x: left - 6, y: y + 4, anchor: "end", kind: "soft"))

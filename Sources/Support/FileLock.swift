@@ -13,7 +13,7 @@ package final class FileLock: Sendable {
   package init(_ path: String) throws(SystemError) {
     self.path = path
     descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard descriptor >= 0 else { throw SystemError("lock", path) }
+    guard descriptor >= 0 else { throw SystemError("lock", path: path) }
   }
 
   /// Closes the file, which releases the lock.
@@ -32,7 +32,7 @@ package final class FileLock: Sendable {
       switch errno {
       case EWOULDBLOCK: return false
       case EINTR: continue
-      default: throw SystemError("lock", path)
+      default: throw SystemError("lock", path: path)
       }
     }
     return true

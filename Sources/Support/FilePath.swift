@@ -40,7 +40,7 @@ package enum UnnamedFile {
     let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
     var template = Array("\(folder)/gqlrun.XXXXXX".utf8CString)
     let descriptor = mkstemp(&template)
-    guard descriptor >= 0 else { throw SystemError("create a temporary file in", folder) }
+    guard descriptor >= 0 else { throw SystemError("create a temporary file in", path: folder) }
     unlink(template)
     // Programs that plugins start have no use for it.
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
@@ -77,11 +77,11 @@ package enum PrivateFile {
     _ bytes: [UInt8], to path: String, syncs: Bool = false
   ) throws(SystemError) {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw SystemError("write", path) }
+    guard descriptor >= 0 else { throw SystemError("write", path: path) }
     var code = SystemIO.writeAll(bytes, to: descriptor)
     if syncs, code == 0, fsync(descriptor) != 0, ![EINVAL, EROFS].contains(errno) { code = errno }
     if close(descriptor) != 0, code == 0 { code = errno }
-    guard code == 0 else { throw SystemError("write", path, code) }
+    guard code == 0 else { throw SystemError("write", path: path, code: code) }
   }
 
   /// Creates the folder of `path` and missing folders above it.

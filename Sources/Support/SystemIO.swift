@@ -11,19 +11,19 @@ package enum SystemIO {
     var status = stat()
     if stat(path, &status) == 0 {
       guard status.st_mode & S_IFMT == S_IFDIR else {
-        throw SystemError("create the folder", path, ENOTDIR)
+        throw SystemError("create the folder", path: path, code: ENOTDIR)
       }
       return
     }
     if mkdir(path, permissions) == 0 { return }
     // Another process may have created it.
     if errno == EEXIST { return }
-    guard errno == ENOENT else { throw SystemError("create the folder", path) }
+    guard errno == ENOENT else { throw SystemError("create the folder", path: path) }
     let parent = FilePath.folder(of: path)
-    guard parent != path, parent != "." else { throw SystemError("create the folder", path) }
+    guard parent != path, parent != "." else { throw SystemError("create the folder", path: path) }
     try createFolder(parent, permissions: permissions)
     guard mkdir(path, permissions) == 0 || errno == EEXIST else {
-      throw SystemError("create the folder", path)
+      throw SystemError("create the folder", path: path)
     }
   }
 
@@ -61,7 +61,7 @@ package enum SystemIO {
   /// - Parameter limit: The largest size; a larger file is an error.
   package static func readFile(_ path: String, limit: Int) throws(SystemError) -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw SystemError("read", path) }
+    guard descriptor >= 0 else { throw SystemError("read", path: path) }
     defer { close(descriptor) }
     return try readAll(descriptor, path: path, limit: limit)
   }
@@ -70,15 +70,15 @@ package enum SystemIO {
   package static func beginning(of path: String, count: Int) throws(SystemError) -> [UInt8] {
     // Opening a pipe would wait for its writer.
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else { throw SystemError("read", path) }
+    guard descriptor >= 0 else { throw SystemError("read", path: path) }
     defer { close(descriptor) }
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-      throw SystemError("read", path, EINVAL)
+      throw SystemError("read", path: path, code: EINVAL)
     }
     var bytes = [UInt8](repeating: 0, count: count)
     let found = read(descriptor, &bytes, count)
-    guard found >= 0 else { throw SystemError("read", path) }
+    guard found >= 0 else { throw SystemError("read", path: path) }
     return Array(bytes[..<found])
   }
 
@@ -93,10 +93,10 @@ package enum SystemIO {
     while true {
       let count = read(descriptor, &buffer, buffer.count)
       if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw SystemError("read", path) }
+      guard count >= 0 else { throw SystemError("read", path: path) }
       guard count > 0 else { return bytes }
       bytes += buffer[..<count]
-      guard bytes.count <= limit else { throw SystemError("read", path, EFBIG) }
+      guard bytes.count <= limit else { throw SystemError("read", path: path, code: EFBIG) }
     }
   }
 }
@@ -116,7 +116,7 @@ package struct SystemError: Error, Sendable, CustomStringConvertible {
   ///   - action: The verb of the failed action.
   ///   - path: The path of the file.
   ///   - code: The error number; that of the last system call by default.
-  package init(_ action: String, _ path: String, _ code: Int32 = errno) {
+  package init(_ action: String, path: String, code: Int32 = errno) {
     self.action = action
     self.path = path
     self.code = code

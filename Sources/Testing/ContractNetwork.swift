@@ -18,7 +18,8 @@ actor ContractNetwork: HTTPTransport {
   }
 
   static let failure = ChainError(
-    .transport, ChainError.Code(rawValue: "contract_failure"), "the server of the contract failed",
+    .transport, code: ChainError.Code(rawValue: "contract_failure"),
+    message: "the server of the contract failed",
     delivery: .answered)
 
   /// The values in the events.

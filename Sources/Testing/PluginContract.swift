@@ -210,7 +210,8 @@ extension PluginContract {
       var entries = others
       entries.insert(entry, at: index)
       do {
-        let pipeline = try load(entries, folder.path, variables ?? self.variables)
+        let pipeline = try load(
+          entries, folder: folder.path, variables: variables ?? self.variables)
         guard let plugin = pipeline.entries[index].plugin,
           let options = pipeline.entries[index].options
         else { continue }
@@ -226,7 +227,7 @@ extension PluginContract {
   }
 
   private func load(
-    _ entries: [String], _ folder: String, _ variables: [String: String]
+    _ entries: [String], folder: String, variables: [String: String]
   ) throws -> Pipeline {
     let yaml =
       "version: 1\nendpoint: { url: \"http://localhost/graphql\" }\nstore: { kind: memory "

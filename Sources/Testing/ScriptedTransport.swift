@@ -67,16 +67,18 @@ public final class ScriptedTransport: HTTPTransport {
   ) async throws -> HTTPResponseMessage {
     guard let scripted = ScriptedRequest(request) else {
       throw ChainError(
-        .transport, .unscriptedOperation,
-        "the scripted transport answers POST requests with one operation in JSON; this request is "
+        .transport, code: .unscriptedOperation,
+        message:
+          "the scripted transport answers POST requests with one operation in JSON; this request is "
           + "something else", delivery: .notSent)
     }
     received.withLock { $0.append(scripted) }
     let (handler, known) = handlers.withLock { ($0[scripted.operationName], $0.keys.sorted()) }
     guard let handler else {
       throw ChainError(
-        .transport, .unscriptedOperation,
-        "the scripted transport has no response for the operation '\(scripted.operationName)', only for "
+        .transport, code: .unscriptedOperation,
+        message:
+          "the scripted transport has no response for the operation '\(scripted.operationName)', only for "
           + (known.isEmpty ? "none" : known.joined(separator: ", "))
           + "; call respond(to:with:) before the request", delivery: .notSent)
     }
@@ -117,7 +119,7 @@ public struct ScriptedResponse: Sendable {
   let mediaType: String
   let chunks: [[UInt8]]
 
-  private init(_ texts: [String], _ status: HTTPResponse.Status, _ mediaType: String) {
+  private init(_ texts: [String], status: HTTPResponse.Status, mediaType: String) {
     self.status = status
     self.mediaType = mediaType
     chunks = texts.map { Array($0.utf8) }
@@ -146,7 +148,7 @@ public struct ScriptedResponse: Sendable {
   ///   - text: The body.
   ///   - status: The HTTP status.
   public static func json(_ text: String, status: HTTPResponse.Status = .ok) -> Self {
-    Self([text], status, "application/json")
+    Self([text], status: status, mediaType: "application/json")
   }
 
   /// The response of a file.
@@ -155,7 +157,7 @@ public struct ScriptedResponse: Sendable {
   /// The events of a subscription, which the server then completes.
   public static func events(_ events: [some GraphQLObject]) -> Self {
     let texts = events.map { "event: next\ndata: {\"data\":\($0.json.jsonText())}\n\n" }
-    return Self(texts + ["event: complete\ndata:\n\n"], .ok, "text/event-stream")
+    return Self(texts + ["event: complete\ndata:\n\n"], status: .ok, mediaType: "text/event-stream")
   }
 
   var message: HTTPResponseMessage {

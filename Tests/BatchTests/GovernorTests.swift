@@ -103,14 +103,15 @@ struct GovernorTests {
   @Test("an unreachable server ends the run, one that returns does not")
   func outage() async throws {
     let gone = ScriptedTransport { _ in
-      throw ChainError(.transport, .connectionFailed, "refused", delivery: .notSent)
+      throw ChainError(.transport, code: .connectionFailed, message: "refused", delivery: .notSent)
     }
     let first = try await Bench.run(
       manifest(50), transport: gone, clock: ServiceClock(JumpingClock()))
     #expect(first.stop == .unreachable)
     let restarted = ScriptedTransport { number in
       if (20..<60).contains(number) {
-        throw ChainError(.transport, .connectionFailed, "refused", delivery: .notSent)
+        throw ChainError(
+          .transport, code: .connectionFailed, message: "refused", delivery: .notSent)
       }
       return ScriptedTransport.response()
     }
@@ -131,7 +132,8 @@ struct GovernorTests {
       let outage = await control.standing()?.outage
       seen.withLock { $0.append(outage) }
       if (3..<8).contains(number) {
-        throw ChainError(.transport, .connectionFailed, "refused", delivery: .notSent)
+        throw ChainError(
+          .transport, code: .connectionFailed, message: "refused", delivery: .notSent)
       }
       return ScriptedTransport.response()
     }
@@ -152,7 +154,7 @@ struct GovernorTests {
   func endingOutage() async throws {
     let transport = ScriptedTransport { number in
       if number == 1 { return ScriptedTransport.response() }
-      throw ChainError(.transport, .connectionFailed, "refused", delivery: .notSent)
+      throw ChainError(.transport, code: .connectionFailed, message: "refused", delivery: .notSent)
     }
     let summary = try await Bench.run(
       manifest(5, run: "concurrency: 1, patience: 2m"), transport: transport,

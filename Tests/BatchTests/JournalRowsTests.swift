@@ -112,7 +112,7 @@ struct JournalRowsTests {
       var update = TaskUpdate(id: item.id, operation: numbers[0], key: item.key, state: .failed)
       update.ended = feed.time.now()
       try journal.record(JournalStep(tasks: [update]))
-      try await feed.finished(item, .failed) {}
+      try await feed.finished(item, end: .failed) {}
       feed.settle([item.id])
       let next = try await feed.next {}
       #expect(next == nil)

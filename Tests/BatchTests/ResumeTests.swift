@@ -171,7 +171,7 @@ struct ResumeTests {
           variables: { id: P_1 }
       """
     let lost = ScriptedTransport { _ in
-      throw ChainError(.transport, .connectionClosed, "closed", delivery: .unknown)
+      throw ChainError(.transport, code: .connectionClosed, message: "closed", delivery: .unknown)
     }
     let manifest = try Bench.load(yaml, in: location)
     let first = try await Bench.run(manifest, transport: lost)
@@ -209,7 +209,7 @@ struct ResumeTests {
       let journal = try Journal(path: "\(folder)/\(name)", isReadOnly: true)
       #expect(try journal.counts()[.unknown] == 1)
       journal.close()
-      throw ChainError(.transport, .tlsFailed, "no", delivery: .notSent)
+      throw ChainError(.transport, code: .tlsFailed, message: "no", delivery: .notSent)
     }
     let summary = try await Bench.run(manifest, transport: transport)
     #expect(transport.count == 1)

@@ -11,7 +11,7 @@ import Testing
 private func transport(lost: Set<Int> = [], failing: Set<Int> = []) -> RowTransport {
   RowTransport(answer: { row, _ in
     if lost.contains(row) {
-      throw ChainError(.transport, .connectionClosed, "closed", delivery: .unknown)
+      throw ChainError(.transport, code: .connectionClosed, message: "closed", delivery: .unknown)
     }
     return failing.contains(row)
       ? ScriptedTransport.response(200, #"{"errors":[{"message":"no"}]}"#) : nil
@@ -127,7 +127,7 @@ struct TaskResolutionTests {
             query: "mutation Single { user: likePost(id: \\"U_2\\") { id } }"
         """, in: location)
     let lost = ScriptedTransport { _ in
-      throw ChainError(.transport, .connectionClosed, "closed", delivery: .unknown)
+      throw ChainError(.transport, code: .connectionClosed, message: "closed", delivery: .unknown)
     }
     _ = try await Bench.run(manifest, transport: lost)
     let text = try message { try decide(.done, .unknown, ["U_1"]).apply(to: manifest) }

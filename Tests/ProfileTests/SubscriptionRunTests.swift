@@ -54,7 +54,8 @@ struct SubscriptionRunTests {
       _ request: HTTPRequestMessage, limits: HTTPLimits
     ) async throws -> HTTPResponseMessage {
       guard !connections.isEmpty else {
-        throw ChainError(.transport, .tlsFailed, "no more connections", delivery: .notSent)
+        throw ChainError(
+          .transport, code: .tlsFailed, message: "no more connections", delivery: .notSent)
       }
       let delays = connections.removeFirst()
       let isLast = connections.isEmpty
@@ -186,7 +187,8 @@ struct SubscriptionRunTests {
     func send(
       _ request: HTTPRequestMessage, limits: HTTPLimits
     ) async throws -> HTTPResponseMessage {
-      throw ChainError(.transport, .connectionFailed, "connection refused", delivery: .notSent)
+      throw ChainError(
+        .transport, code: .connectionFailed, message: "connection refused", delivery: .notSent)
     }
   }
 

@@ -22,12 +22,13 @@ private struct SigningPlugin: Plugin {
     .wrap(
       .http,
       rules: [
-        .once("acme.signs", "ACME1", "signs requests"),
+        .once("acme.signs", code: "ACME1", verb: "signs requests"),
         .belowAll(
-          .changesHeaders, "ACME2", "which breaks the signature",
+          .changesHeaders, code: "ACME2", reason: "which breaks the signature",
           remedy: "move {self} below {other}"),
         .requires(
-          .fetches, "ACME3", "{self} signs requests that nothing sends", remedy: "add `- fetch`"),
+          .fetches, code: "ACME3", message: "{self} signs requests that nothing sends",
+          remedy: "add `- fetch`"),
       ])
   }
 

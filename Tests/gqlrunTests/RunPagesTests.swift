@@ -146,7 +146,7 @@ struct RunPagesTests {
       var count = 0
       do {
         for try await _ in try RunPages(
-          GraphQLRequest(operation), options, client, client.execute(GraphQLRequest(operation)),
+          GraphQLRequest(operation), options: options, client: client, results: client.execute(GraphQLRequest(operation)),
           name: "q.graphql")
         {
           count += 1

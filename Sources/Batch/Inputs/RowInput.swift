@@ -90,7 +90,7 @@ final class InputSettings: ExpressibleByOption {
   var readsStandardInput: Bool { input.readsStandardInput }
 
   func open(
-    _ manifest: Manifest, _ journal: Journal? = nil, _ numbers: [Int] = []
+    _ manifest: Manifest, journal: Journal? = nil, numbers: [Int] = []
   ) throws -> (any RowSource)? {
     try input.open(RowContext(manifest: manifest, journal: journal, numbers: numbers))
   }

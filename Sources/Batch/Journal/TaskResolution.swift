@@ -97,13 +97,13 @@ public struct TaskResolution: Sendable {
   /// Throws if a key names no task in the state, or tasks of several operations.
   func check(_ matches: [Keyed], _ manifest: Manifest) throws {
     let byKey = Dictionary(grouping: matches) { $0.key.isEmpty ? $0.operation : $0.key }
-    let problems = keys.compactMap { problem($0, byKey[$0] ?? [], manifest) }
+    let problems = keys.compactMap { problem($0, found: byKey[$0] ?? [], manifest: manifest) }
     guard !problems.isEmpty else { return }
     let more = problems.count > 20 ? ["and \(problems.count - 20) further keys"] : []
     throw JournalError((problems.prefix(20) + more).joined(separator: "\n"))
   }
 
-  private func problem(_ key: String, _ found: [Keyed], _ manifest: Manifest) -> String? {
+  private func problem(_ key: String, found: [Keyed], manifest: Manifest) -> String? {
     let fitting = Set(found.filter { $0.state == state.name }.map(\.operation)).sorted()
     if fitting.count > 1 {
       return "the key `\(key)` names tasks of "

@@ -88,8 +88,8 @@ struct BatchCondition: Sendable, CustomStringConvertible {
   ///
   /// - Parameter whole: The number that a share such as `5%` is a share of.
   func holds(for facts: JSONValue, whole: Double = 1) -> Bool {
-    let left = value(left, facts, whole)
-    let right = value(right, facts, whole)
+    let left = value(left, facts: facts, whole: whole)
+    let right = value(right, facts: facts, whole: whole)
     switch comparison {
     case .equal: return Self.equal(left, right)
     case .notEqual: return !Self.equal(left, right)
@@ -117,7 +117,7 @@ struct BatchCondition: Sendable, CustomStringConvertible {
     return left == right
   }
 
-  private func value(_ operand: Operand, _ facts: JSONValue, _ whole: Double) -> JSONValue {
+  private func value(_ operand: Operand, facts: JSONValue, whole: Double) -> JSONValue {
     switch operand {
     case .literal(let value): value
     case .share(let share): JSONNumber(share * whole).map { .number($0) } ?? .null
@@ -137,6 +137,6 @@ struct BatchCondition: Sendable, CustomStringConvertible {
 
   /// The left operand's value as JSON text, for messages; at most 80 characters.
   func found(in facts: JSONValue, whole: Double = 1) -> String {
-    String(value(left, facts, whole).jsonText().prefix(80))
+    String(value(left, facts: facts, whole: whole).jsonText().prefix(80))
   }
 }

@@ -87,7 +87,7 @@ struct BatchOperation: Sendable {
 
   /// Validates paths into the data of the operation.
   func shape(_ schema: Schema?) -> PathShape {
-    PathShape(template.callerDocument, template.definition, schema)
+    PathShape(template.callerDocument, definition: template.definition, schema: schema)
   }
 }
 
@@ -155,7 +155,7 @@ struct NestedDocument {
 
   let document: Document?
 
-  init(_ tree: SelectionTree, _ template: OperationTemplate, _ keys: [String], type: String) {
+  init(_ tree: SelectionTree, template: OperationTemplate, keys: [String], type: String) {
     guard let key = keys.last else {
       document = nil
       return

@@ -14,12 +14,12 @@ extension ManifestLoader {
   }
 
   mutating func operations(
-    _ file: ManifestFile, _ schema: Schema?, _ keys: KeyRules
+    _ file: ManifestFile, schema: Schema?, keys: KeyRules
   ) -> [BatchOperation] {
     if file.operations.isEmpty, file.$operations.isUsable {
       report(
-        .wrongValue, "`operations` is empty", file.$operations.location,
-        "add `- id: name` below it")
+        .wrongValue, message: "`operations` is empty", location: file.$operations.location,
+        hint: "add `- id: name` below it")
     }
     let drafts = file.operations.enumerated().map { draft($1, number: $0 + 1) }
     var locations: [String: FileLocation] = [:]
@@ -27,8 +27,9 @@ extension ManifestLoader {
     for (number, draft) in drafts.enumerated() {
       if let first = locations[draft.id] {
         report(
-          .duplicateKey, "the operation `\(draft.id)` is given twice", draft.location,
-          "first given in line \(first.line); ids are unique")
+          .duplicateKey, message: "the operation `\(draft.id)` is given twice",
+          location: draft.location,
+          hint: "first given in line \(first.line); ids are unique")
       } else {
         locations[draft.id] = draft.location
         index[draft.id] = number
@@ -40,7 +41,8 @@ extension ManifestLoader {
     var result: [BatchOperation] = []
     for (number, draft) in drafts.enumerated() {
       if let operation = operation(
-        draft, number, drafts, index, needs[number], schema, facts, keys)
+        draft, number: number, drafts: drafts, index: index, needs: needs[number], schema: schema,
+        facts: facts, keys: keys)
       {
         result.append(operation)
       }
@@ -53,19 +55,20 @@ extension ManifestLoader {
     let id = given.id ?? "op\(number)"
     if !id.allSatisfy({ $0.isLetter || $0.isNumber || "_-.".contains($0) }) || id.first == "." {
       report(
-        .wrongValue, "`\(id)` cannot be the id of an operation", given.value.$id.location,
-        "letters, digits, `-`, `_` and `.`: it becomes part of file names")
+        .wrongValue, message: "`\(id)` cannot be the id of an operation",
+        location: given.value.$id.location,
+        hint: "letters, digits, `-`, `_` and `.`: it becomes part of file names")
     }
     return Draft(settings: given.value, location: given.location, id: id)
   }
 
   private mutating func operation(
-    _ draft: Draft, _ number: Int, _ drafts: [Draft], _ index: [String: Int], _ needs: [Int],
-    _ schema: Schema?, _ facts: TypeFacts?, _ keys: KeyRules
+    _ draft: Draft, number: Int, drafts: [Draft], index: [String: Int], needs: [Int],
+    schema: Schema?, facts: TypeFacts?, keys: KeyRules
   ) -> BatchOperation? {
     let settings = draft.settings
-    guard let template = template(draft, schema, facts, keys) else {
-      checkWithoutDocument(draft, number, drafts, index, needs)
+    guard let template = template(draft, schema: schema, facts: facts, keys: keys) else {
+      checkWithoutDocument(draft, number: number, drafts: drafts, index: index, needs: needs)
       return nil
     }
     var operation = BatchOperation(
@@ -74,9 +77,9 @@ extension ManifestLoader {
     operation.documentName =
       settings.query != nil
       ? "`query`" : settings.document?.split(separator: "#", maxSplits: 1).first.map { String($0) }
-    let known = readForeach(draft, index, drafts, &operation)
-    readPaths(draft, schema, facts, keys, &operation)
-    readVariables(draft, known, schema, &operation)
+    let known = readForeach(draft, index: index, drafts: drafts, operation: &operation)
+    readPaths(draft, schema: schema, facts: facts, keys: keys, operation: &operation)
+    readVariables(draft, known: known, schema: schema, operation: &operation)
     operation.timeout = settings.timeout
     operation.policy = settings.policy
     operation.expect = conditions(settings.expect, "expect", roots: Self.expectRoots)
@@ -86,8 +89,8 @@ extension ManifestLoader {
       let declared = template.definition.variables.map(\.name.value)
       if !declared.contains(name) {
         report(
-          .variable, "`idempotency` names the variable `\(name)`, which is not declared",
-          settings.$idempotency.location, hint(for: name, among: declared))
+          .variable, message: "`idempotency` names the variable `\(name)`, which is not declared",
+          location: settings.$idempotency.location, hint: hint(for: name, among: declared))
       }
     }
     if let text = settings.snapshot {
@@ -100,7 +103,7 @@ extension ManifestLoader {
 
   /// Validates the rows and template references of an operation whose document is unusable.
   private mutating func checkWithoutDocument(
-    _ draft: Draft, _ number: Int, _ drafts: [Draft], _ index: [String: Int], _ needs: [Int]
+    _ draft: Draft, number: Int, drafts: [Draft], index: [String: Int], needs: [Int]
   ) {
     guard let document = try? Document(parsingUTF8: Array("{ __typename }".utf8)),
       let template = try? OperationTemplate(document: document)
@@ -108,7 +111,7 @@ extension ManifestLoader {
     var operation = BatchOperation(
       index: number, id: draft.id, location: draft.location, template: template)
     operation.needs = needs
-    let known = readForeach(draft, index, drafts, &operation)
+    let known = readForeach(draft, index: index, drafts: drafts, operation: &operation)
     func check(_ node: YAMLNode, _ loader: inout Self) {
       switch node.content {
       case .sequence(let nodes): for node in nodes { check(node, &loader) }
@@ -134,8 +137,9 @@ extension ManifestLoader {
     for condition in conditions {
       for root in condition.roots where !roots.contains(root) {
         report(
-          .path, "a condition of `\(name)` has no value `\(root)`", condition.location,
-          suggestion(for: root, in: roots).map { "did you mean `\($0)`?" }
+          .path, message: "a condition of `\(name)` has no value `\(root)`",
+          location: condition.location,
+          hint: suggestion(for: root, in: roots).map { "did you mean `\($0)`?" }
             ?? roots.joined(separator: ", "))
       }
     }
@@ -145,7 +149,7 @@ extension ManifestLoader {
   // MARK: The document
 
   private mutating func template(
-    _ draft: Draft, _ schema: Schema?, _ facts: TypeFacts?, _ keys: KeyRules
+    _ draft: Draft, schema: Schema?, facts: TypeFacts?, keys: KeyRules
   ) -> OperationTemplate? {
     let settings = draft.settings
     var name = settings.operation
@@ -153,7 +157,7 @@ extension ManifestLoader {
     let location: FileLocation
     if let text = settings.query {
       location = settings.$query.location
-      document = parsed(Array(text.utf8), "`query`", location, schema)
+      document = parsed(Array(text.utf8), name: "`query`", location: location, schema: schema)
     } else if let given = settings.document {
       location = settings.$document.location
       let parts = given.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
@@ -164,17 +168,21 @@ extension ManifestLoader {
       } else {
         do {
           inputs.add(path, "the document")
-          document = parsed(try Self.contents(of: path), path, location, schema)
+          document = parsed(
+            try Self.contents(of: path), name: path, location: location, schema: schema)
         } catch {
-          report(.document, "the document `\(parts[0])` cannot be read", location, error.reason)
+          report(
+            .document, message: "the document `\(parts[0])` cannot be read", location: location,
+            hint: error.reason)
           document = nil
         }
         documents[path] = document
       }
     } else {
       report(
-        .wrongValue, "the operation `\(draft.id)` has no document", draft.location,
-        "add `document: file.graphql#Name`, or `query: …`")
+        .wrongValue, message: "the operation `\(draft.id)` has no document",
+        location: draft.location,
+        hint: "add `document: file.graphql#Name`, or `query: …`")
       return nil
     }
     guard let document else { return nil }
@@ -182,24 +190,24 @@ extension ManifestLoader {
       return try OperationTemplate(
         document: document, operationName: name, keys: keys, facts: facts)
     } catch {
-      report(.document, error.message, location)
+      report(.document, message: error.message, location: location)
       return nil
     }
   }
 
   private mutating func parsed(
-    _ bytes: [UInt8], _ name: String, _ location: FileLocation, _ schema: Schema?
+    _ bytes: [UInt8], name: String, location: FileLocation, schema: Schema?
   ) -> Document? {
     do {
       let document = try Document(parsingUTF8: bytes)
       let problems =
         schema.map { document.validate(against: $0) } ?? document.validateWithoutSchema()
       for problem in problems.prefix(50) {
-        report(.document, "\(name):\(problem)", location)
+        report(.document, message: "\(name):\(problem)", location: location)
       }
       return problems.isEmpty ? document : nil
     } catch {
-      report(.document, "\(name):\(error)", location)
+      report(.document, message: "\(name):\(error)", location: location)
       return nil
     }
   }
@@ -216,8 +224,9 @@ extension ManifestLoader {
         needs.append(need)
       } else {
         report(
-          .needs, "`\(draft.id)` needs `\(id.value)`, and there is no such operation", id.location,
-          hint(for: id.value, among: drafts.map(\.id)))
+          .needs, message: "`\(draft.id)` needs `\(id.value)`, and there is no such operation",
+          location: id.location,
+          hint: hint(for: id.value, among: drafts.map(\.id)))
       }
     }
     return needs
@@ -254,10 +263,10 @@ extension ManifestLoader {
     }
     report(
       .needs,
-      "these operations need each other: "
+      message: "these operations need each other: "
         + path.prefix(20).map { drafts[$0].id }.joined(separator: " → ")
         + (path.count > 20 ? " → … → \(drafts[path[0]].id)" : ""),
-      drafts[path[0]].settings.$needs.location, "remove one `needs` of the cycle")
+      location: drafts[path[0]].settings.$needs.location, hint: "remove one `needs` of the cycle")
   }
 }
 
@@ -284,7 +293,7 @@ extension ManifestLoader {
 
   /// Reads `foreach`, and returns the names that templates of the operation may use.
   mutating func readForeach(
-    _ draft: Draft, _ index: [String: Int], _ drafts: [Draft], _ operation: inout BatchOperation
+    _ draft: Draft, index: [String: Int], drafts: [Draft], operation: inout BatchOperation
   ) -> KnownNames {
     var known = KnownNames(roots: ["op": .init([]), "state": .any])
     if let source = draft.settings.foreach {
@@ -293,8 +302,8 @@ extension ManifestLoader {
       let captured = id.flatMap { index[$0] }
       if let id, captured.map({ operation.needs.contains($0) }) != true {
         report(
-          .needs, "the rows are captured by `\(id)`, which `\(draft.id)` does not need",
-          source.location, "add `needs: [\(id)]`")
+          .needs, message: "the rows are captured by `\(id)`, which `\(draft.id)` does not need",
+          location: source.location, hint: "add `needs: [\(id)]`")
       } else {
         operation.source = source
         do {
@@ -305,7 +314,7 @@ extension ManifestLoader {
           let isElsewhere =
             hasQueue
             && source.input.path.map { !FileManager.default.fileExists(atPath: $0) } == true
-          if !isElsewhere { report(.input, "\(error)", source.location) }
+          if !isElsewhere { report(.input, message: "\(error)", location: source.location) }
         }
         operation.key = source.shared.key.flatMap { textTemplate($0, known: known) }
       }
@@ -326,37 +335,38 @@ extension ManifestLoader {
     do throws(TextTemplate.Malformed) {
       let template = try TextTemplate(text.value)
       for reference in template.references {
-        check(reference, location, known)
+        check(reference, location: location, known: known)
         if reference.root == "state", let name = reference.path.first { stateNames.insert(name) }
       }
       return template
     } catch {
-      report(.template, error.message, location, error.hint)
+      report(.template, message: error.message, location: location, hint: error.hint)
       return nil
     }
   }
 
-  private mutating func check(_ reference: Reference, _ location: FileLocation, _ known: KnownNames)
-  {
+  private mutating func check(_ reference: Reference, location: FileLocation, known: KnownNames) {
     guard let members = known.roots[reference.root] else {
       report(
-        .template, "`{{\(reference)}}` refers to `\(reference.root)`, which does not exist",
-        location,
-        hint(for: reference.root, among: known.roots.keys.sorted()))
+        .template,
+        message: "`{{\(reference)}}` refers to `\(reference.root)`, which does not exist",
+        location: location,
+        hint: hint(for: reference.root, among: known.roots.keys.sorted()))
       return
     }
     guard case .only(let members) = members, let name = reference.path.first,
       !members.contains(name)
     else { return }
     report(
-      .template, "`\(reference.root)` has no `\(name)` in `{{\(reference)}}`", location,
-      hint(for: name, among: members.sorted()))
+      .template, message: "`\(reference.root)` has no `\(name)` in `{{\(reference)}}`",
+      location: location,
+      hint: hint(for: name, among: members.sorted()))
   }
 
   // MARK: Variables
 
   mutating func readVariables(
-    _ draft: Draft, _ known: KnownNames, _ schema: Schema?, _ operation: inout BatchOperation
+    _ draft: Draft, known: KnownNames, schema: Schema?, operation: inout BatchOperation
   ) {
     let given = draft.settings.variables.entries
     let location = draft.settings.$variables.keyLocation
@@ -365,14 +375,15 @@ extension ManifestLoader {
     for entry in given {
       guard let variable = declared.first(where: { $0.name.value == entry.name }) else {
         report(
-          .variable, "`\(draft.id)` declares no variable `\(entry.name)`",
-          entry.nameLocation ?? location,
-          declared.isEmpty
+          .variable, message: "`\(draft.id)` declares no variable `\(entry.name)`",
+          location: entry.nameLocation ?? location,
+          hint: declared.isEmpty
             ? "it declares none" : hint(for: entry.name, among: declared.map(\.name.value)))
         continue
       }
       let problems = decoder.findings.count
-      let template = value(entry.value.node, variable.type, types, known, entry.name)
+      let template = value(
+        entry.value.node, type: variable.type, types: types, known: known, name: entry.name)
       // An incomplete value would only cause further errors.
       if let template, decoder.findings.count == problems {
         operation.variables.append((entry.name, template))
@@ -394,8 +405,9 @@ extension ManifestLoader {
       else { continue }
       report(
         .variable,
-        "`\(operation.id)` is given no value for its variable `\(variable.name.value)`", location,
-        "add `\(variable.name.value): …`, of type \(inner.namedType.value)")
+        message: "`\(operation.id)` is given no value for its variable `\(variable.name.value)`",
+        location: location,
+        hint: "add `\(variable.name.value): …`, of type \(inner.namedType.value)")
     }
   }
 
@@ -421,30 +433,31 @@ extension ManifestLoader {
       _ = try operation.template.coerce(given)
     } catch {
       guard !error.message.contains("was not given") else { return }
-      report(.variable, error.message, location)
+      report(.variable, message: error.message, location: location)
     }
   }
 
   private mutating func value(
-    _ node: YAMLNode, _ type: TypeReference?, _ types: TypedText, _ known: KnownNames,
-    _ name: String
+    _ node: YAMLNode, type: TypeReference?, types: TypedText, known: KnownNames,
+    name: String
   ) -> ValueTemplate? {
     switch node.content {
     case .sequence(let nodes):
       let elements = nodes.enumerated().compactMap {
-        value($1, type?.element, types, known, "\(name)[\($0)]")
+        value($1, type: type?.element, types: types, known: known, name: "\(name)[\($0)]")
       }
       let constants = elements.compactMap {
         if case .constant(let value) = $0 { value } else { nil }
       }
       return constants.count == elements.count ? .constant(.array(constants)) : .list(elements)
     case .mapping(let members):
-      if isUpload(members.map(\.key), type, types) {
-        return upload(node, known, name).map(ValueTemplate.upload)
+      if isUpload(members.map(\.key), type: type, types: types) {
+        return upload(node, known: known, name: name).map(ValueTemplate.upload)
       }
       let fields = members.compactMap { member in
         value(
-          member.value, types.field(member.key, of: type), types, known, "\(name).\(member.key)"
+          member.value, type: types.field(member.key, of: type), types: types, known: known,
+          name: "\(name).\(member.key)"
         ).map { (key: member.key, value: $0) }
       }
       var object = JSONObject()
@@ -464,7 +477,7 @@ extension ManifestLoader {
       do {
         return .constant(try types.value(ofScalar: text, isPlain: isPlain, type, name))
       } catch {
-        report(.variable, error.message, node.location)
+        report(.variable, message: error.message, location: node.location)
         return nil
       }
     }
@@ -473,7 +486,7 @@ extension ManifestLoader {
   // MARK: Uploads
 
   /// Whether a mapping is a file: it has the member `upload`, and its type is no input object.
-  private func isUpload(_ keys: [String], _ type: TypeReference?, _ types: TypedText) -> Bool {
+  private func isUpload(_ keys: [String], type: TypeReference?, types: TypedText) -> Bool {
     guard keys.contains("upload") else { return false }
     guard let leaf = type?.namedType.value, leaf != "Upload" else { return true }
     if case .scalar? = types.schema?.type(named: leaf) { return true }
@@ -481,15 +494,16 @@ extension ManifestLoader {
   }
 
   private mutating func upload(
-    _ node: YAMLNode, _ known: KnownNames, _ name: String
+    _ node: YAMLNode, known: KnownNames, name: String
   ) -> UploadTemplate? {
     guard case .mapping(let members) = node.content else { return nil }
     var texts: [String: TextTemplate] = [:]
     for member in members {
       guard UploadTemplate.members.contains(member.key) else {
         report(
-          .variable, "the upload `\(name)` has no `\(member.key)`", member.value.location,
-          hint(for: member.key, among: UploadTemplate.members))
+          .variable, message: "the upload `\(name)` has no `\(member.key)`",
+          location: member.value.location,
+          hint: hint(for: member.key, among: UploadTemplate.members))
         return nil
       }
       guard let text = decoder.text(member.value, label: "`\(name).\(member.key)`"),
@@ -511,8 +525,9 @@ extension ManifestLoader {
       if settings.$until.isGiven {
         report(
           .wrongValue,
-          "`until` is the end of a subscription, and `\(draft.id)` is a "
-            + operation.template.type.rawValue, settings.$until.keyLocation, "remove it")
+          message: "`until` is the end of a subscription, and `\(draft.id)` is a "
+            + operation.template.type.rawValue, location: settings.$until.keyLocation,
+          hint: "remove it")
       }
       return
     }
@@ -520,17 +535,18 @@ extension ManifestLoader {
     let hasEnd = settings.until.map { $0.$events.isGiven || $0.$for.isGiven } ?? false
     if !hasEnd, settings.$until.isUsable {
       report(
-        .wrongValue, "the subscription `\(draft.id)` has no end",
-        settings.$until.isGiven ? settings.$until.location : draft.location,
-        "add `until: { events: 100 }`, `until: { for: 10m }` or both")
+        .wrongValue, message: "the subscription `\(draft.id)` has no end",
+        location: settings.$until.isGiven ? settings.$until.location : draft.location,
+        hint: "add `until: { events: 100 }`, `until: { for: 10m }` or both")
     }
     for (name, isGiven, location) in [
       ("paginate", settings.$paginate.isGiven, settings.$paginate.keyLocation),
       ("snapshot", settings.$snapshot.isGiven, settings.$snapshot.keyLocation),
     ] where isGiven {
       report(
-        .wrongValue, "`\(name)` is for queries, and `\(draft.id)` is a subscription", location,
-        "remove it")
+        .wrongValue, message: "`\(name)` is for queries, and `\(draft.id)` is a subscription",
+        location: location,
+        hint: "remove it")
     }
   }
 }

@@ -5,7 +5,7 @@ import GQLRunSupport
 /// The sinks of a manifest.
 extension ManifestLoader {
   mutating func sinks(
-    _ entries: [SinkEntry], _ operations: [BatchOperation], _ schema: Schema?
+    _ entries: [SinkEntry], operations: [BatchOperation], schema: Schema?
   ) -> [SinkSettings] {
     let known = Set(operations.map(\.id))
     var sinks: [SinkSettings] = []
@@ -13,20 +13,23 @@ extension ManifestLoader {
       guard let sink = entry.sink else { continue }
       for id in sink.operations where !known.isEmpty && !known.contains(id.value) {
         report(
-          .needs, "the sink names the operation `\(id.value)`, which does not exist", id.location,
-          hint(for: id.value, among: operations.map(\.id)))
+          .needs, message: "the sink names the operation `\(id.value)`, which does not exist",
+          location: id.location,
+          hint: hint(for: id.value, among: operations.map(\.id)))
       }
       var settings = SinkSettings(sink: sink, location: sink.file?.location ?? entry.location)
       if let file = sink.file {
         let isStandardOutput = file.value == "-" && type(of: sink).mayBeStandardOutput
-        guard let path = isStandardOutput ? "-" : output(file.value, "path", file.location)
+        guard
+          let path = isStandardOutput
+            ? "-" : output(file.value, name: "path", location: file.location)
         else { continue }
         settings.path = path
         _ = textTemplate(file, known: .operationID)
       }
       sink.check(
         operations.filter { settings.takes($0.id) }, at: settings.location ?? entry.location,
-        schema, &self)
+        schema: schema, loader: &self)
       sinks.append(settings)
     }
     return sinks
@@ -34,14 +37,14 @@ extension ManifestLoader {
 
   /// Reports operations without record fields, for a sink that needs columns.
   mutating func checkFields(
-    of operations: [BatchOperation], _ kind: String, _ location: FileLocation, _ schema: Schema?
+    of operations: [BatchOperation], _ kind: String, location: FileLocation, schema: Schema?
   ) {
     for operation in operations where !operation.shape(schema).hasFields(at: operation.emit) {
       report(
         .path,
-        "`\(kind)` has no columns for `\(operation.id)`: "
+        message: "`\(kind)` has no columns for `\(operation.id)`: "
           + "`emit` leads to \(operation.emit.map { "`\($0)`" } ?? "values"), which has no fields",
-        location, "emit an object, or use `ndjson`")
+        location: location, hint: "emit an object, or use `ndjson`")
     }
   }
 
@@ -49,14 +52,14 @@ extension ManifestLoader {
   ///
   /// - Parameter mustFitAll: Whether a path must fit the records of all operations.
   mutating func checkPaths(
-    _ paths: [Located<String>], _ name: String, of operations: [BatchOperation],
-    _ schema: Schema?, mustFitAll: Bool = false
+    _ paths: [Located<String>], name: String, of operations: [BatchOperation],
+    schema: Schema?, mustFitAll: Bool = false
   ) {
     for text in paths {
       guard let path = ResultPath(text.value) else {
         report(
-          .path, "`\(text.value)` of `\(name)` is not a path", text.location,
-          "write response keys and dots, with [*] after lists: `a.b[*]`")
+          .path, message: "`\(text.value)` of `\(name)` is not a path", location: text.location,
+          hint: "write response keys and dots, with [*] after lists: `a.b[*]`")
         continue
       }
       var problems: [PathShape.Problem] = []
@@ -71,7 +74,9 @@ extension ManifestLoader {
       }
       guard let problem = problems.first, mustFitAll || problems.count == operations.count
       else { continue }
-      report(.path, "`\(text.value)` of `\(name)` \(problem.message)", text.location, problem.hint)
+      report(
+        .path, message: "`\(text.value)` of `\(name)` \(problem.message)", location: text.location,
+        hint: problem.hint)
     }
   }
 }
@@ -101,9 +106,10 @@ extension ManifestLoader {
       decoder.findings.removeAll { $0.code == .literalSecret && $0.location == location }
       report(
         .literalSecret,
-        "the URL of `journal` contains a password, which every reader of the manifest sees",
-        location,
-        "write it into libpq's password file (~/.pgpass, or PGPASSFILE), or set PGPASSWORD")
+        message:
+          "the URL of `journal` contains a password, which every reader of the manifest sees",
+        location: location,
+        hint: "write it into libpq's password file (~/.pgpass, or PGPASSFILE), or set PGPASSWORD")
     }
   }
 
@@ -119,10 +125,12 @@ extension ManifestLoader {
     for sink in manifest.sinks { checkQueue(sink, journal) }
     guard hasQueue else { return }
     if manifest.settings.order == .output {
-      refuse("`order: output`, because workers write files of their own", journal)
+      refuse("`order: output`, because workers write files of their own", location: journal)
     }
     if manifest.settings.order == .interleaved {
-      refuse("`order: interleaved`; tasks start in the order in which they were enqueued", journal)
+      refuse(
+        "`order: interleaved`; tasks start in the order in which they were enqueued",
+        location: journal)
     }
     let written = Set(((try? SinkPlan(manifest))?.entries ?? []).map(\.path))
     for operation in manifest.operations {
@@ -132,13 +140,18 @@ extension ManifestLoader {
       {
         refuse(
           "the rows \(subject) from a file that the run writes, because workers write files of their own",
-          source.location, "use `capture`, or give each level a manifest of its own")
+          location: source.location, hint: "use `capture`, or give each level a manifest of its own"
+        )
       }
-      if !operation.bookmarks.isEmpty { refuse("`bookmark` \(subject)", operation.location) }
-      if operation.snapshot != nil { refuse("`snapshot` \(subject)", operation.location) }
-      if operation.until != nil { refuse("the subscription \(subject)", operation.location) }
+      if !operation.bookmarks.isEmpty {
+        refuse("`bookmark` \(subject)", location: operation.location)
+      }
+      if operation.snapshot != nil { refuse("`snapshot` \(subject)", location: operation.location) }
+      if operation.until != nil {
+        refuse("the subscription \(subject)", location: operation.location)
+      }
       if operation.isMutation, operation.pagination != nil {
-        refuse("`paginate` of the mutation `\(operation.id)`", operation.location)
+        refuse("`paginate` of the mutation `\(operation.id)`", location: operation.location)
       }
     }
   }
@@ -150,25 +163,27 @@ extension ManifestLoader {
       guard !hasQueue else { return }
       report(
         .wrongValue,
-        "the sink `postgres` writes into the database of the run, and this run has none",
-        location, "add `run: { journal: \"postgres://host/database\" }`, or use `sqlite`")
+        message: "the sink `postgres` writes into the database of the run, and this run has none",
+        location: location,
+        hint: "add `run: { journal: \"postgres://host/database\" }`, or use `sqlite`")
     case is SQLiteSink where hasQueue:
-      refuse("the sink `sqlite`", location, "use the sink `postgres`, or a file")
+      refuse("the sink `sqlite`", location: location, hint: "use the sink `postgres`, or a file")
     case is CacheSink where hasQueue:
       refuse(
-        "the sink `cache`", location,
-        "leave it out: a pipeline with `store: { kind: postgres, url: … }` stores the results")
+        "the sink `cache`", location: location,
+        hint: "leave it out: a pipeline with `store: { kind: postgres, url: … }` stores the results"
+      )
     default:
       guard hasQueue, settings.path == "-" else { return }
       refuse(
-        "results on standard output", location,
-        "add a sink, such as `sinks: [{ ndjson: { path: \"out/{{op}}.ndjson\" } }]`")
+        "results on standard output", location: location,
+        hint: "add a sink, such as `sinks: [{ ndjson: { path: \"out/{{op}}.ndjson\" } }]`")
     }
   }
 
-  private mutating func refuse(_ what: String, _ location: FileLocation, _ hint: String? = nil) {
+  private mutating func refuse(_ what: String, location: FileLocation, hint: String? = nil) {
     report(
-      .wrongValue, "a journal in PostgreSQL does not support \(what)", location,
-      hint ?? "remove it, or use a folder as the journal: `run: { journal: runs }`")
+      .wrongValue, message: "a journal in PostgreSQL does not support \(what)", location: location,
+      hint: hint ?? "remove it, or use a folder as the journal: `run: { journal: runs }`")
   }
 }

@@ -142,10 +142,11 @@ public struct ManifestLoader {
     do {
       plan = try SinkPlan(manifest)
     } catch {
-      return report(.output, error.message, sinks)
+      return report(.output, message: error.message, location: sinks)
     }
     for problem in OutputCheck(manifest, plan).conflicts() {
-      report(.output, problem.message, problem.location ?? sinks, problem.hint)
+      report(
+        .output, message: problem.message, location: problem.location ?? sinks, hint: problem.hint)
     }
   }
 
@@ -156,8 +157,8 @@ public struct ManifestLoader {
   }
 
   mutating func report(
-    _ code: PipelineDiagnostic.Code, _ message: String, _ location: FileLocation,
-    _ hint: String? = nil,
+    _ code: PipelineDiagnostic.Code, message: String, location: FileLocation,
+    hint: String? = nil,
     severity: PipelineDiagnostic.Severity = .error
   ) {
     decoder.findings.append(
@@ -219,9 +220,9 @@ extension ManifestLoader {
         "total", "done", "failed", "unknown", "skipped", "rps", "seconds", "p50_ms", "p90_ms",
         "p95_ms", "p99_ms", "max_ms", "records", "bytes",
       ])
-    manifest.operations = operations(given, schema, manifest.pipeline.keys)
+    manifest.operations = operations(given, schema: schema, keys: manifest.pipeline.keys)
     manifest.sinks =
-      given.sinks.map { sinks($0, manifest.operations, schema) } ?? [
+      given.sinks.map { sinks($0, operations: manifest.operations, schema: schema) } ?? [
         SinkSettings(sink: NDJSONSink(), path: "-")
       ]
     checkStandardStreams(manifest, root.location)
@@ -238,20 +239,21 @@ extension ManifestLoader {
   /// folder.
   mutating func output(_ option: OptionProperty<String>) -> String? {
     guard option.isUsable else { return nil }
-    return output(option.wrappedValue, option.name, option.location)
+    return output(option.wrappedValue, name: option.name, location: option.location)
   }
 
   private mutating func output(_ option: OptionProperty<String?>) -> String? {
-    option.wrappedValue.flatMap { output($0, option.name, option.location) }
+    option.wrappedValue.flatMap { output($0, name: option.name, location: option.location) }
   }
 
-  mutating func output(_ path: String, _ name: String, _ location: FileLocation) -> String? {
+  mutating func output(_ path: String, name: String, location: FileLocation) -> String? {
     do {
       return try OutputPath(folder: folder).resolve(path)
     } catch {
       report(
-        .output, "`\(name)` would be written outside of the manifest's folder", location,
-        error.reason)
+        .output, message: "`\(name)` would be written outside of the manifest's folder",
+        location: location,
+        hint: error.reason)
       return nil
     }
   }
@@ -262,15 +264,20 @@ extension ManifestLoader {
       let bytes = try Self.contents(of: path)
       return try Schema(sdl: Document(parsingUTF8: bytes))
     } catch let error as PipelineFileEnvironment.Failure {
-      report(.document, "the schema `\(path)` cannot be read", location, error.reason)
+      report(
+        .document, message: "the schema `\(path)` cannot be read", location: location,
+        hint: error.reason)
     } catch let error as GraphQLSyntaxError {
-      report(.document, "the schema cannot be used: \(path):\(error)", location)
+      report(.document, message: "the schema cannot be used: \(path):\(error)", location: location)
     } catch let error as SchemaError {
       for issue in error.issues.prefix(20) {
-        report(.document, "the schema cannot be used: \(path): \(issue.message)", location)
+        report(
+          .document, message: "the schema cannot be used: \(path): \(issue.message)",
+          location: location)
       }
     } catch {
-      report(.document, "the schema `\(path)` cannot be used: \(error)", location)
+      report(
+        .document, message: "the schema `\(path)` cannot be used: \(error)", location: location)
     }
     return nil
   }
@@ -335,12 +342,14 @@ extension ManifestLoader {
           pipeline.endpoint = try Endpoint(url: url)
         }
       } catch {
-        report(.wrongValue, "`endpoint` is not the URL of a server", location, error.reason)
+        report(
+          .wrongValue, message: "`endpoint` is not the URL of a server", location: location,
+          hint: error.reason)
       }
     } else if path == nil, (environment.variable("GQL_URL") ?? "").isEmpty {
       report(
-        .wrongValue, "the manifest has no endpoint", location,
-        "add `endpoint: https://…` or `pipeline: file`, or set GQL_URL")
+        .wrongValue, message: "the manifest has no endpoint", location: location,
+        hint: "add `endpoint: https://…` or `pipeline: file`, or set GQL_URL")
     }
     return pipeline
   }
@@ -352,8 +361,9 @@ extension ManifestLoader {
       let entry = pipeline.entries.first(where: { $0.traits.contains(.limitsRate) })
     {
       report(
-        .wrongValue, "the rate is limited twice: here, and by `\(entry.id)` of the pipeline",
-        file.$rateLimit.keyLocation, "remove one of them")
+        .wrongValue,
+        message: "the rate is limited twice: here, and by `\(entry.id)` of the pipeline",
+        location: file.$rateLimit.keyLocation, hint: "remove one of them")
     }
     guard manifest.keepsInCache else { return }
     let hasWrite = pipeline.entries.contains {
@@ -361,9 +371,11 @@ extension ManifestLoader {
     }
     if ![.sqlite, .postgres].contains(pipeline.store.kind) || !hasWrite {
       report(
-        .wrongValue, "the sink `cache` needs a pipeline with a store that outlives the run",
-        file.$sinks.keyLocation,
-        "use a pipeline with `store: { kind: sqlite, path: cache.db }` or a store of kind `postgres`, and the step "
+        .wrongValue,
+        message: "the sink `cache` needs a pipeline with a store that outlives the run",
+        location: file.$sinks.keyLocation,
+        hint:
+          "use a pipeline with `store: { kind: sqlite, path: cache.db }` or a store of kind `postgres`, and the step "
           + "`cache-write`")
     }
     // A task whose records cannot be stored must not count as done.
@@ -376,8 +388,8 @@ extension ManifestLoader {
       + (file == "stdin" ? 1 : 0)
     if readers > 1 {
       report(
-        .input, "standard input is read more than once", location,
-        "put the rows of one operation into a file")
+        .input, message: "standard input is read more than once", location: location,
+        hint: "put the rows of one operation into a file")
     }
   }
 }
@@ -385,29 +397,34 @@ extension ManifestLoader {
 extension ManifestLoader {
   /// Reads the options that refer to the data: `emit`, `capture`, `bookmark`, `paginate`.
   mutating func readPaths(
-    _ draft: Draft, _ schema: Schema?, _ facts: TypeFacts?, _ keys: KeyRules,
-    _ operation: inout BatchOperation
+    _ draft: Draft, schema: Schema?, facts: TypeFacts?, keys: KeyRules,
+    operation: inout BatchOperation
   ) {
     let settings = draft.settings
     let tree = SelectionTree(operation.template.callerDocument, operation.template.definition)
     let shape = operation.shape(schema)
     operation.emit = settings.emit
     if let emit = settings.emit {
-      check(emit, "emit", settings.$emit.location, shape, endsAt: .record)
+      check(emit, name: "emit", location: settings.$emit.location, shape: shape, endsAt: .record)
     }
     operation.columns = tree.columns(at: operation.emit?.keys ?? [])
     for entry in settings.capture.entries {
-      check(entry.value.value, "capture", entry.value.location, shape, endsAt: .value)
+      check(
+        entry.value.value, name: "capture", location: entry.value.location, shape: shape,
+        endsAt: .value)
       operation.capture.append((entry.name, entry.value.value))
     }
     for entry in settings.bookmark.entries {
       check(
-        entry.value.path, "bookmark", entry.value.location, shape, below: operation.emit,
+        entry.value.path, name: "bookmark", location: entry.value.location, shape: shape,
+        below: operation.emit,
         endsAt: .record)
       operation.bookmarks.append(Bookmark(name: entry.name, rule: entry.value.value))
     }
     if let paginate = settings.paginate {
-      readPagination(paginate, settings.$paginate.location, tree, shape, facts, keys, &operation)
+      readPagination(
+        paginate, location: settings.$paginate.location, tree: tree, shape: shape, facts: facts,
+        keys: keys, operation: &operation)
     }
   }
 
@@ -417,62 +434,66 @@ extension ManifestLoader {
       for path in condition.paths {
         if path.keys.first == "emit", path.steps.count > 1 {
           report(
-            .path, "`expect` leads to `\(path)`, and the emitted records are only counted",
-            condition.location, "write `count(emit)`, or a path that begins with `data`")
+            .path, message: "`expect` leads to `\(path)`, and the emitted records are only counted",
+            location: condition.location,
+            hint: "write `count(emit)`, or a path that begins with `data`")
         } else if path.keys.first == "data", path.steps.count > 1,
           case .key = path.steps[1], let rest = ResultPath(String(path.description.dropFirst(5)))
         {
-          check(rest, "expect", condition.location, shape, endsAt: .value)
+          check(rest, name: "expect", location: condition.location, shape: shape, endsAt: .value)
         }
       }
     }
   }
 
   private mutating func check(
-    _ path: ResultPath, _ name: String, _ location: FileLocation, _ shape: PathShape,
+    _ path: ResultPath, name: String, location: FileLocation, shape: PathShape,
     below base: ResultPath? = nil, endsAt end: PathShape.End
   ) {
     guard let problem = shape.problem(of: path, below: base, endsAt: end) else { return }
-    report(.path, "`\(name)` \(problem.message)", location, problem.hint)
+    report(.path, message: "`\(name)` \(problem.message)", location: location, hint: problem.hint)
   }
 
   // MARK: Pages
 
   private mutating func readPagination(
-    _ settings: PaginateSettings, _ location: FileLocation, _ tree: SelectionTree,
-    _ shape: PathShape, _ facts: TypeFacts?, _ keys: KeyRules, _ operation: inout BatchOperation
+    _ settings: PaginateSettings, location: FileLocation, tree: SelectionTree,
+    shape: PathShape, facts: TypeFacts?, keys: KeyRules, operation: inout BatchOperation
   ) {
     let declared = operation.template.definition.variables.map(\.name.value)
     var style: Pagination.Style?
     if let path = settings.connection {
       let location = settings.$connection.location
-      check(path, "connection", location, shape, endsAt: .connection)
+      check(path, name: "connection", location: location, shape: shape, endsAt: .connection)
       for field in ["hasNextPage", "endCursor"] {
         guard let info = ResultPath("\(path).pageInfo.\(field)"),
           shape.problem(of: path, endsAt: .connection) == nil,
           shape.problem(of: info, endsAt: .value) != nil
         else { continue }
         report(
-          .path, "the document does not select `pageInfo.\(field)` of `\(path)`", location,
-          "select `pageInfo { hasNextPage endCursor }` there")
+          .path, message: "the document does not select `pageInfo.\(field)` of `\(path)`",
+          location: location,
+          hint: "select `pageInfo { hasNextPage endCursor }` there")
       }
       style = .connection(path, cursor: settings.cursor)
-      checkVariable(settings.cursor, declared, settings.$cursor.location)
+      checkVariable(settings.cursor, declared: declared, location: settings.$cursor.location)
     } else if let offset = settings.offset {
-      checkVariable(offset.variable, declared, offset.$variable.location)
+      checkVariable(offset.variable, declared: declared, location: offset.$variable.location)
       if offset.$items.isUsable {
-        check(offset.items, "items", offset.$items.location, shape, endsAt: .list)
+        check(
+          offset.items, name: "items", location: offset.$items.location, shape: shape, endsAt: .list
+        )
         style = .offset(variable: offset.variable, items: offset.items)
       }
     } else if !settings.$connection.isGiven, !settings.$offset.isGiven {
       report(
-        .wrongValue, "`paginate` needs a `connection` or an `offset`", location,
-        "add `connection: path.to.connection`")
+        .wrongValue, message: "`paginate` needs a `connection` or an `offset`", location: location,
+        hint: "add `connection: path.to.connection`")
     }
     guard let style else { return }
     var pagination = Pagination(style: style, maxPages: settings.maxPages)
     if let size = settings.pageSize, size.$start.isUsable {
-      checkVariable(size.variable, declared, size.$variable.location)
+      checkVariable(size.variable, declared: declared, location: size.$variable.location)
       pagination.pageSize = Pagination.PageSize(
         variable: size.variable, start: size.start, minimum: min(size.min, size.start),
         halves: size.onError == .halve)
@@ -482,30 +503,36 @@ extension ManifestLoader {
       let keysBelow = (operation.emit?.keys ?? []) + nested.path.keys
       for text in ["\(nested.path).pageInfo.endCursor", "id"] {
         if let path = ResultPath(text) {
-          check(path, "nested", location, shape, below: operation.emit, endsAt: .value)
+          check(
+            path, name: "nested", location: location, shape: shape, below: operation.emit,
+            endsAt: .value)
         }
       }
-      let document = NestedDocument(tree, operation.template, keysBelow, type: nested.type).document
+      let document = NestedDocument(
+        tree, template: operation.template, keys: keysBelow, type: nested.type
+      ).document
       if let document,
         let template = try? OperationTemplate(document: document, keys: keys, facts: facts)
       {
         pagination.nested.append(Pagination.Nested(path: nested.path, template: template))
       } else {
         report(
-          .path, "the connection `\(nested.path)` of `nested` cannot be requested by itself",
-          location, "it must be a field of the emitted record")
+          .path,
+          message: "the connection `\(nested.path)` of `nested` cannot be requested by itself",
+          location: location, hint: "it must be a field of the emitted record")
       }
     }
     operation.pagination = pagination
   }
 
   private mutating func checkVariable(
-    _ name: String, _ declared: [String], _ location: FileLocation
+    _ name: String, declared: [String], location: FileLocation
   ) {
     guard !declared.contains(name) else { return }
     report(
-      .variable, "`paginate` sets the variable `\(name)`, which the operation does not declare",
-      location, suggestion(for: name, in: declared).map { "did you mean `\($0)`?" })
+      .variable,
+      message: "`paginate` sets the variable `\(name)`, which the operation does not declare",
+      location: location, hint: suggestion(for: name, in: declared).map { "did you mean `\($0)`?" })
   }
 }
 
@@ -514,14 +541,18 @@ extension ManifestLoader {
   mutating func manifest(_ bytes: [UInt8], endpoint: String?) -> Manifest? {
     let start = FileLocation(file: file, line: 1, column: 1)
     guard let text = String(validating: bytes, as: UTF8.self) else {
-      report(.unreadable, "the manifest is not UTF-8 text", start, "save it as UTF-8")
+      report(
+        .unreadable, message: "the manifest is not UTF-8 text", location: start,
+        hint: "save it as UTF-8")
       return nil
     }
     let isLines = text.first { !$0.isWhitespace } == "{"
     guard bytes.count <= (isLines ? Self.largestLines : Self.largestYAML) else {
       report(
-        .unreadable, "the manifest is larger than \(isLines ? "256" : "1") MiB", start,
-        isLines ? "put rows into a file for `foreach`" : "long manifests are written as JSON lines")
+        .unreadable, message: "the manifest is larger than \(isLines ? "256" : "1") MiB",
+        location: start,
+        hint: isLines
+          ? "put rows into a file for `foreach`" : "long manifests are written as JSON lines")
       return nil
     }
     source = SourceText(file: file, text: text)
@@ -537,8 +568,8 @@ extension ManifestLoader {
     guard let root else { return nil }
     guard root.members != nil else {
       report(
-        .wrongValue, "a manifest is a mapping, not \(root.kind)", root.location,
-        "begin with `version: 1`")
+        .wrongValue, message: "a manifest is a mapping, not \(root.kind)", location: root.location,
+        hint: "begin with `version: 1`")
       return nil
     }
     var result = Self.without("sinks", root)
@@ -573,7 +604,9 @@ extension ManifestLoader {
       do {
         let node = Self.node(try JSONValue(parsing: String(line)), location)
         guard case .mapping(let found) = node.content else {
-          report(.wrongValue, "a line of a manifest is a JSON object, not \(node.kind)", location)
+          report(
+            .wrongValue, message: "a line of a manifest is a JSON object, not \(node.kind)",
+            location: location)
           continue
         }
         if members.isEmpty, found.contains(where: { $0.key == "version" }) {
@@ -583,8 +616,8 @@ extension ManifestLoader {
         }
       } catch {
         report(
-          .unreadable, "not valid JSON: \(error.message)",
-          FileLocation(file: file, line: number, column: error.offset + 1))
+          .unreadable, message: "not valid JSON: \(error.message)",
+          location: FileLocation(file: file, line: number, column: error.offset + 1))
       }
     }
     let start = FileLocation(file: file, line: 1, column: 1)

@@ -206,7 +206,7 @@ struct PathShape {
   private let definition: OperationDefinition
   private let schema: Schema?
 
-  init(_ document: Document, _ definition: OperationDefinition, _ schema: Schema?) {
+  init(_ document: Document, definition: OperationDefinition, schema: Schema?) {
     self.document = document
     self.definition = definition
     self.schema = schema

@@ -324,7 +324,7 @@ extension Manifest {
   }
 
   private static func refusal(_ message: String) -> ChainError {
-    ChainError(.request, .uploadFailed, message, delivery: .notSent)
+    ChainError(.request, code: .uploadFailed, message: message, delivery: .notSent)
   }
 
   /// The path without symbolic links; `nil` if there is no such file.

@@ -32,7 +32,7 @@ struct OutputLedger {
     try self.init(
       path: folder.ledgerPath, folder: folder, base: OutputPath(folder: manifest.folder))
     if !FileManager.default.fileExists(atPath: path) {
-      entries = try Self.older(folder, manifest, base)
+      entries = try Self.older(folder, manifest: manifest, base: base)
     }
   }
 
@@ -56,7 +56,7 @@ struct OutputLedger {
 
   /// The outputs of earlier versions, which wrote no ledger, from their newest journal.
   private static func older(
-    _ folder: JournalFolder, _ manifest: Manifest, _ base: OutputPath
+    _ folder: JournalFolder, manifest: Manifest, base: OutputPath
   ) throws -> [String: Entry] {
     guard let newest = folder.all().last, let journal = try? Journal(path: newest, isReadOnly: true)
     else { return [:] }

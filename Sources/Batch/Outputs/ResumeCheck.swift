@@ -12,7 +12,7 @@ struct ResumeCheck {
   private let base: OutputPath
 
   init(
-    _ journal: Journal, _ plan: SinkPlan, _ base: OutputPath, cache: CacheStore?
+    _ journal: Journal, plan: SinkPlan, base: OutputPath, cache: CacheStore?
   ) {
     self.journal = journal
     self.cache = cache

@@ -301,7 +301,7 @@ extension BatchQueue {
           """, .text(run.id), .bytes(last))
         guard rows.count > 0 else { break }
         try journal.record(
-          JournalStep(tasks: (0..<rows.count).map { Self.update(rows, $0, numbers) }))
+          JournalStep(tasks: (0..<rows.count).map { Self.update(rows, row: $0, numbers: numbers) }))
         last = Array(rows.bytes(rows.count - 1, 0))
       }
       try journal.set([
@@ -313,7 +313,7 @@ extension BatchQueue {
   }
 
   private static func update(
-    _ rows: PostgresRows, _ row: Int, _ numbers: [String: Int]
+    _ rows: PostgresRows, row: Int, numbers: [String: Int]
   ) -> TaskUpdate {
     let state: TaskState =
       switch rows.text(row, 3) {

@@ -90,16 +90,16 @@ public struct BatchWorker: Sendable {
       manifest: manifest, runner: PipelineRunner(manifest.pipeline, services: services),
       governor: governor, recorder: recorder, feed: feed, order: nil, stop: stop, plan: plan,
       numbers: Array(manifest.operations.indices), options: RunOptions())
-    await control.begin(stop, feed, governor)
+    await control.begin(stop, feed: feed, governor: governor)
     let start = clock.now()
     do {
-      try await work(runner, pulse, failures)
+      try await work(runner, pulse: pulse, failures: failures)
       try await recorder.barrier()
-      try await leave(worker, feed, client)
+      try await leave(worker, feed: feed, client: client)
     } catch {
       stop.stop(.interrupted)
       try? await recorder.barrier()
-      try? await leave(worker, feed, client)
+      try? await leave(worker, feed: feed, client: client)
       await stage.close()
       throw error
     }
@@ -140,7 +140,7 @@ public struct BatchWorker: Sendable {
   }
 
   /// Returns the tasks that did not end.
-  private func leave(_ worker: QueueWorker, _ feed: QueueFeed, _ client: QueueClient) async throws {
+  private func leave(_ worker: QueueWorker, feed: QueueFeed, client: QueueClient) async throws {
     try await feed.close()
     try await client.run("end the work") { connection in
       try connection.run(
@@ -152,7 +152,7 @@ public struct BatchWorker: Sendable {
 
   /// Runs tasks beside the heartbeat. The first error ends all.
   private func work(
-    _ runner: TaskRunner, _ pulse: QueuePulse, _ failures: AsyncStream<any Error>
+    _ runner: TaskRunner, pulse: QueuePulse, failures: AsyncStream<any Error>
   ) async throws {
     let stop = runner.stop
     try await withThrowingTaskGroup(of: Bool.self) { group in

@@ -147,7 +147,7 @@ final class QueueFeed: TaskSupply {
   func close() async throws { try await release(leases.all()) }
 
   func finished(
-    _ item: TaskItem, _ end: TaskState, _ barrier: @Sendable () async throws -> Void
+    _ item: TaskItem, end: TaskState, barrier: @Sendable () async throws -> Void
   ) async throws {
     let counters = state.withLock { state in
       state.counters.note(end)

@@ -48,7 +48,7 @@ struct QueueLevels: Sendable {
     var total = BatchQueue.Enqueued()
     let state = try StateFile.read(manifest.stateFile)
     for operation in manifest.operations where operation.needs.isEmpty {
-      try add(operation, state: state, nil, connection, &total)
+      try add(operation, state: state, journal: nil, connection: connection, total: &total)
     }
     return total
   }
@@ -73,15 +73,17 @@ struct QueueLevels: Sendable {
       var total = BatchQueue.Enqueued()
       let state = try StateFile.read(manifest.stateFile)
       try withCaptures(of: next, connection) { journal in
-        for operation in next { try add(operation, state: state, journal, connection, &total) }
+        for operation in next {
+          try add(operation, state: state, journal: journal, connection: connection, total: &total)
+        }
       }
       return .added(total)
     }
   }
 
   private func add(
-    _ operation: BatchOperation, state: JSONObject, _ journal: Journal?,
-    _ connection: PostgresConnection, _ total: inout BatchQueue.Enqueued
+    _ operation: BatchOperation, state: JSONObject, journal: Journal?,
+    connection: PostgresConnection, total: inout BatchQueue.Enqueued
   ) throws {
     let maker = TaskMaker(operation, state: state)
     let numbers = Array(manifest.operations.indices)
@@ -97,7 +99,7 @@ struct QueueLevels: Sendable {
       if group.isFull { try group.insert(connection, &total) }
     }
     if let source = operation.source {
-      let rows = try source.open(manifest, journal, numbers)
+      let rows = try source.open(manifest, journal: journal, numbers: numbers)
       while let row = try rows?.next() { try take(row) }
     } else {
       try take(nil)

@@ -103,7 +103,7 @@ final class QueuePoints: Sendable {
     let now = clock.now()
     let answer = try await client.run("reserve points") { [self] connection in
       try connection.transaction {
-        try note(report, now, connection)
+        try note(report, now: now, connection: connection)
         let left = try left(held, connection)
         let granted = left.granted(cost)
         try connection.run(
@@ -120,7 +120,7 @@ final class QueuePoints: Sendable {
 
   /// Locks the row of the server, and updates it if the report is newer.
   private func note(
-    _ report: RequestBudget.Report?, _ now: Duration, _ connection: PostgresConnection
+    _ report: RequestBudget.Report?, now: Duration, connection: PostgresConnection
   ) throws {
     guard let report else {
       try connection.run(
@@ -225,7 +225,8 @@ actor QueueTokens: SharedTokens {
   private func failure(_ error: any Error, _ action: String) -> any Error {
     let described = connection.describe(error, action)
     guard let lost = described as? StoppedByStorage else { return described }
-    return ChainError(.transport, .connectionFailed, lost.message, delivery: .notSent)
+    return ChainError(
+      .transport, code: .connectionFailed, message: lost.message, delivery: .notSent)
   }
 
   func whileLocked<Value: Sendable>(

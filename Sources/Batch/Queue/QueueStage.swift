@@ -180,16 +180,16 @@ actor QueueStage: OutcomeStage {
     guard outcome.pieces != nil || outcome.data != nil || !outcome.line.isEmpty else { return }
     for (index, use) in plan.formats[outcome.operation].enumerated() {
       if let pieces = outcome.pieces {
-        for piece in pieces[index] { try append(piece, use.entry, &rows) }
+        for piece in pieces[index] { try append(piece, entry: use.entry, rows: &rows) }
       } else {
         try use.format.pieces(of: outcome.data, line: outcome.line, task: outcome.update.unit) {
-          try append($0, use.entry, &rows)
+          try append($0, entry: use.entry, rows: &rows)
         }
       }
     }
   }
 
-  private func append(_ piece: SinkPiece, _ entry: Int, _ rows: inout [Int: [[SQLValue]]]) throws {
+  private func append(_ piece: SinkPiece, entry: Int, rows: inout [Int: [[SQLValue]]]) throws {
     switch piece {
     case .bytes(let bytes, let records):
       try file(plan.entries[entry]).append(bytes, records: records)

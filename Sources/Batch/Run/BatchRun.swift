@@ -78,11 +78,11 @@ public struct BatchRun: Sendable {
     let resumes = (options.resumes || options.onlyFailed) && folder.all().last != nil
     var ledger = try OutputLedger(manifest, shard: options.shard)
     // A refused run must not leave a journal.
-    if !resumes { try checkOutputs(plan, ledger, nil) }
+    if !resumes { try checkOutputs(plan, ledger: ledger, journal: nil) }
     let journal = try folder.open(resumes: resumes, at: services.secondsSince1970())
     if resumes {
       do {
-        try checkOutputs(plan, ledger, journal)
+        try checkOutputs(plan, ledger: ledger, journal: journal)
       } catch {
         journal.close()
         throw error
@@ -116,7 +116,7 @@ public struct BatchRun: Sendable {
     if try journal.meta("started") == nil {
       try journal.set(["started": "\(feed.time.now())"])
     }
-    await control.begin(stop, feed, governor)
+    await control.begin(stop, feed: feed, governor: governor)
 
     let clock = ContinuousClock()
     let start = clock.now
@@ -126,7 +126,9 @@ public struct BatchRun: Sendable {
       try ledger.begin(files)
       try await stage.open()
       try ledger.begin(files, inodes: await stage.inodes())
-      try await work(runner, feed, settings, check, isChecked, failures)
+      try await work(
+        runner, feed: feed, settings: settings, check: check, isChecked: isChecked,
+        failures: failures)
       try await recorder.barrier()
       let seconds = (clock.now - start).seconds
       let (stop, detail, outage) = (stop.reason, stop.detail, stop.outage)
@@ -175,7 +177,7 @@ public struct BatchRun: Sendable {
   ///
   /// - Parameter journal: The journal of a resumed run, whose outputs are compared when the sinks
   ///   open.
-  private func checkOutputs(_ plan: SinkPlan, _ ledger: OutputLedger, _ journal: Journal?) throws {
+  private func checkOutputs(_ plan: SinkPlan, ledger: OutputLedger, journal: Journal?) throws {
     let check = OutputCheck(manifest, plan)
     var problems = check.conflicts()
     if problems.isEmpty, !options.overwrites {
@@ -226,8 +228,8 @@ public struct BatchRun: Sendable {
   /// that the failed child would have resumed. `failures` reports outputs that cannot be written,
   /// so the run ends even if every worker is waiting for the server.
   private func work(
-    _ runner: TaskRunner, _ feed: TaskFeed, _ settings: RunSettings, _ check: RowCheck,
-    _ isChecked: Bool, _ failures: AsyncStream<any Error>
+    _ runner: TaskRunner, feed: TaskFeed, settings: RunSettings, check: RowCheck,
+    isChecked: Bool, failures: AsyncStream<any Error>
   ) async throws {
     let stop = runner.stop
     try await withThrowingTaskGroup(of: Child.self) { group in
@@ -392,7 +394,7 @@ final class RunStop: Sendable {
   /// Stops the run: no further task starts, and all suspended callers resume.
   ///
   /// Only the first reason is stored. The handlers run outside of the lock.
-  func stop(_ reason: StopReason, _ detail: String? = nil, _ outage: Outage? = nil) {
+  func stop(_ reason: StopReason, detail: String? = nil, outage: Outage? = nil) {
     let (handlers, waiters) = state.withLock { state -> (Handlers, Waiters) in
       guard state.reason == nil else { return ([], [:]) }
       state.reason = reason

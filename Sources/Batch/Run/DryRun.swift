@@ -67,7 +67,7 @@ public struct DryRun: Sendable {
         entry.tasks = entry.tasks.map { $0 + 1 }
         entry.cost = entry.cost + EstimatedCost(tree, item.variables)
         if entry.requests.count < shown {
-          entry.requests.append(Self.request(operation, item, hiding))
+          entry.requests.append(Self.request(operation, item: item, hiding: hiding))
         }
       }
       if operation.needs.isEmpty || operation.source == nil {
@@ -92,7 +92,7 @@ public struct DryRun: Sendable {
 
   /// The body of a request, with known secrets and the values of secret-named variables redacted.
   private static func request(
-    _ operation: BatchOperation, _ item: TaskItem, _ hiding: SecretHiding
+    _ operation: BatchOperation, item: TaskItem, hiding: SecretHiding
   ) -> String {
     var body = JSONObject()
     body["query"] = .string(operation.template.document)

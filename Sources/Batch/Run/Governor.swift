@@ -127,7 +127,7 @@ final class Governor: Sendable {
         }
       }
     } catch {
-      _ = leave(pass, nil)
+      _ = leave(pass, signal: nil)
       throw error
     }
     return pass
@@ -150,10 +150,10 @@ final class Governor: Sendable {
   ///   - head: The head of the response, which may report the remaining budget.
   ///   - response: The result, which may report it as well.
   func leave(
-    _ pass: Pass, _ signal: Signal?, head: HTTPResponse? = nil, _ response: GraphQLResponse? = nil
+    _ pass: Pass, signal: Signal?, head: HTTPResponse? = nil, response: GraphQLResponse? = nil
   ) -> Outage? {
     budget?.noteEnd(cost: pass.cost)
-    note(head ?? response?.http, response, pass)
+    note(head ?? response?.http, response: response, pass: pass)
     // After the report, which counts this request.
     if pass.hasPoints { points?.end(pass.cost) }
     let now = clock.now()
@@ -177,7 +177,7 @@ final class Governor: Sendable {
     state.withLock { $0.pausedUntil = max($0.pausedUntil, end) }
   }
 
-  private func note(_ head: HTTPResponse?, _ response: GraphQLResponse?, _ pass: Pass) {
+  private func note(_ head: HTTPResponse?, response: GraphQLResponse?, pass: Pass) {
     guard let budget, let limits else { return }
     let (now, time) = (clock.now(), services.secondsSince1970())
     if let head { budget.note(head, now: now, time: time) }
@@ -265,12 +265,12 @@ extension Governor {
         let wanted = min(wish ?? pause, Governor.longestPause)
         if wish == nil { pause = min(pause * 2, .seconds(20)) }
         pausedUntil = max(pausedUntil, now + wanted)
-        return trouble(.refusing, now, patience, including: wanted)
+        return trouble(.refusing, now: now, patience: patience, including: wanted)
       case .unreachable:
         slowDown(now)
         pausedUntil = max(pausedUntil, now + pause)
         pause = min(pause * 2, .seconds(10))
-        return trouble(.unreachable, now, patience)
+        return trouble(.unreachable, now: now, patience: patience)
       }
     }
 
@@ -287,7 +287,7 @@ extension Governor {
     ///
     /// - Parameter wait: The delay that the server asked for.
     private mutating func trouble(
-      _ kind: Outage.Kind, _ now: Duration, _ patience: Duration, including wait: Duration = .zero
+      _ kind: Outage.Kind, now: Duration, patience: Duration, including wait: Duration = .zero
     ) -> Outage? {
       trouble = (kind, trouble?.since ?? now)
       return outage(now, patience).flatMap {

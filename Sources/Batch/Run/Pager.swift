@@ -65,7 +65,8 @@ package struct Pager {
     let next: String
     switch pagination.style {
     case .connection(let path, _):
-      guard let info = try Self.value(data, path.description + ".pageInfo", "connection"),
+      guard
+        let info = try Self.value(data, path: path.description + ".pageInfo", option: "connection"),
         info["hasNextPage"]?.boolValue == true
       else { return false }
       guard let cursor = info["endCursor"]?.stringValue else {
@@ -74,7 +75,9 @@ package struct Pager {
       }
       next = cursor
     case .offset(let variable, let items):
-      guard let value = try Self.value(data, items.description, "items") else { return false }
+      guard let value = try Self.value(data, path: items.description, option: "items") else {
+        return false
+      }
       guard let count = value.arrayValue?.count else {
         throw TaskProblem("`items` of `paginate` leads to `\(items)`, which is not a list")
       }
@@ -91,7 +94,7 @@ package struct Pager {
   }
 
   private static func value(
-    _ data: any ResultData, _ path: String, _ option: String
+    _ data: any ResultData, path: String, option: String
   ) throws -> JSONValue? {
     var found: JSONValue?
     let mismatch = try data.forEachValue(at: ResultPath(path)) { bytes in

@@ -189,7 +189,7 @@ final class Recorder: Sendable {
 /// The JSON line of a result, up to its data.
 enum ResultLine {
   static func head(
-    _ item: TaskItem, _ operation: BatchOperation, _ page: TaskRunner.Page, _ update: TaskUpdate,
+    _ item: TaskItem, operation: BatchOperation, page: TaskRunner.Page, update: TaskUpdate,
     records: Int, isFailure: Bool
   ) -> [UInt8] {
     var writer = JSONWriter()
@@ -209,8 +209,8 @@ enum ResultLine {
     writer.writeBool(!isFailure)
     writer.key("http")
     if let http = update.http { writer.writeNumber(http) } else { writer.writeNull() }
-    number("ms", page.milliseconds, &writer)
-    number("ttfb_ms", page.response?.timing.firstByte?.milliseconds, &writer)
+    number("ms", value: page.milliseconds, writer: &writer)
+    number("ttfb_ms", value: page.response?.timing.firstByte?.milliseconds, writer: &writer)
     writer.key("bytes")
     writer.writeNumber(page.response?.timing.receivedBytes ?? 0)
     writer.key("records")
@@ -222,14 +222,14 @@ enum ResultLine {
       writer.writeNull()
     }
     writer.key("errors")
-    errors(page, update, isFailure, &writer)
+    errors(page, update: update, isFailure: isFailure, writer: &writer)
     var bytes = writer.takeBytes()
     bytes += #","data":"#.utf8
     return bytes
   }
 
   private static func errors(
-    _ page: TaskRunner.Page, _ update: TaskUpdate, _ isFailure: Bool, _ writer: inout JSONWriter
+    _ page: TaskRunner.Page, update: TaskUpdate, isFailure: Bool, writer: inout JSONWriter
   ) {
     let found = page.response?.errors ?? []
     if found.isEmpty, !isFailure { return writer.writeNull() }
@@ -252,7 +252,7 @@ enum ResultLine {
     JSONValue.array(list).write(to: &writer)
   }
 
-  private static func number(_ name: String, _ value: Double?, _ writer: inout JSONWriter) {
+  private static func number(_ name: String, value: Double?, writer: inout JSONWriter) {
     writer.key(name)
     let rounded = value.map { ($0 * 1000).rounded() / 1000 }
     if let number = rounded.flatMap({ JSONNumber($0) }) {

@@ -59,7 +59,7 @@ actor RowCheck {
           }
           count += 1
           // Captured values are known only during the run.
-          if operation.needs.isEmpty { check(row, operation, settings) }
+          if operation.needs.isEmpty { check(row, operation: operation, settings: settings) }
         }
       } catch {
         problems.append("\(error)")
@@ -83,7 +83,7 @@ actor RowCheck {
     }
   }
 
-  private func check(_ row: Row, _ operation: BatchOperation, _ settings: InputSettings) {
+  private func check(_ row: Row, operation: BatchOperation, settings: InputSettings) {
     do throws(TaskProblem) {
       try check(row, makers[operation.index])
     } catch {

@@ -107,7 +107,7 @@ public actor RunControl {
   /// Creates a control for one run.
   public init() {}
 
-  func begin(_ stop: RunStop, _ feed: any TaskSupply, _ governor: Governor) async {
+  func begin(_ stop: RunStop, feed: any TaskSupply, governor: Governor) async {
     runStop = stop
     self.feed = feed
     self.governor = governor

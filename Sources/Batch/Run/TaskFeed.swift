@@ -201,7 +201,8 @@ final class TaskFeed: TaskSupply {
     }
     if state.operations[position].source == nil, let settings = manifest.operations[position].source
     {
-      state.operations[position].source = try settings.open(manifest, journal, numbers)
+      state.operations[position].source = try settings.open(
+        manifest, journal: journal, numbers: numbers)
     }
     guard let row = try state.operations[position].source?.next() else {
       state.operations[position].source = nil
@@ -257,7 +258,7 @@ final class TaskFeed: TaskSupply {
 
   /// Counts a finished task after it was submitted to the recorder.
   func finished(
-    _ item: TaskItem, _ end: TaskState, _ barrier: @Sendable () async throws -> Void
+    _ item: TaskItem, end: TaskState, barrier: @Sendable () async throws -> Void
   ) async throws {
     let position = item.operation
     let (isLast, hasStopped) = state.withLock { state in

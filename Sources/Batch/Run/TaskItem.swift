@@ -143,7 +143,7 @@ protocol TaskSupply: Sendable {
   func next(_ barrier: @Sendable () async throws -> Void) async throws -> TaskItem?
   /// Counts a finished task after it was submitted to the recorder.
   func finished(
-    _ item: TaskItem, _ end: TaskState, _ barrier: @Sendable () async throws -> Void
+    _ item: TaskItem, end: TaskState, barrier: @Sendable () async throws -> Void
   ) async throws
   /// Counts the bytes and records of a page that was submitted to the recorder.
   func note(bytes: Int, records: Int)

@@ -20,8 +20,8 @@ extension TaskRunner {
   /// Submits the events of a subscription until its task has ended. Returns `false` if the run
   /// stops before.
   func follow(
-    _ item: TaskItem, _ operation: BatchOperation, _ update: TaskUpdate,
-    _ results: inout OrderedResults
+    _ item: TaskItem, operation: BatchOperation, update: TaskUpdate,
+    results: inout OrderedResults
   ) async throws -> Bool {
     let clock = runner.services.clock
     let start = clock.now()
@@ -39,14 +39,15 @@ extension TaskRunner {
       }
     }
     results = listener.results
-    if let last = listener.last { return try await end(item, last, &results) }
+    if let last = listener.last { return try await end(item, outcome: last, results: &results) }
     guard isOver || listener.isCompleted else { return false }
     var done = listener.update
     done.state = .done
     done.error = nil
     done.milliseconds = (clock.now() - start + listened).milliseconds
     done.ended = feed.time.now()
-    return try await end(item, Outcome(update: done, operation: item.operation), &results)
+    return try await end(
+      item, outcome: Outcome(update: done, operation: item.operation), results: &results)
   }
 
   /// Listens until the subscription or its time ends, or the run stops. Returns whether the time
@@ -149,7 +150,7 @@ struct EventListener: Sendable {
   private mutating func connect() async throws -> Bool {
     let request: GraphQLRequest
     do {
-      request = try runner.request(item, operation, item.variables)
+      request = try runner.request(item, operation: operation, variables: item.variables)
     } catch {
       fail((error as? CacheError)?.message ?? "\(error)")
       return false
@@ -157,22 +158,22 @@ struct EventListener: Sendable {
     var pass: Governor.Pass? = try await runner.governor.enter(operation.id)
     do {
       guard runner.stop.reason == nil else {
-        leave(&pass, nil)
+        leave(&pass, signal: nil)
         return false
       }
       lastSeen = services.secondsSince1970()
       connected = services.clock.now()
       for try await response in runner.runner.execute(request) {
         let isFirst = pass != nil
-        leave(&pass, .answered, response)
+        leave(&pass, signal: .answered, response: response)
         guard try await take(response, isFirst: isFirst) else { return false }
       }
-      leave(&pass, .answered)
+      leave(&pass, signal: .answered)
       isCompleted = true
       return false
     } catch {
       if Task.isCancelled || error is CancellationError || error is StoppedByStorage {
-        leave(&pass, nil)
+        leave(&pass, signal: nil)
         throw error
       }
       return try await connectsAgain(after: error, &pass)
@@ -181,10 +182,10 @@ struct EventListener: Sendable {
 
   @discardableResult
   private func leave(
-    _ pass: inout Governor.Pass?, _ signal: Governor.Signal?, _ response: GraphQLResponse? = nil
+    _ pass: inout Governor.Pass?, signal: Governor.Signal?, response: GraphQLResponse? = nil
   ) -> Outage? {
     guard let open = pass.take() else { return nil }
-    return runner.governor.leave(open, signal, response)
+    return runner.governor.leave(open, signal: signal, response: response)
   }
 
   /// Whether to connect again after an error; ends the task or the run otherwise.
@@ -198,18 +199,18 @@ struct EventListener: Sendable {
     }
     switch FailureKind(subscription: error, now: services.secondsSince1970()) {
     case .refused(let wish):
-      if let outage = leave(&pass, .refused(after: wish)) {
-        runner.stop.stop(.throttled, "\(error)", outage)
+      if let outage = leave(&pass, signal: .refused(after: wish)) {
+        runner.stop.stop(.throttled, detail: "\(error)", outage: outage)
       }
     case .unreachable:
-      if let outage = leave(&pass, .unreachable) {
-        runner.stop.stop(.unreachable, "\(error)", outage)
+      if let outage = leave(&pass, signal: .unreachable) {
+        runner.stop.stop(.unreachable, detail: "\(error)", outage: outage)
       }
     case .unauthorized:
-      leave(&pass, nil)
-      runner.stop.stop(.unauthorized, "\(error)")
+      leave(&pass, signal: nil)
+      runner.stop.stop(.unauthorized, detail: "\(error)")
     case .unknown, .failed, .tooCostly:
-      leave(&pass, .answered)
+      leave(&pass, signal: .answered)
       update.http = (error as? ChainError)?.http?.status ?? update.http
       update.attempts += 1
       fail("\(error)")
@@ -254,7 +255,8 @@ struct EventListener: Sendable {
     let hasMore = update.page + 1 < operation.until?.events ?? .max
     do {
       let (outcome, isLast) = try runner.finish(
-        item, operation, page, response.data, &update, advance: { (hasMore, nil) })
+        item, operation: operation, page: page, data: response.data, update: &update,
+        advance: { (hasMore, nil) })
       guard let outcome else { return false }
       if isLast { last = outcome } else if try await results.submit(outcome) { return true }
       return false
@@ -289,7 +291,8 @@ struct EventListener: Sendable {
     update.state = .failed
     update.error = message
     update.ended = runner.feed.time.now()
-    last = runner.outcome(item, operation, page, nil, update, records: 0)
+    last = runner.outcome(
+      item, operation: operation, page: page, data: nil, given: update, records: 0)
   }
 
   private func text(_ error: any Error) -> String { services.secrets.hide(in: "\(error)") }

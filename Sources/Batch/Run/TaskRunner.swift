@@ -74,14 +74,15 @@ struct TaskRunner: Sendable {
     }
     var results = OrderedResults(of: item, order: order, recorder: recorder, feed: feed)
     if operation.until != nil, item.problem == nil {
-      return try await follow(item, operation, update, &results)
+      return try await follow(item, operation: operation, update: update, results: &results)
     }
     if let problem = item.problem {
       update.error = problem
       update.state = item.isSkipped ? .skipped : .failed
       update.ended = feed.time.now()
-      let outcome = outcome(item, operation, Page(), nil, update, records: 0)
-      return try await end(item, outcome, &results)
+      let outcome = outcome(
+        item, operation: operation, page: Page(), data: nil, given: update, records: 0)
+      return try await end(item, outcome: outcome, results: &results)
     }
     // A result that waits for its turn is lost in a crash, and this request is not sent again.
     if operation.isMutation, !operation.mayRepeat, let order {
@@ -99,7 +100,8 @@ struct TaskRunner: Sendable {
     }
     var pager = Pager(operation.pagination, variables: item.variables, cursor: update.cursor)
     while true {
-      let (outcome, isLast) = try await page(item, operation, &pager, &update)
+      let (outcome, isLast) = try await page(
+        item, operation: operation, pager: &pager, update: &update)
       guard let outcome else {
         if operation.isMutation, operation.pagination == nil {
           // The request was not sent after all.
@@ -108,39 +110,45 @@ struct TaskRunner: Sendable {
         }
         return false
       }
-      if isLast { return try await end(item, outcome, &results) }
+      if isLast { return try await end(item, outcome: outcome, results: &results) }
       guard try await results.submit(outcome), stop.reason == nil else { return false }
     }
   }
 
   /// Submits the last outcome of a task. Returns `false` if it is discarded.
   func end(
-    _ item: TaskItem, _ outcome: Outcome, _ results: inout OrderedResults
+    _ item: TaskItem, outcome: Outcome, results: inout OrderedResults
   ) async throws -> Bool {
     guard try await results.submit(outcome, isLast: true) else { return false }
-    try await feed.finished(item, outcome.update.state) { try await recorder.barrier() }
+    try await feed.finished(item, end: outcome.update.state) { try await recorder.barrier() }
     return true
   }
 
   /// Requests one page; no outcome if the run stops before there is one.
   private func page(
-    _ item: TaskItem, _ operation: BatchOperation, _ pager: inout Pager, _ update: inout TaskUpdate
+    _ item: TaskItem, operation: BatchOperation, pager: inout Pager, update: inout TaskUpdate
   ) async throws -> (Outcome?, isLast: Bool) {
     if let most = operation.pagination?.maxPages, update.page >= most {
       // All of them are written. With a higher limit, `--only failed` continues at the cursor.
       update.state = .failed
       update.error = "there are more than \(most) pages; raise `max_pages` of `paginate`"
       update.ended = feed.time.now()
-      return (outcome(item, operation, Page(), nil, update, records: 0), true)
+      return (
+        outcome(item, operation: operation, page: Page(), data: nil, given: update, records: 0),
+        true
+      )
     }
     let request: GraphQLRequest
     do {
-      request = try self.request(item, operation, pager.variables)
+      request = try self.request(item, operation: operation, variables: pager.variables)
     } catch {
       update.error =
         (error as? CacheError)?.message ?? (error as? ChainError)?.message ?? "\(error)"
       update.ended = feed.time.now()
-      return (outcome(item, operation, Page(), nil, update, records: 0), true)
+      return (
+        outcome(item, operation: operation, page: Page(), data: nil, given: update, records: 0),
+        true
+      )
     }
     guard let page = try await send(request, operation) else { return (nil, true) }
     update.attempts += page.response?.attempt ?? 1
@@ -154,31 +162,37 @@ struct TaskRunner: Sendable {
       } else {
         page.response.map { FailureKind.isTooCostly($0.errors) } ?? false
       }
-    if isCostly, pager.halve() { return try await self.page(item, operation, &pager, &update) }
+    if isCostly, pager.halve() {
+      return try await self.page(item, operation: operation, pager: &pager, update: &update)
+    }
     guard let response = page.response else {
       if case .unknown = page.kind { update.state = .unknown } else { update.state = .failed }
       update.error = page.error.map { "\($0)" } ?? "no result"
-      return (outcome(item, operation, page, nil, update, records: 0), true)
+      return (
+        outcome(item, operation: operation, page: page, data: nil, given: update, records: 0), true
+      )
     }
     do {
       var data = response.data
       if let nested = operation.pagination?.nested, !nested.isEmpty, response.errors.isEmpty {
-        data = try await completed(data, nested, item, operation)
+        data = try await completed(data, nested: nested, item: item, operation: operation)
       }
-      return try finish(item, operation, page, data, &update) {
+      return try finish(item, operation: operation, page: page, data: data, update: &update) {
         let hasMore = try data.map { try pager.advance(over: $0) } ?? false
         return (hasMore, hasMore ? pager.position : nil)
       }
     } catch let error as TaskProblem {
       update.state = .failed
       update.error = error.message
-      return (outcome(item, operation, page, nil, update, records: 0), true)
+      return (
+        outcome(item, operation: operation, page: page, data: nil, given: update, records: 0), true
+      )
     }
   }
 
   func outcome(
-    _ item: TaskItem, _ operation: BatchOperation, _ page: Page, _ data: (any ResultData)?,
-    _ given: TaskUpdate, records: Int
+    _ item: TaskItem, operation: BatchOperation, page: Page, data: (any ResultData)?,
+    given: TaskUpdate, records: Int
   ) -> Outcome {
     var update = given
     // A condition may show a value of the data.
@@ -188,7 +202,8 @@ struct TaskRunner: Sendable {
     let uses = plan.formats[item.operation]
     if uses.contains(where: \.format.writesResults) {
       outcome.line = ResultLine.head(
-        item, operation, page, update, records: records, isFailure: isFailure)
+        item, operation: operation, page: page, update: update, records: records,
+        isFailure: isFailure)
     }
     guard !uses.isEmpty else {
       outcome.pieces = []
@@ -216,7 +231,8 @@ struct TaskRunner: Sendable {
       // This page is not written.
       failed.page -= 1
       failed.records -= records
-      return self.outcome(item, operation, page, nil, failed, records: 0)
+      return self.outcome(
+        item, operation: operation, page: page, data: nil, given: failed, records: 0)
     }
     return outcome
   }
@@ -228,7 +244,7 @@ struct TaskRunner: Sendable {
 /// Sends requests until there is a response that is not a refusal.
 extension TaskRunner {
   func request(
-    _ item: TaskItem, _ operation: BatchOperation, _ variables: JSONObject
+    _ item: TaskItem, operation: BatchOperation, variables: JSONObject
   ) throws -> GraphQLRequest {
     let template = operation.template
     // A task's variables are already coerced; later pages change them.
@@ -252,18 +268,18 @@ extension TaskRunner {
       let pass = try await governor.enter(operation.id)
       // A delay of the server may have taken longer than a lease.
       if stop.reason != nil || !feed.maySend {
-        _ = governor.leave(pass, nil)
+        _ = governor.leave(pass, signal: nil)
         return nil
       }
       let page: Page
       do {
         page = try await attempt(request, operation)
       } catch {
-        _ = governor.leave(pass, nil)
+        _ = governor.leave(pass, signal: nil)
         throw error
       }
       guard page.error != nil else {
-        _ = governor.leave(pass, .answered, page.response)
+        _ = governor.leave(pass, signal: .answered, response: page.response)
         return page
       }
       let head = (page.error as? ChainError)?.http.map {
@@ -271,17 +287,20 @@ extension TaskRunner {
       }
       switch page.kind {
       case .refused(let wish):
-        let outage = governor.leave(pass, .refused(after: wish), head: head, page.response)
-        if let outage { stop.stop(.throttled, page.error.map { "\($0)" }, outage) }
+        let outage = governor.leave(
+          pass, signal: .refused(after: wish), head: head, response: page.response)
+        if let outage { stop.stop(.throttled, detail: page.error.map { "\($0)" }, outage: outage) }
       case .unreachable:
-        let outage = governor.leave(pass, .unreachable)
-        if let outage { stop.stop(.unreachable, page.error.map { "\($0)" }, outage) }
+        let outage = governor.leave(pass, signal: .unreachable)
+        if let outage {
+          stop.stop(.unreachable, detail: page.error.map { "\($0)" }, outage: outage)
+        }
       case .unauthorized:
-        _ = governor.leave(pass, nil)
-        stop.stop(.unauthorized, page.error.map { "\($0)" })
+        _ = governor.leave(pass, signal: nil)
+        stop.stop(.unauthorized, detail: page.error.map { "\($0)" })
         return nil
       case .unknown, .failed, .tooCostly:
-        _ = governor.leave(pass, .answered, head: head)
+        _ = governor.leave(pass, signal: .answered, head: head)
         return page
       }
       try Task.checkCancellation()
@@ -302,12 +321,12 @@ extension TaskRunner {
       }
       page.milliseconds = (clock.now - start).milliseconds
       guard let response = page.response else {
-        page.error = ChainError(.chain, .noResult, "the chain returned no result")
+        page.error = ChainError(.chain, code: .noResult, message: "the chain returned no result")
         return page
       }
       if let message = FailureKind.refusal(in: response) {
         // A rate limit error with status 200, handled like 429.
-        page.error = ChainError(.transport, .rateLimited, message)
+        page.error = ChainError(.transport, code: .rateLimited, message: message)
         page.kind = .refused(after: FailureKind.wish(response.http?.headerFields ?? [:], time))
       }
     } catch is CancellationError {
@@ -329,8 +348,8 @@ extension TaskRunner {
   ///
   /// - Parameter advance: Whether there are further pages, and the cursor of the next one.
   func finish(
-    _ item: TaskItem, _ operation: BatchOperation, _ page: Page, _ data: (any ResultData)?,
-    _ update: inout TaskUpdate, advance: () throws -> (hasMore: Bool, cursor: String?)
+    _ item: TaskItem, operation: BatchOperation, page: Page, data: (any ResultData)?,
+    update: inout TaskUpdate, advance: () throws -> (hasMore: Bool, cursor: String?)
   ) throws -> (Outcome?, isLast: Bool) {
     var records = 0
     if let emit = operation.emit {
@@ -344,10 +363,15 @@ extension TaskRunner {
     } else if data != nil {
       records = 1
     }
-    if let problem = try problem(operation, page, data, update, records) {
+    if let problem = try problem(
+      operation, page: page, data: data, update: update, records: records)
+    {
       update.state = .failed
       update.error = problem
-      return (outcome(item, operation, page, data, update, records: records), true)
+      return (
+        outcome(
+          item, operation: operation, page: page, data: data, given: update, records: records), true
+      )
     }
     var pageUpdate = update
     pageUpdate.page += 1
@@ -356,7 +380,8 @@ extension TaskRunner {
     let hasMore: Bool
     (hasMore, pageUpdate.cursor) = try advance()
     pageUpdate.state = hasMore ? .running : .done
-    var outcome = outcome(item, operation, page, data, pageUpdate, records: records)
+    var outcome = outcome(
+      item, operation: operation, page: page, data: data, given: pageUpdate, records: records)
     // A record that a sink refuses: the page counts as not written, and none follows.
     guard outcome.update.state != .failed else { return (outcome, true) }
     if !operation.capture.isEmpty, let data {
@@ -380,12 +405,14 @@ extension TaskRunner {
           .joined(separator: "."))
       let mismatch = try data.forEachValue(at: path) { bytes in
         let value = try JSONValue(parsing: bytes)
-        folded = folded.map { SinkStage.folded(bookmark.fold, $0, value) } ?? value
+        folded = folded.map { SinkStage.folded(bookmark.fold, old: $0, new: value) } ?? value
       }
       if let mismatch { throw TaskProblem("the bookmark `\(bookmark.name)` \(mismatch)") }
       if let folded { outcome.bookmarks.append((bookmark.name, bookmark.fold, folded)) }
     }
-    if operation.snapshot != nil, let data { try compareSnapshot(operation, item, data) }
+    if operation.snapshot != nil, let data {
+      try compareSnapshot(operation, item: item, data: data)
+    }
     // Only now, because a page that failed above is not written.
     update = pageUpdate
     return (outcome, !hasMore)
@@ -393,8 +420,8 @@ extension TaskRunner {
 
   /// Why a result is a failure; `nil` if it is not.
   private func problem(
-    _ operation: BatchOperation, _ page: Page, _ data: (any ResultData)?, _ update: TaskUpdate,
-    _ records: Int
+    _ operation: BatchOperation, page: Page, data: (any ResultData)?, update: TaskUpdate,
+    records: Int
   ) throws -> String? {
     let errors = page.response?.errors ?? []
     let judgesErrors = operation.expect.contains { $0.roots.contains("errors") }
@@ -404,7 +431,7 @@ extension TaskRunner {
       return "the response has \(Quantity.count(errors.count, "error")): \(first)"
     }
     guard !operation.expect.isEmpty else { return nil }
-    let facts = try facts(operation, page, data, update, records)
+    let facts = try facts(operation, page: page, data: data, update: update, records: records)
     for condition in operation.expect {
       if let mismatch = condition.mismatch(in: facts) {
         throw TaskProblem("the condition `\(condition)` \(mismatch)")
@@ -420,8 +447,8 @@ extension TaskRunner {
   private static let maxExpected = 64 << 20
 
   private func facts(
-    _ operation: BatchOperation, _ page: Page, _ data: (any ResultData)?, _ update: TaskUpdate,
-    _ records: Int
+    _ operation: BatchOperation, page: Page, data: (any ResultData)?, update: TaskUpdate,
+    records: Int
   ) throws -> JSONValue {
     var facts = JSONObject()
     let errors = page.response?.errors ?? []
@@ -452,17 +479,17 @@ extension TaskRunner {
 extension TaskRunner {
   /// The data with all pages of every nested connection.
   func completed(
-    _ data: (any ResultData)?, _ nested: [Pagination.Nested], _ item: TaskItem,
-    _ operation: BatchOperation
+    _ data: (any ResultData)?, nested: [Pagination.Nested], item: TaskItem,
+    operation: BatchOperation
   ) async throws -> (any ResultData)? {
     guard let data else { return nil }
     let value = try JSONValue(parsing: data.bytes())
     let steps = (operation.emit?.steps ?? [])[...]
-    let result = try await changed(value, steps) { record in
+    let result = try await changed(value, steps: steps) { record in
       var record = record
       for connection in nested {
-        record = try await changed(record, connection.path.steps[...]) {
-          try await complete($0, of: record, connection, item, operation)
+        record = try await changed(record, steps: connection.path.steps[...]) {
+          try await complete($0, of: record, nested: connection, item: item, operation: operation)
         }
       }
       return record
@@ -472,34 +499,34 @@ extension TaskRunner {
 
   /// Replaces the values at a path.
   private func changed(
-    _ value: JSONValue, _ steps: ArraySlice<ResultPath.Step>,
-    _ change: (JSONValue) async throws -> JSONValue
+    _ value: JSONValue, steps: ArraySlice<ResultPath.Step>,
+    change: (JSONValue) async throws -> JSONValue
   ) async throws -> JSONValue {
     guard let step = steps.first else { return value.isNull ? value : try await change(value) }
     let rest = steps.dropFirst()
     switch step {
     case .key(let key):
       guard case .object(var object) = value, let inner = object[key] else { return value }
-      object[key] = try await changed(inner, rest, change)
+      object[key] = try await changed(inner, steps: rest, change: change)
       return .object(object)
     case .index(let index):
       guard case .array(var elements) = value, elements.indices.contains(index) else {
         return value
       }
-      elements[index] = try await changed(elements[index], rest, change)
+      elements[index] = try await changed(elements[index], steps: rest, change: change)
       return .array(elements)
     case .each:
       guard case .array(var elements) = value else { return value }
       for index in elements.indices {
-        elements[index] = try await changed(elements[index], rest, change)
+        elements[index] = try await changed(elements[index], steps: rest, change: change)
       }
       return .array(elements)
     }
   }
 
   private func complete(
-    _ connection: JSONValue, of record: JSONValue, _ nested: Pagination.Nested, _ item: TaskItem,
-    _ operation: BatchOperation
+    _ connection: JSONValue, of record: JSONValue, nested: Pagination.Nested, item: TaskItem,
+    operation: BatchOperation
   ) async throws -> JSONValue {
     guard case .object(var result) = connection, let key = nested.path.keys.last else {
       return connection
@@ -520,7 +547,9 @@ extension TaskRunner {
       }
       variables[NestedDocument.idVariable] = id
       variables[NestedDocument.cursorVariable] = .string(cursor)
-      guard let page = try await nestedPage(nested.template, variables, operation),
+      guard
+        let page = try await nestedPage(
+          nested.template, variables: variables, operation: operation),
         let more = page[NestedDocument.objectKey]?[key]
       else {
         throw TaskProblem("the server did not complete `\(nested.path)` through node(id:)")
@@ -537,7 +566,7 @@ extension TaskRunner {
   }
 
   private func nestedPage(
-    _ template: OperationTemplate, _ variables: JSONObject, _ operation: BatchOperation
+    _ template: OperationTemplate, variables: JSONObject, operation: BatchOperation
   ) async throws -> JSONValue? {
     var request = GraphQLRequest(try template.prepared(variables), cachePolicy: operation.policy)
     request.timeout = operation.timeout
@@ -555,7 +584,7 @@ extension TaskRunner {
 
   /// Compares data with its snapshot file; creates the file if there is none.
   func compareSnapshot(
-    _ operation: BatchOperation, _ item: TaskItem, _ data: any ResultData
+    _ operation: BatchOperation, item: TaskItem, data: any ResultData
   ) throws {
     guard let template = operation.snapshot, data.count <= 16 << 20 else { return }
     var scope = item.scope
@@ -575,7 +604,7 @@ extension TaskRunner {
         throw TaskProblem("the snapshot \(path) is not JSON: \(error.message)")
       }
       if old != value {
-        let index = Self.difference(old, value, "data")
+        let index = Self.difference(old, new: value, path: "data")
         throw TaskProblem(
           "the data differs from the snapshot \(path) at \(index); --update-snapshots takes the new one"
         )
@@ -585,17 +614,17 @@ extension TaskRunner {
     try AtomicFile.write(value.jsonBytes(pretty: true) + [0x0A], to: path)
   }
 
-  private static func difference(_ old: JSONValue, _ new: JSONValue, _ path: String) -> String {
+  private static func difference(_ old: JSONValue, new: JSONValue, path: String) -> String {
     switch (old, new) {
     case (.object(let old), .object(let new)):
       for member in new where old[member.key] != member.value {
         guard let before = old[member.key] else { return "\(path).\(member.key) (new)" }
-        return difference(before, member.value, "\(path).\(member.key)")
+        return difference(before, new: member.value, path: "\(path).\(member.key)")
       }
       return old.first { new[$0.key] == nil }.map { "\(path).\($0.key) (gone)" } ?? path
     case (.array(let old), .array(let new)):
       for (index, pair) in zip(old, new).enumerated() where pair.0 != pair.1 {
-        return difference(pair.0, pair.1, "\(path)[\(index)]")
+        return difference(pair.0, new: pair.1, path: "\(path)[\(index)]")
       }
       return "\(path) (\(old.count) elements before, \(new.count) now)"
     default:

@@ -33,13 +33,13 @@ struct CSVSink: Sink {
   }
 
   func check(
-    _ operations: [BatchOperation], at location: FileLocation, _ schema: Schema?,
-    _ loader: inout ManifestLoader
+    _ operations: [BatchOperation], at location: FileLocation, schema: Schema?,
+    loader: inout ManifestLoader
   ) {
     if columns.isEmpty {
-      loader.checkFields(of: operations, Self.name, location, schema)
+      loader.checkFields(of: operations, Self.name, location: location, schema: schema)
     } else {
-      loader.checkPaths(columns, "columns", of: operations, schema)
+      loader.checkPaths(columns, name: "columns", of: operations, schema: schema)
     }
   }
 }
@@ -61,7 +61,7 @@ private struct CSVRecords: ResultFormat {
     guard let data else { return }
     var found = Array(repeating: false, count: columns.paths.count)
     defer { usage?.note(found) }
-    try writeTogether(data, at: emit, write) { record in
+    try writeTogether(data, at: emit, write: write) { record in
       CSVText.line(try columns.cells(of: JSONValue(parsing: record), &found))
     }
   }

@@ -97,7 +97,7 @@ final class FileSink {
       }
       do {
         try lock(candidate)
-        checksum = try Self.verified(descriptor, candidate, recorded)
+        checksum = try Self.verified(descriptor, candidate: candidate, recorded: recorded)
         isPublished = candidate == path
         guard ftruncate(descriptor, off_t(position)) == 0, lseek(descriptor, 0, SEEK_END) >= 0
         else {
@@ -124,12 +124,12 @@ final class FileSink {
     let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else { throw Errno.last("cannot read \(path)") }
     defer { Foundation.close(descriptor) }
-    _ = try verified(descriptor, path, recorded)
+    _ = try verified(descriptor, candidate: path, recorded: recorded)
   }
 
   /// Computes the checksum of the file up to the recorded position.
   private static func verified(
-    _ descriptor: Int32, _ candidate: String, _ recorded: SinkPosition
+    _ descriptor: Int32, candidate: String, recorded: SinkPosition
   ) throws -> Checksum {
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {

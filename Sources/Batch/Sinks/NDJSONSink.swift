@@ -49,15 +49,15 @@ struct NDJSONSink: Sink {
 
 extension NDJSONSink {
   func check(
-    _ operations: [BatchOperation], at location: FileLocation, _ schema: Schema?,
-    _ loader: inout ManifestLoader
+    _ operations: [BatchOperation], at location: FileLocation, schema: Schema?,
+    loader: inout ManifestLoader
   ) {
     guard gaps == .inline, !operations.isEmpty,
       !operations.contains(where: { $0.template.type == .subscription })
     else { return }
     loader.report(
-      .wrongValue, "`gaps` is for the events of subscriptions, and the sink receives none",
-      $gaps.keyLocation, "remove it")
+      .wrongValue, message: "`gaps` is for the events of subscriptions, and the sink receives none",
+      location: $gaps.keyLocation, hint: "remove it")
   }
 }
 
@@ -95,7 +95,7 @@ private struct RecordLines: ResultFormat {
     _ write: (SinkPiece) throws -> Void
   ) throws {
     guard let data else { return }
-    try writeTogether(data, at: emit, write) { $0 + [0x0A] }
+    try writeTogether(data, at: emit, write: write) { $0 + [0x0A] }
   }
 }
 
@@ -128,6 +128,6 @@ private struct ArrayElements: ResultFormat {
     _ write: (SinkPiece) throws -> Void
   ) throws {
     guard let data else { return }
-    try writeTogether(data, at: emit, write) { [0x2C, 0x0A] + $0 }
+    try writeTogether(data, at: emit, write: write) { [0x2C, 0x0A] + $0 }
   }
 }

@@ -37,8 +37,8 @@ struct SQLiteSink: TableSettings {
   }
 
   func check(
-    _ operations: [BatchOperation], at location: FileLocation, _ schema: Schema?,
-    _ loader: inout ManifestLoader
+    _ operations: [BatchOperation], at location: FileLocation, schema: Schema?,
+    loader: inout ManifestLoader
   ) {
     checkTables(of: operations, at: location, schema, &loader)
     for operation in operations {
@@ -48,8 +48,9 @@ struct SQLiteSink: TableSettings {
         guard let other = seen.updateValue(column, forKey: column.asciiLowercased) else { continue }
         loader.report(
           .wrongValue,
-          "the columns `\(other)` and `\(column)` of `\(operation.id)` are one column for SQLite",
-          table.location, "give one of the fields an alias")
+          message:
+            "the columns `\(other)` and `\(column)` of `\(operation.id)` are one column for SQLite",
+          location: table.location, hint: "give one of the fields an alias")
       }
     }
   }
@@ -97,8 +98,8 @@ struct PostgresSink: TableSettings {
   }
 
   func check(
-    _ operations: [BatchOperation], at location: FileLocation, _ schema: Schema?,
-    _ loader: inout ManifestLoader
+    _ operations: [BatchOperation], at location: FileLocation, schema: Schema?,
+    loader: inout ManifestLoader
   ) {
     checkTables(of: operations, at: location, schema, &loader)
   }

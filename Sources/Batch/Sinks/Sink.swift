@@ -28,8 +28,8 @@ protocol Sink: OptionSection {
   func output(of operation: BatchOperation, at path: String) throws(TaskProblem) -> SinkOutput?
   /// Reports options that do not fit the operations whose results the sink receives.
   func check(
-    _ operations: [BatchOperation], at location: FileLocation, _ schema: Schema?,
-    _ loader: inout ManifestLoader)
+    _ operations: [BatchOperation], at location: FileLocation, schema: Schema?,
+    loader: inout ManifestLoader)
 }
 
 extension Sink {
@@ -37,8 +37,8 @@ extension Sink {
   static var mayBeStandardOutput: Bool { false }
 
   func check(
-    _ operations: [BatchOperation], at location: FileLocation, _ schema: Schema?,
-    _ loader: inout ManifestLoader
+    _ operations: [BatchOperation], at location: FileLocation, schema: Schema?,
+    loader: inout ManifestLoader
   ) {}
 }
 
@@ -103,8 +103,8 @@ extension ResultFormat {
 
   /// Writes the records of a page in pieces of about 256 KiB.
   func writeTogether(
-    _ data: any ResultData, at emit: ResultPath?, _ write: (SinkPiece) throws -> Void,
-    _ line: ([UInt8]) throws -> [UInt8]
+    _ data: any ResultData, at emit: ResultPath?, write: (SinkPiece) throws -> Void,
+    line: ([UInt8]) throws -> [UInt8]
   ) throws {
     var held: [UInt8] = []
     var count = 0

@@ -67,7 +67,7 @@ actor SinkStage {
   /// - Throws: ``StoppedByStorage`` if an output cannot be written or differs from what the journal
   ///   recorded.
   func open() async throws {
-    try await ResumeCheck(journal, plan, base, cache: cache).run()
+    try await ResumeCheck(journal, plan: plan, base: base, cache: cache).run()
     for output in try journal.outputs() where output.step > 0 {
       recordedTables[Self.name(output.path, output.name)] = output
     }
@@ -110,7 +110,7 @@ actor SinkStage {
       if let gap = outcome.gap { step.gaps.append(gap) }
       for found in outcome.bookmarks {
         let old = bookmarks[found.name]?.value
-        let value = old.map { Self.folded(found.fold, $0, found.value) } ?? found.value
+        let value = old.map { Self.folded(found.fold, old: $0, new: found.value) } ?? found.value
         bookmarks[found.name] = (outcome.update.operation, value)
         changed.insert(found.name)
       }
@@ -196,11 +196,11 @@ actor SinkStage {
     for (location, format) in formats.enumerated() {
       let entry = format.entry
       if let pieces = outcome.pieces {
-        for piece in pieces[location] { try append(piece, entry, outcome) }
+        for piece in pieces[location] { try append(piece, entry: entry, outcome: outcome) }
       } else {
         try format.format.pieces(
           of: outcome.data, line: outcome.line, task: unit(outcome)
-        ) { try append($0, entry, outcome) }
+        ) { try append($0, entry: entry, outcome: outcome) }
       }
     }
   }
@@ -208,7 +208,7 @@ actor SinkStage {
   /// Identifies rows without a key: one page of a task.
   private func unit(_ outcome: Outcome) -> String { outcome.update.unit }
 
-  private func append(_ piece: SinkPiece, _ entry: Int, _ outcome: Outcome) throws {
+  private func append(_ piece: SinkPiece, entry: Int, outcome: Outcome) throws {
     let entry = plan.entries[entry]
     switch piece {
     case .bytes(let bytes, let records): try file(entry).append(bytes, records: records)
@@ -251,7 +251,7 @@ actor SinkStage {
 
   private static func name(_ path: String, _ table: String) -> String { "\(path)\u{0}\(table)" }
 
-  static func folded(_ fold: Bookmark.Fold, _ old: JSONValue, _ new: JSONValue) -> JSONValue {
+  static func folded(_ fold: Bookmark.Fold, old: JSONValue, new: JSONValue) -> JSONValue {
     switch fold {
     case .last: return new
     case .max, .min:

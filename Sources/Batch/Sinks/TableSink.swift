@@ -425,18 +425,19 @@ extension TableSettings {
     _ loader: inout ManifestLoader
   ) {
     _ = loader.textTemplate(table, known: .operationID)
-    loader.checkFields(of: operations, Self.name, location, schema)
-    loader.checkPaths(key, "key", of: operations, schema, mustFitAll: true)
+    loader.checkFields(of: operations, Self.name, location: location, schema: schema)
+    loader.checkPaths(key, name: "key", of: operations, schema: schema, mustFitAll: true)
     if Set(key.map(\.value)).count < key.count {
-      loader.report(.wrongValue, "`key` names a column twice", keyLocation)
+      loader.report(.wrongValue, message: "`key` names a column twice", location: keyLocation)
     }
     for operation in operations {
       guard let name = try? TextTemplate.filled(table.value, operation.id),
         let reason = name.isEmpty ? "it is empty" : Self.problem(withName: name)
       else { continue }
       loader.report(
-        .wrongValue, "`\(name)` cannot be the name of a table: \(reason)", table.location,
-        "name another table")
+        .wrongValue, message: "`\(name)` cannot be the name of a table: \(reason)",
+        location: table.location,
+        hint: "name another table")
     }
   }
 }

@@ -42,13 +42,15 @@ public struct AgeRules: Sendable, Hashable {
   /// The max age of a field in objects of `type`, in seconds.
   func limit(of field: String, type: String, facts: TypeFacts?) -> Int? {
     let rule =
-      rule(fields, for: type, facts) { $0[field] } ?? rule(types, for: type, facts) { $0 } ?? maxAge
+      rule(fields, for: type, facts: facts) { $0[field] } ?? rule(types, for: type, facts: facts) {
+        $0
+      } ?? maxAge
     return rule.map(Self.seconds)
   }
 
   private func rule<Rule>(
-    _ rules: [String: Rule], for type: String, _ facts: TypeFacts?,
-    _ duration: (Rule) -> Duration?
+    _ rules: [String: Rule], for type: String, facts: TypeFacts?,
+    duration: (Rule) -> Duration?
   ) -> Duration? {
     if let own = rules[type].flatMap(duration) { return own }
     guard let facts, !rules.isEmpty else { return nil }

@@ -42,7 +42,7 @@ package struct RecordTimes: Equatable, Sendable {
   /// The times of a record after the pages among `before` were joined with their lists: a list that
   /// consists of its page only has the page's time, every other list keeps its time. `nil` if
   /// nothing was joined.
-  func joined(_ before: [UInt8], _ after: Bytes, _ lists: [[UInt8]]) -> RecordTimes? {
+  func joined(_ before: [UInt8], after: Bytes, lists: [[UInt8]]) -> RecordTimes? {
     guard !lists.isEmpty else { return nil }
     let pages = ObjectText(before).entries.filter(\.isPage)
     guard !pages.isEmpty else { return nil }

@@ -9,7 +9,7 @@ enum RecordLinks {
     case .reference:
       guard let quoted = RecordText.referenceText(text) else { return false }
       var scratch = ByteStack(capacity: 128)
-      try RecordText.withUnescaped(quoted, &scratch) { try body($0) }
+      try RecordText.withUnescaped(quoted, scratch: &scratch) { try body($0) }
     case .segments, .values:
       guard let segments = Segments.keys(of: text) else { return false }
       for key in segments.keys { try key.withUnsafeBufferPointer { try body(Bytes($0)) } }

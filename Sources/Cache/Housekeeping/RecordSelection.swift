@@ -84,7 +84,7 @@ public struct RecordSelection: Sendable, Hashable {
     while let field = cursor.next() {
       let isMeant =
         fields.map { fields in
-          RecordText.withUnescaped(text[field.key], &scratch) { name in
+          RecordText.withUnescaped(text[field.key], scratch: &scratch) { name in
             fields.contains { $0.matches(name) }
           }
         } ?? true

@@ -114,12 +114,13 @@ extension NormalizerState {
         if !anchor.typename.isEmpty, !earlier.typename.isEmpty, anchor.typename != earlier.typename
         {
           let found = String(decoding: anchor.typename, as: UTF8.self)
-          return contradicts(path, "__typename", found, earlier.typename)
+          return contradicts(path, field: "__typename", found: found, expected: earlier.typename)
         }
         if let key, let owner = earlier.owner, earlier.steps.isEmpty,
           !text.buffer.bytes(key).equals(owner)
         {
-          return contradicts(path, "identity", text.buffer.bytes(key).string, owner)
+          return contradicts(
+            path, field: "identity", found: text.buffer.bytes(key).string, expected: owner)
         }
       }
       anchors.add(anchor)

@@ -69,14 +69,16 @@ struct IncrementalMessage {
       switch name {
       case "hasNext":
         let found = try Self.json(value, name)
-        guard let flag = found.boolValue else { throw Self.wrong(name, found, "true or false") }
+        guard let flag = found.boolValue else {
+          throw Self.wrong(name, found: found, expected: "true or false")
+        }
         hasNext = flag
       case "pending":
-        pending = try Self.list(value, name) { (item) throws(CacheError) in
+        pending = try Self.list(value, member: name) { (item) throws(CacheError) in
           try Self.pending(item)
         }
       case "completed":
-        completed = try Self.list(value, name) { (item) throws(CacheError) in
+        completed = try Self.list(value, member: name) { (item) throws(CacheError) in
           Completed(
             id: try Self.id(item["id"], name),
             errors: try Self.errors(item["errors"] ?? .null, "errors` of `completed"))
@@ -201,25 +203,27 @@ struct IncrementalMessage {
 
   fileprivate static func label(_ value: JSONValue) throws(CacheError) -> String? {
     if value.isNull || value.stringValue != nil { return value.stringValue }
-    throw wrong("label", value, "a string")
+    throw wrong("label", found: value, expected: "a string")
   }
 
   fileprivate static func errors(
     _ value: JSONValue, _ member: String
   ) throws(CacheError) -> [JSONValue] {
     if value.isNull { return [] }
-    guard let errors = value.arrayValue else { throw wrong(member, value, "a list") }
+    guard let errors = value.arrayValue else {
+      throw wrong(member, found: value, expected: "a list")
+    }
     return errors
   }
 
   fileprivate static func extensions(_ text: [UInt8]) throws(CacheError) -> JSONObject? {
     let value = try json(text, "extensions")
     if value.isNull || value.objectValue != nil { return value.objectValue }
-    throw wrong("extensions", value, "an object")
+    throw wrong("extensions", found: value, expected: "an object")
   }
 
   private static func wrong(
-    _ member: String, _ found: JSONValue, _ expected: String
+    _ member: String, found: JSONValue, expected: String
   ) -> CacheError {
     CacheError(
       .malformedResponse,
@@ -237,11 +241,13 @@ struct IncrementalMessage {
   }
 
   private static func list<Element>(
-    _ text: [UInt8], _ member: String, _ element: (JSONValue) throws(CacheError) -> Element
+    _ text: [UInt8], member: String, element: (JSONValue) throws(CacheError) -> Element
   ) throws(CacheError) -> [Element] {
     let value = try json(text, member)
     if value.isNull { return [] }
-    guard let elements = value.arrayValue else { throw wrong(member, value, "a list") }
+    guard let elements = value.arrayValue else {
+      throw wrong(member, found: value, expected: "a list")
+    }
     var result: [Element] = []
     for value in elements { result.append(try element(value)) }
     return result

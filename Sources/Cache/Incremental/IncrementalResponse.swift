@@ -271,14 +271,15 @@ package final class IncrementalResponse {
       if format == .before2022, let anchor, let count = anchor.count, delta.isNullData,
         target.index == count
       {
-        return try append(Array("[null]".utf8), to: anchor, label, delta, normalizer)
+        return try append(
+          Array("[null]".utf8), to: anchor, label: label, delta: delta, normalizer: normalizer)
       }
       hasFailed = true
       if let anchor { normalizer.remove(anchor) }
       return DeliveredFragment(path: target.path, label: label, firstIndex: target.index)
     case .fields(let text):
       guard let anchor, anchor.count != nil else {
-        return try merge(text, at: target.path, label, delta, normalizer)
+        return try merge(text, at: target.path, label: label, delta: delta, normalizer: normalizer)
       }
       if let index = target.index, try isEmptyObject(text), format != .before2022 {
         // A fragment that selects nothing of the element is not planned for.
@@ -293,13 +294,13 @@ package final class IncrementalResponse {
       }
       try checkIndex(target, anchor)
       let list = [UInt8(ascii: "[")] + text + [UInt8(ascii: "]")]
-      return try append(list, to: anchor, label, delta, normalizer)
+      return try append(list, to: anchor, label: label, delta: delta, normalizer: normalizer)
     case .elements(let text):
       guard let anchor, anchor.count != nil, delta.subPath.isEmpty else {
         throw unknown(target.path, "elements of a list")
       }
       try checkIndex(target, anchor)
-      return try append(text, to: anchor, label, delta, normalizer)
+      return try append(text, to: anchor, label: label, delta: delta, normalizer: normalizer)
     }
   }
 
@@ -335,8 +336,8 @@ package final class IncrementalResponse {
   }
 
   private func merge(
-    _ text: [UInt8], at path: [PathStep], _ label: String?, _ delta: IncrementalMessage.Delta,
-    _ normalizer: PartNormalizer
+    _ text: [UInt8], at path: [PathStep], label: String?, delta: IncrementalMessage.Delta,
+    normalizer: PartNormalizer
   ) throws(CacheError) -> DeliveredFragment {
     let anchor = anchors[path]
     guard path.isEmpty || anchor != nil else {
@@ -367,8 +368,8 @@ package final class IncrementalResponse {
   }
 
   private func append(
-    _ text: [UInt8], to anchor: Anchor, _ label: String?, _ delta: IncrementalMessage.Delta,
-    _ normalizer: PartNormalizer
+    _ text: [UInt8], to anchor: Anchor, label: String?, delta: IncrementalMessage.Delta,
+    normalizer: PartNormalizer
   ) throws(CacheError) -> DeliveredFragment {
     let found = try normalizer.read(text, at: anchor, after: anchors, errors: delta.errors)
     anchors[anchor.path]?.count = found.count

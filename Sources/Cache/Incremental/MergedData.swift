@@ -40,7 +40,7 @@ struct ResultMerge {
   /// - Returns: Whether there is an object.
   func merge(_ fields: JSONValue, into data: inout JSONValue, at path: ArraySlice<PathStep>) -> Bool
   {
-    change(&data, path) { value in
+    change(&data, path: path) { value in
       guard case .object = value, case .object = fields else { return false }
       merge(fields, into: &value)
       return true
@@ -53,7 +53,7 @@ struct ResultMerge {
   static func append(
     _ elements: [JSONValue], to data: inout JSONValue, at path: ArraySlice<PathStep>
   ) -> Bool {
-    ResultMerge(keepsValues: false).change(&data, path) { value in
+    ResultMerge(keepsValues: false).change(&data, path: path) { value in
       guard case .array(var list) = value else { return false }
       // Without a second reference, appending does not copy the list.
       value = .null
@@ -96,8 +96,8 @@ struct ResultMerge {
   }
 
   private func change(
-    _ value: inout JSONValue, _ path: ArraySlice<PathStep>,
-    _ body: (inout JSONValue) -> Bool
+    _ value: inout JSONValue, path: ArraySlice<PathStep>,
+    body: (inout JSONValue) -> Bool
   ) -> Bool {
     switch path.first {
     case nil: return body(&value)
@@ -109,7 +109,7 @@ struct ResultMerge {
         object[key] = member
         value = .object(object)
       }
-      return change(&member, path.dropFirst(), body)
+      return change(&member, path: path.dropFirst(), body: body)
     case .element(let index)?:
       guard case .array(var list) = value, list.indices.contains(index) else { return false }
       value = .null
@@ -119,7 +119,7 @@ struct ResultMerge {
         list[index] = element
         value = .array(list)
       }
-      return change(&element, path.dropFirst(), body)
+      return change(&element, path: path.dropFirst(), body: body)
     }
   }
 }

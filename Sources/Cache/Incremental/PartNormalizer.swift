@@ -241,7 +241,8 @@ extension NormalizerState {
       let found = text.buffer.bytes(
         (object.pointee.typenameStart + 1)..<(object.pointee.typenameEnd - 1))
       guard found.equals(part.typename) else {
-        return contradicts(part.path, "__typename", found.string, part.typename)
+        return contradicts(
+          part.path, field: "__typename", found: found.string, expected: part.typename)
       }
     }
     guard let owner = part.owner, part.steps.isEmpty else { return true }
@@ -250,13 +251,14 @@ extension NormalizerState {
         of: object, in: containers, &table, from: owner, typename: Bytes(typename), &text.buffer)
     }
     guard let difference, !(partHasErrors && difference.found == "null") else { return true }
-    return contradicts(part.path, difference.field, difference.found, difference.expected)
+    return contradicts(
+      part.path, field: difference.field, found: difference.found, expected: difference.expected)
   }
 
   /// Fails because a part has another type or key field of an object than an earlier one.
   @inline(never)
   mutating func contradicts(
-    _ path: [PathStep], _ field: String, _ found: String, _ expected: [UInt8]
+    _ path: [PathStep], field: String, found: String, expected: [UInt8]
   ) -> Bool {
     let place = PathStep.text(path)
     let expected = String(decoding: expected.prefix(80), as: UTF8.self)

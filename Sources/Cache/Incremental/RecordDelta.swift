@@ -44,11 +44,11 @@ struct RecordDelta: Sendable {
 
   /// The changed text of the record; `nil` without a change.
   func apply(to text: [UInt8], _ access: any SegmentAccess) -> [UInt8]? {
-    edited(text, steps[...], access).flatMap { $0 == text ? nil : $0 }
+    edited(text, steps: steps[...], access: access).flatMap { $0 == text ? nil : $0 }
   }
 
   private func edited(
-    _ value: [UInt8], _ steps: ArraySlice<RecordStep>, _ access: any SegmentAccess
+    _ value: [UInt8], steps: ArraySlice<RecordStep>, access: any SegmentAccess
   ) -> [UInt8]? {
     let kind = value.withUnsafeBufferPointer { RecordText.kind(Bytes($0)) }
     switch steps.first {
@@ -60,7 +60,8 @@ struct RecordDelta: Sendable {
         object[key] = nil
         return object.text
       }
-      guard let old = object[key], let new = edited(old, steps.dropFirst(), access) else {
+      guard let old = object[key], let new = edited(old, steps: steps.dropFirst(), access: access)
+      else {
         return nil
       }
       object[key] = new
@@ -72,7 +73,8 @@ struct RecordDelta: Sendable {
       var builder = ListBuilder(access: access)
       var position = 0
       while let element = reader.next() {
-        let new = position == index ? edited(element, steps.dropFirst(), access) : element
+        let new =
+          position == index ? edited(element, steps: steps.dropFirst(), access: access) : element
         guard let new else { return nil }
         builder.append(new)
         position += 1

@@ -8,7 +8,7 @@ protocol BufferedStore: RecordStore {
   ///
   /// - Parameter types: The names of the types that the responses had.
   func commit(
-    _ edits: [StoreEdit], _ pages: [Paging], _ types: [String], settling layer: OptimisticLayer?
+    _ edits: [StoreEdit], pages: [Paging], types: [String], settling layer: OptimisticLayer?
   ) async throws(CacheError) -> WriteSummary
   /// Ends the transaction without changes.
   func rollback() async
@@ -74,7 +74,8 @@ actor BufferedTransaction: RecordTransaction {
   func commit(settling layer: OptimisticLayer?) async throws(CacheError) -> WriteSummary {
     isOpen = false
     defer { edits = BufferedEdits() }
-    return try await store.commit(edits.edits, edits.pages, edits.types, settling: layer)
+    return try await store.commit(
+      edits.edits, pages: edits.pages, types: edits.types, settling: layer)
   }
 
   func rollback() async {

@@ -56,7 +56,7 @@ package actor MemoryStore: BufferedStore {
     }
     var edits = BufferedEdits()
     edits.add(records, activity)
-    return commit(edits.edits, edits.pages, edits.types, settling: layer)
+    return commit(edits.edits, pages: edits.pages, types: edits.types, settling: layer)
   }
 
   /// Waits until no transaction is open.
@@ -85,14 +85,16 @@ package actor MemoryStore: BufferedStore {
     countUse()
     if options.checksAges {
       return try read(
-        operation, TimedMemorySource(table: table, use: use), under: edits, options)
+        operation, source: TimedMemorySource(table: table, use: use), under: edits, options: options
+      )
     }
-    return try read(operation, MemorySource(table: table, use: use), under: edits, options)
+    return try read(
+      operation, source: MemorySource(table: table, use: use), under: edits, options: options)
   }
 
   private func read(
-    _ operation: PreparedOperation, _ source: some RecordSource, under edits: [StoreEdit],
-    _ options: ReadOptions
+    _ operation: PreparedOperation, source: some RecordSource, under edits: [StoreEdit],
+    options: ReadOptions
   ) throws(CacheError) -> StoreAnswer {
     if edits.isEmpty {
       return try RecordReader(
@@ -159,7 +161,7 @@ package actor MemoryStore: BufferedStore {
   func rollback() { gate.release() }
 
   func commit(
-    _ edits: [StoreEdit], _ pages: [Paging], _ types: [String], settling layer: OptimisticLayer?
+    _ edits: [StoreEdit], pages: [Paging], types: [String], settling layer: OptimisticLayer?
   ) -> WriteSummary {
     defer { gate.release() }
     countUse()
@@ -186,7 +188,7 @@ extension FieldChange {
   /// Creates a change from the quoted stored key; root records are split into record and field.
   init(key: Bytes, quotedField: Bytes) {
     var scratch = ByteStack(capacity: 64)
-    let field = RecordText.withUnescaped(quotedField, &scratch) { $0.string }
+    let field = RecordText.withUnescaped(quotedField, scratch: &scratch) { $0.string }
     let isRoot = key.hasPrefix("QUERY_ROOT.")
     self.init(recordKey: isRoot ? RootRecord.queryKey : key.string, field: field)
   }

@@ -102,22 +102,22 @@ struct TableEditor {
         let key = batch.key(at: index)
         guard Segments.isSegment(key: key) == onlySegments else { continue }
         join(
-          key, batch.hash(at: index), batch.text(at: index),
-          received: batch.received(at: index), segments, &summary)
+          key, hash: batch.hash(at: index), text: batch.text(at: index),
+          received: batch.received(at: index), segments: segments, summary: &summary)
       }
     }
   }
 
   private func join(
-    _ key: Bytes, _ hash: UInt64, _ text: Bytes, received: UInt32, _ segments: StagedSegments,
-    _ summary: inout WriteSummary
+    _ key: Bytes, hash: UInt64, text: Bytes, received: UInt32, segments: StagedSegments,
+    summary: inout WriteSummary
   ) {
     let isSegment = Segments.isSegment(key: key)
     guard let index = table.find(key, hash: hash) else {
       table.insert(key, hash: hash, text: text, lastUse: use, received: received)
       if isSegment { return }
       summary.newRecords += 1
-      if summary.changesAreKnown { recordAll(key, text, &summary) }
+      if summary.changesAreKnown { recordAll(key, text: text, summary: &summary) }
       return
     }
     table.touch(at: index, use: use)
@@ -146,16 +146,16 @@ struct TableEditor {
     table.replace(at: index, text: merged.all)
     summary.changedRecords += 1
     for field in changed {
-      field.withUnsafeBufferPointer { note(key, Bytes($0), &summary) }
+      field.withUnsafeBufferPointer { note(key, field: Bytes($0), summary: &summary) }
     }
   }
 
-  private func recordAll(_ key: Bytes, _ text: Bytes, _ summary: inout WriteSummary) {
+  private func recordAll(_ key: Bytes, text: Bytes, summary: inout WriteSummary) {
     var cursor = FieldCursor(text)
-    while let field = cursor.next() { note(key, text[field.key], &summary) }
+    while let field = cursor.next() { note(key, field: text[field.key], summary: &summary) }
   }
 
-  private func note(_ key: Bytes, _ field: Bytes, _ summary: inout WriteSummary) {
+  private func note(_ key: Bytes, field: Bytes, summary: inout WriteSummary) {
     summary.changes.insert(FieldChange(key: key, quotedField: field))
   }
 }

@@ -28,7 +28,10 @@ struct KeyBuilder {
     let entry = table.keyEntry(of: plan, typename: typename)
     let entries = table.plans + Int(plan)
     if entries.pointee.keyEntries[entry].partNames != nil {
-      switch resolve(object, containers, entries.pointee.keyEntries[entry], table, &text) {
+      switch resolve(
+        object, containers: containers, entry: entries.pointee.keyEntries[entry], table: table,
+        text: &text)
+      {
       case .key(let key): return key
       case .none: return nil
       case .fields: break
@@ -37,7 +40,7 @@ struct KeyBuilder {
     let partCount = entries.pointee.keyEntries[entry].partCount
     guard partCount > 0 else {
       if entries.pointee.keyEntries[entry].reportedIn < table.use {
-        reportUnselected(plan, entry, &table)
+        reportUnselected(plan, index: entry, table: &table)
       }
       return nil
     }
@@ -53,7 +56,7 @@ struct KeyBuilder {
         Self.append(value.start..<value.end, of: &text, isJoined: isJoined)
       else {
         text.truncate(to: end)
-        reportMissing(plan, entry, part, table)
+        reportMissing(plan, index: entry, part: part, table: table)
         return nil
       }
       part &+= 1
@@ -77,7 +80,7 @@ struct KeyBuilder {
     if entry.partNames != nil {
       // A key resolver needs all fields.
       for part in entry.parts where containers.candidate(part, of: object).end == 0 { return nil }
-      switch resolve(object, containers, entry, table, &text) {
+      switch resolve(object, containers: containers, entry: entry, table: table, text: &text) {
       case .none: return nil
       case .fields: break
       case .key(let range):
@@ -131,8 +134,8 @@ struct KeyBuilder {
   /// Asks the key resolver for the identity of an object, and appends its key.
   @inline(never)
   private func resolve(
-    _ object: UnsafeMutablePointer<OpenContainer>, _ containers: borrowing OpenContainers,
-    _ entry: KeyEntry, _ table: borrowing PlanTable, _ text: inout ByteStack
+    _ object: UnsafeMutablePointer<OpenContainer>, containers: borrowing OpenContainers,
+    entry: KeyEntry, table: borrowing PlanTable, text: inout ByteStack
   ) -> Resolved {
     guard let resolver = table.plan.keys.resolver, let names = entry.partNames else {
       return .fields
@@ -219,7 +222,7 @@ struct KeyBuilder {
 
   /// Reports a type whose key field the operation does not select, once per response.
   @inline(never)
-  private mutating func reportUnselected(_ plan: Int32, _ index: Int, _ table: inout PlanTable) {
+  private mutating func reportUnselected(_ plan: Int32, index: Int, table: inout PlanTable) {
     let entry = table.plans[Int(plan)].keyEntries[index]
     guard diagnostics.count < Self.diagnosticLimit, let field = entry.missingField else { return }
     diagnostics.insert(CacheDiagnostic(typename: entry.typename.string, keyField: field))
@@ -229,7 +232,7 @@ struct KeyBuilder {
   /// Reports an object whose value of a key field is missing, null, an object or a list.
   @inline(never)
   private mutating func reportMissing(
-    _ plan: Int32, _ index: Int, _ part: Int, _ table: borrowing PlanTable
+    _ plan: Int32, index: Int, part: Int, table: borrowing PlanTable
   ) {
     guard diagnostics.count < Self.diagnosticLimit else { return }
     let typename = table.plans[Int(plan)].keyEntries[index].typename.string

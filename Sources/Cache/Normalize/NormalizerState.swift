@@ -309,8 +309,10 @@ extension NormalizerState {
     let plan = table.plans + Int(object.pointee.plan)
     let words = keyWords(key)
     var index = object.pointee.next
-    if !(index < plan.pointee.fieldCount && matches(plan.pointee.fields + index, key, words)) {
-      index = search(plan, key, words, from: index)
+    if !(index < plan.pointee.fieldCount
+      && matches(plan.pointee.fields + index, key: key, words: words))
+    {
+      index = search(plan, key: key, words: words, from: index)
       if index < 0 {
         current = nil
         unknownFields &+= 1
@@ -329,24 +331,24 @@ extension NormalizerState {
 
   @inline(__always)
   private func matches(
-    _ field: UnsafeMutablePointer<FieldPlan>, _ key: Bytes, _ words: (head: UInt64, tail: UInt64)
+    _ field: UnsafeMutablePointer<FieldPlan>, key: Bytes, words: (head: UInt64, tail: UInt64)
   ) -> Bool {
     field.pointee.key.count == key.count && field.pointee.head == words.head
       && field.pointee.tail == words.tail
       && (key.count <= 16
-        || compareBytes(field.pointee.key.start + 8, key.start + 8, key.count &- 16))
+        || compareBytes(field.pointee.key.start + 8, b: key.start + 8, count: key.count &- 16))
   }
 
   @inline(never)
   private func search(
-    _ plan: UnsafeMutablePointer<ObjectPlan>, _ key: Bytes, _ words: (head: UInt64, tail: UInt64),
+    _ plan: UnsafeMutablePointer<ObjectPlan>, key: Bytes, words: (head: UInt64, tail: UInt64),
     from start: Int
   ) -> Int {
     let count = plan.pointee.fieldCount
     var index = start
     for _ in 0..<count {
       if index >= count { index = 0 }
-      if matches(plan.pointee.fields + index, key, words) { return index }
+      if matches(plan.pointee.fields + index, key: key, words: words) { return index }
       index &+= 1
     }
     return -1
@@ -405,7 +407,7 @@ extension NormalizerState {
     let plan = table.plans + Int(index)
     let key = Bytes(
       start: Self.typenameKey.utf8Start, count: Self.typenameKey.utf8CodeUnitCount)
-    let fieldIndex = search(plan, key, keyWords(key), from: 0)
+    let fieldIndex = search(plan, key: key, words: keyWords(key), from: 0)
     guard fieldIndex >= 0 else { return true }
     object.pointee.next = fieldIndex &+ 1
     _ = containers.markSeen(fieldIndex, of: object)
@@ -644,9 +646,10 @@ extension NormalizerState {
     case .data:
       envelope.hasData = true
       guard let part else { return beginRoot() }
-      return part.count == nil ? beginPart(part) : wrongMember("items", "an object", "a list")
+      return part.count == nil
+        ? beginPart(part) : wrongMember("items", found: "an object", expected: "a list")
     case .extensions: return beginCapture(.extensions, UInt8(ascii: "{"))
-    case .errors: return wrongMember("errors", "an object", "a list")
+    case .errors: return wrongMember("errors", found: "an object", expected: "a list")
     case .other: return beginSkip(UInt8(ascii: "{"))
     }
   }
@@ -656,8 +659,8 @@ extension NormalizerState {
     switch envelope.member {
     case .data:
       if let part, part.count != nil { return beginPartList(part) }
-      return wrongMember("data", "a list", "an object or null")
-    case .extensions: return wrongMember("extensions", "a list", "an object")
+      return wrongMember("data", found: "a list", expected: "an object or null")
+    case .extensions: return wrongMember("extensions", found: "a list", expected: "an object")
     case .errors: return beginCapture(.errors, UInt8(ascii: "["))
     case .other: return beginSkip(UInt8(ascii: "["))
     }
@@ -668,9 +671,10 @@ extension NormalizerState {
     switch envelope.member {
     case .data:
       return part?.count == nil
-        ? wrongMember("data", found, "an object or null") : wrongMember("items", found, "a list")
-    case .errors: return wrongMember("errors", found, "a list")
-    case .extensions: return wrongMember("extensions", found, "an object")
+        ? wrongMember("data", found: found, expected: "an object or null")
+        : wrongMember("items", found: found, expected: "a list")
+    case .errors: return wrongMember("errors", found: found, expected: "a list")
+    case .extensions: return wrongMember("extensions", found: found, expected: "an object")
     case .other: return true
     }
   }
@@ -689,7 +693,7 @@ extension NormalizerState {
   }
 
   private mutating func wrongMember(
-    _ name: StaticString, _ found: StaticString, _ expected: StaticString
+    _ name: StaticString, found: StaticString, expected: StaticString
   ) -> Bool {
     fail(
       CacheError(
@@ -827,7 +831,9 @@ extension NormalizerState {
     var scratch = ByteStack(capacity: 256)
     var nextObject = 1
     var open: [Replayed] = []
-    guard announce(raw, typenames[0], &open, &scratch) else { return false }
+    guard announce(raw, typename: typenames[0], open: &open, scratch: &scratch) else {
+      return false
+    }
     var isKey = true
     var position = 1
     while let kind = open.last, position < raw.count {
@@ -837,18 +843,24 @@ extension NormalizerState {
         let string = raw[position..<end]
         position = end
         if !isKey {
-          guard RecordText.withUnescaped(string, &scratch, { onString($0) }) else { return false }
+          guard RecordText.withUnescaped(string, scratch: &scratch, body: { onString($0) }) else {
+            return false
+          }
         } else if kind == .announced, string.equals("\"__typename\"") {
           // Already read; it is a string.
           guard let valueEnd = RecordText.endOfString(raw, from: end + 1) else { return false }
           position = valueEnd
         } else {
-          guard RecordText.withUnescaped(string, &scratch, { onKey($0) }) else { return false }
+          guard RecordText.withUnescaped(string, scratch: &scratch, body: { onKey($0) }) else {
+            return false
+          }
           position += 1
         }
         isKey = false
       case UInt8(ascii: "{"):
-        guard onStartObject(), announce(raw, typenames[nextObject], &open, &scratch) else {
+        guard onStartObject(),
+          announce(raw, typename: typenames[nextObject], open: &open, scratch: &scratch)
+        else {
           return false
         }
         nextObject += 1
@@ -881,7 +893,7 @@ extension NormalizerState {
 
   /// Starts an object: processes its type first, if that determines its fields.
   private mutating func announce(
-    _ raw: Bytes, _ typename: Int32, _ open: inout [Replayed], _ scratch: inout ByteStack
+    _ raw: Bytes, typename: Int32, open: inout [Replayed], scratch: inout ByteStack
   ) -> Bool {
     open.append(.object)
     guard mode == .object, containers.top.pointee.kind == .object, containers.top.pointee.plan < 0
@@ -897,7 +909,7 @@ extension NormalizerState {
     else { return wrongTypename() }
     open[open.count - 1] = .announced
     return onKey(Bytes(start: Self.typenameKey.utf8Start, count: 10))
-      && RecordText.withUnescaped(raw[Int(typename)..<end], &scratch) { onString($0) }
+      && RecordText.withUnescaped(raw[Int(typename)..<end], scratch: &scratch) { onString($0) }
   }
 
   private mutating func replayScalar(_ scalar: Bytes) -> Bool {

@@ -126,7 +126,7 @@ package struct NullResolution: Sendable {
         } else if let text = access.record(key: key) {
           let before = access.recordBefore(key: key)
           if let edited = edit(field, of: text, before: before, at: position) {
-            store(key, text, edited, [field.storedKey])
+            store(key, old: text, text: edited, fields: [field.storedKey])
           }
         }
         followReferences()
@@ -139,11 +139,11 @@ package struct NullResolution: Sendable {
         var fields: [[UInt8]] = []
         let edited = edit(
           object: text, before: access.recordBefore(key: key), under: node, at: position, &fields)
-        if let edited { store(key, text, edited, fields) }
+        if let edited { store(key, old: text, text: edited, fields: fields) }
       }
     }
 
-    private func store(_ key: [UInt8], _ old: [UInt8], _ text: [UInt8], _ fields: [[UInt8]]) {
+    private func store(_ key: [UInt8], old: [UInt8], text: [UInt8], fields: [[UInt8]]) {
       if text == old { return }
       access.setRecord(key: key, text: text.count > 2 ? text : nil, fields: fields)
     }
@@ -190,8 +190,8 @@ package struct NullResolution: Sendable {
       switch edit(value: Array(object[found.value]), before: old, under: field.child, at: position)
       {
       case .unchanged: return nil
-      case .replaced(let value): return splice(object, found, value)
-      case .errored(let replaced): return splice(object, found, replaced ?? old)
+      case .replaced(let value): return splice(object, position: found, value: value)
+      case .errored(let replaced): return splice(object, position: found, value: replaced ?? old)
       }
     }
 
@@ -210,7 +210,7 @@ package struct NullResolution: Sendable {
 
     /// The object with another value for a field, or without the field.
     private func splice(
-      _ object: [UInt8], _ position: (key: Range<Int>, value: Range<Int>), _ value: [UInt8]?
+      _ object: [UInt8], position: (key: Range<Int>, value: Range<Int>), value: [UInt8]?
     ) -> [UInt8] {
       if let value {
         return Array(object[..<position.value.lowerBound]) + value
@@ -248,7 +248,7 @@ package struct NullResolution: Sendable {
         var scratch = ByteStack(capacity: 64)
         let key = value.withUnsafeBufferPointer { value in
           RecordText.referenceText(Bytes(value)).map {
-            RecordText.withUnescaped($0, &scratch) { $0.array }
+            RecordText.withUnescaped($0, scratch: &scratch) { $0.array }
           }
         }
         if let key { references.append((key, node, position)) }
@@ -353,7 +353,7 @@ final class StagedRecords: RecordAccess {
     let before = table.text(at: index).array
     text.withUnsafeBufferPointer { text in
       let times = table.times(at: index)
-      if let joined = times.joined(before, Bytes(text), fields) {
+      if let joined = times.joined(before, after: Bytes(text), lists: fields) {
         table.setTimes(at: index, joined)
       }
       table.replace(at: index, text: Bytes(text))

@@ -123,13 +123,13 @@ final class ShapeCheck {
         frames.append(Frame(kind: .skipped))
         return true
       }
-      return open(isObject, field.type, field.sets)
+      return open(isObject, type: field.type, sets: field.sets)
     case .list:
       guard let type = frame.element else {
         frames.append(Frame(kind: .skipped))
         return true
       }
-      return open(isObject, type, frame.sets)
+      return open(isObject, type: type, sets: frame.sets)
     }
     return true
   }
@@ -148,7 +148,7 @@ final class ShapeCheck {
 
   // MARK: - Types
 
-  private func open(_ isObject: Bool, _ type: TypeReference, _ sets: [Int]) -> Bool {
+  private func open(_ isObject: Bool, type: TypeReference, sets: [Int]) -> Bool {
     switch type.nullable {
     case .list(let element, _):
       if isObject { return mismatch(type, "an object") }
@@ -191,13 +191,13 @@ final class ShapeCheck {
             + "response has at \(path())", "\(enumeration.name).\(text)")
       }
       return true
-    case .scalar(let scalar)?: return check(event, scalar, type)
+    case .scalar(let scalar)?: return check(event, scalar: scalar, type: type)
     case .object?, .interface?, .union?: return mismatch(type, event.title)
     case .inputObject?, nil: return true
     }
   }
 
-  private func check(_ event: Event, _ scalar: ScalarType, _ type: TypeReference) -> Bool {
+  private func check(_ event: Event, scalar: ScalarType, type: TypeReference) -> Bool {
     switch (scalar.name, event) {
     case ("Int", .number(let text)):
       // A server may write 1.0 or 1e3: the value is decisive.

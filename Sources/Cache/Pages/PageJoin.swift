@@ -51,7 +51,9 @@ struct PageJoin {
       var name = path
       if name.hasPrefix("QUERY_ROOT.") { name = "QUERY_ROOT" }
       let title = "\(name).\(rules[page.number].storedKey)"
-      guard let value = joined(old, own, rules[page.number], title) else { continue }
+      guard let value = joined(old, new: own, rule: rules[page.number], title: title) else {
+        continue
+      }
       fields[page.key] = value
       changed.append(page.key)
     }
@@ -88,7 +90,7 @@ struct PageJoin {
   // MARK: - Joining
 
   private mutating func joined(
-    _ old: [UInt8]?, _ new: [UInt8], _ rule: PageRule, _ title: String
+    _ old: [UInt8]?, new: [UInt8], rule: PageRule, title: String
   ) -> [UInt8]? {
     let kind = PageValue.Kind(new)
     if kind == .null { return nil }
@@ -104,12 +106,13 @@ struct PageJoin {
       return new
     }
     switch rule.policy {
-    case .connection: return connection(old, new, rule, title)
+    case .connection: return connection(old, new: new, rule: rule, title: title)
     case .offset:
-      return lists(old, new, title) { join, old, new in
+      return lists(old, new: new, title: title) { join, old, new in
         join.overlaid(old, new, at: rule.offset)
       }
-    case .append: return lists(old, new, title) { join, old, new in join.appended(old, new) }
+    case .append:
+      return lists(old, new: new, title: title) { join, old, new in join.appended(old, new) }
     }
   }
 
@@ -119,8 +122,8 @@ struct PageJoin {
 
   /// Joins a list, or all lists of an object, with `body`; `nil` if one cannot be joined.
   private mutating func lists(
-    _ old: [UInt8], _ new: [UInt8], _ title: String,
-    _ body: (PageJoin, PageValue, PageValue) -> Result<[UInt8], PageGap>
+    _ old: [UInt8], new: [UInt8], title: String,
+    body: (PageJoin, PageValue, PageValue) -> Result<[UInt8], PageGap>
   ) -> [UInt8]? {
     if let oldList = PageValue(old, access: access), let newList = PageValue(new, access: access) {
       return listed(body(self, oldList, newList), title)
@@ -212,7 +215,7 @@ struct PageJoin {
 
 extension PageJoin {
   private mutating func connection(
-    _ old: [UInt8], _ new: [UInt8], _ rule: PageRule, _ title: String
+    _ old: [UInt8], new: [UInt8], rule: PageRule, title: String
   ) -> [UInt8]? {
     guard PageValue.Kind(old) == .object else {
       warn(title, "is a plain list without `pageInfo`, so its end is unknown")
@@ -309,7 +312,7 @@ private struct Connection {
     case UInt8(ascii: "\""):
       var scratch = ByteStack(capacity: value.count)
       return value.withUnsafeBufferPointer {
-        RecordText.withUnescaped(Bytes($0), &scratch) { $0.string }
+        RecordText.withUnescaped(Bytes($0), scratch: &scratch) { $0.string }
       }
     case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
       return String(decoding: value, as: UTF8.self)

@@ -208,7 +208,9 @@ extension KeyRules {
     let arguments = directive.names("keyArgs")
     if !arguments.isEmpty {
       let given = own.redirects[type.name]?[name]
-      warn(given?.arguments, arguments, "key arguments of \(type.name).\(name)", &warnings)
+      warn(
+        given?.arguments, found: arguments, what: "key arguments of \(type.name).\(name)",
+        warnings: &warnings)
       if given == nil {
         redirects[type.name, default: [:]][name] = CacheRedirect(arguments)
       }
@@ -217,13 +219,15 @@ extension KeyRules {
     guard !paging.isEmpty else { return }
     let others = field.arguments.map(\.name.value).filter { !paging.contains($0) }
     let given = own.fieldKeyArguments[type.name]?[name]
-    warn(given, others, "field key arguments of \(type.name).\(name)", &warnings)
+    warn(
+      given, found: others, what: "field key arguments of \(type.name).\(name)", warnings: &warnings
+    )
     if given == nil { fieldKeyArguments[type.name, default: [:]][name] = others }
   }
 
   /// Warns if arguments of the given rules differ from those of the schema.
   private func warn(
-    _ given: [String]?, _ found: [String], _ what: String, _ warnings: inout [String]
+    _ given: [String]?, found: [String], what: String, warnings: inout [String]
   ) {
     guard let given, Set(given) != Set(found) else { return }
     warnings.append(

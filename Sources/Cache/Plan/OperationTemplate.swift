@@ -34,7 +34,7 @@ public struct OperationTemplate: Sendable {
   ) throws(CacheError) {
     let (operation, reduced) = try PreparedOperation.select(operationName, in: document)
     try PreparedOperation.refuseImpossible(reduced)
-    try Self.refuseUnknownDelivery(operation, reduced, facts?.schema)
+    try Self.refuseUnknownDelivery(operation, document: reduced, schema: facts?.schema)
     augmented = Augmentation(reduced, keys: keys, facts: facts).augmented()
     guard let sent = augmented.operations.first else {
       throw CacheError(.invalidOperation, "the document has no operation")

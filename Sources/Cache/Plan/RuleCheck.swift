@@ -181,7 +181,7 @@ extension RuleCheck {
     let name = redirect.type ?? definition.type.namedType.value
     if let problem =
       lists(redirect, of: definition, coordinate) ?? prefixes(of: name, coordinate, keys)
-      ?? covered(redirect, name, coordinate, keys)
+      ?? covered(redirect, name: name, coordinate: coordinate, keys: keys)
     {
       return [(.arguments, problem)]
     }
@@ -301,7 +301,7 @@ extension RuleCheck {
   }
 
   private func covered(
-    _ redirect: CacheRedirect, _ name: String, _ coordinate: String, _ keys: KeyRules
+    _ redirect: CacheRedirect, name: String, coordinate: String, keys: KeyRules
   ) -> Problem? {
     let owner =
       schema.type(named: name)?.isAbstract ?? false

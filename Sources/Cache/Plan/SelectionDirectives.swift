@@ -86,7 +86,7 @@ extension PreparedOperation {
 extension OperationTemplate {
   /// Rejects `@defer` and `@stream` that cannot work, before anything is sent.
   static func refuseUnknownDelivery(
-    _ operation: OperationDefinition, _ document: Document, _ schema: Schema?
+    _ operation: OperationDefinition, document: Document, schema: Schema?
   ) throws(CacheError) {
     for name in ["defer", "stream"] {
       guard let location = document.location(ofDirective: name) else { continue }

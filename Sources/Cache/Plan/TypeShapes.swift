@@ -82,7 +82,9 @@ extension PlanTable {
           let field = plans[index].fields[number]
           guard belongs(field, of: Int32(index), to: typename) else { continue }
           let stored = field.storedPrefix
-          var key = RecordText.withUnescaped(stored[0..<(stored.count - 1)], &scratch) { $0.string }
+          var key = RecordText.withUnescaped(stored[0..<(stored.count - 1)], scratch: &scratch) {
+            $0.string
+          }
           // A page becomes a part of the list.
           if key.hasPrefix("$page"), let colon = key.firstIndex(of: ":") {
             key = String(key[key.index(after: colon)...])

@@ -63,7 +63,7 @@ struct VariableCoercion {
       if let problem = problem(ofTypeOf: variable) {
         problems.add(problem)
       } else if let value = given[name] {
-        check(value, variable.type, path: name, &problems)
+        check(value, type: variable.type, path: name, problems: &problems)
         result[name] = withTextIDs(value, variable.type)
       } else if let literal = variable.defaultValue {
         result[name] = withTextIDs(JSONValue(constant: literal), variable.type)
@@ -104,33 +104,33 @@ struct VariableCoercion {
   ///
   /// - Parameter path: The path of the value, which starts with the variable's name.
   func check(
-    _ value: JSONValue, _ type: TypeReference, path: String, _ problems: inout Problems
+    _ value: JSONValue, type: TypeReference, path: String, problems: inout Problems
   ) {
     guard !problems.isFull else { return }
     if case .null = value, uploads.contains(path) {
-      return checkFile(type.namedType, path, &problems)
+      return checkFile(type.namedType, path: path, problems: &problems)
     }
     switch type {
     case .nonNull(let inner):
       if case .null = value {
         return problems.add(mismatch(path, "expected \(type.printed()), found null"))
       }
-      check(value, inner, path: path, &problems)
+      check(value, type: inner, path: path, problems: &problems)
     case .list(let element, _):
       switch value {
       case .null: return
       case .array(let values):
         for (index, value) in values.enumerated() {
-          check(value, element, path: "\(path)[\(index)]", &problems)
+          check(value, type: element, path: "\(path)[\(index)]", problems: &problems)
         }
       // A single value is coerced to a list of one.
-      default: check(value, element, path: path, &problems)
+      default: check(value, type: element, path: path, problems: &problems)
       }
     case .named(let type):
       if case .null = value { return }
       switch schema?.type(named: type.value) {
-      case .enumeration(let type): return check(value, type, path, &problems)
-      case .inputObject(let type): return check(value, type, path, &problems)
+      case .enumeration(let type): return check(value, type: type, path: path, problems: &problems)
+      case .inputObject(let type): return check(value, type: type, path: path, problems: &problems)
       default: break
       }
       if type.value == "Upload" {
@@ -148,7 +148,7 @@ struct VariableCoercion {
 
   /// Checks that a file can be the value of a type: of a scalar that the specification does not
   /// define.
-  private func checkFile(_ type: Name, _ path: String, _ problems: inout Problems) {
+  private func checkFile(_ type: Name, path: String, problems: inout Problems) {
     let isScalar =
       switch schema?.type(named: type.value) {
       case .scalar?, nil: true
@@ -224,7 +224,7 @@ struct VariableCoercion {
 
   /// https://spec.graphql.org/September2025/#sec-Enums.Input-Coercion
   private func check(
-    _ value: JSONValue, _ type: EnumType, _ path: String, _ problems: inout Problems
+    _ value: JSONValue, type: EnumType, path: String, problems: inout Problems
   ) {
     guard case .string(let text) = value else {
       return problems.add(
@@ -242,7 +242,7 @@ struct VariableCoercion {
 
   /// https://spec.graphql.org/September2025/#sec-Input-Objects.Input-Coercion
   private func check(
-    _ value: JSONValue, _ type: InputObjectType, _ path: String, _ problems: inout Problems
+    _ value: JSONValue, type: InputObjectType, path: String, problems: inout Problems
   ) {
     guard case .object(let object) = value else {
       return problems.add(
@@ -251,7 +251,7 @@ struct VariableCoercion {
     for member in object {
       let path = "\(path).\(member.key)"
       if let field = type.fields[member.key] {
-        check(member.value, field.type, path: path, &problems)
+        check(member.value, type: field.type, path: path, problems: &problems)
       } else {
         problems.add(unknownField(member.key, of: type, path))
       }

@@ -89,13 +89,13 @@ public struct VariableReader: Sendable {
     if text.isEmpty {
       switch empty {
       case .omit: return nil
-      case .null: return try checked(.null, name, type)
+      case .null: return try checked(.null, name: name, type: type)
       case .string where type.acceptsText || isUnknown(type.namedType.value): break
       case .string:
         throw coercion.mismatch(name, "expected \(type.printed()), found an empty text")
       }
     }
-    return try checked(read(text, type, name), name, type)
+    return try checked(read(text, type: type, name: name), name: name, type: type)
   }
 
   /// The value of `text` if it is JSON instead of the plain text of a string or an ID:
@@ -119,7 +119,7 @@ public struct VariableReader: Sendable {
   /// Checks a value from JSON or YAML against the declared type.
   public func value(_ value: JSONValue, for name: String) throws(CacheError) -> JSONValue {
     guard let type = variable(name)?.type else { throw coercion.undeclared(name) }
-    return try checked(value, name, type)
+    return try checked(value, name: name, type: type)
   }
 
   // MARK: - Parts
@@ -131,7 +131,7 @@ public struct VariableReader: Sendable {
   ) throws(CacheError) -> JSONValue {
     let type = try coercion.type(at: path)
     if readsJSON, let json = Self.jsonSpelling(of: text, as: type) {
-      return try checked(json, path.text, type)
+      return try checked(json, name: path.text, type: type)
     }
     return try value(ofText: text, as: type, for: path.text, empty: .string) ?? .null
   }
@@ -140,14 +140,14 @@ public struct VariableReader: Sendable {
   package func value(
     _ value: JSONValue, at path: VariablePath
   ) throws(CacheError) -> JSONValue {
-    try checked(value, path.text, coercion.type(at: path))
+    try checked(value, name: path.text, type: coercion.type(at: path))
   }
 
   private func checked(
-    _ value: JSONValue, _ name: String, _ type: TypeReference
+    _ value: JSONValue, name: String, type: TypeReference
   ) throws(CacheError) -> JSONValue {
     var problems = VariableCoercion.Problems()
-    coercion.check(value, type, path: name, &problems)
+    coercion.check(value, type: type, path: name, problems: &problems)
     if let error = CacheError(all: problems.found) { throw error }
     return value
   }
@@ -155,20 +155,19 @@ public struct VariableReader: Sendable {
   // MARK: - Text
 
   private func read(
-    _ text: String, _ type: TypeReference, _ name: String
+    _ text: String, type: TypeReference, name: String
   ) throws(CacheError) -> JSONValue {
     switch type {
-    case .nonNull(let inner): return try read(text, inner, name)
+    case .nonNull(let inner): return try read(text, type: inner, name: name)
     case .list(let element, _):
-      if text.firstFilled == "[" { return try json(text, name, type) }
+      if text.firstFilled == "[" { return try json(text, name: name, type: type) }
       if text.trimmed == "null" { return .null }
-      return .array([try read(text, element, name)])
-    case .named(let named): return try read(text, named.value, name)
+      return .array([try read(text, type: element, name: name)])
+    case .named(let named): return try read(text, type: named.value, name: name)
     }
   }
 
-  private func read(_ text: String, _ type: String, _ name: String) throws(CacheError) -> JSONValue
-  {
+  private func read(_ text: String, type: String, name: String) throws(CacheError) -> JSONValue {
     switch type {
     case "String", "ID": return .string(text)
     case "Int", "Float":
@@ -200,11 +199,11 @@ public struct VariableReader: Sendable {
       return .string(name)
     case .inputObject?:
       if text.trimmed == "null" { return .null }
-      return try json(text, name, .named(Name(type, at: .added)))
+      return try json(text, name: name, type: .named(Name(type, at: .added)))
     default:
       // Text that starts like an object or list is parsed as one.
       if text.firstFilled == "{" || text.firstFilled == "[" {
-        return try json(text, name, .named(Name(type, at: .added)))
+        return try json(text, name: name, type: .named(Name(type, at: .added)))
       }
       return (try? JSONValue(parsing: text)) ?? .string(text)
     }
@@ -219,7 +218,7 @@ public struct VariableReader: Sendable {
   }
 
   private func json(
-    _ text: String, _ name: String, _ type: TypeReference
+    _ text: String, name: String, type: TypeReference
   ) throws(CacheError) -> JSONValue {
     do {
       return try JSONValue(parsing: text)

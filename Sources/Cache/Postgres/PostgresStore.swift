@@ -45,7 +45,7 @@ package final class PostgresStore: BufferedStore {
             return edits
           }
         }
-        return try answer(operation, connection, edits, options)
+        return try answer(operation, connection: connection, edits: edits, options: options)
       }
     } catch {
       throw Self.describe(error, "read the cache")
@@ -57,7 +57,7 @@ package final class PostgresStore: BufferedStore {
   ) async throws(CacheError) -> StoreAnswer {
     do {
       return try await connections.write(continuing: true) { [self] connection in
-        try answer(operation, connection, edits, options)
+        try answer(operation, connection: connection, edits: edits, options: options)
       }
     } catch {
       throw Self.describe(error, "read the cache")
@@ -65,22 +65,24 @@ package final class PostgresStore: BufferedStore {
   }
 
   private func answer(
-    _ operation: PreparedOperation, _ connection: PostgresConnection, _ edits: [StoreEdit],
-    _ options: ReadOptions
+    _ operation: PreparedOperation, connection: PostgresConnection, edits: [StoreEdit],
+    options: ReadOptions
   ) throws -> StoreAnswer {
     try learnTypes(of: operation.plan, connection)
     let records = PostgresRecords(connection)
     let answer =
       options.checksAges
-      ? try answer(operation, TimedPostgresSource(records: records), edits, options)
-      : try answer(operation, PostgresSource(records: records), edits, options)
+      ? try answer(
+        operation, source: TimedPostgresSource(records: records), edits: edits, options: options)
+      : try answer(
+        operation, source: PostgresSource(records: records), edits: edits, options: options)
     if let failure = records.failure { throw failure }
     return answer
   }
 
   private func answer(
-    _ operation: PreparedOperation, _ source: some RecordSource, _ edits: [StoreEdit],
-    _ options: ReadOptions
+    _ operation: PreparedOperation, source: some RecordSource, edits: [StoreEdit],
+    options: ReadOptions
   ) throws(CacheError) -> StoreAnswer {
     let types = activity.concreteTypes
     if edits.isEmpty {
@@ -153,7 +155,8 @@ package final class PostgresStore: BufferedStore {
       return try await connections.read { connection in
         var statistics = StoreStatistics()
         try Self.forEachRow(
-          "SELECT key, octet_length(data)::int8 FROM gqlrun_record ORDER BY key", connection
+          "SELECT key, octet_length(data)::int8 FROM gqlrun_record ORDER BY key",
+          connection: connection
         ) { statistics.count(key: Bytes($0.bytes($1, 0)), textCount: $0.int($1, 1)) }
         statistics.fileBytes = try connection.run(
           "SELECT pg_total_relation_size('gqlrun_record')"
@@ -169,14 +172,14 @@ package final class PostgresStore: BufferedStore {
   private static func forEachRecord(
     _ connection: PostgresConnection, _ body: (Bytes, Bytes) throws -> Void
   ) throws {
-    try forEachRow("SELECT key, data FROM gqlrun_record ORDER BY key", connection) {
+    try forEachRow("SELECT key, data FROM gqlrun_record ORDER BY key", connection: connection) {
       try body(Bytes($0.bytes($1, 0)), Bytes($0.bytes($1, 1)))
     }
   }
 
   /// Calls `body` with each row of a query, of which a thousand are in memory at a time.
   static func forEachRow(
-    _ query: String, _ connection: PostgresConnection, _ body: (PostgresRows, Int) throws -> Void
+    _ query: String, connection: PostgresConnection, body: (PostgresRows, Int) throws -> Void
   ) throws {
     try connection.run("DECLARE gqlrun_rows NO SCROLL CURSOR FOR \(query)")
     while true {
@@ -231,7 +234,7 @@ package final class PostgresStore: BufferedStore {
   }
 
   func commit(
-    _ edits: [StoreEdit], _ pages: [Paging], _ types: [String], settling layer: OptimisticLayer?
+    _ edits: [StoreEdit], pages: [Paging], types: [String], settling layer: OptimisticLayer?
   ) async throws(CacheError) -> WriteSummary {
     let collection: ChangeCollection =
       collectsChanges ? .all : activity.isWatched ? .bounded : .none
@@ -496,8 +499,9 @@ struct PostgresChange: Sendable {
   /// Reads all records.
   init(everythingOf connection: PostgresConnection) throws {
     let table = RecordTable()
-    try PostgresStore.forEachRow("SELECT key, data, received, ages FROM gqlrun_record", connection)
-    {
+    try PostgresStore.forEachRow(
+      "SELECT key, data, received, ages FROM gqlrun_record", connection: connection
+    ) {
       _ = PostgresRecords.insert($0, $1, into: table)
     }
     before = table
@@ -529,7 +533,7 @@ struct PostgresChange: Sendable {
         let isRecent = Int(times.received) - Int(known.received) < max(granularity, 1)
         if known.ages == times.ages, isRecent, known.received <= times.received { continue }
       }
-      rows.add(key, after.text(at: index), times)
+      rows.add(key, text: after.text(at: index), times: times)
       if rows.bytes > 4 << 20 { try rows.write(connection) }
     }
     try rows.write(connection)
@@ -551,7 +555,7 @@ struct PostgresChange: Sendable {
     private var ages: [[UInt8]?] = []
     private(set) var bytes = 0
 
-    mutating func add(_ key: Bytes, _ text: Bytes, _ times: RecordTimes) {
+    mutating func add(_ key: Bytes, text: Bytes, times: RecordTimes) {
       keys.append(key.array)
       texts.append(text.array)
       received.append(Int(times.received))

@@ -151,10 +151,12 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
           var cursor = FieldCursor(text)
           guard let entry = cursor.next() else { return fail(plan.rootKey) }
           type.withUnsafeBufferPointer {
-            judge(&field, index, table.root, Bytes($0), times.time(of: text[entry.key]))
+            judge(
+              &field, index: index, plan: table.root, typename: Bytes($0),
+              time: times.time(of: text[entry.key]))
           }
           fill(
-            &field, plan, text[entry.value], times.time(of: text[entry.key]),
+            &field, plan: plan, value: text[entry.value], time: times.time(of: text[entry.key]),
             recordKey: plan.rootKey.string, depth: 1)
         }
       } else {
@@ -174,12 +176,12 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
     let stored = plan.storedPrefix[0..<(plan.storedPrefix.count - 1)]
     return Field(
       path: path.isEmpty ? key : "\(path).\(key)", responseKey: key, recordKey: recordKey,
-      field: RecordText.withUnescaped(stored, &scratch) { $0.string }, status: .hit)
+      field: RecordText.withUnescaped(stored, scratch: &scratch) { $0.string }, status: .hit)
   }
 
   /// Determines the age of a field, and whether it is stale.
   private mutating func judge(
-    _ field: inout Field, _ index: Int, _ plan: Int32, _ typename: Bytes, _ time: UInt32
+    _ field: inout Field, index: Int, plan: Int32, typename: Bytes, time: UInt32
   ) {
     field.received = Int(time)
     field.age = limits.options.age(of: time)
@@ -241,7 +243,7 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
   // MARK: Values
 
   private mutating func fill(
-    _ field: inout Field, _ plan: FieldPlan, _ value: Bytes, _ time: UInt32, recordKey: String,
+    _ field: inout Field, plan: FieldPlan, value: Bytes, time: UInt32, recordKey: String,
     depth: Int
   ) {
     guard plan.child >= 0 else {
@@ -294,7 +296,7 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
       fail(value)
       return (.unfit, [])
     }
-    let key = RecordText.withUnescaped(quoted, &scratch) { $0.array }
+    let key = RecordText.withUnescaped(quoted, scratch: &scratch) { $0.array }
     let name = String(decoding: key, as: UTF8.self)
     let text = key.withUnsafeBufferPointer { source.text(key: Bytes($0), depth: depth) }
     guard let text else {
@@ -380,8 +382,8 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
       } else if let value = stored[plan.storedKey] {
         let key = plan.storedKey
         let time = key.withUnsafeBufferPointer { times.time(of: Bytes($0)) }
-        judge(&field, index, number, typename, time)
-        fill(&field, plan, text[value], time, recordKey: recordKey, depth: depth)
+        judge(&field, index: index, plan: number, typename: typename, time: time)
+        fill(&field, plan: plan, value: text[value], time: time, recordKey: recordKey, depth: depth)
       } else {
         field.status = .missing
       }

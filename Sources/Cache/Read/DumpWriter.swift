@@ -56,7 +56,7 @@ struct DumpWriter<Source: RecordSource>: ~Copyable {
     var fields: [(name: [UInt8], key: Range<Int>, value: Range<Int>)] = []
     var cursor = FieldCursor(text)
     while let field = cursor.next() {
-      let name = RecordText.withUnescaped(text[field.key], &scratch) { $0.array }
+      let name = RecordText.withUnescaped(text[field.key], scratch: &scratch) { $0.array }
       fields.append((name, field.key, field.value))
     }
     if cursor.isMalformed { throw damaged(key) }

@@ -112,7 +112,8 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
       }
       appendPrefix(field, &isFirst)
       let end = value(
-        record, entry.value.lowerBound, field, depth: 1, recordKey: field.pointee.rootKey)
+        record, start: entry.value.lowerBound, field: field, depth: 1,
+        recordKey: field.pointee.rootKey)
       guard end >= 0 else { return false }
     }
     out.append(UInt8(ascii: "}"))
@@ -142,7 +143,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     let ownTimes = Source.hasTimes ? times : RecordTimes(received: 0)
     let fields = table.plans[Int(number)].fields
     let count = table.plans[Int(number)].fieldCount
-    if isTracking, isRecord { noteRecord(recordKey, fields, count) }
+    if isTracking, isRecord { noteRecord(recordKey, fields: fields, count: count) }
     let undecided = undecidedFragments(text, start, plan: number, depth: depth)
     out.append(UInt8(ascii: "{"))
     var isFirst = true
@@ -165,13 +166,13 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
       let prefix = field.pointee.storedPrefix
       let valueStart: Int
       if position &+ prefix.count < text.count,
-        compareBytes(text.start + position, prefix.start, prefix.count)
+        compareBytes(text.start + position, b: prefix.start, count: prefix.count)
       {
         valueStart = position &+ prefix.count
       } else {
         let found = search(prefix, in: text, object: start, from: position)
         guard found >= 0 else {
-          appendRun(text, run, runEnd, &isFirst)
+          appendRun(text, start: run, end: runEnd, isFirst: &isFirst)
           run = -1
           let isRead = redirected(index &- 1, of: number, depth: depth, &isFirst)
           guard isRead ?? missing(field, recordKey: recordKey.string) else { return -1 }
@@ -183,7 +184,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
       if Source.hasTimes {
         guard checkAge(index &- 1, of: number, typename: typename, ownTimes, recordKey: recordKey)
         else {
-          appendRun(text, run, runEnd, &isFirst)
+          appendRun(text, start: run, end: runEnd, isFirst: &isFirst)
           run = -1
           guard redirectedFromStale(index &- 1, of: number, depth: depth, &isFirst) else {
             return -1
@@ -198,32 +199,33 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
         }
         let fieldStart = valueStart &- prefix.count
         if run < 0 || runEnd &+ 1 != fieldStart {
-          appendRun(text, run, runEnd, &isFirst)
+          appendRun(text, start: run, end: runEnd, isFirst: &isFirst)
           run = fieldStart
         }
         runEnd = end
         position = end < text.count && text.start[end] == UInt8(ascii: ",") ? end &+ 1 : end
         continue
       }
-      appendRun(text, run, runEnd, &isFirst)
+      appendRun(text, start: run, end: runEnd, isFirst: &isFirst)
       run = -1
       appendPrefix(field, &isFirst)
-      let end = value(text, valueStart, field, depth: depth, recordKey: recordKey)
+      let end = value(text, start: valueStart, field: field, depth: depth, recordKey: recordKey)
       guard end >= 0 else { return -1 }
       position = end < text.count && text.start[end] == UInt8(ascii: ",") ? end &+ 1 : end
     }
-    appendRun(text, run, runEnd, &isFirst)
+    appendRun(text, start: run, end: runEnd, isFirst: &isFirst)
     if Source.hasTimes { times = ownTimes }
     out.append(UInt8(ascii: "}"))
     if out.count > 128 << 10, !flush() { return -1 }
     if isRecord { return text.count }
-    return endOfObject(text, start, from: isInOrder ? position : start &+ 1, recordKey)
+    return endOfObject(
+      text, start: start, from: isInOrder ? position : start &+ 1, recordKey: recordKey)
   }
 
   /// Copies the fields between two positions; nothing if `start` is negative.
   @inline(__always)
   private mutating func appendRun(
-    _ text: Bytes, _ start: Int, _ end: Int, _ isFirst: inout Bool
+    _ text: Bytes, start: Int, end: Int, isFirst: inout Bool
   ) {
     guard start >= 0 else { return }
     if !isFirst { out.append(UInt8(ascii: ",")) }
@@ -234,7 +236,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
   /// The end of the object at `start`, whose fields before `position` have been read.
   @inline(__always)
   mutating func endOfObject(
-    _ text: Bytes, _ start: Int, from position: Int, _ recordKey: Bytes
+    _ text: Bytes, start: Int, from position: Int, recordKey: Bytes
   ) -> Int {
     if position < text.count, text.start[position] == UInt8(ascii: "}") { return position &+ 1 }
     var cursor = FieldCursor(text, from: position)
@@ -299,7 +301,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     path.append(.field(field.pointee.key))
     let prefix = field.pointee.storedPrefix
     let stored = prefix[0..<(prefix.count - 1)]
-    let name = RecordText.withUnescaped(stored, &keyScratch) { $0.string }
+    let name = RecordText.withUnescaped(stored, scratch: &keyScratch) { $0.string }
     let isFirst = miss == nil
     _ = miss(recordKey: recordKey, field: name)
     if isFirst, field.pointee.deferral >= 0 {
@@ -325,7 +327,7 @@ extension RecordReader {
   /// Writes the value that starts at `start`; returns its end, or -1.
   @inline(__always)
   mutating func value(
-    _ text: Bytes, _ start: Int, _ field: UnsafeMutablePointer<FieldPlan>, depth: Int,
+    _ text: Bytes, start: Int, field: UnsafeMutablePointer<FieldPlan>, depth: Int,
     recordKey: Bytes
   ) -> Int {
     if field.pointee.child < 0 {
@@ -386,7 +388,7 @@ extension RecordReader {
       path.append(.index(0))
       var count = 0
       let end = elements(
-        text, start, &count, node: node, depth: depth, recordKey: recordKey)
+        text, start: start, count: &count, node: node, depth: depth, recordKey: recordKey)
       guard end >= 0 else { return -1 }
       path.removeLast()
       out.append(UInt8(ascii: "]"))
@@ -419,7 +421,7 @@ extension RecordReader {
   /// Writes the elements of the list at `start`, separated by commas; returns the list's end, or
   /// -1.
   mutating func elements(
-    _ text: Bytes, _ start: Int, _ count: inout Int, node: Int32, depth: Int, recordKey: Bytes
+    _ text: Bytes, start: Int, count: inout Int, node: Int32, depth: Int, recordKey: Bytes
   ) -> Int {
     var position = start &+ 1
     while position < text.count {
@@ -448,7 +450,8 @@ extension RecordReader {
       guard let text = found, text.count >= 2 else {
         return miss(recordKey: recordKey.string, field: nil)
       }
-      let end = elements(text, 0, &count, node: node, depth: depth &+ 1, recordKey: recordKey)
+      let end = elements(
+        text, start: 0, count: &count, node: node, depth: depth &+ 1, recordKey: recordKey)
       guard end >= 0 else { return false }
     }
     path.removeLast()
@@ -463,7 +466,7 @@ extension RecordReader {
     if RecordText.memchrBackslash(inner) == nil {
       return record(inner, node: node, depth: depth)
     }
-    let key = RecordText.withUnescaped(quoted, &keyScratch) { $0.array }
+    let key = RecordText.withUnescaped(quoted, scratch: &keyScratch) { $0.array }
     return key.withUnsafeBufferPointer { record(Bytes($0), node: node, depth: depth) }
   }
 
@@ -566,7 +569,9 @@ extension RecordReader {
     }
     if found.isAccepted && stale != nil { return true }
     path.append(.field(field.pointee.key))
-    let name = RecordText.withUnescaped(stored[0..<(stored.count - 1)], &keyScratch) { $0.string }
+    let name = RecordText.withUnescaped(stored[0..<(stored.count - 1)], scratch: &keyScratch) {
+      $0.string
+    }
     var miss = CacheMiss(
       path: path.text, recordKey: recordKey?.string ?? RootRecord.queryKey, field: name)
     miss.staleness = found.staleness
@@ -591,7 +596,7 @@ extension RecordReader {
   /// Adds the dependencies on all selected fields of a record, stored or not, and on its type.
   @inline(never)
   mutating func noteRecord(
-    _ key: Bytes, _ fields: UnsafeMutablePointer<FieldPlan>, _ count: Int
+    _ key: Bytes, fields: UnsafeMutablePointer<FieldPlan>, count: Int
   ) {
     let typename: StaticString = "__typename"
     dependencies.add(
@@ -599,7 +604,9 @@ extension RecordReader {
     for index in 0..<count where (fields + index).pointee.isAsked {
       let prefix = (fields + index).pointee.storedPrefix
       var scratch = ByteStack(capacity: 64)
-      let name = RecordText.withUnescaped(prefix[0..<(prefix.count - 1)], &scratch) { $0.array }
+      let name = RecordText.withUnescaped(prefix[0..<(prefix.count - 1)], scratch: &scratch) {
+        $0.array
+      }
       name.withUnsafeBufferPointer { dependencies.add(record: key, field: Bytes($0)) }
     }
   }

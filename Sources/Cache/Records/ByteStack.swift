@@ -49,7 +49,7 @@ package struct ByteStack: ~Copyable {
     reserve(length &+ 16)
     let target = base + count
     if length <= 16 {
-      appendShort(source, length, target)
+      appendShort(source, length: length, target: target)
     } else {
       target.update(from: source, count: length)
     }
@@ -59,7 +59,7 @@ package struct ByteStack: ~Copyable {
   /// Copies at most 16 bytes inline, with two overlapping word copies.
   @inline(__always)
   private func appendShort(
-    _ source: UnsafePointer<UInt8>, _ length: Int, _ target: UnsafeMutablePointer<UInt8>
+    _ source: UnsafePointer<UInt8>, length: Int, target: UnsafeMutablePointer<UInt8>
   ) {
     let from = UnsafeRawPointer(source)
     let to = UnsafeMutableRawPointer(target)
@@ -199,11 +199,11 @@ package struct Bytes {
 
   @inline(__always)
   package func equals(_ other: Bytes) -> Bool {
-    count == other.count && compareBytes(start, other.start, count)
+    count == other.count && compareBytes(start, b: other.start, count: count)
   }
 
   package func equals(_ text: StaticString) -> Bool {
-    count == text.utf8CodeUnitCount && compareBytes(start, text.utf8Start, count)
+    count == text.utf8CodeUnitCount && compareBytes(start, b: text.utf8Start, count: count)
   }
 
   package func equals(_ other: [UInt8]) -> Bool {
@@ -212,7 +212,7 @@ package struct Bytes {
 
   package func hasPrefix(_ text: StaticString) -> Bool {
     count >= text.utf8CodeUnitCount
-      && compareBytes(start, text.utf8Start, text.utf8CodeUnitCount)
+      && compareBytes(start, b: text.utf8Start, count: text.utf8CodeUnitCount)
   }
 }
 

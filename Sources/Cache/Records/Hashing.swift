@@ -5,7 +5,7 @@
 #endif
 
 @inline(__always)
-func compareBytes(_ a: UnsafePointer<UInt8>, _ b: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+func compareBytes(_ a: UnsafePointer<UInt8>, b: UnsafePointer<UInt8>, count: Int) -> Bool {
   let x = UnsafeRawPointer(a)
   let y = UnsafeRawPointer(b)
   if count >= 8 {

@@ -135,8 +135,8 @@ package final class RecordTable: @unchecked Sendable {
     precondition(pointers.count < Int(UInt32.max) - 2, "a table holds at most 2^32 - 3 records")
     if (usedSlots + 1) * 4 > (slotMask + 1) * 3 { rehash() }
     let pointer = write(
-      key, text,
-      Header(
+      key, text: text,
+      header: Header(
         hash: hash, keyCount: UInt32(key.count), textCount: UInt32(text.count), lastUse: lastUse,
         received: received))
     pointers.append(pointer)
@@ -161,7 +161,7 @@ package final class RecordTable: @unchecked Sendable {
       let key = self.key(at: index)
       var header = pointer.pointee
       header.textCount = UInt32(text.count)
-      pointers[index] = write(key, text, header)
+      pointers[index] = write(key, text: text, header: header)
       deadBytes += key.count + old
     }
     liveBytes += text.count - old
@@ -254,7 +254,7 @@ package final class RecordTable: @unchecked Sendable {
 
   // MARK: Arena
 
-  private func write(_ key: Bytes, _ text: Bytes, _ header: Header) -> RecordPointer {
+  private func write(_ key: Bytes, text: Bytes, header: Header) -> RecordPointer {
     let pointer = arena.allocate(MemoryLayout<Header>.stride + key.count + text.count)
       .bindMemory(to: Header.self, capacity: 1)
     pointer.initialize(to: header)

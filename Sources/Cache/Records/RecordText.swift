@@ -149,7 +149,7 @@ package enum RecordText {
   package static func typename(of object: Bytes, at start: Int = 0) -> Bytes {
     let prefix: StaticString = "{\"__typename\":\""
     let opening = start &+ 14
-    if object.count > opening, compareBytes(object.start + start, prefix.utf8Start, 15),
+    if object.count > opening, compareBytes(object.start + start, b: prefix.utf8Start, count: 15),
       let end = endOfString(object, from: opening)
     {
       return object[(opening &+ 1)..<(end &- 1)]
@@ -171,7 +171,7 @@ package enum RecordText {
 
   /// Calls `body` with the unescaped bytes of the JSON string `quoted`, which includes its quotes.
   package static func withUnescaped<R>(
-    _ quoted: Bytes, _ scratch: inout ByteStack, _ body: (Bytes) throws -> R
+    _ quoted: Bytes, scratch: inout ByteStack, body: (Bytes) throws -> R
   ) rethrows -> R {
     guard quoted.count >= 2 else { return try body(.empty) }
     let inner = quoted[1..<(quoted.count - 1)]

@@ -38,7 +38,7 @@ public final class CacheQuery {
     _ = try SQLiteFile.check(path)
     database = try Self.open(path)
     do throws(CacheError) {
-      statement = try Self.prepare(sql, database, path)
+      statement = try Self.prepare(sql, database: database, path: path)
     } catch {
       sqlite3_close_v2(database)
       throw error
@@ -58,7 +58,8 @@ public final class CacheQuery {
     switch sqlite3_step(statement) {
     case SQLITE_DONE: return nil
     case SQLITE_ROW: return (0..<Int32(columns.count)).map { value($0) }
-    case let code: throw Self.error(code, database, path, "run the query on")
+    case let code:
+      throw Self.error(code, database: database, path: path, action: "run the query on")
     }
   }
 
@@ -84,7 +85,7 @@ public final class CacheQuery {
     let code = sqlite3_open_v2(
       path, &database, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nil)
     guard code == SQLITE_OK, let database else {
-      let error = error(code, database, path, "open")
+      let error = error(code, database: database, path: path, action: "open")
       sqlite3_close_v2(database)
       throw error
     }
@@ -97,7 +98,7 @@ public final class CacheQuery {
       """
     let set = sqlite3_exec(database, settings, nil, nil, nil)
     guard set == SQLITE_OK else {
-      let error = error(set, database, path, "open")
+      let error = error(set, database: database, path: path, action: "open")
       sqlite3_close_v2(database)
       throw error
     }
@@ -130,7 +131,7 @@ public final class CacheQuery {
     }
 
   private static func prepare(
-    _ sql: String, _ database: OpaquePointer, _ path: String
+    _ sql: String, database: OpaquePointer, path: String
   ) throws(CacheError) -> OpaquePointer {
     var text = sql
     let (code, statement, rest) = text.withUTF8 { bytes in
@@ -144,9 +145,11 @@ public final class CacheQuery {
       }
     }
     guard code == SQLITE_OK else {
-      let error = error(code, database, path, "prepare the query for")
+      let error = error(code, database: database, path: path, action: "prepare the query for")
       throw error.code == .damagedDatabase
-        ? error : refused(sqlite3_errmsg(database), code, sql, sqlite3_error_offset(database))
+        ? error
+        : refused(
+          sqlite3_errmsg(database), code: code, sql: sql, offset: sqlite3_error_offset(database))
     }
     guard let statement else {
       throw CacheError(
@@ -172,7 +175,7 @@ public final class CacheQuery {
   }
 
   private static func refused(
-    _ message: UnsafePointer<CChar>?, _ code: Int32, _ sql: String, _ offset: Int32
+    _ message: UnsafePointer<CChar>?, code: Int32, sql: String, offset: Int32
   ) -> CacheError {
     let reason = message.map { String(cString: $0) } ?? "SQLite error \(code)"
     if code & 0xff == SQLITE_AUTH || reason.hasPrefix("not authorized") {
@@ -187,7 +190,7 @@ public final class CacheQuery {
   }
 
   private static func error(
-    _ code: Int32, _ database: OpaquePointer?, _ path: String, _ action: String
+    _ code: Int32, database: OpaquePointer?, path: String, action: String
   ) -> CacheError {
     let reason = database.flatMap { sqlite3_errmsg($0) }.map { String(cString: $0) }
     let message = "cannot \(action) the cache \(path): \(reason ?? "SQLite error \(code)")"

@@ -98,7 +98,7 @@ final class MergeFunctions {
   static func register(in db: Database) throws {
     let context = Unmanaged.passRetained(MergeFunctions())
     // SQLite releases the state with the first function, even if registering it fails.
-    try add("gqlrun_merge", 6, context.toOpaque(), to: db, release: true) {
+    try add("gqlrun_merge", count: 6, state: context.toOpaque(), to: db, release: true) {
       context, count, values in
       guard let functions = MergeFunctions.of(context), count == 6, let values,
         let key = values[0], let old = values[1], let new = values[2], let checksum = values[3],
@@ -112,19 +112,21 @@ final class MergeFunctions {
           ages: MergeFunctions.text(ages).array))
       sqlite3_result_int(context, isWritten ? 1 : 0)
     }
-    try add("gqlrun_merged", 0, context.toOpaque(), to: db) { context, _, _ in
+    try add("gqlrun_merged", count: 0, state: context.toOpaque(), to: db) { context, _, _ in
       guard let functions = MergeFunctions.of(context) else { return }
       MergeFunctions.result(context, functions.merged.all)
     }
-    try add("gqlrun_merged_checksum", 0, context.toOpaque(), to: db) { context, _, _ in
+    try add("gqlrun_merged_checksum", count: 0, state: context.toOpaque(), to: db) {
+      context, _, _ in
       guard let functions = MergeFunctions.of(context) else { return }
       sqlite3_result_int64(context, functions.mergedChecksum)
     }
-    try add("gqlrun_merged_received", 0, context.toOpaque(), to: db) { context, _, _ in
+    try add("gqlrun_merged_received", count: 0, state: context.toOpaque(), to: db) {
+      context, _, _ in
       guard let functions = MergeFunctions.of(context) else { return }
       sqlite3_result_int64(context, Int64(functions.mergedTimes.received))
     }
-    try add("gqlrun_merged_ages", 0, context.toOpaque(), to: db) { context, _, _ in
+    try add("gqlrun_merged_ages", count: 0, state: context.toOpaque(), to: db) { context, _, _ in
       guard let functions = MergeFunctions.of(context) else { return }
       if functions.mergedTimes.ages.isEmpty { return sqlite3_result_null(context) }
       functions.mergedTimes.ages.withUnsafeBufferPointer {
@@ -132,7 +134,7 @@ final class MergeFunctions {
       }
     }
     // Returns the state of the connection to `state(of:)`.
-    try add("gqlrun_merge_state", 0, context.toOpaque(), to: db) { context, _, _ in
+    try add("gqlrun_merge_state", count: 0, state: context.toOpaque(), to: db) { context, _, _ in
       sqlite3_result_int64(context, Int64(Int(bitPattern: sqlite3_user_data(context))))
     }
   }
@@ -141,8 +143,8 @@ final class MergeFunctions {
     @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void
 
   private static func add(
-    _ name: String, _ count: Int32, _ state: UnsafeMutableRawPointer, to db: Database,
-    release: Bool = false, _ function: @escaping Function
+    _ name: String, count: Int32, state: UnsafeMutableRawPointer, to db: Database,
+    release: Bool = false, function: @escaping Function
   ) throws {
     let code = sqlite3_create_function_v2(
       db.sqliteConnection, name, count, SQLITE_UTF8 | SQLITE_DIRECTONLY, state, function, nil, nil,

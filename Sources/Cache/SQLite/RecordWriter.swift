@@ -17,7 +17,7 @@ struct RecordWriter {
   private let statements: [Statement]
 
   init(
-    _ db: Database, _ store: SQLiteStore, _ collection: ChangeCollection, nullsAreTentative: Bool,
+    _ db: Database, store: SQLiteStore, collection: ChangeCollection, nullsAreTentative: Bool,
     received: UInt32
   ) throws {
     self.db = db
@@ -59,20 +59,20 @@ struct RecordWriter {
     var log = TransactionLog(collection)
     let table = batch.table
     for index in table.sortedByKey() {
-      try write(table.key(at: index), table.text(at: index), &log)
+      try write(table.key(at: index), text: table.text(at: index), log: &log)
     }
     for key in batch.tentative { log.noteTentative(key) }
     return log
   }
 
-  private func write(_ key: Bytes, _ text: Bytes, _ log: inout TransactionLog) throws {
+  private func write(_ key: Bytes, text: Bytes, log: inout TransactionLog) throws {
     functions.prepare()
     // A segment's key is a hash of its content, so an existing one is equal.
     if Segments.isSegment(key: key) { return try put(key, text) }
     let before = sqlite3_total_changes(db.sqliteConnection)
     try put(key, text)
     let isWritten = sqlite3_total_changes(db.sqliteConnection) != before
-    if functions.needsSegments { return try mergeWithSegments(key, text, &log) }
+    if functions.needsSegments { return try mergeWithSegments(key, text: text, log: &log) }
     if functions.hasTentativeNulls { log.noteTentative(key.array) }
     if functions.differs {
       log.noteChanged(key, functions.changed)
@@ -85,9 +85,9 @@ struct RecordWriter {
 
   /// Inserts or merges one record.
   func put(_ key: Bytes, _ text: Bytes) throws {
-    SQLiteText.bind(upsert, 1, key)
+    SQLiteText.bind(upsert, index: 1, bytes: key)
     sqlite3_bind_int64(upsert, 2, Int64(times.received))
-    SQLiteText.bind(upsert, 3, text)
+    SQLiteText.bind(upsert, index: 3, bytes: text)
     sqlite3_bind_int64(upsert, 4, SQLiteText.checksum(key: key, text: text))
     let code = sqlite3_step(upsert)
     sqlite3_reset(upsert)
@@ -99,7 +99,7 @@ struct RecordWriter {
 
   /// The stored text of a record; `nil` if it is missing or does not match its checksum.
   func text(of key: Bytes) throws -> [UInt8]? {
-    SQLiteText.bind(select, 1, key)
+    SQLiteText.bind(select, index: 1, bytes: key)
     defer { sqlite3_reset(select) }
     let code = sqlite3_step(select)
     if code == SQLITE_DONE { return nil }
@@ -116,14 +116,14 @@ struct RecordWriter {
 
   /// The times of a record; those of this response if the record is missing.
   func times(of key: Bytes) throws -> RecordTimes {
-    SQLiteText.bind(select, 1, key)
+    SQLiteText.bind(select, index: 1, bytes: key)
     defer { sqlite3_reset(select) }
     guard sqlite3_step(select) == SQLITE_ROW else { return RecordTimes(received: times.received) }
     return SQLiteText.times(select, 2)
   }
 
   /// Replaces a record's text; its times are unchanged unless others are given.
-  func replace(_ key: Bytes, _ text: Bytes, _ times: RecordTimes? = nil) throws {
+  func replace(_ key: Bytes, text: Bytes, times: RecordTimes? = nil) throws {
     try db.execute(
       sql: "UPDATE records SET data = CAST(? AS TEXT), checksum = ? WHERE key = CAST(? AS TEXT)",
       arguments: [
@@ -157,7 +157,7 @@ struct RecordWriter {
         let times = try times(of: Bytes(bytes))
         try rest.withUnsafeBufferPointer { rest in
           try replace(
-            Bytes(bytes), Bytes(rest), times.replacing([], in: Bytes(rest)))
+            Bytes(bytes), text: Bytes(rest), times: times.replacing([], in: Bytes(rest)))
         }
         log.noteChanged(Bytes(bytes), [field])
       }
@@ -172,10 +172,10 @@ struct RecordWriter {
   }
 
   private func mergeWithSegments(
-    _ key: Bytes, _ text: Bytes, _ log: inout TransactionLog
+    _ key: Bytes, text: Bytes, log: inout TransactionLog
   ) throws {
     guard let old = try self.text(of: key) else {
-      try replace(key, text, RecordTimes(received: times.received))
+      try replace(key, text: text, times: RecordTimes(received: times.received))
       return log.noteNew(key, text)
     }
     let oldTimes = try times(of: key)
@@ -196,7 +196,7 @@ struct RecordWriter {
       return log.noteUnchanged(key)
     }
     if merge.hasTentativeNulls { log.noteTentative(key.array) }
-    try replace(key, merged.all, newTimes)
+    try replace(key, text: merged.all, times: newTimes)
     log.noteChanged(key, changed)
   }
 }

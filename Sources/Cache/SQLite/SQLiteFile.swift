@@ -102,7 +102,7 @@ enum SQLiteFile {
   }
 
   /// Maps an error of GRDB to a ``CacheError``.
-  static func describe(_ error: any Error, _ action: String, _ path: String) -> CacheError {
+  static func describe(_ error: any Error, action: String, path: String) -> CacheError {
     if let error = error as? CacheError { return error }
     if error is CancellationError {
       return CacheError(

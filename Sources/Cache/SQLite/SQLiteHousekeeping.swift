@@ -24,7 +24,9 @@ struct SQLiteHousekeeping {
     // Keys are read in batches, because a row must not change while a statement reads it.
     repeat {
       var matches: [(key: [UInt8], text: [UInt8], times: RecordTimes)] = []
-      last = try matchesAfter(last, selection, prefix, page.sqliteStatement, db, &matches)
+      last = try matchesAfter(
+        last, selection: selection, prefix: prefix, handle: page.sqliteStatement, db: db,
+        matches: &matches)
       for match in matches { try remove(match, selection, from: db) }
     } while last != nil
   }
@@ -32,14 +34,14 @@ struct SQLiteHousekeeping {
   /// Collects matching records after the key `last`; returns where to continue, or `nil` at the
   /// end.
   private func matchesAfter(
-    _ last: [UInt8]?, _ selection: RecordSelection, _ prefix: [UInt8], _ handle: OpaquePointer,
-    _ db: Database, _ matches: inout [(key: [UInt8], text: [UInt8], times: RecordTimes)]
+    _ last: [UInt8]?, selection: RecordSelection, prefix: [UInt8], handle: OpaquePointer,
+    db: Database, matches: inout [(key: [UInt8], text: [UInt8], times: RecordTimes)]
   ) throws -> [UInt8]? {
     defer { sqlite3_reset(handle) }
     // Keys greater than the prefix without its last byte include the prefix itself.
     let start = last ?? Array(prefix.dropLast())
     return try start.withUnsafeBufferPointer { start in
-      SQLiteText.bind(handle, 1, Bytes(start))
+      SQLiteText.bind(handle, index: 1, bytes: Bytes(start))
       while true {
         let code = sqlite3_step(handle)
         if code == SQLITE_DONE { return nil }
@@ -129,7 +131,7 @@ struct SQLiteHousekeeping {
         let text = Self.sound(next.sqliteStatement)
       else { continue }
       _ = try RecordLinks.forEach(in: text) { key in
-        SQLiteText.bind(note.sqliteStatement, 1, key)
+        SQLiteText.bind(note.sqliteStatement, index: 1, bytes: key)
         let code = sqlite3_step(note.sqliteStatement)
         sqlite3_reset(note.sqliteStatement)
         guard code == SQLITE_DONE else { throw Self.error(code, db) }
@@ -172,7 +174,7 @@ struct SQLiteHousekeeping {
     var bySecond: [Int64: Int] = [:]
     let segment = try db.makeStatement(
       sql: "SELECT length(CAST(data AS BLOB)) FROM records WHERE key = ?1")
-    try Self.forEachRow("SELECT key, data, checksum, received FROM records", db) { handle in
+    try Self.forEachRow("SELECT key, data, checksum, received FROM records", db: db) { handle in
       let key = SQLiteText.column(handle, 0)
       let text = SQLiteText.column(handle, 1)
       total += key.count + text.count
@@ -187,7 +189,7 @@ struct SQLiteHousekeeping {
     RecordLinks.segments(of: text).reduce(0) { sum, key in
       sqlite3_reset(handle)
       let size = key.withUnsafeBufferPointer { key in
-        SQLiteText.bind(handle, 1, Bytes(key))
+        SQLiteText.bind(handle, index: 1, bytes: Bytes(key))
         return sqlite3_step(handle) == SQLITE_ROW ? Int(sqlite3_column_int64(handle, 0)) : 0
       }
       sqlite3_reset(handle)
@@ -207,7 +209,7 @@ struct SQLiteHousekeeping {
       """
       SELECT key, data, checksum FROM records
       WHERE received = \(second) AND NOT (\(Self.segments)) ORDER BY key
-      """, db
+      """, db: db
     ) { handle in
       guard left > 0 else { return }
       let key = SQLiteText.column(handle, 0)
@@ -225,10 +227,10 @@ struct SQLiteHousekeeping {
   private mutating func removeLostSegments(in db: Database) throws {
     try db.execute(sql: "CREATE TEMP TABLE owned (key TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID")
     let note = try db.makeStatement(sql: "INSERT OR IGNORE INTO temp.owned (key) VALUES (?1)")
-    try Self.forEachRow("SELECT key, data, checksum FROM records", db) { handle in
+    try Self.forEachRow("SELECT key, data, checksum FROM records", db: db) { handle in
       for key in RecordLinks.segments(of: SQLiteText.column(handle, 1)) {
         try key.withUnsafeBufferPointer { key in
-          SQLiteText.bind(note.sqliteStatement, 1, Bytes(key))
+          SQLiteText.bind(note.sqliteStatement, index: 1, bytes: Bytes(key))
           let code = sqlite3_step(note.sqliteStatement)
           sqlite3_reset(note.sqliteStatement)
           guard code == SQLITE_DONE else { throw Self.error(code, db) }
@@ -248,7 +250,7 @@ struct SQLiteHousekeeping {
     let before = summary.records + summary.segments
     var noted = summary
     let collectsChanges = collectsChanges
-    try Self.forEachRow("SELECT key, data FROM records WHERE \(condition)", db) { handle in
+    try Self.forEachRow("SELECT key, data FROM records WHERE \(condition)", db: db) { handle in
       noted.note(
         key: SQLiteText.column(handle, 0), text: SQLiteText.column(handle, 1),
         collectsChanges: collectsChanges)
@@ -259,7 +261,7 @@ struct SQLiteHousekeeping {
   }
 
   static func forEachRow(
-    _ sql: String, _ db: Database, _ body: (OpaquePointer) throws -> Void
+    _ sql: String, db: Database, body: (OpaquePointer) throws -> Void
   ) throws {
     let statement = try db.makeStatement(sql: sql)
     let handle = statement.sqliteStatement

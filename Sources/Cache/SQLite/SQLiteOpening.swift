@@ -46,7 +46,7 @@ struct SQLiteOpening {
     }
     do {
       if let cannotMake, access(name, F_OK) != 0 { throw cannotMake }
-      let opening = SQLiteOpening(path, options, name, version)
+      let opening = SQLiteOpening(path, options: options, name: name, headerVersion: version)
       let opened = try opening.run()
       if isShared {
         options.report(
@@ -63,7 +63,7 @@ struct SQLiteOpening {
   }
 
   private init(
-    _ path: String, _ options: SQLiteStore.Options, _ name: String, _ headerVersion: Int
+    _ path: String, options: SQLiteStore.Options, name: String, headerVersion: Int
   ) {
     self.path = path
     self.headerVersion = headerVersion

@@ -184,7 +184,7 @@ enum SQLiteText {
 
   /// Binds bytes that stay valid until after the statement's next step.
   @inline(__always)
-  static func bind(_ statement: OpaquePointer, _ index: Int32, _ bytes: Bytes) {
+  static func bind(_ statement: OpaquePointer, index: Int32, bytes: Bytes) {
     sqlite3_bind_text64(
       statement, index, UnsafeRawPointer(bytes.start).assumingMemoryBound(to: CChar.self),
       UInt64(bytes.count), nil, UInt8(SQLITE_UTF8))

@@ -22,7 +22,7 @@ struct SQLiteSource: RecordSource {
     }
     let handle = statements.handles[depth]
     sqlite3_reset(handle)
-    SQLiteText.bind(handle, 1, key)
+    SQLiteText.bind(handle, index: 1, bytes: key)
     let code = sqlite3_step(handle)
     if code == SQLITE_DONE { return nil }
     guard code == SQLITE_ROW else {
@@ -138,8 +138,9 @@ final class StoredRecords: RecordAccess {
       try key.withUnsafeBufferPointer { key in
         guard let text else { return try writer.remove(Bytes(key)) }
         try text.withUnsafeBufferPointer { text in
-          let times = try fields.isEmpty ? nil : self.times(Bytes(key), Bytes(text), fields)
-          try writer.replace(Bytes(key), Bytes(text), times)
+          let times =
+            try fields.isEmpty ? nil : self.times(Bytes(key), text: Bytes(text), fields: fields)
+          try writer.replace(Bytes(key), text: Bytes(text), times: times)
         }
       }
       if !fields.isEmpty { resolved.append((key, fields)) }
@@ -151,10 +152,11 @@ final class StoredRecords: RecordAccess {
   /// The times of a record after fields changed: those joined with pages of this response, and
   /// those restored to their previous value.
   private func times(
-    _ key: Bytes, _ text: Bytes, _ fields: [[UInt8]]
+    _ key: Bytes, text: Bytes, fields: [[UInt8]]
   ) throws -> RecordTimes? {
     let now = try writer.times(of: key)
-    if let old = try writer.text(of: key), let joined = now.joined(old, text, fields) {
+    if let old = try writer.text(of: key), let joined = now.joined(old, after: text, lists: fields)
+    {
       return joined
     }
     let before = try pool.read { db in

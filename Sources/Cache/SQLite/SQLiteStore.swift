@@ -53,7 +53,7 @@ package final class SQLiteStore: RecordStore {
     do {
       opened = try SQLiteOpening.open(path, options)
     } catch {
-      throw SQLiteFile.describe(error, "open the cache", path)
+      throw SQLiteFile.describe(error, action: "open the cache", path: path)
     }
     self.path = path
     pool = opened.connections
@@ -107,7 +107,7 @@ package final class SQLiteStore: RecordStore {
       try await pool.writeWithoutTransaction { try $0.beginTransaction(.immediate) }
     } catch {
       await transaction.rollback()
-      throw SQLiteFile.describe(error, "start writing to the cache", path)
+      throw SQLiteFile.describe(error, action: "start writing to the cache", path: path)
     }
     return transaction
   }
@@ -118,13 +118,14 @@ package final class SQLiteStore: RecordStore {
       return try await pool.read { [damage] db in
         var source = SQLiteSource(db, damage)
         let text = try RecordLookup.text(
-          of: key, in: { try Self.forEachRecord(db, damage, $0) }, source: SQLiteSource(db, damage)
+          of: key, in: { try Self.forEachRecord(db, damage: damage, body: $0) },
+          source: SQLiteSource(db, damage)
         ) { source.text(key: $0, depth: 1) }
         if let failure = source.failure { throw failure }
         return text
       }
     } catch {
-      throw SQLiteFile.describe(error, "read the cache", path)
+      throw SQLiteFile.describe(error, action: "read the cache", path: path)
     }
   }
 
@@ -135,11 +136,11 @@ package final class SQLiteStore: RecordStore {
     do {
       try await pool.read { [damage] db in
         var writer = DumpWriter(source: SQLiteSource(db, damage), write: write)
-        try Self.forEachRecord(db, damage) { try writer.add(key: $0, text: $1) }
+        try Self.forEachRecord(db, damage: damage) { try writer.add(key: $0, text: $1) }
         try writer.finish()
       }
     } catch let error as DatabaseError {
-      throw SQLiteFile.describe(error, "read the cache", path)
+      throw SQLiteFile.describe(error, action: "read the cache", path: path)
     }
   }
 
@@ -149,7 +150,9 @@ package final class SQLiteStore: RecordStore {
       var statistics = try await pool.read { db in
         var statistics = StoreStatistics()
         let damage = DamageLog()
-        try Self.forEachRecord(db, damage) { statistics.count(key: $0, textCount: $1.count) }
+        try Self.forEachRecord(db, damage: damage) {
+          statistics.count(key: $0, textCount: $1.count)
+        }
         statistics.damagedRecords = damage.count
         return statistics
       }
@@ -158,7 +161,7 @@ package final class SQLiteStore: RecordStore {
         Self.size(of: registration.name) + Self.size(of: registration.name + "-wal")
       return statistics
     } catch {
-      throw SQLiteFile.describe(error, "read the cache", path)
+      throw SQLiteFile.describe(error, action: "read the cache", path: path)
     }
   }
 
@@ -169,7 +172,7 @@ package final class SQLiteStore: RecordStore {
 
   /// Calls `body` with every undamaged record, sorted by the bytes of the keys.
   static func forEachRecord(
-    _ db: Database, _ damage: DamageLog? = nil, _ body: (Bytes, Bytes) throws -> Void
+    _ db: Database, damage: DamageLog? = nil, body: (Bytes, Bytes) throws -> Void
   ) throws {
     let statement = try db.makeStatement(
       sql: "SELECT key, data, checksum FROM records ORDER BY key")
@@ -217,7 +220,7 @@ package final class SQLiteStore: RecordStore {
       // Records may have been removed even if an error occurred.
       activity.noteCleared()
       gate.release()
-      throw SQLiteFile.describe(error, "clear the cache", path)
+      throw SQLiteFile.describe(error, action: "clear the cache", path: path)
     }
     activity.noteCleared()
     gate.release()
@@ -232,7 +235,8 @@ package final class SQLiteStore: RecordStore {
     do {
       try SQLiteFile.sync(registration.name + "-wal")
     } catch {
-      throw SQLiteFile.describe(error, "make durable what was written to the cache", path)
+      throw SQLiteFile.describe(
+        error, action: "make durable what was written to the cache", path: path)
     }
   }
 
@@ -248,7 +252,7 @@ package final class SQLiteStore: RecordStore {
       log.note(isEmpty ? 0 : Self.size(of: registration.name + "-wal"))
     } catch {
       gate.release()
-      throw SQLiteFile.describe(error, "checkpoint the cache", path)
+      throw SQLiteFile.describe(error, action: "checkpoint the cache", path: path)
     }
     gate.release()
   }
@@ -270,7 +274,9 @@ package final class SQLiteStore: RecordStore {
 
   /// Closes the file. The store cannot be used afterwards.
   package func close() throws(CacheError) {
-    do { try pool.close() } catch { throw SQLiteFile.describe(error, "close the cache", path) }
+    do { try pool.close() } catch {
+      throw SQLiteFile.describe(error, action: "close the cache", path: path)
+    }
     registration.leave()
   }
 }
@@ -300,15 +306,18 @@ extension SQLiteStore {
       // The memory tier has no times.
       guard let tier = activity.memoryTier, !options.checksAges else {
         return try await pool.read { [damage] db in
-          let edits = activity.hasLayers ? try Self.snapshot(db, activity) { $0 } : []
+          let edits = activity.hasLayers ? try Self.snapshot(db, activity: activity) { $0 } : []
           let types = activity.concreteTypes
           StoredTypes.learn(types, for: operation.plan, in: db, damage)
           let answer =
             options.checksAges
             ? try Self.answer(
-              operation, TimedSQLiteSource(db, damage), types, edits, options, seed)
-            : try Self.answer(operation, SQLiteSource(db, damage), types, edits, options, seed)
-          if edits.isEmpty { Self.reportLostRecords(answer, damage, db) }
+              operation, source: TimedSQLiteSource(db, damage), types: types, edits: edits,
+              options: options, seed: seed)
+            : try Self.answer(
+              operation, source: SQLiteSource(db, damage), types: types, edits: edits,
+              options: options, seed: seed)
+          if edits.isEmpty { Self.reportLostRecords(answer, damage: damage, db: db) }
           return answer
         }
       }
@@ -318,33 +327,33 @@ extension SQLiteStore {
       }
       if let known { return known }
       return try await pool.read { [damage] db in
-        let (edits, version) = try Self.snapshot(db, activity) { ($0, tier.version) }
+        let (edits, version) = try Self.snapshot(db, activity: activity) { ($0, tier.version) }
         let types = activity.concreteTypes
         StoredTypes.learn(types, for: operation.plan, in: db, damage)
         let records = RecordTable()
         let source = RememberingSource(
           SQLiteSource(db, damage), into: records, limit: tier.maxSize / 2)
-        let answer = try Self.answer(operation, source, types, edits, options, seed)
-        if edits.isEmpty { Self.reportLostRecords(answer, damage, db) }
+        let answer = try Self.answer(
+          operation, source: source, types: types, edits: edits, options: options, seed: seed)
+        if edits.isEmpty { Self.reportLostRecords(answer, damage: damage, db: db) }
         activity.changing { tier.promote(records, version: version) }
         return answer
       }
     } catch {
-      throw SQLiteFile.describe(error, "read the cache", path)
+      throw SQLiteFile.describe(error, action: "read the cache", path: path)
     }
   }
 
   /// A response contains every record it refers to, so a missing record although none was removed
   /// may have a damaged key.
-  private static func reportLostRecords(_ answer: StoreAnswer, _ damage: DamageLog, _ db: Database)
-  {
+  private static func reportLostRecords(_ answer: StoreAnswer, damage: DamageLog, db: Database) {
     guard case .miss(let miss) = answer.result, miss.field == nil else { return }
     if (try? SQLiteSchema.mayHaveRemovals(in: db)) == false { damage.reportLostRecord() }
   }
 
   private static func answer<Source: RecordSource>(
-    _ operation: PreparedOperation, _ source: Source, _ types: ConcreteTypes, _ edits: [StoreEdit],
-    _ options: ReadOptions, _ seed: UInt64
+    _ operation: PreparedOperation, source: Source, types: ConcreteTypes, edits: [StoreEdit],
+    options: ReadOptions, seed: UInt64
   ) throws(CacheError) -> StoreAnswer {
     if edits.isEmpty {
       return try RecordReader(operation.plan, source: source, types: types, options: options).read()
@@ -355,7 +364,7 @@ extension SQLiteStore {
 
   /// Reads the state of this connection's snapshot, with the optimistic layers that belong to it.
   private static func snapshot<Value: Sendable>(
-    _ db: Database, _ activity: StoreActivity, _ body: ([StoreEdit]) -> Value
+    _ db: Database, activity: StoreActivity, body: ([StoreEdit]) -> Value
   ) throws -> Value {
     try activity.reading { edits in
       // The first query of a transaction determines its snapshot: https://sqlite.org/isolation.html
@@ -374,7 +383,7 @@ extension SQLiteStore {
         }
         guard versions.isNew(version) else { return false }
       } catch {
-        throw SQLiteFile.describe(error, "look for changes of the cache", path)
+        throw SQLiteFile.describe(error, action: "look for changes of the cache", path: path)
       }
     }
     activity.noteUnknownChanges()
@@ -440,7 +449,7 @@ extension SQLiteStore {
         return try explainer.explain()
       }
     } catch {
-      throw SQLiteFile.describe(error, "read the cache", path)
+      throw SQLiteFile.describe(error, action: "read the cache", path: path)
     }
   }
 
@@ -448,7 +457,7 @@ extension SQLiteStore {
   func recordsWithTimes() async throws -> [(key: [UInt8], text: [UInt8], times: RecordTimes)] {
     try await pool.read { db in
       var records: [(key: [UInt8], text: [UInt8], times: RecordTimes)] = []
-      try SQLiteHousekeeping.forEachRow("SELECT key, data, received, ages FROM records", db) {
+      try SQLiteHousekeeping.forEachRow("SELECT key, data, received, ages FROM records", db: db) {
         records.append(
           (
             SQLiteText.column($0, 0).array, SQLiteText.column($0, 1).array,
@@ -499,7 +508,7 @@ extension SQLiteStore {
       }
     } catch {
       gate.release()
-      throw SQLiteFile.describe(error, "copy the cache to \(path):", self.path)
+      throw SQLiteFile.describe(error, action: "copy the cache to \(path):", path: self.path)
     }
     gate.release()
   }
@@ -517,7 +526,7 @@ extension SQLiteStore {
       gate.release()
       // Another process reads or writes: the records are removed, and their space is reused later.
       if (error as? DatabaseError)?.resultCode == .SQLITE_BUSY { return }
-      throw SQLiteFile.describe(error, "compact the cache", path)
+      throw SQLiteFile.describe(error, action: "compact the cache", path: path)
     }
     gate.release()
   }
@@ -555,7 +564,7 @@ extension SQLiteStore {
       return summary
     } catch {
       gate.release()
-      throw SQLiteFile.describe(error, action, path)
+      throw SQLiteFile.describe(error, action: action, path: path)
     }
   }
 }
@@ -571,7 +580,7 @@ extension SQLiteStore {
       }
       if isKnown || isReadOnly { return }
     } catch {
-      throw SQLiteFile.describe(error, action, path)
+      throw SQLiteFile.describe(error, action: action, path: path)
     }
     try await gate.acquire()
     defer { gate.release() }
@@ -589,7 +598,7 @@ extension SQLiteStore {
         }
       }
     } catch {
-      throw SQLiteFile.describe(error, action, path)
+      throw SQLiteFile.describe(error, action: action, path: path)
     }
   }
 

@@ -58,7 +58,7 @@ actor SQLiteTransaction: RecordTransaction {
     inFlight = Task {
       let log = try await store.pool.writeWithoutTransaction { db in
         try RecordWriter(
-          db, store, collection, nullsAreTentative: !records.nullsAreFacts,
+          db, store: store, collection: collection, nullsAreTentative: !records.nullsAreFacts,
           received: records.received
         ).write(records)
       }
@@ -74,7 +74,7 @@ actor SQLiteTransaction: RecordTransaction {
       inFlight = nil
     } catch {
       inFlight = nil
-      throw SQLiteFile.describe(error, "write to the cache", store.path)
+      throw SQLiteFile.describe(error, action: "write to the cache", path: store.path)
     }
   }
 
@@ -86,14 +86,14 @@ actor SQLiteTransaction: RecordTransaction {
         let records = StoredRecords(
           db, pool: store.pool,
           writer: try RecordWriter(
-            db, store, collection, nullsAreTentative: false, received: received))
+            db, store: store, collection: collection, nullsAreTentative: false, received: received))
         nulls.resolution.run(records)
         if let failure = records.failure { throw failure }
         return records.resolved
       }
       for (key, fields) in resolved { log.noteResolved(key, fields) }
     } catch {
-      throw SQLiteFile.describe(error, "write to the cache", store.path)
+      throw SQLiteFile.describe(error, action: "write to the cache", path: store.path)
     }
   }
 
@@ -109,12 +109,12 @@ actor SQLiteTransaction: RecordTransaction {
     do {
       let log = try await store.pool.writeWithoutTransaction { [targets] db in
         try RecordWriter(
-          db, store, collection, nullsAreTentative: false, received: received
+          db, store: store, collection: collection, nullsAreTentative: false, received: received
         ).remove(targets)
       }
       self.log.add(log)
     } catch {
-      throw SQLiteFile.describe(error, "write to the cache", store.path)
+      throw SQLiteFile.describe(error, action: "write to the cache", path: store.path)
     }
   }
 
@@ -128,7 +128,7 @@ actor SQLiteTransaction: RecordTransaction {
           .result
       }
     } catch {
-      throw SQLiteFile.describe(error, "read the cache", store.path)
+      throw SQLiteFile.describe(error, action: "read the cache", path: store.path)
     }
   }
 
@@ -141,12 +141,14 @@ actor SQLiteTransaction: RecordTransaction {
       try await store.pool.writeWithoutTransaction { db in
         var log = log
         let writer = try RecordWriter(
-          db, store, collection, nullsAreTentative: false, received: received)
+          db, store: store, collection: collection, nullsAreTentative: false, received: received)
         // Nulls first, because joined lists depend on them.
         let summary = try log.finish(
           StoredRecords(db, pool: store.pool, writer: writer), joining: pages, applying: deltas)
         for shapes in shapes { try store.views.update(db, shapes) }
-        return (summary, try Self.commit(db, store, keys, writer, settling: layer))
+        return (
+          summary, try Self.commit(db, store: store, keys: keys, writer: writer, settling: layer)
+        )
       }
     }
     do {
@@ -159,7 +161,7 @@ actor SQLiteTransaction: RecordTransaction {
       return summary
     } catch {
       await rollback()
-      throw SQLiteFile.describe(error, "commit to the cache", store.path)
+      throw SQLiteFile.describe(error, action: "commit to the cache", path: store.path)
     }
   }
 
@@ -168,7 +170,7 @@ actor SQLiteTransaction: RecordTransaction {
   ///
   /// - Returns: The result of settling the layer.
   private static func commit(
-    _ db: Database, _ store: SQLiteStore, _ keys: WrittenKeys?, _ writer: RecordWriter,
+    _ db: Database, store: SQLiteStore, keys: WrittenKeys?, writer: RecordWriter,
     settling layer: OptimisticLayer?
   ) throws -> OptimisticLayer.Content? {
     let tier = store.activity.memoryTier

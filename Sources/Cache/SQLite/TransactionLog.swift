@@ -132,7 +132,8 @@ struct TransactionLog {
     summary.warnings = counts.warnings
     summary.changesAreKnown = true
     for (key, entry) in entries {
-      let entry = entry.isRewritten ? compare(key, entry, records, &summary) : entry
+      let entry =
+        entry.isRewritten ? compare(key, entry: entry, records: records, summary: &summary) : entry
       guard let entry else { continue }
       if entry.isNew {
         summary.newRecords += 1
@@ -156,7 +157,7 @@ struct TransactionLog {
   /// The difference between a record before the transaction and now; `nil` if it does not exist
   /// now, or never did.
   private func compare(
-    _ key: [UInt8], _ entry: Entry, _ records: StoredRecords, _ summary: inout WriteSummary
+    _ key: [UInt8], entry: Entry, records: StoredRecords, summary: inout WriteSummary
   ) -> Entry? {
     let before = records.recordBefore(key: key)
     let now = records.record(key: key)

@@ -31,7 +31,7 @@ enum TypeViews {
           arguments: [shape.typename, index, column.key, column.holdsObjects])
       }
       try db.execute(sql: "DROP VIEW IF EXISTS \(QuotedText.sqlIdentifier(view))")
-      try db.execute(sql: statement(view, shape, columns))
+      try db.execute(sql: statement(view, shape: shape, columns: columns))
     }
   }
 
@@ -112,11 +112,14 @@ enum TypeViews {
   }
 
   private static func statement(
-    _ view: String, _ shape: TypeShapes.Shape, _ columns: [TypeShapes.Field]
+    _ view: String, shape: TypeShapes.Shape, columns: [TypeShapes.Field]
   ) -> String {
     var names: Set<String> = []
-    var parts = [column("key", "__key", &names), column("received", "__received", &names)]
-    parts += columns.map { column(value(of: $0), $0.key, &names) }
+    var parts = [
+      column("key", name: "__key", names: &names),
+      column("received", name: "__received", names: &names),
+    ]
+    parts += columns.map { column(value(of: $0), name: $0.key, names: &names) }
     // The keys of a type are contiguous: `User:` up to, but not including, `User;`.
     return """
       CREATE VIEW \(QuotedText.sqlIdentifier(view)) AS SELECT
@@ -129,7 +132,7 @@ enum TypeViews {
 
   /// `value AS "name"`; appends a number to a name that differs from an earlier one only in case.
   private static func column(
-    _ value: String, _ name: String, _ names: inout Set<String>
+    _ value: String, name: String, names: inout Set<String>
   ) -> String {
     var unique = name
     var number = 1
@@ -215,7 +218,7 @@ enum StoredTypes {
   ) {
     for name in plan.openConditions where !types.contains(name) {
       let isMet = (try? isMet(name, db)) ?? false
-      let isConcrete = isMet || (try? isTypeOfRecord(name, db, damage)) ?? false
+      let isConcrete = isMet || (try? isTypeOfRecord(name, db: db, damage: damage)) ?? false
       if isConcrete { types.add([name]) }
     }
   }
@@ -227,7 +230,7 @@ enum StoredTypes {
 
   /// Whether the first record whose key begins with the name and a colon has the type.
   private static func isTypeOfRecord(
-    _ name: String, _ db: Database, _ damage: DamageLog?
+    _ name: String, db: Database, damage: DamageLog?
   ) throws -> Bool {
     let statement = try db.cachedStatement(
       sql: "SELECT key FROM records WHERE key >= ? AND key < ? LIMIT 1")

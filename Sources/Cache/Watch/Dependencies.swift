@@ -83,7 +83,7 @@ struct Fingerprints: Sendable {
   /// Adds a field by its quoted stored key; root records are split into record and field.
   mutating func add(key: Bytes, quotedField: Bytes) {
     var scratch = ByteStack(capacity: 64)
-    RecordText.withUnescaped(quotedField, &scratch) { field in
+    RecordText.withUnescaped(quotedField, scratch: &scratch) { field in
       guard key.hasPrefix("QUERY_ROOT.") else { return add(record: key, field: field) }
       add(record: key[0..<10], field: field)
     }

@@ -116,7 +116,7 @@ extension OptionDecoder {
 
   /// The parts with all expansions of variables, files and commands; `nil` if one is not available.
   mutating func expanded(
-    _ expansion: Expansion, _ location: FileLocation, _ label: String
+    _ expansion: Expansion, location: FileLocation, label: String
   ) -> Expanded? {
     var parts: [Template.Part] = []
     var outside: Set<Int> = []
@@ -133,8 +133,8 @@ extension OptionDecoder {
         let other = fallback ?? environment.lastResort(name)
         guard let text = value.flatMap({ $0.isEmpty ? other ?? $0 : $0 }) ?? other else {
           report(
-            .expansion, "the variable `\(name)` is not set", location,
-            "set it, or give a default: ${env:\(name):-…}")
+            .expansion, message: "the variable `\(name)` is not set", location: location,
+            hint: "set it, or give a default: ${env:\(name):-…}")
           return nil
         }
         if parts.isEmpty { beginsWithVariable = !(value ?? "").isEmpty }
@@ -161,7 +161,8 @@ extension OptionDecoder {
           parts.append(.text(text))
         } catch {
           report(
-            .expansion, "the command of \(label) failed", location, Self.reason(error))
+            .expansion, message: "the command of \(label) failed", location: location,
+            hint: Self.reason(error))
           return nil
         }
       }
@@ -175,7 +176,7 @@ extension OptionDecoder {
   ///
   /// Only for options of type text: a number, a choice or a path from a variable is not secret, and
   /// messages may contain it.
-  mutating func noteSecrets(_ expanded: Expanded, _ type: OptionType, _ secrecy: OptionSecrecy) {
+  mutating func noteSecrets(_ expanded: Expanded, type: OptionType, secrecy: OptionSecrecy) {
     switch type {
     case .string, .template: break
     default: return
@@ -217,16 +218,22 @@ extension OptionDecoder {
     do {
       let bytes = try environment.readFile(FilePath.resolve(path, in: folder(of: location)))
       guard bytes.count <= PipelineFileEnvironment.maxBytes else {
-        report(.expansion, "the file `\(path)` cannot be used", location, "it is larger than 1 MiB")
+        report(
+          .expansion, message: "the file `\(path)` cannot be used", location: location,
+          hint: "it is larger than 1 MiB")
         return nil
       }
       guard let text = String(validating: bytes, as: UTF8.self) else {
-        report(.expansion, "the file `\(path)` cannot be used", location, "it is not UTF-8 text")
+        report(
+          .expansion, message: "the file `\(path)` cannot be used", location: location,
+          hint: "it is not UTF-8 text")
         return nil
       }
       return text.withoutLastLineBreak
     } catch {
-      report(.expansion, "the file `\(path)` cannot be read", location, Self.reason(error))
+      report(
+        .expansion, message: "the file `\(path)` cannot be read", location: location,
+        hint: Self.reason(error))
       return nil
     }
   }
@@ -236,17 +243,18 @@ extension OptionDecoder {
   }
 
   mutating func reportMalformed(
-    _ failure: Expansion.Failure, _ location: FileLocation, _ label: String
+    _ failure: Expansion.Failure, location: FileLocation, label: String
   ) {
     switch failure {
     case .unclosed:
       report(
         .wrongValue,
-        "`${` in \(label) is not closed", location, "write `$$` for a literal `$`")
+        message: "`${` in \(label) is not closed", location: location,
+        hint: "write `$$` for a literal `$`")
     case .withoutScheme(let name):
       report(
-        .wrongValue, "`${\(name)}` in \(label) has no source", location,
-        "did you mean `${env:\(name)}`?")
+        .wrongValue, message: "`${\(name)}` in \(label) has no source", location: location,
+        hint: "did you mean `${env:\(name)}`?")
     case .unknownScheme(let scheme):
       let meant = suggestion(for: scheme, in: Expansion.schemes)
       findings.append(
@@ -256,13 +264,13 @@ extension OptionDecoder {
           notes: [.init("expansions", Expansion.schemes.joined(separator: ", "))]))
     case .unnamed(let scheme):
       report(
-        .wrongValue, "`${\(scheme):}` in \(label) has no name", location,
-        "write a name after the colon")
+        .wrongValue, message: "`${\(scheme):}` in \(label) has no name", location: location,
+        hint: "write a name after the colon")
     }
   }
 
   private mutating func report(
-    _ code: PipelineDiagnostic.Code, _ message: String, _ location: FileLocation, _ hint: String
+    _ code: PipelineDiagnostic.Code, message: String, location: FileLocation, hint: String
   ) {
     findings.append(PipelineDiagnostic(code, message, at: location, hint: hint))
   }
@@ -276,7 +284,7 @@ extension OptionDecoder {
   }
 
   mutating func reportLiteralSecret(
-    _ expansion: Expansion, isSecret: Bool, _ location: FileLocation, _ label: String
+    _ expansion: Expansion, isSecret: Bool, location: FileLocation, label: String
   ) {
     let isLiteral = expansion.parts.contains {
       switch $0 {
@@ -291,8 +299,9 @@ extension OptionDecoder {
     guard isLiteral else { return }
     secretLocations.append(location)
     report(
-      .literalSecret, "\(label) is a secret, and the file contains its value", location,
-      "read it from a variable or file: ${env:NAME} or ${file:path}")
+      .literalSecret, message: "\(label) is a secret, and the file contains its value",
+      location: location,
+      hint: "read it from a variable or file: ${env:NAME} or ${file:path}")
   }
 }
 

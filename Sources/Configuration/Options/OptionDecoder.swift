@@ -66,7 +66,9 @@ package struct OptionDecoder {
     for option in table {
       let label = owner.label(option.name)
       if let member = members.first(where: { $0.key == option.name }) {
-        if let value = value(member.value, option, option.type, label: label, name: option.name) {
+        if let value = value(
+          member.value, option: option, type: option.type, label: label, name: option.name)
+        {
           var value = placeholder(value, option, label: label)
           value.keyLocation = member.keyLocation
           values.append((option.name, value))
@@ -161,7 +163,8 @@ package struct OptionDecoder {
       node = composed
     default: break
     }
-    let value = decoder.value(node, option, option.type, label: option.name, name: option.name)
+    let value = decoder.value(
+      node, option: option, type: option.type, label: option.name, name: option.name)
     guard var value, decoder.findings.isEmpty else { return nil }
     value.location = location
     return value
@@ -171,7 +174,7 @@ package struct OptionDecoder {
 extension OptionDecoder {
   /// The value of a node; `nil` if it is not valid, which is reported.
   private mutating func value(
-    _ node: YAMLNode, _ option: OptionDescription, _ type: OptionType, label: String, name: String
+    _ node: YAMLNode, option: OptionDescription, type: OptionType, label: String, name: String
   ) -> OptionValue? {
     if case .json = type {
       let json = node.json
@@ -181,11 +184,13 @@ extension OptionDecoder {
     }
     if case .jsonTemplate = type {
       switch node.content {
-      case .mapping: return value(node, option, .map(type), label: label, name: name)
-      case .sequence: return value(node, option, .list(type), label: label, name: name)
+      case .mapping: return value(node, option: option, type: .map(type), label: label, name: name)
+      case .sequence:
+        return value(node, option: option, type: .list(type), label: label, name: name)
       case .scalar:
         let isText = if case .string = node.json { true } else { false }
-        return value(node, option, isText ? .template : .json, label: label, name: name)
+        return value(
+          node, option: option, type: isText ? .template : .json, label: label, name: name)
       }
     }
     if node.isNull {
@@ -193,7 +198,7 @@ extension OptionDecoder {
       case .object: break
       // The word `null`, not a missing value.
       case .choice(let words) where words.contains(node.quotedText ?? ""): break
-      default: return mismatch(node.location, label, type, hint: "write a value")
+      default: return mismatch(node.location, label: label, type: type, hint: "write a value")
       }
     }
     switch (type, node.content) {
@@ -208,28 +213,33 @@ extension OptionDecoder {
         content: .object(options), location: node.location, shownText: "", isDefault: false)
     case (.list(let element), .sequence(let nodes)):
       let values = nodes.compactMap {
-        value($0, option, element, label: self.label(ofElement: $0, name, label), name: name)
+        value(
+          $0, option: option, type: element, label: self.label(ofElement: $0, name, label),
+          name: name)
       }
       return OptionValue(
         content: .list(values), location: node.location,
         shownText: "[\(values.map(\.shownText).joined(separator: ", "))]", isDefault: false)
     case (.map(let element), .mapping(let members)):
       let entries = members.compactMap { member in
-        value(member.value, option, element, label: "`\(member.key)` in \(label)", name: member.key)
-          .map {
-            OptionValue.Entry(name: member.key, nameLocation: member.keyLocation, value: $0)
-          }
+        value(
+          member.value, option: option, type: element, label: "`\(member.key)` in \(label)",
+          name: member.key
+        )
+        .map {
+          OptionValue.Entry(name: member.key, nameLocation: member.keyLocation, value: $0)
+        }
       }
       let shown = entries.map { "\($0.name): \($0.value.shownText)" }.joined(separator: ", ")
       return OptionValue(
         content: .map(entries), location: node.location,
         shownText: shown.isEmpty ? "{}" : "{ \(shown) }", isDefault: false)
     case (.variant(let noun, let kinds), _):
-      return variant(node, noun, kinds)
+      return variant(node, noun: noun, kinds: kinds)
     case (_, .scalar(let text, _)):
-      return scalar(text, node, option, type, label: label, name: name)
+      return scalar(text, node: node, option: option, type: type, label: label, name: name)
     default:
-      return mismatch(node.location, label, type, hint: "this is \(node.kind)")
+      return mismatch(node.location, label: label, type: type, hint: "this is \(node.kind)")
     }
   }
 
@@ -243,7 +253,7 @@ extension OptionDecoder {
 
   /// `name: {options}` or `name`.
   private mutating func variant(
-    _ node: YAMLNode, _ noun: String, _ kinds: [OptionVariant]
+    _ node: YAMLNode, noun: String, kinds: [OptionVariant]
   ) -> OptionValue? {
     let member: YAMLNode.Member
     switch node.content {
@@ -277,39 +287,43 @@ extension OptionDecoder {
 
   /// The text of a scalar with `${…}` expanded; `nil` if it cannot be, which is reported.
   package mutating func text(_ node: YAMLNode, label: String) -> String? {
-    let option = OptionDescription("text", .string, "Any text")
-    guard case .string(let text)? = value(node, option, .string, label: label, name: "")?.content
+    let option = OptionDescription("text", type: .string, summary: "Any text")
+    guard
+      case .string(let text)? = value(node, option: option, type: .string, label: label, name: "")?
+        .content
     else { return nil }
     return text
   }
 
   private mutating func scalar(
-    _ text: String, _ node: YAMLNode, _ option: OptionDescription, _ type: OptionType,
+    _ text: String, node: YAMLNode, option: OptionDescription, type: OptionType,
     label: String, name: String
   ) -> OptionValue? {
     let expansion: Expansion
     do throws(Expansion.Failure) {
       expansion = try Expansion(text)
     } catch {
-      reportMalformed(error, node.location, label)
+      reportMalformed(error, location: node.location, label: label)
       return nil
     }
     let isSecret = isSecret(option, name)
-    reportLiteralSecret(expansion, isSecret: isSecret, node.location, label)
+    reportLiteralSecret(expansion, isSecret: isSecret, location: node.location, label: label)
     let shown = isSecret || SecretText.looksSecret(text) ? SecretString.redacted : text
-    guard let expanded = expanded(expansion, node.location, label) else { return nil }
+    guard let expanded = expanded(expansion, location: node.location, label: label) else {
+      return nil
+    }
     guard let parts = expanded.known, !expanded.hasPlaceholder || type.isText else {
       return OptionValue(
         content: .unresolved, location: node.location, shownText: shown, isDefault: false)
     }
-    noteSecrets(expanded, type, option.secrecy)
+    noteSecrets(expanded, type: type, secrecy: option.secrecy)
     let content: OptionValue.Content?
     if case .template = type {
       content = .template(Template(parts: parts))
     } else {
       // A relative path in a variable is relative to the working directory of the user who set it.
       content = self.content(
-        parts, node, type, expansion,
+        parts, node: node, type: type, expansion: expansion,
         folder: expanded.beginsWithVariable ? "." : folder(of: node.location), label: label)
     }
     return content.map {
@@ -318,7 +332,7 @@ extension OptionDecoder {
   }
 
   private mutating func content(
-    _ parts: [Template.Part], _ node: YAMLNode, _ type: OptionType, _ expansion: Expansion,
+    _ parts: [Template.Part], node: YAMLNode, type: OptionType, expansion: Expansion,
     folder: String, label: String
   ) -> OptionValue.Content? {
     var text = ""
@@ -341,13 +355,13 @@ extension OptionDecoder {
         expansion.isLiteral
         ? error.hint
         : "\(sources(of: expansion)) has \(error.isOutOfRange ? "a value that is out of range" : "another value")"
-      _ = mismatch(node.location, label, type, hint: hint)
+      _ = mismatch(node.location, label: label, type: type, hint: hint)
       return nil
     }
   }
 
   private mutating func mismatch(
-    _ location: FileLocation, _ label: String, _ type: OptionType, hint: String
+    _ location: FileLocation, label: String, type: OptionType, hint: String
   ) -> OptionValue? {
     findings.append(
       PipelineDiagnostic(

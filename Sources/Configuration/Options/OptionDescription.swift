@@ -28,8 +28,8 @@ public struct OptionDescription: Sendable, Hashable {
   ///   - secrecy: Whether the value may be shown.
   ///   - summary: What the option does, in one sentence without a full stop.
   public init(
-    _ name: String, _ type: OptionType, default defaultText: String? = nil, required: Bool = false,
-    secrecy: OptionSecrecy = .open, _ summary: String
+    _ name: String, type: OptionType, default defaultText: String? = nil, required: Bool = false,
+    secrecy: OptionSecrecy = .open, summary: String
   ) {
     self.name = name
     self.type = type

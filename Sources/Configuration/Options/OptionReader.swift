@@ -17,14 +17,16 @@ enum OptionReader {
   ) throws(Mismatch) -> OptionValue.Content {
     switch type {
     case .bool: try bool(text)
-    case .int(let range): .int(try bounded(try int(text), range) { String($0) })
-    case .double(let range): .double(try bounded(try double(text), range) { "\($0)" })
+    case .int(let range): .int(try bounded(try int(text), range: range) { String($0) })
+    case .double(let range): .double(try bounded(try double(text), range: range) { "\($0)" })
     case .string: .string(text)
     case .template, .jsonTemplate: .template(Template(text))
     case .path: .string(FilePath.resolve(text, in: folder))
     case .duration(let range, let wholeSeconds):
-      .duration(try bounded(try duration(text, wholeSeconds: wholeSeconds), range, \.optionText))
-    case .size(let range): .size(try bounded(try size(text), range, \.description))
+      .duration(
+        try bounded(
+          try duration(text, wholeSeconds: wholeSeconds), range: range, text: \.optionText))
+    case .size(let range): .size(try bounded(try size(text), range: range, text: \.description))
     case .percentage: .percentage(try percentage(text))
     case .choice(let words): .string(try choice(text, words))
     case .list: throw Mismatch(hint: "write a list: `[\(text)]`")
@@ -149,7 +151,7 @@ enum OptionReader {
   }
 
   private static func bounded<Value: Comparable>(
-    _ value: Value, _ range: ClosedRange<Value>?, _ text: (Value) -> String
+    _ value: Value, range: ClosedRange<Value>?, text: (Value) -> String
   ) throws(Mismatch) -> Value {
     guard let range, !range.contains(value) else { return value }
     throw Mismatch(

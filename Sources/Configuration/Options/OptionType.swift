@@ -85,10 +85,14 @@ extension OptionType {
     switch self {
     case .bool: "true or false"
     case .int(let range):
-      range.map { "an integer \(Self.bounds($0.lowerBound, $0.upperBound, Int.min, Int.max))" }
+      range.map {
+        "an integer \(Self.bounds($0.lowerBound, high: $0.upperBound, min: Int.min, max: Int.max))"
+      }
         ?? "an integer"
     case .double(let range):
-      range.map { "a number \(Self.bounds($0.lowerBound, $0.upperBound, -.infinity, .infinity))" }
+      range.map {
+        "a number \(Self.bounds($0.lowerBound, high: $0.upperBound, min: -.infinity, max: .infinity))"
+      }
         ?? "a number"
     case .string, .template: "text"
     case .path: "a path"
@@ -154,7 +158,7 @@ extension OptionType {
     }
   }
 
-  private static func bounds<T: Comparable>(_ low: T, _ high: T, _ min: T, _ max: T) -> String {
+  private static func bounds<T: Comparable>(_ low: T, high: T, min: T, max: T) -> String {
     if low == min { return "of at most \(high)" }
     if high == max { return "of at least \(low)" }
     return "from \(low) to \(high)"

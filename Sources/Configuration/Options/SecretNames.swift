@@ -29,7 +29,7 @@ package enum SecretNames {
         for part in partsByInitial[initial] {
           let end = start + part.text.count
           if end <= bytes.count, matches(bytes, part.text, at: start),
-            part.isBounded(bytes, start, end)
+            part.isBounded(bytes, start: start, end: end)
           {
             return true
           }
@@ -64,7 +64,7 @@ package enum SecretNames {
     }
 
     /// Whether the part that was found from `start` to `end` counts.
-    func isBounded(_ bytes: UnsafeBufferPointer<UInt8>, _ start: Int, _ end: Int) -> Bool {
+    func isBounded(_ bytes: UnsafeBufferPointer<UInt8>, start: Int, end: Int) -> Bool {
       switch bound {
       case .none: true
       case .end: end == bytes.count || !SecretNames.isLetter(bytes[end])

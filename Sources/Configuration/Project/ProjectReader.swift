@@ -18,11 +18,11 @@ struct ProjectReader {
   mutating func read(_ bytes: [UInt8]) -> [ProjectFile.Project] {
     let start = FileLocation(file: file, line: 1, column: 1)
     guard bytes.count <= PipelineFileEnvironment.maxBytes else {
-      report("the file is larger than 1 MiB", start, "split it into several files")
+      report("the file is larger than 1 MiB", location: start, hint: "split it into several files")
       return []
     }
     guard let text = String(validating: bytes, as: UTF8.self) else {
-      report("the file is not UTF-8 text", start, "save it as UTF-8")
+      report("the file is not UTF-8 text", location: start, hint: "save it as UTF-8")
       return []
     }
     source = SourceText(file: file, text: text)
@@ -113,8 +113,8 @@ struct ProjectReader {
       let known = ProjectFile.Generation.keys
       guard known.contains(member.key) else {
         report(
-          "`gqlrun` has no key `\(member.key)`", member.keyLocation,
-          suggestion(for: member.key, in: known).map { "did you mean `\($0)`?" }
+          "`gqlrun` has no key `\(member.key)`", location: member.keyLocation,
+          hint: suggestion(for: member.key, in: known).map { "did you mean `\($0)`?" }
             ?? "its keys are \(known.joined(separator: ", "))")
         continue
       }
@@ -145,7 +145,8 @@ struct ProjectReader {
     guard let settings = mapping(member.value, "the endpoint `\(member.key)`") else { return nil }
     guard let url = settings.first(where: { $0.key == "url" }) else {
       report(
-        "the endpoint `\(member.key)` has no `url`", member.keyLocation, "add `url: https://…`")
+        "the endpoint `\(member.key)` has no `url`", location: member.keyLocation,
+        hint: "add `url: https://…`")
       return nil
     }
     var headers = HTTPFields()
@@ -154,8 +155,8 @@ struct ProjectReader {
         guard let value = texts(header.value, "`\(header.key)`").first?.value else { continue }
         guard let name = HTTPField.Name(header.key), HTTPField.isValidValue(value) else {
           report(
-            "`\(header.key)` cannot be sent as an HTTP field", header.keyLocation,
-            "use letters, digits and `-` in the name, and no line breaks in the value")
+            "`\(header.key)` cannot be sent as an HTTP field", location: header.keyLocation,
+            hint: "use letters, digits and `-` in the name, and no line breaks in the value")
           continue
         }
         headers.append(HTTPField(name: name, value: value))
@@ -174,18 +175,19 @@ struct ProjectReader {
     case .sequence(let nodes):
       return nodes.flatMap { node -> [ProjectFile.Text] in
         if case .scalar = node.content { return texts(node, "an entry of \(what)") }
-        report("an entry of \(what) is text, not \(node.kind)", node.location, nil)
+        report("an entry of \(what) is text, not \(node.kind)", location: node.location, hint: nil)
         return []
       }
     default:
-      report("\(what) is text or a list of texts, not \(node.kind)", node.location, nil)
+      report(
+        "\(what) is text or a list of texts, not \(node.kind)", location: node.location, hint: nil)
       return []
     }
   }
 
   private mutating func mapping(_ node: YAMLNode, _ what: String) -> [YAMLNode.Member]? {
     if case .mapping(let members) = node.content { return members }
-    report("\(what) is a mapping, not \(node.kind)", node.location, nil)
+    report("\(what) is a mapping, not \(node.kind)", location: node.location, hint: nil)
     return nil
   }
 
@@ -218,7 +220,7 @@ struct ProjectReader {
     return result + rest
   }
 
-  private mutating func report(_ message: String, _ location: FileLocation, _ hint: String?) {
+  private mutating func report(_ message: String, location: FileLocation, hint: String?) {
     findings.append(
       PipelineDiagnostic(
         message.contains("the file") ? .unreadable : .wrongValue, message, at: location, hint: hint)

@@ -46,7 +46,7 @@ package struct YAMLComposer {
         let parser = try Parser(yaml: attempt, resolver: .basic, encoding: .utf8)
         guard let root = try parser.singleRoot() else {
           report(
-            "the file is empty", FileLocation(file: source.file, line: 1, column: 1),
+            "the file is empty", location: FileLocation(file: source.file, line: 1, column: 1),
             hint: source.kind.beginning)
           return nil
         }
@@ -62,7 +62,8 @@ package struct YAMLComposer {
         }
         guard let next = renamingKey(at: context.mark, in: attempt, round: renamed.count) else {
           report(
-            "a key of this mapping is repeated", location(context.mark, length: 1), .duplicateKey
+            "a key of this mapping is repeated", location: location(context.mark, length: 1),
+            code: .duplicateKey
           )
           return nil
         }
@@ -81,7 +82,7 @@ package struct YAMLComposer {
     let rest = names.count > 3 ? " and \(names.count - 3) more keys of this mapping" : ""
     report(
       "\(shown)\(rest) \(names.count == 1 ? "is" : "are") repeated",
-      location(mark, length: 1), .duplicateKey,
+      location: location(mark, length: 1), code: .duplicateKey,
       hint: "keep one of each; further repeated keys are reported after that")
   }
 }
@@ -91,12 +92,14 @@ extension YAMLComposer {
     let location = location(of: node)
     guard depth <= YAMLGuard.maxDepth else {
       report(
-        "nested more than \(YAMLGuard.maxDepth) levels deep", location,
+        "nested more than \(YAMLGuard.maxDepth) levels deep", location: location,
         hint: "use fewer nested levels")
       return nil
     }
     guard node.anchor == nil else {
-      report("YAML anchors are not used in \(source.kind.name)s", location, hint: "repeat the text")
+      report(
+        "YAML anchors are not used in \(source.kind.name)s", location: location,
+        hint: "repeat the text")
       return nil
     }
     switch node {
@@ -115,7 +118,9 @@ extension YAMLComposer {
         YAMLNode(content: .mapping($0), location: location)
       }
     case .alias:
-      report("YAML aliases are not used in \(source.kind.name)s", location, hint: "repeat the text")
+      report(
+        "YAML aliases are not used in \(source.kind.name)s", location: location,
+        hint: "repeat the text")
       return nil
     }
   }
@@ -126,13 +131,15 @@ extension YAMLComposer {
     for (key, value) in mapping {
       let keyLocation = location(of: key)
       guard case .scalar(let scalar) = key else {
-        report("a key is a word, not a list or a mapping", keyLocation, hint: "write `key: value`")
+        report(
+          "a key is a word, not a list or a mapping", location: keyLocation,
+          hint: "write `key: value`")
         return nil
       }
       let name = originalKey(scalar.string, at: keyLocation)
       guard let value = node(value, depth: depth + 1) else { return nil }
       if let first = locations[name] {
-        reportRepeated(name, keyLocation, first)
+        reportRepeated(name, one: keyLocation, other: first)
         continue
       }
       locations[name] = keyLocation
@@ -142,9 +149,9 @@ extension YAMLComposer {
   }
 
   /// Reports a repeated key at the later of the two source locations, in either order of discovery.
-  private mutating func reportRepeated(_ key: String, _ one: FileLocation, _ other: FileLocation) {
+  private mutating func reportRepeated(_ key: String, one: FileLocation, other: FileLocation) {
     report(
-      "`\(key)` is repeated", max(one, other), .duplicateKey,
+      "`\(key)` is repeated", location: max(one, other), code: .duplicateKey,
       hint: "first used in line \(min(one, other).line)")
   }
 }
@@ -285,7 +292,7 @@ extension YAMLComposer {
 
 extension YAMLComposer {
   private mutating func report(
-    _ message: String, _ location: FileLocation, _ code: PipelineDiagnostic.Code = .unreadable,
+    _ message: String, location: FileLocation, code: PipelineDiagnostic.Code = .unreadable,
     hint: String? = nil
   ) {
     findings.append(PipelineDiagnostic(code, message, at: location, hint: hint))
@@ -297,15 +304,17 @@ extension YAMLComposer {
       YamlError.parser(let context, let problem, let mark, _):
       let location = location(mark, length: 1)
       let context = context.map { "\($0.text) (line \($0.mark.line)), " } ?? ""
-      report("not valid YAML: \(context)\(problem)", location, hint: hint(for: problem, location))
+      report(
+        "not valid YAML: \(context)\(problem)", location: location,
+        hint: hint(for: problem, location))
     case YamlError.composer(_, let problem, let mark, _) where problem.contains("another document"):
       report(
-        "a \(source.kind.name) contains one YAML document", location(mark, length: 3),
+        "a \(source.kind.name) contains one YAML document", location: location(mark, length: 3),
         hint: "move this one to another file")
     case YamlError.composer(_, let problem, let mark, _):
-      report("not valid YAML: \(problem)", location(mark, length: 1))
+      report("not valid YAML: \(problem)", location: location(mark, length: 1))
     default:
-      report("not readable as YAML", FileLocation(file: source.file, line: 1, column: 1))
+      report("not readable as YAML", location: FileLocation(file: source.file, line: 1, column: 1))
     }
   }
 

@@ -42,11 +42,13 @@ struct YAMLGuard {
         if line[indent] == "\t" {
           let tabs = line.dropFirst(indent).prefix { $0 == "\t" || $0 == " " }.count
           report(
-            "a tab cannot indent YAML", index, indent, tabs, hint: "indent with spaces")
+            "a tab cannot indent YAML", line: index, column: indent, length: tabs,
+            hint: "indent with spaces")
         }
         if indent == 0, line[0] == "%" {
           report(
-            "YAML directives are not used in \(source.kind.name)s", index, 0, line.count,
+            "YAML directives are not used in \(source.kind.name)s", line: index, column: 0,
+            length: line.count,
             hint: "remove this line")
           return
         }
@@ -75,16 +77,19 @@ struct YAMLGuard {
       case "#" where position == 0 || line[position - 1] == " " || line[position - 1] == "\t":
         return
       case "&" where atNodeStart:
-        position = reportWord("anchors (`&name`)", "repeat the text", line, index, position)
+        position = reportWord(
+          "anchors (`&name`)", remedy: "repeat the text", line: line, index: index, start: position)
         continue
       case "*" where atNodeStart:
         position = reportWord(
-          "aliases (`*name`)", "repeat the text, or quote it", line, index, position)
+          "aliases (`*name`)", remedy: "repeat the text, or quote it", line: line, index: index,
+          start: position)
         atNodeStart = false
         continue
       case "!" where atNodeStart:
         position = reportWord(
-          "tags (`!name`)", "remove it, or quote the text", line, index, position)
+          "tags (`!name`)", remedy: "remove it, or quote the text", line: line, index: index,
+          start: position)
         continue
       case "'" where atNodeStart, "\"" where atNodeStart:
         openQuote = scalar
@@ -95,7 +100,8 @@ struct YAMLGuard {
         if flowDepth > Self.maxDepth, !reportedDepth {
           reportedDepth = true
           report(
-            "nested more than \(Self.maxDepth) levels deep", index, position, 1,
+            "nested more than \(Self.maxDepth) levels deep", line: index, column: position,
+            length: 1,
             hint: "use fewer nested levels")
         }
       case "]" where flowDepth > 0, "}" where flowDepth > 0:
@@ -141,11 +147,12 @@ struct YAMLGuard {
   }
 
   private mutating func reportWord(
-    _ what: String, _ remedy: String, _ line: [Unicode.Scalar], _ index: Int, _ start: Int
+    _ what: String, remedy: String, line: [Unicode.Scalar], index: Int, start: Int
   ) -> Int {
     let word = line[start...].prefix { !" \t,[]{}".unicodeScalars.contains($0) }
     report(
-      "YAML \(what) are not used in \(source.kind.name)s", index, start, word.count, hint: remedy)
+      "YAML \(what) are not used in \(source.kind.name)s", line: index, column: start,
+      length: word.count, hint: remedy)
     return start + word.count
   }
 
@@ -153,13 +160,14 @@ struct YAMLGuard {
     guard let position = line.firstIndex(where: { !Self.isAllowed($0) }) else { return }
     if index == 0, position == 0, line[0] == "\u{FEFF}" {
       report(
-        "the file begins with a byte order mark", 0, 0, 1, hint: "save it as UTF-8 without BOM")
+        "the file begins with a byte order mark", line: 0, column: 0, length: 1,
+        hint: "save it as UTF-8 without BOM")
     } else {
       let digits = String(line[position].value, radix: 16, uppercase: true)
       let number = String(repeating: "0", count: max(0, 4 - digits.count)) + digits
       report(
         "the character U+\(number) is not allowed in YAML",
-        index, position, 1, hint: "write it as an escape in double quotes")
+        line: index, column: position, length: 1, hint: "write it as an escape in double quotes")
     }
   }
 
@@ -173,7 +181,7 @@ struct YAMLGuard {
   }
 
   private mutating func report(
-    _ message: String, _ line: Int, _ column: Int, _ length: Int, hint: String
+    _ message: String, line: Int, column: Int, length: Int, hint: String
   ) {
     findings.append(
       PipelineDiagnostic(

@@ -449,7 +449,8 @@ extension Document {
   public init(
     parsing source: String, options: ParseOptions = ParseOptions()
   ) throws(GraphQLSyntaxError) {
-    self = try Parser.parse(Array(source.utf8), options) { parser throws(GraphQLSyntaxError) in
+    self = try Parser.parse(Array(source.utf8), options: options) {
+      parser throws(GraphQLSyntaxError) in
       try parser.document()
     }
   }
@@ -461,7 +462,7 @@ extension Document {
     parsingUTF8 bytes: [UInt8], options: ParseOptions = ParseOptions()
   ) throws(GraphQLSyntaxError) {
     try Parser.requireUTF8(bytes)
-    self = try Parser.parse(bytes, options) { parser throws(GraphQLSyntaxError) in
+    self = try Parser.parse(bytes, options: options) { parser throws(GraphQLSyntaxError) in
       try parser.document()
     }
   }
@@ -474,7 +475,8 @@ extension Value {
   public init(
     parsing source: String, options: ParseOptions = ParseOptions()
   ) throws(GraphQLSyntaxError) {
-    self = try Parser.parse(Array(source.utf8), options) { parser throws(GraphQLSyntaxError) in
+    self = try Parser.parse(Array(source.utf8), options: options) {
+      parser throws(GraphQLSyntaxError) in
       try parser.value(isConstant: false)
     }
   }
@@ -487,7 +489,8 @@ extension TypeReference {
   public init(
     parsing source: String, options: ParseOptions = ParseOptions()
   ) throws(GraphQLSyntaxError) {
-    self = try Parser.parse(Array(source.utf8), options) { parser throws(GraphQLSyntaxError) in
+    self = try Parser.parse(Array(source.utf8), options: options) {
+      parser throws(GraphQLSyntaxError) in
       try parser.typeReference()
     }
   }

@@ -19,8 +19,8 @@ struct Parser {
 
   /// Parses the whole text with `rule`.
   static func parse<Result>(
-    _ bytes: [UInt8], _ options: ParseOptions,
-    _ rule: (inout Parser) throws(GraphQLSyntaxError) -> Result
+    _ bytes: [UInt8], options: ParseOptions,
+    rule: (inout Parser) throws(GraphQLSyntaxError) -> Result
   ) throws(GraphQLSyntaxError) -> Result {
     var parser = try Parser(bytes, options)
     let result = try rule(&parser)
@@ -100,8 +100,8 @@ struct Parser {
 
   /// `open item+ close`.
   mutating func many<Item>(
-    _ open: Token.Kind, _ close: Token.Kind,
-    _ item: (inout Parser) throws(GraphQLSyntaxError) -> Item
+    _ open: Token.Kind, close: Token.Kind,
+    item: (inout Parser) throws(GraphQLSyntaxError) -> Item
   ) throws(GraphQLSyntaxError) -> [Item] {
     try expect(open)
     var items = [try item(&self)]
@@ -111,16 +111,16 @@ struct Parser {
 
   /// `open item+ close`, or nothing.
   mutating func optionalMany<Item>(
-    _ open: Token.Kind, _ close: Token.Kind,
-    _ item: (inout Parser) throws(GraphQLSyntaxError) -> Item
+    _ open: Token.Kind, close: Token.Kind,
+    item: (inout Parser) throws(GraphQLSyntaxError) -> Item
   ) throws(GraphQLSyntaxError) -> [Item] {
-    peek(open) ? try many(open, close, item) : []
+    peek(open) ? try many(open, close: close, item: item) : []
   }
 
   /// `open item* close`.
   mutating func any<Item>(
-    _ open: Token.Kind, _ close: Token.Kind,
-    _ item: (inout Parser) throws(GraphQLSyntaxError) -> Item
+    _ open: Token.Kind, close: Token.Kind,
+    item: (inout Parser) throws(GraphQLSyntaxError) -> Item
   ) throws(GraphQLSyntaxError) -> [Item] {
     try expect(open)
     var items: [Item] = []
@@ -200,12 +200,13 @@ extension Parser {
     }
     guard peek(.name) else { throw unexpected() }
     if let type = operationType {
-      return .operation(try operation(type, description, start))
+      return .operation(try operation(type, description: description, start: start))
     }
     if peekKeyword("fragment") { return .fragment(try fragment(description, start)) }
     if let keyword = typeSystemKeyword {
       return .typeSystem(
-        try typeSystemDefinition(keyword, description, isExtension: false, start))
+        try typeSystemDefinition(
+          keyword, description: description, isExtension: false, start: start))
     }
     if description != nil {
       throw error(
@@ -213,7 +214,8 @@ extension Parser {
     }
     guard try skipKeyword("extend") else { throw unexpected() }
     guard let keyword = typeSystemKeyword, keyword != .directive else { throw unexpected() }
-    return .typeSystem(try typeSystemDefinition(keyword, nil, isExtension: true, start))
+    return .typeSystem(
+      try typeSystemDefinition(keyword, description: nil, isExtension: true, start: start))
   }
 
   /// `StringValue`, or nothing.
@@ -230,12 +232,12 @@ extension Parser {
   }
 
   private mutating func operation(
-    _ type: OperationType, _ description: StringValue?, _ start: SourceLocation
+    _ type: OperationType, description: StringValue?, start: SourceLocation
   ) throws(GraphQLSyntaxError) -> OperationDefinition {
     try advance()
     return OperationDefinition(
       description: description, type: type, name: peek(.name) ? try name() : nil,
-      variables: try optionalMany(.parenLeft, .parenRight) {
+      variables: try optionalMany(.parenLeft, close: .parenRight) {
         parser throws(GraphQLSyntaxError) in try parser.variableDefinition()
       },
       directives: try directives(isConstant: false), selectionSet: try selectionSet(),
@@ -277,7 +279,7 @@ extension Parser {
   mutating func selectionSet() throws(GraphQLSyntaxError) -> SelectionSet {
     let start = token.location
     let selections = try nested { parser throws(GraphQLSyntaxError) in
-      try parser.many(.braceLeft, .braceRight) { parser throws(GraphQLSyntaxError) in
+      try parser.many(.braceLeft, close: .braceRight) { parser throws(GraphQLSyntaxError) in
         try parser.selection()
       }
     }
@@ -339,12 +341,12 @@ extension Parser {
   ///
   /// An extension that adds nothing is a syntax error, as in the grammar.
   mutating func typeSystemDefinition(
-    _ keyword: TypeSystemKeyword, _ description: StringValue?, isExtension: Bool,
-    _ start: SourceLocation
+    _ keyword: TypeSystemKeyword, description: StringValue?, isExtension: Bool,
+    start: SourceLocation
   ) throws(GraphQLSyntaxError) -> TypeSystemDefinition {
     try advance()
     switch keyword {
-    case .schema: return try schema(description, isExtension, start)
+    case .schema: return try schema(description, isExtension: isExtension, start: start)
     case .directive: return try directive(description, start)
     default: break
     }
@@ -377,7 +379,7 @@ extension Parser {
           description: description, name: name, directives: directives, types: types,
           isExtension: isExtension, location: start))
     case .enumeration:
-      let values = try optionalMany(.braceLeft, .braceRight) {
+      let values = try optionalMany(.braceLeft, close: .braceRight) {
         parser throws(GraphQLSyntaxError) in try parser.enumValueDefinition()
       }
       isFilled = isFilled || !values.isEmpty
@@ -404,12 +406,13 @@ extension Parser {
 
   /// `schema Directives[Const]? { RootOperationTypeDefinition+ }`
   private mutating func schema(
-    _ description: StringValue?, _ isExtension: Bool, _ start: SourceLocation
+    _ description: StringValue?, isExtension: Bool, start: SourceLocation
   ) throws(GraphQLSyntaxError) -> TypeSystemDefinition {
     let directives = try directives(isConstant: true)
     var operationTypes: [OperationTypeDefinition] = []
     if !isExtension || peek(.braceLeft) {
-      operationTypes = try many(.braceLeft, .braceRight) { parser throws(GraphQLSyntaxError) in
+      operationTypes = try many(.braceLeft, close: .braceRight) {
+        parser throws(GraphQLSyntaxError) in
         try parser.operationTypeDefinition()
       }
     }
@@ -480,7 +483,7 @@ extension Parser {
 
   /// `{ FieldDefinition+ }`, or nothing.
   private mutating func fieldDefinitions() throws(GraphQLSyntaxError) -> [FieldDefinition] {
-    try optionalMany(.braceLeft, .braceRight) { parser throws(GraphQLSyntaxError) in
+    try optionalMany(.braceLeft, close: .braceRight) { parser throws(GraphQLSyntaxError) in
       let start = parser.token.location
       let description = try parser.description()
       let name = try parser.name()
@@ -497,7 +500,7 @@ extension Parser {
   private mutating func inputValueDefinitions(
     _ open: Token.Kind, _ close: Token.Kind
   ) throws(GraphQLSyntaxError) -> [InputValueDefinition] {
-    try optionalMany(open, close) { parser throws(GraphQLSyntaxError) in
+    try optionalMany(open, close: close) { parser throws(GraphQLSyntaxError) in
       let start = parser.token.location
       let description = try parser.description()
       let name = try parser.name()
@@ -531,14 +534,14 @@ extension Parser {
     switch token.kind {
     case .bracketLeft:
       let values = try nested { parser throws(GraphQLSyntaxError) in
-        try parser.any(.bracketLeft, .bracketRight) { parser throws(GraphQLSyntaxError) in
+        try parser.any(.bracketLeft, close: .bracketRight) { parser throws(GraphQLSyntaxError) in
           try parser.value(isConstant: isConstant)
         }
       }
       return .list(values, start)
     case .braceLeft:
       let fields = try nested { parser throws(GraphQLSyntaxError) in
-        try parser.any(.braceLeft, .braceRight) { parser throws(GraphQLSyntaxError) in
+        try parser.any(.braceLeft, close: .braceRight) { parser throws(GraphQLSyntaxError) in
           try parser.objectField(isConstant: isConstant)
         }
       }
@@ -591,7 +594,7 @@ extension Parser {
 
   /// `( Argument[?Const]+ )`, or nothing.
   mutating func arguments(isConstant: Bool) throws(GraphQLSyntaxError) -> [Argument] {
-    try optionalMany(.parenLeft, .parenRight) { parser throws(GraphQLSyntaxError) in
+    try optionalMany(.parenLeft, close: .parenRight) { parser throws(GraphQLSyntaxError) in
       let name = try parser.name()
       try parser.expect(.colon)
       return Argument(

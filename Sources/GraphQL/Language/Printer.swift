@@ -52,7 +52,7 @@ struct Printer {
   }
 
   mutating func join<Item>(
-    _ items: [Item], _ separator: String, _ item: (inout Printer, Item) -> Void
+    _ items: [Item], separator: String, item: (inout Printer, Item) -> Void
   ) {
     var isFirst = true
     for element in items {
@@ -81,7 +81,7 @@ struct Printer {
     write("@\(directive.name.value)")
     guard !directive.arguments.isEmpty else { return }
     write("(")
-    join(directive.arguments, ", ") { $0.argument($1) }
+    join(directive.arguments, separator: ", ") { $0.argument($1) }
     write(")")
   }
 
@@ -100,11 +100,11 @@ struct Printer {
     case .enumeration(let name): write(name.value)
     case .list(let values, _):
       write("[")
-      join(values, ", ") { $0.value($1) }
+      join(values, separator: ", ") { $0.value($1) }
       write("]")
     case .object(let fields, _):
       write("{")
-      join(fields, ", ") { printer, field in
+      join(fields, separator: ", ") { printer, field in
         printer.write("\(field.name.value): ")
         printer.value(field.value)
       }
@@ -158,7 +158,7 @@ struct Printer {
 
 extension Printer {
   mutating func document(_ document: Document) {
-    join(document.definitions, "\n\n") { $0.definition($1) }
+    join(document.definitions, separator: "\n\n") { $0.definition($1) }
   }
 
   mutating func definition(_ definition: Definition) {
@@ -191,7 +191,7 @@ extension Printer {
     // One per line; graphql-js does not indent them.
     let areLong = printed.contains { $0.utf8.contains(UInt8(ascii: "\n")) }
     write(areLong ? "(\n" : "(")
-    join(printed, areLong ? "\n" : ", ") { $0.write($1) }
+    join(printed, separator: areLong ? "\n" : ", ") { $0.write($1) }
     write(areLong ? "\n)" : ")")
   }
 
@@ -246,7 +246,7 @@ extension Printer {
       if length > 80 {
         indented(arguments) { $0.write($1) }
       } else {
-        join(arguments, ", ") { $0.write($1) }
+        join(arguments, separator: ", ") { $0.write($1) }
       }
       write(")")
     }
@@ -286,7 +286,7 @@ extension Printer {
       write("union \(union.name.value)")
       directives(union.directives)
       if !union.types.isEmpty { write(" = ") }
-      join(union.types, " | ") { $0.write($1.value) }
+      join(union.types, separator: " | ") { $0.write($1.value) }
     case .enumeration(let enumeration):
       write("enum \(enumeration.name.value)")
       directives(enumeration.directives)
@@ -303,7 +303,7 @@ extension Printer {
       write("directive @\(directive.name.value)")
       arguments(directive.arguments)
       write(directive.isRepeatable ? " repeatable on " : " on ")
-      join(directive.locations, " | ") { $0.write($1.rawValue) }
+      join(directive.locations, separator: " | ") { $0.write($1.rawValue) }
     }
   }
 
@@ -315,7 +315,7 @@ extension Printer {
   private mutating func interfaces(_ interfaces: [Name]) {
     guard !interfaces.isEmpty else { return }
     write(" implements ")
-    join(interfaces, " & ") { $0.write($1.value) }
+    join(interfaces, separator: " & ") { $0.write($1.value) }
   }
 
   mutating func fieldDefinition(_ field: FieldDefinition) {
@@ -337,7 +337,7 @@ extension Printer {
     if printed.contains(where: { $0.utf8.contains(UInt8(ascii: "\n")) }) {
       indented(printed) { $0.write($1) }
     } else {
-      join(printed, ", ") { $0.write($1) }
+      join(printed, separator: ", ") { $0.write($1) }
     }
     write(")")
   }

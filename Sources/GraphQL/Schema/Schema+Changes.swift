@@ -51,7 +51,7 @@ struct SchemaComparison {
       default: break
       }
     }
-    compareDescriptions(old.description, new.description, "the schema")
+    compareDescriptions(old.description, after: new.description, coordinate: "the schema")
   }
 
   private mutating func compareTypes() {
@@ -87,7 +87,7 @@ struct SchemaComparison {
     case (.inputObject(let before), .inputObject(let after)): compare(before, after)
     case (.object, .object), (.interface, .interface):
       compareFields(
-        before.name, before.fields ?? NamedList([]), after.fields ?? NamedList([]))
+        before.name, before: before.fields ?? NamedList([]), after: after.fields ?? NamedList([]))
       compareInterfaces(before, after)
     case (.scalar, .scalar): break
     default:
@@ -96,7 +96,7 @@ struct SchemaComparison {
         "\(before.name) changed from \(before.kindWithArticle) to \(after.kindWithArticle).")
     }
     subject = before.name
-    compareDescriptions(before.description, after.description, before.name)
+    compareDescriptions(before.description, after: after.description, coordinate: before.name)
   }
 
   private mutating func compare(_ before: InputObjectType, _ after: InputObjectType) {
@@ -119,7 +119,7 @@ struct SchemaComparison {
     for field in before.fields {
       guard let other = after.fields[field.name.value] else { continue }
       subject = "\(type).\(field.name.value)"
-      compare(field, other, subject, .inputField)
+      compare(field, after: other, coordinate: subject, position: .inputField)
     }
     subject = type
     if after.isOneOf, !before.isOneOf {
@@ -153,8 +153,10 @@ struct SchemaComparison {
           "\(value.name.value) was removed from enum type \(before.name).")
         continue
       }
-      compareDescriptions(value.description?.value, other.description?.value, coordinate)
-      compareDeprecations(value.deprecationReason, other.deprecationReason, coordinate)
+      compareDescriptions(
+        value.description?.value, after: other.description?.value, coordinate: coordinate)
+      compareDeprecations(
+        value.deprecationReason, after: other.deprecationReason, coordinate: coordinate)
     }
   }
 
@@ -175,7 +177,7 @@ struct SchemaComparison {
   // MARK: - Fields and arguments
 
   private mutating func compareFields(
-    _ type: String, _ before: NamedList<FieldDefinition>, _ after: NamedList<FieldDefinition>
+    _ type: String, before: NamedList<FieldDefinition>, after: NamedList<FieldDefinition>
   ) {
     for field in before where after[field.name.value] == nil {
       subject = "\(type).\(field.name.value)"
@@ -184,15 +186,18 @@ struct SchemaComparison {
     for field in before {
       guard let other = after[field.name.value] else { continue }
       let coordinate = "\(type).\(field.name.value)"
-      compareArguments(coordinate, NamedList(field.arguments), NamedList(other.arguments))
+      compareArguments(
+        coordinate, before: NamedList(field.arguments), after: NamedList(other.arguments))
       subject = coordinate
       if !field.type.isSameType(as: other.type) {
         report(
           field.type.isSafeAsOutput(other.type) ? .fieldChangedKindSafe : .fieldChangedKind,
           "\(coordinate) changed type from \(field.type.printed()) to \(other.type.printed()).")
       }
-      compareDescriptions(field.description?.value, other.description?.value, coordinate)
-      compareDeprecations(field.deprecationReason, other.deprecationReason, coordinate)
+      compareDescriptions(
+        field.description?.value, after: other.description?.value, coordinate: coordinate)
+      compareDeprecations(
+        field.deprecationReason, after: other.deprecationReason, coordinate: coordinate)
     }
     for field in after where before[field.name.value] == nil {
       subject = "\(type).\(field.name.value)"
@@ -202,12 +207,12 @@ struct SchemaComparison {
 
   // MARK: - Helpers
 
-  mutating func compareDescriptions(_ before: String?, _ after: String?, _ coordinate: String) {
+  mutating func compareDescriptions(_ before: String?, after: String?, coordinate: String) {
     guard before ?? "" != after ?? "" else { return }
     report(.descriptionChanged, "The description of \(coordinate) changed.")
   }
 
-  mutating func compareDeprecations(_ before: String?, _ after: String?, _ coordinate: String) {
+  mutating func compareDeprecations(_ before: String?, after: String?, coordinate: String) {
     switch (before, after) {
     case (nil, let reason?):
       report(.deprecationChanged, "\(coordinate) is now deprecated: \(reason)")
@@ -533,8 +538,8 @@ extension SchemaComparison {
   // MARK: - Arguments and input fields
 
   mutating func compareArguments(
-    _ coordinate: String, _ before: NamedList<InputValueDefinition>,
-    _ after: NamedList<InputValueDefinition>
+    _ coordinate: String, before: NamedList<InputValueDefinition>,
+    after: NamedList<InputValueDefinition>
   ) {
     for argument in before where after[argument.name.value] == nil {
       subject = "\(coordinate)(\(argument.name.value):)"
@@ -543,7 +548,9 @@ extension SchemaComparison {
     for argument in before {
       guard let other = after[argument.name.value] else { continue }
       subject = "\(coordinate)(\(argument.name.value):)"
-      compare(argument, other, "\(coordinate) arg \(argument.name.value)", .argument)
+      compare(
+        argument, after: other, coordinate: "\(coordinate) arg \(argument.name.value)",
+        position: .argument)
     }
     for argument in after where before[argument.name.value] == nil {
       let name = argument.name.value
@@ -596,7 +603,9 @@ extension SchemaComparison {
     for argument in before.arguments {
       guard let other = after.argument(named: argument.name.value) else { continue }
       subject = "@\(name)(\(argument.name.value):)"
-      compare(argument, other, "@\(name) arg \(argument.name.value)", .directiveArgument)
+      compare(
+        argument, after: other, coordinate: "@\(name) arg \(argument.name.value)",
+        position: .directiveArgument)
     }
     subject = "@\(name)"
     if before.isRepeatable, !after.isRepeatable {
@@ -610,7 +619,8 @@ extension SchemaComparison {
     for location in after.locations where !before.locations.contains(location) {
       report(.directiveLocationAdded, "\(location.rawValue) was added to \(name).")
     }
-    compareDescriptions(before.description?.value, after.description?.value, "@\(name)")
+    compareDescriptions(
+      before.description?.value, after: after.description?.value, coordinate: "@\(name)")
   }
 
   // MARK: - Input values
@@ -642,8 +652,8 @@ extension SchemaComparison {
 
   /// Compares an input value that both versions have.
   mutating func compare(
-    _ before: InputValueDefinition, _ after: InputValueDefinition, _ coordinate: String,
-    _ position: InputPosition
+    _ before: InputValueDefinition, after: InputValueDefinition, coordinate: String,
+    position: InputPosition
   ) {
     let isSafe = before.type.isSafeAsInput(after.type)
     if !before.type.isSameType(as: after.type) {
@@ -673,8 +683,10 @@ extension SchemaComparison {
         break
       }
     }
-    compareDescriptions(before.description?.value, after.description?.value, coordinate)
-    compareDeprecations(before.deprecationReason, after.deprecationReason, coordinate)
+    compareDescriptions(
+      before.description?.value, after: after.description?.value, coordinate: coordinate)
+    compareDeprecations(
+      before.deprecationReason, after: after.deprecationReason, coordinate: coordinate)
   }
 }
 

@@ -448,7 +448,8 @@ extension Schema {
     ) -> [InputValueDefinition]? {
       var result: [InputValueDefinition]?
       for (index, definition) in definitions.enumerated() {
-        guard let value = definition.defaultValue, !checker.isAllowed(value, definition.type) else {
+        guard let value = definition.defaultValue, !checker.isAllowed(value, type: definition.type)
+        else {
           continue
         }
         if result == nil { result = Array(definitions) }
@@ -523,34 +524,34 @@ private struct DefaultValueChecker {
     self.schema = schema
   }
 
-  mutating func isAllowed(_ value: Value, _ type: TypeReference, _ depth: Int = 0) -> Bool {
+  mutating func isAllowed(_ value: Value, type: TypeReference, depth: Int = 0) -> Bool {
     guard depth < 64 else { return true }
     switch (type, value) {
     case (.nonNull, .null): return false
-    case (.nonNull(let inner), _): return isAllowed(value, inner, depth + 1)
+    case (.nonNull(let inner), _): return isAllowed(value, type: inner, depth: depth + 1)
     case (_, .null), (_, .variable): return true
     case (.list(let item, _), .list(let values, _)):
-      return values.allSatisfy { isAllowed($0, item, depth + 1) }
-    case (.list(let item, _), _): return isAllowed(value, item, depth + 1)
+      return values.allSatisfy { isAllowed($0, type: item, depth: depth + 1) }
+    case (.list(let item, _), _): return isAllowed(value, type: item, depth: depth + 1)
     case (.named(let name), _):
       switch schema.types[name.value] {
       case .enumeration(let enumeration)?:
         guard case .enumeration(let name) = value else { return false }
         return enumeration.values[name.value] != nil
-      case .inputObject(let input)?: return isAllowed(value, input, depth)
+      case .inputObject(let input)?: return isAllowed(value, input: input, depth: depth)
       case .scalar(let scalar)?: return scalar.isLiteralAllowed(value)
       default: return true
       }
     }
   }
 
-  private mutating func isAllowed(_ value: Value, _ input: InputObjectType, _ depth: Int) -> Bool {
+  private mutating func isAllowed(_ value: Value, input: InputObjectType, depth: Int) -> Bool {
     guard case .object(let fields, _) = value else { return false }
     var given: [String: Value] = [:]
     for field in fields { given[field.name.value] = field.value }
     for field in input.fields {
       if let value = given[field.name.value] {
-        guard isAllowed(value, field.type, depth + 1) else { return false }
+        guard isAllowed(value, type: field.type, depth: depth + 1) else { return false }
       } else if field.type.isNonNull, !hasValidDefault(field, of: input, depth + 1) {
         return false
       }
@@ -570,7 +571,7 @@ private struct DefaultValueChecker {
     guard let value = field.defaultValue else { return false }
     let coordinate = "\(input.name).\(field.name.value)"
     if let known = validity[coordinate] { return known }
-    let result = isAllowed(value, field.type, depth)
+    let result = isAllowed(value, type: field.type, depth: depth)
     validity[coordinate] = result
     return result
   }

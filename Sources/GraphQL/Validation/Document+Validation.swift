@@ -8,7 +8,7 @@ extension Document {
   public func validate(
     against schema: Schema, options: ValidationOptions = ValidationOptions()
   ) -> [ValidationError] {
-    validate(schema, options, [])
+    validate(schema, options: options, own: [])
   }
 
   /// Validates what does not depend on a schema: unique names, undefined or unused fragments and
@@ -19,7 +19,7 @@ extension Document {
   public func validateWithoutSchema(
     options: ValidationOptions = ValidationOptions(rules: ValidationRule.withoutSchema)
   ) -> [ValidationError] {
-    validate(nil, options, [])
+    validate(nil, options: options, own: [])
   }
 
   /// Warnings for valid but discouraged constructs: operations without a name and, with a schema,
@@ -28,7 +28,7 @@ extension Document {
     against schema: Schema?,
     options: ValidationOptions = ValidationOptions(rules: ValidationRule.warnings)
   ) -> [ValidationError] {
-    validate(schema, options, [])
+    validate(schema, options: options, own: [])
   }
 
   /// Validates a type system document, or a document that extends `schema`.
@@ -38,15 +38,16 @@ extension Document {
     extending schema: Schema? = nil,
     options: ValidationOptions = ValidationOptions(rules: ValidationRule.typeSystem)
   ) -> [ValidationError] {
-    validate(schema, options, [], isTypeSystem: true)
+    validate(schema, options: options, own: [], isTypeSystem: true)
   }
 
   /// Validates with the rules of the options, then with additional rules.
   package func validate(
-    _ schema: Schema?, _ options: ValidationOptions, _ own: [any RuleVisitor],
+    _ schema: Schema?, options: ValidationOptions, own: [any RuleVisitor],
     isTypeSystem: Bool = false
   ) -> [ValidationError] {
-    let context = ValidationContext(schema, self, options, isTypeSystem: isTypeSystem)
+    let context = ValidationContext(
+      schema, document: self, options: options, isTypeSystem: isTypeSystem)
     let visitors = options.rules.compactMap { $0.visitor(for: context) } + own
     DocumentWalker(context, visitors).walkDocument()
     return context.errors

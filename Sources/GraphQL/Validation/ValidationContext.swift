@@ -15,7 +15,7 @@ package final class ValidationContext {
   private var steps = 0
 
   init(
-    _ schema: Schema?, _ document: Document, _ options: ValidationOptions, isTypeSystem: Bool
+    _ schema: Schema?, document: Document, options: ValidationOptions, isTypeSystem: Bool
   ) {
     self.schema = schema
     self.document = document

@@ -183,8 +183,9 @@ extension Attempt {
       let what = missing.map { "`\($0)` of " } ?? ""
       let why = staleness.map { "is stale in the cache (\($0))" } ?? "is not in the cache"
       throw ChainError(
-        .cache, .cacheMiss,
-        "\(what)\(request.label) \(why), and the policy cache-only does not use the network",
+        .cache, code: .cacheMiss,
+        message:
+          "\(what)\(request.label) \(why), and the policy cache-only does not use the network",
         entry: step.id)
     }
   }
@@ -209,7 +210,8 @@ extension Attempt {
       throw error
     } catch {
       throw ChainError(
-        .cache, .cacheReadFailed, "the cache could not be read", entry: step.id, cause: error)
+        .cache, code: .cacheReadFailed, message: "the cache could not be read", entry: step.id,
+        cause: error)
     }
   }
 }
@@ -221,24 +223,26 @@ extension Attempt {
     let policy = policy(of: request)
     guard policy != .cacheOnly else {
       throw ChainError(
-        .chain, .noResult,
-        "the policy cache-only forbids the network, and no cache was read; add `- cache-read`",
+        .chain, code: .noResult,
+        message:
+          "the policy cache-only forbids the network, and no cache was read; add `- cache-read`",
         entry: PluginStage.cache.rawValue)
     }
     guard let builder = routes.builder else {
       throw ChainError(
-        .request, .invalidRequest, "the pipeline has no endpoint to send \(request.label) to")
+        .request, code: .invalidRequest,
+        message: "the pipeline has no endpoint to send \(request.label) to")
     }
     guard let parser = route.parser else {
       throw ChainError(
-        .chain, .noResult, "no plugin of the chain parses responses; add `- parse`",
+        .chain, code: .noResult, message: "no plugin of the chain parses responses; add `- parse`",
         entry: PluginStage.parsing.rawValue)
     }
     let message = try builder.message(for: request)
     let sent = services.clock.now()
     let response: HTTPResponseMessage
     do {
-      response = try await http(message, builder, request)
+      response = try await http(message, builder: builder, request: request)
     } catch let error as ChainError {
       throw error.located(in: request)
     }
@@ -282,13 +286,13 @@ extension Attempt {
   /// Sends a message. Where the endpoint leaves the transport of subscriptions open, WebSocket and HTTP are tried in
   /// turn.
   private func http(
-    _ message: HTTPRequestMessage, _ builder: HTTPRequestBuilder, _ request: GraphQLRequest
+    _ message: HTTPRequestMessage, builder: HTTPRequestBuilder, request: GraphQLRequest
   ) async throws -> HTTPResponseMessage {
     do {
       let response = try await http(message, request, from: 0)
       guard request.operationType == .subscription, builder.mayUseSocket(insteadOf: message)
       else { return response }
-      return try await socket(insteadOf: response, message, builder, request)
+      return try await socket(insteadOf: response, message, builder: builder, request: request)
     } catch let error as ChainError where message.webSocket != nil {
       guard let other = try builder.fallback(for: request, after: error) else { throw error }
       services.logger.info("\(request.label): \(error.message); HTTP is used instead")
@@ -308,7 +312,7 @@ extension Attempt {
   /// A response over HTTP, if it is a stream or a result; otherwise that over WebSocket, if there is one.
   private func socket(
     insteadOf response: HTTPResponseMessage, _ message: HTTPRequestMessage,
-    _ builder: HTTPRequestBuilder, _ request: GraphQLRequest
+    builder: HTTPRequestBuilder, request: GraphQLRequest
   ) async throws -> HTTPResponseMessage {
     guard !response.isReplayed else { return response }
     guard !response.isStream else {
@@ -348,7 +352,7 @@ extension Attempt {
     try Task.checkCancellation()
     guard index < route.http.count else {
       throw ChainError(
-        .chain, .noResult, "no plugin of the chain sends requests; add `- fetch`",
+        .chain, code: .noResult, message: "no plugin of the chain sends requests; add `- fetch`",
         entry: PluginStage.http.rawValue)
     }
     let step = route.http[index]
@@ -411,7 +415,8 @@ private final class MissingResult: Sendable {
   func check(_ request: GraphQLRequest, entry: String) throws {
     guard isMissing.load(ordering: .relaxed) else { return }
     throw ChainError(
-      .chain, .noResult, "the parsing stage ended without a result for \(request.label)",
+      .chain, code: .noResult,
+      message: "the parsing stage ended without a result for \(request.label)",
       entry: entry)
   }
 }

@@ -40,7 +40,7 @@ public struct ChainError: Error, Sendable {
   ///   - graphQLErrors: The errors of the response.
   ///   - delivery: How far the request got.
   public init(
-    _ layer: Layer, _ code: Code, _ message: String, entry: String? = nil,
+    _ layer: Layer, code: Code, message: String, entry: String? = nil,
     cause: (any Error)? = nil, http: HTTPFailure? = nil, graphQLErrors: [GraphQLError] = [],
     delivery: Delivery? = nil
   ) {
@@ -267,7 +267,7 @@ extension ChainError {
       code = .connectionRejected
       message += "; are the credentials in the header fields or in `connection_params` right?"
     }
-    self.init(.transport, code, message, delivery: .unknown)
+    self.init(.transport, code: code, message: message, delivery: .unknown)
     closeCode = close.code
   }
 }

@@ -16,7 +16,7 @@ final class EventBuffer: Sendable {
     _ source: ResponseStream, label: String, _ settings: SubscriptionSettings,
     secondsSince1970: @escaping @Sendable () -> Double
   ) {
-    core = Core(source, label, settings, secondsSince1970)
+    core = Core(source, label: label, settings: settings, secondsSince1970: secondsSince1970)
   }
 
   // The task that reads ahead retains the core, and not this object.
@@ -53,8 +53,8 @@ extension EventBuffer {
     private let secondsSince1970: @Sendable () -> Double
 
     init(
-      _ source: ResponseStream, _ label: String, _ settings: SubscriptionSettings,
-      _ secondsSince1970: @escaping @Sendable () -> Double
+      _ source: ResponseStream, label: String, settings: SubscriptionSettings,
+      secondsSince1970: @escaping @Sendable () -> Double
     ) {
       self.source = source
       self.label = label
@@ -188,8 +188,9 @@ extension EventBuffer {
 
     private func overflow(_ count: Int) -> ChainError {
       ChainError(
-        .chain, .limitExceeded,
-        "\(label) was ended: \(count) \(count == 1 ? "event waits" : "events wait") to be read, and the "
+        .chain, code: .limitExceeded,
+        message:
+          "\(label) was ended: \(count) \(count == 1 ? "event waits" : "events wait") to be read, and the "
           + "server sends more; read faster, raise `max_waiting` or `max_waiting_size` of `subscriptions`, "
           + "or choose another `overflow`")
     }

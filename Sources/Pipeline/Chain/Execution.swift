@@ -133,8 +133,9 @@ final class Execution: Sendable {
       }
       guard progress.number < Self.maxAttempts else {
         throw ChainError(
-          .chain, .tooManyAttempts,
-          "\(progress.request.label) was attempted \(progress.number) times, the maximum of a "
+          .chain, code: .tooManyAttempts,
+          message:
+            "\(progress.request.label) was attempted \(progress.number) times, the maximum of a "
             + "chain; an interceptor keeps asking for a retry: bound it with `max-retry`",
           cause: retry.cause)
       }
@@ -238,7 +239,7 @@ extension Execution {
     var response = response
     if response.source == .server, let step = attempt.route.cacheWrite {
       response.pendingWrite = write
-      try await commit(response, write.request, step, attempt)
+      try await commit(response, request: write.request, step: step, attempt: attempt)
     }
     // Has no effect after a commit; otherwise the cache interceptor has refused the write.
     await write.rollback()
@@ -248,8 +249,8 @@ extension Execution {
   }
 
   private func commit(
-    _ response: GraphQLResponse, _ request: GraphQLRequest,
-    _ step: Route.Step<any CacheInterceptor>, _ attempt: Attempt
+    _ response: GraphQLResponse, request: GraphQLRequest,
+    step: Route.Step<any CacheInterceptor>, attempt: Attempt
   ) async throws {
     do {
       try Task.checkCancellation()
@@ -271,7 +272,8 @@ extension Execution {
         "the result was not stored: \(error)", metadata: ["operation": "\(request.label)"])
     } catch {
       throw ChainError(
-        .cache, .cacheWriteFailed, "the result of \(request.label) could not be stored",
+        .cache, code: .cacheWriteFailed,
+        message: "the result of \(request.label) could not be stored",
         entry: step.id, cause: error)
     }
   }
@@ -296,8 +298,9 @@ extension Execution {
       progress.withLock { $0.catchUp = request }
     } catch let error as CacheError {
       throw ChainError(
-        .request, .invalidRequest,
-        "cannot prepare the query that `catch_up` of `subscriptions` declares for \(original.label): "
+        .request, code: .invalidRequest,
+        message:
+          "cannot prepare the query that `catch_up` of `subscriptions` declares for \(original.label): "
           + "\(error.message)", delivery: .notSent)
     }
   }
@@ -328,7 +331,7 @@ extension Execution {
     while let response = try await next() { last = response }
     guard let last else {
       throw ChainError(
-        .chain, .noResult, "the pipeline delivered no result of \(original.label)")
+        .chain, code: .noResult, message: "the pipeline delivered no result of \(original.label)")
     }
     return last
   }

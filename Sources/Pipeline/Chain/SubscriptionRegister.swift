@@ -162,7 +162,8 @@ package final class SubscriptionRegister: Sendable {
   }
 
   private static let pauseError = ChainError(
-    .transport, .subscriptionPaused, "the subscription was paused", delivery: .answered)
+    .transport, code: .subscriptionPaused, message: "the subscription was paused",
+    delivery: .answered)
 
   fileprivate func add() -> Int {
     state.withLock { state in

@@ -36,12 +36,13 @@ extension ChainRules {
       guard case .once(let traits) = rule.condition, let other = first(traits), other < index
       else { continue }
       report(
-        rule, index, "a chain \(rule.text) once, and \(named(other)) already does", rule.remedy)
+        rule, index: index, message: "a chain \(rule.text) once, and \(named(other)) already does",
+        hint: rule.remedy)
       return
     }
     var moved: Set<Move> = []
-    for rule in placement.rules { check(rule, index, &moved) }
-    if let code = placement.stageCode { checkStage(index, code, &moved) }
+    for rule in placement.rules { check(rule, index: index, moved: &moved) }
+    if let code = placement.stageCode { checkStage(index, code: code, moved: &moved) }
     checkRestarts(index)
   }
 
@@ -51,7 +52,7 @@ extension ChainRules {
     var isUp: Bool
   }
 
-  private mutating func check(_ rule: PlacementRule, _ index: Int, _ moved: inout Set<Move>) {
+  private mutating func check(_ rule: PlacementRule, index: Int, moved: inout Set<Move>) {
     switch rule.condition {
     case .once: break
     case .above(let traits, let moving):
@@ -59,47 +60,51 @@ extension ChainRules {
       let target = moving.flatMap { first($0) } ?? other
       guard index > target, moved.insert(Move(code: rule.code, isUp: true)).inserted else { return }
       report(
-        rule, index, "\(quoted(index)) is below \(named(other)), \(rule.text)",
-        "move it above \(quoted(target))")
+        rule, index: index, message: "\(quoted(index)) is below \(named(other)), \(rule.text)",
+        hint: "move it above \(quoted(target))")
     case .below(let traits):
       guard let other = first(traits), index < other,
         moved.insert(Move(code: rule.code, isUp: false)).inserted
       else { return }
       report(
-        rule, index, "\(quoted(index)) is above \(named(other)), \(rule.text)",
-        "move it below \(quoted(other))")
+        rule, index: index, message: "\(quoted(index)) is above \(named(other)), \(rule.text)",
+        hint: "move it below \(quoted(other))")
     case .belowAll(let traits):
       guard let other = drafts.lastIndex(where: { $0.traits.intersects(traits) }), index < other
       else { return }
       report(
-        rule, index, "\(quoted(index)) is above \(named(other)), \(rule.text)",
-        filled(rule.remedy, quoted(index), quoted(other)))
+        rule, index: index, message: "\(quoted(index)) is above \(named(other)), \(rule.text)",
+        hint: filled(rule.remedy, own: quoted(index), other: quoted(other)))
     case .present(let traits, let atChain, let feature):
       guard !hasUnknown, first(traits) == nil, feature.map(features.contains) ?? true else {
         return
       }
       let name = atChain ? named(index) : quoted(index)
       report(
-        rule, index, filled(rule.text, name), filled(rule.remedy, quoted(index)),
+        rule, index: index, message: filled(rule.text, own: name),
+        hint: filled(rule.remedy, own: quoted(index)),
         at: atChain ? location : nil)
     case .feature(let feature):
       guard !features.contains(feature) else { return }
-      report(rule, index, filled(rule.text, quoted(index)), filled(rule.remedy, quoted(index)))
+      report(
+        rule, index: index, message: filled(rule.text, own: quoted(index)),
+        hint: filled(rule.remedy, own: quoted(index)))
     }
   }
 
   /// Checks that a wrapping plugin is among those of its stage.
   private mutating func checkStage(
-    _ index: Int, _ code: PipelineDiagnostic.Code, _ moved: inout Set<Move>
+    _ index: Int, code: PipelineDiagnostic.Code, moved: inout Set<Move>
   ) {
     guard let (stage, other, isUp) = stageMove(index),
       moved.insert(Move(code: code, isUp: isUp)).inserted
     else { return }
     let side = isUp ? "above" : "below"
     report(
-      code, index,
-      "\(quoted(index)) works in the \(stage.rawValue) stage and belongs \(side) \(named(other))",
-      "move it \(side) \(quoted(other))")
+      code, index: index,
+      message:
+        "\(quoted(index)) works in the \(stage.rawValue) stage and belongs \(side) \(named(other))",
+      hint: "move it \(side) \(quoted(other))")
   }
 
   /// The entry that a plugin outside of its stage belongs above or below.
@@ -125,18 +130,19 @@ extension ChainRules {
     guard let bound = first(.boundsRestarts) else {
       guard !hasUnknown else { return }
       return report(
-        .restarts, index,
-        "\(quoted(index)) may restart the chain, and no plugin bounds the number of restarts",
-        "add `- max-retry` above it")
+        .restarts, index: index,
+        message:
+          "\(quoted(index)) may restart the chain, and no plugin bounds the number of restarts",
+        hint: "add `- max-retry` above it")
     }
     let hasOwnRule = drafts[index].placement.rules.contains {
       if case .below(let traits) = $0.condition { traits.contains(.boundsRestarts) } else { false }
     }
     guard index < bound, !hasOwnRule else { return }
     report(
-      .restarts, index,
-      "\(quoted(index)) may restart the chain, and \(named(bound)) is below it",
-      "move \(quoted(bound)) above \(quoted(index))")
+      .restarts, index: index,
+      message: "\(quoted(index)) may restart the chain, and \(named(bound)) is below it",
+      hint: "move \(quoted(bound)) above \(quoted(index))")
   }
 
   /// P010: a plugin answers requests, unless a missing fetch was already reported.
@@ -170,16 +176,16 @@ extension ChainRules {
     return "\(quoted(index)) (line \(target.line)\(file))"
   }
 
-  private func filled(_ text: String, _ own: String, _ other: String = "") -> String {
+  private func filled(_ text: String, own: String, other: String = "") -> String {
     text.replacing("{self}", with: own).replacing("{other}", with: other)
   }
 
-  private func filled(_ text: String?, _ own: String, _ other: String = "") -> String? {
-    text.map { filled($0, own, other) }
+  private func filled(_ text: String?, own: String, other: String = "") -> String? {
+    text.map { filled($0, own: own, other: other) }
   }
 
   private mutating func report(
-    _ rule: PlacementRule, _ index: Int, _ message: String, _ hint: String?,
+    _ rule: PlacementRule, index: Int, message: String, hint: String?,
     at location: FileLocation? = nil
   ) {
     findings.append(
@@ -189,7 +195,7 @@ extension ChainRules {
   }
 
   private mutating func report(
-    _ code: PipelineDiagnostic.Code, _ index: Int, _ message: String, _ hint: String
+    _ code: PipelineDiagnostic.Code, index: Int, message: String, hint: String
   ) {
     findings.append(PipelineDiagnostic(code, message, at: drafts[index].location, hint: hint))
   }

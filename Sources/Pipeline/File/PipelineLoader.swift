@@ -43,7 +43,7 @@ struct PipelineLoader {
   }
 
   mutating func report(
-    _ code: PipelineDiagnostic.Code, _ message: String, _ location: FileLocation, _ hint: String?
+    _ code: PipelineDiagnostic.Code, message: String, location: FileLocation, hint: String?
   ) {
     decoder.findings.append(PipelineDiagnostic(code, message, at: location, hint: hint))
   }
@@ -117,8 +117,8 @@ extension PipelineLoader {
       return endpoint
     } catch {
       report(
-        .wrongValue, "`url` of `endpoint` is not an http, https, ws or wss URL",
-        given.$url.location, error.reason)
+        .wrongValue, message: "`url` of `endpoint` is not an http, https, ws or wss URL",
+        location: given.$url.location, hint: error.reason)
       return nil
     }
   }
@@ -131,16 +131,18 @@ extension PipelineLoader {
       || environment.showsPlaceholders && given.url?.contains("${exec:") == true
     if given.$connectionParams.isGiven, given.transport == .sse || given.transport == .multipart {
       report(
-        .wrongValue, "the transport \(given.transport.rawValue) has no `connection_params`",
-        given.$connectionParams.location,
-        "remove them, or choose a transport over WebSocket, such as `auto`")
+        .wrongValue,
+        message: "the transport \(given.transport.rawValue) has no `connection_params`",
+        location: given.$connectionParams.location,
+        hint: "remove them, or choose a transport over WebSocket, such as `auto`")
     }
     if given.singleConnection, given.transport != .sse {
       report(
         .wrongValue,
-        "the transport \(given.transport.rawValue) has no mode `single_connection`",
-        given.$singleConnection.location,
-        "write `transport: sse`, or remove it: subscriptions over WebSocket always share a connection"
+        message: "the transport \(given.transport.rawValue) has no mode `single_connection`",
+        location: given.$singleConnection.location,
+        hint:
+          "write `transport: sse`, or remove it: subscriptions over WebSocket always share a connection"
       )
     }
     do throws(Endpoint.InvalidURL) {
@@ -151,8 +153,8 @@ extension PipelineLoader {
     } catch {
       report(
         .wrongValue,
-        "`url` of `subscriptions` of `endpoint` is not an http, https, ws or wss URL",
-        given.$url.location, error.reason)
+        message: "`url` of `subscriptions` of `endpoint` is not an http, https, ws or wss URL",
+        location: given.$url.location, hint: error.reason)
       return nil
     }
   }
@@ -162,14 +164,16 @@ extension PipelineLoader {
     for entry in given.headers.entries {
       guard let name = HTTPField.Name(entry.name) else {
         report(
-          .wrongValue, "`\(entry.name)` is not the name of an HTTP field",
-          entry.nameLocation ?? given.$headers.location, "use letters, digits and `-`")
+          .wrongValue, message: "`\(entry.name)` is not the name of an HTTP field",
+          location: entry.nameLocation ?? given.$headers.location,
+          hint: "use letters, digits and `-`")
         continue
       }
       guard HTTPField.isValidValue(entry.value.value) else {
         report(
-          .wrongValue, "the value of `\(entry.name)` cannot be sent in an HTTP field",
-          entry.value.location, "line breaks and control characters are not allowed")
+          .wrongValue, message: "the value of `\(entry.name)` cannot be sent in an HTTP field",
+          location: entry.value.location, hint: "line breaks and control characters are not allowed"
+        )
         continue
       }
       fields.append(HTTPField(name: name, value: entry.value.value))
@@ -181,31 +185,36 @@ extension PipelineLoader {
     let (kind, path) = (given.kind, given.path?.path)
     if kind == .sqlite, !given.$path.isGiven {
       report(
-        .wrongValue, "a store of kind `sqlite` requires a `path`", given.$kind.location,
-        "add `path: cache.db`")
+        .wrongValue, message: "a store of kind `sqlite` requires a `path`",
+        location: given.$kind.location,
+        hint: "add `path: cache.db`")
     }
     if kind == .postgres, !given.$url.isGiven {
       report(
-        .wrongValue, "a store of kind `postgres` requires a `url`", given.$kind.location,
-        "add `url: \"postgresql://host/database\"`, or `url: \"postgresql://\"` to use the PG* variables"
+        .wrongValue, message: "a store of kind `postgres` requires a `url`",
+        location: given.$kind.location,
+        hint:
+          "add `url: \"postgresql://host/database\"`, or `url: \"postgresql://\"` to use the PG* variables"
       )
     }
     if kind != .postgres, given.$kind.isUsable, given.$url.isGiven {
       report(
-        .wrongValue, "a store of kind `\(kind.rawValue)` has no `url`", given.$url.location,
-        "write `kind: postgres`, or remove the url")
+        .wrongValue, message: "a store of kind `\(kind.rawValue)` has no `url`",
+        location: given.$url.location,
+        hint: "write `kind: postgres`, or remove the url")
     }
     if kind != .sqlite, given.$kind.isUsable {
       if given.$path.isGiven {
         report(
-          .wrongValue, "a store of kind `\(kind.rawValue)` has no `path`", given.$path.location,
-          "write `kind: sqlite`, or remove the path")
+          .wrongValue, message: "a store of kind `\(kind.rawValue)` has no `path`",
+          location: given.$path.location,
+          hint: "write `kind: sqlite`, or remove the path")
       }
       if given.$memory.isGiven {
         report(
-          .wrongValue, "a store of kind `\(kind.rawValue)` has no memory tier (`memory`)",
-          given.$memory.location,
-          kind == .memory
+          .wrongValue, message: "a store of kind `\(kind.rawValue)` has no memory tier (`memory`)",
+          location: given.$memory.location,
+          hint: kind == .memory
             ? "write `max_size` to limit it, or `kind: sqlite` for a file with a memory tier"
             : "write `kind: sqlite`, or remove it")
       }
@@ -249,21 +258,23 @@ extension PipelineLoader {
         return nil
       }
       report(
-        .wrongValue, "a pipeline file requires the key `chain`", root.location,
-        "add `chain:` and a list of plugins")
+        .wrongValue, message: "a pipeline file requires the key `chain`", location: root.location,
+        hint: "add `chain:` and a list of plugins")
       return nil
     }
     guard case .sequence(let nodes) = chain.value.content, !nodes.isEmpty else {
       report(
-        .wrongValue, "`chain` is a list of plugins",
-        chain.value.isNull ? chain.keyLocation : chain.value.location, "write `- plugin` lines")
+        .wrongValue, message: "`chain` is a list of plugins",
+        location: chain.value.isNull ? chain.keyLocation : chain.value.location,
+        hint: "write `- plugin` lines")
       return nil
     }
     guard nodes.count <= ChainEntry.maxEntries else {
       report(
         .wrongValue,
-        "`chain` has \(nodes.count) entries; at most \(ChainEntry.maxEntries) are allowed",
-        chain.keyLocation, "remove entries, or split the file into several pipelines")
+        message: "`chain` has \(nodes.count) entries; at most \(ChainEntry.maxEntries) are allowed",
+        location: chain.keyLocation,
+        hint: "remove entries, or split the file into several pipelines")
       return nil
     }
     var drafts = Drafts()
@@ -284,13 +295,15 @@ extension PipelineLoader {
     let entry = ChainEntry(node, registry)
     guard !entry.members.isEmpty else {
       report(
-        .wrongValue, "an entry of `chain` is `- plugin` or `- plugin: {options}`, not \(node.kind)",
-        node.location, "name a plugin")
+        .wrongValue,
+        message: "an entry of `chain` is `- plugin` or `- plugin: {options}`, not \(node.kind)",
+        location: node.location, hint: "name a plugin")
       return nil
     }
     guard let named = entry.plugin else {
       report(
-        .wrongValue, "this entry has no plugin", node.location, "write `- plugin: {options}`")
+        .wrongValue, message: "this entry has no plugin", location: node.location,
+        hint: "write `- plugin: {options}`")
       return nil
     }
     let members = entry.members
@@ -313,34 +326,37 @@ extension PipelineLoader {
       named.value, table: description.options,
       owner: .init(subject: "`\(named.key)`", noun: "option"), location: named.keyLocation)
     let (configured, errors) = plugin.read(from: options)
-    for error in errors { report(error, named.key, options) }
+    for error in errors { report(error, name: named.key, options: options) }
     return ChainDraft(
       name: named.key, location: named.keyLocation,
-      id: id(members.first { $0.key == "id" }, named, &ids), plugin: configured, options: options,
+      id: id(members.first { $0.key == "id" }, plugin: named, ids: &ids), plugin: configured,
+      options: options,
       condition: condition(members.first { $0.key == "when" }),
       isSound: decoder.findings.count == errorsBefore,
       hasCommands: decoder.programs.count > programsBefore)
   }
 
-  private mutating func report(_ error: OptionError, _ name: String, _ options: PluginOptions) {
+  private mutating func report(_ error: OptionError, name: String, options: PluginOptions) {
     report(
-      .wrongValue, "`\(name)`: \(error.message)", options.location(of: error.option), error.remedy)
+      .wrongValue, message: "`\(name)`: \(error.message)",
+      location: options.location(of: error.option), hint: error.remedy)
   }
 
   /// Reports a key next to a plugin that is not valid there.
   private mutating func reportNeighbour(_ member: YAMLNode.Member, of plugin: PluginDescription) {
     if registry[member.key] != nil {
       report(
-        .wrongValue, "an entry of `chain` has one plugin", member.keyLocation,
-        "begin a new entry: `- \(member.key)`")
+        .wrongValue, message: "an entry of `chain` has one plugin", location: member.keyLocation,
+        hint: "begin a new entry: `- \(member.key)`")
     } else if plugin.options.contains(where: { $0.name == member.key }) {
       report(
-        .unknownName, "`\(member.key)` is next to `\(plugin.name)` instead of in it",
-        member.keyLocation, "indent it further, or write `\(plugin.name): { \(member.key): … }`")
+        .unknownName, message: "`\(member.key)` is next to `\(plugin.name)` instead of in it",
+        location: member.keyLocation,
+        hint: "indent it further, or write `\(plugin.name): { \(member.key): … }`")
     } else if ChainEntry.changes.contains(member.key) {
       report(
-        .wrongValue, "`\(member.key)` changes the chain of a file that this one extends",
-        member.keyLocation, "add `extends: ./other.pipeline.yaml`, or remove this")
+        .wrongValue, message: "`\(member.key)` changes the chain of a file that this one extends",
+        location: member.keyLocation, hint: "add `extends: ./other.pipeline.yaml`, or remove this")
     } else {
       let meant = suggestion(for: member.key, in: ChainEntry.neighbours)
       decoder.findings.append(
@@ -352,21 +368,21 @@ extension PipelineLoader {
   }
 
   private mutating func id(
-    _ member: YAMLNode.Member?, _ plugin: YAMLNode.Member, _ ids: inout [String: FileLocation]
+    _ member: YAMLNode.Member?, plugin: YAMLNode.Member, ids: inout [String: FileLocation]
   ) -> String {
     if let member {
       guard case .scalar(let id, _) = member.value.content, !member.value.isNull,
         id.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) || "-_.".contains($0) })
       else {
         report(
-          .wrongValue, "`id` is a word", member.value.location,
-          "letters, digits, `-`, `_` and `.`")
+          .wrongValue, message: "`id` is a word", location: member.value.location,
+          hint: "letters, digits, `-`, `_` and `.`")
         return plugin.key
       }
       if let first = ids[id] {
         report(
-          .duplicateKey, "the id `\(id)` is repeated", member.value.location,
-          "first used in line \(first.line)")
+          .duplicateKey, message: "the id `\(id)` is repeated", location: member.value.location,
+          hint: "first used in line \(first.line)")
       }
       ids[id] = member.value.location
       return id
@@ -417,7 +433,7 @@ extension PipelineLoader {
       } catch {
         // The option may be wrong because it has a placeholder.
         if self.environment.showsPlaceholders, draft.hasCommands { return opaque }
-        report(error, draft.name, draft.options)
+        report(error, name: draft.name, options: draft.options)
         return nil
       }
     }
@@ -433,9 +449,9 @@ extension PipelineLoader {
     }
     if others.isEmpty, !parts.isEmpty, !isReported {
       report(
-        .stageOrder, "`\(draft.name)`, with these options, works in the GraphQL stage",
-        draft.location,
-        "move it above `\(first.name)` (line \(first.location.line))")
+        .stageOrder, message: "`\(draft.name)`, with these options, works in the GraphQL stage",
+        location: draft.location,
+        hint: "move it above `\(first.name)` (line \(first.location.line))")
     }
     parts = others
   }
@@ -454,8 +470,9 @@ extension PipelineLoader {
       let parts = entry.name.split(separator: ".", omittingEmptySubsequences: false)
       guard parts.count == 2, parts.allSatisfy(Self.isName) else {
         report(
-          .wrongValue, "`\(entry.name)` in `fields` does not name a field of a type",
-          entry.nameLocation ?? given.$fields.location, "write `Type.field`, such as `Query.feed`")
+          .wrongValue, message: "`\(entry.name)` in `fields` does not name a field of a type",
+          location: entry.nameLocation ?? given.$fields.location,
+          hint: "write `Type.field`, such as `Query.feed`")
         continue
       }
       let (type, field) = (String(parts[0]), String(parts[1]))
@@ -477,9 +494,9 @@ extension PipelineLoader {
       guard Self.isName(entry.name[...]) else {
         let isField = entry.name.contains(".")
         report(
-          .wrongValue, "`\(entry.name)` in `types` does not name a type",
-          entry.nameLocation ?? given.$types.location,
-          isField ? "rules for fields belong in `fields`" : "write a name, such as `User`")
+          .wrongValue, message: "`\(entry.name)` in `types` does not name a type",
+          location: entry.nameLocation ?? given.$types.location,
+          hint: isField ? "rules for fields belong in `fields`" : "write a name, such as `User`")
         continue
       }
       ages[entry.name] = entry.value.maxAge.duration
@@ -500,8 +517,8 @@ extension PipelineLoader {
   mutating func checkGroups(_ given: PipelineFileOptions) {
     for group in given.keys?.groups.entries ?? [] where !Self.isName(group.value.value[...]) {
       report(
-        .wrongValue, "`\(group.value.value)` in `groups` cannot be the prefix of keys",
-        group.value.location, "write a name, such as `Animal`")
+        .wrongValue, message: "`\(group.value.value)` in `groups` cannot be the prefix of keys",
+        location: group.value.location, hint: "write a name, such as `Animal`")
     }
   }
 
@@ -516,8 +533,8 @@ extension PipelineLoader {
       let text = (error as? PipelineFileEnvironment.Failure)?.reason ?? "\(error)"
       let reason = text.split(separator: "\n").first.map { String($0) }
       report(
-        .schemaRule, "the schema cannot be used, so rules are not checked against it",
-        given.$schema.location, reason)
+        .schemaRule, message: "the schema cannot be used, so rules are not checked against it",
+        location: given.$schema.location, hint: reason)
     }
   }
 }
@@ -537,8 +554,9 @@ extension PipelineLoader {
         ] where isGiven {
           report(
             .subscriptions,
-            "`\(name)` has no effect: with `overflow: block`, no events wait to be read", location,
-            "write `overflow: drop-oldest` or `fail`, or remove it")
+            message: "`\(name)` has no effect: with `overflow: block`, no events wait to be read",
+            location: location,
+            hint: "write `overflow: drop-oldest` or `fail`, or remove it")
         }
       }
       settings.maxWaiting = options.maxWaiting ?? settings.maxWaiting
@@ -547,7 +565,7 @@ extension PipelineLoader {
       let location = options.$catchUp.location
       if let declared = options.catchUp {
         settings.catchUp = catchUp(declared, location)
-        if let drafts { check(declared, location, drafts) }
+        if let drafts { check(declared, location: location, drafts: drafts) }
       }
       if let drafts { checkCachePolicy(given.$subscriptions.location, drafts) }
     }
@@ -561,8 +579,9 @@ extension PipelineLoader {
     let (query, path) = (options.query, options.file?.path)
     guard query != nil || path != nil else {
       report(
-        .wrongValue, "`catch_up` names no query", location,
-        "add `query: NAME` for a query of the subscription's document, or `file: feed.graphql`")
+        .wrongValue, message: "`catch_up` names no query", location: location,
+        hint:
+          "add `query: NAME` for a query of the subscription's document, or `file: feed.graphql`")
       return nil
     }
     var declared = SubscriptionSettings.CatchUp(
@@ -575,8 +594,9 @@ extension PipelineLoader {
       guard operation.type == .query else {
         let name = operation.name.map { " `\($0.value)`" } ?? ""
         report(
-          .wrongValue, "the operation\(name) of \(path) is a \(operation.type.rawValue)",
-          query == nil ? options.$file.location : options.$query.location, "name a query")
+          .wrongValue, message: "the operation\(name) of \(path) is a \(operation.type.rawValue)",
+          location: query == nil ? options.$file.location : options.$query.location,
+          hint: "name a query")
         return nil
       }
       declared.document = document
@@ -586,32 +606,32 @@ extension PipelineLoader {
         (error as? PipelineFileEnvironment.Failure)?.reason
         ?? (error as? OperationSelectionError)?.message ?? "\(error)"
       report(
-        .wrongValue, "the query of `catch_up` cannot be read from \(path)",
-        options.$file.location, reason)
+        .wrongValue, message: "the query of `catch_up` cannot be read from \(path)",
+        location: options.$file.location, hint: reason)
       return nil
     }
   }
 
-  private mutating func warn(_ message: String, _ location: FileLocation, _ hint: String) {
+  private mutating func warn(_ message: String, location: FileLocation, hint: String) {
     decoder.findings.append(
       PipelineDiagnostic(.subscriptions, message, severity: .warning, at: location, hint: hint))
   }
 
   /// Warns of a catch-up query that never runs or has no effect.
   private mutating func check(
-    _ catchUp: CatchUpOptions, _ location: FileLocation, _ drafts: Drafts
+    _ catchUp: CatchUpOptions, location: FileLocation, drafts: Drafts
   ) {
     guard !drafts.hasUnknown else { return }
     let traits = drafts.known.map(\.traits)
     if !traits.contains(where: { $0.intersects([.boundsRestarts, .restarts]) }) {
       warn(
         "`catch_up` never runs: no plugin of the chain opens a lost connection again",
-        location, "add `- max-retry` at the top of the chain")
+        location: location, hint: "add `- max-retry` at the top of the chain")
     }
     if !catchUp.deliver, !traits.contains(where: { $0.contains(.writesCache) }) {
       warn(
-        "`catch_up` has no effect: its result is neither delivered nor stored", location,
-        "add `deliver: true`, or `- cache-write` below the parser")
+        "`catch_up` has no effect: its result is neither delivered nor stored", location: location,
+        hint: "add `deliver: true`, or `- cache-write` below the parser")
     }
   }
 
@@ -619,8 +639,9 @@ extension PipelineLoader {
   private mutating func checkCachePolicy(_ location: FileLocation, _ drafts: Drafts) {
     guard let entry = drafts.known.first(where: { $0.traits.contains(.cacheOnly) }) else { return }
     report(
-      .subscriptions, "the chain sends no subscription: `\(entry.id)` never uses the network",
-      location, "choose another policy, or remove `subscriptions`")
+      .subscriptions,
+      message: "the chain sends no subscription: `\(entry.id)` never uses the network",
+      location: location, hint: "choose another policy, or remove `subscriptions`")
   }
 
   /// Warns of entries for subscriptions alone whose plugin passes them unchanged.
@@ -629,7 +650,7 @@ extension PipelineLoader {
     where entry.condition.type == .subscription && entry.traits.contains(.passesSubscriptions) {
       warn(
         "`\(entry.id)` has no effect: it passes subscriptions unchanged, and its condition selects only them",
-        entry.location, "remove the entry, or its `when`")
+        location: entry.location, hint: "remove the entry, or its `when`")
     }
   }
 }

@@ -48,8 +48,9 @@ struct PipelineMerge {
       case .scalar(let text, _) = version.content, text != "1"
     else { return }
     report(
-      .wrongValue, "this gqlrun reads version 1 of pipeline files", version.location,
-      "write `version: 1`")
+      .wrongValue, message: "this gqlrun reads version 1 of pipeline files",
+      location: version.location,
+      hint: "write `version: 1`")
   }
 
   /// The index of each key; keys of one mapping are unique.
@@ -79,7 +80,7 @@ struct PipelineMerge {
   }
 
   private mutating func report(
-    _ code: PipelineDiagnostic.Code, _ message: String, _ location: FileLocation, _ hint: String
+    _ code: PipelineDiagnostic.Code, message: String, location: FileLocation, hint: String
   ) {
     findings.append(PipelineDiagnostic(code, message, at: location, hint: hint))
   }
@@ -101,8 +102,10 @@ extension PipelineMerge {
     guard max(changes.count, nodes.count) <= ChainEntry.maxEntries else {
       report(
         .wrongValue,
-        "a chain has at most \(ChainEntry.maxEntries) entries, and at most as many changes to it; "
-          + "found \(max(changes.count, nodes.count))", own.location, "remove entries")
+        message:
+          "a chain has at most \(ChainEntry.maxEntries) entries, and at most as many changes to it; "
+          + "found \(max(changes.count, nodes.count))", location: own.location,
+        hint: "remove entries")
       return inherited
     }
     var slots: [Slot] = []
@@ -120,24 +123,25 @@ extension PipelineMerge {
     guard let key = keys.first, keys.count == 1 else {
       report(
         .wrongValue,
-        keys.isEmpty
+        message: keys.isEmpty
           ? "this entry has no key that changes the chain of \(base)"
-          : "an entry makes one change to the chain of \(base)", change.location,
-        "write `insert: { after: ID }` or `replace: ID` next to the plugin, or `- remove: ID`")
+          : "an entry makes one change to the chain of \(base)", location: change.location,
+        hint: "write `insert: { after: ID }` or `replace: ID` next to the plugin, or `- remove: ID`"
+      )
       return
     }
     switch key.key {
     case "remove":
       if let other = change.members.first(where: { $0.key != "remove" }) {
         report(
-          .unknownName, "`\(other.key)` is next to `remove`, which only removes entries",
-          other.keyLocation, "write `replace` to replace a plugin by another")
+          .unknownName, message: "`\(other.key)` is next to `remove`, which only removes entries",
+          location: other.keyLocation, hint: "write `replace` to replace a plugin by another")
       }
-      for index in targets(key.value, "`remove`", slots).sorted(by: >) {
+      for index in targets(key.value, owner: "`remove`", slots: slots).sorted(by: >) {
         slots.remove(at: index)
       }
     case "replace":
-      guard let index = targets(key.value, "`replace`", slots).first else { return }
+      guard let index = targets(key.value, owner: "`replace`", slots: slots).first else { return }
       let entry = change.withoutChanges
       let old = slots[index]
       let others = slots.map(\.id).filter { $0 != old.id }
@@ -158,18 +162,20 @@ extension PipelineMerge {
       let side = members.first, ["before", "after"].contains(side.key)
     else {
       report(
-        .wrongValue, "`insert` requires `before` or `after` with an entry",
-        insert.value.isNull ? insert.keyLocation : insert.value.location,
-        "write `insert: { before: ID }` or `insert: { after: ID }`")
+        .wrongValue, message: "`insert` requires `before` or `after` with an entry",
+        location: insert.value.isNull ? insert.keyLocation : insert.value.location,
+        hint: "write `insert: { before: ID }` or `insert: { after: ID }`")
       return nil
     }
-    guard let index = targets(side.value, "`\(side.key)`", slots).first else { return nil }
+    guard let index = targets(side.value, owner: "`\(side.key)`", slots: slots).first else {
+      return nil
+    }
     return side.key == "before" ? index : index + 1
   }
 
   /// The indices of the entries that a value names; only `remove` accepts a list.
   private mutating func targets(
-    _ value: YAMLNode, _ owner: String, _ slots: [Slot]
+    _ value: YAMLNode, owner: String, slots: [Slot]
   ) -> [Int] {
     let names: [YAMLNode]
     switch value.content {
@@ -177,8 +183,9 @@ extension PipelineMerge {
     case .sequence(let nodes) where owner == "`remove`" && !nodes.isEmpty: names = nodes
     default:
       report(
-        .wrongValue, "\(owner) requires the id of an entry, not \(value.kind)", value.location,
-        "one of \(slots.map(\.id).joined(separator: ", "))")
+        .wrongValue, message: "\(owner) requires the id of an entry, not \(value.kind)",
+        location: value.location,
+        hint: "one of \(slots.map(\.id).joined(separator: ", "))")
       return []
     }
     var indices: Set<Int> = []
@@ -205,8 +212,8 @@ extension PipelineMerge {
     for entry in nodes.map({ ChainEntry($0, registry) }) {
       guard let change = ChainEntry.changes.compactMap({ entry[$0] }).first else { continue }
       report(
-        .wrongValue, "`\(change.key)` changes the chain of \(base), which has none",
-        change.keyLocation, "remove it")
+        .wrongValue, message: "`\(change.key)` changes the chain of \(base), which has none",
+        location: change.keyLocation, hint: "remove it")
     }
   }
 }
@@ -249,8 +256,9 @@ struct PipelineSource {
     guard let root = compose(bytes, file: file) else { return nil }
     guard case .mapping(let members) = root.content else {
       report(
-        .wrongValue, "a pipeline file is a mapping, not \(root.kind)", root.location,
-        "begin with `version: 1`")
+        .wrongValue, message: "a pipeline file is a mapping, not \(root.kind)",
+        location: root.location,
+        hint: "begin with `version: 1`")
       return nil
     }
     guard let extends = members.first(where: { $0.key == "extends" }) else { return root }
@@ -268,14 +276,16 @@ struct PipelineSource {
   ) -> YAMLNode? {
     guard case .scalar(let path, _) = extends.value.content, !extends.value.isNull else {
       report(
-        .wrongValue, "`extends` is the path of one pipeline file", extends.value.location,
-        "write `extends: ./other.pipeline.yaml`")
+        .wrongValue, message: "`extends` is the path of one pipeline file",
+        location: extends.value.location,
+        hint: "write `extends: ./other.pipeline.yaml`")
       return nil
     }
     guard !path.contains("${") else {
       report(
-        .wrongValue, "`extends` is a literal path, without expansions", extends.value.location,
-        "write `extends: ./other.pipeline.yaml`")
+        .wrongValue, message: "`extends` is a literal path, without expansions",
+        location: extends.value.location,
+        hint: "write `extends: ./other.pipeline.yaml`")
       return nil
     }
     let target = FilePath.resolve(path, in: FilePath.folder(of: file))
@@ -283,14 +293,14 @@ struct PipelineSource {
     if let start = line.firstIndex(of: FilePath.normalized(target)) {
       let cycle = (line[start...] + [line[start]]).joined(separator: " → ")
       report(
-        .unreadable, "`extends` forms a cycle", extends.value.location,
-        "remove it from one of these: \(cycle)")
+        .unreadable, message: "`extends` forms a cycle", location: extends.value.location,
+        hint: "remove it from one of these: \(cycle)")
       return nil
     }
     guard line.count < Self.maxDepth else {
       report(
-        .unreadable, "more than \(Self.maxDepth) files extend each other",
-        extends.value.location, "combine some of them")
+        .unreadable, message: "more than \(Self.maxDepth) files extend each other",
+        location: extends.value.location, hint: "combine some of them")
       return nil
     }
     let bytes: [UInt8]
@@ -302,9 +312,9 @@ struct PipelineSource {
         return read(Array(text.utf8), file: path, descendants: descendants + [file])
       }
       report(
-        .unreadable, "the file `\(path)`, which this file extends, cannot be read",
-        extends.value.location,
-        (error as? PipelineFileEnvironment.Failure)?.reason ?? "the reason is unknown")
+        .unreadable, message: "the file `\(path)`, which this file extends, cannot be read",
+        location: extends.value.location,
+        hint: (error as? PipelineFileEnvironment.Failure)?.reason ?? "the reason is unknown")
       return nil
     }
     return read(bytes, file: target, descendants: descendants + [file])
@@ -314,7 +324,8 @@ struct PipelineSource {
     let start = FileLocation(file: file, line: 1, column: 1)
     guard bytes.count <= PipelineFile.maxBytes else {
       report(
-        .unreadable, "the file is larger than 1 MiB", start, "split it into several pipelines")
+        .unreadable, message: "the file is larger than 1 MiB", location: start,
+        hint: "split it into several pipelines")
       return nil
     }
     guard let text = String(validating: bytes, as: UTF8.self) else {
@@ -323,8 +334,8 @@ struct PipelineSource {
         + String(decoding: bytes, as: UTF8.self).prefix { $0 != "\u{FFFD}" }
         .filter(\.isNewline).count
       report(
-        .unreadable, "the file is not UTF-8 text",
-        FileLocation(file: file, line: line, column: 1), "save it as UTF-8")
+        .unreadable, message: "the file is not UTF-8 text",
+        location: FileLocation(file: file, line: line, column: 1), hint: "save it as UTF-8")
       return nil
     }
     files.append((file, bytes))
@@ -337,7 +348,7 @@ struct PipelineSource {
   }
 
   private mutating func report(
-    _ code: PipelineDiagnostic.Code, _ message: String, _ location: FileLocation, _ hint: String
+    _ code: PipelineDiagnostic.Code, message: String, location: FileLocation, hint: String
   ) {
     findings.append(PipelineDiagnostic(code, message, at: location, hint: hint))
   }

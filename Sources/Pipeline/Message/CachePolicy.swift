@@ -75,8 +75,9 @@ extension GraphQLRequest {
   func checkPolicy(_ policy: CachePolicy?) throws(ChainError) {
     guard policy == .cacheOnly, operationType != .query else { return }
     throw ChainError(
-      .request, .invalidRequest,
-      "a \(operationType.rawValue) cannot be answered from the cache; use another policy than "
+      .request, code: .invalidRequest,
+      message:
+        "a \(operationType.rawValue) cannot be answered from the cache; use another policy than "
         + "cache-only")
   }
 
@@ -86,13 +87,15 @@ extension GraphQLRequest {
     guard !uploads.isEmpty else { return }
     guard operationType != .subscription else {
       throw ChainError(
-        .request, .invalidRequest, "\(label) cannot send files: it is a subscription",
+        .request, code: .invalidRequest,
+        message: "\(label) cannot send files: it is a subscription",
         delivery: .notSent)
     }
     for path in uploads.keys.sorted() where JSONValue.object(variables).value(at: path) != .null {
       throw ChainError(
-        .request, .invalidRequest,
-        "the upload \(path) of \(label) has no place in its variables; prepare the operation with "
+        .request, code: .invalidRequest,
+        message:
+          "the upload \(path) of \(label) has no place in its variables; prepare the operation with "
           + "this upload", delivery: .notSent)
     }
   }

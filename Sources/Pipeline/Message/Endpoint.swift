@@ -260,7 +260,8 @@ public struct ConnectionParameters: Sendable, Hashable {
       return try Self.value(node, request.context).jsonBytes()
     } catch {
       throw ChainError(
-        .request, .invalidRequest, "`connection_params` of `endpoint` have no value: \(error)",
+        .request, code: .invalidRequest,
+        message: "`connection_params` of `endpoint` have no value: \(error)",
         delivery: .notSent)
     }
   }

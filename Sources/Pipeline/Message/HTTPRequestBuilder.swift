@@ -18,7 +18,8 @@ struct HTTPRequestBuilder {
   init(endpoint: Endpoint) {
     self.endpoint = endpoint
     plainPost = Self.head(
-      .post, endpoint.target(for: .query, isSocket: false), Self.postFields, endpoint, [:])
+      .post, target: endpoint.target(for: .query, isSocket: false), fields: Self.postFields,
+      endpoint: endpoint, additional: [:])
   }
 
   private static let postFields: HTTPFields = [.contentType: "application/json"]
@@ -51,8 +52,8 @@ struct HTTPRequestBuilder {
     if usesSocket(for: request) {
       guard request.uploads.isEmpty else {
         throw ChainError(
-          .request, .invalidRequest,
-          "files cannot be sent over WebSocket; use an endpoint with http:// or https://",
+          .request, code: .invalidRequest,
+          message: "files cannot be sent over WebSocket; use an endpoint with http:// or https://",
           delivery: .notSent)
       }
       return try socket(request)
@@ -76,7 +77,8 @@ struct HTTPRequestBuilder {
         head: isPlain
           ? plainPost
           : Self.head(
-            .post, endpoint.target(for: .query, isSocket: false), fields, endpoint, added),
+            .post, target: endpoint.target(for: .query, isSocket: false), fields: fields,
+            endpoint: endpoint, additional: added),
         body: body(of: request))
     }
     let target = endpoint.target(for: .subscription, isSocket: false)
@@ -84,10 +86,13 @@ struct HTTPRequestBuilder {
       subscriptions.usesSingleConnection
     else {
       return HTTPRequestMessage(
-        head: Self.head(.post, target, eventFields, endpoint, added), body: body(of: request))
+        head: Self.head(
+          .post, target: target, fields: eventFields, endpoint: endpoint, additional: added),
+        body: body(of: request))
     }
     // The answer is no event stream: the events arrive in another response.
-    let head = Self.head(.post, target, Self.postFields, endpoint, added)
+    let head = Self.head(
+      .post, target: target, fields: Self.postFields, endpoint: endpoint, additional: added)
     var message = HTTPRequestMessage(head: head, body: body(of: request))
     message.eventStream = EventStreamRequest()
     return message
@@ -103,8 +108,9 @@ struct HTTPRequestBuilder {
     var fields: HTTPFields = [.contentType: multipart.contentType]
     for name in Self.preflightFields { fields[name] = "1" }
     var head = Self.head(
-      .post, endpoint.target(for: .query, isSocket: false), fields, endpoint,
-      request.additionalHeaders)
+      .post, target: endpoint.target(for: .query, isSocket: false), fields: fields,
+      endpoint: endpoint,
+      additional: request.additionalHeaders)
     // A field of the endpoint would lack the boundary.
     head.headerFields[.contentType] = multipart.contentType
     var message = HTTPRequestMessage(head: head)
@@ -137,12 +143,14 @@ struct HTTPRequestBuilder {
     var target = endpoint.target(for: .query, isSocket: false)
     target.path = path
     return HTTPRequestMessage(
-      head: Self.head(.get, target, fields, endpoint, request.additionalHeaders))
+      head: Self.head(
+        .get, target: target, fields: fields, endpoint: endpoint,
+        additional: request.additionalHeaders))
   }
 
   private static func head(
-    _ method: HTTPRequest.Method, _ target: Endpoint.Target, _ fields: HTTPFields,
-    _ endpoint: Endpoint, _ additional: HTTPFields
+    _ method: HTTPRequest.Method, target: Endpoint.Target, fields: HTTPFields,
+    endpoint: Endpoint, additional: HTTPFields
   ) -> HTTPRequest {
     var fields = fields
     let isSocket = Endpoint.webSocketSchemes.contains(target.scheme)
@@ -197,7 +205,8 @@ struct HTTPRequestBuilder {
     let declared = endpoint.subprotocols(for: type)
     var message = HTTPRequestMessage(
       head: Self.head(
-        .get, endpoint.target(for: type, isSocket: true), [:], endpoint, request.additionalHeaders),
+        .get, target: endpoint.target(for: type, isSocket: true), fields: [:], endpoint: endpoint,
+        additional: request.additionalHeaders),
       body: body(of: request))
     message.webSocket = WebSocketRequest(
       subprotocols: declared.isEmpty

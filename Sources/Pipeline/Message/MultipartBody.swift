@@ -44,7 +44,7 @@ public struct MultipartBody: Sendable {
     boundary =
       "gqlrun-" + String(UInt64.random(in: 0...UInt64.max), radix: 36)
       + String(UInt64.random(in: 0...UInt64.max), radix: 36)
-    segments = Self.segments(boundary, operations, map, files)
+    segments = Self.segments(boundary, operations: operations, map: map, files: files)
     count = segments.reduce(0) { $0 + $1.count }
   }
 
@@ -77,10 +77,12 @@ public struct MultipartBody: Sendable {
   }
 
   private static func segments(
-    _ boundary: String, _ operations: [UInt8], _ map: JSONObject, _ files: [Upload]
+    _ boundary: String, operations: [UInt8], map: JSONObject, files: [Upload]
   ) -> [Segment] {
     let map = JSONValue.object(map).jsonBytes()
-    var head = field(boundary, "operations", operations) + field(boundary, "map", map)
+    var head =
+      field(boundary, name: "operations", value: operations)
+      + field(boundary, name: "map", value: map)
     var segments: [Segment] = []
     for (index, upload) in files.enumerated() {
       head += Array(
@@ -94,7 +96,7 @@ public struct MultipartBody: Sendable {
     return segments + [.bytes(head + Array("--\(boundary)--\r\n".utf8))]
   }
 
-  private static func field(_ boundary: String, _ name: String, _ value: [UInt8]) -> [UInt8] {
+  private static func field(_ boundary: String, name: String, value: [UInt8]) -> [UInt8] {
     let head =
       "--\(boundary)\r\nContent-Disposition: form-data; name=\"\(name)\"\r\n"
       + "Content-Type: application/json\r\n\r\n"

@@ -86,7 +86,7 @@ public struct Upload: Sendable, Hashable {
   }
 
   private static func invalid(_ message: String) -> ChainError {
-    ChainError(.request, .invalidRequest, message, delivery: .notSent)
+    ChainError(.request, code: .invalidRequest, message: message, delivery: .notSent)
   }
 
   /// The path of the file; `nil` for bytes and pipes.
@@ -172,7 +172,7 @@ final class OpenUpload: Sendable {
   convenience init(path: String) throws(ChainError) {
     // A FIFO without a writer would block.
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else { throw Self.failure("cannot open \(path)", errno) }
+    guard descriptor >= 0 else { throw Self.failure("cannot open \(path)", code: errno) }
     try self.init(descriptor, path)
   }
 
@@ -182,18 +182,19 @@ final class OpenUpload: Sendable {
     var status = stat()
     let result = fstat(descriptor, &status)
     version = FileVersion(status)
-    guard result == 0 else { throw Self.failure("cannot read \(label)", errno) }
+    guard result == 0 else { throw Self.failure("cannot read \(label)", code: errno) }
     guard status.st_mode & S_IFMT == S_IFREG else {
       throw ChainError(
-        .request, .uploadFailed,
-        "cannot send \(label): it is not a regular file; send a pipe as standard input (@-)",
+        .request, code: .uploadFailed,
+        message:
+          "cannot send \(label): it is not a regular file; send a pipe as standard input (@-)",
         delivery: .notSent)
     }
     // Files of /proc and /sys have contents, but no size.
     if version.size == 0, try !read(1, at: 0).isEmpty {
       throw ChainError(
-        .request, .uploadFailed,
-        "cannot send \(label): the system does not tell its size; copy it to a file first",
+        .request, code: .uploadFailed,
+        message: "cannot send \(label): the system does not tell its size; copy it to a file first",
         delivery: .notSent)
     }
   }
@@ -205,12 +206,14 @@ final class OpenUpload: Sendable {
     against expected: FileVersion, delivery: ChainError.Delivery
   ) throws(ChainError) {
     var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw Self.failure("cannot read \(label)", errno) }
+    guard fstat(descriptor, &status) == 0 else {
+      throw Self.failure("cannot read \(label)", code: errno)
+    }
     let found = FileVersion(status)
     guard found != expected else { return }
     throw ChainError(
-      .request, .uploadFailed,
-      "\(label) changed while it was sent"
+      .request, code: .uploadFailed,
+      message: "\(label) changed while it was sent"
         + (found.size == expected.size
           ? "" : ": it had \(Quantity.count(expected.size, "byte")), now it has \(found.size)")
         + "; run the operation again when it is complete", delivery: delivery)
@@ -230,15 +233,18 @@ final class OpenUpload: Sendable {
         filled += result
       }
     }
-    guard code == 0 else { throw Self.failure("cannot read \(label)", code, .unknown) }
+    guard code == 0 else {
+      throw Self.failure("cannot read \(label)", code: code, delivery: .unknown)
+    }
     return bytes
   }
 
   fileprivate static func failure(
-    _ what: String, _ code: Int32, _ delivery: ChainError.Delivery = .notSent
+    _ what: String, code: Int32, delivery: ChainError.Delivery = .notSent
   ) -> ChainError {
     ChainError(
-      .request, .uploadFailed, "\(what): \(String(cString: strerror(code)))", delivery: delivery)
+      .request, code: .uploadFailed, message: "\(what): \(String(cString: strerror(code)))",
+      delivery: delivery)
   }
 }
 
@@ -254,7 +260,7 @@ final class UploadSpool: Sendable, Hashable {
     do throws(SystemError) {
       target = try UnnamedFile.create()
     } catch {
-      throw OpenUpload.failure("cannot spool standard input in \(error.path)", error.code)
+      throw OpenUpload.failure("cannot spool standard input in \(error.path)", code: error.code)
     }
     var buffer = [UInt8](repeating: 0, count: 64 << 10)
     while true {
@@ -268,7 +274,7 @@ final class UploadSpool: Sendable, Hashable {
       }
       if code != 0 {
         close(target)
-        throw OpenUpload.failure("cannot spool standard input", code)
+        throw OpenUpload.failure("cannot spool standard input", code: code)
       }
       if count == 0 { break }
     }

@@ -5,9 +5,9 @@
 ///   .step(
 ///     .cache,
 ///     rules: [
-///       .once(.writesCache, .cacheWrite, "writes the cache"),
-///       .requires(.store, .cacheWrite, "{self} has no store to write to", remedy: "add `store:
-///       …`"), .below(.parses, .cacheWrite, "before there is anything to write"),
+///       .once(.writesCache, code: .cacheWrite, verb: "writes the cache"),
+///       .requires(.store, code: .cacheWrite, message: "{self} has no store to write to", remedy: "add `store:
+///       …`"), .below(.parses, code: .cacheWrite, reason: "before there is anything to write"),
 ///     ])
 /// }
 /// ```
@@ -34,7 +34,7 @@ public struct Placement: Sendable {
   public var stageCode: PipelineDiagnostic.Code? = .stageOrder
 
   /// Creates a placement; `wrap(_:rules:)` and `step(_:rules:)` read better.
-  public init(_ kind: Kind, _ stages: [PluginStage], _ rules: [PlacementRule] = []) {
+  public init(_ kind: Kind, stages: [PluginStage], rules: [PlacementRule] = []) {
     self.kind = kind
     self.stages = stages
     self.rules = rules
@@ -42,12 +42,12 @@ public struct Placement: Sendable {
 
   /// A plugin that surrounds what is below it.
   public static func wrap(_ stages: PluginStage..., rules: [PlacementRule] = []) -> Placement {
-    Placement(.wrap, stages, rules)
+    Placement(.wrap, stages: stages, rules: rules)
   }
 
   /// A plugin that acts once.
   public static func step(_ stage: PluginStage, rules: [PlacementRule] = []) -> Placement {
-    Placement(.step, [stage], rules)
+    Placement(.step, stages: [stage], rules: rules)
   }
 
   /// The stages as text: "GraphQL and HTTP".
@@ -113,8 +113,8 @@ public struct PlacementRule: Sendable {
   ///   - reason: The problem of a position below it, as the end of a sentence: "too late to send
   ///     anything".
   public static func above(
-    _ traits: PluginTraits, moving target: PluginTraits? = nil, _ code: PipelineDiagnostic.Code,
-    _ reason: String
+    _ traits: PluginTraits, moving target: PluginTraits? = nil, code: PipelineDiagnostic.Code,
+    reason: String
   ) -> PlacementRule {
     PlacementRule(
       condition: .above([traits], moving: target), code: code, text: reason, remedy: nil,
@@ -129,8 +129,8 @@ public struct PlacementRule: Sendable {
   ///   - code: The code of the diagnostic.
   ///   - reason: The problem of a position above it, as the end of a sentence.
   public static func below(
-    _ traits: PluginTraits, or alternative: PluginTraits? = nil, _ code: PipelineDiagnostic.Code,
-    _ reason: String
+    _ traits: PluginTraits, or alternative: PluginTraits? = nil, code: PipelineDiagnostic.Code,
+    reason: String
   ) -> PlacementRule {
     PlacementRule(
       condition: .below([traits] + [alternative].compactMap { $0 }), code: code, text: reason,
@@ -145,7 +145,7 @@ public struct PlacementRule: Sendable {
   ///   - reason: The problem of a position above one, as the end of a sentence.
   ///   - remedy: What would work.
   public static func belowAll(
-    _ traits: PluginTraits, _ code: PipelineDiagnostic.Code, _ reason: String, remedy: String
+    _ traits: PluginTraits, code: PipelineDiagnostic.Code, reason: String, remedy: String
   ) -> PlacementRule {
     PlacementRule(
       condition: .belowAll(traits), code: code, text: reason, remedy: remedy, severity: .warning)
@@ -158,7 +158,7 @@ public struct PlacementRule: Sendable {
   ///   - code: The code of the diagnostic.
   ///   - verb: The action, as the end of a sentence: "reads the cache".
   public static func once(
-    _ traits: PluginTraits, _ code: PipelineDiagnostic.Code, _ verb: String
+    _ traits: PluginTraits, code: PipelineDiagnostic.Code, verb: String
   ) -> PlacementRule {
     PlacementRule(
       condition: .once(traits), code: code, text: verb, remedy: "remove one of them",
@@ -179,7 +179,7 @@ public struct PlacementRule: Sendable {
   ///   - severity: The severity of the diagnostic; an error by default.
   public static func requires(
     _ traits: PluginTraits, with feature: PipelineFeature? = nil, atChain: Bool = false,
-    _ code: PipelineDiagnostic.Code, _ message: String, remedy: String,
+    code: PipelineDiagnostic.Code, message: String, remedy: String,
     severity: PipelineDiagnostic.Severity = .error
   ) -> PlacementRule {
     PlacementRule(
@@ -196,7 +196,7 @@ public struct PlacementRule: Sendable {
   ///   - remedy: What would work.
   ///   - severity: The severity of the diagnostic; an error by default.
   public static func requires(
-    _ feature: PipelineFeature, _ code: PipelineDiagnostic.Code, _ message: String, remedy: String,
+    _ feature: PipelineFeature, code: PipelineDiagnostic.Code, message: String, remedy: String,
     severity: PipelineDiagnostic.Severity = .error
   ) -> PlacementRule {
     PlacementRule(

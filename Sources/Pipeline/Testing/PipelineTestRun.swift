@@ -110,7 +110,7 @@ extension PipelineTest {
     await withTaskGroup(of: [Outcome]?.self) { group in
       group.addTask(executorPreference: time) {
         var outcomes: [Outcome] = []
-        for _ in 0..<rounds { outcomes += await round(request, runner, time) }
+        for _ in 0..<rounds { outcomes += await round(request, runner: runner, time: time) }
         return outcomes
       }
       group.addTask {
@@ -125,7 +125,7 @@ extension PipelineTest {
 
   /// One round of concurrent operations.
   private func round(
-    _ request: GraphQLRequest, _ runner: PipelineRunner, _ time: VirtualTime
+    _ request: GraphQLRequest, runner: PipelineRunner, time: VirtualTime
   ) async -> [Outcome] {
     await withTaskGroup(of: Outcome.self) { operations in
       for _ in 0..<concurrent {
@@ -212,28 +212,32 @@ private struct Measurements {
   /// The difference from an expected value; `nil` if there is none.
   func mismatch(_ kind: PipelineTest.Expectation.Kind) -> String? {
     switch kind {
-    case .succeeded(let count): differs(count, outcomes.count(where: \.isSuccess), "succeeded")
-    case .failed(let count): differs(count, outcomes.count { !$0.isSuccess }, "failed")
-    case .requests(let count): differs(count, requests, "requests")
-    case .attempts(let count): differs(count, attempts, "attempts")
+    case .succeeded(let count):
+      differs(count, found: outcomes.count(where: \.isSuccess), name: "succeeded")
+    case .failed(let count): differs(count, found: outcomes.count { !$0.isSuccess }, name: "failed")
+    case .requests(let count): differs(count, found: requests, name: "requests")
+    case .attempts(let count): differs(count, found: attempts, name: "attempts")
     case .refreshes(let count):
-      refreshes.map { differs(count, $0, "refreshes") }
+      refreshes.map { differs(count, found: $0, name: "refreshes") }
         ?? "refreshes: expected \(count), and no plugin of the chain fetches a token"
-    case .passes(let entry, let count): differs(count, passes[entry] ?? 0, "passes of \(entry)")
+    case .passes(let entry, let count):
+      differs(count, found: passes[entry] ?? 0, name: "passes of \(entry)")
     case .source(let source):
-      outcomes.last?.last.map { differs(source.rawValue, $0.source.rawValue, "source") }
+      outcomes.last?.last.map {
+        differs(source.rawValue, found: $0.source.rawValue, name: "source")
+      }
         ?? "source: expected \(source.rawValue), and there is no result\(firstMessage)"
     case .data(let data): mismatch(data: data)
     case .error(let code):
-      outcomes.lazy.compactMap(\.code).first.map { differs(code, $0, "error") }
+      outcomes.lazy.compactMap(\.code).first.map { differs(code, found: $0, name: "error") }
         ?? "error: expected \(code), and nothing failed"
     case .message(let part):
       outcomes.lazy.compactMap(\.message).first.map {
         $0.contains(part) ? nil : "message: expected one with \"\(part)\", found \"\($0)\""
       } ?? "message: expected one with \"\(part)\", and nothing failed"
-    case .events(let count): differs(count, sum(\.events), "events")
-    case .gaps(let count): differs(count, sum(\.gaps), "gaps")
-    case .dropped(let count): differs(count, sum(\.dropped), "dropped")
+    case .events(let count): differs(count, found: sum(\.events), name: "events")
+    case .gaps(let count): differs(count, found: sum(\.gaps), name: "gaps")
+    case .dropped(let count): differs(count, found: sum(\.dropped), name: "dropped")
     case .delivered(let data): mismatch(delivered: data)
     case .within(let longest):
       time <= longest ? nil : "took \(time.optionText), expected at most \(longest.optionText)"
@@ -241,7 +245,7 @@ private struct Measurements {
   }
 
   private func differs<Value: Equatable>(
-    _ expected: Value, _ found: Value, _ name: String
+    _ expected: Value, found: Value, name: String
   ) -> String? {
     expected == found ? nil : "\(name): expected \(expected), found \(found)\(firstMessage)"
   }

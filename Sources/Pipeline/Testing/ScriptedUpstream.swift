@@ -29,21 +29,25 @@ actor ScriptedUpstream: HTTPTransport {
     guard let answer = take(for: facts) else {
       unanswered.append("request \(requestCount): \(facts.text(attempt: Self.attempt))")
       throw ChainError(
-        .transport, .unexpectedRequest,
-        "no answer of `upstream` matches \(facts.text(attempt: Self.attempt))", delivery: .unknown)
+        .transport, code: .unexpectedRequest,
+        message: "no answer of `upstream` matches \(facts.text(attempt: Self.attempt))",
+        delivery: .unknown)
     }
     if answer.delay > .zero {
       let longest = min(limits.idle, limits.total)
       try await clock.sleep(for: min(answer.delay, longest))
       guard answer.delay < longest else {
         throw ChainError(
-          .transport, .timedOut, "the server did not answer within \(longest.optionText)",
+          .transport, code: .timedOut,
+          message: "the server did not answer within \(longest.optionText)",
           delivery: .unknown)
       }
     }
     if let failure = answer.fail, let error = Self.error(failure) { throw error }
     if let close = answer.closing, answer.events?.isEmpty == true { throw close }
-    if let events = answer.events { return Self.stream(events, answer, clock, limits) }
+    if let events = answer.events {
+      return Self.stream(events, answer: answer, clock: clock, limits: limits)
+    }
     return Self.message(answer)
   }
 
@@ -61,16 +65,18 @@ actor ScriptedUpstream: HTTPTransport {
   private static func error(_ failure: PipelineTest.Failure) -> ChainError? {
     switch failure {
     case .refused:
-      ChainError(.transport, .connectionFailed, "connection refused", delivery: .notSent)
+      ChainError(
+        .transport, code: .connectionFailed, message: "connection refused", delivery: .notSent)
     case .closed:
       ChainError(
-        .transport, .connectionClosed, "the connection was closed before the answer",
+        .transport, code: .connectionClosed, message: "the connection was closed before the answer",
         delivery: .unknown)
     case .unresolved:
       ChainError(
-        .transport, .nameResolutionFailed,
-        "the host name has no address", delivery: .notSent)
-    case .tls: ChainError(.transport, .tlsFailed, "no secure connection", delivery: .notSent)
+        .transport, code: .nameResolutionFailed,
+        message: "the host name has no address", delivery: .notSent)
+    case .tls:
+      ChainError(.transport, code: .tlsFailed, message: "no secure connection", delivery: .notSent)
     case .dropped: nil
     }
   }
@@ -86,8 +92,8 @@ actor ScriptedUpstream: HTTPTransport {
 
   /// The events of a scripted connection, each when it is due on the clock.
   private static func stream(
-    _ events: [PipelineTest.Event], _ answer: PipelineTest.Answer, _ clock: ServiceClock,
-    _ limits: HTTPLimits
+    _ events: [PipelineTest.Event], answer: PipelineTest.Answer, clock: ServiceClock,
+    limits: HTTPLimits
   ) -> HTTPResponseMessage {
     let rest = ElementQueue(events)
     let end = ElementQueue([answer.end])
@@ -105,7 +111,8 @@ actor ScriptedUpstream: HTTPTransport {
         case .complete: return Array("event: complete\ndata:\n\n".utf8)
         case .lost:
           throw ChainError(
-            .transport, .connectionClosed, "the connection was lost", delivery: .answered)
+            .transport, code: .connectionClosed, message: "the connection was lost",
+            delivery: .answered)
         case .silent:
           try await clock.sleep(for: limits.idle)
           throw silence(limits)
@@ -116,7 +123,7 @@ actor ScriptedUpstream: HTTPTransport {
 
   private static func silence(_ limits: HTTPLimits) -> ChainError {
     ChainError(
-      .transport, .timedOut, "the server sent nothing for \(limits.idle.optionText)",
+      .transport, code: .timedOut, message: "the server sent nothing for \(limits.idle.optionText)",
       delivery: .answered)
   }
 
@@ -132,8 +139,8 @@ actor ScriptedUpstream: HTTPTransport {
       body: HTTPBody {
         if let chunk = start.next() { return chunk }
         throw ChainError(
-          .transport, .truncatedResponse,
-          "the connection was lost in the body", delivery: .answered)
+          .transport, code: .truncatedResponse,
+          message: "the connection was lost in the body", delivery: .answered)
       })
   }
 }

@@ -65,8 +65,8 @@ extension PipelineRunner {
   ) throws -> OperationWatch {
     guard let operation = request.operation, request.operationType == .query else {
       throw ChainError(
-        .request, .invalidRequest,
-        "only a prepared query can be watched; \(request.label) is not one")
+        .request, code: .invalidRequest,
+        message: "only a prepared query can be watched; \(request.label) is not one")
     }
     return OperationWatch(
       runner: self, request: request, operation: operation, store: try store(to: "watch"),
@@ -76,8 +76,9 @@ extension PipelineRunner {
   func store(to action: String) throws -> CacheStore {
     guard let store = services.store else {
       throw ChainError(
-        .request, .invalidRequest,
-        "cannot \(action) without a store; give the pipeline one: `store: { kind: memory }`")
+        .request, code: .invalidRequest,
+        message:
+          "cannot \(action) without a store; give the pipeline one: `store: { kind: memory }`")
     }
     return store
   }
@@ -306,8 +307,9 @@ extension PipelineRunner {
     try request.checkPolicy(request.cachePolicy)
     guard let operation = request.operation else {
       throw ChainError(
-        .request, .invalidRequest,
-        "\(request.label) was not prepared, so what it may answer cannot be put into the cache")
+        .request, code: .invalidRequest,
+        message:
+          "\(request.label) was not prepared, so what it may answer cannot be put into the cache")
     }
     let store = try store(to: "show a result before it is known")
     let pending = PendingLayer(store, try store.addOptimistic(data, for: operation))

@@ -130,8 +130,9 @@ struct BatchExchange: Sendable {
 
   private func wrongCount(_ splitter: ArraySplitter) -> ChainError {
     ChainError(
-      .transport, .malformedResponse,
-      "the server answered \(splitter.count) of \(members.count) operations of one request",
+      .transport, code: .malformedResponse,
+      message:
+        "the server answered \(splitter.count) of \(members.count) operations of one request",
       delivery: areMutations ? .unknown : .answered)
   }
 
@@ -145,8 +146,9 @@ struct BatchExchange: Sendable {
       splitter.hasEnded
       ? wrongCount(splitter)
       : ChainError(
-        .transport, .truncatedResponse,
-        "the response to \(members.count) operations of one request ended within the answer to "
+        .transport, code: .truncatedResponse,
+        message:
+          "the response to \(members.count) operations of one request ended within the answer to "
           + "operation \(splitter.count)", delivery: areMutations ? .unknown : .answered)
     for member in members { member.pieces.end(.failure(error)) }
   }
@@ -161,8 +163,9 @@ struct BatchExchange: Sendable {
         return
       }
       let error = ChainError(
-        .transport, .malformedResponse,
-        "the server answered \(members.count) mutations of one request with one response (status \(status)), so "
+        .transport, code: .malformedResponse,
+        message:
+          "the server answered \(members.count) mutations of one request with one response (status \(status)), so "
           + "whether it executed them is not known; they are not sent again, and later ones are sent by themselves",
         http: .init(status: status, headers: response.head.headerFields), delivery: .unknown)
       for member in members { member.fail(error) }

@@ -85,7 +85,7 @@ private actor AuditLog {
       return try PrivateFile.append(line, to: file, syncs: syncs)
     }
     let code = SystemIO.writeAll(line, to: STDERR_FILENO)
-    guard code == 0 else { throw SystemError("write to", "standard error", code) }
+    guard code == 0 else { throw SystemError("write to", path: "standard error", code: code) }
   }
 }
 
@@ -111,7 +111,7 @@ private struct AuditInterceptor: GraphQLInterceptor {
     let id = request.context[Identifier.self] ?? CorrelationID.make(context.services.random)
     request.context[Identifier.self] = id
     let sent = request
-    try await begin(sent, log, context)
+    try await begin(sent, log: log, context: context)
     let stream = await next(sent)
     let state = Locked(AuditState())
     return ResponseStream(pull: {
@@ -122,31 +122,32 @@ private struct AuditInterceptor: GraphQLInterceptor {
         // The next attempt has its own line.
         if error is ChainRetry { throw error }
         if state.withLock({ $0.end() }) {
-          await note(outcome(of: error, sent), sent, in: log, context)
+          await note(outcome(of: error, sent), request: sent, in: log, context: context)
         }
         throw error
       }
       guard let outcome = state.withLock({ $0.outcome(response, of: sent) }) else {
         return response
       }
-      try await write(outcome, sent, in: log, context)
+      try await write(outcome, request: sent, in: log, context: context)
       return response
     })
   }
 
   /// Writes the line of a mutation that is about to be sent, or checks that lines can be written.
   private func begin(
-    _ request: GraphQLRequest, _ log: AuditLog, _ context: ChainContext
+    _ request: GraphQLRequest, log: AuditLog, context: ChainContext
   ) async throws {
     do {
       if request.operationType == .mutation {
-        try await log.write(line(AuditOutcome(name: .sent), request, context), syncs: true)
+        try await log.write(
+          line(AuditOutcome(name: .sent), request: request, context: context), syncs: true)
       } else if isRequired {
         try await log.check()
       }
     } catch {
       let subject = isRequired ? "\(request.label) was not sent" : request.label
-      let failure = failure("\(subject): its line of the audit log", error, context)
+      let failure = failure("\(subject): its line of the audit log", error: error, context: context)
       guard !isRequired else { throw failure }
       context.services.logger.error("\(failure)")
     }
@@ -162,13 +163,14 @@ private struct AuditInterceptor: GraphQLInterceptor {
 
   /// Writes the line of an operation with a result.
   private func write(
-    _ outcome: AuditOutcome, _ request: GraphQLRequest, in log: AuditLog, _ context: ChainContext
+    _ outcome: AuditOutcome, request: GraphQLRequest, in log: AuditLog, context: ChainContext
   ) async throws {
     do {
-      try await log.write(line(outcome, request, context), syncs: false)
+      try await log.write(line(outcome, request: request, context: context), syncs: false)
     } catch {
       let failure = failure(
-        "\(request.label) was executed, but its line of the audit log", error, context)
+        "\(request.label) was executed, but its line of the audit log", error: error,
+        context: context)
       guard isRequired else { return context.services.logger.error("\(failure)") }
       throw failure
     }
@@ -176,25 +178,27 @@ private struct AuditInterceptor: GraphQLInterceptor {
 
   /// Writes the line of an operation that failed; its error is the one that the caller gets.
   private func note(
-    _ outcome: AuditOutcome, _ request: GraphQLRequest, in log: AuditLog, _ context: ChainContext
+    _ outcome: AuditOutcome, request: GraphQLRequest, in log: AuditLog, context: ChainContext
   ) async {
     do {
-      try await log.write(line(outcome, request, context), syncs: false)
+      try await log.write(line(outcome, request: request, context: context), syncs: false)
     } catch {
-      let failure = failure("\(request.label): its line of the audit log", error, context)
+      let failure = failure(
+        "\(request.label): its line of the audit log", error: error, context: context)
       context.services.logger.error("\(failure)")
     }
   }
 
   private func failure(
-    _ subject: String, _ error: any Error, _ context: ChainContext
+    _ subject: String, error: any Error, context: ChainContext
   ) -> ChainError {
     ChainError(
-      .chain, .auditFailed, "\(subject) cannot be written", entry: context.entryID, cause: error)
+      .chain, code: .auditFailed, message: "\(subject) cannot be written", entry: context.entryID,
+      cause: error)
   }
 
   private func line(
-    _ outcome: AuditOutcome, _ request: GraphQLRequest, _ context: ChainContext
+    _ outcome: AuditOutcome, request: GraphQLRequest, context: ChainContext
   ) -> [UInt8] {
     let named = request.context.named.merging(outcome.response?.context.named ?? [:]) { $1 }
     func value(_ name: String) -> JSONValue { named[name].map { .string($0) } ?? .null }

@@ -48,21 +48,21 @@ public struct CacheReadPlugin: Plugin {
   /// fills it.
   public var placement: Placement {
     var rules: [PlacementRule] = [
-      .once(.readsCache, .cacheRead, "reads the cache"),
-      .above(.fetches, .cacheRead, "so every request would go to the network"),
+      .once(.readsCache, code: .cacheRead, verb: "reads the cache"),
+      .above(.fetches, code: .cacheRead, reason: "so every request would go to the network"),
       .requires(
-        .store, .cacheRead, "{self} has no store to read",
+        .store, code: .cacheRead, message: "{self} has no store to read",
         remedy: "add `store: { kind: memory }` to the file"),
       .requires(
-        .writesCache, with: .memoryStore, .cacheRead,
-        "no plugin fills the store that {self} reads",
+        .writesCache, with: .memoryStore, code: .cacheRead,
+        message: "no plugin fills the store that {self} reads",
         remedy: "add `- cache-write` below the parser", severity: .warning),
     ]
     if maxStale != nil, maxAge == nil {
       rules.append(
         .requires(
-          .ages, .cacheRead,
-          "`max_stale` of {self} has no effect: no rule sets a `max_age`",
+          .ages, code: .cacheRead,
+          message: "`max_stale` of {self} has no effect: no rule sets a `max_age`",
           remedy: "add `max_age` to {self}, or to `types` or `fields`", severity: .warning))
     }
     return .step(.cache, rules: rules)

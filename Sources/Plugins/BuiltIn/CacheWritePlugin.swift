@@ -39,11 +39,11 @@ public struct CacheWritePlugin: Plugin {
     .step(
       .cache,
       rules: [
-        .once(.writesCache, .cacheWrite, "writes the cache"),
+        .once(.writesCache, code: .cacheWrite, verb: "writes the cache"),
         .requires(
-          .store, .cacheWrite, "{self} has no store to write to",
+          .store, code: .cacheWrite, message: "{self} has no store to write to",
           remedy: "add `store: { kind: memory }` to the file"),
-        .below(.parses, .cacheWrite, "before there is anything to write"),
+        .below(.parses, code: .cacheWrite, reason: "before there is anything to write"),
       ])
   }
 

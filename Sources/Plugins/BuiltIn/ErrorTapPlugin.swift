@@ -131,7 +131,7 @@ private struct RuledErrorTap: ErrorTap {
   ) async -> ErrorOutcome {
     // The caller cancelled the operation itself.
     guard !(error is CancellationError) else { return .error(error) }
-    if let level { log(error, request, context.services.logger, level) }
+    if let level { log(error, request: request, logger: context.services.logger, level: level) }
     guard let rule = rules.first(where: { $0.applies(to: error, request) }) else {
       return .error(error)
     }
@@ -143,14 +143,15 @@ private struct RuledErrorTap: ErrorTap {
       let failure = error as? ChainError
       return .error(
         ChainError(
-          failure?.layer ?? .chain, code.map { .init(rawValue: $0) } ?? failure?.code ?? .noResult,
-          message, entry: context.entryID, cause: error, http: failure?.http,
+          failure?.layer ?? .chain,
+          code: code.map { .init(rawValue: $0) } ?? failure?.code ?? .noResult,
+          message: message, entry: context.entryID, cause: error, http: failure?.http,
           graphQLErrors: failure?.graphQLErrors ?? [], delivery: failure?.delivery))
     }
   }
 
   private func log(
-    _ error: any Error, _ request: GraphQLRequest, _ logger: Logger, _ level: Logger.Level
+    _ error: any Error, request: GraphQLRequest, logger: Logger, level: Logger.Level
   ) {
     guard let failure = error as? ChainError else {
       return logger.log(

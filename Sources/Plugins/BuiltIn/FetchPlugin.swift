@@ -157,12 +157,12 @@ public struct FetchPlugin: Plugin {
     .step(
       .http,
       rules: [
-        .once(.fetches, .fetch, "fetches"),
+        .once(.fetches, code: .fetch, verb: "fetches"),
         .requires(
-          .parses, atChain: true, .parse, "nothing parses the responses of {self}",
+          .parses, atChain: true, code: .parse, message: "nothing parses the responses of {self}",
           remedy: "add `- parse` below {self}"),
         .requires(
-          .endpoint, .wrongValue, "{self} needs the key `endpoint`",
+          .endpoint, code: .wrongValue, message: "{self} needs the key `endpoint`",
           remedy: "add `endpoint: { url: … }` to the file"),
       ])
   }
@@ -252,7 +252,7 @@ private struct FetchInterceptor: HTTPInterceptor {
     var limits = given
     var (hops, hasLeftOrigin) = (0, false)
     while true {
-      var response = try await send(request, limits, context)
+      var response = try await send(request, limits: limits, context: context)
       let decision = redirects.decision(
         on: response.head, to: request, hops: hops, secrets: context.services.secrets)
       if case .deliver = decision {
@@ -264,7 +264,7 @@ private struct FetchInterceptor: HTTPInterceptor {
       }
       switch decision {
       case .deliver: return response
-      case .refuse(let reason): throw refusal(response.head, reason, context)
+      case .refuse(let reason): throw refusal(response.head, reason: reason, context: context)
       case .follow(let following, let isSameOrigin):
         // Reading a short body to its end returns the connection to the pool.
         _ = try? await response.body.prefix(16 << 10)
@@ -282,22 +282,24 @@ private struct FetchInterceptor: HTTPInterceptor {
   }
 
   private func refusal(
-    _ head: HTTPResponse, _ reason: String, _ context: ChainContext
+    _ head: HTTPResponse, reason: String, context: ChainContext
   ) -> ChainError {
     // The query of a URL may contain keys.
     let target = head.headerFields[.location].map { "\($0.prefix { $0 != "?" }.prefix(200))" } ?? ""
     return ChainError(
-      .transport, .redirectRefused,
-      "the server redirects the request to \(target), which \(reason)", entry: context.entryID,
+      .transport, code: .redirectRefused,
+      message: "the server redirects the request to \(target), which \(reason)",
+      entry: context.entryID,
       http: .init(status: head.status.code, headers: head.headerFields), delivery: .answered)
   }
 
   private func send(
-    _ request: HTTPRequestMessage, _ limits: HTTPLimits, _ context: ChainContext
+    _ request: HTTPRequestMessage, limits: HTTPLimits, context: ChainContext
   ) async throws -> HTTPResponseMessage {
     guard let transport = context.services.transport else {
       throw ChainError(
-        .transport, .connectionFailed, "the client has no transport to send requests with",
+        .transport, code: .connectionFailed,
+        message: "the client has no transport to send requests with",
         entry: context.entryID, delivery: .notSent)
     }
     do {

@@ -47,7 +47,10 @@ public struct HTTPBatchPlugin: Plugin {
   /// Surrounds the sending of HTTP requests.
   public var placement: Placement {
     .wrap(
-      .http, rules: [.above(.fetches, .stageOrder, "where each request has been sent already")])
+      .http,
+      rules: [
+        .above(.fetches, code: .stageOrder, reason: "where each request has been sent already")
+      ])
   }
 
   /// Creates the interceptor, with the operations that wait for others.

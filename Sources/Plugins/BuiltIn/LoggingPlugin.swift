@@ -50,7 +50,8 @@ public struct LoggingPlugin: Plugin {
       rules: headers
         ? [
           .belowAll(
-            .changesHeaders, .loggingPosition, "which changes the headers that it shows",
+            .changesHeaders, code: .loggingPosition,
+            reason: "which changes the headers that it shows",
             remedy: "add another {self} below {other}")
         ] : [])
   }
@@ -115,12 +116,13 @@ private struct ExchangeLog: HTTPInterceptor {
       "> \(request.head.method) \(request.head.scheme ?? "http")://\(request.head.authority ?? "")\(path)"
     )
     let hiding = context.services.secrets.hiding(with: request.secrets)
-    if showsHeaders { log(request.head.headerFields, ">", hiding, logger) }
+    if showsHeaders { log(request.head.headerFields, sign: ">", hiding: hiding, logger: logger) }
     for file in request.multipart?.files ?? [] { logger.log(level: level, "> file \(file)") }
     if let bodies, let body = request.body ?? request.multipart?.operations {
       let seen = ObservedBytes(
         bytes: Array(body.prefix(bodies.limit)), count: body.count, isWhole: true)
-      logger.log(level: level, "> \(bodies.text(seen, request.head.headerFields, hiding))")
+      logger.log(
+        level: level, "> \(bodies.text(seen, fields: request.head.headerFields, hiding: hiding))")
     }
     let response: HTTPResponseMessage
     do {
@@ -130,16 +132,16 @@ private struct ExchangeLog: HTTPInterceptor {
       throw error
     }
     logger.log(level: level, "< \(ResponseCheck.describe(response.head))")
-    if showsHeaders { log(response.head.headerFields, "<", hiding, logger) }
+    if showsHeaders { log(response.head.headerFields, sign: "<", hiding: hiding, logger: logger) }
     guard let bodies else { return response }
     let (level, fields) = (level, response.head.headerFields)
     return response.observed(keeping: bodies.limit) { seen in
-      logger.log(level: level, "< \(bodies.text(seen, fields, hiding))")
+      logger.log(level: level, "< \(bodies.text(seen, fields: fields, hiding: hiding))")
     }
   }
 
   private func log(
-    _ fields: HTTPFields, _ sign: String, _ hiding: SecretHiding, _ logger: Logger
+    _ fields: HTTPFields, sign: String, hiding: SecretHiding, logger: Logger
   ) {
     for field in fields {
       let name = field.name.rawName
@@ -155,7 +157,7 @@ private struct BodyView: Sendable {
   /// Names of further members that are not shown.
   let redacted: [String]
 
-  func text(_ seen: ObservedBytes, _ fields: HTTPFields, _ hiding: SecretHiding) -> String {
+  func text(_ seen: ObservedBytes, fields: HTTPFields, hiding: SecretHiding) -> String {
     let redactor = BodyRedactor(fields, names: redacted)
     guard seen.count > 0 else {
       return seen.isWhole ? "an empty body" : "the body was not yet received"

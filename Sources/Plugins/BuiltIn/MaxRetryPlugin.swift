@@ -79,8 +79,8 @@ public struct MaxRetryPlugin: Plugin {
       rules: mutations == .always
         ? [
           .requires(
-            .sendsIdempotencyKeys, .retriedMutations,
-            "{self} retries mutations, and the server cannot recognize a repeated one",
+            .sendsIdempotencyKeys, code: .retriedMutations,
+            message: "{self} retries mutations, and the server cannot recognize a repeated one",
             remedy: "add `- \(CorrelationIDPlugin.entryWithKeys)`, or leave out `mutations`")
         ] : [])
   }
@@ -150,8 +150,9 @@ private struct MaxRetryInterceptor: GraphQLInterceptor {
     let attempt = request.countedAttempt
     guard attempt <= maxRetries + 1 else {
       throw ChainError(
-        .chain, .tooManyAttempts,
-        "\(request.label) failed after \(maxRetries) \(maxRetries == 1 ? "retry" : "retries"), the "
+        .chain, code: .tooManyAttempts,
+        message:
+          "\(request.label) failed after \(maxRetries) \(maxRetries == 1 ? "retry" : "retries"), the "
           + "maximum of the option max_retries of "
           + "max-retry", entry: context.entryID, cause: context.retryCause)
     }

@@ -51,7 +51,8 @@ public struct ParsePlugin: Plugin {
     .step(
       .parsing,
       rules: [
-        .once(.parses, .parse, "parses"), .below(.fetches, .parse, "which receives what it parses"),
+        .once(.parses, code: .parse, verb: "parses"),
+        .below(.fetches, code: .parse, reason: "which receives what it parses"),
       ])
   }
 
@@ -96,10 +97,12 @@ private struct ParseInterceptor: ResponseParsingInterceptor {
       secrets: response.secrets, store: target?.store, options: options, context: context)
     guard let framing else { return ResponseStream(try await results.read(response.body)) }
     if case .parts(let boundary) = framing {
-      let parts = PartReader(response.body, boundary, results, maxPartBytes: maxEventBytes)
+      let parts = PartReader(
+        response.body, boundary: boundary, results: results, maxPartBytes: maxEventBytes)
       return ResponseStream(pull: { try await parts.next() })
     }
-    let events = EventReader(response.body, framing, results, maxEventBytes: maxEventBytes)
+    let events = EventReader(
+      response.body, framing: framing, results: results, maxEventBytes: maxEventBytes)
     return ResponseStream(pull: { try await events.next() })
   }
 }

@@ -58,11 +58,12 @@ public struct PersistedQueriesPlugin: Plugin {
       .graphQL,
       rules: [
         .below(
-          .readsCache, .persistedQueries, "where its second attempt would read the cache again"),
+          .readsCache, code: .persistedQueries,
+          reason: "where its second attempt would read the cache again"),
         .above(
-          .parses, moving: .fetches, .persistedQueries,
-          "its position in Apollo iOS 1.x; here it surrounds the network"),
-        .above(.fetches, .persistedQueries, "too late to change what is sent"),
+          .parses, moving: .fetches, code: .persistedQueries,
+          reason: "its position in Apollo iOS 1.x; here it surrounds the network"),
+        .above(.fetches, code: .persistedQueries, reason: "too late to change what is sent"),
       ])
     placement.stageCode = nil
     return placement
@@ -165,8 +166,9 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor, RequestPreviewin
     guard request.uploads.isEmpty else {
       guard isOnly else { return await next(request) }
       throw ChainError(
-        .request, .notPersisted,
-        "\(request.label) sends files, which requires its document, and only persisted operations "
+        .request, code: .notPersisted,
+        message:
+          "\(request.label) sends files, which requires its document, and only persisted operations "
           + "are sent (`persisted_only`); send it through a pipeline without apq",
         entry: context.entryID,
         delivery: .notSent)
@@ -182,14 +184,14 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor, RequestPreviewin
     return await next(sent)
       .map { response in
         if let answer = Answer(errors: response.errors) {
-          try await retry(request, form, answer, support, context)
+          try await retry(request, form: form, answer: answer, support: support, context: context)
         }
         if form == .probe, response.errors.isEmpty { await support.noteMissing() }
         return response
       }
       .mapErrors { error in
         if let failure = error as? ChainError, let answer = Answer(failure) {
-          try await retry(request, form, answer, support, context)
+          try await retry(request, form: form, answer: answer, support: support, context: context)
         }
         throw error
       }
@@ -225,8 +227,8 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor, RequestPreviewin
     guard isOnly else { return DocumentHash.sha256(request.document) }
     let isKnown = request.operationName.map { ids.names.contains($0) } ?? false
     throw ChainError(
-      .request, .notPersisted,
-      isKnown
+      .request, code: .notPersisted,
+      message: isKnown
         ? "the operation manifest has another text for \(request.label); rebuild it with "
           + "`gqlrun operations manifest`, and register it"
         : "\(request.label) is not in the operation manifest, and only persisted operations are "
@@ -235,21 +237,22 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor, RequestPreviewin
 
   /// Restarts the chain with the document if the answer shows that the server needs it.
   private func retry(
-    _ request: GraphQLRequest, _ form: Form, _ answer: Answer, _ support: PersistedQuerySupport,
-    _ context: ChainContext
+    _ request: GraphQLRequest, form: Form, answer: Answer, support: PersistedQuerySupport,
+    context: ChainContext
   ) async throws {
     guard form == .hash else {
       guard form == .both, answer == .notFound else { return }
       throw ChainError(
-        .graphQL, .persistedQueryRefused,
-        "the server does not know the hash of \(request.label), although the document was sent "
+        .graphQL, code: .persistedQueryRefused,
+        message:
+          "the server does not know the hash of \(request.label), although the document was sent "
           + "with it; is there more than one server, or a proxy that changes requests?",
         entry: context.entryID, delivery: .answered)
     }
     guard !isOnly else {
       throw ChainError(
-        .graphQL, .persistedQueryRefused,
-        "the server does not know \(request.label), and documents are not sent "
+        .graphQL, code: .persistedQueryRefused,
+        message: "the server does not know \(request.label), and documents are not sent "
           + "(`persisted_only`); register the operation manifest with the server",
         entry: context.entryID, delivery: .answered)
     }

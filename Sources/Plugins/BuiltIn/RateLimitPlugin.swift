@@ -84,7 +84,7 @@ private struct RateLimitInterceptor: HTTPInterceptor {
     let services = context.services
     let origin = "\(request.head.scheme ?? "")://\(request.head.authority ?? "")"
     let budget = RequestBudget.shared(in: services, origin: origin, credential: credential)
-    let cost = try await admission(budget, origin, context)
+    let cost = try await admission(budget, origin: origin, context: context)
     let response: HTTPResponseMessage
     do {
       response = try await next(request)
@@ -109,7 +109,7 @@ private struct RateLimitInterceptor: HTTPInterceptor {
 
   /// Waits until the request may be sent; returns its expected cost.
   private func admission(
-    _ budget: RequestBudget, _ origin: String, _ context: ChainContext
+    _ budget: RequestBudget, origin: String, context: ChainContext
   ) async throws -> Double {
     let clock = context.services.clock
     let end = clock.now() + maxWait
@@ -130,8 +130,8 @@ private struct RateLimitInterceptor: HTTPInterceptor {
         try await clock.sleep(for: delay)
       case .tooLong(let delay, let reason):
         throw ChainError(
-          .transport, .rateLimited,
-          "\(label) was not sent: \(origin) \(reason), and accepts requests again in "
+          .transport, code: .rateLimited,
+          message: "\(label) was not sent: \(origin) \(reason), and accepts requests again in "
             + "\(delay.wholeSeconds.optionText), later than the option max_wait of rate-limit "
             + "allows",
           entry: context.entryID, delivery: .notSent)

@@ -51,13 +51,14 @@ public struct RecordReplayPlugin: Plugin {
       rules: mode == .replay
         ? [
           .requires(
-            [.parses, .fetches], atChain: true, .parse, "nothing parses the responses of {self}",
+            [.parses, .fetches], atChain: true, code: .parse,
+            message: "nothing parses the responses of {self}",
             remedy: "add `- parse` below {self}")
         ]
         : [
           .requires(
-            [.fetches, .answers, .cacheOnly], atChain: true, .fetch,
-            "no plugin of this chain sends the requests that {self} records",
+            [.fetches, .answers, .cacheOnly], atChain: true, code: .fetch,
+            message: "no plugin of this chain sends the requests that {self} records",
             remedy: "add `- fetch` below it, or answer from the recording alone: `mode: replay`")
         ])
   }
@@ -102,7 +103,8 @@ private struct RecordReplayInterceptor: HTTPInterceptor {
       guard mode != .replay else { throw try recording.missing(recordedRequest) }
     } catch let failure as Recording.Failure {
       throw ChainError(
-        .transport, .notRecorded, failure.message, entry: context.entryID, delivery: .notSent)
+        .transport, code: .notRecorded, message: failure.message, entry: context.entryID,
+        delivery: .notSent)
     }
     let response = try await next(request)
     let (head, location, limit) = (response.head, context.entryID, maxBody)
@@ -127,8 +129,8 @@ private struct RecordReplayInterceptor: HTTPInterceptor {
           RecordedResponse(head, seen.bytes, redactor: responseRedactor, hiding: hiding))
       } catch {
         let failure = ChainError(
-          .chain, .notRecorded,
-          "the response to \(recordedRequest.operation) could not be recorded",
+          .chain, code: .notRecorded,
+          message: "the response to \(recordedRequest.operation) could not be recorded",
           entry: location, cause: error, delivery: .answered)
         // The reader of an event stream has ended already.
         guard seen.isWhole else { return logger.warning("\(failure)") }

@@ -33,8 +33,8 @@ public struct ResponseCodePlugin: Plugin {
     .step(
       .http,
       rules: [
-        .below(.fetches, or: .answers, .responseCode, "before there is a response"),
-        .above(.parses, .responseCode, "when the response has already been parsed"),
+        .below(.fetches, or: .answers, code: .responseCode, reason: "before there is a response"),
+        .above(.parses, code: .responseCode, reason: "when the response has already been parsed"),
       ])
   }
 
@@ -57,9 +57,10 @@ private struct ResponseCodeInterceptor: HTTPInterceptor {
     // A body of this type is a GraphQL response, whatever the status is.
     if type == "application/graphql-response+json" { return response }
     throw try await ResponseCheck.refusal(
-      response, .httpStatus,
-      "the server answered \(ResponseCheck.describe(response.head))"
-        + (type.map { " (\($0))" } ?? "") + remedy(status, response.head), context.entryID)
+      response, code: .httpStatus,
+      message: "the server answered \(ResponseCheck.describe(response.head))"
+        + (type.map { " (\($0))" } ?? "") + remedy(status, response.head), location: context.entryID
+    )
   }
 
   private func remedy(_ status: Int, _ head: HTTPResponse) -> String {

@@ -58,8 +58,9 @@ private struct TimeoutInterceptor: GraphQLInterceptor {
         DeadlineTimer(clock)
       },
       error: ChainError(
-        .transport, .timedOut,
-        "\(sent.label) took longer than \(total.optionText) in total; raise --timeout, or the "
+        .transport, code: .timedOut,
+        message:
+          "\(sent.label) took longer than \(total.optionText) in total; raise --timeout, or the "
           + "option total of timeout, or request less data at a time", entry: context.entryID,
         delivery: .unknown))
     let stream = try await bound.run { await next(sent) }

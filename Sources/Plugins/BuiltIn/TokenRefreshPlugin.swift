@@ -115,11 +115,12 @@ public struct TokenRefreshPlugin: Plugin {
       .graphQL,
       rules: [
         .below(
-          .boundsRestarts, .credentials,
-          "so its retry would be counted as one of the bounded ones"),
+          .boundsRestarts, code: .credentials,
+          reason: "so its retry would be counted as one of the bounded ones"),
         .above(
-          .checksStatus, moving: .fetches, .credentials, "where a 401 would never reach it"),
-        .above(.fetches, .credentials, "too late to send anything"),
+          .checksStatus, moving: .fetches, code: .credentials,
+          reason: "where a 401 would never reach it"),
+        .above(.fetches, code: .credentials, reason: "too late to send anything"),
       ])
     placement.stageCode = .credentials
     return placement
@@ -196,12 +197,15 @@ private struct TokenInterceptor: GraphQLInterceptor, CredentialHolder {
     let cache = cache(services)
     let skew = skew(for: request)
     let failures = await cache.failures
-    let token = try await cache.token(services, skew: skew) { failure($0, request, context) }
+    let token = try await cache.token(services, skew: skew) {
+      failure($0, request: request, context: context)
+    }
     let value = (scheme.isEmpty ? "" : scheme + " ") + token.value.reveal()
     guard HTTPField.isValidValue(value) else {
       throw ChainError(
-        .request, .missingToken,
-        "\(source.label) contains characters that HTTP forbids in a token, such as line ends",
+        .request, code: .missingToken,
+        message:
+          "\(source.label) contains characters that HTTP forbids in a token, such as line ends",
         entry: context.entryID)
     }
     var sent = request
@@ -215,7 +219,8 @@ private struct TokenInterceptor: GraphQLInterceptor, CredentialHolder {
     return await next(sent)
       .map { response in
         if isRefusal(response.errors, of: request) {
-          _ = try await renewed(token, failures, request, cache, context, cause: nil)
+          _ = try await renewed(
+            token, failures: failures, request: request, cache: cache, context: context, cause: nil)
         } else if response.source == .server {
           await cache.confirm(token.value)
         }
@@ -225,7 +230,8 @@ private struct TokenInterceptor: GraphQLInterceptor, CredentialHolder {
         guard var failure = secrets.hiding.error(error) as? ChainError else { throw error }
         if isRefusal(failure) {
           failure.message += try await renewed(
-            token, failures, request, cache, context, cause: failure)
+            token, failures: failures, request: request, cache: cache, context: context,
+            cause: failure)
         }
         throw failure
       }
@@ -253,8 +259,8 @@ private struct TokenInterceptor: GraphQLInterceptor, CredentialHolder {
   /// Restarts the chain with another token, or returns the reason why there is none, for the
   /// message.
   private func renewed(
-    _ token: Token, _ failures: Int, _ request: GraphQLRequest, _ cache: TokenCache,
-    _ context: ChainContext, cause: ChainError?
+    _ token: Token, failures: Int, request: GraphQLRequest, cache: TokenCache,
+    context: ChainContext, cause: ChainError?
   ) async throws -> String {
     guard request.context[Renewed.self]?.contains(credential) != true else {
       return "; the token was renewed once already"
@@ -262,7 +268,7 @@ private struct TokenInterceptor: GraphQLInterceptor, CredentialHolder {
     let other = try await cache.token(
       after: token.value, failures: failures, context.services
     ) {
-      failure($0, request, context)
+      failure($0, request: request, context: context)
     }
     guard other != nil else {
       return "; \(source.label) has no other token than the rejected one"
@@ -287,17 +293,18 @@ private struct TokenInterceptor: GraphQLInterceptor, CredentialHolder {
   }
 
   private func failure(
-    _ error: any Error, _ request: GraphQLRequest, _ context: ChainContext
+    _ error: any Error, request: GraphQLRequest, context: ChainContext
   ) -> ChainError {
     switch error {
     case let error as TokenFailure where error.isMissing:
       return ChainError(
-        .request, .missingToken,
-        "\(request.label) was not sent, because there is no token: \(error.message)",
+        .request, code: .missingToken,
+        message: "\(request.label) was not sent, because there is no token: \(error.message)",
         entry: context.entryID, delivery: .notSent)
     case let error as TokenFailure:
       return ChainError(
-        .request, .tokenRenewalFailed, "there is no token for \(request.label): \(error.message)",
+        .request, code: .tokenRenewalFailed,
+        message: "there is no token for \(request.label): \(error.message)",
         entry: context.entryID, delivery: .notSent)
     case var error as ChainError:
       error.message = "the token of \(request.label) could not be renewed: \(error.message)"
@@ -306,7 +313,7 @@ private struct TokenInterceptor: GraphQLInterceptor, CredentialHolder {
       return error
     default:
       return ChainError(
-        .request, .tokenRenewalFailed, "there is no token for \(request.label)",
+        .request, code: .tokenRenewalFailed, message: "there is no token for \(request.label)",
         entry: context.entryID, cause: error, delivery: .notSent)
     }
   }

@@ -177,12 +177,12 @@ enum CookieDate {
     guard let time, let day, let month, let year, (1...31).contains(day), year >= 1601,
       time[0] < 24, time[1] < 60, time[2] < 60
     else { return nil }
-    let days = Double(Self.days(year, month, day))
+    let days = Double(Self.days(year, month: month, day: day))
     return days * 86_400 + Double(time[0] * 3600 + time[1] * 60 + time[2])
   }
 
   /// Days since 1970 in the Gregorian calendar, counted in years that begin in March.
-  private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
+  private static func days(_ year: Int, month: Int, day: Int) -> Int {
     let years = month > 2 ? year : year - 1
     let monthsSinceMarch = (month + 9) % 12
     let dayOfYear = (153 * monthsSinceMarch + 2) / 5 + day - 1

@@ -134,7 +134,7 @@ extension EventStreamConnection {
     }
     guard let request else { return }
     do {
-      if let answer = try await opening.start(id, request, token) {
+      if let answer = try await opening.start(id, request: request, token: token) {
         finish(id, .failure(.failed(OperationAnswered(response: answer))))
       } else if began(id) {
         await opening.stop(id, token)
@@ -348,8 +348,9 @@ extension TransportFailures {
   /// The error of subscriptions whose event stream the server has ended.
   func eventStreamEnded() -> ChainError {
     failure(
-      .connectionClosed, "\(origin) ended the event stream before its subscriptions were complete",
-      .unknown)
+      .connectionClosed,
+      message: "\(origin) ended the event stream before its subscriptions were complete",
+      delivery: .unknown)
   }
 
   /// The error of subscriptions whose event stream cannot be read further.
@@ -359,12 +360,14 @@ extension TransportFailures {
     case .tooLarge:
       return failure(
         .limitExceeded,
-        "\(origin) sent too much on the event stream: \(error.message); raise the option max_message "
-          + "of fetch if it may be", .answered)
+        message:
+          "\(origin) sent too much on the event stream: \(error.message); raise the option max_message "
+          + "of fetch if it may be", delivery: .answered)
     case .malformed, .truncated:
       return failure(
-        .malformedResponse, "\(origin) violated graphql-sse on the event stream: \(error.message)",
-        .answered)
+        .malformedResponse,
+        message: "\(origin) violated graphql-sse on the event stream: \(error.message)",
+        delivery: .answered)
     }
   }
 }

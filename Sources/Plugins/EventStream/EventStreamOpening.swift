@@ -53,9 +53,10 @@ struct EventStreamOpening: Sendable {
     else {
       throw failures.failure(
         .malformedResponse,
-        "\(failures.origin) answered the reservation of \(Self.mode) with a token that is not 1 to "
+        message:
+          "\(failures.origin) answered the reservation of \(Self.mode) with a token that is not 1 to "
           + "\(Self.maxTokenBytes) printable ASCII characters, so that no header field can contain it",
-        .notSent)
+        delivery: .notSent)
     }
     return text
   }
@@ -76,7 +77,7 @@ struct EventStreamOpening: Sendable {
 
   /// Starts an operation. Returns `nil` if its events arrive on the event stream, otherwise the server's answer.
   func start(
-    _ id: Int, _ request: HTTPRequestMessage, _ token: String
+    _ id: Int, request: HTTPRequestMessage, token: String
   ) async throws -> HTTPResponseMessage? {
     var request = request
     request.eventStream = nil
@@ -93,8 +94,9 @@ struct EventStreamOpening: Sendable {
     guard var body = (try? JSONValue(parsing: request.body ?? []))?.objectValue else {
       throw failures.failure(
         .invalidRequest,
-        "the body of a subscription on a shared event stream is not a JSON object, so that it cannot contain "
-          + "extensions.operationId", .notSent)
+        message:
+          "the body of a subscription on a shared event stream is not a JSON object, so that it cannot contain "
+          + "extensions.operationId", delivery: .notSent)
     }
     var extensions = body["extensions"]?.objectValue ?? [:]
     extensions["operationId"] = .string("\(id)")
@@ -142,8 +144,10 @@ struct EventStreamOpening: Sendable {
       let target = location.prefix { $0 != "?" }.prefix(200)
       return failures.failure(
         .redirectRefused,
-        "\(failures.origin) redirects \(step) to \(target), which is not followed: the token of the stream belongs to "
-          + "one URL; set `subscriptions: { url: … }` of the endpoint to that URL", .notSent)
+        message:
+          "\(failures.origin) redirects \(step) to \(target), which is not followed: the token of the stream belongs to "
+          + "one URL; set `subscriptions: { url: … }` of the endpoint to that URL",
+        delivery: .notSent)
     }
     return failures.refusal(
       by: response.head, body: String(decoding: body, as: UTF8.self), .httpStatus, of: step,

@@ -14,8 +14,10 @@ struct ExecGraphQL: GraphQLInterceptor {
   ) async throws -> ResponseStream {
     var request = request
     if caller.asksForRequests {
-      switch try await caller.ask(Self.message(request, context), context, .notSent) {
-      case .continue(let reply): try change(&request, reply, context)
+      switch try await caller.ask(
+        Self.message(request, context), context: context, delivery: .notSent)
+      {
+      case .continue(let reply): try change(&request, reply: reply, context: context)
       case .answer(let reply): return ResponseStream(Self.response(reply, context))
       case .drop, .retry: break
       }
@@ -23,7 +25,7 @@ struct ExecGraphQL: GraphQLInterceptor {
     let sent = request
     var stream = await next(request)
     if caller.asksForFailures {
-      stream = stream.mapErrors { try await recovered($0, sent, context) }
+      stream = stream.mapErrors { try await recovered($0, request: sent, context: context) }
     }
     let isSubscription = context.operationType == .subscription
     let asksForEvents = caller.asksForEvents && isSubscription
@@ -39,9 +41,10 @@ struct ExecGraphQL: GraphQLInterceptor {
         } else if !caller.asksForResponses {
           return response
         }
-        switch try await caller.ask(message, context, .answered) {
+        switch try await caller.ask(message, context: context, delivery: .answered) {
         case .continue: return response
-        case .answer(let reply): return await Self.replaced(response, reply, context)
+        case .answer(let reply):
+          return await Self.replaced(response, reply: reply, context: context)
         case .retry where Self.mayHaveExecuted(sent, response):
           Self.noteRefusedRetry(sent, context)
           return response
@@ -58,13 +61,13 @@ struct ExecGraphQL: GraphQLInterceptor {
 
   /// What the program makes of an error.
   private func recovered(
-    _ error: any Error, _ request: GraphQLRequest, _ context: ChainContext
+    _ error: any Error, request: GraphQLRequest, context: ChainContext
   ) async throws -> GraphQLResponse? {
     if error is CancellationError { throw error }
     var message = Self.operation(context, event: "failure")
     caller.describe(error, in: &message)
     let delivery = (error as? ChainError)?.delivery ?? .unknown
-    switch try await caller.ask(message, context, delivery) {
+    switch try await caller.ask(message, context: context, delivery: delivery) {
     case .continue, .drop: throw error
     case .answer(let reply): return Self.response(reply, context)
     case .retry:
@@ -95,7 +98,7 @@ struct ExecGraphQL: GraphQLInterceptor {
 
   /// The response with what a reply replaces. Data of a reply is not stored; without data, that of the response stays.
   private static func replaced(
-    _ response: GraphQLResponse, _ reply: JSONObject, _ context: ChainContext
+    _ response: GraphQLResponse, reply: JSONObject, context: ChainContext
   ) async -> GraphQLResponse {
     var response = response
     let made = Self.response(reply, context)
@@ -172,9 +175,9 @@ struct ExecGraphQL: GraphQLInterceptor {
   }
 
   private func change(
-    _ request: inout GraphQLRequest, _ reply: JSONObject, _ context: ChainContext
+    _ request: inout GraphQLRequest, reply: JSONObject, context: ChainContext
   ) throws {
-    for (field, value) in try caller.fields(reply, "headers", context) {
+    for (field, value) in try caller.fields(reply, member: "headers", context: context) {
       request.additionalHeaders[field] = value
     }
     for member in reply["context"]?.objectValue ?? [:] {
@@ -202,14 +205,16 @@ struct ExecHTTP: HTTPInterceptor {
   ) async throws -> HTTPResponseMessage {
     var request = request
     if caller.asksForRequests {
-      switch try await caller.ask(Self.message(request, context), context, .notSent) {
+      switch try await caller.ask(
+        Self.message(request, context), context: context, delivery: .notSent)
+      {
       case .continue(let reply):
         for name in reply["remove"]?.arrayValue ?? [] {
           if let field = name.stringValue.flatMap({ HTTPField.Name($0) }) {
             request.head.headerFields[field] = nil
           }
         }
-        for (field, value) in try caller.fields(reply, "headers", context) {
+        for (field, value) in try caller.fields(reply, member: "headers", context: context) {
           request.head.headerFields[field] = value
         }
         if let body = reply["body"]?.stringValue {
@@ -239,7 +244,9 @@ struct ExecHTTP: HTTPInterceptor {
       message["body"] = .string(String(decoding: beginning.bytes, as: UTF8.self))
       message["body_is_whole"] = .boolean(beginning.isWhole)
     }
-    guard case .answer(let reply) = try await caller.ask(message, context, .answered) else {
+    guard
+      case .answer(let reply) = try await caller.ask(message, context: context, delivery: .answered)
+    else {
       return response
     }
     return try self.response(reply, context)
@@ -254,7 +261,9 @@ struct ExecHTTP: HTTPInterceptor {
     ]
     caller.describe(error, in: &message)
     let delivery = (error as? ChainError)?.delivery ?? .unknown
-    guard case .answer(let reply) = try await caller.ask(message, context, delivery) else {
+    guard
+      case .answer(let reply) = try await caller.ask(message, context: context, delivery: delivery)
+    else {
       throw error
     }
     return try response(reply, context)
@@ -295,11 +304,12 @@ struct ExecHTTP: HTTPInterceptor {
     guard (200...999).contains(status) else {
       throw caller.failure(
         .execFailed,
-        "the program answered with the status \(status), which is not valid", context, .notSent)
+        message: "the program answered with the status \(status), which is not valid",
+        context: context, delivery: .notSent)
     }
     var head = HTTPResponse(status: .init(code: status))
     head.headerFields[.contentType] = "application/json"
-    for (field, value) in try caller.fields(reply, "headers", context) {
+    for (field, value) in try caller.fields(reply, member: "headers", context: context) {
       head.headerFields[field] = value
     }
     let body = reply["body"]
@@ -352,7 +362,7 @@ extension ExecCaller {
 
   /// The header fields in a member of a reply; throws if one is invalid.
   func fields(
-    _ reply: JSONObject, _ member: String, _ context: ChainContext
+    _ reply: JSONObject, member: String, context: ChainContext
   ) throws -> [(HTTPField.Name, String)] {
     try (reply[member]?.objectValue ?? [:]).map { field in
       guard let name = HTTPField.Name(field.key), let value = field.value.stringValue,
@@ -360,8 +370,10 @@ extension ExecCaller {
       else {
         throw failure(
           .execFailed,
-          "the program's field \"\(field.key.prefix(60))\" cannot be sent: a name has letters, "
-            + "digits and hyphens, a value is one line of text", context, .notSent)
+          message:
+            "the program's field \"\(field.key.prefix(60))\" cannot be sent: a name has letters, "
+            + "digits and hyphens, a value is one line of text", context: context,
+          delivery: .notSent)
       }
       return (name, value)
     }

@@ -157,7 +157,7 @@ struct ExecCaller: Sendable {
 
   /// - Parameter delivery: How far the request has got at the time of the call.
   func ask(
-    _ message: JSONObject, _ context: ChainContext, _ delivery: ChainError.Delivery
+    _ message: JSONObject, context: ChainContext, delivery: ChainError.Delivery
   ) async throws -> Answer {
     let reply: JSONObject
     do throws(ExecProgram.Failure) {
@@ -165,7 +165,8 @@ struct ExecCaller: Sendable {
     } catch {
       if error.isCancellation { throw CancellationError() }
       let reason = error.description(hiding: context.services.secrets)
-      throw failure(.execFailed, "\(program.label) \(reason)", context, delivery)
+      throw failure(
+        .execFailed, message: "\(program.label) \(reason)", context: context, delivery: delivery)
     }
     let event = message["event"]?.stringValue
     switch reply["action"]?.stringValue {
@@ -176,23 +177,25 @@ struct ExecCaller: Sendable {
     case "fail":
       let code = reply["code"]?.stringValue.map { ChainError.Code(rawValue: $0) }
       throw failure(
-        code ?? .execFailed, reply["message"]?.stringValue ?? "\(program.label) refused", context,
-        delivery)
+        code ?? .execFailed, message: reply["message"]?.stringValue ?? "\(program.label) refused",
+        context: context,
+        delivery: delivery)
     default:
       throw failure(
         .execFailed,
-        "\(program.label) answered without a valid action; use `continue`, `answer` or `fail`, "
+        message:
+          "\(program.label) answered without a valid action; use `continue`, `answer` or `fail`, "
           + "`drop` for events, and, with `events: [failure]` in the GraphQL stage, `retry` for responses and "
           + "failures",
-        context, delivery)
+        context: context, delivery: delivery)
     }
   }
 
   func failure(
-    _ code: ChainError.Code, _ message: String, _ context: ChainContext,
-    _ delivery: ChainError.Delivery
+    _ code: ChainError.Code, message: String, context: ChainContext,
+    delivery: ChainError.Delivery
   ) -> ChainError {
-    ChainError(.chain, code, message, entry: context.entryID, delivery: delivery)
+    ChainError(.chain, code: code, message: message, entry: context.entryID, delivery: delivery)
   }
 }
 

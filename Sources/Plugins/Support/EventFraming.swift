@@ -38,8 +38,9 @@ enum EventFraming: Sendable {
       let boundary = Self.boundary(of: response.head)
       guard (1...70).contains(boundary.utf8.count) else {
         throw ChainError(
-          .transport, .malformedResponse,
-          "the boundary of the multipart response has \(boundary.utf8.count) bytes; 1 to 70 are allowed",
+          .transport, code: .malformedResponse,
+          message:
+            "the boundary of the multipart response has \(boundary.utf8.count) bytes; 1 to 70 are allowed",
           entry: location, delivery: .answered)
       }
       // Some servers send parts to clients that did not ask for them.

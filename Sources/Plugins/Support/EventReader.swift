@@ -27,7 +27,7 @@ actor EventReader {
   private var traffic = EmptyTraffic()
 
   init(
-    _ body: HTTPBody, _ framing: EventFraming, _ results: ResultReader, maxEventBytes: Int
+    _ body: HTTPBody, framing: EventFraming, results: ResultReader, maxEventBytes: Int
   ) {
     self.body = body
     self.results = results

@@ -23,7 +23,7 @@ actor PartReader {
   private var traffic = EmptyTraffic()
 
   init(
-    _ body: HTTPBody, _ boundary: String, _ results: ResultReader, maxPartBytes: Int
+    _ body: HTTPBody, boundary: String, results: ResultReader, maxPartBytes: Int
   ) {
     self.body = body
     self.results = results

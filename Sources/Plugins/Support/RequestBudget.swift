@@ -95,7 +95,7 @@ package final class RequestBudget: Sendable {
   package func admit(
     _ label: String, _ rate: Rate?, reserve: Reserve, now: Duration, until: Duration
   ) -> Admission {
-    state.withLock { $0.admit(label, rate, reserve, now, until) }
+    state.withLock { $0.admit(label, rate: rate, reserve: reserve, now: now, until: until) }
   }
 
   /// The remainder and the size of the server's rate limit; `nil` if the server has not reported
@@ -184,14 +184,14 @@ extension RequestBudget.State {
   private static let maxCosts = 10_000
 
   fileprivate mutating func admit(
-    _ label: String, _ rate: RequestBudget.Rate?, _ reserve: RequestBudget.Reserve,
-    _ now: Duration, _ until: Duration
+    _ label: String, rate: RequestBudget.Rate?, reserve: RequestBudget.Reserve,
+    now: Duration, until: Duration
   ) -> RequestBudget.Admission {
     if costs.count > Self.maxCosts { costs = [:] }
     let cost = costs[label] ?? 1
     if let closed = closedUntil {
       guard closed <= now else {
-        return wait(closed - now, now, until, "asked for a delay (Retry-After)")
+        return wait(closed - now, now: now, until: until, reason: "asked for a delay (Retry-After)")
       }
       closedUntil = nil
     }
@@ -199,7 +199,8 @@ extension RequestBudget.State {
       if open.reset <= now {
         window = nil
       } else if open.left - reserve.amount(of: open.all) < cost {
-        return wait(open.reset - now, now, until, "has no requests left in this period")
+        return wait(
+          open.reset - now, now: now, until: until, reason: "has no requests left in this period")
       }
     }
     if let full = bucket {
@@ -208,8 +209,8 @@ extension RequestBudget.State {
       let needed = min(cost + reserve.amount(of: full.most), full.most)
       guard left >= needed else {
         return wait(
-          .seconds((needed - left) / full.perSecond) + .milliseconds(1), now, until,
-          "has too little of its cost budget left")
+          .seconds((needed - left) / full.perSecond) + .milliseconds(1), now: now, until: until,
+          reason: "has too little of its cost budget left")
       }
       bucket?.left = left - cost
       bucket?.since = now
@@ -229,7 +230,7 @@ extension RequestBudget.State {
   }
 
   private func wait(
-    _ delay: Duration, _ now: Duration, _ until: Duration, _ reason: String
+    _ delay: Duration, now: Duration, until: Duration, reason: String
   ) -> RequestBudget.Admission {
     now + delay > until ? .tooLong(delay, reason) : .later(delay)
   }

@@ -35,8 +35,8 @@ enum ResponseCheck {
     let coding = response.head.headerFields.only(.contentEncoding)
     guard coding.map({ ["gzip", "deflate", "identity", ""].contains($0) }) ?? true else {
       throw ChainError(
-        .transport, .malformedResponse,
-        "the body is encoded as \(coding ?? ""), where gzip or deflate was requested",
+        .transport, code: .malformedResponse,
+        message: "the body is encoded as \(coding ?? ""), where gzip or deflate was requested",
         entry: location, delivery: .answered)
     }
     guard let type = mediaType(response.head), !type.isEmpty else { return }
@@ -44,9 +44,10 @@ enum ResponseCheck {
       type == "application/json" || type == "text/json" || type.hasSuffix("+json")
     guard !isJSON else { return }
     throw try await refusal(
-      response, .unexpectedContentType,
-      "the server answered \(describe(response.head)) of type \(type), where JSON was requested",
-      location)
+      response, code: .unexpectedContentType,
+      message:
+        "the server answered \(describe(response.head)) of type \(type), where JSON was requested",
+      location: location)
   }
 
   /// `503 Service Unavailable`
@@ -57,7 +58,7 @@ enum ResponseCheck {
 
   /// The error for a response that is not parsed, with the first line of its body.
   static func refusal(
-    _ response: HTTPResponseMessage, _ code: ChainError.Code, _ message: String, _ location: String
+    _ response: HTTPResponseMessage, code: ChainError.Code, message: String, location: String
   ) async throws -> ChainError {
     // A secret that begins in the kept part is read to its end, in its longest encoding, and hidden
     // as a whole.
@@ -68,7 +69,8 @@ enum ResponseCheck {
     let text = String(decoding: prefix, as: UTF8.self)
     let line = text.split(whereSeparator: \.isNewline).first { !$0.allSatisfy(\.isWhitespace) }
     return ChainError(
-      .transport, code, message + (line.map { ": \($0.prefix(200))" } ?? ""), entry: location,
+      .transport, code: code, message: message + (line.map { ": \($0.prefix(200))" } ?? ""),
+      entry: location,
       http: .init(
         status: response.head.status.code, headers: response.head.headerFields, bodyPrefix: prefix),
       delivery: .answered)

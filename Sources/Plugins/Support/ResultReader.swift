@@ -49,7 +49,7 @@ struct ResultReader: Sendable {
 
   /// The result of a completely read response or event.
   func result(_ parsed: NormalizedResponse) -> GraphQLResponse {
-    log(parsed.storeFailure, parsed.diagnostics, parsed.warnings)
+    log(parsed.storeFailure, diagnostics: parsed.diagnostics, warnings: parsed.warnings)
     return hidingSecrets(
       GraphQLResponse(
         source: .server, data: parsed.data, errors: located(parsed.errors),
@@ -69,7 +69,7 @@ struct ResultReader: Sendable {
   ///   - index: The number of the part, from 0.
   ///   - bytes: The size of all parts so far.
   func result(_ part: IncrementalResult, index: Int, bytes: Int) -> GraphQLResponse {
-    log(part.storeFailure, part.diagnostics, part.warnings)
+    log(part.storeFailure, diagnostics: part.diagnostics, warnings: part.warnings)
     var response = GraphQLResponse(
       source: .server, data: part.data, errors: located(part.errors), extensions: part.extensions,
       http: head, timing: ResponseTiming(receivedBytes: bytes), pendingWrite: part.write)
@@ -79,7 +79,7 @@ struct ResultReader: Sendable {
   }
 
   private func log(
-    _ failure: CacheError?, _ diagnostics: [CacheDiagnostic], _ warnings: [String]
+    _ failure: CacheError?, diagnostics: [CacheDiagnostic], warnings: [String]
   ) {
     if let failure {
       context.services.logger.log(
@@ -126,7 +126,7 @@ struct ResultReader: Sendable {
         "\(error.message); the server answered \(ResponseCheck.describe(head))")
     default:
       return ChainError(
-        .cache, .cacheWriteFailed, "the records of the response could not be stored",
+        .cache, code: .cacheWriteFailed, message: "the records of the response could not be stored",
         entry: context.entryID, cause: error)
     }
   }
@@ -141,7 +141,7 @@ struct ResultReader: Sendable {
 
   private func transport(_ code: ChainError.Code, _ message: String) -> ChainError {
     ChainError(
-      .transport, code, message, entry: context.entryID,
+      .transport, code: code, message: message, entry: context.entryID,
       http: code == .truncatedResponse
         ? nil : .init(status: head.status.code, headers: head.headerFields), delivery: .answered)
   }
@@ -158,7 +158,7 @@ extension GraphQLRequest {
         keys: context.keys)
     } catch {
       throw ChainError(
-        .request, .invalidRequest, "\(label) cannot be prepared: \(error)",
+        .request, code: .invalidRequest, message: "\(label) cannot be prepared: \(error)",
         entry: context.entryID, cause: error)
     }
   }

@@ -20,7 +20,7 @@ actor SingleFlight<Key: Hashable & Sendable, Value: Sendable> {
     let waiter = nextNumber
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        join(key, waiter, continuation, work)
+        join(key, waiter: waiter, continuation: continuation, work: work)
       }
     } onCancel: {
       Task { await self.leave(key, waiter) }
@@ -28,8 +28,8 @@ actor SingleFlight<Key: Hashable & Sendable, Value: Sendable> {
   }
 
   private func join(
-    _ key: Key, _ waiter: Int, _ continuation: CheckedContinuation<Value, any Error>,
-    _ work: @escaping @Sendable () async throws -> Value
+    _ key: Key, waiter: Int, continuation: CheckedContinuation<Value, any Error>,
+    work: @escaping @Sendable () async throws -> Value
   ) {
     if flights[key] == nil {
       let number = waiter
@@ -40,7 +40,7 @@ actor SingleFlight<Key: Hashable & Sendable, Value: Sendable> {
         } catch {
           result = .failure(error)
         }
-        self.finish(key, number, result)
+        self.finish(key, number: number, result: result)
       }
       flights[key] = Flight(number: number, task: task)
     }
@@ -53,7 +53,7 @@ actor SingleFlight<Key: Hashable & Sendable, Value: Sendable> {
     continuation.resume(throwing: CancellationError())
   }
 
-  private func finish(_ key: Key, _ number: Int, _ result: Result<Value, any Error>) {
+  private func finish(_ key: Key, number: Int, result: Result<Value, any Error>) {
     guard let flight = flights[key], flight.number == number else { return }
     flights[key] = nil
     for continuation in flight.waiting.values { continuation.resume(with: result) }

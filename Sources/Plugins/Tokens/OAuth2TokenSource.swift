@@ -155,7 +155,7 @@ extension OAuth2TokenSource {
     let body = try await response.body.prefix(1 << 20)
     let value = try? JSONValue(parsing: body, options: .init(allowsDuplicateKeys: true))
     guard (200..<300).contains(response.head.status.code) else {
-      throw refusal(response.head, value, services.secrets.hiding)
+      throw refusal(response.head, value: value, hiding: services.secrets.hiding)
     }
     guard let text = value?["access_token"]?.stringValue, !text.isEmpty else {
       throw TokenFailure(message: "\(label) answered without an access_token")
@@ -164,11 +164,11 @@ extension OAuth2TokenSource {
       throw TokenFailure(
         message: "\(label) issued a token of type \(type.prefix(40)); only Bearer is supported")
     }
-    return answer(text, value, used, services)
+    return answer(text, value: value, used: used, services: services)
   }
 
   private func answer(
-    _ text: String, _ value: JSONValue?, _ used: SecretString?, _ services: Services
+    _ text: String, value: JSONValue?, used: SecretString?, services: Services
   ) -> Answer {
     // Some servers send the number as text.
     let seconds =
@@ -191,7 +191,7 @@ extension OAuth2TokenSource {
 
   /// https://www.rfc-editor.org/rfc/rfc6749#section-5.2
   private func refusal(
-    _ head: HTTPResponse, _ value: JSONValue?, _ hiding: SecretHiding
+    _ head: HTTPResponse, value: JSONValue?, hiding: SecretHiding
   ) -> any Error {
     let code = value?["error"]?.stringValue
     let words = [code, value?["error_description"]?.stringValue].compactMap { $0?.prefix(300) }
@@ -205,7 +205,7 @@ extension OAuth2TokenSource {
     let status = head.status.code
     guard status == 429 || status >= 500 else { return TokenFailure(message: message) }
     return ChainError(
-      .transport, .tokenRenewalFailed, message,
+      .transport, code: .tokenRenewalFailed, message: message,
       http: .init(status: status, headers: head.headerFields), delivery: .notSent)
   }
 

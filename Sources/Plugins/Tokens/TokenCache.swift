@@ -114,8 +114,9 @@ actor TokenCache {
     let bound = DeadlineScope(
       deadline: services.clock.now() + timeout, clock: services.clock,
       error: ChainError(
-        .transport, .timedOut,
-        "\(source.label) returned no token within \(timeout.optionText); raise the option timeout "
+        .transport, code: .timedOut,
+        message:
+          "\(source.label) returned no token within \(timeout.optionText); raise the option timeout "
           + "of token-refresh", delivery: .notSent))
     var token = try await bound.run { try await source.token(replacing: replaced, services) }
     let now = services.clock.now()

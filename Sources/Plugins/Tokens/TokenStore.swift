@@ -104,7 +104,7 @@ struct FileTokenStore: TokenStore, TokenSlot {
     guard FileManager.default.fileExists(atPath: path) else { return }
     try await whileLocked(clock) {
       guard unlink(path) == 0 || errno == ENOENT else {
-        throw SystemError("remove", path)
+        throw SystemError("remove", path: path)
       }
     }
   }

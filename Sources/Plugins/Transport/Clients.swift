@@ -51,7 +51,7 @@ final class Clients: Sendable {
         state.origins.insert(origin, at: 0)
         return origin
       }
-      let origin = try makeOrigin(head, limits, &state)
+      let origin = try makeOrigin(head, limits: limits, state: &state)
       if state.origins.count == Self.maxOrigins { state.origins.removeLast() }
       state.origins.insert(origin, at: 0)
       return origin
@@ -59,7 +59,7 @@ final class Clients: Sendable {
   }
 
   private func makeOrigin(
-    _ head: HTTPRequest, _ limits: HTTPLimits, _ state: inout State
+    _ head: HTTPRequest, limits: HTTPLimits, state: inout State
   ) throws -> OriginClient {
     let route = ConnectionRoute(head, limits.connection)
     let key = Key(
@@ -68,7 +68,9 @@ final class Clients: Sendable {
     state.clients[key] = client
     let peer = state.peers[route.peer] ?? Peer()
     state.peers[route.peer] = peer
-    return OriginClient(head, limits, route, client, peer, names, observer)
+    return OriginClient(
+      head, limits: limits, route: route, client: client, peer: peer, names: names,
+      observer: observer)
   }
 
   private func make(

@@ -101,15 +101,17 @@ struct ConnectionRoute: Sendable {
     if let unixSocket {
       guard !isUnverifiable else {
         throw ChainError(
-          .transport, .invalidRequest,
-          "the certificate of \(origin) cannot be verified over the Unix domain socket \(unixSocket): "
+          .transport, code: .invalidRequest,
+          message:
+            "the certificate of \(origin) cannot be verified over the Unix domain socket \(unixSocket): "
             + "the URL has an address; write a host name, or name the server with the option "
             + "tls.server_name of fetch", delivery: .notSent)
       }
       guard let url = URL(httpURLWithSocketPath: unixSocket, uri: path) else {
         throw ChainError(
-          .transport, .invalidRequest,
-          "the Unix domain socket \(unixSocket) with the path \(path) is not a URL to send to",
+          .transport, code: .invalidRequest,
+          message:
+            "the Unix domain socket \(unixSocket) with the path \(path) is not a URL to send to",
           delivery: .notSent)
       }
       return try HTTPClient.Request(url: url, method: HTTPMethod(rawValue: method.rawValue))
@@ -118,7 +120,8 @@ struct ConnectionRoute: Sendable {
       return try HTTPClient.Request(url: url(path), method: HTTPMethod(rawValue: method.rawValue))
     } catch {
       throw ChainError(
-        .transport, .invalidRequest, "\(origin) is not a URL to send to", delivery: .notSent)
+        .transport, code: .invalidRequest, message: "\(origin) is not a URL to send to",
+        delivery: .notSent)
     }
   }
 

@@ -30,8 +30,8 @@ final class OriginClient: Sendable {
   private let exchanges = Atomic(0)
 
   init(
-    _ head: HTTPRequest, _ limits: HTTPLimits, _ route: ConnectionRoute, _ client: HTTPClient,
-    _ peer: Peer, _ names: FieldNames, _ observer: (@Sendable (NetworkEvent) -> Void)?
+    _ head: HTTPRequest, limits: HTTPLimits, route: ConnectionRoute, client: HTTPClient,
+    peer: Peer, names: FieldNames, observer: (@Sendable (NetworkEvent) -> Void)?
   ) {
     self.observer = observer
     self.route = route

@@ -65,14 +65,14 @@ final class ResponsePartHandler: ChannelDuplexHandler {
     case .body(let part): sentBytes += part.readableBytes
     case .end:
       isSending = false
-      if sentBytes > Self.longBody { return end(context, data, promise) }
+      if sentBytes > Self.longBody { return end(context, data: data, promise: promise) }
     }
     context.write(data, promise: promise)
   }
 
   /// Ends a request with a long body, and notes when it was sent.
   private func end(
-    _ context: ChannelHandlerContext, _ data: NIOAny, _ promise: EventLoopPromise<Void>?
+    _ context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?
   ) {
     isUnsent = true
     let number = number

@@ -25,9 +25,9 @@ struct TransportFailures: Sendable {
   var proxy: HTTPProxy? { route.proxy }
 
   func failure(
-    _ code: ChainError.Code, _ message: String, _ delivery: ChainError.Delivery
+    _ code: ChainError.Code, message: String, delivery: ChainError.Delivery
   ) -> ChainError {
-    ChainError(.transport, code, message, delivery: delivery)
+    ChainError(.transport, code: code, message: message, delivery: delivery)
   }
 }
 
@@ -52,37 +52,41 @@ extension TransportFailures {
     case is NIOHTTPDecoderError:
       return failure(
         .connectionClosed,
-        "\(origin) sent a response without a request, and the connection was closed before this "
-          + "request was answered", .unknown)
+        message:
+          "\(origin) sent a response without a request, and the connection was closed before this "
+          + "request was answered", delivery: .unknown)
     default: break
     }
     if let failure = secure(error) ?? multiplexed(error) ?? socks(error) { return failure }
     return failure(
-      .connectionFailed, "the request to \(origin) failed: \(ErrorWords.text(error))", .unknown)
+      .connectionFailed, message: "the request to \(origin) failed: \(ErrorWords.text(error))",
+      delivery: .unknown)
   }
 
   @inline(never)
   func shutDown() -> ChainError {
     failure(
       .connectionFailed,
-      "the request to \(origin) was not sent: the transport was shut down", .notSent)
+      message: "the request to \(origin) was not sent: the transport was shut down",
+      delivery: .notSent)
   }
 
   @inline(never)
   func headTimedOut() -> ChainError {
     failure(
       .timedOut,
-      "\(origin) did not answer within \(limits.total.optionText); raise --timeout, or the option timeout of "
+      message:
+        "\(origin) did not answer within \(limits.total.optionText); raise --timeout, or the option timeout of "
         + "fetch",
-      .unknown)
+      delivery: .unknown)
   }
 
   @inline(never)
   func headIdle(for idle: Duration) -> ChainError {
     failure(
       .timedOut,
-      "\(origin) did not answer: no data arrived for \(idle.optionText); raise the option "
-        + "idle_timeout of fetch if it is that slow", .unknown)
+      message: "\(origin) did not answer: no data arrived for \(idle.optionText); raise the option "
+        + "idle_timeout of fetch if it is that slow", delivery: .unknown)
   }
 
   /// All connections that `max_connections` permits were in use for a whole time limit.
@@ -90,9 +94,10 @@ extension TransportFailures {
   func noConnection(within time: Duration) -> ChainError {
     failure(
       .timedOut,
-      "the request was not sent: no connection to \(origin) was free for \(time.optionText), because "
+      message:
+        "the request was not sent: no connection to \(origin) was free for \(time.optionText), because "
         + "\(connectionsInUse)",
-      .notSent)
+      delivery: .notSent)
   }
 
   /// What uses all connections, and what would help.
@@ -107,32 +112,37 @@ extension TransportFailures {
   func headTooLarge() -> ChainError {
     failure(
       .limitExceeded,
-      "the header fields from \(origin) are larger than \(limits.headerBytes); raise the option "
-        + "max_headers of fetch if they may be", .answered)
+      message:
+        "the header fields from \(origin) are larger than \(limits.headerBytes); raise the option "
+        + "max_headers of fetch if they may be", delivery: .answered)
   }
 
   @inline(never)
   func badStatus(_ code: Int) -> ChainError {
     failure(
       .malformedResponse,
-      "\(origin) answered with the status \(code), which is not valid", .answered)
+      message: "\(origin) answered with the status \(code), which is not valid", delivery: .answered
+    )
   }
 
   private func parser(_ error: HTTPParserError) -> ChainError {
     switch error {
     case .invalidEOFState, .closedConnection:
       return failure(
-        .connectionClosed, "\(origin) closed the connection before it answered", .unknown)
+        .connectionClosed, message: "\(origin) closed the connection before it answered",
+        delivery: .unknown)
     case .headerOverflow:
       return failure(
         .limitExceeded,
-        "\(origin) sent more header fields than supported: at most 256, of 80 KiB each", .unknown)
+        message: "\(origin) sent more header fields than supported: at most 256, of 80 KiB each",
+        delivery: .unknown)
     default:
       let other = request.head.scheme == "https" ? "http" : "https"
       return failure(
         .malformedResponse,
-        "\(origin) did not answer with HTTP (\(ErrorWords.text(error))); is the URL's scheme and port right, or "
-          + "does it speak \(other)?", .unknown)
+        message:
+          "\(origin) did not answer with HTTP (\(ErrorWords.text(error))); is the URL's scheme and port right, or "
+          + "does it speak \(other)?", delivery: .unknown)
     }
   }
 
@@ -143,23 +153,27 @@ extension TransportFailures {
       if let proxy { return refused(by: proxy, Self.reason(error)) }
       return failure(
         .connectionFailed,
-        "cannot connect to \(origin): connection refused; is the server running?", .notSent)
+        message: "cannot connect to \(origin): connection refused; is the server running?",
+        delivery: .notSent)
     }
     if let path = limits.connection.unixSocket,
       [ENOENT, EACCES, ENOTSOCK].contains(error.errnoCode)
     {
       return failure(
         .connectionFailed,
-        "cannot connect to the Unix domain socket \(path): \(Self.reason(error)); it is named with "
-          + "--unix-socket or the option unix_socket of fetch", .notSent)
+        message:
+          "cannot connect to the Unix domain socket \(path): \(Self.reason(error)); it is named with "
+          + "--unix-socket or the option unix_socket of fetch", delivery: .notSent)
     }
     if [EHOSTUNREACH, ENETUNREACH, EADDRNOTAVAIL].contains(error.errnoCode) {
-      return failure(.connectionFailed, "cannot reach \(origin): \(Self.reason(error))", .unknown)
+      return failure(
+        .connectionFailed, message: "cannot reach \(origin): \(Self.reason(error))",
+        delivery: .unknown)
     }
     return failure(
       .connectionClosed,
-      "the connection to \(origin) was lost before a response arrived: "
-        + "\(Self.reason(error))", .unknown)
+      message: "the connection to \(origin) was lost before a response arrived: "
+        + "\(Self.reason(error))", delivery: .unknown)
   }
 
   static func reason(anyOf error: any Error) -> String {
@@ -174,15 +188,17 @@ extension TransportFailures {
     if let proxy { return connection(error, to: proxy) }
     if error.connectionErrors.isEmpty, error.dnsAError != nil || error.dnsAAAAError != nil {
       return failure(
-        .nameResolutionFailed, "the name \(error.host) has no address; is it spelled right?",
-        .notSent)
+        .nameResolutionFailed,
+        message: "the name \(error.host) has no address; is it spelled right?",
+        delivery: .notSent)
     }
     let causes = error.connectionErrors.map { Self.reason(anyOf: $0.error) }
     return failure(
       .connectionFailed,
-      "cannot connect to \(origin): \(causes.first ?? "no address answered"); is the server "
+      message:
+        "cannot connect to \(origin): \(causes.first ?? "no address answered"); is the server "
         + "running?",
-      .notSent)
+      delivery: .notSent)
   }
 
   private func client(_ error: HTTPClientError) -> any Error {
@@ -191,20 +207,27 @@ extension TransportFailures {
     case .cancelled: return CancellationError()
     case .connectTimeout:
       return failure(
-        .connectionFailed, "no connection to \(origin) within \(limits.connect.optionText)",
-        .notSent)
+        .connectionFailed,
+        message: "no connection to \(origin) within \(limits.connect.optionText)",
+        delivery: .notSent)
     case .tlsHandshakeTimeout:
-      return failure(.tlsFailed, "no secure connection to \(origin) in time", .notSent)
+      return failure(
+        .tlsFailed, message: "no secure connection to \(origin) in time", delivery: .notSent)
     case .getConnectionFromPoolTimeout:
-      return failure(.timedOut, "no connection to \(origin) became available in time", .notSent)
+      return failure(
+        .timedOut, message: "no connection to \(origin) became available in time",
+        delivery: .notSent)
     case .remoteConnectionClosed:
       return failure(
-        .connectionClosed, "\(origin) closed the connection before it answered", .unknown)
+        .connectionClosed, message: "\(origin) closed the connection before it answered",
+        delivery: .unknown)
     case .emptyHost, .emptyScheme, .invalidURL:
-      return failure(.invalidRequest, "\(origin) is not a URL to send to", .notSent)
+      return failure(
+        .invalidRequest, message: "\(origin) is not a URL to send to", delivery: .notSent)
     default:
       return failure(
-        .connectionFailed, "the request to \(origin) failed: \(error.shortDescription)", .unknown)
+        .connectionFailed, message: "the request to \(origin) failed: \(error.shortDescription)",
+        delivery: .unknown)
     }
   }
 }
@@ -233,13 +256,14 @@ extension TransportFailures {
     guard let version else {
       return failure(
         .truncatedResponse,
-        "the connection to \(origin) was lost after \(received) bytes of the body: \(loss.reason)",
-        .answered)
+        message:
+          "the connection to \(origin) was lost after \(received) bytes of the body: \(loss.reason)",
+        delivery: .answered)
     }
     return failure(
       .malformedResponse,
-      "\(origin) violated \(version) after \(received) bytes of the body: \(loss.reason)",
-      .answered)
+      message: "\(origin) violated \(version) after \(received) bytes of the body: \(loss.reason)",
+      delivery: .answered)
   }
 
   @inline(never)
@@ -249,33 +273,36 @@ extension TransportFailures {
     }
     return failure(
       .limitExceeded,
-      "the body from \(origin) is larger than \(limits.bodyBytes)\(ratio ?? ";") raise the option "
-        + "max_body of fetch if it may be", .answered)
+      message:
+        "the body from \(origin) is larger than \(limits.bodyBytes)\(ratio ?? ";") raise the option "
+        + "max_body of fetch if it may be", delivery: .answered)
   }
 
   @inline(never)
   func bodyTimedOut(received: Int) -> ChainError {
     failure(
       .timedOut,
-      "\(origin) took longer than \(limits.total.optionText): \(Quantity.count(received, "byte")) of the body had "
-        + "arrived; raise --timeout, or the option timeout of fetch", .answered)
+      message:
+        "\(origin) took longer than \(limits.total.optionText): \(Quantity.count(received, "byte")) of the body had "
+        + "arrived; raise --timeout, or the option timeout of fetch", delivery: .answered)
   }
 
   @inline(never)
   func idleInBody(received: Int) -> ChainError {
     failure(
       .timedOut,
-      "\(origin) stopped sending after \(received) bytes of the body: no data arrived for "
+      message: "\(origin) stopped sending after \(received) bytes of the body: no data arrived for "
         + "\(limits.idle.optionText); raise the option idle_timeout of fetch if it is that slow",
-      .answered)
+      delivery: .answered)
   }
 
   @inline(never)
   func tooSlow(received: Int) -> ChainError {
     failure(
       .timedOut,
-      "\(origin) sends fewer than \(limits.minimumThroughput) per second: \(Quantity.count(received, "byte")) of the "
-        + "body had arrived; lower the option min_throughput of fetch", .answered)
+      message:
+        "\(origin) sends fewer than \(limits.minimumThroughput) per second: \(Quantity.count(received, "byte")) of the "
+        + "body had arrived; lower the option min_throughput of fetch", delivery: .answered)
   }
 
   private func undecodable(_ error: BodyDecoder.Failure, _ received: Int) -> ChainError {
@@ -285,14 +312,16 @@ extension TransportFailures {
     case .truncated:
       return failure(
         .truncatedResponse,
-        "the compressed body from \(origin) ends in the middle, after \(Quantity.count(received, "byte"))",
-        .answered)
+        message:
+          "the compressed body from \(origin) ends in the middle, after \(Quantity.count(received, "byte"))",
+        delivery: .answered)
     case .damaged: reason = "it is damaged"
     case .trailingData: reason = "invalid trailing data"
     case .outOfMemory: reason = "there is not enough memory"
     }
     return failure(
-      .malformedResponse, "the body from \(origin) cannot be decompressed: \(reason)", .answered)
+      .malformedResponse, message: "the body from \(origin) cannot be decompressed: \(reason)",
+      delivery: .answered)
   }
 }
 
@@ -309,8 +338,9 @@ extension TransportFailures {
   func refused(by proxy: HTTPProxy, _ reason: String) -> ChainError {
     failure(
       .proxyFailed,
-      "cannot connect to the proxy \(proxy): \(reason); it comes from --proxy, the option proxy of fetch, "
-        + "or from variables such as HTTPS_PROXY", .notSent)
+      message:
+        "cannot connect to the proxy \(proxy): \(reason); it comes from --proxy, the option proxy of fetch, "
+        + "or from variables such as HTTPS_PROXY", delivery: .notSent)
   }
 
   /// The error of a proxy that opened no tunnel; `nil` for other errors.
@@ -320,17 +350,20 @@ extension TransportFailures {
     case .invalidProxyResponse:
       return failure(
         .proxyFailed,
-        "the proxy \(proxy) opened no tunnel to \(origin): it refused, or is not an HTTP proxy",
-        .notSent)
+        message:
+          "the proxy \(proxy) opened no tunnel to \(origin): it refused, or is not an HTTP proxy",
+        delivery: .notSent)
     case .httpProxyHandshakeTimeout, .socksHandshakeTimeout:
       return failure(
         .proxyFailed,
-        "the proxy \(proxy) opened no tunnel to \(origin) within \(limits.connect.optionText)",
-        .notSent)
+        message:
+          "the proxy \(proxy) opened no tunnel to \(origin) within \(limits.connect.optionText)",
+        delivery: .notSent)
     case .connectTimeout:
       return failure(
-        .proxyFailed, "no connection to the proxy \(proxy) within \(limits.connect.optionText)",
-        .notSent)
+        .proxyFailed,
+        message: "no connection to the proxy \(proxy) within \(limits.connect.optionText)",
+        delivery: .notSent)
     default: return nil
     }
   }
@@ -338,8 +371,9 @@ extension TransportFailures {
   func wantsCredentials(_ proxy: HTTPProxy) -> ChainError {
     failure(
       .proxyFailed,
-      "the proxy \(proxy) requires credentials, or rejected those that were sent (407): put them "
-        + "into its URL, http://user:password@\(proxy)", .notSent)
+      message:
+        "the proxy \(proxy) requires credentials, or rejected those that were sent (407): put them "
+        + "into its URL, http://user:password@\(proxy)", delivery: .notSent)
   }
 
   /// The error in the response of a forwarding proxy; `nil` if the response is not about the proxy.
@@ -356,18 +390,21 @@ extension TransportFailures {
     case let error as SOCKSError.ConnectionFailed:
       return failure(
         .proxyFailed,
-        "the proxy \(proxy) opened no connection to \(origin): \(Self.reason(error.reply))",
-        .notSent)
+        message:
+          "the proxy \(proxy) opened no connection to \(origin): \(Self.reason(error.reply))",
+        delivery: .notSent)
     case is SOCKSError.NoValidAuthenticationMethod, is SOCKSError.InvalidAuthenticationSelection:
       return failure(
         .proxyFailed,
-        "the proxy \(proxy) requires credentials, which is not supported for SOCKS", .notSent)
+        message: "the proxy \(proxy) requires credentials, which is not supported for SOCKS",
+        delivery: .notSent)
     case is SOCKSError.InvalidProtocolVersion, is SOCKSError.InvalidReservedByte,
       is SOCKSError.InvalidAddressType,
       is SOCKSError.InvalidClientState, is SOCKSError.UnexpectedRead:
       return failure(
-        .proxyFailed, "the proxy \(proxy) does not answer with SOCKS 5; is it an HTTP proxy?",
-        .notSent)
+        .proxyFailed,
+        message: "the proxy \(proxy) does not answer with SOCKS 5; is it an HTTP proxy?",
+        delivery: .notSent)
     default: return nil
     }
   }
@@ -413,7 +450,7 @@ extension TransportFailures {
 
   private func insecure(_ reason: String, cause: (any Error)? = nil) -> ChainError {
     var error = failure(
-      .tlsFailed, "no secure connection to \(origin): \(reason)", .notSent)
+      .tlsFailed, message: "no secure connection to \(origin): \(reason)", delivery: .notSent)
     error.cause = cause
     return error
   }
@@ -498,16 +535,18 @@ extension TransportFailures {
       // https://www.rfc-editor.org/rfc/rfc9113#section-8.7
       return failure(
         .connectionClosed,
-        "\(origin) accepted no more requests on this connection (REFUSED_STREAM); it did not "
-          + "process this one", .notSent)
+        message:
+          "\(origin) accepted no more requests on this connection (REFUSED_STREAM); it did not "
+          + "process this one", delivery: .notSent)
     case let error as NIOHTTP2Errors.StreamClosed:
       return failure(
         .connectionClosed,
-        "\(origin) ended the stream before it answered (\(Self.name(error.errorCode)))",
-        .unknown)
+        message: "\(origin) ended the stream before it answered (\(Self.name(error.errorCode)))",
+        delivery: .unknown)
     case is any NIOHTTP2Error:
       return failure(
-        .malformedResponse, "\(origin) violated HTTP/2: \(ErrorWords.text(error))", .unknown)
+        .malformedResponse, message: "\(origin) violated HTTP/2: \(ErrorWords.text(error))",
+        delivery: .unknown)
     default: return nil
     }
   }

@@ -40,7 +40,7 @@ package enum WebSocketProbe {
       group.addTask {
         let channel: NIOAsyncChannel<ByteBuffer, ByteBuffer>
         do {
-          channel = try await connect(name, port, isSecure: scheme == "https", limits)
+          channel = try await connect(name, port: port, isSecure: scheme == "https", limits: limits)
         } catch {
           try Task.checkCancellation()
           return nil
@@ -57,7 +57,7 @@ package enum WebSocketProbe {
   }
 
   private static func connect(
-    _ host: String, _ port: Int, isSecure: Bool, _ limits: HTTPLimits
+    _ host: String, port: Int, isSecure: Bool, limits: HTTPLimits
   ) async throws -> NIOAsyncChannel<ByteBuffer, ByteBuffer> {
     let tls = limits.connection.tls
     let context = isSecure ? try NIOSSLContext(configuration: tls.configuration()) : nil

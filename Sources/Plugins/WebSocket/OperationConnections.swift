@@ -80,7 +80,8 @@ final class OperationConnections: Sendable {
     let key = Key(request, limits)
     while true {
       try Task.checkCancellation()
-      guard let connection = connection(key, request, limits, failures) else {
+      guard let connection = connection(key, request: request, limits: limits, failures: failures)
+      else {
         throw failures.shutDown()
       }
       let operation = connection.operation(for: request)
@@ -120,12 +121,12 @@ final class OperationConnections: Sendable {
   }
 
   private func connection(
-    _ key: Key, _ request: HTTPRequestMessage, _ limits: HTTPLimits, _ failures: TransportFailures
+    _ key: Key, request: HTTPRequestMessage, limits: HTTPLimits, failures: TransportFailures
   ) -> (any OperationConnection)? {
     let (connection, isNew) = state.withLock { state -> ((any OperationConnection)?, Bool) in
       guard !state.isShutDown else { return (nil, false) }
       if let open = state.open[key] { return (open, false) }
-      let connection = new(key, request, limits, failures)
+      let connection = new(key, request: request, limits: limits, failures: failures)
       state.open[key] = connection
       return (connection, true)
     }
@@ -134,7 +135,7 @@ final class OperationConnections: Sendable {
   }
 
   private func new(
-    _ key: Key, _ request: HTTPRequestMessage, _ limits: HTTPLimits, _ failures: TransportFailures
+    _ key: Key, request: HTTPRequestMessage, limits: HTTPLimits, failures: TransportFailures
   ) -> any OperationConnection {
     let onEnd: @Sendable (any OperationConnection) -> Void = { [weak self] in
       self?.remove($0, key)

@@ -53,13 +53,14 @@ struct SocketOpening: Sendable {
     else {
       return loop.makeFailedFuture(
         failures.failure(
-          .invalidRequest, "\(failures.origin) is not a URL to connect to", .notSent))
+          .invalidRequest, message: "\(failures.origin) is not a URL to connect to",
+          delivery: .notSent))
     }
     let host = name.filter { $0 != "[" && $0 != "]" }
     let port = url.port ?? (isSecure ? 443 : 80)
     return connect(host, port, on: loop).flatMap { channel in
       handler.value.connected(channel)
-      return self.tunnel(channel, host, port).flatMapThrowing {
+      return self.tunnel(channel, host: host, port: port).flatMapThrowing {
         try self.secure(channel, host)
         _ = self.meter?.watch(channel)
         return try self.handshake(channel, handler)
@@ -91,13 +92,13 @@ struct SocketOpening: Sendable {
 
 extension SocketOpening {
   private func tunnel(
-    _ channel: any Channel, _ host: String, _ port: Int
+    _ channel: any Channel, host: String, port: Int
   ) -> EventLoopFuture<Void> {
     guard let proxy = failures.proxy else { return channel.eventLoop.makeSucceededVoidFuture() }
     let opened = channel.eventLoop.makePromise(of: Void.self)
     do {
       switch proxy.kind {
-      case .http: try addTunnel(channel, proxy, host, port, opened)
+      case .http: try addTunnel(channel, proxy: proxy, host: host, port: port, opened: opened)
       case .socks5:
         let pipeline = channel.pipeline.syncOperations
         let socks = SOCKSClientHandler(targetAddress: .domain(host, port: port))
@@ -110,8 +111,8 @@ extension SocketOpening {
   }
 
   private func addTunnel(
-    _ channel: any Channel, _ proxy: HTTPProxy, _ host: String, _ port: Int,
-    _ opened: EventLoopPromise<Void>
+    _ channel: any Channel, proxy: HTTPProxy, host: String, port: Int,
+    opened: EventLoopPromise<Void>
   ) throws {
     var fields: HTTPHeaders = ["Host": "\(host.contains(":") ? "[\(host)]" : host):\(port)"]
     if let user = proxy.user {
@@ -350,13 +351,14 @@ extension TransportFailures {
       if let error, let failure = secure(error) { return failure }
       return failure(
         .connectionClosed,
-        "the WebSocket connection to \(origin) was lost: "
-          + (error.map(Self.reason(anyOf:)) ?? "it was closed"), .unknown)
+        message: "the WebSocket connection to \(origin) was lost: "
+          + (error.map(Self.reason(anyOf:)) ?? "it was closed"), delivery: .unknown)
     case .rejected(let payload):
       return failure(
         .connectionRejected,
-        "\(origin) rejected the connection\(message(in: payload)); are the credentials in the "
-          + "header fields or in `connection_params` right?", .notSent)
+        message:
+          "\(origin) rejected the connection\(message(in: payload)); are the credentials in the "
+          + "header fields or in `connection_params` right?", delivery: .notSent)
     case .closed(let close) where close.isOwn && close.code == SocketClose.OwnCode.normal:
       return shutDown()
     case .closed(let close) where !close.isOwn: return ChainError(close, by: origin)
@@ -374,7 +376,7 @@ extension TransportFailures {
       case SocketClose.OwnCode.tooLarge: .limitExceeded
       default: .malformedResponse
       }
-    return failure(code, own(close), .unknown)
+    return failure(code, message: own(close), delivery: .unknown)
   }
 
   private func own(_ close: SocketClose) -> String {
@@ -414,8 +416,9 @@ extension TransportFailures {
   func handshakeTimedOut() -> ChainError {
     failure(
       .timedOut,
-      "\(origin) did not answer the WebSocket handshake within \(limits.connect.optionText)",
-      .notSent)
+      message:
+        "\(origin) did not answer the WebSocket handshake within \(limits.connect.optionText)",
+      delivery: .notSent)
   }
 
   /// The error for an upgrade that failed.
@@ -428,7 +431,8 @@ extension TransportFailures {
       default: "with an answer that violates HTTP (\(ErrorWords.text(error)))"
       }
     return failure(
-      .webSocketRefused, "\(origin) accepted the WebSocket handshake \(reason)", .notSent)
+      .webSocketRefused, message: "\(origin) accepted the WebSocket handshake \(reason)",
+      delivery: .notSent)
   }
 
   /// The error for an answer that opens no connection.
@@ -449,9 +453,10 @@ extension TransportFailures {
       .first { !$0.allSatisfy(\.isWhitespace) }
     var error = failure(
       code,
-      "\(origin) answered \(step) with \(ResponseCheck.describe(response)), where \(expected) was "
+      message:
+        "\(origin) answered \(step) with \(ResponseCheck.describe(response)), where \(expected) was "
         + "expected" + (line.map { ": \($0.prefix(200))" } ?? ""),
-      .notSent)
+      delivery: .notSent)
     error.http = .init(
       status: response.status.code, headers: response.headerFields, bodyPrefix: prefix)
     return error

@@ -51,21 +51,23 @@ package struct ReportComparison: Codable, Sendable, Hashable {
         remarks.append("\(new.label) is not in the earlier report")
         continue
       }
-      add("\(new.label): total", old.seconds, new.seconds, .seconds)
+      add("\(new.label): total", old: old.seconds, new: new.seconds, unit: .seconds)
       for stage in new.stages {
         guard let earlier = old.stages.first(where: { $0.name == stage.name }) else { continue }
-        add("\(new.label): \(stage.name.rawValue)", earlier.seconds, stage.seconds, .seconds)
+        add(
+          "\(new.label): \(stage.name.rawValue)", old: earlier.seconds, new: stage.seconds,
+          unit: .seconds)
       }
-      add("\(new.label): peak memory", old.peakBytes, new.peakBytes, .bytes)
+      add("\(new.label): peak memory", old: old.peakBytes, new: new.peakBytes, unit: .bytes)
     }
     for new in after.network {
       guard let old = before.network.first(where: { $0.label == new.label }) else { continue }
-      add("\(new.label): fetch", old.seconds, new.seconds, .seconds)
+      add("\(new.label): fetch", old: old.seconds, new: new.seconds, unit: .seconds)
     }
     if rows.isEmpty { remarks.append("the reports have no figure in common") }
   }
 
-  private mutating func add(_ name: String, _ old: Spread, _ new: Spread, _ unit: Unit) {
+  private mutating func add(_ name: String, old: Spread, new: Spread, unit: Unit) {
     guard old.median > 0 else { return }
     let ratio = new.median / old.median
     // A difference counts if it exceeds the tolerance and the two ranges are disjoint.

@@ -71,8 +71,9 @@ package final class SubscriptionRun: Sendable {
     guard !register.hasConnected, !Task.isCancelled else { return nil }
     return register.failure
       ?? ChainError(
-        .transport, .timedOut,
-        "\(request.label) was not connected within \(duration.optionText), and no attempt has failed; "
+        .transport, code: .timedOut,
+        message:
+          "\(request.label) was not connected within \(duration.optionText), and no attempt has failed; "
           + "measure longer with --duration", delivery: .unknown)
   }
 

@@ -46,7 +46,7 @@ package struct PipelineRequest: Sendable {
           if result.part != nil { outcome.merged = result }
           outcome.receivedBytes = result.timing.receivedBytes
           if let error = result.errors.first { outcome.failure = "GraphQL error: \(error.message)" }
-          await split(result, start, clock.now(), &outcome)
+          await split(result, start: start, end: clock.now(), outcome: &outcome)
         }
       } catch {
         outcome.failure = "\(error)"
@@ -57,8 +57,8 @@ package struct PipelineRequest: Sendable {
   }
 
   private func split(
-    _ result: GraphQLResponse, _ start: Duration, _ end: Duration,
-    _ outcome: inout RequestOutcome
+    _ result: GraphQLResponse, start: Duration, end: Duration,
+    outcome: inout RequestOutcome
   ) async {
     let total = (end - start).inSeconds
     guard let first = result.timing.firstByte?.inSeconds, let times = PhaseTimes.current else {

@@ -396,7 +396,8 @@ struct Treemap {
         let next = sizes[order[position]] * scale
         let candidate = row + [order[position]]
         if !row.isEmpty,
-          worst(candidate, sizes, scale, sum + next, side) > worst(row, sizes, scale, sum, side)
+          worst(candidate, sizes: sizes, scale: scale, sum: sum + next, side: side)
+            > worst(row, sizes: sizes, scale: scale, sum: sum, side: side)
         {
           break
         }
@@ -404,14 +405,14 @@ struct Treemap {
         sum += next
         position += 1
       }
-      lay(row, sizes, scale, sum, &rest, &result)
+      lay(row, sizes: sizes, scale: scale, sum: sum, rest: &rest, result: &result)
     }
     return result
   }
 
   /// The largest ratio of sides in a row.
   private static func worst(
-    _ row: [Int], _ sizes: [Double], _ scale: Double, _ sum: Double, _ side: Double
+    _ row: [Int], sizes: [Double], scale: Double, sum: Double, side: Double
   ) -> Double {
     let values = row.map { sizes[$0] * scale }
     guard let largest = values.max(), let smallest = values.min(), smallest > 0, sum > 0 else {
@@ -421,8 +422,8 @@ struct Treemap {
   }
 
   private static func lay(
-    _ row: [Int], _ sizes: [Double], _ scale: Double, _ sum: Double, _ rest: inout Area,
-    _ result: inout [Area]
+    _ row: [Int], sizes: [Double], scale: Double, sum: Double, rest: inout Area,
+    result: inout [Area]
   ) {
     let isColumn = rest.width >= rest.height
     let thickness = sum / (isColumn ? rest.height : rest.width)

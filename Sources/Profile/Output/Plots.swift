@@ -113,10 +113,10 @@ struct Axes {
   }
 
   var svg: String {
-    var content = [SVG.line(left, bottom, left + width, bottom)]
+    var content = [SVG.line(left, y1: bottom, x2: left + width, y2: bottom)]
     for tick in yTicks {
       let y = point(0, tick.position).y
-      content.append(SVG.line(left, y, left + width, y))
+      content.append(SVG.line(left, y1: y, x2: left + width, y2: y))
       content.append(SVG.text(tick.text, x: left - 8, y: y + 4, anchor: "end", kind: "soft"))
     }
     for tick in xTicks {

@@ -83,51 +83,65 @@ extension ProfileReport {
     var metrics = PrometheusText()
     for job in jobs {
       let store = [("store", job.label)]
-      metrics.add("job_seconds", "Time of the whole job, median.", store, job.seconds.median)
       metrics.add(
-        "job_cpu_seconds", "Processor time of the job, median.", store, job.cpuSeconds.median)
-      metrics.add("job_peak_bytes", "Maximum resident memory, median.", store, job.peakBytes.median)
+        "job_seconds", help: "Time of the whole job, median.", labels: store,
+        value: job.seconds.median)
+      metrics.add(
+        "job_cpu_seconds", help: "Processor time of the job, median.", labels: store,
+        value: job.cpuSeconds.median)
+      metrics.add(
+        "job_peak_bytes", help: "Maximum resident memory, median.", labels: store,
+        value: job.peakBytes.median)
       if let allocations = job.allocations {
-        metrics.add("job_allocations", "Calls of the allocator, median.", store, allocations.median)
+        metrics.add(
+          "job_allocations", help: "Calls of the allocator, median.", labels: store,
+          value: allocations.median)
       }
       if let ratio = job.toFloor {
         metrics.add(
-          "job_floor_ratio", "Time until the commit, divided by that of bare yajl.", store,
-          ratio.value)
+          "job_floor_ratio", help: "Time until the commit, divided by that of bare yajl.",
+          labels: store,
+          value: ratio.value)
       }
       for stage in job.stages {
         let labels = store + [("stage", stage.name.rawValue)]
-        metrics.add("stage_seconds", "Time of a stage, median.", labels, stage.seconds.median)
+        metrics.add(
+          "stage_seconds", help: "Time of a stage, median.", labels: labels,
+          value: stage.seconds.median)
       }
     }
     for baseline in baselines {
       metrics.add(
-        "baseline_seconds", "Time of other parsers for the same bytes.", [("name", baseline.label)],
-        baseline.seconds.median)
+        "baseline_seconds", help: "Time of other parsers for the same bytes.",
+        labels: [("name", baseline.label)],
+        value: baseline.seconds.median)
     }
     for fetch in network {
       for (phase, seconds) in fetch.phases {
         metrics.add(
-          "fetch_seconds", "Time of a phase of fetching the response, median.",
-          [("pipeline", fetch.label), ("phase", phase.rawValue)], seconds.median)
+          "fetch_seconds", help: "Time of a phase of fetching the response, median.",
+          labels: [("pipeline", fetch.label), ("phase", phase.rawValue)], value: seconds.median)
       }
     }
     if let load {
-      metrics.add("requests_per_second", "Responses per second.", [], load.achievedRate)
+      metrics.add(
+        "requests_per_second", help: "Responses per second.", labels: [], value: load.achievedRate)
       let times = load.corrected ?? load.uncorrected
       for point in times.curve {
         metrics.add(
-          "request_seconds", "Latency of requests.",
-          [("quantile", String(format: "%g", point.percentile / 100))], point.seconds,
+          "request_seconds", help: "Latency of requests.",
+          labels: [("quantile", String(format: "%g", point.percentile / 100))],
+          value: point.seconds,
           type: "summary")
       }
       metrics.close("request_seconds", sum: times.mean * Double(times.count), count: times.count)
       for phase in load.phases {
         metrics.add(
-          "request_phase_seconds", "Mean time of a phase of requests.",
-          [("phase", phase.name.rawValue)], phase.latencies.mean)
+          "request_phase_seconds", help: "Mean time of a phase of requests.",
+          labels: [("phase", phase.name.rawValue)], value: phase.latencies.mean)
       }
-      metrics.add("failed_requests", "Requests that failed.", [], Double(load.failures))
+      metrics.add(
+        "failed_requests", help: "Requests that failed.", labels: [], value: Double(load.failures))
     }
     if let subscription { add(subscription, to: &metrics) }
     return metrics.text
@@ -135,12 +149,14 @@ extension ProfileReport {
 
   private func add(_ events: SubscriptionReport, to metrics: inout PrometheusText) {
     metrics.add(
-      "events_per_second", "Events of subscriptions per second.", [], events.eventsPerSecond)
+      "events_per_second", help: "Events of subscriptions per second.", labels: [],
+      value: events.eventsPerSecond)
     if let times = events.delivery {
       for point in times.curve {
         metrics.add(
-          "event_delivery_seconds", "Time from the arrival of an event to its delivery.",
-          [("quantile", String(format: "%g", point.percentile / 100))], point.seconds,
+          "event_delivery_seconds", help: "Time from the arrival of an event to its delivery.",
+          labels: [("quantile", String(format: "%g", point.percentile / 100))],
+          value: point.seconds,
           type: "summary")
       }
       metrics.close(
@@ -148,11 +164,13 @@ extension ProfileReport {
     }
     if let jitter = events.jitterSeconds {
       metrics.add(
-        "event_jitter_seconds", "Mean difference between successive intervals of events.", [],
-        jitter)
+        "event_jitter_seconds", help: "Mean difference between successive intervals of events.",
+        labels: [],
+        value: jitter)
     }
     metrics.add(
-      "reconnects", "Lost connections that were opened again.", [], Double(events.reconnects))
+      "reconnects", help: "Lost connections that were opened again.", labels: [],
+      value: Double(events.reconnects))
   }
 }
 
@@ -161,7 +179,7 @@ private struct PrometheusText {
   private var samples: [String: (help: String, type: String, lines: [String])] = [:]
 
   mutating func add(
-    _ name: String, _ help: String, _ labels: [(String, String)], _ value: Double,
+    _ name: String, help: String, labels: [(String, String)], value: Double,
     type: String = "gauge"
   ) {
     let full = "gqlrun_profile_\(name)"

@@ -61,9 +61,9 @@ struct StageSplit {
       case .start: report(name) { ($0.wall(.start), $0.cpu(.start)) }
       case .plan: report(name) { ($0.wall(.plan), $0.cpu(.plan)) }
       case .input: withPieces(.input, report(name) { ($0.wall(.input), $0.cpu(.input)) })
-      case .textGuard: feed(name, shares.textGuard, shares.guardPieces)
-      case .parse: feed(name, shares.parse, shares.parsePieces)
-      case .normalize: feed(name, shares.normalize, shares.normalizePieces)
+      case .textGuard: feed(name, share: shares.textGuard, pieces: shares.guardPieces)
+      case .parse: feed(name, share: shares.parse, pieces: shares.parsePieces)
+      case .normalize: feed(name, share: shares.normalize, pieces: shares.normalizePieces)
       case .storeWrite:
         withPieces(
           .handOver,
@@ -85,7 +85,7 @@ struct StageSplit {
     return report
   }
 
-  private func feed(_ name: StageReport.Name, _ share: Double, _ pieces: Percentiles?)
+  private func feed(_ name: StageReport.Name, share: Double, pieces: Percentiles?)
     -> StageReport?
   {
     var result = report(name) { ($0.wall(.feed) * share, $0.cpu(.feed) * share) }

@@ -17,8 +17,8 @@ enum BatchOutcome {
           + "repeats the failed tasks")
     }
     return failure(
-      summary.stop, summary.stopDetail, summary.outage,
-      "gqlrun batch run \(manifest) --resume continues the run")
+      summary.stop, detail: summary.stopDetail, outage: summary.outage,
+      how: "gqlrun batch run \(manifest) --resume continues the run")
       ?? (summary.hasFailures
         ? Failure(.failed, isReported ? "" : reason(summary, manifest)) : nil)
   }
@@ -46,13 +46,13 @@ enum BatchOutcome {
   /// The failure of a worker that returned a summary; `nil` if no tasks are left or the run was cancelled.
   static func failure(_ summary: BatchWorker.Summary, _ manifest: String) -> Failure? {
     failure(
-      summary.stop, summary.stopDetail, summary.outage,
-      "the tasks that did not end are queued again: gqlrun batch worker \(manifest) runs them")
+      summary.stop, detail: summary.stopDetail, outage: summary.outage,
+      how: "the tasks that did not end are queued again: gqlrun batch worker \(manifest) runs them")
   }
 
   /// - Parameter how: How to continue.
   private static func failure(
-    _ stop: StopReason?, _ detail: String?, _ outage: Outage?, _ how: String
+    _ stop: StopReason?, detail: String?, outage: Outage?, how: String
   ) -> Failure? {
     let why = detail.map { " (\($0))" } ?? ""
     let duration = outage.map { " for \(Quantity.clockTime($0.duration.seconds))" } ?? ""

@@ -53,18 +53,18 @@ struct CacheImportCommand: AsyncParsableCommand {
       let start = ContinuousClock.now
       let (normalized, summary) = try await Interruption.run {
         [operation, file = Transferred(file)] in
-        try await normalize(operation, file.value, store)
+        try await normalize(operation, file: file.value, store: store)
       }
       let seconds = (ContinuousClock.now - start).seconds
       try await store.checkpoint()
       try store.close()
-      report(normalized, summary, seconds)
+      report(normalized, summary: summary, seconds: seconds)
       if !normalized.errors.isEmpty { throw Failure(.graphQLErrors, "") }
     }
   }
 
   private func normalize(
-    _ operation: PreparedOperation, _ file: InputFile, _ store: CacheStore
+    _ operation: PreparedOperation, file: InputFile, store: CacheStore
   ) async throws -> (NormalizedResponse, WriteSummary) {
     var options = ResponseNormalizer.Options()
     options.wantsResult = false
@@ -97,7 +97,7 @@ struct CacheImportCommand: AsyncParsableCommand {
   }
 
   private func report(
-    _ response: NormalizedResponse, _ summary: WriteSummary, _ seconds: Double
+    _ response: NormalizedResponse, summary: WriteSummary, seconds: Double
   ) {
     let statistics = response.statistics
     let records = summary.newRecords + summary.changedRecords + summary.unchangedRecords

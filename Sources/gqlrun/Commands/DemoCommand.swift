@@ -128,13 +128,13 @@ private struct GuidedTour {
         .filter { $0.hasPrefix("  - ") }.joined(separator: "\n"))
 
     title("1. A new operation: the network answers.")
-    try await ask(Self.country, #"{"code":"DE"}"#, client, isShown: true)
+    try await ask(Self.country, variables: #"{"code":"DE"}"#, client: client, isShown: true)
 
     title("2. The same again: the cache answers, from records.")
-    try await ask(Self.country, #"{"code":"DE"}"#, client)
+    try await ask(Self.country, variables: #"{"code":"DE"}"#, client: client)
 
     title("3. Another operation about the same country: every field is known already.")
-    try await ask(Self.names, "{}", client, isShown: true)
+    try await ask(Self.names, variables: "{}", client: client, isShown: true)
 
     title("4. What the cache holds of it:")
     if let record = try await client.store?.record(forKey: "Country:DE") {
@@ -146,18 +146,18 @@ private struct GuidedTour {
     failing.status = 503
     failing.times = 2
     server.misbehave(failing)
-    try await ask(Self.country, #"{"code":"JP"}"#, client)
+    try await ask(Self.country, variables: #"{"code":"JP"}"#, client: client)
 
     title("6. A server that is down: what was fetched before is still there.")
     var down = Misbehaviour()
     down.status = 503
     server.misbehave(down)
-    try await ask(Self.country, #"{"code":"JP"}"#, client)
+    try await ask(Self.country, variables: #"{"code":"JP"}"#, client: client)
     server.misbehave(nil)
 
     title("7. A large response, normalized into SQLite while it arrives:")
-    try await ask(Self.feed, #"{"first":\#(posts)}"#, client)
-    try await ask(Self.feed, #"{"first":\#(posts)}"#, client)
+    try await ask(Self.feed, variables: #"{"first":\#(posts)}"#, client: client)
+    try await ask(Self.feed, variables: #"{"first":\#(posts)}"#, client: client)
     if let statistics = try await client.store?.statistics() {
       say(
         "   the cache now holds \(Format.count(statistics.records, "record")), \(statistics.bytes / 1_000_000) MB"
@@ -193,7 +193,7 @@ private struct GuidedTour {
   }
 
   private func ask(
-    _ document: String, _ variables: String, _ client: PipelineClient, isShown: Bool = false
+    _ document: String, variables: String, client: PipelineClient, isShown: Bool = false
   ) async throws {
     let operation = try client.prepare(
       document, variables: JSONValue(parsing: variables).objectValue ?? JSONObject())

@@ -171,11 +171,12 @@ extension Examination {
   /// - Parameter now: The time of day, in seconds since 1970.
   mutating func noteTLS(_ connection: NetworkConnection?, now: Double) {
     guard let connection, let tls = connection.tls else {
-      return note(.tls, .no, "the connection is not encrypted")
+      return note(.tls, verdict: .no, detail: "the connection is not encrypted")
     }
     let days = connection.certificateEnd.map { Int((($0 - now) / 86_400).rounded(.down)) }
     note(
-      .tls, .yes,
-      tls + (days.map { ", the certificate is valid for \(Quantity.count($0, "day")) more" } ?? ""))
+      .tls, verdict: .yes,
+      detail: tls
+        + (days.map { ", the certificate is valid for \(Quantity.count($0, "day")) more" } ?? ""))
   }
 }

@@ -34,7 +34,7 @@ struct LogoutCommand: AsyncParsableCommand {
   func run() async throws {
     try await reporting {
       let loaded = try PipelineFile.loadToRun(
-        ReadyMade.path(for: pipeline), .unsent, trust
+        ReadyMade.path(for: pipeline), environment: .unsent, trust: trust
       ).pipeline
       let cache = self.cache(of: loaded)
       var path: String?

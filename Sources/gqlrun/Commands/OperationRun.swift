@@ -59,7 +59,9 @@ struct OperationRun: Sendable {
     var lines = PartLines()
     do {
       let results = try stream(of: request, client).ending(at: limit)
-      for try await response in try RunPages(request, pages, client, results, name: label) {
+      for try await response in try RunPages(
+        request, options: pages, client: client, results: results, name: label)
+      {
         if let gap = response.gap {
           if !isQuiet { Terminal.warning(Terminal.safe(gap.note)) }
           if gaps == .inline {
@@ -82,7 +84,7 @@ struct OperationRun: Sendable {
         // A later result replaces an earlier one, except pages and events.
         let isOneOfMany = pages.paginate || operation.type == .subscription
         errorCount = response.errors.count + (isOneOfMany ? errorCount : 0)
-        if !isQuiet { report(response, effective, ContinuousClock.now - start) }
+        if !isQuiet { report(response, policy: effective, time: ContinuousClock.now - start) }
         if !response.isCatchUp, limit.count() { break }
       }
     } catch is CancellationError where isLive {
@@ -133,7 +135,7 @@ struct OperationRun: Sendable {
     }
   }
 
-  private func report(_ response: GraphQLResponse, _ policy: CachePolicy, _ time: Duration) {
+  private func report(_ response: GraphQLResponse, policy: CachePolicy, time: Duration) {
     if response.source == .cache, policy == .networkFirst {
       Terminal.warning(
         "the network did not answer; this is what the cache has"

@@ -51,8 +51,8 @@ struct RunPages: AsyncSequence, AsyncIteratorProtocol {
   ///   - results: The results of `request`: the first page.
   ///   - name: The document's name, for error messages.
   init(
-    _ request: GraphQLRequest, _ options: PageOptions, _ client: PipelineClient,
-    _ results: ResponseStream, name: String
+    _ request: GraphQLRequest, options: PageOptions, client: PipelineClient,
+    results: ResponseStream, name: String
   ) throws {
     self.client = client
     self.request = request

@@ -79,15 +79,15 @@ struct Examination: Sendable {
     try await subscriptions()
     try await webSocket()
     note(
-      .compression, compressed == nil ? .no : .yes,
-      compressed ?? "the largest answer was not compressed")
-    note(.http2, first.version == "HTTP/2" ? .yes : .no, first.version)
+      .compression, verdict: compressed == nil ? .no : .yes,
+      detail: compressed ?? "the largest answer was not compressed")
+    note(.http2, verdict: first.version == "HTTP/2" ? .yes : .no, detail: first.version)
     try await depth()
     try await size()
   }
 
   mutating func note(
-    _ feature: DoctorFinding.Feature, _ verdict: DoctorFinding.Verdict, _ detail: String
+    _ feature: DoctorFinding.Feature, verdict: DoctorFinding.Verdict, detail: String
   ) {
     findings.append(
       DoctorFinding(feature: feature, verdict: verdict, detail: Printable.line(detail)))
@@ -95,12 +95,14 @@ struct Examination: Sendable {
 
   /// Notes a feature by an answer: present, absent, or unknown without an answer.
   private mutating func note(
-    _ feature: DoctorFinding.Feature, _ outcome: EndpointProbe.Outcome,
-    _ present: (ProbeAnswer) -> String?
+    _ feature: DoctorFinding.Feature, outcome: EndpointProbe.Outcome,
+    present: (ProbeAnswer) -> String?
   ) {
-    guard let answer = outcome.answer else { return note(feature, .unknown, outcome.problem) }
-    if let detail = present(answer) { return note(feature, .yes, detail) }
-    note(feature, .no, answer.summary)
+    guard let answer = outcome.answer else {
+      return note(feature, verdict: .unknown, detail: outcome.problem)
+    }
+    if let detail = present(answer) { return note(feature, verdict: .yes, detail: detail) }
+    note(feature, verdict: .no, detail: answer.summary)
   }
 }
 
@@ -116,18 +118,19 @@ extension Examination {
     refusesCredentials =
       [401, 403].contains(answer.status) || errors.contains { $0.code == "UNAUTHENTICATED" }
     guard answer.graphQL != nil else {
-      note(.graphQL, .no, "a query by POST is answered with \(answer.summary)")
+      note(.graphQL, verdict: .no, detail: "a query by POST is answered with \(answer.summary)")
       return nil
     }
     guard answer.data != nil else {
-      note(.graphQL, .no, "the query \(Self.typename) is refused: \(answer.summary)")
+      note(
+        .graphQL, verdict: .no, detail: "the query \(Self.typename) is refused: \(answer.summary)")
       return nil
     }
-    note(.graphQL, .yes, "POST, \(answer.status) \(answer.mediaType)")
+    note(.graphQL, verdict: .yes, detail: "POST, \(answer.status) \(answer.mediaType)")
     let isNew = answer.mediaType == "application/graphql-response+json"
     note(
-      .resultType, isNew ? .yes : .no,
-      isNew ? "sent to clients that accept it" : "\(answer.mediaType) is sent instead")
+      .resultType, verdict: isNew ? .yes : .no,
+      detail: isNew ? "sent to clients that accept it" : "\(answer.mediaType) is sent instead")
     return answer
   }
 
@@ -136,7 +139,7 @@ extension Examination {
     let syntax = try await probe.send(ProbeRequest("{ __typename"))
     let validation = try await probe.send(ProbeRequest("{ gqlrunDoctor }"))
     guard let syntax = syntax.answer, let validation = validation.answer else {
-      return note(.statusStyle, .unknown, syntax.problem + validation.problem)
+      return note(.statusStyle, verdict: .unknown, detail: syntax.problem + validation.problem)
     }
     let style =
       switch validation.status {
@@ -146,12 +149,16 @@ extension Examination {
       default: "no known style"
       }
     note(
-      .statusStyle, validation.status == 200 ? .no : .yes,
-      "\(syntax.status) for a syntax error, \(validation.status) for an invalid document: \(style)")
+      .statusStyle, verdict: validation.status == 200 ? .no : .yes,
+      detail:
+        "\(syntax.status) for a syntax error, \(validation.status) for an invalid document: \(style)"
+    )
   }
 
   private mutating func get() async throws {
-    note(.get, try await probe.send(.byGET)) { $0.data == nil ? nil : "queries in the URL" }
+    note(.get, outcome: try await probe.send(.byGET)) {
+      $0.data == nil ? nil : "queries in the URL"
+    }
   }
 
   private mutating func introspection() async throws {
@@ -164,7 +171,7 @@ extension Examination {
       hasSubscriptions = !subscription.isNull
     }
     compressed = outcome.answer?.fields[.contentEncoding]
-    note(.introspection, outcome) { _ in
+    note(.introspection, outcome: outcome) { _ in
       schema?["types"]?.arrayValue.map { "\($0.count) types" }
     }
   }
@@ -174,7 +181,7 @@ extension Examination {
     let hash = JSONValue.string(String(repeating: "0", count: 64))
     let outcome = try await probe.send(
       ProbeRequest(body: ["extensions": ["persistedQuery": ["version": 1, "sha256Hash": hash]]]))
-    note(.persistedQueries, outcome) { answer in
+    note(.persistedQueries, outcome: outcome) { answer in
       let errors = (answer.json?["errors"]?.arrayValue ?? []).map { GraphQLError($0) }
       let isKnown = errors.contains {
         $0.message == "PersistedQueryNotFound" || $0.code == "PERSISTED_QUERY_NOT_FOUND"
@@ -193,17 +200,17 @@ extension Examination {
       return elements.count == count && elements.allSatisfy { $0["data"]?.objectValue != nil }
     }
     let two = try await send(2)
-    guard isAnswered(two, 2) else { return note(.arrays, two) { _ in nil } }
+    guard isAnswered(two, 2) else { return note(.arrays, outcome: two) { _ in nil } }
     let many = try await send(11)
     note(
-      .arrays, .yes,
-      isAnswered(many, 11)
+      .arrays, verdict: .yes,
+      detail: isAnswered(many, 11)
         ? "at least 11 operations in one request" : "2 to 10 operations in one request")
   }
 
   private mutating func uploads() async throws {
     // The alias shows that the query was read.
-    note(.uploads, try await probe.send(.byForm("{ form: __typename }"))) {
+    note(.uploads, outcome: try await probe.send(.byForm("{ form: __typename }"))) {
       $0.data?["form"] == nil ? nil : "multipart/form-data is read"
     }
   }
@@ -232,10 +239,12 @@ extension Examination {
       if isNew == (parameter == formats[0].0) { found.append(name) }
     }
     if !found.isEmpty {
-      note(.incremental, .yes, "@defer, the format " + found.joined(separator: " and the format "))
+      note(
+        .incremental, verdict: .yes,
+        detail: "@defer, the format " + found.joined(separator: " and the format "))
     } else if let last {
       let isIgnored = last.answer?.data != nil
-      note(.incremental, last) { _ in nil }
+      note(.incremental, outcome: last) { _ in nil }
       if isIgnored { findings[findings.count - 1].detail = "@defer is ignored" }
     }
   }
@@ -243,10 +252,10 @@ extension Examination {
   /// An unknown field: a transport that is supported carries the validation error.
   private mutating func subscriptions() async throws {
     guard hasSubscriptions != false else {
-      note(.eventStream, .no, "the schema has no subscriptions")
-      return note(.multipart, .no, "the schema has no subscriptions")
+      note(.eventStream, verdict: .no, detail: "the schema has no subscriptions")
+      return note(.multipart, verdict: .no, detail: "the schema has no subscriptions")
     }
-    note(.eventStream, try await subscription(accept: "text/event-stream")) {
+    note(.eventStream, outcome: try await subscription(accept: "text/event-stream")) {
       $0.mediaType == "text/event-stream" ? $0.mediaType : nil
     }
     let type = "multipart/mixed;subscriptionSpec=1.0"
@@ -257,9 +266,9 @@ extension Examination {
     }
     if let answer = outcome.answer, answer.errorMessage != nil, answer.status != 406 {
       let found = answer.mediaType.isEmpty ? "JSON" : answer.mediaType
-      note(.multipart, .unknown, "an error comes as \(found)")
+      note(.multipart, verdict: .unknown, detail: "an error comes as \(found)")
     } else {
-      note(.multipart, outcome) { $0.mediaType == "multipart/mixed" ? $0.mediaType : nil }
+      note(.multipart, outcome: outcome) { $0.mediaType == "multipart/mixed" ? $0.mediaType : nil }
     }
   }
 
@@ -272,7 +281,7 @@ extension Examination {
   /// Each subprotocol by itself: servers choose one of several.
   private mutating func webSocket() async throws {
     guard hasSubscriptions != false else {
-      return note(.webSocket, .no, "the schema has no subscriptions")
+      return note(.webSocket, verdict: .no, detail: "the schema has no subscriptions")
     }
     var last: WebSocketProbe.Answer?
     for name in ["graphql-transport-ws", "graphql-ws"] {
@@ -280,12 +289,14 @@ extension Examination {
       if last?.status == 101, last?.subprotocol == name { subprotocols.append(name) }
     }
     guard subprotocols.isEmpty else {
-      return note(.webSocket, .yes, subprotocols.joined(separator: " and "))
+      return note(.webSocket, verdict: .yes, detail: subprotocols.joined(separator: " and "))
     }
-    guard let last else { return note(.webSocket, .unknown, "the handshake is not answered") }
+    guard let last else {
+      return note(.webSocket, verdict: .unknown, detail: "the handshake is not answered")
+    }
     note(
-      .webSocket, .no,
-      last.status == 101
+      .webSocket, verdict: .no,
+      detail: last.status == 101
         ? "the handshake names no subprotocol" : "the handshake is answered with \(last.status)")
   }
 }
@@ -302,18 +313,18 @@ extension Examination {
         + String(repeating: "}", count: levels - 4) + "}}}}"
       let outcome = try await probe.send(ProbeRequest(document))
       guard let answer = outcome.answer else {
-        return note(.depth, .unknown, outcome.problem)
+        return note(.depth, verdict: .unknown, detail: outcome.problem)
       }
       guard answer.data?["__schema"] != nil else {
         let reason = answer.summary
         return note(
-          .depth, admitted == nil ? .unknown : .yes,
-          (admitted.map { "\($0) levels" } ?? "not known")
+          .depth, verdict: admitted == nil ? .unknown : .yes,
+          detail: (admitted.map { "\($0) levels" } ?? "not known")
             + "; \(levels) levels are refused: \(reason)")
       }
       admitted = levels
     }
-    note(.depth, .yes, "at least 50 levels")
+    note(.depth, verdict: .yes, detail: "at least 50 levels")
   }
 
   private mutating func size() async throws {
@@ -321,16 +332,18 @@ extension Examination {
     for size in [100 << 10, 1 << 20] {
       let padding = String(repeating: "#", count: size)
       let outcome = try await probe.send(ProbeRequest("\(Self.typename)\n\(padding)"))
-      guard let answer = outcome.answer else { return note(.size, .unknown, outcome.problem) }
+      guard let answer = outcome.answer else {
+        return note(.size, verdict: .unknown, detail: outcome.problem)
+      }
       guard answer.data != nil else {
         let reason = answer.summary
         return note(
-          .size, admitted == nil ? .unknown : .yes,
-          (admitted.map { "requests of \(Quantity.size($0))" } ?? "not known")
+          .size, verdict: admitted == nil ? .unknown : .yes,
+          detail: (admitted.map { "requests of \(Quantity.size($0))" } ?? "not known")
             + "; \(Quantity.size(size)) are refused: \(reason)")
       }
       admitted = size
     }
-    note(.size, .yes, "requests of at least \(Quantity.size(1 << 20))")
+    note(.size, verdict: .yes, detail: "requests of at least \(Quantity.size(1 << 20))")
   }
 }

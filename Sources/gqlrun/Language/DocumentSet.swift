@@ -82,10 +82,12 @@ struct DocumentSet {
         {
           return nil
         }
-        return finding(error, .error, file)
+        return finding(error, severity: .error, file: file)
       }
       if warnings {
-        findings += document.warnings(against: schema).map { finding($0, .warning, file) }
+        findings += document.warnings(against: schema).map {
+          finding($0, severity: .warning, file: file)
+        }
       }
     }
     // Errors in a fragment are found once for each file that uses it.
@@ -104,7 +106,7 @@ struct DocumentSet {
   }
 
   private func finding(
-    _ error: GQLRunLanguage.ValidationError, _ severity: Finding.Severity, _ file: Int
+    _ error: GQLRunLanguage.ValidationError, severity: Finding.Severity, file: Int
   ) -> Finding {
     let locations = error.locations.map {
       Finding.Location(file: sources.files[sources.index(of: $0)].name, location: sources.local($0))

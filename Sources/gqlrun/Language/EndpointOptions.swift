@@ -54,7 +54,7 @@ struct EndpointOptions: ParsableArguments {
     let fallback = project?.url.value ?? fallback ?? (isUnsent ? Endpoint.unsentURL : nil)
     let environment = PipelineFileEnvironment.gqlrun(endpoint: endpoint, fallback: fallback)
     let given = environment.variable("GQL_URL") ?? ""
-    try checkEndpoint(given, fallback, usesProject)
+    try checkEndpoint(given, fallback: fallback, usesProject: usesProject)
     let fields = try request.fields()
     let loaded = try environment.loadingReplays {
       try read($0, isLook: isLook)
@@ -93,12 +93,12 @@ struct EndpointOptions: ParsableArguments {
     return isLook && !trust.allowsAll
       ? try PipelineFile.load(
         path: path, registry: .builtIn, environment: environment.withPlaceholders)
-      : try PipelineFile.loadToRun(path, environment, trust)
+      : try PipelineFile.loadToRun(path, environment: environment, trust: trust)
   }
 
   // MARK: Endpoint
 
-  private func checkEndpoint(_ given: String, _ fallback: String?, _ usesProject: Bool) throws {
+  private func checkEndpoint(_ given: String, fallback: String?, usesProject: Bool) throws {
     if endpoint != nil { return try Self.check(given, "--endpoint") }
     guard pipeline == nil else { return }
     let url = given.isEmpty ? fallback ?? "" : given

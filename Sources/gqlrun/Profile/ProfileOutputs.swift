@@ -109,11 +109,13 @@ struct ProfileOutputs: ParsableArguments {
 
   func write(_ report: ProfileReport) throws {
     if !isQuiet { try Terminal.write(Terminal.safe(report.text)) }
-    if let json { try save(report.json() + Data("\n".utf8), json, Form.json) }
-    if let html { try save(Data(report.html.utf8), html, Form.html) }
-    if let trace { try save(report.chromeTrace(), trace, Form.trace) }
-    if let folded { try save(Data(report.foldedStacks.utf8), folded, Form.folded) }
-    if let prometheus { try save(Data(report.prometheus.utf8), prometheus, Form.prometheus) }
+    if let json { try save(report.json() + Data("\n".utf8), path: json, form: Form.json) }
+    if let html { try save(Data(report.html.utf8), path: html, form: Form.html) }
+    if let trace { try save(report.chromeTrace(), path: trace, form: Form.trace) }
+    if let folded { try save(Data(report.foldedStacks.utf8), path: folded, form: Form.folded) }
+    if let prometheus {
+      try save(Data(report.prometheus.utf8), path: prometheus, form: Form.prometheus)
+    }
     var violations = try budgets().flatMap { $0.violations(in: report) }
     if let earlier = try earlier() {
       let comparison = ReportComparison(before: earlier, after: report)
@@ -131,7 +133,7 @@ struct ProfileOutputs: ParsableArguments {
     }
   }
 
-  private func save(_ data: Data, _ path: String, _ form: OutputForm) throws {
+  private func save(_ data: Data, path: String, form: OutputForm) throws {
     guard path != "-" else { return try data.withUnsafeBytes { try Terminal.write($0) } }
     let file = try OutputFile(path, replacing: replace.replacing(form))
     try data.withUnsafeBytes { try file.write($0) }

@@ -27,10 +27,12 @@ struct ProfileRounds {
       Terminal.showStatus(
         isKept ? "run \(round - warmUps + 1) of \(runs)" : "warming up, \(round + 1) of \(warmUps)")
       // Unusable responses make the job fail first, which reports the error best.
-      for (index, store) in stores.enumerated() { try await run(.job, store, isKept, &jobs[index]) }
-      try await run(.stages, nil, isKept, &stages)
-      try await run(.floor, nil, isKept, &floor)
-      if canHoldTree { try await run(.foundation, nil, isKept, &foundation) }
+      for (index, store) in stores.enumerated() {
+        try await run(.job, store: store, isKept: isKept, runs: &jobs[index])
+      }
+      try await run(.stages, store: nil, isKept: isKept, runs: &stages)
+      try await run(.floor, store: nil, isKept: isKept, runs: &floor)
+      if canHoldTree { try await run(.foundation, store: nil, isKept: isKept, runs: &foundation) }
     }
     Terminal.showStatus(nil)
     let lapCost = Stopwatch.costOfLap()
@@ -69,8 +71,8 @@ struct ProfileRounds {
   }
 
   private func run(
-    _ kind: RunMeasurement.Kind, _ store: ProfileStore?, _ isKept: Bool,
-    _ runs: inout [RunMeasurement]
+    _ kind: RunMeasurement.Kind, store: ProfileStore?, isKept: Bool,
+    runs: inout [RunMeasurement]
   ) async throws {
     try Task.checkCancellation()
     var arguments = [

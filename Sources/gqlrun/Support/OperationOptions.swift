@@ -87,7 +87,7 @@ struct OperationOptions: ParsableArguments {
     var parts: [(path: VariablePath, option: String, value: JSONValue)] = []
     var problems: [CacheError] = []
     func add(
-      _ name: String, _ option: String, _ read: (VariablePath) throws(CacheError) -> JSONValue
+      _ name: String, option: String, read: (VariablePath) throws(CacheError) -> JSONValue
     ) {
       let path = VariablePath(name)
       if path.isWhole { whole[name] = option }
@@ -104,11 +104,11 @@ struct OperationOptions: ParsableArguments {
       if name.hasSuffix(":") {
         let name = String(name.dropLast())
         let json = try Self.json(text, of: name)
-        add(name, "--var \(name):=") { path throws(CacheError) in
+        add(name, option: "--var \(name):=") { path throws(CacheError) in
           try reader.value(json, at: path)
         }
       } else {
-        add(name, "--var \(name)=") { path throws(CacheError) in
+        add(name, option: "--var \(name)=") { path throws(CacheError) in
           try reader.value(ofText: text, at: path)
         }
       }
@@ -120,7 +120,7 @@ struct OperationOptions: ParsableArguments {
       guard let text = String(validating: bytes, as: UTF8.self) else {
         throw Failure(.badInput, "\(Input.label(path)): the value of $\(name) is not UTF-8 text")
       }
-      add(name, "--var-file \(name)=") { path throws(CacheError) in
+      add(name, option: "--var-file \(name)=") { path throws(CacheError) in
         try reader.value(ofText: text, at: path, readsJSON: false)
       }
     }
@@ -210,7 +210,7 @@ struct OperationOptions: ParsableArguments {
     if let schema {
       rules = try SchemaFile.rules(rules, of: schema, pipeline: pipeline, flags: keys)
     }
-    if isSent, let schema { try check(document, against: schema, bytes, name) }
+    if isSent, let schema { try check(document, against: schema, bytes: bytes, name: name) }
     do {
       let (variables, problems) = try givenVariables(document, schema)
       let prepared = Result { () throws(CacheError) in
@@ -246,7 +246,7 @@ struct OperationOptions: ParsableArguments {
   /// Validates the operation and its fragments against the schema. Other definitions are not sent;
   /// a missing operation is reported elsewhere.
   private func check(
-    _ document: Document, against schema: Schema, _ bytes: [UInt8], _ name: String
+    _ document: Document, against schema: Schema, bytes: [UInt8], name: String
   ) throws {
     guard let chosen = try? document.operation(named: operation),
       let sent = try? document.reduced(to: chosen)

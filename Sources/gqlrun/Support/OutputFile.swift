@@ -126,7 +126,7 @@ final class OutputFile {
     do throws(SystemError) {
       if exists, kind != S_IFREG {
         let descriptor = open(target, O_WRONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw SystemError("write", path) }
+        guard descriptor >= 0 else { throw SystemError("write", path: path) }
         destination = .device(descriptor)
       } else {
         let file = try AtomicFile(target, permissions: isPrivate ? 0o600 : 0o666)

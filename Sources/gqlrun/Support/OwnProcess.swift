@@ -159,7 +159,7 @@ struct ProgramGate {
 extension PipelineFile {
   /// Loads a pipeline that will run. Throws if its programs are not allowed.
   static func loadToRun(
-    _ path: String, _ environment: PipelineFileEnvironment, _ trust: TrustOptions
+    _ path: String, environment: PipelineFileEnvironment, trust: TrustOptions
   ) throws -> Loaded {
     try ProgramGate(allowsAll: trust.allowsAll, file: path).load(environment) {
       try load(path: path, registry: .builtIn, environment: $0)

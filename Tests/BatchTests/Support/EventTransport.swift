@@ -57,7 +57,8 @@ final class EventTransport: HTTPTransport {
             case .complete: return Array("event: complete\ndata:\n\n".utf8)
             case .lose:
               throw ChainError(
-                .transport, .truncatedResponse, "the connection was lost", delivery: .answered)
+                .transport, code: .truncatedResponse, message: "the connection was lost",
+                delivery: .answered)
             case .hold:
               let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
               for await _ in stream {}

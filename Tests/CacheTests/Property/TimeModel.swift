@@ -46,7 +46,7 @@ func times(of store: CacheStore) async throws -> [ReferenceCache.Text: [String: 
     var scratch = ByteStack(capacity: 64)
     var cursor = FieldCursor(text)
     while let field = cursor.next() {
-      let stored = RecordText.withUnescaped(text[field.key], &scratch) { $0.string }
+      let stored = RecordText.withUnescaped(text[field.key], scratch: &scratch) { $0.string }
       result[ReferenceCache.Text(name), default: [:]][stored] = times.time(of: text[field.key])
     }
   }

@@ -90,7 +90,7 @@ import Testing
     let count = 40_000
     let strings = String(repeating: "a(b:\"\"\"\n x\n\"\"\") # é\n", count: count)
     let source = Array("{\(strings)}".utf8)
-    let (examined, tokens) = try Parser.parse(source, ParseOptions()) {
+    let (examined, tokens) = try Parser.parse(source, options: ParseOptions()) {
       parser throws(GraphQLSyntaxError) in
       _ = try parser.document()
       return (parser.lexer.examined, parser.tokenCount)

@@ -87,7 +87,7 @@ import Testing
         if rules == ["CustomRule"] { own = [ReportingDirectives()] }
         #expect(options.rules.count + own.count == rules.count, "line \(number): \(rules)")
       }
-      let errors = document.validate(schema, options, own)
+      let errors = document.validate(schema, options: options, own: own)
       #expect(errors.map(\.message) == vector.errors.map(\.message), "line \(number)")
       let locations = errors.map { $0.locations.map { [$0.line, $0.column] } }
       #expect(locations == RecordedLocations.byLine[number] ?? [], "line \(number)")

@@ -233,18 +233,19 @@ struct ErrorTests {
   @Test("say what happened, and where")
   func text() {
     let error = ChainError(
-      .transport, .timedOut, "no answer within 30s\u{1B}[2J", entry: "fetch",
+      .transport, code: .timedOut, message: "no answer within 30s\u{1B}[2J", entry: "fetch",
       cause: Refused(by: "x"))
     #expect("\(error)" == "fetch: no answer within 30s\u{FFFD}[2J (Refused(by: \"x\"))")
-    #expect(ChainError(.transport, .tlsFailed, "").isNetworkFailure)
-    #expect(!ChainError(.transport, .tlsFailed, "").isTransient)
-    #expect(!ChainError(.transport, .malformedResponse, "").isNetworkFailure)
-    #expect(!ChainError(.cache, .timedOut, "").isNetworkFailure)
+    #expect(ChainError(.transport, code: .tlsFailed, message: "").isNetworkFailure)
+    #expect(!ChainError(.transport, code: .tlsFailed, message: "").isTransient)
+    #expect(!ChainError(.transport, code: .malformedResponse, message: "").isNetworkFailure)
+    #expect(!ChainError(.cache, code: .timedOut, message: "").isNetworkFailure)
     for (status, network, transient) in [
       (401, false, false), (403, false, false), (429, false, true), (500, true, false),
       (503, true, true),
     ] {
-      let error = ChainError(.transport, .httpStatus, "", http: .init(status: status))
+      let error = ChainError(
+        .transport, code: .httpStatus, message: "", http: .init(status: status))
       #expect(error.isNetworkFailure == network)
       #expect(error.isTransient == transient)
     }

@@ -176,7 +176,7 @@ struct EventBufferTests {
   func fast() async throws {
     let events = ResponseStream(
       GraphQLResponse(source: .server), GraphQLResponse(source: .server))
-    let end = ChainError(.transport, .connectionClosed, "the end")
+    let end = ChainError(.transport, code: .connectionClosed, message: "the end")
     let failing = ResponseStream(pull: {
       guard let response = try await events.next() else { throw end }
       return response

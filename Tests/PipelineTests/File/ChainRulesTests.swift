@@ -26,15 +26,15 @@ struct ChainRulesTests {
       .wrap(
         .http,
         rules: [
-          .once("acme.signs", "ACME1", "signs requests"),
+          .once("acme.signs", code: "ACME1", verb: "signs requests"),
           .belowAll(
-            "acme.edits", "ACME2", "which breaks the signature",
+            "acme.edits", code: "ACME2", reason: "which breaks the signature",
             remedy: "move {self} below {other}"),
         ]
           + (audited
             ? [
               .requires(
-                "acme.audits", "ACME3", "{self} must be audited",
+                "acme.audits", code: "ACME3", message: "{self} must be audited",
                 remedy: "add `- audit` above {self}")
             ] : []))
     }

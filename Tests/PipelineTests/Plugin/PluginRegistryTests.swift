@@ -67,7 +67,7 @@ struct PluginRegistryTests {
     @Option(1...5, "A list") var list = [1, 7]
     @Option("A group") var group = Group()
     var secret = 5
-    var placement: Placement { Placement(.wrap, []) }
+    var placement: Placement { Placement(.wrap, stages: []) }
     func parts(_ environment: PluginEnvironment) -> [ChainPart] { [] }
   }
 

@@ -94,7 +94,8 @@ enum Answer: Sendable, Equatable {
       HTTPResponseMessage(head: HTTPResponse(status: .init(code: code)), body: HTTPBody([]))
     case .offline:
       throw ChainError(
-        .transport, .connectionFailed, "no connection to the server", delivery: .notSent)
+        .transport, code: .connectionFailed, message: "no connection to the server",
+        delivery: .notSent)
     case .truncated:
       HTTPResponseMessage(
         head: HTTPResponse(status: .ok), body: HTTPBody([Array("truncated".utf8)]))
@@ -142,7 +143,7 @@ struct FakeStatusCheck: HTTPInterceptor {
     let response = try await next(request)
     guard response.head.status.kind == .successful else {
       throw ChainError(
-        .transport, .httpStatus, "the server answered \(response.head.status.code)",
+        .transport, code: .httpStatus, message: "the server answered \(response.head.status.code)",
         http: .init(status: response.head.status.code), delivery: .answered)
     }
     return response
@@ -246,7 +247,7 @@ struct FakeParser: ResponseParsingInterceptor {
       }
       if text == "truncated" {
         await write?.rollback()
-        throw ChainError(.transport, .truncatedResponse, "the body broke off")
+        throw ChainError(.transport, code: .truncatedResponse, message: "the body broke off")
       }
       return GraphQLResponse(
         source: .server, data: Array(text.utf8),

@@ -72,8 +72,8 @@ enum TestPlugins {
         .cache,
         rules: [
           .requires(
-            .writesCache, with: .memoryStore, .cacheRead,
-            "no plugin fills the store that {self} reads",
+            .writesCache, with: .memoryStore, code: .cacheRead,
+            message: "no plugin fills the store that {self} reads",
             remedy: "add `- cache-write` below the parser", severity: .warning)
         ])
     }
@@ -120,12 +120,12 @@ enum TestPlugins {
       .step(
         .http,
         rules: [
-          .once(.fetches, .fetch, "fetches"),
+          .once(.fetches, code: .fetch, verb: "fetches"),
           .requires(
-            .parses, atChain: true, .parse, "nothing parses the responses of {self}",
+            .parses, atChain: true, code: .parse, message: "nothing parses the responses of {self}",
             remedy: "add `- parse` below {self}"),
           .requires(
-            .endpoint, .wrongValue, "{self} needs the key `endpoint`",
+            .endpoint, code: .wrongValue, message: "{self} needs the key `endpoint`",
             remedy: "add `endpoint: { url: … }` to the file"),
         ])
     }
@@ -155,7 +155,10 @@ enum TestPlugins {
     var placement: Placement {
       .step(
         .parsing,
-        rules: [.once(.parses, .parse, "parses"), .below(.fetches, .parse, "too early")])
+        rules: [
+          .once(.parses, code: .parse, verb: "parses"),
+          .below(.fetches, code: .parse, reason: "too early"),
+        ])
     }
     func parts(_ environment: PluginEnvironment) -> [ChainPart] { [.parsing(PassParsing())] }
   }
@@ -173,9 +176,9 @@ enum TestPlugins {
         .cache,
         rules: [
           .requires(
-            .store, .cacheWrite, "{self} has no store to write to",
+            .store, code: .cacheWrite, message: "{self} has no store to write to",
             remedy: "add `store: { kind: memory }` to the file"),
-          .below(.parses, .cacheWrite, "before there is anything to write"),
+          .below(.parses, code: .cacheWrite, reason: "before there is anything to write"),
         ])
     }
     func parts(_ environment: PluginEnvironment) -> [ChainPart] { [.cacheWrite(PassCache())] }

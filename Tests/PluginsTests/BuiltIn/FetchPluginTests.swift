@@ -39,7 +39,8 @@ import Testing
       _ request: HTTPRequestMessage, limits: HTTPLimits
     ) async throws -> HTTPResponseMessage {
       self.limits = limits
-      throw ChainError(.transport, .connectionFailed, "no network", delivery: .notSent)
+      throw ChainError(
+        .transport, code: .connectionFailed, message: "no network", delivery: .notSent)
     }
   }
 

@@ -215,7 +215,8 @@ import Testing
       _ request: GraphQLRequest, context: ChainContext, next: NextGraphQL
     ) async throws -> ResponseStream {
       await next(request).map { _ in
-        throw ChainRetry(request, cause: ChainError(.graphQL, .invalidRequest, "never content"))
+        throw ChainRetry(
+          request, cause: ChainError(.graphQL, code: .invalidRequest, message: "never content"))
       }
     }
   }

@@ -8,7 +8,7 @@ import Testing
 
   private let scope = DeadlineScope(
     deadline: .seconds(30), clock: ServiceClock(ManualClock()),
-    error: ChainError(.transport, .timedOut, "the work took too long"))
+    error: ChainError(.transport, code: .timedOut, message: "the work took too long"))
 
   @Test func `the caller has the only reference to the value`() async throws {
     for _ in 0..<100 {

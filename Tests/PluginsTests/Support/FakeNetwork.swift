@@ -42,7 +42,7 @@ actor FakeNetwork: HTTPTransport {
     await before()
     switch answer {
     case .failure(let code, let delivery):
-      throw ChainError(.transport, code, "no luck", delivery: delivery)
+      throw ChainError(.transport, code: code, message: "no luck", delivery: delivery)
     case .silence:
       try await ManualClock().sleep(for: .seconds(1))
       throw CancellationError()
@@ -51,7 +51,8 @@ actor FakeNetwork: HTTPTransport {
         head: Self.head(200, headers),
         body: HTTPBody {
           try await clock.sleep(for: time)
-          throw ChainError(.transport, .connectionClosed, "lost", delivery: .answered)
+          throw ChainError(
+            .transport, code: .connectionClosed, message: "lost", delivery: .answered)
         })
     case .response(let status, let headers, let body):
       return HTTPResponseMessage(

@@ -83,7 +83,7 @@ actor TokenServer: HTTPTransport {
       return Self.response(200, #"{"access_token":"\#(token)","token_type":"Bearer"\#(more)}"#)
     case .response(let status, let body): return Self.response(status, body)
     case .failure(let code):
-      throw ChainError(.transport, code, "no luck", delivery: .notSent)
+      throw ChainError(.transport, code: code, message: "no luck", delivery: .notSent)
     case .silence:
       try await ManualClock().sleep(for: .seconds(1))
       throw CancellationError()

@@ -16,7 +16,9 @@ struct SlowLogPlugin: Plugin {
   var threshold = Duration.seconds(1)
 
   var placement: Placement {
-    .wrap(.graphQL, rules: [.above(.boundsRestarts, "SLOW1", "too late to measure retries")])
+    .wrap(
+      .graphQL,
+      rules: [.above(.boundsRestarts, code: "SLOW1", reason: "too late to measure retries")])
   }
 
   func parts(_ environment: PluginEnvironment) -> [ChainPart] {

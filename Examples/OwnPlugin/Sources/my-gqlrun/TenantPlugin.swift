@@ -41,8 +41,9 @@ private struct TenantInterceptor: GraphQLInterceptor {
   ) async throws -> ResponseStream {
     guard let tenant = request.context.named["tenant"], allowed.contains(tenant) else {
       throw ChainError(
-        .request, .invalidRequest,
-        "\(request.label) needs one of the tenants \(allowed.sorted().joined(separator: ", "))",
+        .request, code: .invalidRequest,
+        message:
+          "\(request.label) needs one of the tenants \(allowed.sorted().joined(separator: ", "))",
         entry: context.entryID, delivery: .notSent)
     }
     var request = request

@@ -71,12 +71,12 @@ extension OptionProperty where Value: ExpressibleByOption {
     wrappedValue: Value, _ range: ClosedRange<Value.OptionBound>, _ summary: String,
     secrecy: OptionSecrecy? = nil
   ) {
-    self.init(wrappedValue, range, summary, secrecy, isRequired: false)
+    self.init(wrappedValue, range: range, summary: summary, secrecy: secrecy, isRequired: false)
   }
 
   /// Creates an option with a default and without bounds.
   public init(wrappedValue: Value, _ summary: String, secrecy: OptionSecrecy? = nil) {
-    self.init(wrappedValue, nil, summary, secrecy, isRequired: false)
+    self.init(wrappedValue, range: nil, summary: summary, secrecy: secrecy, isRequired: false)
   }
 
   /// Creates an option with bounds and without a default: optional if its type is, otherwise
@@ -84,17 +84,21 @@ extension OptionProperty where Value: ExpressibleByOption {
   public init(
     _ range: ClosedRange<Value.OptionBound>, _ summary: String, secrecy: OptionSecrecy? = nil
   ) {
-    self.init(.unsetOption, range, summary, secrecy, isRequired: !Value.isOptionalOption)
+    self.init(
+      .unsetOption, range: range, summary: summary, secrecy: secrecy,
+      isRequired: !Value.isOptionalOption)
   }
 
   /// Creates an option without a default and without bounds.
   public init(_ summary: String, secrecy: OptionSecrecy? = nil) {
-    self.init(.unsetOption, nil, summary, secrecy, isRequired: !Value.isOptionalOption)
+    self.init(
+      .unsetOption, range: nil, summary: summary, secrecy: secrecy,
+      isRequired: !Value.isOptionalOption)
   }
 
   private init(
-    _ value: Value, _ range: ClosedRange<Value.OptionBound>?, _ summary: String,
-    _ secrecy: OptionSecrecy?, isRequired: Bool
+    _ value: Value, range: ClosedRange<Value.OptionBound>?, summary: String,
+    secrecy: OptionSecrecy?, isRequired: Bool
   ) {
     wrappedValue = value
     form = OptionForm(in: range)
@@ -142,8 +146,8 @@ protocol AnyOptionProperty {
 extension OptionProperty: AnyOptionProperty {
   func description(named name: String) -> OptionDescription {
     OptionDescription(
-      name, form.type(), default: isRequired ? nil : form.text(wrappedValue),
-      required: isRequired, secrecy: secrecy, summary)
+      name, type: form.type(), default: isRequired ? nil : form.text(wrappedValue),
+      required: isRequired, secrecy: secrecy, summary: summary)
   }
 
   /// The property with the value of the file; unchanged if that is invalid.

@@ -56,14 +56,18 @@ final class ProvidedRequiredArguments: RuleVisitor {
   func leave(directive: Directive, _ context: ValidationContext) {
     guard let definition = context.directives[directive.name.value] else { return }
     for argument in missing(from: directive.arguments, of: definition.arguments) {
-      report(argument, "Directive '@\(directive.name.value)'", directive.location, context)
+      report(
+        argument, subject: "Directive '@\(directive.name.value)'", location: directive.location,
+        context: context)
     }
   }
 
   func leave(field: Field, _ context: ValidationContext) {
     guard checksFields, let definition = context.types.field else { return }
     for argument in missing(from: field.arguments, of: definition.arguments) {
-      report(argument, "Field '\(field.name.value)'", field.location, context)
+      report(
+        argument, subject: "Field '\(field.name.value)'", location: field.location, context: context
+      )
     }
   }
 
@@ -76,8 +80,8 @@ final class ProvidedRequiredArguments: RuleVisitor {
   }
 
   private func report(
-    _ argument: InputValueDefinition, _ subject: String, _ location: SourceLocation,
-    _ context: ValidationContext
+    _ argument: InputValueDefinition, subject: String, location: SourceLocation,
+    context: ValidationContext
   ) {
     context.report(
       checksFields ? .providedRequiredArguments : .providedRequiredArgumentsOnDirectives,

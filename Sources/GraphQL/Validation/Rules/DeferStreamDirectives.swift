@@ -46,12 +46,19 @@ final class DeferStreamDirectiveOnRootField: RuleVisitor {
         continue
       }
       switch selection {
-      case .field: report("stream", "Stream", selection, operation, root.name, context)
+      case .field:
+        report(
+          "stream", title: "Stream", selection: selection, operation: operation, root: root.name,
+          context: context)
       case .inlineFragment(let fragment):
-        report("defer", "Defer", selection, operation, root.name, context)
+        report(
+          "defer", title: "Defer", selection: selection, operation: operation, root: root.name,
+          context: context)
         open.append(fragment.selectionSet.selections[...])
       case .fragmentSpread(let used):
-        report("defer", "Defer", selection, operation, root.name, context)
+        report(
+          "defer", title: "Defer", selection: selection, operation: operation, root: root.name,
+          context: context)
         guard spread.insert(used.name.value).inserted,
           let fragment = context.fragment(named: used.name.value)
         else { continue }
@@ -61,8 +68,8 @@ final class DeferStreamDirectiveOnRootField: RuleVisitor {
   }
 
   private func report(
-    _ name: String, _ title: String, _ selection: Selection, _ operation: OperationDefinition,
-    _ root: String, _ context: ValidationContext
+    _ name: String, title: String, selection: Selection, operation: OperationDefinition,
+    root: String, context: ValidationContext
   ) {
     guard context.directives[name] != nil,
       let directive = selection.directives.first(where: { $0.name.value == name })

@@ -56,9 +56,9 @@ final class UniqueDirectivesPerLocation: RuleVisitor {
   func enter(definition: TypeSystemDefinition, _ context: ValidationContext) {
     guard !definition.directives.isEmpty else { return }
     if let name = definition.name?.value {
-      check(definition.directives, &ofTypes[name, default: [:]], context)
+      check(definition.directives, seen: &ofTypes[name, default: [:]], context: context)
     } else {
-      check(definition.directives, &ofSchema, context)
+      check(definition.directives, seen: &ofSchema, context: context)
     }
   }
 
@@ -77,10 +77,10 @@ final class UniqueDirectivesPerLocation: RuleVisitor {
   private func check(_ directives: [Directive], _ context: ValidationContext) {
     guard directives.count > 1 else { return }
     var seen: Seen = [:]
-    check(directives, &seen, context)
+    check(directives, seen: &seen, context: context)
   }
 
-  private func check(_ directives: [Directive], _ seen: inout Seen, _ context: ValidationContext) {
+  private func check(_ directives: [Directive], seen: inout Seen, context: ValidationContext) {
     for directive in directives {
       let name = directive.name.value
       guard let definition = context.directives[name], !definition.isRepeatable else { continue }

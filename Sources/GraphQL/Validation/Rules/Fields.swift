@@ -149,8 +149,9 @@ final class NoDeprecated: RuleVisitor {
       let parent = context.types.parentType
     else { return }
     report(
-      "The field \(parent.name).\(field.name.value) is deprecated. \(reason)", field.location,
-      context)
+      "The field \(parent.name).\(field.name.value) is deprecated. \(reason)",
+      location: field.location,
+      context: context)
   }
 
   func enter(argument: Argument, _ context: ValidationContext) {
@@ -160,11 +161,11 @@ final class NoDeprecated: RuleVisitor {
     if let directive = types.directive {
       report(
         "Directive '@\(directive.name.value)' argument '\(name)' is deprecated. \(reason)",
-        argument.location, context)
+        location: argument.location, context: context)
     } else if let parent = types.parentType {
       report(
         "Field '\(parent.name).\(types.fieldName)' argument '\(name)' is deprecated. \(reason)",
-        argument.location, context)
+        location: argument.location, context: context)
     }
   }
 
@@ -174,7 +175,7 @@ final class NoDeprecated: RuleVisitor {
     else { return }
     report(
       "The input field \(type.name).\(field.name.value) is deprecated. \(reason)",
-      field.location, context)
+      location: field.location, context: context)
   }
 
   func enter(value: Value, _ context: ValidationContext) {
@@ -183,11 +184,12 @@ final class NoDeprecated: RuleVisitor {
       let reason = type.values[name.value]?.deprecationReason
     else { return }
     report(
-      "The enum value '\(type.name).\(name.value)' is deprecated. \(reason)", name.location,
-      context)
+      "The enum value '\(type.name).\(name.value)' is deprecated. \(reason)",
+      location: name.location,
+      context: context)
   }
 
-  private func report(_ message: String, _ location: SourceLocation, _ context: ValidationContext) {
+  private func report(_ message: String, location: SourceLocation, context: ValidationContext) {
     context.report(.noDeprecated, message, at: location)
   }
 }

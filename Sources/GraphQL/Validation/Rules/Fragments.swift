@@ -4,14 +4,14 @@
 final class FragmentsOnCompositeTypes: RuleVisitor {
   func enter(inlineFragment: InlineFragment, _ context: ValidationContext) {
     guard let condition = inlineFragment.typeCondition else { return }
-    check(condition, "Fragment", context)
+    check(condition, subject: "Fragment", context: context)
   }
 
   func enter(fragment: FragmentDefinition, _ context: ValidationContext) {
-    check(fragment.typeCondition, "Fragment '\(fragment.name.value)'", context)
+    check(fragment.typeCondition, subject: "Fragment '\(fragment.name.value)'", context: context)
   }
 
-  private func check(_ condition: Name, _ subject: String, _ context: ValidationContext) {
+  private func check(_ condition: Name, subject: String, context: ValidationContext) {
     guard let type = context.type(named: condition.value), !type.isComposite else { return }
     context.report(
       .fragmentsOnCompositeTypes,
@@ -115,7 +115,7 @@ final class PossibleFragmentSpreads: RuleVisitor {
 
   func enter(inlineFragment: InlineFragment, _ context: ValidationContext) {
     guard let type = context.namedType(of: context.types.type), type.isComposite else { return }
-    check(type.name, "Fragment", inlineFragment.location, context)
+    check(type.name, subject: "Fragment", location: inlineFragment.location, context: context)
   }
 
   func enter(spread: FragmentSpread, _ context: ValidationContext) {
@@ -123,11 +123,11 @@ final class PossibleFragmentSpreads: RuleVisitor {
     guard let condition = context.fragment(named: name)?.typeCondition.value,
       context.type(named: condition)?.isComposite == true
     else { return }
-    check(condition, "Fragment '\(name)'", spread.location, context)
+    check(condition, subject: "Fragment '\(name)'", location: spread.location, context: context)
   }
 
   private func check(
-    _ fragment: String, _ subject: String, _ location: SourceLocation, _ context: ValidationContext
+    _ fragment: String, subject: String, location: SourceLocation, context: ValidationContext
   ) {
     guard let schema = context.schema, let parent = context.types.parentType?.name else { return }
     let pair = Pair(fragment: fragment, parent: parent)

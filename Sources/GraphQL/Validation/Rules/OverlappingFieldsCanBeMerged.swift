@@ -24,15 +24,18 @@ final class OverlappingFieldsCanBeMerged: RuleVisitor {
     self.selectionSet += 1
     guard let conflicts else { return }
     for conflict in conflicts.conflicts(in: self.selectionSet, context.types.parentType?.name) {
-      report(conflict.key, conflict.reason, conflict.first + conflict.second, context)
+      report(
+        conflict.key, reason: conflict.reason, locations: conflict.first + conflict.second,
+        context: context)
       if context.isAborted { return }
     }
     guard conflicts.isExhausted else { return }
     self.conflicts = nil
     if case .conflict(let pair) = verdict {
       report(
-        pair.key, pair.reason,
-        [index.fields[pair.first].location, index.fields[pair.second].location], context)
+        pair.key, reason: pair.reason,
+        locations: [index.fields[pair.first].location, index.fields[pair.second].location],
+        context: context)
     } else {
       // Neither stage found an answer within the step limit.
       _ = context.takeSteps(context.remainingSteps + 1)
@@ -40,7 +43,7 @@ final class OverlappingFieldsCanBeMerged: RuleVisitor {
   }
 
   private func report(
-    _ key: String, _ reason: String, _ locations: [SourceLocation], _ context: ValidationContext
+    _ key: String, reason: String, locations: [SourceLocation], context: ValidationContext
   ) {
     context.report(
       .overlappingFieldsCanBeMerged,
@@ -128,20 +131,22 @@ final class FieldConflicts {
 
   func conflicts(in selectionSet: Int, _ parent: String?) -> [Conflict] {
     var conflicts: [Conflict] = []
-    let own = collect(selectionSet, index.typeNumber(parent), parent)
+    let own = collect(selectionSet, parent: index.typeNumber(parent), parentName: parent)
     for key in own.keys {
       guard let members = own.fields[key], members.count > 1 else { continue }
       for (position, member) in members.enumerated() {
         for other in members[(position + 1)...] {
-          if let conflict = conflict(false, key, member, other) { conflicts.append(conflict) }
+          if let conflict = conflict(false, key: key, first: member, second: other) {
+            conflicts.append(conflict)
+          }
           if isExhausted || conflicts.count > 200 { return conflicts }
         }
       }
     }
     for (position, spread) in own.spreads.enumerated() {
-      compare(own, toFragment: spread, false, &conflicts)
+      compare(own, toFragment: spread, isExclusive: false, conflicts: &conflicts)
       for other in own.spreads[(position + 1)...] {
-        compare(fragments: spread, other, false, &conflicts)
+        compare(fragments: spread, other, isExclusive: false, conflicts: &conflicts)
         if isExhausted { return conflicts }
       }
     }
@@ -151,37 +156,38 @@ final class FieldConflicts {
   // MARK: - Between selection sets
 
   private func compare(
-    _ own: Collected, toFragment name: Int, _ isExclusive: Bool, _ conflicts: inout [Conflict]
+    _ own: Collected, toFragment name: Int, isExclusive: Bool, conflicts: inout [Conflict]
   ) {
     guard let referenced = collect(fragment: name), referenced !== own, enter() else { return }
     defer { leave() }
-    compare(own, referenced, isExclusive, &conflicts)
-    for spread in referenced.spreads where markCompared(spread, name, isExclusive) {
-      compare(own, toFragment: spread, isExclusive, &conflicts)
+    compare(own, other: referenced, isExclusive: isExclusive, conflicts: &conflicts)
+    for spread in referenced.spreads
+    where markCompared(spread, second: name, isExclusive: isExclusive) {
+      compare(own, toFragment: spread, isExclusive: isExclusive, conflicts: &conflicts)
       if isExhausted { return }
     }
   }
 
   private func compare(
-    fragments first: Int, _ second: Int, _ isExclusive: Bool, _ conflicts: inout [Conflict]
+    fragments first: Int, _ second: Int, isExclusive: Bool, conflicts: inout [Conflict]
   ) {
-    guard first != second, markCompared(first, second, isExclusive),
+    guard first != second, markCompared(first, second: second, isExclusive: isExclusive),
       let referenced = collect(fragment: first), let other = collect(fragment: second), enter()
     else { return }
     defer { leave() }
-    compare(referenced, other, isExclusive, &conflicts)
+    compare(referenced, other: other, isExclusive: isExclusive, conflicts: &conflicts)
     for spread in other.spreads {
-      compare(fragments: first, spread, isExclusive, &conflicts)
+      compare(fragments: first, spread, isExclusive: isExclusive, conflicts: &conflicts)
       if isExhausted { return }
     }
     for spread in referenced.spreads {
-      compare(fragments: spread, second, isExclusive, &conflicts)
+      compare(fragments: spread, second, isExclusive: isExclusive, conflicts: &conflicts)
       if isExhausted { return }
     }
   }
 
   /// Whether two fragments have not been compared yet; marks them as compared.
-  private func markCompared(_ first: Int, _ second: Int, _ isExclusive: Bool) -> Bool {
+  private func markCompared(_ first: Int, second: Int, isExclusive: Bool) -> Bool {
     let pair = FragmentPair(first, second)
     if let known = compared[pair], isExclusive || !known { return false }
     compared[pair] = isExclusive
@@ -189,13 +195,13 @@ final class FieldConflicts {
   }
 
   private func compare(
-    _ own: Collected, _ other: Collected, _ isExclusive: Bool, _ conflicts: inout [Conflict]
+    _ own: Collected, other: Collected, isExclusive: Bool, conflicts: inout [Conflict]
   ) {
     for key in own.keys {
       guard let members = own.fields[key], let others = other.fields[key] else { continue }
       for member in members {
         for otherMember in others {
-          if let conflict = conflict(isExclusive, key, member, otherMember) {
+          if let conflict = conflict(isExclusive, key: key, first: member, second: otherMember) {
             conflicts.append(conflict)
           }
           if isExhausted { return }
@@ -208,12 +214,16 @@ final class FieldConflicts {
     _ first: Collected, _ second: Collected, subfields isExclusive: Bool
   ) -> [Conflict] {
     var conflicts: [Conflict] = []
-    compare(first, second, isExclusive, &conflicts)
-    for spread in second.spreads { compare(first, toFragment: spread, isExclusive, &conflicts) }
-    for spread in first.spreads { compare(second, toFragment: spread, isExclusive, &conflicts) }
+    compare(first, other: second, isExclusive: isExclusive, conflicts: &conflicts)
+    for spread in second.spreads {
+      compare(first, toFragment: spread, isExclusive: isExclusive, conflicts: &conflicts)
+    }
+    for spread in first.spreads {
+      compare(second, toFragment: spread, isExclusive: isExclusive, conflicts: &conflicts)
+    }
     for spread in first.spreads {
       for other in second.spreads {
-        compare(fragments: spread, other, isExclusive, &conflicts)
+        compare(fragments: spread, other, isExclusive: isExclusive, conflicts: &conflicts)
         if isExhausted { return conflicts }
       }
     }
@@ -223,7 +233,7 @@ final class FieldConflicts {
   // MARK: - Between two fields
 
   private func conflict(
-    _ areParentsExclusive: Bool, _ key: String, _ first: Member, _ second: Member
+    _ areParentsExclusive: Bool, key: String, first: Member, second: Member
   ) -> Conflict? {
     let (a, b) = (index.fields[first.field], index.fields[second.field])
     let isExclusive =
@@ -276,19 +286,20 @@ final class FieldConflicts {
     guard let fragment = index.fragments[name] else { return nil }
     if let known = collected[fragment.selectionSet] { return known }
     return collect(
-      fragment.selectionSet, index.typeNumber(fragment.condition), fragment.condition)
+      fragment.selectionSet, parent: index.typeNumber(fragment.condition),
+      parentName: fragment.condition)
   }
 
   private func collect(_ selectionSet: Int, of type: TypeReference?) -> Collected {
     let name = type?.namedType.value
-    return collect(selectionSet, index.typeNumber(name), name)
+    return collect(selectionSet, parent: index.typeNumber(name), parentName: name)
   }
 
-  private func collect(_ selectionSet: Int, _ parent: Int, _ parentName: String?) -> Collected {
+  private func collect(_ selectionSet: Int, parent: Int, parentName: String?) -> Collected {
     if let known = collected[selectionSet] { return known }
     let result = Collected()
     var isSpread: Set<Int> = []
-    func add(_ selectionSet: Int, _ parent: Int, _ parentName: String?) {
+    func add(_ selectionSet: Int, parent: Int, parentName: String?) {
       let fields = parentName.flatMap { index.context.type(named: $0)?.fields }
       for item in index.selectionSets[selectionSet] {
         steps -= 1
@@ -301,16 +312,16 @@ final class FieldConflicts {
             Member(field: field, parent: parent, type: type, shape: index.shape(type)))
         case .inline(let inner, let condition):
           if let condition {
-            add(inner, index.typeNumber(condition), condition)
+            add(inner, parent: index.typeNumber(condition), parentName: condition)
           } else {
-            add(inner, parent, parentName)
+            add(inner, parent: parent, parentName: parentName)
           }
         case .spread(let name):
           if isSpread.insert(name).inserted { result.spreads.append(name) }
         }
       }
     }
-    add(selectionSet, parent, parentName)
+    add(selectionSet, parent: parent, parentName: parentName)
     collected[selectionSet] = result
     return result
   }

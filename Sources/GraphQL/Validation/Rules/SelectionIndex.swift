@@ -83,7 +83,7 @@ final class SelectionIndex {
     for selection in selectionSet.selections {
       switch selection {
       case .field(let field):
-        items.append(.field(add(field, parent, parentNumber)))
+        items.append(.field(add(field, parent: parent, parentNumber: parentNumber)))
       case .inlineFragment(let fragment):
         let condition = fragment.typeCondition?.value
         let type = condition.map { context.type(named: $0)?.name } ?? parent
@@ -102,7 +102,7 @@ final class SelectionIndex {
     return number
   }
 
-  private func add(_ field: Field, _ parent: String?, _ parentNumber: Int) -> Int {
+  private func add(_ field: Field, parent: String?, parentNumber: Int) -> Int {
     let definition = parent.flatMap { context.schema?.field(field.name.value, on: $0) }
     let number = fields.count
     var entry = Entry(

@@ -29,7 +29,7 @@ final class ValuesOfCorrectType: RuleVisitor {
       if skipped > 0 {
         skipped += 1
       } else if case .inputObject(let type)? = context.namedType(of: context.types.inputType) {
-        check(fields, of: type, value, context)
+        check(fields, of: type, value: value, context: context)
       } else {
         checkLeaf(value, context)
         skipped = 1
@@ -68,8 +68,8 @@ final class ValuesOfCorrectType: RuleVisitor {
   // MARK: - Input objects
 
   private func check(
-    _ fields: [ObjectField], of type: InputObjectType, _ value: Value,
-    _ context: ValidationContext
+    _ fields: [ObjectField], of type: InputObjectType, value: Value,
+    context: ValidationContext
   ) {
     var given: [String: ObjectField] = [:]
     for field in fields { given[field.name.value] = field }
@@ -80,13 +80,13 @@ final class ValuesOfCorrectType: RuleVisitor {
           + "not provided.",
         at: value.location)
     }
-    if type.isOneOf { checkOneOf(given, of: type, value.location, context) }
+    if type.isOneOf { checkOneOf(given, of: type, location: value.location, context: context) }
   }
 
   /// https://spec.graphql.org/September2025/#sec-OneOf-Input-Objects
   private func checkOneOf(
-    _ given: [String: ObjectField], of type: InputObjectType, _ location: SourceLocation,
-    _ context: ValidationContext
+    _ given: [String: ObjectField], of type: InputObjectType, location: SourceLocation,
+    context: ValidationContext
   ) {
     guard given.count == 1, let field = given.values.first else {
       context.report(

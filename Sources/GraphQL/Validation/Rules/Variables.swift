@@ -103,7 +103,7 @@ final class VariablesInAllowedPosition: RuleVisitor {
           at: [variable.location, usage.variable.location])
       }
       guard
-        !isAllowed(variable, expected, usage.hasDefault, schema)
+        !isAllowed(variable, expected: expected, hasDefault: usage.hasDefault, schema: schema)
       else { continue }
       context.report(
         .variablesInAllowedPosition,
@@ -125,8 +125,8 @@ final class VariablesInAllowedPosition: RuleVisitor {
 
   /// https://spec.graphql.org/September2025/#IsVariableUsageAllowed()
   private func isAllowed(
-    _ variable: VariableDefinition, _ expected: TypeReference, _ hasDefault: Bool,
-    _ schema: Schema
+    _ variable: VariableDefinition, expected: TypeReference, hasDefault: Bool,
+    schema: Schema
   ) -> Bool {
     guard case .nonNull(let nullable) = expected, !variable.type.isNonNull else {
       return schema.isSubtype(variable.type, of: expected)

@@ -64,7 +64,8 @@ extension BatchCommand {
     }
 
     func run() async throws {
-      try await tasks.apply(done ? .done : .retry, of: .unknown, keys, source, journal)
+      try await tasks.apply(
+        done ? .done : .retry, of: .unknown, keys: keys, source: source, journal: journal)
     }
   }
 
@@ -103,7 +104,7 @@ extension BatchCommand {
     }
 
     func run() async throws {
-      try await tasks.apply(.retry, of: .failed, keys, source, journal)
+      try await tasks.apply(.retry, of: .failed, keys: keys, source: source, journal: journal)
     }
   }
 }
@@ -117,8 +118,8 @@ struct TaskOptions: ParsableArguments {
 
   /// Applies a decision, and reports what it changed.
   func apply(
-    _ decision: TaskResolution.Decision, of state: TaskState, _ keys: [String],
-    _ source: ManifestOptions, _ journal: JournalOptions
+    _ decision: TaskResolution.Decision, of state: TaskState, keys: [String],
+    source: ManifestOptions, journal: JournalOptions
   ) async throws {
     try await reporting {
       let manifest = try source.load().manifest
@@ -133,12 +134,14 @@ struct TaskOptions: ParsableArguments {
       } catch {
         throw BatchOutcome.failure(error, source.manifest, during: .queue)
       }
-      report(resolved, resolution, source.manifest, isQueue: manifest.queueURL != nil)
+      report(
+        resolved, resolution: resolution, manifest: source.manifest,
+        isQueue: manifest.queueURL != nil)
     }
   }
 
   private func report(
-    _ resolved: TaskResolution.Resolved, _ resolution: TaskResolution, _ manifest: String,
+    _ resolved: TaskResolution.Resolved, resolution: TaskResolution, manifest: String,
     isQueue: Bool
   ) {
     let count = Quantity.count(resolved.count, "task")
