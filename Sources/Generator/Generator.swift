@@ -62,7 +62,7 @@ public struct Generator {
       used.beginFile()
       var text = SwiftText()
       let type = fragment.typeCondition.value
-      let part = SelectionPart(selections: fragment.selectionSet.selections, type: type)
+      let part = ConditionalSelections(selections: fragment.selectionSet.selections, type: type)
       let model = try builder.model(
         name, parts: [part], scope: builder.scope(type), documentation: fragment.description?.value)
       SelectionWriter(options: options, conformances: conformances.of(fragment))

@@ -15,7 +15,7 @@ struct OperationWriter {
     conformances: Set<GeneratorOptions.Conformance>, to text: inout SwiftText
   ) throws {
     let root = builder.types.schema.rootType(for: operation.type)?.name ?? ""
-    let part = SelectionPart(selections: operation.selectionSet.selections, type: root)
+    let part = ConditionalSelections(selections: operation.selectionSet.selections, type: root)
     let data = try builder.model(
       "Data", parts: [part], scope: builder.scope(root), hasTypename: false)
     let variables = variables(of: operation)

@@ -28,7 +28,7 @@ enum InclusionCondition: Hashable {
 }
 
 /// Selections of one enclosing type, below the same conditions.
-struct SelectionPart {
+struct ConditionalSelections {
   var selections: [Selection]
   /// The enclosing type of the selections in the document.
   var type: String
@@ -55,7 +55,7 @@ struct CollectedSelections {
   /// Selections that apply to some of the possible object types.
   struct Conditional {
     var typeCondition: String
-    var part: SelectionPart
+    var part: ConditionalSelections
 
     /// Whether objects of `type` have any of the selections.
     func adds(to type: String, _ types: TypeSets) -> Bool {
@@ -77,13 +77,13 @@ struct CollectedSelections {
   private let types: TypeSets
 
   /// Collects the selections that apply to objects of the `possible` types.
-  init(_ parts: [SelectionPart], possible: Set<String>, types: TypeSets) {
+  init(_ parts: [ConditionalSelections], possible: Set<String>, types: TypeSets) {
     self.possible = possible
     self.types = types
     for part in parts { collect(part) }
   }
 
-  private mutating func collect(_ part: SelectionPart) {
+  private mutating func collect(_ part: ConditionalSelections) {
     for selection in part.selections {
       let conditions = part.conditions + InclusionCondition.of(selection.directives)
       switch selection {
@@ -92,16 +92,18 @@ struct CollectedSelections {
       case .fragmentSpread(let spread):
         guard let fragment = types.fragments[spread.name.value] else { continue }
         place(
-          SelectionPart(selections: [selection], type: part.type, conditions: part.conditions),
+          ConditionalSelections(
+            selections: [selection], type: part.type, conditions: part.conditions),
           on: fragment.typeCondition.value
         ) { $0.add(spread, conditions) }
       case .inlineFragment(let fragment):
         let type = fragment.typeCondition?.value ?? part.type
-        let inner = SelectionPart(
+        let inner = ConditionalSelections(
           selections: fragment.selectionSet.selections, type: type, conditions: conditions)
         if let label = fragment.deferLabel(deferred.count) {
           place(
-            SelectionPart(selections: [selection], type: part.type, conditions: part.conditions),
+            ConditionalSelections(
+              selections: [selection], type: part.type, conditions: part.conditions),
             on: type
           ) { $0.deferred.append((label, fragment, type)) }
         } else {
@@ -113,7 +115,7 @@ struct CollectedSelections {
 
   /// Applies selections whose type condition all possible types fulfill; keeps those that some fulfill.
   private mutating func place(
-    _ part: SelectionPart, on type: String, apply: (inout Self) -> Void
+    _ part: ConditionalSelections, on type: String, apply: (inout Self) -> Void
   ) {
     let matching = types.possible(type)
     if possible.isSubset(of: matching) {

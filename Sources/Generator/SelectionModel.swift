@@ -131,7 +131,7 @@ struct SelectionModelBuilder {
   /// - Parameter hasTypename: Whether values contain the object's `__typename`. Those of root types do not,
   ///   nor do deferred fields, which are part of an object that has it.
   func model(
-    _ name: String, parts: [SelectionPart], scope: Scope, documentation: String? = nil,
+    _ name: String, parts: [ConditionalSelections], scope: Scope, documentation: String? = nil,
     hasTypename: Bool = true
   ) throws(GeneratorError) -> SelectionModel {
     let selections = CollectedSelections(parts, possible: scope.possible, types: types)
@@ -161,7 +161,7 @@ struct SelectionModelBuilder {
     for use in selections.spreads { object.properties.append(property(use, &taken)) }
     for (label, fragment, type) in selections.deferred {
       let typeName = unique(SwiftNames.type(label), &typeNames)
-      let part = SelectionPart(selections: fragment.selectionSet.selections, type: type)
+      let part = ConditionalSelections(selections: fragment.selectionSet.selections, type: type)
       object.types.append(try model(typeName, parts: [part], scope: scope, hasTypename: false))
       object.properties.append(
         Property(
@@ -246,7 +246,7 @@ struct SelectionModelBuilder {
       let keyName = definition.type.isList ? SwiftNames.singular(key) : key
       base = unique(SwiftNames.type(keyName), &typeNames, else: SwiftNames.type(key))
       let parts = uses.map { use in
-        SelectionPart(
+        ConditionalSelections(
           selections: use.field.selectionSet?.selections ?? [], type: named,
           // Below an unconditional field, only the fields of a conditional use are conditional.
           conditions: isConditional ? [] : use.conditions)

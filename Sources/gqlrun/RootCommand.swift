@@ -25,10 +25,10 @@ struct RootCommand: AsyncParsableCommand {
         gqlrun help completion                      where to put it
 
       ENVIRONMENT
-      \(Reference.table(Reference.environment))
+      \(ProgramReference.table(ProgramReference.environment))
 
       EXIT CODES
-      \(Reference.table(Reference.exitCodes))
+      \(ProgramReference.table(ProgramReference.exitCodes))
       """,
     version: "gqlrun \(Version.current)",
     subcommands: [

@@ -87,8 +87,11 @@ struct DocumentedCommandTests {
       }
       return problem(of: words.dropFirst(), in: subcommand)
     }
-    let spellings = Set(command.allArguments.flatMap(\.spellings))
-    for word in words where word.hasPrefix("--") && word.count > 2 {
+    let spellings = Set(
+      command.allArguments.flatMap(\.spellings) + ["--generate-completion-script", "--help"])
+    // Alternatives are written as `--done|--retry`.
+    for word in words.flatMap({ $0.split(separator: "|") }).map(String.init)
+    where word.hasPrefix("--") && word.count > 2 {
       let option = String(word.prefix { $0 != "=" && $0 != "`" })
       if !spellings.contains(option) { return "\(command.commandName) has no option \(option)" }
     }

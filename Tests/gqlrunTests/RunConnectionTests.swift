@@ -203,6 +203,6 @@ struct RunConnectionTests {
       ("http://a/", "http://a/"), ("localhost.example.com", "https://localhost.example.com"),
     ])
   func scheme(text: String, url: String) {
-    #expect(EndpointOptions.withScheme(text) == url)
+    #expect(EndpointArguments.withScheme(text) == url)
   }
 }

@@ -139,14 +139,15 @@ struct RunPagesTests {
     let operation = try PreparedOperation(document: Document(parsing: document), keys: keys)
     var configuration = PipelineClient.Configuration()
     configuration.transport = PageServer(answer: answer)
-    let pipeline = try EndpointOptions.parse(["--endpoint", "http://127.0.0.1:1/"]).load()
+    let pipeline = try EndpointArguments.parse(["--endpoint", "http://127.0.0.1:1/"]).load()
     let client = try await PipelineClient(pipeline, configuration: configuration)
     let options = try PageOptions.parse(["--paginate"])
     return try await client.shutdown { client in
       var count = 0
       do {
         for try await _ in try RunPages(
-          GraphQLRequest(operation), options: options, client: client, results: client.execute(GraphQLRequest(operation)),
+          GraphQLRequest(operation), options: options, client: client,
+          results: client.execute(GraphQLRequest(operation)),
           name: "q.graphql")
         {
           count += 1

@@ -57,16 +57,7 @@ public struct BatchRun: Sendable {
   /// - Throws: ``RowProblems`` or ``OutputProblems`` before the first request, ``JournalError`` if
   ///   the journal is unusable, ``StoppedByStorage`` if an output cannot be written.
   public func run(_ control: RunControl = RunControl()) async throws -> RunSummary {
-    guard manifest.queueURL == nil else {
-      if options.onlyFailed {
-        throw JournalError(
-          "the journal of \(manifest.file) is a queue: `gqlrun batch retry \(manifest.file) --failed` queues its failed "
-            + "tasks again, and `gqlrun batch worker \(manifest.file)` runs them")
-      }
-      throw JournalError(
-        "the journal of \(manifest.file) is a queue: create it with `gqlrun batch init`, add the tasks with `gqlrun "
-          + "batch enqueue`, and run them with `gqlrun batch worker` on any number of machines")
-    }
+    try requireFolder()
     let state = try StateFile.read(manifest.stateFile)
     let check = RowCheck(manifest, state: state)
     let isChecked = await check.advance(for: options.checksAllRows ? nil : Self.checkTime)
@@ -77,17 +68,7 @@ public struct BatchRun: Sendable {
     let folder = JournalFolder(manifest, shard: options.shard)
     let resumes = (options.resumes || options.onlyFailed) && folder.all().last != nil
     var ledger = try OutputLedger(manifest, shard: options.shard)
-    // A refused run must not leave a journal.
-    if !resumes { try checkOutputs(plan, ledger: ledger, journal: nil) }
-    let journal = try folder.open(resumes: resumes, at: services.secondsSince1970())
-    if resumes {
-      do {
-        try checkOutputs(plan, ledger: ledger, journal: journal)
-      } catch {
-        journal.close()
-        throw error
-      }
-    }
+    let journal = try openJournal(folder, plan: plan, ledger: ledger, resumes: resumes)
     let numbers = try journal.register(manifest.operations.map(\.id))
     let stop = RunStop()
     let feed = try TaskFeed(
@@ -131,37 +112,20 @@ public struct BatchRun: Sendable {
         failures: failures)
       try await recorder.barrier()
       let seconds = (clock.now - start).seconds
-      let (stop, detail, outage) = (stop.reason, stop.detail, stop.outage)
-      let keeps = stop == nil ? feed.operationsWithoutFailure() : []
-      ledger = try await stage.finish(isComplete: stop == nil, files, ledger)
+      // Read once: a signal that arrives now does not make the run an unfinished one.
+      let end = (reason: stop.reason, detail: stop.detail, outage: stop.outage)
+      let keeps = end.reason == nil ? feed.operationsWithoutFailure() : []
+      ledger = try await stage.finish(isComplete: end.reason == nil, files, ledger)
       // Bookmarks are saved only once all results they cover are in the sinks.
-      if let file = manifest.stateFile, stop == nil {
+      if let file = manifest.stateFile, end.reason == nil {
         try ledger.willReplace([file])
         try StateFile.save(
           await stage.currentBookmarks(), of: Set(keeps.map { numbers[$0] }), over: state, to: file)
         try ledger.end([file])
       }
-      let counters = feed.counters
-      let counts = try journal.counts()
-      let missed =
-        // Reading the whole journal again is slow, so only when there are thresholds.
-        stop == nil && !manifest.thresholds.isEmpty
-        ? try ReportData(journal, manifest: manifest).missed(
-          manifest.thresholds, runSeconds: seconds) : []
-      try journal.set([
-        "ended": "\(feed.time.now())", "stop": stop?.rawValue ?? "",
-        "total": counters.total.map { "\($0)" } ?? "",
-      ])
-      if stop == nil { try ReportWriter(journal, manifest: manifest).write(&ledger) }
-      let summary = RunSummary(
-        counters: counters, counts: counts, stop: stop, stopDetail: detail, outage: outage,
-        failures: counters.hasFailures
-          ? try FailureReasons(journal, manifest, since: feed.started) : nil,
-        seconds: seconds, journal: journal.path,
-        missedThresholds: missed, warnings: plan.warnings(manifest),
-        outputs: stop == nil ? [] : try RunOutput.all(journal, manifest),
-        journalSeconds: await stage.journalTime.seconds,
-        sinkSeconds: await stage.fileTime.seconds)
+      let summary = try await summary(
+        end, seconds: seconds, journal: journal, plan: plan, feed: feed, stage: stage,
+        ledger: &ledger)
       await stage.close()
       return summary
     } catch {
@@ -171,6 +135,66 @@ public struct BatchRun: Sendable {
       await stage.close()
       throw error
     }
+  }
+
+  /// Throws if the journal of the manifest is a queue, whose tasks workers run.
+  private func requireFolder() throws(JournalError) {
+    guard manifest.queueURL != nil else { return }
+    if options.onlyFailed {
+      throw JournalError(
+        "the journal of \(manifest.file) is a queue: `gqlrun batch retry \(manifest.file) --failed` queues its failed "
+          + "tasks again, and `gqlrun batch worker \(manifest.file)` runs them")
+    }
+    throw JournalError(
+      "the journal of \(manifest.file) is a queue: create it with `gqlrun batch init`, add the tasks with `gqlrun "
+        + "batch enqueue`, and run them with `gqlrun batch worker` on any number of machines")
+  }
+
+  /// Opens the journal. A refused run leaves none.
+  private func openJournal(
+    _ folder: JournalFolder, plan: SinkPlan, ledger: OutputLedger, resumes: Bool
+  ) throws -> Journal {
+    if !resumes { try checkOutputs(plan, ledger: ledger, journal: nil) }
+    let journal = try folder.open(resumes: resumes, at: services.secondsSince1970())
+    if resumes {
+      do {
+        try checkOutputs(plan, ledger: ledger, journal: journal)
+      } catch {
+        journal.close()
+        throw error
+      }
+    }
+    return journal
+  }
+
+  /// Records the end of the run, writes its reports, and summarizes it.
+  private func summary(
+    _ end: (reason: StopReason?, detail: String?, outage: Outage?), seconds: Double,
+    journal: Journal, plan: SinkPlan, feed: TaskFeed, stage: SinkStage, ledger: inout OutputLedger
+  ) async throws -> RunSummary {
+    let counters = feed.counters
+    let counts = try journal.counts()
+    let isComplete = end.reason == nil
+    let missed =
+      // Reading the whole journal again is slow, so only when there are thresholds.
+      isComplete && !manifest.thresholds.isEmpty
+      ? try ReportData(journal, manifest: manifest).missed(
+        manifest.thresholds, runSeconds: seconds) : []
+    try journal.set([
+      "ended": "\(feed.time.now())", "stop": end.reason?.rawValue ?? "",
+      "total": counters.total.map { "\($0)" } ?? "",
+    ])
+    if isComplete { try ReportWriter(journal, manifest: manifest).write(&ledger) }
+    return RunSummary(
+      counters: counters, counts: counts, stop: end.reason, stopDetail: end.detail,
+      outage: end.outage,
+      failures: counters.hasFailures
+        ? try FailureReasons(journal, manifest, since: feed.started) : nil,
+      seconds: seconds, journal: journal.path,
+      missedThresholds: missed, warnings: plan.warnings(manifest),
+      outputs: isComplete ? [] : try RunOutput.all(journal, manifest),
+      journalSeconds: await stage.journalTime.seconds,
+      sinkSeconds: await stage.fileTime.seconds)
   }
 
   /// Throws ``OutputProblems`` for outputs that would overwrite an input or a foreign file.

@@ -164,23 +164,15 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
         continue
       }
       let prefix = field.pointee.storedPrefix
-      let valueStart: Int
-      if position &+ prefix.count < text.count,
-        compareBytes(text.start + position, b: prefix.start, count: prefix.count)
-      {
-        valueStart = position &+ prefix.count
-      } else {
-        let found = search(prefix, in: text, object: start, from: position)
-        guard found >= 0 else {
-          appendRun(text, start: run, end: runEnd, isFirst: &isFirst)
-          run = -1
-          let isRead = redirected(index &- 1, of: number, depth: depth, &isFirst)
-          guard isRead ?? missing(field, recordKey: recordKey.string) else { return -1 }
-          continue
-        }
-        if found < position { isInOrder = false }
-        valueStart = found
+      let valueStart = value(after: prefix, in: text, object: start, expectedAt: position)
+      guard valueStart >= 0 else {
+        appendRun(text, start: run, end: runEnd, isFirst: &isFirst)
+        run = -1
+        let isRead = redirected(index &- 1, of: number, depth: depth, &isFirst)
+        guard isRead ?? missing(field, recordKey: recordKey.string) else { return -1 }
+        continue
       }
+      if valueStart < position { isInOrder = false }
       if Source.hasTimes {
         guard checkAge(index &- 1, of: number, typename: typename, ownTimes, recordKey: recordKey)
         else {
@@ -220,6 +212,20 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     if isRecord { return text.count }
     return endOfObject(
       text, start: start, from: isInOrder ? position : start &+ 1, recordKey: recordKey)
+  }
+
+  /// The start of the value behind a field's prefix, which is at `position` if the fields are in the plan's order; -1
+  /// if the object does not have the field.
+  @inline(__always)
+  private func value(
+    after prefix: Bytes, in text: Bytes, object start: Int, expectedAt position: Int
+  ) -> Int {
+    if position &+ prefix.count < text.count,
+      compareBytes(text.start + position, b: prefix.start, count: prefix.count)
+    {
+      return position &+ prefix.count
+    }
+    return search(prefix, in: text, object: start, from: position)
   }
 
   /// Copies the fields between two positions; nothing if `start` is negative.

@@ -142,8 +142,8 @@ enum SQLiteFile {
 /// Closing any descriptor of a file releases all locks that the process holds on it, including
 /// SQLite's (https://sqlite.org/howtocorrupt.html, 2.2). The header of a file is therefore read
 /// only while no store has the file open and none can open it.
-final class OpenFiles: Sendable {
-  static let shared = OpenFiles()
+final class OpenDatabases: Sendable {
+  static let shared = OpenDatabases()
 
   private let counts = Locked<[String: Int]>([:])
 

@@ -38,7 +38,7 @@ struct SQLiteOpening {
     var cannotMake: CacheError?
     var version = SQLiteSchema.steps.count
     var isShared = false
-    let name = try OpenFiles.shared.enter(path) {
+    let name = try OpenDatabases.shared.enter(path) {
       version = Int(try SQLiteFile.check(path))
       isShared = SQLiteFile.isShared(path)
       guard mayWrite else { return }
@@ -57,7 +57,7 @@ struct SQLiteOpening {
       }
       return opened
     } catch {
-      OpenFiles.shared.leave(name)
+      OpenDatabases.shared.leave(name)
       throw error
     }
   }

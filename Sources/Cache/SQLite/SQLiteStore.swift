@@ -72,7 +72,7 @@ package final class SQLiteStore: RecordStore {
       clock: options.clock)
   }
 
-  /// The registration of a store in ``OpenFiles`` and at the presence lock; ends when the store is
+  /// The registration of a store in ``OpenDatabases`` and at the presence lock; ends when the store is
   /// closed or released.
   private final class Registration: Sendable {
     let name: String
@@ -92,7 +92,7 @@ package final class SQLiteStore: RecordStore {
         return !isLeft
       }
       guard isFirst else { return }
-      OpenFiles.shared.leave(name)
+      OpenDatabases.shared.leave(name)
       lock?.unlock(.presence)
     }
   }

@@ -66,7 +66,7 @@ extension Duration {
 /// A number with a unit, parsed from text: a duration, size or percentage.
 ///
 /// The number is exact: `0.1s` is 100 milliseconds.
-struct Quantity {
+struct NumberWithUnit {
   /// The digits without the decimal point.
   var digits: Int
   /// The number of digits after the decimal point.

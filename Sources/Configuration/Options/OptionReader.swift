@@ -126,10 +126,10 @@ enum OptionReader {
 
   private static func quantity(
     _ text: String, example: String, zero: String, withoutUnit: () -> String
-  ) throws(Mismatch) -> Quantity {
-    let quantity: Quantity
-    do throws(Quantity.Failure) {
-      quantity = try Quantity(text)
+  ) throws(Mismatch) -> NumberWithUnit {
+    let quantity: NumberWithUnit
+    do throws(NumberWithUnit.Failure) {
+      quantity = try NumberWithUnit(text)
     } catch {
       switch error {
       case .notANumber: throw Mismatch(hint: "write a number and a unit, such as `\(example)`")

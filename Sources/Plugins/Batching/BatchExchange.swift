@@ -334,7 +334,7 @@ final class BatchMember: Sendable {
 }
 
 /// The operations that wait for others to be sent with.
-actor BatchQueue {
+actor HTTPBatchQueue {
   private struct Waiting {
     var number: Int
     var members: [BatchMember]

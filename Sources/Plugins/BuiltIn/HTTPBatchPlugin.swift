@@ -58,13 +58,13 @@ public struct HTTPBatchPlugin: Plugin {
     [
       .http(
         HTTPBatchInterceptor(
-          queue: BatchQueue(window: window, most: max), includesMutations: mutations))
+          queue: HTTPBatchQueue(window: window, most: max), includesMutations: mutations))
     ]
   }
 }
 
 private struct HTTPBatchInterceptor: HTTPInterceptor {
-  let queue: BatchQueue
+  let queue: HTTPBatchQueue
   let includesMutations: Bool
 
   func intercept(

@@ -259,7 +259,7 @@ private struct TokenInterceptor: GraphQLInterceptor, CredentialHolder {
   /// Restarts the chain with another token, or returns the reason why there is none, for the
   /// message.
   private func renewed(
-    _ token: Token, failures: Int, request: GraphQLRequest, cache: TokenCache,
+    _ token: AccessToken, failures: Int, request: GraphQLRequest, cache: TokenCache,
     context: ChainContext, cause: ChainError?
   ) async throws -> String {
     guard request.context[Renewed.self]?.contains(credential) != true else {

@@ -10,7 +10,7 @@ struct CommandTokenSource: TokenSource {
 
   var label: String { "the token command" }
 
-  func token(replacing refused: Token?, _ services: Services) async throws -> Token {
+  func token(replacing refused: AccessToken?, _ services: Services) async throws -> AccessToken {
     let text: String
     do {
       text = try await ShellCommand.run(command, limit: 1 << 20)
@@ -27,7 +27,7 @@ struct CommandTokenSource: TokenSource {
             ? "\(label) printed nothing"
             : "\(label) printed several words; one token or JSON is expected")
       }
-      return Token(SecretString(trimmed))
+      return AccessToken(SecretString(trimmed))
     }
     guard let value = try? JSONValue(parsing: trimmed) else {
       throw TokenFailure(
@@ -36,7 +36,7 @@ struct CommandTokenSource: TokenSource {
     return try token(of: value, services)
   }
 
-  private func token(of value: JSONValue, _ services: Services) throws -> Token {
+  private func token(of value: JSONValue, _ services: Services) throws -> AccessToken {
     let isCredential = value["kind"]?.stringValue == "ExecCredential"
     let holder = isCredential ? value["status"] ?? .null : value
     let names = ["token", "access_token", "accessToken"]
@@ -48,10 +48,10 @@ struct CommandTokenSource: TokenSource {
     let now = services.clock.now()
     if let seconds = holder["expires_in"]?.doubleValue, seconds > 0 {
       let lifetime = Duration.seconds(min(seconds, 1e9))
-      return Token(SecretString(text), end: now + lifetime, lifetime: lifetime)
+      return AccessToken(SecretString(text), end: now + lifetime, lifetime: lifetime)
     }
     guard let time = holder["expirationTimestamp"]?.stringValue else {
-      return Token(SecretString(text))
+      return AccessToken(SecretString(text))
     }
     guard let date = Self.date(time) else {
       throw TokenFailure(
@@ -59,7 +59,7 @@ struct CommandTokenSource: TokenSource {
     }
     let left = Duration.seconds(
       min(max(date.timeIntervalSince1970 - services.secondsSince1970(), -1e9), 1e9))
-    return Token(SecretString(text), end: now + left, lifetime: left > .zero ? left : nil)
+    return AccessToken(SecretString(text), end: now + left, lifetime: left > .zero ? left : nil)
   }
 
   private static func date(_ text: String) -> Date? {
@@ -89,17 +89,19 @@ public actor TokenScript: ServiceKey {
   /// The number of token renewals; `nil` if no token was used.
   public var renewals: Int? { given > 0 ? given - 1 : nil }
 
-  fileprivate func next() throws -> Token {
+  fileprivate func next() throws -> AccessToken {
     guard let last = tokens.last else {
       throw TokenFailure(message: "the test has no tokens", isMissing: true)
     }
     defer { given += 1 }
-    return Token(SecretString(given < tokens.count ? tokens[given] : last))
+    return AccessToken(SecretString(given < tokens.count ? tokens[given] : last))
   }
 }
 
 extension TokenScript: TokenSource {
   nonisolated var label: String { "the tokens of the test" }
 
-  func token(replacing refused: Token?, _ services: Services) async throws -> Token { try next() }
+  func token(replacing refused: AccessToken?, _ services: Services) async throws -> AccessToken {
+    try next()
+  }
 }

@@ -50,7 +50,7 @@ struct OAuth2TokenSource: TokenSource {
     self.timeout = timeout
   }
 
-  func token(replacing refused: Token?, _ services: Services) async throws -> Token {
+  func token(replacing refused: AccessToken?, _ services: Services) async throws -> AccessToken {
     guard let store = store(services) else {
       return try await request(StoredTokens(), services).token
     }
@@ -108,13 +108,16 @@ struct OAuth2TokenSource: TokenSource {
   /// A stored token with its remaining lifetime.
   ///
   /// The clock may have been set meanwhile, so the remainder is at most the whole lifetime.
-  private func token(_ kept: StoredTokens, _ services: Services) -> Token? {
+  private func token(_ kept: StoredTokens, _ services: Services) -> AccessToken? {
     guard let value = kept.accessToken, origin(kept) != nil || grant == .clientCredentials
     else { return nil }
-    guard let issuedAt = kept.issuedAt, let lifetime = kept.lifetime else { return Token(value) }
+    guard let issuedAt = kept.issuedAt, let lifetime = kept.lifetime else {
+      return AccessToken(value)
+    }
     let age = max(services.secondsSince1970() - issuedAt, 0)
     let left = Duration.seconds(min(max(lifetime - age, 0), 1e9))
-    return Token(value, end: services.clock.now() + left, lifetime: .seconds(min(lifetime, 1e9)))
+    return AccessToken(
+      value, end: services.clock.now() + left, lifetime: .seconds(min(lifetime, 1e9)))
   }
 
   /// The hash of the configured refresh token, if the stored one descends from it.
@@ -129,7 +132,7 @@ struct OAuth2TokenSource: TokenSource {
 
 extension OAuth2TokenSource {
   private struct Answer: Sendable {
-    var token: Token
+    var token: AccessToken
     var contents: StoredTokens
   }
 
@@ -174,7 +177,7 @@ extension OAuth2TokenSource {
     let seconds =
       value?["expires_in"]?.doubleValue ?? value?["expires_in"]?.stringValue.flatMap { Double($0) }
     let lifetime = seconds.flatMap { $0 > 0 && $0.isFinite ? min($0, 1e9) : nil }
-    let token = Token(
+    let token = AccessToken(
       SecretString(text), end: lifetime.map { services.clock.now() + .seconds($0) },
       lifetime: lifetime.map { .seconds($0) })
     // A response without a refresh token means that the old one remains valid.

@@ -2,7 +2,7 @@ import GQLRunPipeline
 import GQLRunSupport
 
 /// A bearer token.
-struct Token: Sendable, Hashable {
+struct AccessToken: Sendable, Hashable {
   var value: SecretString
   /// The time at which it expires, on the services' monotonic clock; `nil` if unknown.
   var end: Duration?
@@ -38,7 +38,7 @@ protocol TokenSource: Sendable {
   ///
   /// - Parameter refused: The token that the server rejected or that has expired. A source without
   ///   another token returns it.
-  func token(replacing refused: Token?, _ services: Services) async throws -> Token
+  func token(replacing refused: AccessToken?, _ services: Services) async throws -> AccessToken
 
   /// Removes what is stored outside of this process.
   func forget(_ services: Services) async throws
@@ -65,11 +65,11 @@ struct EnvironmentTokenSource: TokenSource {
   var label: String { "the variable \(name)" }
   var isReadEachTime: Bool { true }
 
-  func token(replacing refused: Token?, _ services: Services) async throws -> Token {
+  func token(replacing refused: AccessToken?, _ services: Services) async throws -> AccessToken {
     guard let value = services.variable(name), !value.isEmpty else {
       throw TokenFailure(message: "the variable \(name) is not set", isMissing: true)
     }
-    return Token(SecretString(value))
+    return AccessToken(SecretString(value))
   }
 }
 
@@ -80,7 +80,7 @@ struct FileTokenSource: TokenSource {
   var label: String { "the file \(path)" }
   var isReadEachTime: Bool { true }
 
-  func token(replacing refused: Token?, _ services: Services) async throws -> Token {
+  func token(replacing refused: AccessToken?, _ services: Services) async throws -> AccessToken {
     let bytes: [UInt8]?
     do {
       bytes = try PrivateFile.read(path, limit: 64 << 10)
@@ -93,7 +93,7 @@ struct FileTokenSource: TokenSource {
     guard let text = String(validating: bytes, as: UTF8.self)?.trimmed, !text.isEmpty else {
       throw TokenFailure(message: "the file \(path) holds no token", isMissing: true)
     }
-    return Token(SecretString(text))
+    return AccessToken(SecretString(text))
   }
 }
 

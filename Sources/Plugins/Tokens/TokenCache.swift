@@ -5,10 +5,10 @@ actor TokenCache {
   private let source: any TokenSource
   /// Time limit for a renewal.
   private let timeout: Duration
-  private var current: Token?
+  private var current: AccessToken?
   /// A renewed token that the server has not accepted yet.
   private var unconfirmed: (value: SecretString, since: Duration)?
-  private let renewals = SingleFlight<String, Token>()
+  private let renewals = SingleFlight<String, AccessToken>()
   /// The last failed renewal, and the number of failed ones.
   private var failure: (count: Int, error: any Error)?
 
@@ -28,7 +28,7 @@ actor TokenCache {
   /// Returns a token to send; renews it first if it expires within `skew`.
   func token(
     _ services: Services, skew: Duration, _ error: @Sendable (any Error) -> ChainError
-  ) async throws -> Token {
+  ) async throws -> AccessToken {
     if source.isReadEachTime { return try await read(services, error) }
     if let current, current.isUsable(at: services.clock.now(), skew: skew) { return current }
     return try await renew(services, isRefused: false, error)
@@ -43,7 +43,7 @@ actor TokenCache {
   func token(
     after refused: SecretString, failures: Int, _ services: Services,
     _ error: @Sendable (any Error) -> ChainError
-  ) async throws -> Token? {
+  ) async throws -> AccessToken? {
     if source.isReadEachTime {
       let token = try await read(services, error)
       return token.value == refused ? nil : token
@@ -72,7 +72,7 @@ actor TokenCache {
 
   private func read(
     _ services: Services, _ error: @Sendable (any Error) -> ChainError
-  ) async throws -> Token {
+  ) async throws -> AccessToken {
     do {
       return try await source.token(replacing: nil, services)
     } catch let failure {
@@ -82,7 +82,7 @@ actor TokenCache {
 
   private func renew(
     _ services: Services, isRefused: Bool, _ error: @Sendable (any Error) -> ChainError
-  ) async throws -> Token {
+  ) async throws -> AccessToken {
     let replaced = current
     do {
       return try await renewals.value(for: replaced?.value.reveal() ?? "") { [self] in
@@ -106,8 +106,8 @@ actor TokenCache {
   }
 
   private func fetch(
-    replacing replaced: Token?, _ services: Services, isRefused: Bool
-  ) async throws -> Token {
+    replacing replaced: AccessToken?, _ services: Services, isRefused: Bool
+  ) async throws -> AccessToken {
     // Another renewal may have finished before this one started.
     if let current, current.value != replaced?.value { return current }
     let (source, timeout) = (source, timeout)

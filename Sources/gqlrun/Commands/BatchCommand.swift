@@ -260,7 +260,7 @@ struct ManifestOptions: ParsableArguments {
 
   @Option(
     name: .shortAndLong,
-    help: EndpointOptions.endpointHelp("overrides GQL_URL, the manifest and its pipeline"))
+    help: EndpointArguments.endpointHelp("overrides GQL_URL, the manifest and its pipeline"))
   var endpoint: String?
 
   @OptionGroup var trust: TrustOptions
@@ -277,8 +277,8 @@ struct ManifestOptions: ParsableArguments {
   func load(
     format: FindingFormat = .human, runs: Bool = false, request: RequestOptions? = nil
   ) throws -> ManifestLoader.Loaded {
-    let endpoint = endpoint.map { EndpointOptions.withScheme($0) }
-    if let endpoint { try EndpointOptions.check(endpoint, "--endpoint") }
+    let endpoint = endpoint.map { EndpointArguments.withScheme($0) }
+    if let endpoint { try EndpointArguments.check(endpoint, "--endpoint") }
     if manifest == "-", let request, request.readsStandardInput {
       throw Failure(
         .usage, "standard input is the manifest, so --header @- cannot read it; name a file")

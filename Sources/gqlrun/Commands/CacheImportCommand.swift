@@ -47,7 +47,7 @@ struct CacheImportCommand: AsyncParsableCommand {
     try await reporting {
       var operation = try operationOptions.prepare(document, others: [response])
       operation.checksShape = checkShape
-      let file = try InputFile(response, "the response")
+      let file = try InputReader(response, "the response")
       let store = try await storeOptions.store.open()
       try await store.adopt(keyResolver: nil)
       let start = ContinuousClock.now
@@ -64,7 +64,7 @@ struct CacheImportCommand: AsyncParsableCommand {
   }
 
   private func normalize(
-    _ operation: PreparedOperation, file: InputFile, store: CacheStore
+    _ operation: PreparedOperation, file: InputReader, store: CacheStore
   ) async throws -> (NormalizedResponse, WriteSummary) {
     var options = ResponseNormalizer.Options()
     options.wantsResult = false

@@ -41,7 +41,7 @@ struct DoctorCommand: AsyncParsableCommand {
     help: ArgumentHelp("Pipeline file to write that fits the endpoint.", valueName: "file"))
   var write: String?
 
-  @OptionGroup var endpointOptions: EndpointOptions
+  @OptionGroup var endpointOptions: EndpointArguments
 
   func run() async throws {
     try await reporting {

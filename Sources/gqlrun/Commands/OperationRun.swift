@@ -124,7 +124,7 @@ struct OperationRun: Sendable {
       try client.watch(request, refetches: true), label: operation.label, isQuiet: isQuiet)
   }
 
-  private func write(_ response: GraphQLResponse, to writer: ResultWriter) throws {
+  private func write(_ response: GraphQLResponse, to writer: ResultPrinter) throws {
     do {
       try writer.write { try response.forEachChunk($0) }
     } catch let failure as Failure

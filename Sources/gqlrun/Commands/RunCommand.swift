@@ -40,7 +40,7 @@ struct RunCommand: AsyncParsableCommand {
 
   @OptionGroup var documentOptions: DocumentOptions
 
-  @OptionGroup var endpointOptions: EndpointOptions
+  @OptionGroup var endpointOptions: EndpointArguments
 
   @Option(
     name: .long,

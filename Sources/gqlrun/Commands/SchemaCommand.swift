@@ -81,7 +81,7 @@ struct SchemaCommand: AsyncParsableCommand {
     @ArgumentParser.Argument(help: "Later schema: a file or a URL.")
     var new: String
 
-    @OptionGroup var endpointOptions: EndpointOptions
+    @OptionGroup var endpointOptions: EndpointArguments
 
     @Option(
       name: .long, parsing: .upToNextOption,
@@ -194,7 +194,7 @@ struct SchemaCommand: AsyncParsableCommand {
             --header "Authorization: Bearer $TOKEN" -o schema.graphql
         """)
 
-    @OptionGroup var endpointOptions: EndpointOptions
+    @OptionGroup var endpointOptions: EndpointArguments
 
     @Option(
       name: .shortAndLong,

@@ -77,7 +77,7 @@ struct ConnectionOptions: ParsableArguments {
       (cacert, "the certificates of --cacert"), (cert, "the certificate of --cert"),
       (key, "the key of --key"),
     ] {
-      if let path { _ = try InputFile(path, what) }
+      if let path { _ = try InputReader(path, what) }
     }
     do throws(OptionError) {
       try pipeline.configure(FetchPlugin.self, change)

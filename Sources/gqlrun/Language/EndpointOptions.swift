@@ -6,7 +6,7 @@ import GQLRunSupport
 import HTTPTypes
 
 /// The options that select an endpoint and a pipeline.
-struct EndpointOptions: ParsableArguments {
+struct EndpointArguments: ParsableArguments {
   @Option(
     name: .shortAndLong, help: Self.endpointHelp("overrides GQL_URL and the pipeline file"))
   var endpoint: String?

@@ -135,14 +135,14 @@ struct RequestOptions: ParsableArguments {
     guard !isGiven else { return }
     if netrc, let host = pipeline.endpoint?.authority {
       let path = try Netrc.path(variable)
-      if let entry = try Netrc(path: path).entry(for: EndpointOptions.host(of: host)) {
+      if let entry = try Netrc(path: path).entry(for: EndpointArguments.host(of: host)) {
         let pair = Data("\(entry.login):\(entry.password)".utf8).base64EncodedString()
         pipeline.endpoint?.headers[.authorization] = "Basic \(pair)"
         return
       }
       if !isQuiet {
         Terminal.warning(
-          "\(path) has no password for \(EndpointOptions.host(of: host)): none is sent")
+          "\(path) has no password for \(EndpointArguments.host(of: host)): none is sent")
       }
     }
     guard isDefault, pipeline.endpoint?.headers[.authorization] == nil,

@@ -67,7 +67,7 @@ struct CommandInfo: Decodable {
 }
 
 /// The environment variables, exit codes and files of the program, for help, topics and manual pages.
-enum Reference {
+enum ProgramReference {
   struct Entry {
     var name: String
     var text: String
@@ -146,7 +146,7 @@ enum Reference {
 
 extension CommandInfo {
   /// The entries that apply to this command. To a command with subcommands, all apply.
-  func relevant(_ entries: [Reference.Entry]) -> [Reference.Entry] {
+  func relevant(_ entries: [ProgramReference.Entry]) -> [ProgramReference.Entry] {
     entries.filter { entry in
       guard let option = entry.option, shownCommands.isEmpty else { return true }
       return self.option(option) != nil

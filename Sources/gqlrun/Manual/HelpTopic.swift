@@ -26,7 +26,7 @@ struct HelpTopic {
     HelpTopic(
       name: "environment", title: "Environment variables that gqlrun reads",
       text: """
-        \(Reference.table(Reference.environment))
+        \(ProgramReference.table(ProgramReference.environment))
 
         The proxy variables follow curl's rules: HTTPS_PROXY, ALL_PROXY and NO_PROXY
         work in upper case, too; HTTP_PROXY does not. A pipeline file reads other
@@ -35,13 +35,13 @@ struct HelpTopic {
     HelpTopic(
       name: "exit-codes", title: "Exit codes",
       text: """
-        \(Reference.table(Reference.exitCodes))
+        \(ProgramReference.table(ProgramReference.exitCodes))
 
         A command with GraphQL errors still prints the partial data.
         """),
     HelpTopic(
       name: "files", title: "Files that gqlrun reads and writes",
-      text: Reference.table(Reference.files)),
+      text: ProgramReference.table(ProgramReference.files)),
     HelpTopic(
       name: "pipelines", title: "Pipeline files: endpoint, store, keys and chain",
       text: """

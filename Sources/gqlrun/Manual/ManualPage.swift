@@ -50,14 +50,14 @@ struct ManualPage {
       section(part.title ?? "")
       lines += Self.body(part.text)
     }
-    table("ENVIRONMENT", command.relevant(Reference.environment))
+    table("ENVIRONMENT", command.relevant(ProgramReference.environment))
     if path.count > 1, let codes = own.first(where: { $0.title == "EXIT STATUS" }) {
       section("EXIT STATUS")
       lines += Self.body(codes.text)
     } else {
-      table("EXIT STATUS", Reference.exitCodes)
+      table("EXIT STATUS", ProgramReference.exitCodes)
     }
-    table("FILES", command.relevant(Reference.files))
+    table("FILES", command.relevant(ProgramReference.files))
     seeAlso()
   }
 
@@ -105,7 +105,7 @@ struct ManualPage {
     }
   }
 
-  private mutating func table(_ title: String, _ entries: [Reference.Entry]) {
+  private mutating func table(_ title: String, _ entries: [ProgramReference.Entry]) {
     guard !entries.isEmpty else { return }
     section(title)
     for entry in entries {

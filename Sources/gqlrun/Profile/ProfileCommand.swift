@@ -49,7 +49,7 @@ struct ProfileCommand: AsyncParsableCommand {
   var document: String?
   @Option(
     name: .shortAndLong,
-    help: EndpointOptions.endpointHelp(
+    help: EndpointArguments.endpointHelp(
       "the response is fetched from it; by default that of GQL_URL"))
   var endpoint: String?
   @Option(

@@ -223,7 +223,7 @@ struct ScratchFolder {
     var status = stat()
     let kind = stat(path, &status) == 0 ? status.st_mode & S_IFMT : S_IFREG
     guard path == "-" || [S_IFIFO, S_IFSOCK, S_IFCHR].contains(kind) else { return path }
-    let input = try InputFile(path, what)
+    let input = try InputReader(path, what)
     let name = path == "-" ? "stdin" : String(path.split(separator: "/").last ?? "copy")
     let copy = try OutputFile(self.path(name), replacing: .anything)
     while let piece = try input.next() { try copy.write(piece) }

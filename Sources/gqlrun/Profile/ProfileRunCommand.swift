@@ -77,7 +77,7 @@ struct ProfileOperation {
 
   func prepare() throws -> PreparedOperation {
     guard let pipeline else { return try options.prepare(document) }
-    var endpoint = try EndpointOptions.parse([])
+    var endpoint = try EndpointArguments.parse([])
     endpoint.pipeline = pipeline
     let loaded = try endpoint.load(fallback: "http://localhost/", isQuiet: true, isLook: true)
     return try options.prepare(document, pipeline: loaded)

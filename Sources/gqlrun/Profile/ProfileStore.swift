@@ -143,7 +143,7 @@ struct ProfileFetch {
   var options: OperationOptions
 
   private func load(_ pipeline: String?) throws -> Pipeline {
-    var endpointOptions = try EndpointOptions.parse([])
+    var endpointOptions = try EndpointArguments.parse([])
     endpointOptions.endpoint = endpoint
     endpointOptions.pipeline = pipeline
     endpointOptions.request = request

@@ -16,7 +16,7 @@ extension PipelineFileEnvironment {
     let (variable, readFile) = (environment.variable, environment.readFile)
     environment.variable = { name in
       guard name == "GQL_URL" else { return variable(name) }
-      return (endpoint ?? variable(name)).map { EndpointOptions.withScheme($0) }
+      return (endpoint ?? variable(name)).map { EndpointArguments.withScheme($0) }
     }
     environment.lastResort = { $0 == "GQL_URL" ? fallback : nil }
     environment.readyMade = { ReadyMade.file($0) }

@@ -9,7 +9,7 @@ enum Input {
   static let textLimit = 64 << 20
 
   static func bytes(_ path: String, _ what: String) throws -> [UInt8] {
-    let file = try InputFile(path, what)
+    let file = try InputReader(path, what)
     var bytes: [UInt8] = []
     while let chunk = try file.next() {
       bytes.append(contentsOf: chunk)
@@ -82,7 +82,7 @@ enum Input {
 }
 
 /// Reads a file in chunks.
-final class InputFile {
+final class InputReader {
   private let descriptor: Int32
   private let name: String
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 64)

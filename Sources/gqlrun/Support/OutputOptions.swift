@@ -61,10 +61,10 @@ struct OutputOptions: ParsableArguments {
   ///   - filter: The compiled jq expression.
   func writer(
     linePerResult: Bool = false, isArray: Bool = false, filter: JQFilter?
-  ) throws -> ResultWriter {
+  ) throws -> ResultPrinter {
     let onTerminal = output == nil && Terminal.isOutputTerminal
     let isPretty = layout.map { $0 == .pretty } ?? (onTerminal && !linePerResult)
-    return try ResultWriter(
+    return try ResultPrinter(
       isPretty: isPretty, isArray: isArray, path: output, replacing: form, filter: filter)
   }
 

@@ -4,7 +4,7 @@ import GQLRunJSON
 import GQLRunPipeline
 
 /// Writes results as JSON, compact or indented, to standard output or a file.
-final class ResultWriter {
+final class ResultPrinter {
   private let destination: Destination
   private let isPretty: Bool
   /// Whether the results are the elements of one array.

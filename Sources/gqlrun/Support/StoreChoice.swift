@@ -63,7 +63,7 @@ enum StoreChoice: Sendable {
         throw Failure(error.code == .storage ? .unreachable : .badInput, error.message)
       }
     case .sqlite(let path):
-      if mustExist { _ = try InputFile(path, "the cache") }
+      if mustExist { _ = try InputReader(path, "the cache") }
       return try Self.open(
         path, access: access, ageGranularity: ageGranularity, report: report)
     }

@@ -91,7 +91,7 @@ struct SeveralStoresTests {
     options.clock = clock
     let store = try SQLiteStore(path: path, options: options)
     try await Self.write(1, "Ada", to: store)
-    let other = try #require(DatabaseLock(of: OpenFiles.canonical(path)))
+    let other = try #require(DatabaseLock(of: OpenDatabases.canonical(path)))
     guard case .locked = other.tryLock(.writing, exclusively: true) else {
       Issue.record("the lock is not free")
       return
@@ -140,7 +140,7 @@ struct SeveralStoresTests {
     let clock = CountingClock(blocks: true)
     options.clock = clock
     let store = try SQLiteStore(path: path, options: options)
-    let other = try #require(DatabaseLock(of: OpenFiles.canonical(path)))
+    let other = try #require(DatabaseLock(of: OpenDatabases.canonical(path)))
     guard case .locked = other.tryLock(.writing, exclusively: true) else { return }
     // The first waits for the other process, the second for the first.
     let tasks = (0..<2).map { _ in Task { try await store.begin() } }

@@ -159,7 +159,7 @@ struct SchemaTests {
   @Test("a server's schema is fetched through a pipeline")
   func fetch() async throws {
     try await DemoServer.withServer { server in
-      var options = try EndpointOptions.parse(["--endpoint", server.url])
+      var options = try EndpointArguments.parse(["--endpoint", server.url])
       options.request.header = ["X-Test: 1"]
       let client = try await PipelineClient(try options.load())
       let result = try await client.shutdown { try await SchemaFetch(client: $0).result() }

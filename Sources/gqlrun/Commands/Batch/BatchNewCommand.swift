@@ -46,7 +46,7 @@ extension BatchCommand {
 
     @Option(
       name: .shortAndLong,
-      help: EndpointOptions.endpointHelp("by default GQL_URL or the demo server"))
+      help: EndpointArguments.endpointHelp("by default GQL_URL or the demo server"))
     var endpoint: String?
 
     func run() async throws {
@@ -54,8 +54,8 @@ extension BatchCommand {
         guard operation == nil || document != nil else {
           throw Failure(.usage, "--operation needs --document")
         }
-        let endpoint = endpoint.map { EndpointOptions.withScheme($0) }
-        if let endpoint { try EndpointOptions.check(endpoint, "--endpoint") }
+        let endpoint = endpoint.map { EndpointArguments.withScheme($0) }
+        if let endpoint { try EndpointArguments.check(endpoint, "--endpoint") }
         let suffix = ".batch.yaml"
         let path = file.hasSuffix(suffix) ? file : file + suffix
         let url = URL(fileURLWithPath: path)

@@ -56,7 +56,7 @@ extension CacheCommand {
           showing: all || json ? .everything : .problems(Self.shownProblems))
         try store.close()
         if json {
-          let writer = try ResultWriter(isPretty: Terminal.isOutputTerminal)
+          let writer = try ResultPrinter(isPretty: Terminal.isOutputTerminal)
           try writer.write { write in
             try Array(explanation.json(of: operation).jsonText().utf8).withUnsafeBytes {
               try write($0)

@@ -80,7 +80,7 @@ extension PipelineCommand {
 
     @OptionGroup var documentOptions: DocumentOptions
 
-    @OptionGroup var endpointOptions: EndpointOptions
+    @OptionGroup var endpointOptions: EndpointArguments
 
     @Option(
       name: .long,
