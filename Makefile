@@ -56,9 +56,6 @@ RELEASE_FLAGS = --static-swift-stdlib -Xswiftc -cross-module-optimization \
 LINKER_FLAGS = -Xlinker --no-export-dynamic \
   $(if $(wildcard $(dir $(realpath $(shell command -v $(SWIFT))))ld.lld),-Xswiftc -use-ld=lld)
 
-# So many tests run at a time. All at once open thousands of sockets and files, and wait for each other.
-export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 16
-
 # Under continuous integration a warning in our own code is an error. SwiftPM keeps the flag away
 # from dependencies, so they are not built again.
 TEST_FLAGS := $(if $(CI),-Xswiftc -warnings-as-errors)

@@ -53,7 +53,11 @@ let core: [Target] = [
     path: "Sources/Generator", swiftSettings: settings),
   .target(name: "GQLRunLive", path: "Sources/Live", swiftSettings: requestPathSettings),
   // What tests of several modules use; in no product.
-  .target(name: "GQLRunTestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+  .target(
+    name: "GQLRunTestSupport", dependencies: ["GQLRunTestConcurrency"], path: "Tests/TestSupport",
+    swiftSettings: settings),
+  // Limits how many tests run at a time, also those of a plain `swift test`.
+  .target(name: "GQLRunTestConcurrency", path: "Tests/TestConcurrency"),
   .testTarget(
     name: "CryptoTests", dependencies: ["GQLRunCrypto", "GQLRunSupport"], swiftSettings: settings),
   .testTarget(name: "SupportTests", dependencies: ["GQLRunSupport"], swiftSettings: settings),

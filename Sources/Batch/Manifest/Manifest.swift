@@ -79,11 +79,6 @@ struct BatchOperation: Sendable {
   var isMutation: Bool { template.type == .mutation }
   /// Whether a request is safe to repeat.
   var mayRepeat: Bool { !isMutation || idempotency != nil }
-  /// Whether the run reads the data itself, beyond writing it to sinks.
-  var readsData: Bool {
-    emit != nil || !capture.isEmpty || !bookmarks.isEmpty || pagination != nil || !expect.isEmpty
-      || snapshot != nil
-  }
 
   /// Validates paths into the data of the operation.
   func shape(_ schema: Schema?) -> PathShape {

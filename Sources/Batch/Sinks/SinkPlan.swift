@@ -79,11 +79,6 @@ struct SinkPlan: Sendable {
     }
     return "\(path[..<dot]).\(suffix)\(path[dot...])"
   }
-
-  /// Whether any sink needs the data of an operation.
-  func takesData(_ operation: Int) -> Bool {
-    !formats[operation].isEmpty
-  }
 }
 
 extension TextTemplate {

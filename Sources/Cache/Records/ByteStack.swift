@@ -98,14 +98,6 @@ package struct ByteStack: ~Copyable {
     text.withUTF8 { append($0) }
   }
 
-  /// Copies `range` of this buffer to its end.
-  package mutating func appendCopy(of range: Range<Int>) {
-    precondition(range.lowerBound >= 0 && range.upperBound <= count)
-    reserve(range.count)
-    (base + count).update(from: base + range.lowerBound, count: range.count)
-    count += range.count
-  }
-
   /// Truncates the buffer to its first `newCount` bytes.
   @inline(__always)
   package mutating func truncate(to newCount: Int) {

@@ -389,7 +389,6 @@ struct RequestError: Error, Sendable {
     case unauthenticated = "UNAUTHENTICATED"
     case operationResolutionFailed = "OPERATION_RESOLUTION_FAILURE"
     case persistedQueryNotFound = "PERSISTED_QUERY_NOT_FOUND"
-    case persistedQueryNotSupported = "PERSISTED_QUERY_NOT_SUPPORTED"
     case internalServerError = "INTERNAL_SERVER_ERROR"
   }
 

@@ -53,7 +53,10 @@ struct Module {
 
   static let all: [Module] = [
     // In no product: what tests of several modules use.
-    Module("GQLRunTestSupport", folder: "TestSupport", system: ["Foundation", "Synchronization"]),
+    Module("GQLRunTestConcurrency", folder: "TestConcurrency"),
+    Module(
+      "GQLRunTestSupport", folder: "TestSupport", own: ["GQLRunTestConcurrency"],
+      system: ["Foundation", "Synchronization"]),
     // The example, which imports what every user of the library imports.
     Module("my-gqlrun", own: ["GQLRun"], system: ["Foundation"]),
     Module(
