@@ -60,7 +60,7 @@ final class QueuePulse: Sendable {
 struct QueueReaper: Sendable {
   /// The age of a heartbeat after which a worker counts as lost.
   static let longestAge = 30
-  /// A task that lost so many workers fails: it may be what ends them.
+  /// A task fails after so many lost workers, because it may be the cause of their loss.
   static let maxAttempts = 20
   /// The number of tasks in one transaction.
   static let groupSize = 1_000

@@ -29,7 +29,7 @@ struct BufferedEdits: Sendable {
     if !records.deltas.isEmpty { edits.append(.deltas(records.deltas)) }
     if let paging = records.paging { pages.append(paging) }
     if let shapes = records.shapes {
-      // What the names of types say of a schema stays true when the response is not kept.
+      // The schema has these types even if the response is rolled back.
       activity.learn(shapes)
       types += shapes.concreteTypes
     }

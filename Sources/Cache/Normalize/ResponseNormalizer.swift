@@ -142,7 +142,7 @@ public final class ResponseNormalizer {
 
   /// Discards the records of this response, if it may continue without them.
   private func goOn(after failure: CacheError) async throws(CacheError) {
-    guard options.goesOnWithoutStore, failure.isStoreFailure else { throw failure }
+    guard options.continuesWithoutStore, failure.isStoreFailure else { throw failure }
     storeFailure = failure
     state.pointee.staging.discard()
     await abandon()
@@ -400,7 +400,7 @@ extension ResponseNormalizer {
     public var received = Int(Date().timeIntervalSince1970)
     /// Whether a response whose records cannot be written is read to its end;
     /// ``NormalizedResponse/storeFailure`` then has the error. `false` by default.
-    public var goesOnWithoutStore = false
+    public var continuesWithoutStore = false
     /// How the bytes are passed to the parser. Tests use small chunks.
     var parsing = JSONParser.Options()
 

@@ -51,7 +51,7 @@ actor SQLiteTransaction: RecordTransaction {
     }
     if let new = records.shapes {
       if !shapes.contains(where: { $0.number == new.number }) { shapes.append(new) }
-      // What the names of types say of a schema stays true when the response is not kept.
+      // The schema has these types even if the response is rolled back.
       store.activity.learn(new)
     }
     let (store, collection) = (store, collection)

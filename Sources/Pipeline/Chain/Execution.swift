@@ -123,7 +123,7 @@ final class Execution: Sendable {
       if let reconnection {
         reconnection.failed(retry.cause, at: routes.services.clock.now())
         let connection = noteGap(&progress, retry.cause)
-        // What worked may be tried as often again, and a lost connection has a limit of its own.
+        // After a connection that lasted, all attempts are available again; ``Reconnection`` has a limit of its own.
         let isPermitted = reconnection.takePermission()
         if isPermitted || connection?.isLasting ?? false {
           return restartAnew(&progress, retry.cause)

@@ -2,8 +2,8 @@ import GQLRunSupport
 
 /// The subscriptions of a client: their state, and whether they are paused.
 ///
-/// Only some begin to connect at a time. Most memory of an operation is needed while it is sent, and stays with the
-/// process: of thousands that begin at once, each would need it.
+/// At most ``maxBeginning`` connect at a time. An operation needs most of its memory while it is sent, and the
+/// allocator keeps this memory: one that begins later uses it again.
 package final class SubscriptionRegister: Sendable {
   /// The most subscriptions that begin to connect at a time.
   static let maxBeginning = 128

@@ -58,7 +58,7 @@ extension PipelineTest {
     let time = VirtualTime()
     let clock = ServiceClock(time)
     let upstream = ScriptedUpstream(self.upstream, clock: clock)
-    let passes = Passes()
+    let passes = CallCounter()
     var services = Services(
       transport: upstream, store: pipeline.store.kind == .none ? nil : .memory(), clock: clock,
       secondsSince1970: { 1_750_000_000 + clock.now() / .seconds(1) }, random: { 0.5 })

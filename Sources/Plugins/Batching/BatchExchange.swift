@@ -404,8 +404,7 @@ actor HTTPBatchQueue {
 
 /// Splits a JSON array into its elements while it arrives, without parsing them.
 ///
-/// An element is the bytes between the commas of the array; whether they are JSON is the matter of
-/// the element's own parser.
+/// An element is the bytes between two commas of the array. The parser of the element finds out whether they are JSON.
 struct ArraySplitter {
   /// A part of a chunk that belongs to one element.
   struct Part: Equatable {

@@ -90,7 +90,7 @@ private struct ParseInterceptor: ResponseParsingInterceptor {
     if let target {
       options.errorPolicy = target.errorPolicy
       options.writesRoots = target.writesRoots
-      options.goesOnWithoutStore = !target.isRequired
+      options.continuesWithoutStore = !target.isRequired
     }
     let results = ResultReader(
       operation: try request.preparedOperation(context), request: request, head: response.head,

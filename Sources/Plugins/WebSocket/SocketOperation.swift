@@ -6,7 +6,7 @@ import NIOCore
 /// One operation on a connection that it shares with others, as its reader sees it.
 ///
 /// Its results are a JSON text sequence: the payload of each message, then a separator. Small results that arrive
-/// faster than they are read are one chunk: each chunk costs its reader more than the copy of a small result.
+/// faster than they are read are joined to one chunk, because reading a chunk takes more time than copying a small result.
 final class SocketOperation: Sendable {
   /// How an operation ends without `complete`.
   enum Failure: Error {

@@ -1,5 +1,5 @@
 /// Counts the calls of each entry of a chain.
-actor Passes {
+actor CallCounter {
   private(set) var counts: [String: Int] = [:]
 
   /// The most attempts of any operation.
@@ -12,8 +12,8 @@ actor Passes {
 }
 
 extension Pipeline {
-  /// The same pipeline, with its calls counted by `passes`.
-  func counted(by passes: Passes) -> Pipeline {
+  /// The same pipeline, with its calls counted by `calls`.
+  func counted(by calls: CallCounter) -> Pipeline {
     var pipeline = self
     for index in entries.indices {
       let id = entries[index].id
@@ -21,20 +21,20 @@ extension Pipeline {
       var isCounted = false
       pipeline.entries[index].parts = entries[index].parts.map { part in
         switch part {
-        case .fetch(let base): return .fetch(CountedHTTP(base: base, id: id, passes: passes))
+        case .fetch(let base): return .fetch(CountedHTTP(base: base, id: id, calls: calls))
         case .errorTap: return part
         default: break
         }
         guard !isCounted else { return part }
         isCounted = true
         switch part {
-        case .graphQL(let base): return .graphQL(CountedGraphQL(base: base, id: id, passes: passes))
+        case .graphQL(let base): return .graphQL(CountedGraphQL(base: base, id: id, calls: calls))
         case .cacheRead(let base):
-          return .cacheRead(CountedCache(base: base, id: id, passes: passes))
+          return .cacheRead(CountedCache(base: base, id: id, calls: calls))
         case .cacheWrite(let base):
-          return .cacheWrite(CountedCache(base: base, id: id, passes: passes))
-        case .http(let base): return .http(CountedHTTP(base: base, id: id, passes: passes))
-        case .parsing(let base): return .parsing(CountedParsing(base: base, id: id, passes: passes))
+          return .cacheWrite(CountedCache(base: base, id: id, calls: calls))
+        case .http(let base): return .http(CountedHTTP(base: base, id: id, calls: calls))
+        case .parsing(let base): return .parsing(CountedParsing(base: base, id: id, calls: calls))
         case .fetch, .errorTap: return part
         }
       }
@@ -46,12 +46,12 @@ extension Pipeline {
 private struct CountedGraphQL: GraphQLInterceptor {
   let base: any GraphQLInterceptor
   let id: String
-  let passes: Passes
+  let calls: CallCounter
 
   func intercept(
     _ request: GraphQLRequest, context: ChainContext, next: NextGraphQL
   ) async throws -> ResponseStream {
-    await passes.note(id, context.attempt)
+    await calls.note(id, context.attempt)
     return try await base.intercept(request, context: context, next: next)
   }
 }
@@ -59,12 +59,12 @@ private struct CountedGraphQL: GraphQLInterceptor {
 private struct CountedHTTP: HTTPInterceptor {
   let base: any HTTPInterceptor
   let id: String
-  let passes: Passes
+  let calls: CallCounter
 
   func intercept(
     _ request: HTTPRequestMessage, context: ChainContext, next: NextHTTP
   ) async throws -> HTTPResponseMessage {
-    await passes.note(id, context.attempt)
+    await calls.note(id, context.attempt)
     return try await ScriptedUpstream.$attempt.withValue(context.attempt) {
       try await base.intercept(request, context: context, next: next)
     }
@@ -74,14 +74,14 @@ private struct CountedHTTP: HTTPInterceptor {
 private struct CountedCache: CacheInterceptor {
   let base: any CacheInterceptor
   let id: String
-  let passes: Passes
+  let calls: CallCounter
 
   var defaultPolicy: CachePolicy? { base.defaultPolicy }
 
   func read(
     _ request: GraphQLRequest, context: ChainContext
   ) async throws -> CacheReadOutcome {
-    await passes.note(id, context.attempt)
+    await calls.note(id, context.attempt)
     return try await base.read(request, context: context)
   }
 
@@ -94,7 +94,7 @@ private struct CountedCache: CacheInterceptor {
   func write(
     _ response: GraphQLResponse, for request: GraphQLRequest, context: ChainContext
   ) async throws {
-    await passes.note(id, context.attempt)
+    await calls.note(id, context.attempt)
     try await base.write(response, for: request, context: context)
   }
 }
@@ -102,13 +102,13 @@ private struct CountedCache: CacheInterceptor {
 private struct CountedParsing: ResponseParsingInterceptor {
   let base: any ResponseParsingInterceptor
   let id: String
-  let passes: Passes
+  let calls: CallCounter
 
   func parse(
     _ response: HTTPResponseMessage, for request: GraphQLRequest,
     target: CacheWriteTarget?, context: ChainContext
   ) async throws -> ResponseStream {
-    await passes.note(id, context.attempt)
+    await calls.note(id, context.attempt)
     return try await base.parse(response, for: request, target: target, context: context)
   }
 }
