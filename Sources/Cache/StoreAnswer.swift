@@ -62,11 +62,13 @@ public struct FieldChange: Sendable, Hashable {
     self.field = field
   }
 
+  /// Whether both name the same field of the same record, byte for byte.
   public static func == (left: Self, right: Self) -> Bool {
     left.recordKey.utf8.elementsEqual(right.recordKey.utf8)
       && left.field.utf8.elementsEqual(right.field.utf8)
   }
 
+  /// Adds the bytes of the names.
   public func hash(into hasher: inout Hasher) {
     for byte in recordKey.utf8 { hasher.combine(byte) }
     hasher.combine(UInt8(0xff))

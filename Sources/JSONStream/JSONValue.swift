@@ -18,6 +18,7 @@ public enum JSONValue: Sendable {
 }
 
 extension JSONValue: Hashable {
+  /// Whether both are equal, with strings compared byte for byte.
   public static func == (left: Self, right: Self) -> Bool {
     switch (left, right) {
     case (.null, .null): true
@@ -30,6 +31,7 @@ extension JSONValue: Hashable {
     }
   }
 
+  /// Adds what `==` compares.
   public func hash(into hasher: inout Hasher) {
     switch self {
     case .null: hasher.combine(0)
@@ -125,10 +127,15 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral,
   ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByStringLiteral,
   ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
+  /// The value `null`.
   public init(nilLiteral: ()) { self = .null }
+  /// A boolean.
   public init(booleanLiteral value: Bool) { self = .boolean(value) }
+  /// A number.
   public init(integerLiteral value: Int) { self = .number(JSONNumber(value)) }
+  /// A string.
   public init(stringLiteral value: String) { self = .string(value) }
+  /// An array.
   public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
 
   /// Creates a number. Precondition: the literal is finite.
@@ -541,6 +548,7 @@ extension JSONObject: RandomAccessCollection {
 }
 
 extension JSONObject: Hashable {
+  /// Whether both are equal, with strings compared byte for byte.
   public static func == (left: Self, right: Self) -> Bool {
     guard left.count == right.count else { return false }
     for (mine, theirs) in zip(left.members, right.members) {
@@ -553,6 +561,7 @@ extension JSONObject: Hashable {
     return true
   }
 
+  /// Adds what `==` compares.
   public func hash(into hasher: inout Hasher) {
     // The order of the members must not matter: combine their hashes with a commutative operation.
     var sum = 0

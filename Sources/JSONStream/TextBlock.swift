@@ -119,6 +119,7 @@ public struct UTF8Text: Hashable, Sendable, Comparable {
     self.string = string
   }
 
+  /// Whether both have the same bytes.
   public static func == (left: Self, right: Self) -> Bool {
     utf8Equal(left.string, right.string)
   }
@@ -128,6 +129,7 @@ public struct UTF8Text: Hashable, Sendable, Comparable {
     left.string.utf8.lexicographicallyPrecedes(right.string.utf8)
   }
 
+  /// Adds the bytes.
   public func hash(into hasher: inout Hasher) {
     utf8Hash(string, into: &hasher)
   }

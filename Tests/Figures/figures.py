@@ -173,6 +173,12 @@ class Figures:
             self.public += 1
             above = match.start()
             first = code.count("\n", 0, above) + 1
+            # Attributes may be in lines of their own.
+            attribute = first - 1
+            while attribute > max(0, first - 5) and not lines[attribute - 1].strip().startswith(("@", "///")):
+                attribute -= 1
+            if attribute > 0 and lines[attribute - 1].strip().startswith("@"):
+                first = attribute
             before = lines[first - 2].strip() if first > 1 else ""
             if not before.startswith("///") and "override" not in attributes:
                 self.undocumented.append((place, name))

@@ -64,8 +64,11 @@ public struct RunSettings: OptionSection {
 }
 
 extension RunSettings.FailureLimit: ExpressibleByOption {
+  /// A text: a number or a percentage.
   public static func optionType(in range: ClosedRange<Never>?) -> OptionType { .string }
+  /// The value before the option is read.
   public static var unsetOption: Self { .count(0) }
+  /// The limit as manifests write it.
   public var optionDefaultText: String? {
     switch self {
     case .count(let count): "\(count)"
@@ -73,6 +76,9 @@ extension RunSettings.FailureLimit: ExpressibleByOption {
     }
   }
 
+  /// Parses a number or a percentage.
+  ///
+  /// - Throws: `OptionError` for any other text.
   public init(option: OptionValue) throws(OptionError) {
     let text = try String(option: option)
     if let count = Int(text), count >= 0 {

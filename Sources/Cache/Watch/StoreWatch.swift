@@ -11,6 +11,7 @@ import GQLRunSupport
 /// task is cancelled or the iterator is released. An error of the store is thrown; the next element
 /// can still be requested.
 public struct StoreWatch: AsyncSequence, Sendable {
+  /// What a read of the operation finds.
   public typealias Element = CacheReadResult
 
   private let store: CacheStore

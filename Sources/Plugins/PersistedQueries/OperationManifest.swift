@@ -35,11 +35,13 @@ public struct OperationManifest: Sendable, Hashable {
       self.init(id: DocumentHash.sha256(body), body: body, name: name, type: type)
     }
 
+    /// Whether both have the same id, text, name and type, byte for byte.
     public static func == (left: Self, right: Self) -> Bool {
       utf8Equal(left.id, right.id) && utf8Equal(left.body, right.body)
         && utf8Equal(left.name, right.name) && left.type == right.type
     }
 
+    /// Adds the id.
     public func hash(into hasher: inout Hasher) { hasher.combine(UTF8Text(id)) }
   }
 

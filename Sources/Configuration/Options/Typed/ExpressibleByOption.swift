@@ -616,15 +616,20 @@ extension Located: ExpressibleByOption where Value: ExpressibleByOption {
   /// The bounds of the value.
   public typealias OptionBound = Value.OptionBound
 
+  /// That of the value.
   public static func optionType(in range: ClosedRange<OptionBound>?) -> OptionType {
     Value.optionType(in: range)
   }
+  /// That of the value, without a location.
   public static var unsetOption: Self { Located(.unsetOption) }
+  /// That of the value.
   public static var optionSecrecy: OptionSecrecy { Value.optionSecrecy }
   /// Those of the value.
   public var optionGroups: [NestedOptions] { value.optionGroups }
+  /// That of the value.
   public var optionDefaultText: String? { value.optionDefaultText }
 
+  /// Reads the value, and its location.
   public init(option: OptionValue) throws(OptionError) {
     self.init(try Value(option: option), at: option.location)
   }
