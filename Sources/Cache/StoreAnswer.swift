@@ -84,7 +84,7 @@ public struct StoreStatistics: Sendable, Hashable {
   public var bytes = 0
   /// Segments of long lists.
   public var segments = 0
-  /// Records and bytes per type (the part of the key before the colon).
+  /// Records and bytes per type: the `__typename` of the record, or the part of its key before the colon.
   public var types: [String: TypeStatistics] = [:]
   /// Records that do not match their checksum; not included in the other counts.
   public var damagedRecords = 0
@@ -108,22 +108,30 @@ public struct StoreStatistics: Sendable, Hashable {
     public init() {}
   }
 
-  mutating func count(key: Bytes, textCount: Int) {
-    bytes += key.count + textCount
+  mutating func count(key: Bytes, text: Bytes) {
+    let size = key.count + text.count
+    bytes += size
     if Segments.isSegment(key: key) {
       segments += 1
       return
     }
     let isRoot = key.hasPrefix("QUERY_ROOT.")
-    let end = (0..<key.count).first { key.start[$0] == UInt8(ascii: ":") } ?? key.count
-    let type = isRoot ? RootRecord.queryKey : key[0..<end].string
+    let type = isRoot ? RootRecord.queryKey : Self.type(ofKey: key, text: text)
     if isRoot && types[type] != nil {
-      types[type]?.bytes += key.count + textCount
+      types[type]?.bytes += size
       return
     }
     records += 1
     types[type, default: .init()].records += 1
-    types[type, default: .init()].bytes += key.count + textCount
+    types[type, default: .init()].bytes += size
+  }
+
+  /// The `__typename` of a record. Without it, the part of the key before the colon: a type, or a group of types.
+  private static func type(ofKey key: Bytes, text: Bytes) -> String {
+    let typename = RecordText.typename(of: text)
+    if typename.count > 0 { return typename.string }
+    let end = (0..<key.count).first { key.start[$0] == UInt8(ascii: ":") } ?? key.count
+    return key[0..<end].string
   }
 }
 

@@ -143,7 +143,7 @@ package actor MemoryStore: BufferedStore {
   package func statistics() -> StoreStatistics {
     var statistics = StoreStatistics()
     for index in table.live {
-      statistics.count(key: table.key(at: index), textCount: table.text(at: index).count)
+      statistics.count(key: table.key(at: index), text: table.text(at: index))
     }
     return statistics
   }

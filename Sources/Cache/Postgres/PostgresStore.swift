@@ -154,10 +154,7 @@ package final class PostgresStore: BufferedStore {
     do {
       return try await connections.read { connection in
         var statistics = StoreStatistics()
-        try Self.forEachRow(
-          "SELECT key, octet_length(data)::int8 FROM gqlrun_record ORDER BY key",
-          connection: connection
-        ) { statistics.count(key: Bytes($0.bytes($1, 0)), textCount: $0.int($1, 1)) }
+        try Self.forEachRecord(connection) { statistics.count(key: $0, text: $1) }
         statistics.fileBytes = try connection.run(
           "SELECT pg_total_relation_size('gqlrun_record')"
         ).int(0, 0)

@@ -150,9 +150,7 @@ package final class SQLiteStore: RecordStore {
       var statistics = try await pool.read { db in
         var statistics = StoreStatistics()
         let damage = DamageLog()
-        try Self.forEachRecord(db, damage: damage) {
-          statistics.count(key: $0, textCount: $1.count)
-        }
+        try Self.forEachRecord(db, damage: damage) { statistics.count(key: $0, text: $1) }
         statistics.damagedRecords = damage.count
         return statistics
       }

@@ -124,6 +124,19 @@ struct DumpTests {
     }
   }
 
+  @Test("statistics count types, not the prefixes of keys", arguments: Way.allCases)
+  func statisticsOfGroups(way: Way) async throws {
+    try await way.withCache { cache in
+      let keys = KeyRules(groups: ["Cat": "Pet", "Dog": "Pet"])
+      try await cache.write(
+        #"{"data":{"a":{"__typename":"Cat","id":1},"b":[{"__typename":"Cat","id":2},{"__typename":"Dog","id":3}]}}"#,
+        prepare("{ a { __typename id } b { __typename id } }", keys: keys))
+      #expect(try await cache.store.record(forKey: "Pet:3") != nil)
+      let types = try await cache.store.statistics().types
+      #expect(types.mapValues(\.records) == ["QUERY_ROOT": 1, "Cat": 2, "Dog": 1])
+    }
+  }
+
   @Test("clear removes everything", arguments: Way.allCases)
   func clear(way: Way) async throws {
     try await way.withCache { cache in
