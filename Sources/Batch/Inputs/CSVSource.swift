@@ -11,8 +11,9 @@ struct CSVInput: RowInput {
 
   var path: String? { csv.path }
 
+  static let fileExtensions = [".csv"]
+
   static func reading(_ path: String) -> (any RowInput)? {
-    guard path.hasSuffix(".csv") else { return nil }
     var input = CSVInput()
     input.csv = OptionPath(path)
     return input

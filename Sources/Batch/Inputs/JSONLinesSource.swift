@@ -12,8 +12,9 @@ struct JSONLinesInput: RowInput {
 
   var path: String? { jsonl.path }
 
+  static let fileExtensions = [".jsonl", ".ndjson"]
+
   static func reading(_ path: String) -> (any RowInput)? {
-    guard path.hasSuffix(".jsonl") || path.hasSuffix(".ndjson") else { return nil }
     var input = JSONLinesInput()
     input.jsonl = OptionPath(path)
     return input

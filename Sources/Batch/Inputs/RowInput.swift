@@ -30,7 +30,9 @@ protocol RowInput: OptionSection {
   func isReadable(hasNeeds: Bool) -> Bool
   /// What row numbers count in, for messages: the path of the file.
   func label(in manifest: Manifest) -> String
-  /// The rows of a file, if its extension is one of the kind.
+  /// The extensions of the files that the kind reads, with the dot; empty for rows from elsewhere.
+  static var fileExtensions: [String] { get }
+  /// The rows of a file with one of the extensions.
   static func reading(_ path: String) -> (any RowInput)?
   /// Opens the rows; `nil` if they exist only during a run.
   func open(_ context: RowContext) throws -> (any RowSource)?
@@ -42,6 +44,7 @@ extension RowInput {
   var readsStandardInput: Bool { false }
   var capturedOperation: String? { nil }
 
+  static var fileExtensions: [String] { [] }
   static func reading(_ path: String) -> (any RowInput)? { nil }
   func columns(hasNeeds: Bool) throws -> [String]? { nil }
   func isReadable(hasNeeds: Bool) -> Bool {

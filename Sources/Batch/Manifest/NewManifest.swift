@@ -135,12 +135,16 @@ public struct NewManifest: Sendable {
   }
 
   private func input(_ path: String) throws -> any RowInput {
-    if let input = RowInputs.all.lazy.compactMap({ $0.reading(path) }).first { return input }
+    let kind = RowInputs.all.first { kind in
+      kind.fileExtensions.contains { path.hasSuffix($0) }
+    }
+    if let input = kind?.reading(path) { return input }
+    let extensions = RowInputs.all.flatMap { $0.fileExtensions }.joined(separator: ", ")
     throw InputProblem(
       file: path, line: nil,
       message:
-        "the extension is not .csv, .jsonl or .ndjson; `gqlrun batch sinks` lists all kinds of "
-        + "rows")
+        "the extension of rows is one of \(extensions); `gqlrun batch sinks` lists all kinds of rows"
+    )
   }
 
   private func sinkText() throws -> String {
