@@ -30,9 +30,14 @@ package protocol RecordStore: Sendable {
   func explain(
     _ operation: PreparedOperation, options: ReadOptions, showing detail: CacheExplanation.Detail
   ) async throws(CacheError) -> CacheExplanation
-  func record(forKey key: String) async throws(CacheError) -> String?
-  func dump(_ write: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void) async throws
-  func statistics() async throws(CacheError) -> StoreStatistics
+  /// Runs `work` with all records, as they are at one moment. Dumps, statistics and single records are made of this.
+  ///
+  /// - Parameter reportsDamage: Whether damaged records become notices of the store.
+  func scan<Result: Sendable>(
+    reportsDamage: Bool, _ work: @escaping @Sendable (any RecordScan) throws -> Result
+  ) async throws -> Result
+  /// The size of the database and of its log in bytes; `nil` for what the store does not have.
+  func fileSizes() async throws(CacheError) -> (file: Int?, log: Int?)
 
   func clear() async throws(CacheError)
   func remove(_ selection: RecordSelection) async throws(CacheError) -> RemovalSummary
@@ -79,8 +84,62 @@ extension RecordStore {
   }
 }
 
+/// The records of a store, as they are at one moment.
+package protocol RecordScan {
+  /// The type of ``source``.
+  associatedtype Source: RecordSource
+  /// Finds the records that others refer to.
+  var source: Source { get }
+  /// The records so far that do not match their checksum.
+  var damagedRecords: Int { get }
+  /// Calls `body` with key and text of every undamaged record, sorted by the bytes of the keys.
+  func forEachRecord(_ body: (Bytes, Bytes) throws -> Void) throws
+}
+
+extension RecordStore {
+  /// The record with this key in the dump format; `nil` if there is none.
+  package func record(forKey key: String) async throws(CacheError) -> String? {
+    try await scanned(reportsDamage: true) { try RecordLookup.text(of: key, in: $0) }
+  }
+
+  /// Writes all records as JSON lines, sorted by key.
+  package func dump(
+    _ write: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void
+  ) async throws {
+    try await scan(reportsDamage: true) { try $0.dump(to: write) }
+  }
+
+  /// The number and size of the records.
+  package func statistics() async throws(CacheError) -> StoreStatistics {
+    var statistics = try await scanned(reportsDamage: false) { records in
+      var statistics = StoreStatistics()
+      try records.forEachRecord { statistics.count(key: $0, text: $1) }
+      statistics.damagedRecords = records.damagedRecords
+      return statistics
+    }
+    (statistics.fileBytes, statistics.logBytes) = try await fileSizes()
+    return statistics
+  }
+
+  /// A scan whose work fails only as the store does.
+  private func scanned<Result: Sendable>(
+    reportsDamage: Bool, _ work: @escaping @Sendable (any RecordScan) throws -> Result
+  ) async throws(CacheError) -> Result {
+    do {
+      return try await scan(reportsDamage: reportsDamage, work)
+    } catch let error as CacheError {
+      throw error
+    } catch is CancellationError {
+      throw CacheError(.cancelled, "cannot read the cache: the task was cancelled")
+    } catch {
+      throw CacheError(.storage, "cannot read the cache: \(error)")
+    }
+  }
+}
+
 /// The defaults of stores without a file.
 extension RecordStore {
+  package func fileSizes() async throws(CacheError) -> (file: Int?, log: Int?) { (nil, nil) }
   package var isReadOnly: Bool { false }
 
   package func adopt(keyResolver version: String?) async throws(CacheError) {}

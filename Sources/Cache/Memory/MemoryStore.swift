@@ -113,39 +113,10 @@ package actor MemoryStore: BufferedStore {
     if use < .max - 1 { use += 1 }
   }
 
-  /// The record with this key in the dump format; `nil` if there is none.
-  package func record(forKey key: String) throws(CacheError) -> String? {
-    do {
-      return try RecordLookup.text(of: key, in: sortedKeys, source: MemorySource(table: table)) {
-        self.table.find($0).map { self.table.text(at: $0) }
-      }
-    } catch let error as CacheError {
-      throw error
-    } catch {
-      throw CacheError(.storage, "\(error)")
-    }
-  }
-
-  private func sortedKeys(_ body: (Bytes, Bytes) throws -> Void) throws {
-    for index in table.sortedByKey() { try body(table.key(at: index), table.text(at: index)) }
-  }
-
-  /// Writes all records as JSON lines, sorted by key.
-  package func dump(
-    _ write: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void
-  ) throws {
-    var writer = DumpWriter(source: MemorySource(table: table), write: write)
-    try sortedKeys { try writer.add(key: $0, text: $1) }
-    try writer.finish()
-  }
-
-  /// The number and size of the records.
-  package func statistics() -> StoreStatistics {
-    var statistics = StoreStatistics()
-    for index in table.live {
-      statistics.count(key: table.key(at: index), text: table.text(at: index))
-    }
-    return statistics
+  package func scan<Result: Sendable>(
+    reportsDamage: Bool, _ work: @escaping @Sendable (any RecordScan) throws -> Result
+  ) throws -> Result {
+    try work(MemoryScan(table: table))
   }
 
   /// Removes all records and optimistic layers.
@@ -383,5 +354,17 @@ extension RecordTable {
       setTimes(at: index, times(at: index).replacing([], in: Bytes(rest)))
       replace(at: index, text: Bytes(rest))
     }
+  }
+}
+
+/// The records of a table.
+private struct MemoryScan: RecordScan {
+  let table: RecordTable
+
+  var source: MemorySource { MemorySource(table: table) }
+  var damagedRecords: Int { 0 }
+
+  func forEachRecord(_ body: (Bytes, Bytes) throws -> Void) throws {
+    for index in table.sortedByKey() { try body(table.key(at: index), table.text(at: index)) }
   }
 }

@@ -120,57 +120,24 @@ package final class PostgresStore: BufferedStore {
     }
   }
 
-  package func record(forKey key: String) async throws(CacheError) -> String? {
+  package func scan<Result: Sendable>(
+    reportsDamage: Bool, _ work: @escaping @Sendable (any RecordScan) throws -> Result
+  ) async throws -> Result {
     do {
-      return try await connections.read { connection in
-        var source = PostgresSource(records: PostgresRecords(connection))
-        let text = try RecordLookup.text(
-          of: key, in: { try Self.forEachRecord(connection, $0) }, source: source
-        ) { source.text(key: $0, depth: 0) }
-        if let failure = source.failure { throw failure }
-        return text
-      }
-    } catch {
-      throw Self.describe(error, "read the cache")
-    }
-  }
-
-  package func dump(
-    _ write: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void
-  ) async throws {
-    do {
-      try await connections.read { connection in
-        var writer = DumpWriter(
-          source: PostgresSource(records: PostgresRecords(connection)), write: write)
-        try Self.forEachRecord(connection) { try writer.add(key: $0, text: $1) }
-        try writer.finish()
-      }
+      return try await connections.read { try work(PostgresScan(connection: $0)) }
     } catch let error as PostgresError {
       throw Self.describe(error, "read the cache")
     }
   }
 
-  package func statistics() async throws(CacheError) -> StoreStatistics {
+  package func fileSizes() async throws(CacheError) -> (file: Int?, log: Int?) {
     do {
-      return try await connections.read { connection in
-        var statistics = StoreStatistics()
-        try Self.forEachRecord(connection) { statistics.count(key: $0, text: $1) }
-        statistics.fileBytes = try connection.run(
-          "SELECT pg_total_relation_size('gqlrun_record')"
-        ).int(0, 0)
-        return statistics
+      let size = try await connections.read { connection in
+        try connection.run("SELECT pg_total_relation_size('gqlrun_record')").int(0, 0)
       }
+      return (size, nil)
     } catch {
       throw Self.describe(error, "read the cache")
-    }
-  }
-
-  /// Calls `body` with the key and the text of every record, sorted by the bytes of the keys.
-  private static func forEachRecord(
-    _ connection: PostgresConnection, _ body: (Bytes, Bytes) throws -> Void
-  ) throws {
-    try forEachRow("SELECT key, data FROM gqlrun_record ORDER BY key", connection: connection) {
-      try body(Bytes($0.bytes($1, 0)), Bytes($0.bytes($1, 1)))
     }
   }
 
@@ -571,5 +538,19 @@ struct PostgresChange: Sendable {
         """, .byteStrings(keys), .texts(texts), .ints(received), .texts(ages))
       self = Rows()
     }
+  }
+}
+
+/// The records of a database in one transaction.
+private struct PostgresScan: RecordScan {
+  let connection: PostgresConnection
+
+  var source: PostgresSource { PostgresSource(records: PostgresRecords(connection)) }
+  var damagedRecords: Int { 0 }
+
+  func forEachRecord(_ body: (Bytes, Bytes) throws -> Void) throws {
+    try PostgresStore.forEachRow(
+      "SELECT key, data FROM gqlrun_record ORDER BY key", connection: connection
+    ) { try body(Bytes($0.bytes($1, 0)), Bytes($0.bytes($1, 1))) }
   }
 }

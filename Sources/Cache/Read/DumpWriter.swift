@@ -123,3 +123,12 @@ struct DumpWriter<Source: RecordSource>: ~Copyable {
         .damagedDatabase, "the record \(String(key.string.prefix(200))) of the cache is damaged")
   }
 }
+
+extension RecordScan {
+  /// Writes all records as JSON lines, sorted by key.
+  func dump(to write: @escaping (UnsafeRawBufferPointer) throws -> Void) throws {
+    var writer = DumpWriter(source: source, write: write)
+    try forEachRecord { try writer.add(key: $0, text: $1) }
+    try writer.finish()
+  }
+}

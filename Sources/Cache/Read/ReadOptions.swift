@@ -143,22 +143,23 @@ struct ReadPath: ~Copyable {
 enum RecordLookup {
   /// The fields of the record `key` in the dump format; `nil` if there is none. Combines the
   /// records of `QUERY_ROOT`.
-  static func text<Source: RecordSource>(
-    of key: String, in all: ((Bytes, Bytes) throws -> Void) throws -> Void, source: Source,
-    find: (Bytes) throws -> Bytes?
-  ) throws -> String? {
+  static func text(of key: String, in records: some RecordScan) throws -> String? {
     var bytes: [UInt8] = []
     try withoutActuallyEscaping({ (chunk: UnsafeRawBufferPointer) in
       bytes.append(contentsOf: chunk)
     }) { write in
-      var writer = DumpWriter(source: source, write: write)
+      var source = records.source
+      var writer = DumpWriter(source: records.source, write: write)
       if key == RootRecord.queryKey {
-        try all { key, text in
+        try records.forEachRecord { key, text in
           if key.hasPrefix("QUERY_ROOT.") { try writer.add(key: key, text: text) }
         }
       } else {
         try Array(key.utf8).withUnsafeBufferPointer { key in
-          if let text = try find(Bytes(key)) { try writer.add(key: Bytes(key), text: text) }
+          // The writer looks up the segments of lists at the first depth.
+          let text = source.text(key: Bytes(key), depth: 1)
+          if let failure = source.failure { throw failure }
+          if let text { try writer.add(key: Bytes(key), text: text) }
         }
       }
       try writer.finish()

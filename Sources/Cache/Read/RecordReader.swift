@@ -1,6 +1,6 @@
 /// A source of records for a reader. Texts are borrowed: valid until the next lookup at the same
 /// depth.
-protocol RecordSource {
+package protocol RecordSource {
   /// The text of the record with `key`; `nil` if it is missing. Lookups at different depths are
   /// independent.
   mutating func text(key: Bytes, depth: Int) -> Bytes?
@@ -14,9 +14,9 @@ protocol RecordSource {
 }
 
 extension RecordSource {
-  static var hasTimes: Bool { false }
+  package static var hasTimes: Bool { false }
 
-  func times(depth: Int) -> RecordTimes { RecordTimes(received: 0) }
+  package func times(depth: Int) -> RecordTimes { RecordTimes(received: 0) }
 }
 
 /// Reads the result of an operation from records: follows the plan, copies stored text, resolves

@@ -112,88 +112,26 @@ package final class SQLiteStore: RecordStore {
     return transaction
   }
 
-  /// The text of the record with this key; `nil` if there is none.
-  package func record(forKey key: String) async throws(CacheError) -> String? {
+  package func scan<Result: Sendable>(
+    reportsDamage: Bool, _ work: @escaping @Sendable (any RecordScan) throws -> Result
+  ) async throws -> Result {
     do {
       return try await pool.read { [damage] db in
-        var source = SQLiteSource(db, damage)
-        let text = try RecordLookup.text(
-          of: key, in: { try Self.forEachRecord(db, damage: damage, body: $0) },
-          source: SQLiteSource(db, damage)
-        ) { source.text(key: $0, depth: 1) }
-        if let failure = source.failure { throw failure }
-        return text
-      }
-    } catch {
-      throw SQLiteFile.describe(error, action: "read the cache", path: path)
-    }
-  }
-
-  /// Writes all records as JSON lines, sorted by key.
-  package func dump(
-    _ write: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void
-  ) async throws {
-    do {
-      try await pool.read { [damage] db in
-        var writer = DumpWriter(source: SQLiteSource(db, damage), write: write)
-        try Self.forEachRecord(db, damage: damage) { try writer.add(key: $0, text: $1) }
-        try writer.finish()
+        try work(SQLiteScan(db: db, damage: reportsDamage ? damage : DamageLog()))
       }
     } catch let error as DatabaseError {
       throw SQLiteFile.describe(error, action: "read the cache", path: path)
     }
   }
 
-  /// The number and size of the records.
-  package func statistics() async throws(CacheError) -> StoreStatistics {
-    do {
-      var statistics = try await pool.read { db in
-        var statistics = StoreStatistics()
-        let damage = DamageLog()
-        try Self.forEachRecord(db, damage: damage) { statistics.count(key: $0, text: $1) }
-        statistics.damagedRecords = damage.count
-        return statistics
-      }
-      statistics.logBytes = Self.size(of: registration.name + "-wal")
-      statistics.fileBytes =
-        Self.size(of: registration.name) + Self.size(of: registration.name + "-wal")
-      return statistics
-    } catch {
-      throw SQLiteFile.describe(error, action: "read the cache", path: path)
-    }
+  package func fileSizes() -> (file: Int?, log: Int?) {
+    let log = Self.size(of: registration.name + "-wal")
+    return (Self.size(of: registration.name) + log, log)
   }
 
   private static func size(of path: String) -> Int {
     let attributes = try? FileManager.default.attributesOfItem(atPath: path)
     return (attributes?[.size] as? NSNumber)?.intValue ?? 0
-  }
-
-  /// Calls `body` with every undamaged record, sorted by the bytes of the keys.
-  static func forEachRecord(
-    _ db: Database, damage: DamageLog? = nil, body: (Bytes, Bytes) throws -> Void
-  ) throws {
-    let statement = try db.makeStatement(
-      sql: "SELECT key, data, checksum FROM records ORDER BY key")
-    let handle = statement.sqliteStatement
-    defer { sqlite3_reset(handle) }
-    var last = ByteStack(capacity: 256)
-    while true {
-      let code = sqlite3_step(handle)
-      if code == SQLITE_DONE { return }
-      guard code == SQLITE_ROW else {
-        throw DatabaseError(resultCode: ResultCode(rawValue: code), message: db.lastErrorMessage)
-      }
-      let key = SQLiteText.column(handle, 0)
-      if compareKeys(key, last.all) { damage?.reportOrder(key) }
-      last.truncate(to: 0)
-      last.append(key)
-      let text = SQLiteText.column(handle, 1)
-      guard sqlite3_column_int64(handle, 2) == SQLiteText.checksum(key: key, text: text) else {
-        damage?.reportMismatch(key)
-        continue
-      }
-      try body(key, text)
-    }
   }
 
   // MARK: Housekeeping
@@ -611,5 +549,39 @@ extension SQLiteStore {
       throw CacheError.otherResolver(path, stored: stored, own: version)
     }
     return false
+  }
+}
+
+/// The records of a database in one transaction.
+private struct SQLiteScan: RecordScan {
+  let db: Database
+  let damage: DamageLog
+
+  var source: SQLiteSource { SQLiteSource(db, damage) }
+  var damagedRecords: Int { damage.count }
+
+  func forEachRecord(_ body: (Bytes, Bytes) throws -> Void) throws {
+    let statement = try db.makeStatement(
+      sql: "SELECT key, data, checksum FROM records ORDER BY key")
+    let handle = statement.sqliteStatement
+    defer { sqlite3_reset(handle) }
+    var last = ByteStack(capacity: 256)
+    while true {
+      let code = sqlite3_step(handle)
+      if code == SQLITE_DONE { return }
+      guard code == SQLITE_ROW else {
+        throw DatabaseError(resultCode: ResultCode(rawValue: code), message: db.lastErrorMessage)
+      }
+      let key = SQLiteText.column(handle, 0)
+      if compareKeys(key, last.all) { damage.reportOrder(key) }
+      last.truncate(to: 0)
+      last.append(key)
+      let text = SQLiteText.column(handle, 1)
+      guard sqlite3_column_int64(handle, 2) == SQLiteText.checksum(key: key, text: text) else {
+        damage.reportMismatch(key)
+        continue
+      }
+      try body(key, text)
+    }
   }
 }

@@ -28,15 +28,11 @@ struct WatchedStore: RecordStore {
     try await base.explain(operation, options: options, showing: detail)
   }
 
-  func record(forKey key: String) async throws(CacheError) -> String? {
-    try await base.record(forKey: key)
+  func scan<Result: Sendable>(
+    reportsDamage: Bool, _ work: @escaping @Sendable (any RecordScan) throws -> Result
+  ) async throws -> Result {
+    try await base.scan(reportsDamage: reportsDamage, work)
   }
-
-  func dump(_ write: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void) async throws {
-    try await base.dump(write)
-  }
-
-  func statistics() async throws(CacheError) -> StoreStatistics { try await base.statistics() }
 
   func clear() async throws(CacheError) { try await base.clear() }
 

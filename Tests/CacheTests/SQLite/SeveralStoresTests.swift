@@ -191,10 +191,10 @@ struct SeveralStoresTests {
     let (started, startedHere) = AsyncStream.makeStream(of: Void.self)
     let done = DispatchSemaphore(value: 0)
     let reading = Task {
-      try await store.pool.read { db -> String in
+      try await store.scan(reportsDamage: false) { records -> String in
         var seen = ""
         for turn in 0..<2 {
-          try SQLiteStore.forEachRecord(db) { seen += $1.string }
+          try records.forEachRecord { seen += $1.string }
           if turn > 0 { break }
           startedHere.yield()
           done.wait()
