@@ -58,6 +58,16 @@ package enum QuotedText {
     "\(quote)" + replacing(text) { $0 == quote ? "\(quote)\(quote)" : nil } + "\(quote)"
   }
 
+  /// A field of CSV as in RFC 4180. Empty text is quoted, which distinguishes it from a missing value.
+  package static func csvField(_ text: String) -> [UInt8] {
+    let utf8 = Array(text.utf8)
+    guard
+      utf8.isEmpty || utf8.contains(where: { [0x22, 0x2C, 0x0A, 0x0D].contains($0) })
+        || utf8.first == 0x20 || utf8.last == 0x20
+    else { return utf8 }
+    return [0x22] + utf8.flatMap { $0 == 0x22 ? [0x22, 0x22] : [$0] } + [0x22]
+  }
+
   /// Bytes as lower-case hexadecimal digits.
   package static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
     let digits = Array("0123456789abcdef".utf8)

@@ -41,6 +41,7 @@ struct CacheSQLTests {
     ("SELECT 'a' || char(10) || char(27) AS t", "table", "t\n---------\na\\n\\u{1b}\n"),
     ("SELECT 1 WHERE 0", "table", "1\n-\n"),
     ("SELECT 1 AS a, 'x,\"y\"' AS b, NULL AS c", "csv", "a,b,c\n1,\"x,\"\"y\"\"\",\n"),
+    ("SELECT '' AS a, NULL AS b, ' x' AS c", "csv", "a,b,c\n\"\",,\" x\"\n"),
     ("SELECT 1 AS a WHERE 0", "csv", "a\n"),
     (
       "SELECT 1 AS a, 2.5 AS a, NULL AS n, 'é' AS t, x'0a' AS b", "json",

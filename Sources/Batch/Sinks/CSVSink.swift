@@ -75,22 +75,12 @@ enum CSVText {
       if location > 0 { bytes.append(0x2C) }
       switch value {
       case nil, .null?: break
-      case .string(let text)?: bytes += cell(text)
-      case let value?: bytes += cell(value.jsonText())
+      case .string(let text)?: bytes += QuotedText.csvField(text)
+      case let value?: bytes += QuotedText.csvField(value.jsonText())
       }
     }
     bytes.append(0x0A)
     return bytes
-  }
-
-  /// Empty text is quoted, which distinguishes it from a missing value.
-  static func cell(_ text: String) -> [UInt8] {
-    let utf8 = Array(text.utf8)
-    guard
-      utf8.isEmpty || utf8.contains(where: { [0x22, 0x2C, 0x0A, 0x0D].contains($0) })
-        || utf8.first == 0x20 || utf8.last == 0x20
-    else { return utf8 }
-    return [0x22] + utf8.flatMap { $0 == 0x22 ? [0x22, 0x22] : [$0] } + [0x22]
   }
 }
 

@@ -62,7 +62,7 @@ struct TablePrinter {
       }
     case .csv:
       if count == 0 { try writeCSV(columns) }
-      try writeCSV(row.map(Self.plain))
+      try writeCSV(row.map { $0 == .null ? nil : Self.plain($0) })
     case .json:
       var object = JSONObject()
       for (name, value) in zip(names, row) { object[name] = Self.json(value) }
@@ -140,10 +140,9 @@ struct TablePrinter {
 
   // MARK: Output
 
-  private func writeCSV(_ fields: [String]) throws {
+  private func writeCSV(_ fields: [String?]) throws {
     let line = fields.map { field in
-      let needsQuotes = field.unicodeScalars.contains { "\",\n\r".unicodeScalars.contains($0) }
-      return needsQuotes ? QuotedText.doubled(field, "\"") : field
+      field.map { String(decoding: QuotedText.csvField($0), as: UTF8.self) } ?? ""
     }.joined(separator: ",")
     try write((isTerminal ? Terminal.safe(line) : line) + "\n")
   }
