@@ -47,7 +47,7 @@ BENCH_SCHEMA ?= ../shared/real/github.graphql
 BENCH_SCRATCH ?= .build-bench/scratch
 
 # Swift's own libraries go into the program: it starts in half the time and needs no Swift installed. For the
-# others see docs/decisions/0024-instructions-per-task.md.
+# others see docs/decisions/0019-the-path-of-a-request.md.
 RELEASE_FLAGS = --static-swift-stdlib -Xswiftc -cross-module-optimization \
   -Xswiftc -enforce-exclusivity=unchecked $(LINKER_FLAGS)
 
