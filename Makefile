@@ -226,6 +226,10 @@ differential: packages-core packages-server ## Compare the language module with 
 differential-parts: packages-core packages-server ## Compare responses in parts with those in one piece, from graphql-core (SEEDS, CASES)
 	@Tests/Differential/parts.sh "$(CURDIR)/.build-differential"
 
+.PHONY: types
+types: ## Check the types of all modules and tests beside the last debug build (MODULES: only these), in seconds
+	@.ci/types .build-debug $(MODULES)
+
 .PHONY: figures
 figures: ## Print lines, files, functions, names and labels of the sources (BASE: a revision to compare with)
 	@python3 Tests/Figures/figures.py $(if $(BASE),--base $(BASE))
