@@ -73,7 +73,7 @@ import Testing
     after answer: [RawServer.Step],
     of run: @escaping @Sendable (Bench) async throws -> Outcome
   ) async throws {
-    try await RawServer.withServer([.bytes(1_000)] + answer + [.untilClosed]) { server in
+    try await RawServer.withServer([.bytes(1_000)] + answer + [.untilClosedUnread]) { server in
       // A clock that stands still: no time limit ends the exchange.
       var setup = Bench.Setup()
       setup.networkClock = ServiceClock(ManualClock())
@@ -94,7 +94,7 @@ import Testing
   }
 
   @Test func `an early final response ends the sending of a long document, too`() async throws {
-    let document = "# " + String(repeating: "x", count: 12 << 20)
+    let document = "# " + String(repeating: "x", count: 24 << 20)
     try await expectEnd(after: Self.early[0]) { bench in
       await bench.run(Bench.rename) { $0.extensions["text"] = .string(document) }
     }
@@ -102,7 +102,7 @@ import Testing
 
   @Test func `an early result ends the sending, and the connection`() async throws {
     let answer = HTTPText.response(body: #"{"errors":[{"message":"too large"}]}"#)
-    try await RawServer.withServer([.bytes(1_000), .send(answer), .untilClosed]) { server in
+    try await RawServer.withServer([.bytes(1_000), .send(answer), .untilClosedUnread]) { server in
       try await Bench.with(url: server.url) { bench in
         let outcome = await bench.outcome(
           of: try Self.request(Self.mutation, Self.large(in: bench)))
@@ -182,7 +182,8 @@ import Testing
 
   @Test func `a cancelled upload closes its connection`() async throws {
     let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
-    try await RawServer.withServer([.bytes(1), .run { arrival.yield() }, .untilClosed]) { server in
+    try await RawServer.withServer([.bytes(1), .run { arrival.yield() }, .untilClosedUnread]) {
+      server in
       try await Bench.with(url: server.url) { bench in
         let request = try Self.request(Self.mutation, Self.large(in: bench))
         let task = Task { await bench.outcome(of: request) }
