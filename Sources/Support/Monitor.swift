@@ -20,15 +20,6 @@ public final class Monitor<State: Sendable>: Sendable {
     /// Takes what the task waits for. Returns what resumes the task, or `nil` if it has to wait longer.
     @usableFromInline let attempt: @Sendable (inout State) -> (@Sendable () -> Void)?
     @usableFromInline let cancel: @Sendable () -> Void
-
-    @usableFromInline init(
-      id: UInt64, attempt: @escaping @Sendable (inout State) -> (@Sendable () -> Void)?,
-      cancel: @escaping @Sendable () -> Void
-    ) {
-      self.id = id
-      self.attempt = attempt
-      self.cancel = cancel
-    }
   }
 
   @usableFromInline struct Contents: Sendable {

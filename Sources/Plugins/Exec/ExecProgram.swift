@@ -131,14 +131,14 @@ extension ExecProgram {
     generation += 1
     let number = generation
     let child: ExecChild
-    do throws(ExecChild.StartFailure) {
+    do throws(SystemError) {
       child = try ExecChild(
         settings.command, folder: settings.folder,
         onLine: { [weak self] line in Task { await self?.received(line, number) } },
         onMessage: { [label] in logger.notice("\(label): \($0)") },
         onEnd: { [weak self] end in Task { await self?.ended(end, number) } })
     } catch {
-      throw Failure(reason: "cannot be started: \(error.reason)")
+      throw Failure(reason: "cannot be started: \(error.reason.lowercased())")
     }
     self.child = child
     let hello: JSONObject = [
