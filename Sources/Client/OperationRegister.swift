@@ -3,15 +3,14 @@ import GQLRunSupport
 
 /// The operations in flight, so that a shutdown can cancel them and wait for their end.
 final class OperationRegister: Sendable {
-  private struct State {
+  private struct State: Sendable {
     var closing: Task<Void, any Error>?
     var nextID = 0
     /// Cancels an operation; `nil` for one that a shutdown only waits for.
     var running: [Int: (@Sendable () -> Void)?] = [:]
-    var waiting: [CheckedContinuation<Void, Never>] = []
   }
 
-  private let state = Locked(State())
+  private let state = Monitor(State())
 
   /// Runs `body` in a task that ``close(_:)`` cancels.
   ///
@@ -58,7 +57,8 @@ final class OperationRegister: Sendable {
       let closing =
         state.closing
         ?? Task {
-          await idle()
+          // Until no operation is in flight.
+          try await self.state.wait { $0.running.isEmpty }
           try await body()
         }
       state.closing = closing
@@ -80,24 +80,7 @@ final class OperationRegister: Sendable {
   }
 
   private func end(_ id: Int) {
-    let waiting = state.withLock { state in
-      state.running.removeValue(forKey: id)
-      guard state.running.isEmpty else { return [CheckedContinuation<Void, Never>]() }
-      defer { state.waiting = [] }
-      return state.waiting
-    }
-    for continuation in waiting { continuation.resume() }
-  }
-
-  /// Suspends until no operation is in flight.
-  private func idle() async {
-    await withCheckedContinuation { continuation in
-      let isIdle = state.withLock { state in
-        if !state.running.isEmpty { state.waiting.append(continuation) }
-        return state.running.isEmpty
-      }
-      if isIdle { continuation.resume() }
-    }
+    state.update { _ = $0.running.removeValue(forKey: id) }
   }
 
   private static var shutDown: ChainError {

@@ -1,5 +1,6 @@
 import Foundation
 import GQLRunPipeline
+import GQLRunSupport
 import HTTPTypes
 import Logging
 import Synchronization
@@ -29,9 +30,9 @@ actor ContractNetwork: HTTPTransport {
   private let pulls = PullCount()
   private(set) var requestCount = 0
   private(set) var wasCancelled = false
-  private var isReleased = false
-  private var pending: CheckedContinuation<Void, Never>?
-  private var waiter: CheckedContinuation<Bool, Never>?
+  private let isReleased = Monitor(false)
+  /// Whether a request has arrived; `nil` while its caller runs.
+  private let hasArrived = Monitor(Bool?.none)
 
   init(_ answer: Answer) {
     self.answer = answer
@@ -41,8 +42,7 @@ actor ContractNetwork: HTTPTransport {
     _ request: HTTPRequestMessage, limits: HTTPLimits
   ) async throws -> HTTPResponseMessage {
     requestCount += 1
-    waiter?.resume(returning: true)
-    waiter = nil
+    hasArrived.update { $0 = true }
     switch answer {
     case .answer:
       return response([#"{"da"#, #"ta":{"#, #""contract":"#, #""kept""#, "}}"])
@@ -56,42 +56,24 @@ actor ContractNetwork: HTTPTransport {
           + ["event: complete\ndata:\n\n"], type: "text/event-stream")
     case .failure(let error): throw error
     case .noAnswer:
-      await withTaskCancellationHandler {
-        await withCheckedContinuation { continuation in
-          if isReleased || Task.isCancelled {
-            continuation.resume()
-          } else {
-            pending = continuation
-          }
-        }
-      } onCancel: {
-        Task { await self.release() }
-      }
+      try? await isReleased.wait { $0 }
       wasCancelled = Task.isCancelled
       throw CancellationError()
     }
   }
 
   /// Ends the request that has no answer.
-  func release() {
-    isReleased = true
-    pending?.resume()
-    pending = nil
-  }
+  nonisolated func release() { isReleased.update { $0 = true } }
 
   /// Suspends until a request arrives, or until `caller` ends without one.
-  func waitForRequest(orEndOf caller: Task<[GraphQLResponse], any Error>) async -> Bool {
-    guard requestCount == 0 else { return true }
+  nonisolated func waitForRequest(
+    orEndOf caller: Task<[GraphQLResponse], any Error>
+  ) async throws -> Bool {
     Task {
       _ = await caller.result
-      callerEnded()
+      hasArrived.update { $0 = $0 ?? false }
     }
-    return await withCheckedContinuation { waiter = $0 }
-  }
-
-  private func callerEnded() {
-    waiter?.resume(returning: false)
-    waiter = nil
+    return try await hasArrived.take { $0 }
   }
 
   private func response(

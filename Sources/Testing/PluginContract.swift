@@ -341,7 +341,7 @@ extension PluginContract {
     let runner = try runner(network)
     let request = try request()
     let caller = Task { try await runner.results(of: request) }
-    guard await network.waitForRequest(orEndOf: caller) else { return }
+    guard try await network.waitForRequest(orEndOf: caller) else { return }
     caller.cancel()
     let hasEnded = await withTaskGroup(of: Bool.self) { group in
       group.addTask {
@@ -354,7 +354,7 @@ extension PluginContract {
         return false
       }
       let first = await group.next() ?? false
-      await network.release()
+      network.release()
       group.cancelAll()
       return first
     }

@@ -64,12 +64,7 @@ final class PostgresConnections: Sendable {
     func run<Value: Sendable>(
       continuing: Bool, _ body: @escaping @Sendable (PostgresConnection) throws -> Value
     ) async throws -> Value {
-      try await withCheckedThrowingContinuation { continuation in
-        queue.async {
-          continuation.resume(
-            with: Result { try body(try self.opened(continuing: continuing)) })
-        }
-      }
+      try await queue.run { try body(try self.opened(continuing: continuing)) }
     }
 
     private func opened(continuing: Bool) throws(PostgresError) -> PostgresConnection {

@@ -164,7 +164,7 @@ private actor LastAnswer {
 
 /// The notification state of one watcher.
 final class WatchSignal: Sendable {
-  private struct State {
+  private struct State: Sendable {
     var isDirty = true
     /// The number of notifications.
     var changes = 0
@@ -172,10 +172,11 @@ final class WatchSignal: Sendable {
     /// What the latest result depends on; `nil` while a result is being read, so that every change
     /// counts.
     var dependencies: Dependencies?
-    var waiter: CheckedContinuation<Bool, Never>?
+    /// The number of calls of ``wait()``.
+    var waits = 0
   }
 
-  private let state = Locked(State())
+  private let state = Monitor(State())
 
   /// Whether the watched result may have changed since it was read.
   var isPending: Bool { state.withLock { $0.isDirty } }
@@ -192,45 +193,35 @@ final class WatchSignal: Sendable {
   func wake() { notify(nil) { _ in } }
 
   private func notify(_ changes: Fingerprints?, _ note: (inout State) -> Void) {
-    let waiting: CheckedContinuation<Bool, Never>? = state.withLock { state in
+    state.update { state in
       note(&state)
-      guard !state.isDirty else { return nil }
+      guard !state.isDirty else { return }
       if let changes, let dependencies = state.dependencies, !dependencies.isTouched(by: changes) {
-        return nil
+        return
       }
       state.isDirty = true
-      return state.waiter.take()
     }
-    waiting?.resume(returning: true)
   }
 
   /// Ends the watch and resumes a waiting task.
-  func end() {
-    let waiting = state.withLock { state in
-      state.hasEnded = true
-      return state.waiter.take()
-    }
-    waiting?.resume(returning: false)
-  }
+  func end() { state.update { $0.hasEnded = true } }
 
   /// Waits for a change; returns `false` if the watch has ended or the task was cancelled.
   func wait() async -> Bool {
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        var other: CheckedContinuation<Bool, Never>?
-        let answer: Bool? = state.withLock { state in
-          if state.hasEnded { return false }
-          if state.isDirty { return true }
-          // An iterator has one consumer; a second one replaces the first.
-          other = state.waiter.take()
-          state.waiter = continuation
-          return nil
-        }
-        other?.resume(returning: false)
-        if let answer { continuation.resume(returning: answer) }
+    // An iterator has one consumer; a second one replaces the first.
+    let number = state.update { state in
+      state.waits += 1
+      return state.waits
+    }
+    do {
+      try Task.checkCancellation()
+      return try await state.take { state in
+        if state.hasEnded || state.waits != number { return false }
+        return state.isDirty ? true : nil
       }
-    } onCancel: {
+    } catch {
       end()
+      return false
     }
   }
 

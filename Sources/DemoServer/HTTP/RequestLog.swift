@@ -29,15 +29,14 @@ public final class RequestLog: Sendable {
   /// The number of bytes that are stored of each body.
   public static let keptBodyBytes = 16 << 10
 
-  private struct Contents {
+  private struct Contents: Sendable {
     var count = 0
     var entries: [Entry] = []
     var bytesWritten = 0
     var largestChunk = 0
-    var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
   }
 
-  private let contents = Locked(Contents())
+  private let contents = Monitor(Contents())
 
   init() {}
 
@@ -54,40 +53,23 @@ public final class RequestLog: Sendable {
   /// The size of the largest chunk of a response body, in bytes.
   public var largestChunk: Int { contents.withLock { $0.largestChunk } }
 
-  /// Suspends until the server has received `count` GraphQL requests.
-  public func requests(_ count: Int) async {
-    await withCheckedContinuation { continuation in
-      let isThere = contents.withLock { contents in
-        if contents.count < count { contents.waiting.append((count, continuation)) }
-        return contents.count >= count
-      }
-      if isThere { continuation.resume() }
-    }
-  }
+  /// Suspends until the server has received `count` GraphQL requests, or the task is cancelled.
+  public func requests(_ count: Int) async { try? await contents.wait { $0.count >= count } }
 
   /// Removes all requests and resets all counts; suspended callers keep waiting.
   public func clear() {
-    contents.withLock { contents in
-      let waiting = contents.waiting
-      contents = Contents()
-      contents.waiting = waiting
-    }
+    contents.withLock { $0 = Contents() }
   }
 
   func add(_ entry: Entry) {
-    let reached = contents.withLock { contents in
+    contents.update { contents in
       contents.count += 1
       // Removes half of them at once, so that the array is not moved for every request.
       if contents.entries.count >= 2 * Self.keptEntries {
         contents.entries.removeFirst(Self.keptEntries)
       }
       contents.entries.append(entry)
-      guard !contents.waiting.isEmpty else { return [CheckedContinuation<Void, Never>]() }
-      let reached = contents.waiting.filter { $0.count <= contents.count }
-      contents.waiting.removeAll { $0.count <= contents.count }
-      return reached.map(\.continuation)
     }
-    for continuation in reached { continuation.resume() }
   }
 
   func noteWritten(_ count: Int) {

@@ -28,25 +28,18 @@ final class EventBuffer: Sendable {
 
 extension EventBuffer {
   private final class Core: Sendable {
-    private struct State {
+    private struct State: Sendable {
       var events = Ring<GraphQLResponse>()
       var bytes = 0
       /// The events that were dropped since the last element.
       var gap: SubscriptionGap?
       var end: Result<Void, any Error>?
-      var reader: CheckedContinuation<Void, Never>?
       var task: Task<Void, Never>?
       var hasBegun = false
       var isCancelled = false
     }
 
-    private enum Item {
-      case element(GraphQLResponse)
-      case end
-      case nothing
-    }
-
-    private let state = Locked(State())
+    private let state = Monitor(State())
     private let source: ResponseStream
     private let label: String
     private let settings: SubscriptionSettings
@@ -64,55 +57,29 @@ extension EventBuffer {
 
     func next() async throws -> GraphQLResponse? {
       begin()
-      while true {
-        switch try take() {
-        case .element(let response): return response
-        case .end: return nil
-        case .nothing: try await wait()
+      do {
+        return try await state.take { state -> GraphQLResponse?? in
+          if state.isCancelled { throw CancellationError() }
+          if let gap = state.gap.take() { return GraphQLResponse(source: .server, gap: gap) }
+          if let response = state.events.popFirst() {
+            state.bytes -= response.waitingBytes
+            return response
+          }
+          guard let end = state.end else { return nil }
+          try end.get()
+          return .some(nil)
         }
+      } catch is CancellationError {
+        cancel()
+        throw CancellationError()
       }
     }
 
     func cancel() {
-      let (task, reader) = state.withLock { state in
+      state.update { state in
         state.isCancelled = true
-        return (state.task, state.reader.take())
-      }
-      task?.cancel()
-      reader?.resume()
-    }
-
-    // MARK: The caller
-
-    private func take() throws -> Item {
-      try state.withLock { state in
-        if state.isCancelled { throw CancellationError() }
-        if let gap = state.gap.take() {
-          return .element(GraphQLResponse(source: .server, gap: gap))
-        }
-        if let response = state.events.popFirst() {
-          state.bytes -= response.waitingBytes
-          return .element(response)
-        }
-        guard let end = state.end else { return .nothing }
-        try end.get()
-        return .end
-      }
-    }
-
-    private func wait() async throws {
-      await withTaskCancellationHandler {
-        await withCheckedContinuation { continuation in
-          let isReady = state.withLock { state in
-            if state.isCancelled || !state.events.isEmpty || state.end != nil { return true }
-            state.reader = continuation
-            return false
-          }
-          if isReady { continuation.resume() }
-        }
-      } onCancel: {
-        cancel()
-      }
+        return state.task
+      }?.cancel()
     }
 
     // MARK: Reading ahead
@@ -127,10 +94,7 @@ extension EventBuffer {
 
     private func readAhead() async {
       do {
-        while let response = try await source.next() {
-          let reader = try add(response)
-          reader?.resume()
-        }
+        while let response = try await source.next() { try add(response) }
         end(.success(()))
       } catch {
         end(.failure(error))
@@ -138,19 +102,18 @@ extension EventBuffer {
     }
 
     private func end(_ result: Result<Void, any Error>) {
-      state.withLock { state in
+      state.update { state in
         state.end = result
         state.task = nil
-        return state.reader.take()
-      }?.resume()
+      }
     }
 
-    /// Adds an event. Returns the waiting caller.
+    /// Adds an event.
     ///
     /// - Throws: ``ChainError`` with code `limitExceeded` if there is no space and events must not be
     ///   dropped.
-    private func add(_ response: GraphQLResponse) throws -> CheckedContinuation<Void, Never>? {
-      try state.withLock { state in
+    private func add(_ response: GraphQLResponse) throws {
+      try state.update { state in
         let bytes = response.waitingBytes
         while isFull(state, adding: bytes), let oldest = state.events.first {
           guard settings.overflow == .dropOldest else { throw overflow(state.events.count) }
@@ -160,7 +123,6 @@ extension EventBuffer {
         }
         state.events.append(response)
         state.bytes += bytes
-        return state.reader.take()
       }
     }
 
@@ -233,3 +195,5 @@ struct Ring<Element> {
     head = 0
   }
 }
+
+extension Ring: Sendable where Element: Sendable {}

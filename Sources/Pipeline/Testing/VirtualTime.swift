@@ -7,23 +7,18 @@ import GQLRunSupport
 /// jumps to the next time that a task sleeps until. So an hour of delays takes no real time, and
 /// events keep their order.
 final class VirtualTime: TaskExecutor {
-  private struct State {
+  private struct State: Sendable {
     var openJobs = 0
     /// Counts events, so that a comparison of two readings shows whether anything has happened.
     var events = 0
     var time = Duration.zero
-    var sleepers: [Int: Sleeper] = [:]
-    var nextSleeper = 0
-    var cancelled: Set<Int> = []
+    /// The times that tasks sleep until.
+    var sleepers: [Int: Duration] = [:]
+    var lastSleeper = 0
   }
 
-  private let state = Locked(State())
+  private let state = Monitor(State())
   private let queue = DispatchQueue(label: "gqlrun.virtual-time")
-
-  private struct Sleeper {
-    var until: Duration
-    var continuation: CheckedContinuation<Void, any Error>
-  }
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
@@ -60,16 +55,14 @@ final class VirtualTime: TaskExecutor {
 
   /// Jumps to the next time that a task sleeps until; `false` if no task sleeps.
   private func jump() -> Bool {
-    let due = state.withLock { state -> [Sleeper] in
-      guard let next = state.sleepers.values.map(\.until).min() else { return [] }
+    state.update { state in
+      guard let next = state.sleepers.values.min() else { return false }
       let time = max(state.time, next)
       state.time = time
       state.events += 1
-      let ids = state.sleepers.filter { $0.value.until <= time }.map(\.key)
-      return ids.sorted().compactMap { state.sleepers.removeValue(forKey: $0) }
+      state.sleepers = state.sleepers.filter { $0.value > time }
+      return true
     }
-    for sleeper in due { sleeper.continuation.resume() }
-    return !due.isEmpty
   }
 }
 
@@ -86,29 +79,19 @@ extension VirtualTime: Clock {
   var minimumResolution: Duration { .nanoseconds(1) }
 
   func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+    try Task.checkCancellation()
     let id = state.withLock { state in
-      state.nextSleeper += 1
-      return state.nextSleeper
+      state.events += 1
+      state.lastSleeper += 1
+      state.sleepers[state.lastSleeper] = deadline.offset
+      return state.lastSleeper
     }
-    try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        let result = state.withLock { state -> Result<Void, any Error>? in
-          state.events += 1
-          if state.cancelled.remove(id) != nil { return .failure(CancellationError()) }
-          if deadline.offset <= state.time { return .success(()) }
-          state.sleepers[id] = Sleeper(until: deadline.offset, continuation: continuation)
-          return nil
-        }
-        if let result { continuation.resume(with: result) }
-      }
-    } onCancel: {
-      let sleeper = state.withLock { state -> Sleeper? in
+    defer {
+      state.withLock { state in
         state.events += 1
-        let sleeper = state.sleepers.removeValue(forKey: id)
-        if sleeper == nil { state.cancelled.insert(id) }
-        return sleeper
+        state.sleepers[id] = nil
       }
-      sleeper?.continuation.resume(throwing: CancellationError())
     }
+    try await state.wait { $0.time >= deadline.offset }
   }
 }

@@ -88,7 +88,7 @@ struct BatchExchange: Sendable {
         return try await refuse(response, held.flatMap(\.chunk.bytes) + chunk.bytes)
       }
       if isDelivering {
-        await pass(parts, of: chunk)
+        try await pass(parts, of: chunk)
         continue
       }
       // White space before the array is not kept beyond what an operation gets of a refused response.
@@ -97,7 +97,7 @@ struct BatchExchange: Sendable {
       heldBytes += chunk.count
       guard splitter.isArray == true, heldBytes > Self.maxHeldBytes else { continue }
       isDelivering = true
-      await begin(response, held)
+      try await begin(response, held)
       held = []
     }
     guard splitter.isArray == true else {
@@ -108,21 +108,21 @@ struct BatchExchange: Sendable {
       return
     }
     support.note(isAccepted: true)
-    if !isDelivering { await begin(response, held) }
+    if !isDelivering { try await begin(response, held) }
     finish(splitter)
   }
 
   private func begin(
     _ response: HTTPResponseMessage, _ held: [(chunk: any BodyChunk, parts: [ArraySplitter.Part])]
-  ) async {
+  ) async throws {
     for member in members { member.give(head: response) }
-    for (chunk, parts) in held { await pass(parts, of: chunk) }
+    for (chunk, parts) in held { try await pass(parts, of: chunk) }
   }
 
-  private func pass(_ parts: [ArraySplitter.Part], of chunk: any BodyChunk) async {
+  private func pass(_ parts: [ArraySplitter.Part], of chunk: any BodyChunk) async throws {
     for part in parts where part.element < members.count {
       let member = members[part.element]
-      if !part.range.isEmpty { await member.pieces.offer(chunk.bytes(part.range)) }
+      if !part.range.isEmpty { try await member.pieces.offer(chunk.bytes(part.range)) }
       // The last operation ends with the response: releasing it earlier would close the connection.
       if part.isLast, part.element < members.count - 1 { member.pieces.end(.success(())) }
     }
@@ -226,7 +226,6 @@ final class BatchMember: Sendable {
   private struct State: Sendable {
     var answer: Answer?
     var hasLeft = false
-    var waiter: CheckedContinuation<Void, Never>?
     /// Called once when the operation is no longer interested.
     var onLeave: (@Sendable () -> Void)?
   }
@@ -244,7 +243,7 @@ final class BatchMember: Sendable {
   let anonymousHead: HTTPRequest
   /// The body of the operation's response.
   let pieces = Handover()
-  private let state = Locked(State())
+  private let state = Monitor(State())
 
   init(_ request: HTTPRequestMessage, isMutation: Bool, anonymousHead: HTTPRequest) {
     self.request = request
@@ -263,29 +262,24 @@ final class BatchMember: Sendable {
   ///
   /// - Throws: `CancellationError` if the task is cancelled.
   func answer() async throws -> Answer {
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let isAvailable = state.withLock { state in
-          if state.answer != nil || state.hasLeft { return true }
-          state.waiter = continuation
-          return false
-        }
-        if isAvailable { continuation.resume() }
+    do {
+      let answer = try await state.take { state in
+        state.hasLeft ? .failure(CancellationError()) : state.answer.take()
       }
-    } onCancel: {
+      try Task.checkCancellation()
+      return answer
+    } catch {
       leave()
+      throw error
     }
-    try Task.checkCancellation()
-    return state.withLock { $0.answer.take() } ?? .failure(CancellationError())
   }
 
   /// Gives the operation its answer; later ones have no effect.
   func give(_ answer: Answer) {
-    state.withLock { state in
+    state.update { state in
       // The answer contains this object.
       if state.answer == nil, !state.hasLeft { state.answer = answer }
-      return state.waiter.take()
-    }?.resume()
+    }
   }
 
   /// Gives the operation the head of a response, whose body comes through ``pieces``.
@@ -314,12 +308,11 @@ final class BatchMember: Sendable {
 
   private func leave() {
     // Released outside the lock, which releasing a response takes.
-    let (waiter, action, unread) = state.withLock { state in
+    let (action, unread) = state.update { state in
       state.hasLeft = true
-      return (state.waiter.take(), state.onLeave.take(), state.answer.take())
+      return (state.onLeave.take(), state.answer.take())
     }
     withExtendedLifetime(unread) { pieces.leave() }
-    waiter?.resume()
     action?()
   }
 

@@ -2,6 +2,7 @@ import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
 public import GQLRunPipeline
+import GQLRunSupport
 import HTTPTypes
 import Logging
 
@@ -103,14 +104,11 @@ private actor SharedRequests {
   /// The request in flight for `key`, or a new one; and whether it is new.
   func request(
     for key: [UInt8], _ begin: @escaping @Sendable () async -> ResponseStream
-  ) async -> (SharedRequest, isFirst: Bool) {
-    while let request = requests[key] {
-      if await request.join() { return (request, false) }
-      if requests[key] === request { requests[key] = nil }
-    }
+  ) -> (SharedRequest, isFirst: Bool) {
+    if let request = requests[key], request.join() { return (request, false) }
     let request = SharedRequest()
     requests[key] = request
-    await request.run(begin) { [weak self] in await self?.remove(key, request) }
+    request.run(begin) { [weak self] in await self?.remove(key, request) }
     return (request, true)
   }
 
@@ -122,87 +120,63 @@ private actor SharedRequests {
 /// One request with several readers of its results.
 ///
 /// It runs in a task of its own, which is cancelled when the last reader leaves.
-private actor SharedRequest {
-  private var results: [GraphQLResponse] = []
-  private var end: Result<Void, any Error>?
-  private var readers = 1
-  private var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
-  private var nextWaiter = 0
-  private var task: Task<Void, Never>?
+private final class SharedRequest: Sendable {
+  private struct State: Sendable {
+    var results: [GraphQLResponse] = []
+    var end: Result<Void, any Error>?
+    var readers = 1
+    var task: Task<Void, Never>?
+  }
+
+  private let state = Monitor(State())
 
   /// Adds a reader; returns `false` if the request has ended or was cancelled.
   func join() -> Bool {
-    guard end == nil, readers > 0 else { return false }
-    readers += 1
-    return true
+    state.withLock { state in
+      guard state.end == nil, state.readers > 0 else { return false }
+      state.readers += 1
+      return true
+    }
   }
 
   func run(
     _ begin: @escaping @Sendable () async -> ResponseStream,
     onEnd: @escaping @Sendable () async -> Void
   ) {
-    // A concurrent task, so that readers can join and leave this actor meanwhile.
-    task = Task { @concurrent in
+    let task = Task { [state] in
       let stream = await begin()
       do {
-        while let response = try await stream.next() { await add(response) }
-        await finish(.success(()))
+        while let response = try await stream.next() {
+          state.update { $0.results.append(response) }
+        }
+        state.update { $0.end = .success(()) }
       } catch {
-        await finish(.failure(error))
+        state.update { $0.end = .failure(error) }
       }
       await onEnd()
     }
-  }
-
-  private func add(_ response: GraphQLResponse) {
-    results.append(response)
-    wake()
-  }
-
-  private func finish(_ end: Result<Void, any Error>) {
-    self.end = end
-    wake()
-  }
-
-  private func wake() {
-    for continuation in waiting.values { continuation.resume() }
-    waiting = [:]
+    state.withLock { $0.task = task }
   }
 
   private func leave() {
-    readers -= 1
-    if readers == 0 { task?.cancel() }
+    state.withLock { state in
+      state.readers -= 1
+      return state.readers == 0 ? state.task : nil
+    }?.cancel()
   }
 
   private func result(_ index: Int) async throws -> GraphQLResponse? {
-    while true {
-      try Task.checkCancellation()
-      if index < results.count {
-        let response = results[index]
+    try Task.checkCancellation()
+    return try await state.take { state -> GraphQLResponse?? in
+      if index < state.results.count {
         // The first reader commits the records; they are committed once.
-        results[index].pendingWrite = nil
-        return response
+        defer { state.results[index].pendingWrite = nil }
+        return state.results[index]
       }
-      if let end {
-        try end.get()
-        return nil
-      }
-      await change()
+      guard let end = state.end else { return nil }
+      try end.get()
+      return .some(nil)
     }
-  }
-
-  private func change() async {
-    nextWaiter += 1
-    let waiter = nextWaiter
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { waiting[waiter] = $0 }
-    } onCancel: {
-      Task { await self.stopWaiting(waiter) }
-    }
-  }
-
-  private func stopWaiting(_ waiter: Int) {
-    waiting.removeValue(forKey: waiter)?.resume()
   }
 
   /// Reads the results of a shared request; leaves it when released.
@@ -213,11 +187,7 @@ private actor SharedRequest {
 
     init(_ request: SharedRequest) { self.request = request }
 
-    deinit {
-      if hasLeft { return }
-      let request = request
-      Task { await request.leave() }
-    }
+    deinit { if !hasLeft { request.leave() } }
 
     func next() async throws -> GraphQLResponse? {
       do {
@@ -228,7 +198,7 @@ private actor SharedRequest {
         // Leave before the error is delivered, so that a request after it does not join this one.
         if !hasLeft {
           hasLeft = true
-          await request.leave()
+          request.leave()
         }
         throw error
       }

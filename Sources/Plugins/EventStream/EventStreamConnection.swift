@@ -189,7 +189,7 @@ extension EventStreamConnection {
       group.addTask { [self] in
         do {
           try await read(stream.body)
-          end(.failed(failures.eventStreamEnded()))
+          end(.failed(failures.failure(.eventStreamEnded)))
         } catch {
           end(.failed(failures.inEventStream(error)))
         }
@@ -331,7 +331,7 @@ extension EventStreamConnection {
   }
 
   private func error(_ end: End) -> any Error {
-    if case .failed(let error) = end { error } else { failures.shutDown() }
+    if case .failed(let error) = end { error } else { failures.failure(.shutDown) }
   }
 
   private func reason(_ end: End) -> String {
@@ -343,31 +343,18 @@ extension EventStreamConnection {
   }
 }
 
-/// Maps the ends of shared event streams.
 extension TransportFailures {
-  /// The error of subscriptions whose event stream the server has ended.
-  func eventStreamEnded() -> ChainError {
-    failure(
-      .connectionClosed,
-      message: "\(origin) ended the event stream before its subscriptions were complete",
-      delivery: .unknown)
-  }
-
   /// The error of subscriptions whose event stream cannot be read further.
   func inEventStream(_ error: any Error) -> any Error {
     guard let error = error as? StreamError else { return error }
-    switch error.code {
+    return switch error.code {
     case .tooLarge:
-      return failure(
-        .limitExceeded,
-        message:
-          "\(origin) sent too much on the event stream: \(error.message); raise the option max_message "
-          + "of fetch if it may be", delivery: .answered)
+      answered(
+        .limitExceeded, "\(origin) sent too much on the event stream: \(error.message)",
+        remedy: "raise the option max_message of fetch if it may be")
     case .malformed, .truncated:
-      return failure(
-        .malformedResponse,
-        message: "\(origin) violated graphql-sse on the event stream: \(error.message)",
-        delivery: .answered)
+      answered(
+        .malformedResponse, "\(origin) violated graphql-sse on the event stream: \(error.message)")
     }
   }
 }

@@ -51,12 +51,11 @@ struct EventStreamOpening: Sendable {
     guard (1...Self.maxTokenBytes).contains(text.utf8.count),
       text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
     else {
-      throw failures.failure(
+      throw failures.notSent(
         .malformedResponse,
-        message:
-          "\(failures.origin) answered the reservation of \(Self.mode) with a token that is not 1 to "
-          + "\(Self.maxTokenBytes) printable ASCII characters, so that no header field can contain it",
-        delivery: .notSent)
+        "\(failures.origin) answered the reservation of \(Self.mode) with a token that is not 1 to "
+          + "\(Self.maxTokenBytes) printable ASCII characters, so that no header field can contain it"
+      )
     }
     return text
   }
@@ -92,11 +91,10 @@ struct EventStreamOpening: Sendable {
 
   private func body(of request: HTTPRequestMessage, _ id: Int) throws -> [UInt8] {
     guard var body = (try? JSONValue(parsing: request.body ?? []))?.objectValue else {
-      throw failures.failure(
+      throw failures.notSent(
         .invalidRequest,
-        message:
-          "the body of a subscription on a shared event stream is not a JSON object, so that it cannot contain "
-          + "extensions.operationId", delivery: .notSent)
+        "the body of a subscription on a shared event stream is not a JSON object, so that it cannot contain "
+          + "extensions.operationId")
     }
     var extensions = body["extensions"]?.objectValue ?? [:]
     extensions["operationId"] = .string("\(id)")
@@ -142,12 +140,10 @@ struct EventStreamOpening: Sendable {
     {
       // The query of a URL may contain keys.
       let target = location.prefix { $0 != "?" }.prefix(200)
-      return failures.failure(
+      return failures.notSent(
         .redirectRefused,
-        message:
-          "\(failures.origin) redirects \(step) to \(target), which is not followed: the token of the stream belongs to "
-          + "one URL; set `subscriptions: { url: … }` of the endpoint to that URL",
-        delivery: .notSent)
+        "\(failures.origin) redirects \(step) to \(target), which is not followed: the token of the stream belongs to "
+          + "one URL", remedy: "set `subscriptions: { url: … }` of the endpoint to that URL")
     }
     return failures.refusal(
       by: response.head, body: String(decoding: body, as: UTF8.self), .httpStatus, of: step,

@@ -47,7 +47,8 @@ actor ExecProgram {
   private var child: ExecChild?
   private var generation = 0
   private var nextID = 1
-  private var waiting: [Int: CheckedContinuation<JSONObject, any Error>] = [:]
+  /// The calls that wait for their answer, which is `nil` until it arrives.
+  private var waiting: [Int: Monitor<Result<JSONObject, Failure>?>] = [:]
   /// The reason of its last end.
   private var lastEnd = Failure(reason: "ended")
   /// The times of its starts within the last minute, on the caller's clock.
@@ -95,23 +96,14 @@ actor ExecProgram {
   private func answer(
     to id: Int, sending line: [UInt8], _ child: ExecChild
   ) async throws -> JSONObject {
-    try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
-        // It may have ended before this call waited.
-        guard self.child === child else {
-          return continuation.resume(throwing: lastEnd)
-        }
-        waiting[id] = continuation
-        child.send(line)
-      }
-    } onCancel: {
-      Task { await self.forget(id) }
-    }
-  }
-
-  private func forget(_ id: Int) {
-    waiting.removeValue(forKey: id)?.resume(throwing: CancellationError())
+    try Task.checkCancellation()
+    // It may have ended before this call waited.
+    guard self.child === child else { throw lastEnd }
+    let answer = Monitor<Result<JSONObject, Failure>?>(nil)
+    waiting[id] = answer
+    defer { waiting[id] = nil }
+    child.send(line)
+    return try await answer.take { try $0?.get() }
   }
 }
 
@@ -131,14 +123,14 @@ extension ExecProgram {
     generation += 1
     let number = generation
     let child: ExecChild
-    do throws(ExecChild.StartFailure) {
+    do throws(SystemError) {
       child = try ExecChild(
         settings.command, folder: settings.folder,
         onLine: { [weak self] line in Task { await self?.received(line, number) } },
         onMessage: { [label] in logger.notice("\(label): \($0)") },
         onEnd: { [weak self] end in Task { await self?.ended(end, number) } })
     } catch {
-      throw Failure(reason: "cannot be started: \(error.reason)")
+      throw Failure(reason: "cannot be started: \(error.reason.lowercased())")
     }
     self.child = child
     let hello: JSONObject = [
@@ -158,7 +150,7 @@ extension ExecProgram {
           + String(decoding: line.prefix(80), as: UTF8.self))
     }
     // The caller of a late answer no longer waits.
-    waiting.removeValue(forKey: id)?.resume(returning: object)
+    waiting[id]?.update { $0 = .success(object) }
   }
 
   private func ended(_ end: String, _ number: Int) {
@@ -175,8 +167,6 @@ extension ExecProgram {
   private func fail(_ reason: String) {
     lastEnd = Failure(reason: reason, messages: child?.lastMessages ?? "")
     child = nil
-    let open = waiting.values
-    waiting = [:]
-    for continuation in open { continuation.resume(throwing: lastEnd) }
+    for answer in waiting.values { answer.update { $0 = $0 ?? .failure(lastEnd) } }
   }
 }

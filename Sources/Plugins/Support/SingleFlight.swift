@@ -1,61 +1,74 @@
+import GQLRunSupport
+
 /// Runs a piece of work once for all concurrent callers that need its result.
 ///
 /// The work has its own task: a cancelled caller leaves, and the work continues for the others. It
 /// is cancelled when the last caller has left.
-actor SingleFlight<Key: Hashable & Sendable, Value: Sendable> {
+final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  /// `nil` until the work is done.
+  private typealias Outcome = Monitor<Result<Value, any Error>?>
+
   private struct Flight {
-    var number: Int
-    var task: Task<Void, Never>
-    var waiting: [Int: CheckedContinuation<Value, any Error>] = [:]
+    let outcome: Outcome
+    let task: Task<Void, Never>
+    var callers = 0
   }
 
-  private var flights: [Key: Flight] = [:]
-  private var nextNumber = 0
+  private let flights = Locked([Key: Flight]())
 
   /// The result of `work`, or of the same work that is already running. All callers get its error.
   func value(
     for key: Key, _ work: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
-    nextNumber += 1
-    let waiter = nextNumber
-    return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        join(key, waiter: waiter, continuation: continuation, work: work)
-      }
-    } onCancel: {
-      Task { await self.leave(key, waiter) }
-    }
+    let outcome = join(key, work)
+    defer { leave(key, outcome) }
+    return try await outcome.take { try $0?.get() }
   }
 
   private func join(
-    _ key: Key, waiter: Int, continuation: CheckedContinuation<Value, any Error>,
-    work: @escaping @Sendable () async throws -> Value
-  ) {
-    if flights[key] == nil {
-      let number = waiter
-      let task = Task {
-        let result: Result<Value, any Error>
-        do {
-          result = .success(try await work())
-        } catch {
-          result = .failure(error)
-        }
-        self.finish(key, number: number, result: result)
-      }
-      flights[key] = Flight(number: number, task: task)
+    _ key: Key, _ work: @escaping @Sendable () async throws -> Value
+  ) -> Outcome {
+    flights.withLock { flights in
+      var flight = flights[key] ?? start(key, work)
+      flight.callers += 1
+      flights[key] = flight
+      return flight.outcome
     }
-    flights[key]?.waiting[waiter] = continuation
   }
 
-  private func leave(_ key: Key, _ waiter: Int) {
-    guard let continuation = flights[key]?.waiting.removeValue(forKey: waiter) else { return }
-    if flights[key]?.waiting.isEmpty == true { flights.removeValue(forKey: key)?.task.cancel() }
-    continuation.resume(throwing: CancellationError())
+  private func start(
+    _ key: Key, _ work: @escaping @Sendable () async throws -> Value
+  ) -> Flight {
+    let outcome = Outcome(nil)
+    let task = Task {
+      let result: Result<Value, any Error>
+      do {
+        result = .success(try await work())
+      } catch {
+        result = .failure(error)
+      }
+      _ = self.remove(key, outcome) { _ in true }
+      outcome.update { $0 = result }
+    }
+    return Flight(outcome: outcome, task: task)
   }
 
-  private func finish(_ key: Key, number: Int, result: Result<Value, any Error>) {
-    guard let flight = flights[key], flight.number == number else { return }
-    flights[key] = nil
-    for continuation in flight.waiting.values { continuation.resume(with: result) }
+  private func leave(_ key: Key, _ outcome: Outcome) {
+    let last = remove(key, outcome) { flight in
+      flight.callers -= 1
+      return flight.callers == 0
+    }
+    last?.cancel()
+  }
+
+  /// Removes a flight that has not ended, if `isOver` returns `true`. Returns its task then.
+  private func remove(
+    _ key: Key, _ outcome: Outcome, if isOver: (inout Flight) -> Bool
+  ) -> Task<Void, Never>? {
+    flights.withLock { flights in
+      guard var flight = flights[key], flight.outcome === outcome else { return nil }
+      flights[key] = isOver(&flight) ? nil : flight
+      return flights[key] == nil ? flight.task : nil
+    }
   }
 }

@@ -74,9 +74,11 @@ final class Exchange: Sendable {
         return (checked, version)
       case .expired(let limit):
         guard reader.isSent || origin.waiting == 0 else {
-          throw failures.noConnection(within: limit == .total ? limits.total : reader.idleLimit)
+          throw failures.failure(
+            .noConnection(within: limit == .total ? limits.total : reader.idleLimit))
         }
-        throw limit == .total ? failures.headTimedOut() : failures.headIdle(for: reader.idleLimit)
+        throw failures.failure(
+          limit == .total ? .headTimedOut : .headIdle(for: reader.idleLimit))
       case .failed(let error): throw error
       // Neither occurs before a head.
       case .piece, .end: throw HTTPClientError.remoteConnectionClosed
@@ -91,12 +93,12 @@ final class Exchange: Sendable {
   @inline(never)
   private func checked(_ head: HTTPResponseHead) throws -> HTTPTypes.HTTPResponse {
     let code = Int(head.status.code)
-    guard (100...999).contains(code) else { throw failures.badStatus(code) }
+    guard (100...999).contains(code) else { throw failures.failure(.badStatus(code)) }
     var checked = HTTPTypes.HTTPResponse(
       status: .init(code: code, reasonPhrase: head.status.reasonPhrase))
     var bytes = 0
     for (name, value) in head.headers { bytes += name.utf8.count + value.utf8.count + 4 }
-    guard bytes <= limits.headerBytes.bytes else { throw failures.headTooLarge() }
+    guard bytes <= limits.headerBytes.bytes else { throw failures.failure(.headTooLarge) }
     checked.headerFields = origin.names.fields(of: head.headers)
     let fields = checked.headerFields
     let keepsConnection = fields.only(.connection)?.lowercased() != "close"
@@ -120,21 +122,23 @@ final class Exchange: Sendable {
     guard !before.hasEnded else { return nil }
     var received = before.received
     do {
-      guard before.announced <= limits.bodyBytes.bytes else { throw failures.tooLarge() }
+      guard before.announced <= limits.bodyBytes.bytes else {
+        throw failures.failure(.bodyTooLarge)
+      }
       switch try await item() {
       case .piece(let piece):
         received += piece.readableBytes
         progress.withLock { $0.received = received }
-        guard received <= limits.bodyBytes.bytes else { throw failures.tooLarge() }
-        guard !reader.isOverdue else { throw failures.bodyTimedOut(received: received) }
+        guard received <= limits.bodyBytes.bytes else { throw failures.failure(.bodyTooLarge) }
+        guard !reader.isOverdue else { throw failures.failure(.bodyTimedOut(received: received)) }
         try checkThroughput(received)
         return piece
       case .end:
         end()
         origin.peer.note(connectionIsKept: before.keepsConnection)
         return nil
-      case .expired(.total): throw failures.bodyTimedOut(received: received)
-      case .expired(.idle): throw failures.idleInBody(received: received)
+      case .expired(.total): throw failures.failure(.bodyTimedOut(received: received))
+      case .expired(.idle): throw failures.failure(.bodyIdle(received: received))
       case .failed(let error): throw error
       case .head: return nil
       }
@@ -172,7 +176,7 @@ final class Exchange: Sendable {
     // The throughput is only checked after the idle timeout.
     guard waited > limits.idle else { return }
     guard Double(received) >= Double(minimum) * (waited / .seconds(1)) else {
-      throw failures.tooSlow(received: received)
+      throw failures.failure(.bodyTooSlow(received: received))
     }
   }
 

@@ -52,11 +52,9 @@ struct HTTPSender: Sendable {
     }
     do {
       guard let origin = try clients.origin(for: request.head, limits) else {
-        throw failures.shutDown()
+        throw failures.failure(.shutDown)
       }
       return origin
-    } catch let error as TLSSettings.UnusableFile {
-      throw failures.unusable(error)
     } catch {
       throw failures.beforeHead(error)
     }

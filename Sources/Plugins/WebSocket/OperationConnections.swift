@@ -82,7 +82,7 @@ final class OperationConnections: Sendable {
       try Task.checkCancellation()
       guard let connection = connection(key, request: request, limits: limits, failures: failures)
       else {
-        throw failures.shutDown()
+        throw failures.failure(.shutDown)
       }
       let operation = connection.operation(for: request)
       let limit = operation.isSubscription ? nil : expiry(of: operation, limits, failures)
@@ -115,7 +115,7 @@ final class OperationConnections: Sendable {
       guard let operation else { return nil }
       let rest = deadline - clock.now()
       guard rest <= .zero else { return rest }
-      operation.expire(failures.headTimedOut())
+      operation.expire(failures.failure(.headTimedOut))
       return nil
     }
   }

@@ -113,7 +113,7 @@ extension SocketLife {
   func check() {
     let now = clock.now()
     if let openingDue, openingDue <= now {
-      end(.notOpened(opening.failures.handshakeTimedOut()))
+      end(.notOpened(opening.failures.failure(.handshakeTimedOut)))
     }
     perform(session.check(at: now))
   }

@@ -52,9 +52,7 @@ struct SocketOpening: Sendable {
       name.utf8.count <= 255
     else {
       return loop.makeFailedFuture(
-        failures.failure(
-          .invalidRequest, message: "\(failures.origin) is not a URL to connect to",
-          delivery: .notSent))
+        failures.notSent(.invalidRequest, "\(failures.origin) is not a URL to connect to"))
     }
     let host = name.filter { $0 != "[" && $0 != "]" }
     let port = url.port ?? (isSecure ? 443 : 80)
@@ -323,7 +321,7 @@ extension TransportFailures {
   func reason(_ end: SocketLife.End) -> String {
     switch end {
     case .closed(let close) where close.isOwn && close.code == SocketClose.OwnCode.normal: "closed"
-    case .closed(let close) where close.isOwn: "closed with \(close.code): \(own(close))"
+    case .closed(let close) where close.isOwn: "closed with \(close.code): \(own(close).message)"
     case .closed(let close): "the server closed it with \(close)"
     case .lost(let error): "lost: " + (error.map(Self.reason(anyOf:)) ?? "it was closed")
     case .rejected(let payload): "the server rejected it\(message(in: payload))"
@@ -335,7 +333,7 @@ extension TransportFailures {
   /// The error of an operation whose connection has ended.
   func error(_ end: SocketLife.End, isBegun: Bool, isSubscription: Bool) -> any Error {
     if case .notOpened(let error) = end { return error }
-    var failure = failure(end)
+    var failure = failure(of: end)
     failure.delivery = isBegun ? .unknown : .notSent
     guard isBegun, !isSubscription, failure.isTransient else { return failure }
     // A lost HTTP request may be repeated by its client; the servers of this protocol do not expect it.
@@ -344,54 +342,52 @@ extension TransportFailures {
     return failure
   }
 
-  private func failure(_ end: SocketLife.End) -> ChainError {
+  private func failure(of end: SocketLife.End) -> ChainError {
     switch end {
-    case .notOpened, .shutDown: return shutDown()
+    case .notOpened, .shutDown: return failure(.shutDown)
     case .lost(let error):
       if let error, let failure = secure(error) { return failure }
-      return failure(
+      return unanswered(
         .connectionClosed,
-        message: "the WebSocket connection to \(origin) was lost: "
-          + (error.map(Self.reason(anyOf:)) ?? "it was closed"), delivery: .unknown)
+        "the WebSocket connection to \(origin) was lost: "
+          + (error.map(Self.reason(anyOf:)) ?? "it was closed"))
     case .rejected(let payload):
-      return failure(
-        .connectionRejected,
-        message:
-          "\(origin) rejected the connection\(message(in: payload)); are the credentials in the "
-          + "header fields or in `connection_params` right?", delivery: .notSent)
+      return notSent(
+        .connectionRejected, "\(origin) rejected the connection\(message(in: payload))",
+        remedy: "are the credentials in the header fields or in `connection_params` right?")
     case .closed(let close) where close.isOwn && close.code == SocketClose.OwnCode.normal:
-      return shutDown()
+      return failure(.shutDown)
     case .closed(let close) where !close.isOwn: return ChainError(close, by: origin)
-    case .closed(let close):
-      var error = ownFailure(close)
-      error.closeCode = close.code
-      return error
+    case .closed(let close): return own(close)
     }
   }
 
-  private func ownFailure(_ close: SocketClose) -> ChainError {
-    let code: ChainError.Code =
+  /// The failure of a connection that this side has closed.
+  private func own(_ close: SocketClose) -> ChainError {
+    var failure =
       switch close.code {
-      case SocketClose.OwnCode.noAcknowledgement, SocketClose.OwnCode.noPong: .timedOut
-      case SocketClose.OwnCode.tooLarge: .limitExceeded
-      default: .malformedResponse
+      case SocketClose.OwnCode.noAcknowledgement:
+        unanswered(
+          .timedOut,
+          "\(origin) did not acknowledge the WebSocket connection (connection_ack) within 10s")
+      case SocketClose.OwnCode.noPong:
+        unanswered(
+          .timedOut, "\(origin) did not answer a ping on the WebSocket connection within 10s")
+      case SocketClose.OwnCode.tooLarge:
+        unanswered(
+          .limitExceeded, "\(origin) sent too much: \(close.reason)",
+          remedy: "raise the option max_message of fetch if it may be")
+      case SocketClose.OwnCode.subprotocol:
+        unanswered(
+          .malformedResponse,
+          "\(origin) chose a WebSocket subprotocol that was not offered; "
+            + "\(offered) was offered: is it a GraphQL endpoint?")
+      default:
+        unanswered(
+          .malformedResponse, "\(origin) violated the WebSocket protocol: \(close.reason)")
       }
-    return failure(code, message: own(close), delivery: .unknown)
-  }
-
-  private func own(_ close: SocketClose) -> String {
-    switch close.code {
-    case SocketClose.OwnCode.noAcknowledgement:
-      "\(origin) did not acknowledge the WebSocket connection (connection_ack) within 10s"
-    case SocketClose.OwnCode.noPong:
-      "\(origin) did not answer a ping on the WebSocket connection within 10s"
-    case SocketClose.OwnCode.tooLarge:
-      "\(origin) sent too much: \(close.reason); raise the option max_message of fetch if it may be"
-    case SocketClose.OwnCode.subprotocol:
-      "\(origin) chose a WebSocket subprotocol that was not offered; "
-        + "\(offered) was offered: is it a GraphQL endpoint?"
-    default: "\(origin) violated the WebSocket protocol: \(close.reason)"
-    }
+    failure.closeCode = close.code
+    return failure
   }
 
   private var offered: String {
@@ -413,14 +409,6 @@ extension TransportFailures {
 // MARK: The handshake
 
 extension TransportFailures {
-  func handshakeTimedOut() -> ChainError {
-    failure(
-      .timedOut,
-      message:
-        "\(origin) did not answer the WebSocket handshake within \(limits.connect.optionText)",
-      delivery: .notSent)
-  }
-
   /// The error for an upgrade that failed.
   func notUpgraded(_ error: any Error) -> any Error {
     guard let error = error as? NIOHTTPClientUpgradeError else { return beforeHead(error) }
@@ -430,9 +418,8 @@ extension TransportFailures {
       case .responseProtocolNotFound: "without the field Upgrade: websocket"
       default: "with an answer that violates HTTP (\(ErrorWords.text(error)))"
       }
-    return failure(
-      .webSocketRefused, message: "\(origin) accepted the WebSocket handshake \(reason)",
-      delivery: .notSent)
+    return notSent(
+      .webSocketRefused, "\(origin) accepted the WebSocket handshake \(reason)")
   }
 
   /// The error for an answer that opens no connection.
@@ -451,12 +438,10 @@ extension TransportFailures {
     let prefix = Array(shown.utf8.prefix(ResponseCheck.keptBytes))
     let line = String(decoding: prefix, as: UTF8.self).split(whereSeparator: \.isNewline)
       .first { !$0.allSatisfy(\.isWhitespace) }
-    var error = failure(
+    var error = notSent(
       code,
-      message:
-        "\(origin) answered \(step) with \(ResponseCheck.describe(response)), where \(expected) was "
-        + "expected" + (line.map { ": \($0.prefix(200))" } ?? ""),
-      delivery: .notSent)
+      "\(origin) answered \(step) with \(ResponseCheck.describe(response)), where \(expected) was "
+        + "expected" + (line.map { ": \($0.prefix(200))" } ?? ""))
     error.http = .init(
       status: response.status.code, headers: response.headerFields, bodyPrefix: prefix)
     return error

@@ -1,4 +1,5 @@
 package import GQLRunPipeline
+import GQLRunSupport
 
 /// Runs one request repeatedly, at a fixed rate or with a fixed concurrency.
 package struct LoadRun: Sendable {
@@ -64,12 +65,12 @@ package struct LoadRun: Sendable {
         let intended = start + Double(number) / rate
         let early = intended - now
         if early > 0 { try? await clock.sleep(for: .seconds(early)) }
-        if Task.isCancelled { break }
         // A request that waits for another one starts late, which its latency includes.
-        if await slots.acquire() { waits += 1 }
+        guard !Task.isCancelled, let hasWaited = try? await slots.acquire() else { break }
+        if hasWaited { waits += 1 }
         group.addTask {
           await record(recorder, intended: intended)
-          await slots.release()
+          slots.release()
         }
       }
     }
@@ -109,29 +110,24 @@ package struct LoadRun: Sendable {
 }
 
 /// The slots for requests in flight. One task takes them, many return them.
-actor RequestSlots {
-  private var free: Int
-  private var waiter: CheckedContinuation<Void, Never>?
+final class RequestSlots: Sendable {
+  private let free: Monitor<Int>
 
-  init(_ count: Int) { free = count }
+  init(_ count: Int) { free = Monitor(count) }
 
   /// Takes a slot. Returns whether it had to wait for one.
-  func acquire() async -> Bool {
-    guard free == 0 else {
-      free -= 1
-      return false
-    }
-    await withCheckedContinuation { waiter = $0 }
+  func acquire() async throws -> Bool {
+    if free.withLock(Self.take) { return false }
+    try await free.wait(until: Self.take)
     return true
   }
 
-  func release() {
-    guard let waiter else {
-      free += 1
-      return
-    }
-    self.waiter = nil
-    waiter.resume()
+  func release() { free.update { $0 += 1 } }
+
+  @Sendable private static func take(_ free: inout Int) -> Bool {
+    guard free > 0 else { return false }
+    free -= 1
+    return true
   }
 }
 

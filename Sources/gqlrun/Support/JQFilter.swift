@@ -47,9 +47,10 @@ final class JQFilter: @unchecked Sendable {
   }
 
   private let limits: Limits
-  private let socket: Int32
+  private let socket: Descriptor
+  private let process: Subprocess
   /// The process that runs the expression.
-  let pid: pid_t
+  var pid: pid_t { process.id }
   private let lock = Locked(())
 
   /// - Parameters:
@@ -64,34 +65,24 @@ final class JQFilter: @unchecked Sendable {
     guard !expression.contains("\0") else {
       throw Failure(.usage, "cannot read --jq: the expression has a NUL character")
     }
-    var pair: [Int32] = [0, 0]
-    guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0 else {
-      throw Failure(.failed, "cannot start --jq: \(String(cString: strerror(errno)))")
-    }
-    for descriptor in pair { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
-    defer { close(pair[1]) }
-    do {
-      pid = try OwnProcess.start(
-        [
-          "jq-run", "--max-seconds", "\(limits.maxSeconds)", "--max-bytes", "\(limits.maxBytes)",
-        ] + (isRaw ? ["--raw"] : []) + ["--", expression], input: pair[1],
-        output: pair[1], program: program)
+    let inside: Descriptor
+    do throws(SystemError) {
+      (socket, inside) = try Descriptor.sockets()
     } catch {
-      close(pair[0])
-      throw error
+      throw Failure(.failed, "cannot start --jq: \(error.reason)")
     }
-    socket = pair[0]
+    process = try OwnProcess.start(
+      [
+        "jq-run", "--max-seconds", "\(limits.maxSeconds)", "--max-bytes", "\(limits.maxBytes)",
+      ] + (isRaw ? ["--raw"] : []) + ["--", expression], input: inside,
+      output: inside, program: program)
     _ = try receive()
   }
 
-  deinit { stop() }
-
   /// Ends the process. It may be busy, so it is not asked.
-  private func stop() {
-    close(socket)
-    kill(pid, SIGKILL)
-    var status: Int32 = 0
-    while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+  deinit {
+    process.kill()
+    process.wait()
   }
 
   /// Adds a chunk of the input.
@@ -118,18 +109,18 @@ final class JQFilter: @unchecked Sendable {
   // MARK: Messages
 
   private func send(_ kind: Message, _ bytes: UnsafeRawBufferPointer) throws {
-    guard JQPipe.write(kind, bytes, to: socket) else { throw ended() }
+    guard JQPipe.write(kind, bytes, to: socket.number) else { throw ended() }
   }
 
   /// The next output, or `nil` after the last one.
   private func receive() throws -> Output? {
     while true {
-      var waiting = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+      var waiting = pollfd(fd: socket.number, events: Int16(POLLIN), revents: 0)
       // Short, because nothing else wakes the thread when the task is cancelled.
       if poll(&waiting, 1, 50) != 0 { break }
       try Task.checkCancellation()
     }
-    guard let (kind, bytes) = JQPipe.read(from: socket) else { throw ended() }
+    guard let (kind, bytes) = JQPipe.read(from: socket.number) else { throw ended() }
     let text = String(decoding: bytes, as: UTF8.self)
     switch kind {
     case .input, .end, .done: return nil
@@ -161,12 +152,8 @@ final class JQFilter: @unchecked Sendable {
 
   /// The error of a process that ended by itself.
   private func ended() -> Failure {
-    var information = siginfo_t()
-    // The process remains to be waited for.
-    let isKnown = waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) == 0
-    let isSignal = [CLD_KILLED, CLD_DUMPED].contains { $0 == Int(information.si_code) }
     let reason =
-      switch isKnown && isSignal ? information._sifields._sigchld.si_status : 0 {
+      switch process.wait().signal {
       case SIGXCPU:
         "it ran for \(limits.maxSeconds) s, which is the limit for a result"
       case SIGABRT, SIGKILL, SIGSEGV, SIGBUS:
@@ -286,10 +273,9 @@ struct JQRunCommand: ParsableCommand {
   private func limitTime() {
     var usage = rusage()
     getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
-    let used = MeasuredProcess.seconds(usage.ru_utime) + MeasuredProcess.seconds(usage.ru_stime)
     Self.limit(
-      __rlimit_resource_t(RLIMIT_CPU.rawValue), to: rlim_t(Int(used.rounded(.up)) + maxSeconds)
-    )
+      __rlimit_resource_t(RLIMIT_CPU.rawValue),
+      to: rlim_t(Int(Subprocess.seconds(usage).rounded(.up)) + maxSeconds))
   }
 
   /// Sets the soft limit, so that it can be raised again.
