@@ -59,25 +59,27 @@ extension JSONWriter {
       let clean = firstToEscape(in: rest)
       output.append(contentsOf: UnsafeRawBufferPointer(rebasing: rest[..<clean]))
       guard clean < rest.count else { return }
-      appendEscape(of: rest[clean], to: &output)
+      appendEscape(of: rest[clean]) { output.append($0) }
       rest = UnsafeRawBufferPointer(rebasing: rest[(clean + 1)...])
     }
   }
 
-  private static func appendEscape(of byte: UInt8, to output: inout [UInt8]) {
-    output.append(UInt8(ascii: "\\"))
+  /// Appends the escape of a quotation mark, a backslash or a control character.
+  @inlinable
+  package static func appendEscape(of byte: UInt8, _ append: (UInt8) -> Void) {
+    append(UInt8(ascii: "\\"))
     switch byte {
-    case 0x08: output.append(UInt8(ascii: "b"))
-    case 0x09: output.append(UInt8(ascii: "t"))
-    case 0x0A: output.append(UInt8(ascii: "n"))
-    case 0x0C: output.append(UInt8(ascii: "f"))
-    case 0x0D: output.append(UInt8(ascii: "r"))
-    case 0x22, 0x5C: output.append(byte)
+    case 0x08: append(UInt8(ascii: "b"))
+    case 0x09: append(UInt8(ascii: "t"))
+    case 0x0A: append(UInt8(ascii: "n"))
+    case 0x0C: append(UInt8(ascii: "f"))
+    case 0x0D: append(UInt8(ascii: "r"))
+    case 0x22, 0x5C: append(byte)
     default:
       let low = byte & 0x0F
-      output.append(contentsOf: "u00".utf8)
-      output.append(UInt8(ascii: "0") + byte >> 4)
-      output.append(low < 10 ? UInt8(ascii: "0") + low : UInt8(ascii: "a") + low - 10)
+      for character in "u00".utf8 { append(character) }
+      append(UInt8(ascii: "0") + byte >> 4)
+      append(low < 10 ? UInt8(ascii: "0") + low : UInt8(ascii: "a") + low - 10)
     }
   }
 }

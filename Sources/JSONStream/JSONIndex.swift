@@ -223,3 +223,51 @@ extension JSONIndex {
     }
   }
 }
+
+extension JSONValue {
+  /// The value at `token` of an indexed text, whose grammar is not checked again.
+  ///
+  /// - Throws: `JSONError` if an object has two members with one key, or for a nesting that is too deep for a tree.
+  package init(_ index: JSONIndex, at token: Int) throws(JSONError) {
+    try self.init(index, at: token, offset: Int(index.tokens[token].start), depth: 0)
+  }
+
+  private init(
+    _ index: JSONIndex, at token: Int, offset: Int, depth: Int32
+  ) throws(JSONError) {
+    let limits = JSONLimits()
+    func failure(_ code: JSONFailureCode, at position: UInt32) -> JSONError {
+      JSONError(
+        code: code.code, message: code.explanation(limits), offset: Int(position) - offset)
+    }
+    let end = index.position(after: token)
+    var current = token + 1
+    switch index.first(token) {
+    case let bracket where "{[".utf8.contains(bracket) && depth == limits.maxDepth:
+      throw failure(.depthExceeded, at: index.tokens[token].start + 1)
+    case UInt8(ascii: "{"):
+      var members: [JSONObject.Member] = []
+      while current < end {
+        let value = try Self(index, at: current + 1, offset: offset, depth: depth + 1)
+        members.append(JSONObject.Member(key: index.string(current) ?? "", value: value))
+        current = index.position(after: current + 1)
+      }
+      guard let object = JSONObject(uniqueMembers: members) else {
+        throw failure(.duplicateKey, at: index.tokens[token].end)
+      }
+      self = .object(object)
+    case UInt8(ascii: "["):
+      var elements: [JSONValue] = []
+      while current < end {
+        elements.append(try Self(index, at: current, offset: offset, depth: depth + 1))
+        current = index.position(after: current)
+      }
+      self = .array(elements)
+    case UInt8(ascii: "\""): self = .string(index.string(token) ?? "")
+    case UInt8(ascii: "t"): self = .boolean(true)
+    case UInt8(ascii: "f"): self = .boolean(false)
+    case UInt8(ascii: "n"): self = .null
+    default: self = .number(index.number(token))
+    }
+  }
+}

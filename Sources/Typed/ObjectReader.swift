@@ -178,7 +178,7 @@ public struct ValueReader {
 
   /// The value as JSON, with exact numbers.
   public func json() throws -> JSONValue {
-    try JSONValue(parsing: Array(index.json.text(token)))
+    try JSONValue(index.json, at: token)
   }
 
   /// A reader of the members.

@@ -235,7 +235,7 @@ extension JSONValue: DecodableFromText {
       return
     }
     do {
-      self = try JSONValue(parsing: Array(decoder.session.text.text(value)))
+      self = try JSONValue(decoder.session.text, at: value)
     } catch {
       throw decoder.corrupted(error.message)
     }
