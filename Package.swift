@@ -51,7 +51,9 @@ let core: [Target] = [
   .target(
     name: "GQLRunGenerator", dependencies: ["GQLRunLanguage", "GQLRunSupport"],
     path: "Sources/Generator", swiftSettings: settings),
-  .target(name: "GQLRunLive", path: "Sources/Live", swiftSettings: requestPathSettings),
+  .target(
+    name: "GQLRunLive", dependencies: ["GQLRunJSON"], path: "Sources/Live",
+    swiftSettings: requestPathSettings),
   // What tests of several modules use; in no product.
   .target(
     name: "GQLRunTestSupport", dependencies: ["GQLRunTestConcurrency"], path: "Tests/TestSupport",

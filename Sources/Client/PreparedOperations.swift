@@ -86,7 +86,7 @@ final class PreparedOperations: Sendable {
 extension Schema {
   /// Parses type definitions, or the JSON result of an introspection query.
   init(file bytes: [UInt8]) throws {
-    let start = bytes.first { ![0x20, 0x09, 0x0a, 0x0d].contains($0) }
+    let start = bytes.first { !$0.isJSONWhiteSpace }
     // Type definitions do not begin with a brace.
     if start == UInt8(ascii: "{") {
       try self.init(introspection: IntrospectionValue(JSONValue(parsing: bytes)))

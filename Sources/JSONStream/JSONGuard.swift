@@ -177,7 +177,7 @@ extension JSONGuard {
     var unit: UInt16 = 0
     var wrong: UInt16 = 0
     for digit in 0..<4 {
-      let value = hexValue(base.load(fromByteOffset: index &+ digit, as: UInt8.self))
+      let value = base.load(fromByteOffset: index &+ digit, as: UInt8.self).hexadecimalValue
       wrong |= value
       unit = unit &<< 4 | value & 0xF
     }
@@ -244,7 +244,7 @@ extension JSONGuard {
   }
 
   private mutating func stepHex(_ byte: UInt8) -> Bool {
-    let value = hexValue(byte)
+    let value = byte.hexadecimalValue
     guard value <= 0xF else { return refuse(.hexDigit) }
     unit = unit << 4 | value
     remaining -= 1
@@ -304,15 +304,6 @@ private func isEscapeLetter(_ byte: UInt8) -> Bool {
   let high: UInt64 = 1 << 0x1C | 1 << 0x22 | 1 << 0x26 | 1 << 0x2E | 1 << 0x32 | 1 << 0x34
   let letters = byte & 0x40 == 0 ? low : high
   return byte < 0x80 && letters &>> UInt64(byte & 0x3F) & 1 != 0
-}
-
-/// The value of a hexadecimal digit, or more than 15.
-@inline(__always)
-private func hexValue(_ byte: UInt8) -> UInt16 {
-  let digit = byte &- UInt8(ascii: "0")
-  if digit < 10 { return UInt16(digit) }
-  let letter = (byte | 0x20) &- UInt8(ascii: "a")
-  return letter < 6 ? UInt16(letter) + 10 : 0xFF
 }
 
 extension JSONGuard.Finding {

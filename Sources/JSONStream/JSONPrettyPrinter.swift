@@ -5,13 +5,7 @@
 /// are unchanged. The input must be valid JSON; the output for other input is unspecified, and no
 /// error is thrown.
 public struct JSONPrettyPrinter: Sendable {
-  private enum State: Sendable {
-    case between
-    case string
-    case stringEscape
-  }
-
-  private var state = State.between
+  private var scanner = JSONScanner()
   private var depth = 0
   /// Whether the last token opened a container, whose end may follow on the same line.
   private var opened = false
@@ -25,55 +19,43 @@ public struct JSONPrettyPrinter: Sendable {
   ///   - text: The next chunk of the text; may be split at any byte.
   ///   - output: The buffer to append to.
   public mutating func append(_ text: UnsafeRawBufferPointer, to output: inout [UInt8]) {
-    var rest = text
-    while let byte = rest.first {
-      switch state {
-      case .string:
-        let clean = JSONWriter.firstToEscape(in: rest)
-        output.append(contentsOf: UnsafeRawBufferPointer(rebasing: rest[..<clean]))
-        rest = UnsafeRawBufferPointer(rebasing: rest[clean...])
-        guard let special = rest.first else { return }
-        output.append(special)
-        if special == UInt8(ascii: "\"") { state = .between }
-        if special == UInt8(ascii: "\\") { state = .stringEscape }
-      case .stringEscape:
-        output.append(byte)
-        state = .string
-      case .between:
-        appendToken(byte, to: &output)
+    var offset = 0
+    while let token = scanner.next(text, from: &offset) {
+      switch token {
+      case .mark(let mark): append(mark, to: &output)
+      case .string(let range, let isStart, _), .scalar(let range, let isStart):
+        if isStart { beginToken(&output) }
+        output.append(contentsOf: UnsafeRawBufferPointer(rebasing: text[range]))
+      case .whiteSpace: break
       }
-      rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst())
     }
   }
 
-  private mutating func appendToken(_ byte: UInt8, to output: inout [UInt8]) {
-    switch byte {
-    case UInt8(ascii: " "), UInt8(ascii: "\n"), UInt8(ascii: "\r"), UInt8(ascii: "\t"):
-      return
+  private mutating func append(_ mark: UInt8, to output: inout [UInt8]) {
+    switch mark {
     case UInt8(ascii: "}"), UInt8(ascii: "]"):
       depth = max(depth - 1, 0)
       if !opened { appendLine(to: &output) }
       opened = false
-      output.append(byte)
-      return
-    default:
-      if opened { appendLine(to: &output) }
-      opened = false
-      output.append(byte)
-    }
-    switch byte {
+      output.append(mark)
     case UInt8(ascii: "{"), UInt8(ascii: "["):
+      beginToken(&output)
+      output.append(mark)
       depth += 1
       opened = true
     case UInt8(ascii: ","):
+      output.append(mark)
       appendLine(to: &output)
-    case UInt8(ascii: ":"):
-      output.append(UInt8(ascii: " "))
-    case UInt8(ascii: "\""):
-      state = .string
     default:
-      break
+      output.append(mark)
+      output.append(UInt8(ascii: " "))
     }
+  }
+
+  /// Begins a line after an opening bracket.
+  private mutating func beginToken(_ output: inout [UInt8]) {
+    if opened { appendLine(to: &output) }
+    opened = false
   }
 
   private func appendLine(to output: inout [UInt8]) {

@@ -1,3 +1,5 @@
+import GQLRunJSON
+
 /// Finds one member of a JSON object while its bytes arrive, and keeps the other members.
 ///
 /// The member is a payload that is parsed while it arrives; the others are short: an id, a type, errors. Only the
@@ -13,8 +15,8 @@ package struct EnvelopeSplitter: StreamSplitter {
     /// Before a value.
     case value
     case scalar
-    case string
-    case container
+    /// In a value that is a string, an object or a list.
+    case nested
     /// Behind a value.
     case separator
     case end
@@ -26,9 +28,8 @@ package struct EnvelopeSplitter: StreamSplitter {
   private let member: [UInt8]?
   private let limit: Int
   private var state = State.start
-  private var depth = 0
-  private var isInString = false
-  private var isEscaped = false
+  /// Reads the key, or the value.
+  private var scanner = JSONScanner()
   /// The key as JSON text without its quotation marks, and unescaped when its value begins.
   private var key: [UInt8] = []
   private var isPayload = false
@@ -36,8 +37,8 @@ package struct EnvelopeSplitter: StreamSplitter {
   /// The keys of a message with many members.
   private var seenKeys: Set<[UInt8]> = []
 
-  /// The members beside the payload, in their order: the key without its quotation marks and with its ASCII characters
-  /// unescaped, and the JSON text of the value.
+  /// The members beside the payload, in their order: the key without its quotation marks and needless escapes, and the
+  /// JSON text of the value.
   package private(set) var others: [(key: [UInt8], value: [UInt8])] = []
   /// Whether the member exists and is null; it then is no payload.
   package private(set) var isNull = false
@@ -64,24 +65,20 @@ package struct EnvelopeSplitter: StreamSplitter {
     while offset < bytes.count {
       let byte = bytes[offset]
       switch state {
-      case .scalar, .string, .container:
+      case .scalar, .nested:
         if let piece = try valueBytes(bytes, &offset) { return piece }
         continue
       case .keyText:
-        offset += 1
-        if isEscaped {
-          isEscaped = false
-        } else if byte == UInt8(ascii: "\\") {
-          isEscaped = true
-        } else if byte == UInt8(ascii: "\"") {
-          state = .colon
-          continue
-        }
-        try keep(byte)
+        let start = offset
+        offset = scanner.skip(bytes, from: start)
+        if !scanner.isOpen { state = .colon }
+        let part = bytes[start..<(scanner.isOpen ? offset : offset - 1)]
+        try keep(part.count)
+        key.append(contentsOf: part)
         continue
       default: break
       }
-      if Self.isSpace(byte) {
+      if byte.isJSONWhiteSpace {
         offset += 1
         continue
       }
@@ -91,6 +88,7 @@ package struct EnvelopeSplitter: StreamSplitter {
       case (.key, UInt8(ascii: "\"")):
         key.removeAll(keepingCapacity: true)
         state = .keyText
+        scanner = .inString
       case (.key(isFirst: true), UInt8(ascii: "}")), (.separator, UInt8(ascii: "}")):
         state = .end
         offset += 1
@@ -121,8 +119,7 @@ package struct EnvelopeSplitter: StreamSplitter {
   }
 
   private mutating func begin(_ byte: UInt8) throws(StreamError) -> StreamPiece? {
-    depth = 0
-    isInString = false
+    scanner = JSONScanner()
     if key.contains(UInt8(ascii: "\\")) { key = Self.unescaped(key) }
     guard isNew(key) else {
       throw StreamError(
@@ -130,8 +127,7 @@ package struct EnvelopeSplitter: StreamSplitter {
         "a message has the member `\(String(decoding: key.prefix(80), as: UTF8.self))` twice")
     }
     switch byte {
-    case UInt8(ascii: "{"), UInt8(ascii: "["): state = .container
-    case UInt8(ascii: "\""): state = .string
+    case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "\""): state = .nested
     default: state = .scalar
     }
     isPayload = key == member && byte != UInt8(ascii: "n")
@@ -155,31 +151,13 @@ package struct EnvelopeSplitter: StreamSplitter {
   /// The number of members up to which the keys are compared one by one.
   private static let scannedKeys = 16
 
-  /// The key with its ASCII characters unescaped: `"d\u0061ta"` is `data`. Other escapes remain, because no member that
-  /// is read has them.
+  /// The key without escapes: `"d\u0061ta"` is `data`. A key that needs escapes, or is not valid, stays as it is: no
+  /// member that is read has one.
   private static func unescaped(_ key: [UInt8]) -> [UInt8] {
-    var result: [UInt8] = []
-    var rest = key[...]
-    while let byte = rest.popFirst() {
-      guard byte == UInt8(ascii: "\\"), let escaped = rest.first else {
-        result.append(byte)
-        continue
-      }
-      if escaped == UInt8(ascii: "u"),
-        let code = UInt8(String(decoding: rest.dropFirst().prefix(4), as: UTF8.self), radix: 16),
-        code < 0x80, rest.count >= 5
-      {
-        result.append(code)
-        rest = rest.dropFirst(5)
-      } else if escaped == UInt8(ascii: "/") {
-        result.append(escaped)
-        rest = rest.dropFirst()
-      } else {
-        result += [byte, escaped]
-        rest = rest.dropFirst()
-      }
-    }
-    return result
+    guard let text = try? JSONValue(parsing: "\"".utf8 + key + "\"".utf8).stringValue,
+      !text.utf8.contains(where: { $0 < 0x20 || "\"\\".utf8.contains($0) })
+    else { return key }
+    return Array(text.utf8)
   }
 
   /// The bytes of the value in this chunk.
@@ -187,42 +165,15 @@ package struct EnvelopeSplitter: StreamSplitter {
     _ bytes: UnsafeRawBufferPointer, _ offset: inout Int
   ) throws(StreamError) -> StreamPiece? {
     let start = offset
-    while offset < bytes.count {
-      let byte = bytes[offset]
-      if isInString {
-        offset += 1
-        if isEscaped {
-          isEscaped = false
-        } else if byte == UInt8(ascii: "\\") {
-          isEscaped = true
-        } else if byte == UInt8(ascii: "\"") {
-          isInString = false
-          if depth == 0 {
-            state = .separator
-            break
-          }
-        }
-        continue
-      }
-      if case .scalar = state {
-        if Self.isSpace(byte) || byte == UInt8(ascii: ",") || byte == UInt8(ascii: "}") {
-          state = .separator
-          break
-        }
-        offset += 1
-        continue
-      }
-      offset += 1
-      switch byte {
-      case UInt8(ascii: "\""): isInString = true
-      case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
-      case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
-      default: break
-      }
-      if depth == 0, !isInString {
-        state = .separator
-        break
-      }
+    if case .scalar = state {
+      // A bracket here is an error that the parser of the value finds.
+      while offset < bytes.count,
+        bytes[offset] == UInt8(ascii: "]") || !bytes[offset].endsJSONScalar
+      { offset += 1 }
+      if offset < bytes.count { state = .separator }
+    } else {
+      offset = scanner.skip(bytes, from: start)
+      if !scanner.isOpen { state = .separator }
     }
     guard isPayload else {
       try keepValue(UnsafeRawBufferPointer(rebasing: bytes[start..<offset]))
@@ -233,8 +184,7 @@ package struct EnvelopeSplitter: StreamSplitter {
   }
 
   private mutating func keepValue(_ bytes: UnsafeRawBufferPointer) throws(StreamError) {
-    keptBytes += bytes.count
-    try checkKept()
+    try keep(bytes.count)
     others[others.count - 1].value.append(contentsOf: bytes)
     // No parser receives the value of a payload that seems to be null.
     guard case .separator = state, isNull, others[others.count - 1].key == member,
@@ -243,13 +193,9 @@ package struct EnvelopeSplitter: StreamSplitter {
     throw StreamError(.malformed, "a message is not valid JSON near `n`")
   }
 
-  private mutating func keep(_ byte: UInt8) throws(StreamError) {
-    keptBytes += 1
-    try checkKept()
-    key.append(byte)
-  }
-
-  private func checkKept() throws(StreamError) {
+  /// Counts bytes that are kept.
+  private mutating func keep(_ count: Int) throws(StreamError) {
+    keptBytes += count
     guard keptBytes <= limit else {
       throw StreamError(
         .tooLarge,
@@ -257,10 +203,6 @@ package struct EnvelopeSplitter: StreamSplitter {
           ? "a message is longer than \(limit) bytes"
           : "the members of a message beside its payload are longer than \(limit) bytes")
     }
-  }
-
-  private static func isSpace(_ byte: UInt8) -> Bool {
-    byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
   }
 
   private static func shown(_ byte: UInt8) -> String {
@@ -277,60 +219,38 @@ package enum JSONMembers {
     ofObject text: [UInt8]
   ) throws(StreamError) -> [(key: [UInt8], value: [UInt8])] {
     var splitter = EnvelopeSplitter(member: nil, limit: text.count)
-    let result = text.withUnsafeBytes { bytes in
-      Result { () throws(StreamError) in
-        var offset = 0
-        while try splitter.next(bytes, from: &offset) != nil {}
-        if !splitter.hasEnded { try splitter.finish() }
-      }
+    try text.withUnsafeBufferPointer { text throws(StreamError) in
+      var offset = 0
+      while try splitter.next(UnsafeRawBufferPointer(text), from: &offset) != nil {}
     }
-    try result.get()
+    try splitter.finish()
     return splitter.others
   }
 
   /// The elements of a list, in their order.
   package static func elements(ofList text: [UInt8]) throws(StreamError) -> [[UInt8]] {
-    var elements: [[UInt8]] = []
-    var depth = 0
-    var start = 0
-    var isInString = false
-    var isEscaped = false
-    for (offset, byte) in text.enumerated() {
-      if isInString {
-        if isEscaped {
-          isEscaped = false
-        } else if byte == UInt8(ascii: "\\") {
-          isEscaped = true
-        } else if byte == UInt8(ascii: "\"") {
-          isInString = false
+    try text.withUnsafeBufferPointer { text throws(StreamError) in
+      var cursor = JSONCursor(UnsafeRawBufferPointer(text))
+      guard cursor.take("[") else {
+        throw StreamError(.malformed, "a member of a message is not a list")
+      }
+      var elements: [[UInt8]] = []
+      var start = cursor.offset
+      while cursor.skipValue(), let byte = cursor.next() {
+        let element = text[start..<cursor.offset]
+        switch byte {
+        case UInt8(ascii: ","): elements.append(Array(element))
+        case UInt8(ascii: "]"), UInt8(ascii: "}"):
+          if !elements.isEmpty || !element.allSatisfy(\.isJSONWhiteSpace) {
+            elements.append(Array(element))
+          }
+          return elements
+        default: continue
         }
-        continue
+        cursor.offset += 1
+        start = cursor.offset
       }
-      switch byte {
-      case UInt8(ascii: "\""): isInString = true
-      case UInt8(ascii: "["), UInt8(ascii: "{"):
-        guard depth > 0 || byte == UInt8(ascii: "[") else { throw notAList }
-        depth += 1
-        if depth == 1 { start = offset + 1 }
-      case UInt8(ascii: "]"), UInt8(ascii: "}"):
-        depth -= 1
-        guard depth == 0 else { continue }
-        let last = text[start..<offset]
-        if !elements.isEmpty || !last.allSatisfy(isSpace) { elements.append(Array(last)) }
-        return elements
-      case UInt8(ascii: ",") where depth == 1:
-        elements.append(Array(text[start..<offset]))
-        start = offset + 1
-      default:
-        guard depth > 0 || isSpace(byte) else { throw notAList }
-      }
+      throw StreamError(.malformed, "a list in a message does not end")
     }
-    throw StreamError(.malformed, "a list in a message does not end")
-  }
-
-  private static let notAList = StreamError(.malformed, "a member of a message is not a list")
-
-  private static func isSpace(_ byte: UInt8) -> Bool {
-    byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
   }
 }

@@ -1,3 +1,5 @@
+import GQLRunJSON
+
 /// A message of a server over WebSocket, as positions in its text: the payload is not copied.
 struct SocketMessage: Equatable {
   /// The type; empty if the message has none.
@@ -9,6 +11,9 @@ struct SocketMessage: Equatable {
   private(set) var payload: Range<Int>?
   /// The first byte of the payload.
   private(set) var kind: UInt8 = 0
+
+  /// The most bytes of a string of a plain message.
+  private static let maxPlainBytes = 64
 
   /// The members of a message may have any order.
   init(_ text: UnsafeRawBufferPointer) throws(StreamError) {
@@ -43,20 +48,26 @@ struct SocketMessage: Equatable {
   ///
   /// Its members are short strings without escapes, and a payload that is an object or a list.
   init?(plain text: UnsafeRawBufferPointer) {
-    var scan = PlainScan(text)
-    guard scan.take("{") else { return nil }
+    var cursor = JSONCursor(text)
+    guard cursor.take("{") else { return nil }
     repeat {
-      guard let key = scan.string(), scan.take(":") else { return nil }
+      guard let key = cursor.takePlainString(), cursor.take(":") else { return nil }
       if key.elementsEqual("payload".utf8) {
-        guard payload == nil, let found = scan.container() else { return nil }
-        payload = found
-        kind = text[found.lowerBound]
+        guard payload == nil, let first = cursor.next(), "{[".utf8.contains(first) else {
+          return nil
+        }
+        let start = cursor.offset
+        guard cursor.skipValue() else { return nil }
+        payload = start..<cursor.offset
+        kind = first
       } else {
-        guard let value = scan.string(), !hasNoted(key) else { return nil }
+        guard let value = cursor.takePlainString(), value.count <= Self.maxPlainBytes,
+          !hasNoted(key)
+        else { return nil }
         note(key, value)
       }
-    } while scan.take(",")
-    guard scan.take("}"), scan.isAtEnd else { return nil }
+    } while cursor.take(",")
+    guard cursor.take("}"), cursor.next() == nil else { return nil }
   }
 
   var hasObject: Bool { kind == UInt8(ascii: "{") }
@@ -84,85 +95,5 @@ struct SocketMessage: Equatable {
   private static func string(_ value: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
     guard value.count >= 2, value.first == UInt8(ascii: "\"") else { return nil }
     return UnsafeRawBufferPointer(rebasing: value.dropFirst().dropLast())
-  }
-}
-
-/// Reads the parts of a message one after the other. White space may precede each.
-private struct PlainScan {
-  /// The most bytes of a string.
-  private static let maxBytes = 64
-
-  private let text: UnsafeRawBufferPointer
-  private var position = 0
-
-  init(_ text: UnsafeRawBufferPointer) { self.text = text }
-
-  var isAtEnd: Bool {
-    mutating get {
-      skipSpace()
-      return position == text.count
-    }
-  }
-
-  mutating func take(_ character: Unicode.Scalar) -> Bool {
-    skipSpace()
-    guard position < text.count, text[position] == UInt8(ascii: character) else { return false }
-    position += 1
-    return true
-  }
-
-  /// The characters of a short string without escapes.
-  mutating func string() -> UnsafeRawBufferPointer? {
-    guard take("\"") else { return nil }
-    let start = position
-    while position < text.count, position - start <= Self.maxBytes {
-      let byte = text[position]
-      if byte == UInt8(ascii: "\\") { return nil }
-      position += 1
-      if byte == UInt8(ascii: "\"") {
-        return UnsafeRawBufferPointer(rebasing: text[start..<position - 1])
-      }
-    }
-    return nil
-  }
-
-  /// The position of an object or list. Only brackets and strings are read.
-  mutating func container() -> Range<Int>? {
-    skipSpace()
-    let start = position
-    var depth = 0
-    var end = position
-    var isInString = false
-    while end < text.count {
-      let byte = text[end]
-      end += 1
-      if isInString {
-        if byte == UInt8(ascii: "\\") { end += 1 }
-        if byte == UInt8(ascii: "\"") { isInString = false }
-        continue
-      }
-      switch byte {
-      case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
-      case UInt8(ascii: "}"), UInt8(ascii: "]"):
-        depth -= 1
-        if depth == 0 {
-          position = end
-          return start..<end
-        }
-      case UInt8(ascii: "\""): isInString = true
-      default: break
-      }
-      if depth == 0 { return nil }
-    }
-    return nil
-  }
-
-  private mutating func skipSpace() {
-    while position < text.count {
-      switch text[position] {
-      case 0x20, 0x0A, 0x0D, 0x09: position += 1
-      default: return
-      }
-    }
   }
 }

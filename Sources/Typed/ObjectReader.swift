@@ -87,25 +87,25 @@ public struct ObjectReader {
   /// The position of the value of a member.
   @usableFromInline
   mutating func member(_ key: StaticString) -> Int? {
-    let end = Int(index.tokens[token].next)
+    let end = Int(index.json.tokens[token].next)
     let first = next
     var current = first
     while current < end {
       let value = current + 1
       if index.isKey(current, key) {
-        next = Int(index.tokens[value].next)
+        next = Int(index.json.tokens[value].next)
         return value
       }
-      current = Int(index.tokens[value].next)
+      current = Int(index.json.tokens[value].next)
     }
     current = token + 1
     while current < first {
       let value = current + 1
       if index.isKey(current, key) {
-        next = Int(index.tokens[value].next)
+        next = Int(index.json.tokens[value].next)
         return value
       }
-      current = Int(index.tokens[value].next)
+      current = Int(index.json.tokens[value].next)
     }
     return nil
   }
@@ -129,7 +129,7 @@ public struct ValueReader {
   ///
   /// - Throws: ``TypeMismatch`` if it is not a string.
   public func string() throws -> String {
-    guard let text = index.string(token) else { throw mismatch() }
+    guard let text = index.json.string(token) else { throw mismatch() }
     return text
   }
 
@@ -148,7 +148,8 @@ public struct ValueReader {
   ///
   /// - Throws: ``TypeMismatch`` if it is not a number.
   public func number() throws -> JSONNumber {
-    guard let number = JSONNumber(text: String(decoding: index.text(token), as: UTF8.self)) else {
+    guard let number = JSONNumber(text: String(decoding: index.json.text(token), as: UTF8.self))
+    else {
       throw mismatch()
     }
     return number
@@ -158,7 +159,7 @@ public struct ValueReader {
   ///
   /// - Throws: ``TypeMismatch`` if it is not a whole number that fits into 64 bits.
   public func int() throws -> Int {
-    if let value = index.shortInteger(token) { return value }
+    if let value = index.json.shortInteger(token) { return value }
     guard let value = try number().intValue else { throw mismatch() }
     return value
   }
@@ -167,17 +168,17 @@ public struct ValueReader {
   ///
   /// - Throws: ``TypeMismatch`` if it is not a number, or larger than every finite one.
   public func double() throws -> Double {
-    if let value = index.shortDecimal(token) { return value }
+    if let value = index.json.shortDecimal(token) { return value }
     let start = first
     guard start == UInt8(ascii: "-") || start &- UInt8(ascii: "0") < 10,
-      let value = Double(String(decoding: index.text(token), as: UTF8.self)), value.isFinite
+      let value = Double(String(decoding: index.json.text(token), as: UTF8.self)), value.isFinite
     else { throw mismatch() }
     return value
   }
 
   /// The value as JSON, with exact numbers.
   public func json() throws -> JSONValue {
-    try JSONValue(parsing: Array(index.text(token)))
+    try JSONValue(index.json, at: token)
   }
 
   /// A reader of the members.
@@ -215,5 +216,5 @@ public struct ValueReader {
 
   @usableFromInline var isObject: Bool { first == UInt8(ascii: "{") }
   @usableFromInline var isArray: Bool { first == UInt8(ascii: "[") }
-  private var first: UInt8 { index.bytes[Int(index.tokens[token].start)] }
+  private var first: UInt8 { index.json.first(token) }
 }

@@ -66,35 +66,35 @@ extension TokenIndex {
     var path: [TypeMismatch.PathElement] = []
     var container = 0
     while container != token {
-      let isObject = bytes[Int(tokens[container].start)] == UInt8(ascii: "{")
+      let isObject = json.first(container) == UInt8(ascii: "{")
       var (child, position) = (container + 1, 0)
-      while child < tokens.count {
+      while child < json.tokens.count {
         let value = isObject ? child + 1 : child
-        let next = Int(tokens[value].next)
+        let next = json.position(after: value)
         if token < next {
-          path.append(isObject ? .key(string(child) ?? "") : .index(position))
+          path.append(isObject ? .key(json.string(child) ?? "") : .index(position))
           container = value
           break
         }
         (child, position) = (next, position + 1)
       }
-      if child >= tokens.count { break }
+      if child >= json.tokens.count { break }
     }
     return path
   }
 
   /// The value for a message; long strings are shortened.
   fileprivate func shown(_ token: Int) -> String {
-    switch bytes[Int(tokens[token].start)] {
+    switch json.first(token) {
     case UInt8(ascii: "{"): return "an object"
     case UInt8(ascii: "["): return "a list"
     case UInt8(ascii: "\""):
-      let text = string(token) ?? ""
+      let text = json.string(token) ?? ""
       let start = String(text.prefix(40))
       return "the string \(JSONValue.string(start).jsonText())" + (text.count > 40 ? "…" : "")
     case UInt8(ascii: "t"), UInt8(ascii: "f"), UInt8(ascii: "n"):
-      return String(decoding: text(token), as: UTF8.self)
-    default: return "the number \(String(decoding: text(token).prefix(40), as: UTF8.self))"
+      return String(decoding: json.text(token), as: UTF8.self)
+    default: return "the number \(String(decoding: json.text(token).prefix(40), as: UTF8.self))"
     }
   }
 }

@@ -1,3 +1,4 @@
+import GQLRunJSON
 import GQLRunPipeline
 
 /// Extracts the values at a path from JSON text, chunk by chunk.
@@ -6,6 +7,7 @@ import GQLRunPipeline
 /// so its grammar is not validated again.
 struct JSONPicker {
   private enum Key: Equatable {
+    /// With quotation marks, as in the text.
     case name([UInt8])
     case each
     case index(Int)
@@ -23,8 +25,7 @@ struct JSONPicker {
   private var location: [Int] = []
   private var expectsKey = false
   private var isMatch = true
-  private var inString = false
-  private var isEscaped = false
+  private var scanner = JSONScanner()
   private var isKey = false
   private var key: [UInt8] = []
   private var inScalar = false
@@ -36,7 +37,7 @@ struct JSONPicker {
     self.path = path
     keys = (path?.steps ?? []).map {
       switch $0 {
-      case .key(let name): .name(Array(name.utf8))
+      case .key(let name): .name(Array("\"\(name)\"".utf8))
       case .each: .each
       case .index(let index): .index(index)
       }
@@ -47,81 +48,73 @@ struct JSONPicker {
   mutating func feed(
     _ bytes: UnsafeRawBufferPointer, _ body: ([UInt8]) throws -> Void
   ) rethrows {
-    for byte in bytes {
-      if inString {
-        if pickDepth >= 0 { picked.append(byte) } else if isKey, byte != 0x22 { key.append(byte) }
-        if isEscaped {
-          isEscaped = false
-        } else if byte == 0x5C {
-          isEscaped = true
-        } else if byte == 0x22 {
-          inString = false
-          if isKey {
-            isKey = false
-            if pickDepth < 0 { isMatch = keys[onPath - 1] == .name(key) }
-          } else if pickDepth == depth {
-            try end(body)
-          }
+    var offset = 0
+    while let token = scanner.next(bytes, from: &offset) {
+      switch token {
+      case .string(let range, let isStart, let isEnd):
+        if isStart { beginString() }
+        if isKey { key += bytes[range] } else if pickDepth >= 0 { picked += bytes[range] }
+        guard isEnd else { break }
+        if isKey {
+          isKey = false
+          isMatch = keys[onPath - 1] == .name(key)
+        } else if pickDepth == depth {
+          try end(body)
         }
-        continue
+      case .scalar(let range, let isStart):
+        if isStart { begin(bytes[range.lowerBound]) }
+        inScalar = true
+        if pickDepth >= 0 { picked += bytes[range] }
+      case .mark(let mark):
+        if inScalar { try endScalar(body) }
+        try take(mark, body)
+      case .whiteSpace:
+        if inScalar { try endScalar(body) }
       }
-      switch byte {
-      case 0x22:
-        inString = true
-        if expectsKey, depth == onPath, pickDepth < 0 {
-          isKey = true
-          expectsKey = false
-          key.removeAll(keepingCapacity: true)
-        } else {
-          begin(byte)
-          if pickDepth >= 0 { picked.append(byte) }
-        }
-      case 0x7B, 0x5B:
-        let follows = begin(byte)
-        if pickDepth >= 0 { picked.append(byte) }
-        depth += 1
-        if follows {
-          onPath = depth
-          let list = byte == 0x5B
-          isList.append(list)
-          location.append(0)
-          expectsKey = !list
-          isMatch = list && matches(0)
-        }
-      case 0x7D, 0x5D:
-        if inScalar { try endScalar(body) }
-        depth -= 1
-        if pickDepth >= 0 { picked.append(byte) }
-        if depth < onPath {
-          onPath = depth
-          isList.removeLast()
-          location.removeLast()
-          isMatch = false
-        }
-        if pickDepth == depth { try end(body) }
-      case 0x2C:
-        if inScalar { try endScalar(body) }
-        if pickDepth >= 0 {
-          picked.append(byte)
-        } else if depth == onPath, depth > 0 {
-          if isList[depth - 1] {
-            location[depth - 1] += 1
-            isMatch = matches(location[depth - 1])
-          } else {
-            expectsKey = true
-          }
-        }
-      case 0x3A:
-        if pickDepth >= 0 { picked.append(byte) }
-      case 0x20, 0x09, 0x0A, 0x0D:
-        if inScalar { try endScalar(body) }
-      default:
-        if !inScalar {
-          begin(byte)
-          inScalar = true
-        }
-        if pickDepth >= 0 { picked.append(byte) }
+    }
+  }
+
+  private mutating func beginString() {
+    isKey = expectsKey && depth == onPath && pickDepth < 0
+    if isKey {
+      expectsKey = false
+      key.removeAll(keepingCapacity: true)
+    } else {
+      begin(UInt8(ascii: "\""))
+    }
+  }
+
+  private mutating func take(_ mark: UInt8, _ body: ([UInt8]) throws -> Void) rethrows {
+    let isOpening = mark == UInt8(ascii: "{") || mark == UInt8(ascii: "[")
+    let follows = isOpening && begin(mark)
+    if pickDepth >= 0 { picked.append(mark) }
+    switch mark {
+    case UInt8(ascii: "{"), UInt8(ascii: "["):
+      depth += 1
+      guard follows else { return }
+      onPath = depth
+      let list = mark == UInt8(ascii: "[")
+      isList.append(list)
+      location.append(0)
+      expectsKey = !list
+      isMatch = list && matches(0)
+    case UInt8(ascii: "}"), UInt8(ascii: "]"):
+      depth -= 1
+      if depth < onPath {
+        onPath = depth
+        isList.removeLast()
+        location.removeLast()
+        isMatch = false
       }
+      if pickDepth == depth { try end(body) }
+    case UInt8(ascii: ",") where pickDepth < 0 && depth == onPath && depth > 0:
+      if isList[depth - 1] {
+        location[depth - 1] += 1
+        isMatch = matches(location[depth - 1])
+      } else {
+        expectsKey = true
+      }
+    default: break
     }
   }
 
@@ -141,7 +134,7 @@ struct JSONPicker {
       return false
     }
     if mismatch == nil, !fits(byte), let path {
-      mismatch = PathMismatch(path, at: depth, isList: byte == 0x5B)
+      mismatch = PathMismatch(path, at: depth, isList: byte == UInt8(ascii: "["))
     }
     return true
   }
@@ -150,8 +143,8 @@ struct JSONPicker {
   private func fits(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "n"): true
-    case 0x7B: if case .name = keys[depth] { true } else { false }
-    case 0x5B: if case .name = keys[depth] { false } else { true }
+    case UInt8(ascii: "{"): if case .name = keys[depth] { true } else { false }
+    case UInt8(ascii: "["): if case .name = keys[depth] { false } else { true }
     default: false
     }
   }

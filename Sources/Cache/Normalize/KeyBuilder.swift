@@ -175,7 +175,7 @@ struct KeyBuilder {
       } else if RecordText.memchrBackslash(bytes) == nil {
         text.append(bytes.start, bytes.count)
       } else {
-        RecordText.appendUnescaped(bytes, to: &text)
+        text.append(unescaping: bytes)
       }
       return true
     }
@@ -201,7 +201,7 @@ struct KeyBuilder {
   @inline(never)
   private static func appendJoined(_ quotedInner: Bytes, to text: inout ByteStack) {
     var plain = ByteStack(capacity: quotedInner.count + 16)
-    RecordText.appendUnescaped(quotedInner, to: &plain)
+    plain.append(unescaping: quotedInner)
     for i in 0..<plain.count {
       let byte = plain[i]
       if byte == UInt8(ascii: "+") || byte == UInt8(ascii: "\\") {

@@ -185,6 +185,9 @@ package struct Bytes {
 
   package var buffer: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: start, count: count) }
 
+  @inline(__always)
+  package var raw: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
+
   package var string: String { String(decoding: buffer, as: UTF8.self) }
 
   package var array: [UInt8] { Array(buffer) }
@@ -217,26 +220,16 @@ extension ByteStack {
       let clean = JSONWriter.firstToEscape(in: UnsafeRawBufferPointer(start: start, count: count))
       append(start, clean)
       if clean == count { return }
-      append(escapeOf: start[clean])
+      JSONWriter.appendEscape(of: start[clean]) { append($0) }
       start += clean &+ 1
       count &-= clean &+ 1
     }
   }
 
-  private mutating func append(escapeOf byte: UInt8) {
-    let hex: StaticString = "0123456789abcdef"
-    append(UInt8(ascii: "\\"))
-    switch byte {
-    case UInt8(ascii: "\""), UInt8(ascii: "\\"): append(byte)
-    case 8: append(UInt8(ascii: "b"))
-    case 9: append(UInt8(ascii: "t"))
-    case 10: append(UInt8(ascii: "n"))
-    case 12: append(UInt8(ascii: "f"))
-    case 13: append(UInt8(ascii: "r"))
-    default:
-      append(utf8: "u00")
-      append(hex.utf8Start[Int(byte >> 4)])
-      append(hex.utf8Start[Int(byte & 15)])
-    }
+  /// Appends the characters of a JSON string, whose text between the quotation marks is `bytes`.
+  package mutating func append(unescaping bytes: Bytes) {
+    reserve(bytes.count)
+    let free = UnsafeMutableRawBufferPointer(start: base + count, count: bytes.count)
+    count += JSONUnescaper.unescape(bytes.raw, into: free)
   }
 }

@@ -1,3 +1,5 @@
+import GQLRunJSON
+
 /// Reads the JSON text of records.
 ///
 /// Record text is written by this library: compact JSON with three additions that other JSON tools
@@ -36,13 +38,7 @@ package enum RecordText {
   /// The end of the string whose opening quote is at `start`.
   @inline(__always)
   package static func endOfString(_ text: Bytes, from start: Int) -> Int? {
-    var position = start &+ 1
-    while true {
-      position = indexOfQuoteOrBackslash(text, from: position)
-      guard position < text.count else { return nil }
-      if text.start[position] == quote { return position &+ 1 }
-      position &+= 2
-    }
+    JSONCursor.endOfString(in: text.raw, from: start)
   }
 
   @inline(__always)
@@ -60,54 +56,11 @@ package enum RecordText {
 
   @inline(never)
   static func endOfNested(_ text: Bytes, from start: Int) -> Int? {
-    var position = start
-    if text.start[position] == UInt8(ascii: " ") {
-      position += 1
-      guard position < text.count else { return nil }
-    }
-    var depth = 0
-    while position < text.count {
-      switch text.start[position] {
-      case quote:
-        guard let end = endOfString(text, from: position) else { return nil }
-        position = end
-        continue
-      case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
-      case UInt8(ascii: "}"), UInt8(ascii: "]"):
-        depth -= 1
-        if depth == 0 { return position + 1 }
-        if depth < 0 { return nil }
-      default: break
-      }
-      position += 1
-    }
-    return nil
-  }
-
-  /// The index of the first `"` or `\` from `from` on, or the count. Examines eight bytes per step.
-  @inline(__always)
-  static func indexOfQuoteOrBackslash(_ text: Bytes, from: Int) -> Int {
-    let ones: UInt64 = 0x0101_0101_0101_0101
-    let highs: UInt64 = 0x8080_8080_8080_8080
-    var position = from
-    let raw = UnsafeRawPointer(text.start)
-    while position &+ 8 <= text.count {
-      let word = UInt64(
-        littleEndian: raw.loadUnaligned(fromByteOffset: position, as: UInt64.self))
-      let quotes = word ^ (ones &* UInt64(quote))
-      let backslashes = word ^ (ones &* UInt64(backslash))
-      // The lowest marked byte is exact; higher ones may result from its carry.
-      let hits =
-        (((quotes &- ones) & ~quotes) | ((backslashes &- ones) & ~backslashes)) & highs
-      if hits != 0 { return position &+ hits.trailingZeroBitCount &>> 3 }
-      position &+= 8
-    }
-    while position < text.count {
-      let byte = text.start[position]
-      if byte == quote || byte == backslash { return position }
-      position &+= 1
-    }
-    return text.count
+    let position = text.start[start] == UInt8(ascii: " ") ? start + 1 : start
+    guard position < text.count, "{[".utf8.contains(text.start[position]) else { return nil }
+    var scanner = JSONScanner()
+    let end = scanner.skip(text.raw, from: position)
+    return scanner.isOpen ? nil : end
   }
 
   /// The kind of a stored value.
@@ -177,7 +130,7 @@ package enum RecordText {
     let inner = quoted[1..<(quoted.count - 1)]
     if memchrBackslash(inner) == nil { return try body(inner) }
     let mark = scratch.count
-    appendUnescaped(inner, to: &scratch)
+    scratch.append(unescaping: inner)
     let result = try body(scratch.bytes(mark..<scratch.count))
     scratch.truncate(to: mark)
     return result
@@ -190,51 +143,6 @@ package enum RecordText {
       i &+= 1
     }
     return nil
-  }
-
-  /// Appends the unescaped content of a JSON string. Supports the escapes of the writer, and `\u`.
-  package static func appendUnescaped(_ inner: Bytes, to out: inout ByteStack) {
-    var i = 0
-    while i < inner.count {
-      let byte = inner[i]
-      i += 1
-      guard byte == backslash, i < inner.count else {
-        out.append(byte)
-        continue
-      }
-      let escape = inner[i]
-      i += 1
-      switch escape {
-      case UInt8(ascii: "b"): out.append(8)
-      case UInt8(ascii: "f"): out.append(12)
-      case UInt8(ascii: "n"): out.append(10)
-      case UInt8(ascii: "r"): out.append(13)
-      case UInt8(ascii: "t"): out.append(9)
-      case UInt8(ascii: "u"):
-        var scalar = hexValue(inner, at: i) ?? 0xfffd
-        i = min(i + 4, inner.count)
-        if scalar >= 0xd800, scalar < 0xdc00, i + 6 <= inner.count,
-          inner[i] == backslash, inner[i + 1] == UInt8(ascii: "u"),
-          let low = hexValue(inner, at: i + 2), low >= 0xdc00, low < 0xe000
-        {
-          scalar = 0x10000 + (scalar - 0xd800) << 10 + (low - 0xdc00)
-          i += 6
-        }
-        let character: Unicode.Scalar = Unicode.Scalar(scalar) ?? "\u{fffd}"
-        for unit in UTF8.encode(character) ?? UTF8.encodedReplacementCharacter { out.append(unit) }
-      default: out.append(escape)
-      }
-    }
-  }
-
-  private static func hexValue(_ bytes: Bytes, at start: Int) -> UInt32? {
-    guard start + 4 <= bytes.count else { return nil }
-    var value: UInt32 = 0
-    for i in start..<(start + 4) {
-      guard let digit = Character(Unicode.Scalar(bytes[i])).hexDigitValue else { return nil }
-      value = value << 4 | UInt32(digit)
-    }
-    return value
   }
 }
 

@@ -59,55 +59,50 @@ struct KeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 /// Finds the members of one object by their keys.
 private final class ObjectMembers {
   private struct Member {
-    /// The bytes of the key, without its quotes.
-    let key: Range<Int>
-    /// The key, if it is not those bytes: unescaped or converted.
+    /// The position of the key in the index.
+    let key: Int
+    /// The key, if it is not the bytes of the text: unescaped or converted.
     let name: String?
-    let value: IndexedText.Value
   }
 
   /// Objects with more members have an index.
   private static let scanned = 12
 
-  private let text: IndexedText
+  private let text: JSONIndex
   private var members: [Member] = []
   private var index: [UTF8Text: Int]?
 
-  init(of object: IndexedText.Value, _ decoder: ValueDecoder) {
+  init(of object: Int, _ decoder: ValueDecoder) {
     text = decoder.session.text
     let strategy = decoder.session.options.keyDecodingStrategy
     let converts = !strategy.isDefault && !decoder.keepsKeys
-    let count = text.count(of: object)
-    members.reserveCapacity(count)
-    var next = text.first(in: object)
-    for _ in 0..<count {
-      let (end, isEscaped) = text.string(at: next.offset)
-      let key = next.offset + 1..<end - 1
-      var name = isEscaped || converts ? text.string(in: key, isEscaped: isEscaped) : nil
+    let end = text.position(after: object)
+    var key = object + 1
+    while key < end {
+      var name = converts || text.isEscaped(key) ? text.string(key) : nil
       if converts { name = name.map { strategy.converted($0) { decoder.codingPath } } }
-      let value = text.value(afterKeyEndingAt: end, container: next.container)
-      members.append(Member(key: key, name: name, value: value))
-      next = text.next(after: text.end(of: value))
+      members.append(Member(key: key, name: name))
+      key = text.position(after: key + 1)
     }
   }
 
   var names: [String] { members.map(name) }
 
-  /// The value of the first member with a key.
-  subscript(key: String) -> IndexedText.Value? {
-    if members.count > Self.scanned { return indexed()[UTF8Text(key)].map { members[$0].value } }
+  /// The position of the value of the first member with a key.
+  subscript(key: String) -> Int? {
+    if members.count > Self.scanned {
+      return indexed()[UTF8Text(key)].map { members[$0].key + 1 }
+    }
     var key = key
     return key.withUTF8 { wanted in
       members.first { member in
         if let name = member.name { return name.utf8.elementsEqual(wanted) }
-        return member.key.count == wanted.count && text.bytes[member.key].elementsEqual(wanted)
-      }?.value
+        return text.isString(member.key, wanted)
+      }.map { $0.key + 1 }
     }
   }
 
-  private func name(_ member: Member) -> String {
-    member.name ?? text.string(in: member.key, isEscaped: false)
-  }
+  private func name(_ member: Member) -> String { member.name ?? text.string(member.key) ?? "" }
 
   private func indexed() -> [UTF8Text: Int] {
     if let index { return index }
@@ -124,15 +119,16 @@ struct UnkeyedContainer: UnkeyedDecodingContainer {
   private let decoder: ValueDecoder
   private let path: DecodingPath?
   private let length: Int
-  private var next: IndexedText.Value
+  /// The position of the next element in the index.
+  private var next: Int
   private(set) var currentIndex = 0
 
   init(_ decoder: ValueDecoder) throws {
     let array = try decoder.value(.array, for: [Any].self)
     self.decoder = decoder
     path = decoder.path
-    length = decoder.session.text.count(of: array)
-    next = decoder.session.text.first(in: array)
+    length = decoder.session.text.elementCount(array)
+    next = array + 1
   }
 
   var codingPath: [any CodingKey] { decoder.codingPath }
@@ -189,18 +185,17 @@ struct UnkeyedContainer: UnkeyedDecodingContainer {
   }
 
   private mutating func advance() {
-    let text = decoder.session.text
-    next = text.next(after: text.end(of: next))
+    next = decoder.session.text.position(after: next)
     currentIndex += 1
   }
 }
 
 /// What the containers of one decoding share.
 final class DecodingSession: Sendable {
-  let text: IndexedText
+  let text: JSONIndex
   let options: JSONTextDecoder
 
-  init(_ text: IndexedText, _ options: JSONTextDecoder) {
+  init(_ text: JSONIndex, _ options: JSONTextDecoder) {
     self.text = text
     self.options = options
   }
@@ -248,8 +243,8 @@ struct PathKey: CodingKey {
 /// Decodes one value of a text.
 struct ValueDecoder: Decoder {
   let session: DecodingSession
-  /// The value; `nil` for an absent member, which is decoded as `null`.
-  let value: IndexedText.Value?
+  /// The position of the value in the index; `nil` for an absent member, which is decoded as `null`.
+  let value: Int?
   private let parent: DecodingPath?
   private let key: (any CodingKey)?
   /// Whether the value is a dictionary, whose keys stay unchanged.
@@ -257,13 +252,13 @@ struct ValueDecoder: Decoder {
 
   init(_ session: DecodingSession) {
     self.session = session
-    value = session.text.root
+    value = 0
     parent = nil
     key = nil
   }
 
   init(
-    _ session: DecodingSession, _ value: IndexedText.Value?, in parent: DecodingPath?,
+    _ session: DecodingSession, _ value: Int?, in parent: DecodingPath?,
     key: any CodingKey
   ) {
     self.session = session
@@ -332,7 +327,7 @@ extension ValueDecoder {
 
   var kind: Kind {
     guard let value else { return .null }
-    return switch session.text.byte(of: value) {
+    return switch session.text.first(value) {
     case UInt8(ascii: "{"): .object
     case UInt8(ascii: "["): .array
     case UInt8(ascii: "\""): .string
@@ -342,10 +337,10 @@ extension ValueDecoder {
     }
   }
 
-  /// The value, if it is of the expected kind.
+  /// The position of the value in the index, if it is of the expected kind.
   ///
   /// - Parameter type: The type that is decoded from it, for the error.
-  func value(_ expected: Kind, for type: Any.Type) throws -> IndexedText.Value {
+  func value(_ expected: Kind, for type: Any.Type) throws -> Int {
     let kind = kind
     guard kind == expected, let value else {
       let message = "expected \(expected.name), found \(kind.name)"
@@ -362,14 +357,7 @@ extension ValueDecoder {
     .init(codingPath: codingPath, debugDescription: message)
   }
 
-  /// The text of a number.
-  func number(for type: Any.Type) throws -> ArraySlice<UInt8> {
-    session.text.text(of: try value(.number, for: type))
-  }
-
   func string(for type: Any.Type) throws -> String {
-    let offset = try value(.string, for: type).offset
-    let (end, isEscaped) = session.text.string(at: offset)
-    return session.text.string(in: offset + 1..<end - 1, isEscaped: isEscaped)
+    session.text.string(try value(.string, for: type)) ?? ""
   }
 }

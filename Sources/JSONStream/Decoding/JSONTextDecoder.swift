@@ -7,7 +7,7 @@ public import Foundation
 /// let country = try JSONTextDecoder().decode(Country.self, from: text)
 /// ```
 ///
-/// The text is checked once, and the ends of its objects and arrays are recorded. A container finds its
+/// The text is checked once, and the positions of its values are recorded. A container finds its
 /// members in the text when it is opened; strings are unescaped and numbers are converted when they are
 /// decoded. Decoding takes linear time, and values that the type does not use are skipped.
 ///
@@ -46,9 +46,9 @@ public struct JSONTextDecoder: Sendable {
   public func decode<Value: Decodable>(
     _ type: Value.Type = Value.self, from text: [UInt8]
   ) throws -> Value {
-    let indexed: IndexedText
+    let indexed: JSONIndex
     do {
-      indexed = try IndexedText(text, limits: limits)
+      indexed = try JSONIndex(checking: text, limits: limits)
     } catch {
       throw DecodingError.dataCorrupted(
         .init(codingPath: [], debugDescription: "\(error)", underlyingError: error))
@@ -95,7 +95,7 @@ protocol DecodableFromText: Decodable {
 extension Bool: DecodableFromText {
   init(decoding decoder: ValueDecoder) throws {
     let value = try decoder.value(.boolean, for: Self.self)
-    self = decoder.session.text.byte(of: value) == UInt8(ascii: "t")
+    self = decoder.session.text.first(value) == UInt8(ascii: "t")
   }
 }
 
@@ -108,36 +108,21 @@ extension String: DecodableFromText {
 extension FixedWidthInteger where Self: DecodableFromText {
   /// Decodes a whole number in any notation.
   init(decoding decoder: ValueDecoder) throws {
-    let text = try decoder.number(for: Self.self)
-    guard let value = Self(numberText: text) else {
-      throw decoder.corrupted("the number \(shown(text)) is not an \(Self.self)")
+    let number = try decoder.value(.number, for: Self.self)
+    guard let value = Self(wholeNumberAt: number, in: decoder.session.text) else {
+      throw decoder.corrupted("the number \(decoder.shownNumber) is not an \(Self.self)")
     }
     self = value
   }
 
-  private init?(numberText: ArraySlice<UInt8>) {
-    let isNegative = numberText.first == UInt8(ascii: "-")
-    var value: Self = 0
-    for byte in isNegative ? numberText.dropFirst() : numberText {
-      guard let digit = Self(exactly: byte ^ 0x30), digit < 10 else {
-        // A fraction or an exponent.
-        self.init(whole: numberText)
-        return
-      }
-      let (product, isTooLarge) = value.multipliedReportingOverflow(by: 10)
-      let (sum, overflows) =
-        isNegative
-        ? product.subtractingReportingOverflow(digit) : product.addingReportingOverflow(digit)
-      if isTooLarge || overflows { return nil }
-      value = sum
+  private init?(wholeNumberAt number: Int, in text: JSONIndex) {
+    if let short = text.shortInteger(number) {
+      self.init(exactly: short)
+    } else {
+      // Many digits, a fraction or an exponent.
+      guard let value: Self = text.number(number).whole() else { return nil }
+      self = value
     }
-    self = value
-  }
-
-  private init?(whole text: ArraySlice<UInt8>) {
-    guard let value: Self = JSONNumber(verified: String(decoding: text, as: UTF8.self)).whole()
-    else { return nil }
-    self = value
   }
 }
 
@@ -169,9 +154,9 @@ extension BinaryFloatingPoint where Self: DecodableFromText & LosslessStringConv
       }
       return
     }
-    let text = try decoder.number(for: Self.self)
-    guard let value = Self(String(decoding: text, as: UTF8.self)), value.isFinite else {
-      throw decoder.corrupted("the number \(shown(text)) is too large for \(Self.self)")
+    let number = decoder.session.text.number(try decoder.value(.number, for: Self.self))
+    guard let value = Self(number.text), value.isFinite else {
+      throw decoder.corrupted("the number \(decoder.shownNumber) is too large for \(Self.self)")
     }
     self = value
   }
@@ -182,17 +167,20 @@ extension Float: DecodableFromText {}
 
 extension Decimal: DecodableFromText {
   init(decoding decoder: ValueDecoder) throws {
-    let text = try decoder.number(for: Self.self)
-    guard let value = Decimal(string: String(decoding: text, as: UTF8.self)), value.isFinite else {
-      throw decoder.corrupted("the number \(shown(text)) is not a Decimal")
+    let number = decoder.session.text.number(try decoder.value(.number, for: Self.self))
+    guard let value = Decimal(string: number.text), value.isFinite else {
+      throw decoder.corrupted("the number \(decoder.shownNumber) is not a Decimal")
     }
     self = value
   }
 }
 
-/// The first bytes of a number, for a message.
-private func shown(_ number: ArraySlice<UInt8>) -> String {
-  String(decoding: number.prefix(40), as: UTF8.self) + (number.count > 40 ? "…" : "")
+extension ValueDecoder {
+  /// The first bytes of the number, for a message.
+  fileprivate var shownNumber: String {
+    let text = value.map { session.text.text($0) } ?? []
+    return String(decoding: text.prefix(40), as: UTF8.self) + (text.count > 40 ? "…" : "")
+  }
 }
 
 // MARK: - Foundation's types, and JSON values
@@ -247,7 +235,7 @@ extension JSONValue: DecodableFromText {
       return
     }
     do {
-      self = try JSONValue(parsing: Array(decoder.session.text.text(of: value)))
+      self = try JSONValue(decoder.session.text, at: value)
     } catch {
       throw decoder.corrupted(error.message)
     }

@@ -1,3 +1,4 @@
+import GQLRunJSON
 import GQLRunPipeline
 import GQLRunSupport
 import HTTPTypes
@@ -412,9 +413,7 @@ struct ArraySplitter {
   private enum State { case start, between, element, end, notAnArray }
 
   private var state = State.start
-  private var depth = 0
-  private var isInString = false
-  private var isEscaped = false
+  private var scanner = JSONScanner()
   /// The number of elements that have begun.
   private(set) var count = 0
 
@@ -432,29 +431,35 @@ struct ArraySplitter {
   /// The parts of the next chunk, in order.
   mutating func parts(of chunk: UnsafeRawBufferPointer) -> [Part] {
     var parts: [Part] = []
-    var start = 0
-    for (offset, byte) in chunk.enumerated() {
+    var (start, offset) = (0, 0)
+    while offset < chunk.count {
+      let byte = chunk[offset]
       switch state {
       case .end, .notAnArray: return parts
       case .start:
         if byte == UInt8(ascii: "[") {
           state = .between
-        } else if !Self.isSpace(byte) {
+        } else if !byte.isJSONWhiteSpace {
           state = .notAnArray
         }
+        offset += 1
       case .between:
         if byte == UInt8(ascii: "]") {
           state = .end
-        } else if !Self.isSpace(byte), byte != UInt8(ascii: ",") {
+        } else if !byte.isJSONWhiteSpace, byte != UInt8(ascii: ",") {
           state = .element
           count += 1
           start = offset
-          _ = endsElement(byte)
         }
+        offset = scanner.skip(chunk, from: offset)
       case .element:
-        guard endsElement(byte) else { continue }
-        parts.append(Part(element: count - 1, range: start..<offset, isLast: true))
-        state = byte == UInt8(ascii: "]") ? .end : .between
+        if !scanner.isOpen,
+          [UInt8(ascii: ","), UInt8(ascii: "]"), UInt8(ascii: "}")].contains(byte)
+        {
+          parts.append(Part(element: count - 1, range: start..<offset, isLast: true))
+          state = byte == UInt8(ascii: "]") ? .end : .between
+        }
+        offset = scanner.skip(chunk, from: offset)
       }
     }
     if state == .element {
@@ -462,30 +467,4 @@ struct ArraySplitter {
     }
     return parts
   }
-
-  /// Whether the byte ends the current element: a comma or a bracket of the array itself.
-  private mutating func endsElement(_ byte: UInt8) -> Bool {
-    if isInString {
-      if isEscaped {
-        isEscaped = false
-      } else if byte == UInt8(ascii: "\\") {
-        isEscaped = true
-      } else if byte == UInt8(ascii: "\"") {
-        isInString = false
-      }
-      return false
-    }
-    switch byte {
-    case UInt8(ascii: "\""): isInString = true
-    case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
-    case UInt8(ascii: "}"), UInt8(ascii: "]"):
-      if depth == 0 { return true }
-      depth -= 1
-    case UInt8(ascii: ","): return depth == 0
-    default: break
-    }
-    return false
-  }
-
-  private static func isSpace(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0A, 0x0D].contains(byte) }
 }

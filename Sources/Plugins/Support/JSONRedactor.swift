@@ -27,28 +27,26 @@ struct JSONRedactor: Sendable {
 
   /// The same; appends the hidden texts to `found`.
   func redact(_ bytes: [UInt8], found: inout [SecretString]) -> [UInt8] {
-    var result: [UInt8] = []
-    var location = 0
-    while location < bytes.count {
-      guard bytes[location] == UInt8(ascii: "\"") else {
-        result.append(bytes[location])
-        location += 1
-        continue
-      }
-      let end = Self.endOfString(bytes, location)
-      result += bytes[location..<end]
-      let value = Self.valueAfterColon(bytes, end)
-      if let value, value < bytes.count, hides(Self.name(bytes[location..<end])) {
-        result += bytes[end..<value]
+    bytes.withUnsafeBytes { text in
+      var result: [UInt8] = []
+      var cursor = JSONCursor(text)
+      /// The offset after the bytes in the result, or hidden.
+      var copied = 0
+      while let quote = text[cursor.offset...].firstIndex(of: UInt8(ascii: "\"")) {
+        cursor.offset = quote
+        cursor.skipString()
+        let key = bytes[quote..<cursor.offset]
+        guard cursor.take(":"), cursor.next() != nil, hides(Self.name(key)) else { continue }
+        let start = cursor.offset
+        _ = cursor.skipValue()
+        result += text[copied..<start]
         result += Array("\"\(SecretString.redacted)\"".utf8)
-        location = Self.endOfValue(bytes, value)
-        let text = (try? JSONValue(parsing: Array(bytes[value..<location])))?.stringValue
-        if let text { found.append(SecretString(text)) }
-      } else {
-        location = end
+        copied = cursor.offset
+        let value = try? JSONValue(parsing: Array(text[start..<copied]))
+        if let value = value?.stringValue { found.append(SecretString(value)) }
       }
+      return result + text[copied...]
     }
-    return result
   }
 
   private static func name(_ string: ArraySlice<UInt8>) -> String {
@@ -56,57 +54,6 @@ struct JSONRedactor: Sendable {
       return (try? JSONValue(parsing: Array(string)))?.stringValue ?? ""
     }
     return String(decoding: string.dropFirst().dropLast(), as: UTF8.self)
-  }
-
-  /// The index after the string that begins at `location`.
-  private static func endOfString(_ bytes: [UInt8], _ location: Int) -> Int {
-    var location = location + 1
-    while location < bytes.count {
-      switch bytes[location] {
-      case UInt8(ascii: "\""): return location + 1
-      case UInt8(ascii: "\\"): location += 2
-      default: location += 1
-      }
-    }
-    return bytes.count
-  }
-
-  /// The index of the value, if the string that ends at `location` is a key.
-  private static func valueAfterColon(_ bytes: [UInt8], _ location: Int) -> Int? {
-    var location = location
-    while location < bytes.count, isSpace(bytes[location]) { location += 1 }
-    guard location < bytes.count, bytes[location] == UInt8(ascii: ":") else { return nil }
-    location += 1
-    while location < bytes.count, isSpace(bytes[location]) { location += 1 }
-    return location
-  }
-
-  private static func endOfValue(_ bytes: [UInt8], _ location: Int) -> Int {
-    var location = location
-    var depth = 0
-    while location < bytes.count {
-      switch bytes[location] {
-      case UInt8(ascii: "\""):
-        location = endOfString(bytes, location)
-        if depth == 0 { return location }
-        continue
-      case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
-      case UInt8(ascii: "}"), UInt8(ascii: "]"):
-        // The end of the enclosing container, after a number or a literal.
-        if depth == 0 { return location }
-        depth -= 1
-        if depth == 0 { return location + 1 }
-      case UInt8(ascii: ","), 0x20, 0x09, 0x0A, 0x0D:
-        if depth == 0 { return location }
-      default: break
-      }
-      location += 1
-    }
-    return bytes.count
-  }
-
-  private static func isSpace(_ byte: UInt8) -> Bool {
-    byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
   }
 }
 

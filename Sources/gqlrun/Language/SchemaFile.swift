@@ -133,6 +133,6 @@ enum SchemaFile {
   /// Whether the text is JSON: no type definition begins with a brace.
   private static func isJSON(_ bytes: [UInt8]) -> Bool {
     let text = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? bytes.dropFirst(3) : bytes[...]
-    return text.first { ![0x20, 0x09, 0x0a, 0x0d].contains($0) } == UInt8(ascii: "{")
+    return text.first { !$0.isJSONWhiteSpace } == UInt8(ascii: "{")
   }
 }

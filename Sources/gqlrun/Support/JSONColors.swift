@@ -5,10 +5,6 @@ import GQLRunJSON
 /// Needs no tree and no memory but one bit for each open container. Only inserts escape sequences; the
 /// input must be valid JSON.
 struct JSONColors {
-  private enum State {
-    case between, key, string, escapeInKey, escapeInString, null
-  }
-
   /// SGR parameters: https://jqlang.org/manual/#colors
   private enum Color: String {
     case key = "34;1"
@@ -17,70 +13,52 @@ struct JSONColors {
     case bracket = "1;39"
   }
 
-  private var state = State.between
+  private var scanner = JSONScanner()
   /// Whether each open container is an object.
   private var containers: [Bool] = []
   /// Whether the next string is a key.
   private var expectsKey = false
-  /// The number of bytes of `null` so far.
-  private var nullBytes = 0
+  /// The number of bytes of `null` that are still to come.
+  private var nullRest = 0
 
   /// Appends the colored form of the next chunk, which may be split at any byte.
   mutating func append(_ text: UnsafeRawBufferPointer, to output: inout [UInt8]) {
-    var rest = text
-    while let byte = rest.first {
-      switch state {
-      case .key, .string:
-        let clean = JSONWriter.firstToEscape(in: rest)
-        output.append(contentsOf: UnsafeRawBufferPointer(rebasing: rest[..<clean]))
-        rest = UnsafeRawBufferPointer(rebasing: rest[clean...])
-        guard let special = rest.first else { return }
-        output.append(special)
-        if special == UInt8(ascii: "\"") {
-          state = .between
-          Self.end(&output)
-        } else if special == UInt8(ascii: "\\") {
-          state = state == .key ? .escapeInKey : .escapeInString
+    var offset = 0
+    while let token = scanner.next(text, from: &offset) {
+      switch token {
+      case .mark(let mark): append(mark, to: &output)
+      case .string(let range, let isStart, let isEnd):
+        if isStart { Self.begin(expectsKey ? .key : .string, &output) }
+        output.append(contentsOf: UnsafeRawBufferPointer(rebasing: text[range]))
+        if isEnd { Self.end(&output) }
+      case .scalar(let range, let isStart):
+        if isStart, text[range.lowerBound] == UInt8(ascii: "n") {
+          nullRest = 4
+          Self.begin(.null, &output)
         }
-      case .escapeInKey, .escapeInString:
-        output.append(byte)
-        state = state == .escapeInKey ? .key : .string
-      case .null:
-        output.append(byte)
-        nullBytes += 1
-        guard nullBytes == 4 else { break }
-        state = .between
-        Self.end(&output)
-      case .between:
-        appendToken(byte, to: &output)
+        output.append(contentsOf: UnsafeRawBufferPointer(rebasing: text[range]))
+        guard nullRest > 0 else { break }
+        nullRest -= range.count
+        if nullRest <= 0 { Self.end(&output) }
+      case .whiteSpace(let range):
+        output.append(contentsOf: UnsafeRawBufferPointer(rebasing: text[range]))
       }
-      rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst())
     }
   }
 
-  private mutating func appendToken(_ byte: UInt8, to output: inout [UInt8]) {
-    switch byte {
+  private mutating func append(_ mark: UInt8, to output: inout [UInt8]) {
+    switch mark {
     case UInt8(ascii: "{"), UInt8(ascii: "["):
-      containers.append(byte == UInt8(ascii: "{"))
+      containers.append(mark == UInt8(ascii: "{"))
       expectsKey = containers.last == true
-      Self.bracket(byte, &output)
+      Self.bracket(mark, &output)
     case UInt8(ascii: "}"), UInt8(ascii: "]"):
       containers.removeLast(containers.isEmpty ? 0 : 1)
       expectsKey = false
-      Self.bracket(byte, &output)
-    case UInt8(ascii: "\""):
-      state = expectsKey ? .key : .string
-      Self.begin(expectsKey ? .key : .string, &output)
-      output.append(byte)
-    case UInt8(ascii: "n"):
-      state = .null
-      nullBytes = 1
-      Self.begin(.null, &output)
-      output.append(byte)
+      Self.bracket(mark, &output)
     default:
-      if byte == UInt8(ascii: ",") { expectsKey = containers.last == true }
-      if byte == UInt8(ascii: ":") { expectsKey = false }
-      output.append(byte)
+      expectsKey = mark == UInt8(ascii: ",") && containers.last == true
+      output.append(mark)
     }
   }
 
