@@ -272,7 +272,7 @@ struct OptionValuesTests {
   @Test("know where they stand")
   func locations() throws {
     let options = try #require(
-      try entry("int: 1, object: { x: 2 }, objects: [{}, { x: 3 }]").get().options)
+      try entry("int: 1, object: { x: 2 }, objects: [{}, { x: 3 }]").get().given)
     #expect("\(options.location(of: "int"))" == "dir/x.yaml:3:24")
     #expect("\(options.location(of: "object.x"))" == "dir/x.yaml:3:40")
     #expect("\(options.location(of: "bool"))" == "dir/x.yaml:3:5")
