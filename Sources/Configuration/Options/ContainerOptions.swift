@@ -218,8 +218,7 @@ package struct OptionNode: ExpressibleByOption {
 
   package static func optionType(in range: ClosedRange<Never>?) -> OptionType { .json }
   package static var unsetOption: OptionNode {
-    let start = FileLocation(file: "", line: 1, column: 1)
-    return OptionNode(node: YAMLNode(content: .scalar("", isPlain: true), location: start))
+    OptionNode(node: YAMLNode(emptyAt: FileLocation(file: "", line: 1, column: 1)))
   }
   /// `nil`: only a file has nodes.
   package var optionDefault: JSONValue? { nil }

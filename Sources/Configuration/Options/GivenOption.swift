@@ -259,8 +259,8 @@ extension GivenOption {
     switch node.content {
     case .scalar where node.isNull: throw mismatch(hint: "write a value")
     case .scalar(let name, _):
-      let nothing = YAMLNode(content: .scalar("", isPlain: true), location: location)
-      member = YAMLNode.Member(key: name, keyLocation: location, value: nothing)
+      member = YAMLNode.Member(
+        key: name, keyLocation: location, value: YAMLNode(emptyAt: location))
     case .mapping(let members) where members.count == 1: member = members[0]
     default:
       report(

@@ -188,8 +188,7 @@ extension OptionProperty: AnyOptionProperty {
       section.reportMissing(name, form.type())
     } else if case .object = form.type(), defaultValue != nil {
       // The options of the group get their names and locations.
-      property.take(
-        YAMLNode(content: .mapping([]), location: section.location), from: section)
+      property.take(YAMLNode(emptyAt: section.location), from: section)
     }
     return property
   }

@@ -31,6 +31,11 @@ package struct YAMLNode: Sendable {
     self.location = location
   }
 
+  /// An empty node, as after a key without a value.
+  package init(emptyAt location: FileLocation) {
+    self.init(content: .scalar("", isPlain: true), location: location)
+  }
+
   /// The members of a mapping; `nil` for other nodes.
   package var members: [Member]? {
     if case .mapping(let members) = content { members } else { nil }

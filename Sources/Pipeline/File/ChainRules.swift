@@ -259,8 +259,10 @@ struct ChainEntry {
     self.node = node
     switch node.content {
     case .scalar(let name, _) where !node.isNull:
-      let nothing = YAMLNode(content: .scalar("", isPlain: true), location: node.location)
-      members = [.init(key: name, keyLocation: node.location, value: nothing)]
+      members = [
+        .init(
+          key: name, keyLocation: node.location, value: YAMLNode(emptyAt: node.location))
+      ]
     case .mapping(let pairs): members = pairs
     default: members = []
     }
