@@ -127,7 +127,12 @@ final class InputSettings: ExpressibleByOption {
   init(option: GivenOption) throws(OptionError) {
     let members = try option.members(named: Self.names)
     func isGiven(_ name: String) -> Bool { members.contains { $0.key == name } }
+    var rest = members
     let kinds = RowInputs.all.filter { isGiven($0.name) }
+    let inputs = kinds.map { option.part($0, from: &rest) }
+    let (shared, sharedErrors) = option.part(Shared.self, from: &rest)
+    // Options of other kinds have no effect, but their errors are reported.
+    for other in RowInputs.all where !rest.isEmpty { _ = option.part(other, from: &rest) }
     guard let kind = kinds.first, kinds.count == 1 else {
       throw OptionError(
         option: kinds.dropFirst().first?.name ?? "",
@@ -141,9 +146,12 @@ final class InputSettings: ExpressibleByOption {
         option: kind.name, "needs the key `\(missing)`",
         remedy: "add `\(missing)`: \(option.type.expectation)", code: .input)
     }
-    input = try kind.init(option: option.keeping(kind.optionNames))
-    shared = try Shared(option: option.keeping(Shared.optionNames))
-    location = members.first { $0.key == kind.name }?.value.location ?? option.location
+    let (input, errors) = inputs[0]
+    if let error = OptionError(errors + sharedErrors) { throw error }
+    self.input = input
+    self.shared = shared
+    let key = input.isComplete ? members.first { $0.key == kind.name } : nil
+    location = key?.value.location ?? option.location
   }
 }
 

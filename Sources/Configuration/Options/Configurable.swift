@@ -131,6 +131,8 @@ final class OptionSectionReader: Decoder {
   let location: FileLocation
   let decoder: OptionDecoder
   private var members: [YAMLNode.Member] = []
+  /// Whether the mapping has the options of other sections, too.
+  private var isShared = false
   /// The errors of values that have the right form, in the order of the declarations.
   private var errors: [OptionError] = []
   var codingPath: [any CodingKey] { [] }
@@ -153,6 +155,13 @@ final class OptionSectionReader: Decoder {
     guard let members = decoder.members(of: node, names: names, owner: owner) else { return false }
     self.members = members
     return true
+  }
+
+  /// Takes the values that belong to the section; the rest belongs to sections that share its mapping.
+  func takeMembers(from rest: inout [YAMLNode.Member]) {
+    members = rest.filter { names.contains($0.key) }
+    rest.removeAll { names.contains($0.key) }
+    isShared = true
   }
 
   /// The section with the values that were taken, and the errors of those that are not valid.
@@ -179,9 +188,10 @@ final class OptionSectionReader: Decoder {
       noun: owner.noun, decoder: decoder)
   }
 
-  func append(_ error: OptionError) { errors.append(error) }
+  func append(_ error: OptionError) { errors += error.all }
 
   func reportMissing(_ name: String, _ type: OptionType) {
+    guard !isShared else { return }
     decoder.report(
       .wrongValue, message: "\(owner.subject) requires the \(owner.noun) `\(name)`",
       location: location, hint: "add `\(name)`: \(type.expectation)")

@@ -116,7 +116,7 @@ public struct OptionError: Error, Sendable, Hashable {
   static let unknown = OptionError(.unknown)
 
   /// All errors as one; `nil` if there are none to report.
-  init?(_ errors: [OptionError]) {
+  package init?(_ errors: [OptionError]) {
     let all = errors.flatMap(\.all)
     guard let first = all.first else { return nil }
     self = first

@@ -214,8 +214,7 @@ extension GivenOption {
 
   /// The options of a group.
   package func group<Section: Configurable>(_ type: Section.Type) throws(OptionError) -> Section {
-    let reader = OptionSectionReader(
-      OptionCollector.properties(of: Section()), owner: owner, location: location, decoder: decoder)
+    let reader = reader(of: type)
     guard reader.takeMembers(of: node) else { throw .reported }
     let (section, errors) = reader.section(type)
     if let error = OptionError(errors) { throw error }
@@ -235,6 +234,11 @@ extension GivenOption {
     return section
   }
 
+  private func reader<Section: Configurable>(of type: Section.Type) -> OptionSectionReader {
+    OptionSectionReader(
+      OptionCollector.properties(of: Section()), owner: owner, location: location, decoder: decoder)
+  }
+
   private var owner: OptionDecoder.Owner { OptionDecoder.Owner(subject: label, noun: noun) }
 
   /// The members of a group, of which those with other names are reported.
@@ -245,11 +249,15 @@ extension GivenOption {
     return members
   }
 
-  /// The group with some of its members only.
-  package func keeping(_ names: [String]) -> GivenOption {
-    let members = (node.members ?? []).filter { names.contains($0.key) }
-    let group = YAMLNode(content: .mapping(members), location: location)
-    return part(group, type: type, label: label, name: name)
+  /// The options of a section that shares the mapping of the group with others, and their errors. Reports no missing ones.
+  ///
+  /// - Parameter rest: The members of the mapping; those of the section are removed.
+  package func part<Section: Configurable>(
+    _ type: Section.Type, from rest: inout [YAMLNode.Member]
+  ) -> (Section, [OptionError]) {
+    let reader = reader(of: type)
+    reader.takeMembers(from: &rest)
+    return reader.section(type)
   }
 
   /// The kind of an option of type ``OptionType/variant(noun:_:)``, with its options: `name: {options}`, or `name`.
