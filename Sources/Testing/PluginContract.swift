@@ -142,9 +142,9 @@ extension PluginContract {
     for option in options { members[option.name] = option.defaultValue }
     let written = try chain(
       with: "\(plugin.name): \(JSONValue.object(members).jsonText())", rule: rule)
-    let values = written.plugin.optionValues
+    let values = written.plugin.descriptions
     for option in options {
-      let value = values[option.name]
+      let value = values.first { $0.name == option.name }?.defaultValue
       guard option.defaultValue != value else { continue }
       throw Failure(
         rule: rule,

@@ -58,13 +58,6 @@ extension Configurable {
   /// The table of the options, in the order of their declarations.
   public static var optionDescriptions: [OptionDescription] { Self().descriptions }
 
-  /// The values of the options as a file would write them, by name.
-  package var optionValues: [String: JSONValue] {
-    Dictionary(
-      descriptions.compactMap { option in option.defaultValue.map { (option.name, $0) } }
-    ) { $1 }
-  }
-
   /// The names of the options in a file, in the order of their declarations.
   package static var optionNames: [String] {
     Self().properties.filter { $0.property != nil }.map(\.name.snakeCase)
@@ -91,7 +84,8 @@ extension Configurable {
     try validate()
   }
 
-  private var descriptions: [OptionDescription] {
+  /// The table of the options, with their values as defaults.
+  package var descriptions: [OptionDescription] {
     properties.compactMap { $0.property?.description(named: $0.name.snakeCase) }
   }
 

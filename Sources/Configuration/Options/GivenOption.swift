@@ -122,6 +122,15 @@ extension OptionType {
   fileprivate func hasWord(_ text: String) -> Bool {
     if case .choice(let words) = self { words.contains(text) } else { false }
   }
+
+  /// The type of the elements of a list, or of the values of a map.
+  var inner: OptionType? {
+    switch self {
+    case .list(let type), .map(let type): type
+    case .jsonTemplate: self
+    default: nil
+    }
+  }
 }
 
 // MARK: Lists, maps and groups
@@ -141,12 +150,7 @@ extension GivenOption {
   func elements<Value: ExpressibleByOption>(
     of _: Value.Type
   ) throws(OptionError) -> [Value] {
-    let inner: OptionType
-    switch type {
-    case .list(let type): inner = type
-    case .jsonTemplate: inner = type
-    default: throw .mismatch([Value].self)
-    }
+    guard let inner = type.inner else { throw .mismatch([Value].self) }
     guard case .sequence(let nodes) = node.content else {
       try refuse { "write a list: `[\($0)]`" }
     }
@@ -165,12 +169,7 @@ extension GivenOption {
   ///
   /// - Throws: ``OptionError`` with the errors of all that are not valid.
   func entries<Value: ExpressibleByOption>() throws(OptionError) -> [OptionMap<Value>.Entry] {
-    let inner: OptionType
-    switch type {
-    case .map(let type): inner = type
-    case .jsonTemplate: inner = type
-    default: throw .mismatch(OptionMap<Value>.self)
-    }
+    guard let inner = type.inner else { throw .mismatch(OptionMap<Value>.self) }
     guard case .mapping(let members) = node.content else {
       try refuse { _ in "write `name: value` pairs" }
     }
