@@ -22,10 +22,11 @@ public struct OptionProperty<Value: Sendable>: Codable, Sendable {
   public private(set) var name = ""
   /// Whether a file sets the option.
   public private(set) var isGiven = false
-  /// The source location of the value; that of the section if the file does not set the option.
+  /// The source location of the value; that of the section if the file does not set the option, or
+  /// gives a value of another form.
   public private(set) var location = FileLocation(file: "", line: 1, column: 1)
   /// The source location of the option's key; that of the section if the file does not set the
-  /// option.
+  /// option, or gives a value of another form.
   public private(set) var keyLocation = FileLocation(file: "", line: 1, column: 1)
   /// Whether the value is that of the file or the default; `false` if a required value is missing, or
   /// the value of the file is invalid or unknown.
@@ -199,6 +200,7 @@ extension OptionProperty: AnyOptionProperty {
         section.option(node, named: name, type: form.type(), secrecy: secrecy))
     } catch {
       let decoder = section.decoder
+      if error.cause == .reported { (location, keyLocation) = (section.location, section.location) }
       // A file that is only inspected has the default for a value that is not known.
       isUsable =
         error.cause == .unknown && decoder.environment.showsPlaceholders && defaultValue != nil
