@@ -160,8 +160,8 @@ extension GivenOption {
           name: "\(index)",
           option: part(node, type: inner, label: label(ofElement: node), name: name))
       })
-    // The indices of further elements are then not those of the file.
-    if entries.count < nodes.count { decoder.gaps += 1 }
+    // The indices of further groups are then not those of the file.
+    if case .object = inner, entries.count < nodes.count { decoder.gaps += 1 }
     return entries.map(\.value)
   }
 

@@ -13,7 +13,7 @@ package final class OptionDecoder {
   /// The values of variables, files and commands in options of type text, and those of URL queries.
   package var secretValues: [SecretString] = []
   /// The number of values that were left out, because they depend on a command that was not run, or because they are
-  /// invalid elements of a list. What contains them is incomplete.
+  /// invalid elements of a list of groups. What contains them is incomplete.
   package var gaps = 0
 
   package init(folder: String? = nil, environment: PipelineFileEnvironment) {
