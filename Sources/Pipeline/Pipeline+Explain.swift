@@ -301,9 +301,8 @@ extension Pipeline {
   public func show() -> String {
     var lines = ["pipeline \(name ?? "without name")" + (file.map { " (\($0))" } ?? "")]
     if let shown {
-      for (name, value) in shown.values where !["version", "name", "tests"].contains(name) {
-        lines += Self.rows(name, value, indent: "  ")
-      }
+      let options = PipelineFile.options.filter { !["version", "name", "tests"].contains($0.name) }
+      lines += Self.rows(options, shown, indent: "  ")
     } else {
       lines += endpoint.map { ["  endpoint: \($0.shownURL)"] } ?? []
       lines.append("  store: \(store.kind.rawValue)")
@@ -320,22 +319,29 @@ extension Pipeline {
       head += "  [\(placement.kind.rawValue), \(placement.stageText)]"
     }
     if entry.condition != .always { head += "  when \(entry.condition)" }
-    return [head]
-      + (entry.options?.values.flatMap { rows($0.name, $0.value, indent: "      ") } ?? [])
+    guard let plugin = entry.plugin, let given = entry.given else { return [head] }
+    return [head] + rows(type(of: plugin).optionDescriptions, given.value, indent: "      ")
   }
 
-  private static func rows(_ name: String, _ value: OptionValue, indent: String) -> [String] {
-    if case .object(let options) = value.content {
-      return ["\(indent)\(name):"]
-        + options.values.flatMap { rows($0.name, $0.value, indent: indent + "  ") }
+  /// The options that a mapping gives, and the defaults of the others.
+  private static func rows(
+    _ options: [OptionDescription], _ node: YAMLNode, indent: String
+  ) -> [String] {
+    options.flatMap { option -> [String] in
+      let given = node.members?.first { $0.key == option.name }?.value
+      let initial = option.defaultValue.map { YAMLNode($0, at: node.location) }
+      guard let value = given ?? initial else { return [] }
+      let head = "\(indent)\(option.name):"
+      switch (option.type, value.content) {
+      case (.object(let table), _):
+        return [head] + rows(table.options, value, indent: indent + "  ")
+      case (.map(.object(let table)), .mapping(let members)) where !members.isEmpty:
+        return [head]
+          + members.flatMap {
+            ["\(indent)  \($0.key):"] + rows(table.options, $0.value, indent: indent + "    ")
+          }
+      default: return ["\(head) \(value.shownText(option))\(given == nil ? "  (default)" : "")"]
+      }
     }
-    if case .map(let entries) = value.content,
-      entries.contains(where: { if case .object = $0.value.content { true } else { false } })
-    {
-      return ["\(indent)\(name):"]
-        + entries.flatMap { rows($0.name, $0.value, indent: indent + "  ") }
-    }
-    let suffix = value.isDefault ? "  (default)" : ""
-    return ["\(indent)\(name): \(value.shownText)\(suffix)"]
   }
 }

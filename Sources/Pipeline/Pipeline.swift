@@ -36,8 +36,8 @@ public struct Pipeline: Sendable {
   public var secrets: [SecretString] = []
   /// The options of the file, for checks against a schema.
   var options: PipelineFileOptions?
-  /// The options of the file before expansion, for output.
-  var shown: PluginOptions?
+  /// The file without its chain, before expansion, for output.
+  var shown: YAMLNode?
   /// The texts of the files it was read from, for diagnostics.
   var sources: [SourceText] = []
 
@@ -102,12 +102,12 @@ public struct PipelineEntry: Sendable {
   public let placement: Placement?
   /// The programs that it starts.
   public let programs: [String]
-  /// The options as the file writes them; `nil` for an entry that was created in code.
-  public var options: PluginOptions?
+  /// The plugin with its options, as the file writes them; `nil` for an entry that was created in code.
+  package let given: YAMLNode.Member?
 
   /// Creates an entry from interceptors.
   public init(id: String, _ parts: ChainPart..., when condition: OperationCondition = .always) {
-    self.init(id: id, parts, when: condition, plugin: nil, options: nil)
+    self.init(id: id, parts, when: condition, plugin: nil, given: nil)
   }
 
   /// Creates an entry from a plugin that was configured in code.
@@ -128,12 +128,12 @@ public struct PipelineEntry: Sendable {
     try plugin.validateAll()
     let parts = try plugin.parts(
       PluginEnvironment(entryID: id, folder: folder, variable: variable))
-    self.init(id: id, parts, when: condition, plugin: plugin, options: nil)
+    self.init(id: id, parts, when: condition, plugin: plugin, given: nil)
   }
 
   init(
     id: String, _ parts: [ChainPart], when condition: OperationCondition, plugin: (any Plugin)?,
-    options: PluginOptions?
+    given: YAMLNode.Member?
   ) {
     self.id = id
     self.parts = parts
@@ -142,7 +142,7 @@ public struct PipelineEntry: Sendable {
     traits = plugin?.traits ?? []
     placement = plugin?.placement
     programs = plugin?.programs ?? []
-    self.options = options
+    self.given = given
   }
 
   /// The name of the plugin, or `nil` without one.
@@ -170,7 +170,7 @@ extension Pipeline {
       let parts = try plugin.parts(
         PluginEnvironment(pipelineName: name, entryID: entry.id, variable: variable))
       entries[index] = PipelineEntry(
-        id: entry.id, parts, when: entry.condition, plugin: plugin, options: entry.options)
+        id: entry.id, parts, when: entry.condition, plugin: plugin, given: entry.given)
       count += 1
     }
     return count

@@ -1,4 +1,5 @@
 import GQLRunCache
+import GQLRunJSON
 import GQLRunLanguage
 public import GQLRunPipeline
 public import GQLRunPlugins
@@ -135,50 +136,21 @@ extension PluginContract {
   /// - Throws: ``Failure`` for the first default that changes something.
   public func checkDefaults() throws {
     let rule = "a written default has no effect"
-    let given = try chain(with: entry, rule: rule).options.values.filter { !$0.value.isDefault }
-    let options = PluginDescription(plugin).options
-    let defaults = options.filter { option in !given.contains { $0.name == option.name } }
-      .compactMap { option in
-        option.defaultText.map { "\(option.name): \(Self.yaml($0, option.type))" }
-      }
-    let members = given.map { "\($0.name): \(Self.yaml($0.value))" } + defaults
+    let given = try chain(with: entry, rule: rule).given.json.objectValue ?? [:]
+    let options = PluginDescription(plugin).options.filter { given[$0.name] == nil }
+    var members = given
+    for option in options { members[option.name] = option.defaultValue }
     let written = try chain(
-      with: "\(plugin.name): { \(members.joined(separator: ", ")) }", rule: rule)
-    for (option, text) in zip(options, written.plugin.optionTexts)
-    where option.defaultText != text && !given.contains(where: { $0.name == option.name }) {
+      with: "\(plugin.name): \(JSONValue.object(members).jsonText())", rule: rule)
+    let values = written.plugin.descriptions
+    for option in options {
+      let value = values.first { $0.name == option.name }?.defaultValue
+      guard option.defaultValue != value else { continue }
       throw Failure(
         rule: rule,
-        finding: "`\(option.name)` is \(option.defaultText ?? "unset"), and \(text ?? "unset") "
-          + "after it was read")
+        finding: "`\(option.name)` is \(option.defaultText ?? "unset"), and "
+          + "\(value?.optionText ?? "unset") after it was read")
     }
-  }
-
-  /// A value as an element of a flow mapping.
-  private static func yaml(_ value: OptionValue) -> String {
-    switch value.content {
-    case .object(let options):
-      let members = options.values.filter { !$0.value.isDefault }
-        .map { "\($0.name): \(yaml($0.value))" }
-      return "{ \(members.joined(separator: ", ")) }"
-    case .list(let elements): return "[\(elements.map(yaml).joined(separator: ", "))]"
-    case .map(let entries):
-      return
-        "{ \(entries.map { "\(quoted($0.name)): \(yaml($0.value))" }.joined(separator: ", ")) }"
-    case .json: return value.shownText
-    default: return quoted(value.shownText)
-    }
-  }
-
-  /// A default as an element of a flow mapping.
-  private static func yaml(_ text: String, _ type: OptionType) -> String {
-    switch type {
-    case .list, .map, .object, .json: text
-    default: quoted(text)
-    }
-  }
-
-  private static func quoted(_ text: String) -> String {
-    "'\(text.replacing("'", with: "''"))'"
   }
 }
 
@@ -190,7 +162,8 @@ extension PluginContract {
     var pipeline: Pipeline
     /// The position of the entry.
     var index: Int
-    var options: PluginOptions
+    /// The options of the entry, as the file has them.
+    var given: YAMLNode
     var plugin: any Plugin
   }
 
@@ -213,9 +186,9 @@ extension PluginContract {
         let pipeline = try load(
           entries, folder: folder.path, variables: variables ?? self.variables)
         guard let plugin = pipeline.entries[index].plugin,
-          let options = pipeline.entries[index].options
+          let given = pipeline.entries[index].given
         else { continue }
-        return Chain(pipeline: pipeline, index: index, options: options, plugin: plugin)
+        return Chain(pipeline: pipeline, index: index, given: given.value, plugin: plugin)
       } catch let diagnostics as PipelineDiagnostics {
         if best.map({ diagnostics.all.count < $0.all.count }) ?? true { best = diagnostics }
       }

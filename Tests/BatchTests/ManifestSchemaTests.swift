@@ -85,12 +85,7 @@ struct ManifestSchemaTests {
     func check(_ options: [OptionDescription]) {
       for option in options {
         #expect(!option.summary.isEmpty && !option.summary.hasSuffix("."), "\(option.name)")
-        let location = FileLocation(file: "default", line: 1, column: 1)
-        if let text = option.defaultText {
-          #expect(
-            OptionDecoder.defaultValue(of: option, text, location: location) != nil,
-            "\(option.name)")
-        }
+        #expect(option.hasValidDefault, "\(option.name)")
         switch option.type {
         case .object(let inner): check(inner.options)
         case .list(.object(let inner)): check(inner.options)

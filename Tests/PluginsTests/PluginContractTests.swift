@@ -1,3 +1,4 @@
+import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunPlugins
@@ -130,9 +131,9 @@ struct Forgetful: Plugin {
     var number: Int
     static func optionType(in range: ClosedRange<Never>?) -> OptionType { .int() }
     static var unsetOption: Level { Level(number: 0) }
-    var optionDefaultText: String? { "\(number)" }
+    var optionDefault: JSONValue? { number.optionDefault }
     init(number: Int) { self.number = number }
-    init(option: OptionValue) throws(OptionError) { number = try Int(option: option) + 1 }
+    init(option: GivenOption) throws(OptionError) { number = try Int(option: option) + 1 }
   }
   @Option("The level") var level = Level(number: 3)
   var placement: Placement { .wrap(.graphQL) }

@@ -1,5 +1,6 @@
 import Foundation
 public import GQLRunCache
+import GQLRunJSON
 public import GQLRunPipeline
 
 /// A kind of rows: a key of `foreach` with its options.
@@ -109,36 +110,48 @@ final class InputSettings: ExpressibleByOption {
     return (kinds + Shared.optionDescriptions).filter { seen.insert($0.name).inserted }
   }()
 
+  private static let names = options.map(\.name)
+
   static func optionType(in range: ClosedRange<Never>?) -> OptionType {
     .object(OptionTable(options))
   }
   static var unsetOption: InputSettings {
     InputSettings(InlineInput(), location: FileLocation(file: "", line: 1, column: 1))
   }
-  var optionDefaultText: String? { nil }
+  var optionDefault: JSONValue? { nil }
 
   private init(_ input: any RowInput, location: FileLocation) {
     (self.input, self.shared, self.location) = (input, Shared(), location)
   }
 
-  init(option: OptionValue) throws(OptionError) {
-    guard case .object(let options) = option.content else { throw OptionError("is not a mapping") }
-    let kinds = RowInputs.all.filter { options.given.contains($0.name) }
+  init(option: GivenOption) throws(OptionError) {
+    let members = try option.members(named: Self.names)
+    func isGiven(_ name: String) -> Bool { members.contains { $0.key == name } }
+    var rest = members
+    let kinds = RowInputs.all.filter { isGiven($0.name) }
+    let inputs = kinds.map { option.part($0, from: &rest) }
+    let (shared, sharedErrors) = option.part(Shared.self, from: &rest)
+    // Options of other kinds have no effect, but their errors are reported.
+    for other in RowInputs.all where !rest.isEmpty { _ = option.part(other, from: &rest) }
     guard let kind = kinds.first, kinds.count == 1 else {
       throw OptionError(
         option: kinds.dropFirst().first?.name ?? "",
         kinds.isEmpty ? "no source of rows" : "more than one source of rows",
         remedy: "set one of \(RowInputs.all.map { $0.name }.joined(separator: ", "))", code: .input)
     }
-    for option in kind.optionDescriptions
-    where option.isRequired && !options.given.contains(option.name) {
+    if let missing = kind.requiredNames.first(where: { !isGiven($0) }),
+      let option = kind.optionDescriptions.first(where: { $0.name == missing })
+    {
       throw OptionError(
-        option: kind.name, "needs the key `\(option.name)`",
-        remedy: "add `\(option.name)`: \(option.type.expectation)", code: .input)
+        option: kind.name, "needs the key `\(missing)`",
+        remedy: "add `\(missing)`: \(option.type.expectation)", code: .input)
     }
-    input = try kind.init(option: option)
-    shared = try Shared(option: option)
-    location = options.location(of: kind.name)
+    let (input, errors) = inputs[0]
+    if let error = OptionError(errors + sharedErrors) { throw error }
+    self.input = input
+    self.shared = shared
+    let key = input.isComplete ? members.first { $0.key == kind.name } : nil
+    location = key?.value.location ?? option.location
   }
 }
 

@@ -109,9 +109,9 @@ struct NestedSettings: OptionSection {
 extension ResultPath: ExpressibleByOption {
   static func optionType(in range: ClosedRange<Never>?) -> OptionType { .string }
   static var unsetOption: ResultPath { ResultPath() }
-  var optionDefaultText: String? { description }
+  var optionDefault: JSONValue? { .string(description) }
 
-  init(option: OptionValue) throws(OptionError) {
+  init(option: GivenOption) throws(OptionError) {
     let text = try String(option: option)
     guard let path = ResultPath(text) else {
       throw OptionError(
@@ -126,9 +126,9 @@ extension ResultPath: ExpressibleByOption {
 extension BatchCondition: ExpressibleByOption {
   static func optionType(in range: ClosedRange<Never>?) -> OptionType { .string }
   static var unsetOption: BatchCondition { BatchCondition() }
-  var optionDefaultText: String? { description }
+  var optionDefault: JSONValue? { .string(description) }
 
-  init(option: OptionValue) throws(OptionError) {
+  init(option: GivenOption) throws(OptionError) {
     let text = try String(option: option)
     guard let condition = BatchCondition(text) else {
       throw OptionError(
@@ -143,9 +143,9 @@ extension BatchCondition: ExpressibleByOption {
 extension Bookmark.Rule: ExpressibleByOption {
   static func optionType(in range: ClosedRange<Never>?) -> OptionType { .string }
   static var unsetOption: Bookmark.Rule { Bookmark.Rule(fold: .last, path: ResultPath()) }
-  var optionDefaultText: String? { "\(fold.rawValue)(\(path))" }
+  var optionDefault: JSONValue? { .string("\(fold.rawValue)(\(path))") }
 
-  init(option: OptionValue) throws(OptionError) {
+  init(option: GivenOption) throws(OptionError) {
     let text = try String(option: option)
     guard let open = text.firstIndex(of: "("), text.last == ")",
       let fold = Bookmark.Fold(rawValue: String(text[..<open])),

@@ -184,7 +184,7 @@ final class InputRecorder: Sendable {
 /// The manifest without its operations and sinks.
 extension ManifestLoader {
   mutating func manifest(_ root: YAMLNode, _ endpoint: String?) -> Manifest? {
-    let (given, _) = decoder.section(
+    let given = decoder.section(
       ManifestFile.self, root, owner: .init(subject: "a manifest", noun: "key", isRoot: true),
       location: root.location)
     let schema = given.schema.flatMap { self.schema($0.path, given.$schema.location) }
@@ -602,7 +602,7 @@ extension ManifestLoader {
       let location = FileLocation(
         file: file, line: number, column: 1, length: max(1, line.unicodeScalars.count))
       do {
-        let node = Self.node(try JSONValue(parsing: String(line)), location)
+        let node = YAMLNode(try JSONValue(parsing: String(line)), at: location)
         guard case .mapping(let found) = node.content else {
           report(
             .wrongValue, message: "a line of a manifest is a JSON object, not \(node.kind)",
@@ -633,22 +633,5 @@ extension ManifestLoader {
           value: YAMLNode(content: .sequence(operations), location: start)))
     }
     return YAMLNode(content: .mapping(members), location: start)
-  }
-
-  private static func node(_ value: JSONValue, _ location: FileLocation) -> YAMLNode {
-    let content: YAMLNode.Content =
-      switch value {
-      case .null: .scalar("null", isPlain: true)
-      case .boolean(let flag): .scalar(flag ? "true" : "false", isPlain: true)
-      case .number(let number): .scalar(number.text, isPlain: true)
-      case .string(let text): .scalar(text, isPlain: false)
-      case .array(let elements): .sequence(elements.map { node($0, location) })
-      case .object(let object):
-        .mapping(
-          object.map {
-            YAMLNode.Member(key: $0.key, keyLocation: location, value: node($0.value, location))
-          })
-      }
-    return YAMLNode(content: content, location: location)
   }
 }

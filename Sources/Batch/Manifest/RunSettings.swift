@@ -1,3 +1,4 @@
+public import GQLRunJSON
 public import GQLRunPipeline
 import GQLRunPlugins
 
@@ -69,17 +70,17 @@ extension RunSettings.FailureLimit: ExpressibleByOption {
   /// The value before the option is read.
   public static var unsetOption: Self { .count(0) }
   /// The limit as manifests write it.
-  public var optionDefaultText: String? {
+  public var optionDefault: JSONValue? {
     switch self {
-    case .count(let count): "\(count)"
-    case .share(let share): Percentage(fraction: share).optionDefaultText
+    case .count(let count): .string("\(count)")
+    case .share(let share): Percentage(fraction: share).optionDefault
     }
   }
 
   /// Parses a number or a percentage.
   ///
   /// - Throws: `OptionError` for any other text.
-  public init(option: OptionValue) throws(OptionError) {
+  public init(option: GivenOption) throws(OptionError) {
     let text = try String(option: option)
     if let count = Int(text), count >= 0 {
       self = .count(count)
@@ -118,14 +119,14 @@ struct RequestRate: ExpressibleByOption {
 
   static func optionType(in range: ClosedRange<Never>?) -> OptionType { .string }
   static var unsetOption: RequestRate { RequestRate(perSecond: 1, text: "1/s") }
-  var optionDefaultText: String? { text }
+  var optionDefault: JSONValue? { .string(text) }
 
   private init(perSecond: Double, text: String) {
     self.perSecond = perSecond
     self.text = text
   }
 
-  init(option: OptionValue) throws(OptionError) {
+  init(option: GivenOption) throws(OptionError) {
     text = try String(option: option)
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     let units: [Substring: Double] = ["s": 1, "m": 60, "h": 3600]

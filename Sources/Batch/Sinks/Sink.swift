@@ -146,23 +146,19 @@ struct SinkEntry: ExpressibleByOption {
   static var unsetOption: SinkEntry {
     SinkEntry(sink: nil, location: FileLocation(file: "", line: 1, column: 1))
   }
-  var optionDefaultText: String? { nil }
+  var optionDefault: JSONValue? { nil }
 
   private init(sink: (any Sink)?, location: FileLocation) {
     self.sink = sink
     self.location = location
   }
 
-  init(option: OptionValue) throws(OptionError) {
-    location = option.location
-    guard case .variant(let name, let options) = option.content,
-      let kind = Sinks.all.first(where: { $0.name == name }),
-      let table = Manifest.sinkKinds.first(where: { $0.name == name })
-    else { return }
-    let isComplete = table.options.allSatisfy { description in
-      !description.isRequired || options.values.contains { $0.name == description.name }
-    }
-    if isComplete { sink = try kind.init(options: options) }
+  init(option: GivenOption) throws(OptionError) {
+    let given = try option.variant()
+    location = given.keyLocation
+    guard let kind = Sinks.all.first(where: { $0.name == given.key }) else { return }
+    let sink = try option.options(of: given, as: kind)
+    if sink.isComplete { self.sink = sink }
   }
 }
 

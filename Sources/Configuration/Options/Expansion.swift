@@ -102,110 +102,115 @@ struct Expansion {
   }
 }
 
-extension OptionDecoder {
-  struct Expanded {
-    /// The text; `nil` if it depends on a command that was not run.
-    var known: [Template.Part]?
-    /// Whether the text begins with the value of an environment variable, as opposed to a default.
-    var beginsWithVariable = false
-    /// Whether the text contains the placeholder of a command that was not run.
-    var hasPlaceholder = false
-    /// The indices of the parts that were expanded.
-    var outside: Set<Int> = []
-  }
+/// The text of a scalar with the values of its expansions.
+struct ExpandedText {
+  let expansion: Expansion
+  /// The text, in which only values of the context are missing.
+  var parts: [Template.Part] = []
+  /// Whether the text begins with the value of an environment variable, as opposed to a default.
+  var beginsWithVariable = false
+}
 
-  /// The parts with all expansions of variables, files and commands; `nil` if one is not available.
-  mutating func expanded(
-    _ expansion: Expansion, location: FileLocation, label: String
-  ) -> Expanded? {
-    var parts: [Template.Part] = []
+extension GivenOption {
+  /// The text with all expansions of variables, files and commands.
+  ///
+  /// - Throws: ``OptionError`` if one is not available, which is reported, or if the text depends on a command that was not
+  ///   run.
+  func expanded(_ text: String) throws(OptionError) -> ExpandedText {
+    let expansion: Expansion
+    do throws(Expansion.Failure) { expansion = try Expansion(text) } catch {
+      throw malformed(error)
+    }
+    reportLiteralSecret(expansion)
+    let environment = decoder.environment
+    var result = ExpandedText(expansion: expansion)
+    // The indices of the parts that were expanded.
     var outside: Set<Int> = []
-    var isKnown = true
-    var beginsWithVariable = false
     var hasPlaceholder = false
     for part in expansion.parts {
       switch part {
-      case .text(let text): parts.append(.text(text))
-      case .context(let name, let fallback): parts.append(.context(name: name, fallback: fallback))
+      case .text(let text): result.parts.append(.text(text))
+      case .context(let name, let fallback):
+        result.parts.append(.context(name: name, fallback: fallback))
       case .variable(let name, let fallback):
         let value = environment.variable(name)
-        if value.map({ !$0.isEmpty }) ?? false { outside.insert(parts.count) }
+        let isSet = value.map { !$0.isEmpty } ?? false
+        if isSet { outside.insert(result.parts.count) }
         let other = fallback ?? environment.lastResort(name)
-        guard let text = value.flatMap({ $0.isEmpty ? other ?? $0 : $0 }) ?? other else {
+        guard let text = isSet ? value : other ?? value else {
           report(
-            .expansion, message: "the variable `\(name)` is not set", location: location,
+            .expansion, message: "the variable `\(name)` is not set",
             hint: "set it, or give a default: ${env:\(name):-…}")
-          return nil
+          throw .reported
         }
-        if parts.isEmpty { beginsWithVariable = !(value ?? "").isEmpty }
-        parts.append(.text(text))
+        if result.parts.isEmpty { result.beginsWithVariable = isSet }
+        result.parts.append(.text(text))
       case .file(let path):
-        guard let text = contents(of: path, location) else { return nil }
-        outside.insert(parts.count)
-        parts.append(.text(text))
+        let text = try contents(of: path)
+        outside.insert(result.parts.count)
+        result.parts.append(.text(text))
       case .command(let command):
-        programs.append(
-          FileProgram(
-            origin: "${exec:…}",
-            command: SecretText.looksSecret(command) ? SecretString.redacted : command,
-            location: location))
-        guard let execute = environment.execute else {
-          isKnown = isKnown && environment.showsPlaceholders
-          hasPlaceholder = true
-          parts.append(.text("${exec:\(command)}"))
-          continue
-        }
-        do {
-          let text = try execute(command).withoutLastLineBreak
-          outside.insert(parts.count)
-          parts.append(.text(text))
-        } catch {
-          report(
-            .expansion, message: "the command of \(label) failed", location: location,
-            hint: Self.reason(error))
-          return nil
-        }
+        let text = try output(of: command)
+        if text == nil { hasPlaceholder = true } else { outside.insert(result.parts.count) }
+        result.parts.append(.text(text ?? "${exec:\(command)}"))
       }
     }
-    return Expanded(
-      known: isKnown ? parts : nil, beginsWithVariable: beginsWithVariable,
-      hasPlaceholder: hasPlaceholder, outside: outside)
+    guard !hasPlaceholder || environment.showsPlaceholders && type.isText else { throw .unknown }
+    noteSecrets(result, outside)
+    return result
+  }
+
+  /// The output of a command; `nil` if it was not run.
+  private func output(of command: String) throws(OptionError) -> String? {
+    decoder.programs.append(
+      FileProgram(
+        origin: "${exec:…}",
+        command: SecretText.looksSecret(command) ? SecretString.redacted : command,
+        location: location))
+    guard let execute = decoder.environment.execute else { return nil }
+    do {
+      return try execute(command).withoutLastLineBreak
+    } catch {
+      report(
+        .expansion, message: "the command of \(label) failed", hint: Self.reason(error))
+      throw .reported
+    }
   }
 
   /// Records the values that are secret because they are not in the file itself.
   ///
   /// Only for options of type text: a number, a choice or a path from a variable is not secret, and
   /// messages may contain it.
-  mutating func noteSecrets(_ expanded: Expanded, type: OptionType, secrecy: OptionSecrecy) {
+  private func noteSecrets(_ expanded: ExpandedText, _ outside: Set<Int>) {
     switch type {
-    case .string, .template: break
+    case .string, .template, .jsonTemplate: break
     default: return
     }
     var text = ""
-    for (index, part) in (expanded.known ?? []).enumerated() {
+    for (index, part) in expanded.parts.enumerated() {
       guard case .text(let value) = part else { continue }
-      if expanded.outside.contains(index), secrecy != .url || Self.isBelowHost(text) {
-        secretValues.append(SecretString(value))
+      if outside.contains(index), secrecy != .url || Self.isBelowHost(text) {
+        decoder.secretValues.append(SecretString(value))
       }
       text += value
     }
-    if secrecy == .url { secretValues += SecretNames.secrets(inURL: text) }
+    if secrecy == .url { decoder.secretValues += SecretNames.secrets(inURL: text) }
   }
 
   /// What the expansions of a text got their values from, for messages: "the variable `MODE`".
   func sources(of expansion: Expansion) -> String {
-    let names = expansion.parts.compactMap { part -> String? in
+    expansion.parts.compactMap { part -> String? in
       switch part {
       case .text: nil
       case .variable(let name, let fallback):
-        (environment.variable(name) ?? "").isEmpty && fallback != nil
+        (decoder.environment.variable(name) ?? "").isEmpty && fallback != nil
           ? "the default of the variable `\(name)`" : "the variable `\(name)`"
       case .file(let path): "the file `\(path)`"
       case .command: "the output of the command"
       case .context(let name, _): "the context `\(name)`"
       }
     }
-    return names.isEmpty ? "the text" : names.joined(separator: " with ")
+    .joined(separator: " with ")
   }
 
   /// Whether the text after `text` belongs to the path or the query of a URL.
@@ -214,78 +219,57 @@ extension OptionDecoder {
     return text[mark.upperBound...].contains { "/?#".contains($0) }
   }
 
-  private mutating func contents(of path: String, _ location: FileLocation) -> String? {
+  private func contents(of path: String) throws(OptionError) -> String {
+    let bytes: [UInt8]
     do {
-      let bytes = try environment.readFile(FilePath.resolve(path, in: folder(of: location)))
-      guard bytes.count <= PipelineFileEnvironment.maxBytes else {
-        report(
-          .expansion, message: "the file `\(path)` cannot be used", location: location,
-          hint: "it is larger than 1 MiB")
-        return nil
-      }
-      guard let text = String(validating: bytes, as: UTF8.self) else {
-        report(
-          .expansion, message: "the file `\(path)` cannot be used", location: location,
-          hint: "it is not UTF-8 text")
-        return nil
-      }
-      return text.withoutLastLineBreak
+      bytes = try decoder.environment.readFile(
+        FilePath.resolve(path, in: decoder.folder(of: location)))
     } catch {
       report(
-        .expansion, message: "the file `\(path)` cannot be read", location: location,
-        hint: Self.reason(error))
-      return nil
+        .expansion, message: "the file `\(path)` cannot be read", hint: Self.reason(error))
+      throw .reported
     }
+    let isLong = bytes.count > PipelineFileEnvironment.maxBytes
+    guard !isLong, let text = String(validating: bytes, as: UTF8.self) else {
+      report(
+        .expansion, message: "the file `\(path)` cannot be used",
+        hint: isLong ? "it is larger than 1 MiB" : "it is not UTF-8 text")
+      throw .reported
+    }
+    return text.withoutLastLineBreak
   }
 
   private static func reason(_ error: any Error) -> String {
     (error as? PipelineFileEnvironment.Failure)?.reason ?? "the reason is unknown"
   }
 
-  mutating func reportMalformed(
-    _ failure: Expansion.Failure, location: FileLocation, label: String
-  ) {
+  /// Reports text whose `${…}` cannot be parsed.
+  private func malformed(_ failure: Expansion.Failure) -> OptionError {
     switch failure {
     case .unclosed:
       report(
-        .wrongValue,
-        message: "`${` in \(label) is not closed", location: location,
+        .wrongValue, message: "`${` in \(label) is not closed",
         hint: "write `$$` for a literal `$`")
     case .withoutScheme(let name):
       report(
-        .wrongValue, message: "`${\(name)}` in \(label) has no source", location: location,
+        .wrongValue, message: "`${\(name)}` in \(label) has no source",
         hint: "did you mean `${env:\(name)}`?")
     case .unknownScheme(let scheme):
       let meant = suggestion(for: scheme, in: Expansion.schemes)
-      findings.append(
-        PipelineDiagnostic(
-          .unknownName, "`${\(scheme):…}` is not a known expansion", at: location,
-          hint: meant.map { "did you mean `\($0)`?" },
-          notes: [.init("expansions", Expansion.schemes.joined(separator: ", "))]))
+      decoder.report(
+        .unknownName, message: "`${\(scheme):…}` is not a known expansion", location: location,
+        hint: meant.map { "did you mean `\($0)`?" },
+        notes: [.init("expansions", Expansion.schemes.joined(separator: ", "))])
     case .unnamed(let scheme):
       report(
-        .wrongValue, message: "`${\(scheme):}` in \(label) has no name", location: location,
+        .wrongValue, message: "`${\(scheme):}` in \(label) has no name",
         hint: "write a name after the colon")
     }
+    return .reported
   }
 
-  private mutating func report(
-    _ code: PipelineDiagnostic.Code, message: String, location: FileLocation, hint: String
-  ) {
-    findings.append(PipelineDiagnostic(code, message, at: location, hint: hint))
-  }
-
-  func isSecret(_ option: OptionDescription, _ name: String) -> Bool {
-    switch option.secrecy {
-    case .open, .url: false
-    case .secret: true
-    case .secretHeaders: SecretNames.isSecretField(name)
-    }
-  }
-
-  mutating func reportLiteralSecret(
-    _ expansion: Expansion, isSecret: Bool, location: FileLocation, label: String
-  ) {
+  private func reportLiteralSecret(_ expansion: Expansion) {
+    let isSecret = secrecy.hides(name)
     let isLiteral = expansion.parts.contains {
       switch $0 {
       case .text(let text):
@@ -297,11 +281,21 @@ extension OptionDecoder {
       }
     }
     guard isLiteral else { return }
-    secretLocations.append(location)
+    decoder.secretLocations.append(location)
     report(
       .literalSecret, message: "\(label) is a secret, and the file contains its value",
-      location: location,
       hint: "read it from a variable or file: ${env:NAME} or ${file:path}")
+  }
+}
+
+extension OptionSecrecy {
+  /// Whether the value of the option, or of the member of its map, with this name is secret.
+  func hides(_ name: String) -> Bool {
+    switch self {
+    case .open, .url: false
+    case .secret: true
+    case .secretHeaders: SecretNames.isSecretField(name)
+    }
   }
 }
 

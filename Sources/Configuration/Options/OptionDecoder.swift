@@ -1,8 +1,7 @@
-import GQLRunJSON
 import GQLRunSupport
 
-/// Decodes nodes of a pipeline file with tables of options, and collects all diagnostics.
-package struct OptionDecoder {
+/// Reads sections of a pipeline file or manifest, and collects all diagnostics.
+package final class OptionDecoder {
   /// The folder that paths are relative to; `nil` for the folder of the file that contains them.
   private let fixedFolder: String?
   let environment: PipelineFileEnvironment
@@ -13,8 +12,9 @@ package struct OptionDecoder {
   package var programs: [FileProgram] = []
   /// The values of variables, files and commands in options of type text, and those of URL queries.
   package var secretValues: [SecretString] = []
-  /// The options that are being decoded, for messages.
-  private var noun = "option"
+  /// The number of values that were left out, because they depend on a command that was not run, or because they are
+  /// invalid elements of a list of groups. What contains them is incomplete.
+  package var gaps = 0
 
   package init(folder: String? = nil, environment: PipelineFileEnvironment) {
     fixedFolder = folder
@@ -24,6 +24,13 @@ package struct OptionDecoder {
   /// The folder that a path at `location` is relative to.
   func folder(of location: FileLocation) -> String {
     fixedFolder ?? FilePath.folder(of: location.file)
+  }
+
+  func report(
+    _ code: PipelineDiagnostic.Code, message: String, location: FileLocation, hint: String?,
+    notes: [PipelineDiagnostic.Note] = []
+  ) {
+    findings.append(PipelineDiagnostic(code, message, at: location, hint: hint, notes: notes))
   }
 
   /// The owner of the options that are being decoded, for messages.
@@ -50,379 +57,141 @@ package struct OptionDecoder {
       isRoot ? "`\(name)`" : "`\(name)` of \(subject)"
     }
   }
-
-  /// The options of `table` in `node`, with defaults for those that it does not set.
-  ///
-  /// Invalid options are reported and omitted.
-  package mutating func options(
-    _ node: YAMLNode?, table: [OptionDescription], owner: Owner, location: FileLocation
-  ) -> PluginOptions {
-    let outerNoun = noun
-    noun = owner.noun
-    defer { noun = outerNoun }
-    let members = members(of: node, owner: owner, table: table)
-    for member in members { reportUnknown(member, table: table, owner: owner) }
-    var values: [(name: String, value: OptionValue)] = []
-    for option in table {
-      let label = owner.label(option.name)
-      if let member = members.first(where: { $0.key == option.name }) {
-        if let value = value(
-          member.value, option: option, type: option.type, label: label, name: option.name)
-        {
-          var value = placeholder(value, option, label: label)
-          value.keyLocation = member.keyLocation
-          values.append((option.name, value))
-        }
-      } else if let text = option.defaultText {
-        values.append((option.name, defaultValue(text, option, label: label, location: location)))
-      } else if option.isRequired {
-        findings.append(
-          PipelineDiagnostic(
-            .wrongValue,
-            "\(owner.subject) requires the \(owner.noun) `\(option.name)`", at: location,
-            hint: "add `\(option.name)`: \(option.type.expectation)"))
-      }
-    }
-    return PluginOptions(
-      values: values, known: Set(table.map(\.name)), given: Set(members.map(\.key)),
-      location: location)
-  }
-
-  /// Replaces a value that depends on a command that was not run by the default, if there is one
-  /// and the file is only inspected.
-  private func placeholder(
-    _ value: OptionValue, _ option: OptionDescription, label: String
-  ) -> OptionValue {
-    guard environment.showsPlaceholders, value.isUnknown, let text = option.defaultText else {
-      return value
-    }
-    var result = defaultValue(text, option, label: label, location: value.location)
-    result.shownText = value.shownText
-    result.isDefault = false
-    return result
-  }
-
-  /// The members of a mapping; none if the node is absent, empty or, which is reported, not a
-  /// mapping.
-  private mutating func members(
-    of node: YAMLNode?, owner: Owner, table: [OptionDescription]
-  ) -> [YAMLNode.Member] {
-    guard let node, !node.isNull else { return [] }
-    if node.members == nil { reportNoMapping(node, owner: owner, table: table) }
-    return node.members ?? []
-  }
-
-  private mutating func reportNoMapping(
-    _ node: YAMLNode, owner: Owner, table: [OptionDescription]
-  ) {
-    let example = table.first.map { "`{ \($0.name): … }`" } ?? "nothing"
-    findings.append(
-      PipelineDiagnostic(
-        .wrongValue, "\(owner.subject) takes \(owner.noun)s, not \(node.kind)", at: node.location,
-        hint: "write \(example)", notes: notes(table, owner)))
-  }
-
-  private mutating func reportUnknown(
-    _ member: YAMLNode.Member, table: [OptionDescription], owner: Owner
-  ) {
-    let names = table.map(\.name) + owner.otherNames
-    guard !names.contains(member.key) else { return }
-    let meant = suggestion(for: member.key, in: names)
-    findings.append(
-      PipelineDiagnostic(
-        .unknownName, "\(owner.subject) has no \(owner.noun) `\(member.key)`",
-        at: member.keyLocation,
-        hint: meant.map { "did you mean `\($0)`?" }, notes: notes(table, owner)))
-  }
-
-  private func notes(_ table: [OptionDescription], _ owner: Owner) -> [PipelineDiagnostic.Note] {
-    let names = table.map(\.name) + owner.otherNames
-    return [.init("\(owner.noun)s", names.isEmpty ? "none" : names.joined(separator: ", "))]
-  }
-
-  private func defaultValue(
-    _ text: String, _ option: OptionDescription, label: String, location: FileLocation
-  ) -> OptionValue {
-    guard var value = Self.defaultValue(of: option, text, location: location) else {
-      preconditionFailure("the default of \(label) is not \(option.type.expectation)")
-    }
-    value.isDefault = true
-    return value
-  }
-
-  /// The default, decoded as the option's type; `nil` if it is not valid.
-  package static func defaultValue(
-    of option: OptionDescription, _ text: String, location: FileLocation
-  ) -> OptionValue? {
-    var decoder = OptionDecoder(folder: ".", environment: PipelineFileEnvironment())
-    var node = YAMLNode(content: .scalar(text, isPlain: false), location: location)
-    switch option.type {
-    case .list, .map, .object:
-      var composer = YAMLComposer(text, source: SourceText(file: location.file, text: text))
-      guard let composed = composer.compose() else { return nil }
-      node = composed
-    default: break
-    }
-    let value = decoder.value(
-      node, option: option, type: option.type, label: option.name, name: option.name)
-    guard var value, decoder.findings.isEmpty else { return nil }
-    value.location = location
-    return value
-  }
 }
 
 extension OptionDecoder {
-  /// The value of a node; `nil` if it is not valid, which is reported.
-  private mutating func value(
-    _ node: YAMLNode, option: OptionDescription, type: OptionType, label: String, name: String
-  ) -> OptionValue? {
-    if case .json = type {
-      let json = node.json
-      return OptionValue(
-        content: .json(json), location: node.location, shownText: json.jsonText(), isDefault: false,
-        node: node)
-    }
-    if case .jsonTemplate = type {
-      switch node.content {
-      case .mapping: return value(node, option: option, type: .map(type), label: label, name: name)
-      case .sequence:
-        return value(node, option: option, type: .list(type), label: label, name: name)
-      case .scalar:
-        let isText = if case .string = node.json { true } else { false }
-        return value(
-          node, option: option, type: isText ? .template : .json, label: label, name: name)
+  /// The options that a node gives to a section. Reports all errors.
+  package func section<Section: Configurable>(
+    _ type: Section.Type, _ node: YAMLNode, owner: Owner, location: FileLocation
+  ) -> Section {
+    let gapsBefore = gaps
+    let (section, errors) = read(type, node, owner: owner, location: location)
+    for error in errors { report(error, in: node, owner: owner, location: location) }
+    if errors.isEmpty, gaps == gapsBefore {
+      do throws(OptionError) { try section.validateAll() } catch {
+        report(error, in: node, owner: owner, location: location)
       }
     }
-    if node.isNull {
-      switch type {
-      case .object: break
-      // The word `null`, not a missing value.
-      case .choice(let words) where words.contains(node.quotedText ?? ""): break
-      default: return mismatch(node.location, label: label, type: type, hint: "write a value")
-      }
-    }
-    switch (type, node.content) {
-    case (.object(let table), _):
-      let owner = Owner(subject: label, noun: noun)
-      guard node.isNull || node.members != nil else {
-        reportNoMapping(node, owner: owner, table: table.options)
-        return nil
-      }
-      let options = options(node, table: table.options, owner: owner, location: node.location)
-      return OptionValue(
-        content: .object(options), location: node.location, shownText: "", isDefault: false)
-    case (.list(let element), .sequence(let nodes)):
-      let values = nodes.compactMap {
-        value(
-          $0, option: option, type: element, label: self.label(ofElement: $0, name, label),
-          name: name)
-      }
-      return OptionValue(
-        content: .list(values), location: node.location,
-        shownText: "[\(values.map(\.shownText).joined(separator: ", "))]", isDefault: false)
-    case (.map(let element), .mapping(let members)):
-      let entries = members.compactMap { member in
-        value(
-          member.value, option: option, type: element, label: "`\(member.key)` in \(label)",
-          name: member.key
-        )
-        .map {
-          OptionValue.Entry(name: member.key, nameLocation: member.keyLocation, value: $0)
-        }
-      }
-      let shown = entries.map { "\($0.name): \($0.value.shownText)" }.joined(separator: ", ")
-      return OptionValue(
-        content: .map(entries), location: node.location,
-        shownText: shown.isEmpty ? "{}" : "{ \(shown) }", isDefault: false)
-    case (.variant(let noun, let kinds), _):
-      return variant(node, noun: noun, kinds: kinds)
-    case (_, .scalar(let text, _)):
-      return scalar(text, node: node, option: option, type: type, label: label, name: name)
-    default:
-      return mismatch(node.location, label: label, type: type, hint: "this is \(node.kind)")
-    }
+    return section
   }
 
-  /// "the operation `a`" for an element of `operations` with an id or a name.
-  private func label(ofElement node: YAMLNode, _ name: String, _ label: String) -> String {
-    guard name.hasSuffix("s"), case .mapping(let members) = node.content,
-      let id = members.first(where: { $0.key == "id" || $0.key == "name" })?.value.quotedText
-    else { return "an element of \(label)" }
-    return "the \(name.dropLast()) `\(id)`"
-  }
-
-  /// `name: {options}` or `name`.
-  private mutating func variant(
-    _ node: YAMLNode, noun: String, kinds: [OptionVariant]
-  ) -> OptionValue? {
-    let member: YAMLNode.Member
-    switch node.content {
-    case .scalar(let name, _):
-      let nothing = YAMLNode(content: .scalar("", isPlain: true), location: node.location)
-      member = YAMLNode.Member(key: name, keyLocation: node.location, value: nothing)
-    case .mapping(let members) where members.count == 1: member = members[0]
-    default:
-      findings.append(
-        PipelineDiagnostic(
-          .wrongValue, "a \(noun) is one kind with its options, not \(node.kind)",
-          at: node.location, hint: kinds.first.map { "write `- \($0.example)`" }))
-      return nil
-    }
-    guard let kind = kinds.first(where: { $0.name == member.key }) else {
-      let names = kinds.map(\.name)
-      findings.append(
-        PipelineDiagnostic(
-          .unknownName, "there is no \(noun) `\(member.key)`", at: member.keyLocation,
-          hint: suggestion(for: member.key, in: names).map { "did you mean `\($0)`?" },
-          notes: [.init("\(noun)s", names.joined(separator: ", "))]))
-      return nil
-    }
-    let options = options(
-      member.value, table: kind.options, owner: Owner(subject: "`\(kind.name)`", noun: "option"),
-      location: member.keyLocation)
-    return OptionValue(
-      content: .variant(kind.name, options), location: member.keyLocation, shownText: kind.name,
-      isDefault: false)
+  /// The options that a node gives to a section, and the errors of values that have the right form.
+  ///
+  /// Reports all others: unknown names, missing options, and values of another form. An option that has no valid value has
+  /// its default.
+  package func read<Section: Configurable>(
+    _ type: Section.Type, _ node: YAMLNode, owner: Owner, location: FileLocation
+  ) -> (Section, [OptionError]) {
+    let reader = OptionSectionReader(
+      OptionCollector.properties(of: Section()), owner: owner, location: location, decoder: self)
+    _ = reader.takeMembers(of: node)
+    return reader.section(type)
   }
 
   /// The text of a scalar with `${…}` expanded; `nil` if it cannot be, which is reported.
-  package mutating func text(_ node: YAMLNode, label: String) -> String? {
-    let option = OptionDescription("text", type: .string, summary: "Any text")
-    guard
-      case .string(let text)? = value(node, option: option, type: .string, label: label, name: "")?
-        .content
-    else { return nil }
-    return text
+  package func text(_ node: YAMLNode, label: String) -> String? {
+    try? String(
+      option: GivenOption(
+        node: node, type: .string, label: label, name: "", secrecy: .open, noun: "option",
+        decoder: self))
   }
 
-  private mutating func scalar(
-    _ text: String, node: YAMLNode, option: OptionDescription, type: OptionType,
-    label: String, name: String
-  ) -> OptionValue? {
-    let expansion: Expansion
-    do throws(Expansion.Failure) {
-      expansion = try Expansion(text)
-    } catch {
-      reportMalformed(error, location: node.location, label: label)
-      return nil
-    }
-    let isSecret = isSecret(option, name)
-    reportLiteralSecret(expansion, isSecret: isSecret, location: node.location, label: label)
-    let shown = isSecret || SecretText.looksSecret(text) ? SecretString.redacted : text
-    guard let expanded = expanded(expansion, location: node.location, label: label) else {
-      return nil
-    }
-    guard let parts = expanded.known, !expanded.hasPlaceholder || type.isText else {
-      return OptionValue(
-        content: .unresolved, location: node.location, shownText: shown, isDefault: false)
-    }
-    noteSecrets(expanded, type: type, secrecy: option.secrecy)
-    let content: OptionValue.Content?
-    if case .template = type {
-      content = .template(Template(parts: parts))
-    } else {
-      // A relative path in a variable is relative to the working directory of the user who set it.
-      content = self.content(
-        parts, node: node, type: type, expansion: expansion,
-        folder: expanded.beginsWithVariable ? "." : folder(of: node.location), label: label)
-    }
-    return content.map {
-      OptionValue(content: $0, location: node.location, shownText: shown, isDefault: false)
-    }
-  }
-
-  private mutating func content(
-    _ parts: [Template.Part], node: YAMLNode, type: OptionType, expansion: Expansion,
-    folder: String, label: String
-  ) -> OptionValue.Content? {
-    var text = ""
-    for part in parts {
-      switch part {
-      case .text(let part): text += part
-      case .context(let name, _):
-        findings.append(
-          PipelineDiagnostic(
-            .wrongValue, "\(label) is expanded once, so it cannot contain `${context:\(name)}`",
-            at: node.location, hint: "only options expanded per request can"))
-        return nil
-      }
-    }
-    do throws(OptionReader.Mismatch) {
-      return try OptionReader.content(of: text, as: type, folder: folder)
-    } catch {
-      // The text of an expansion may be secret, so messages do not contain it.
-      let hint =
-        expansion.isLiteral
-        ? error.hint
-        : "\(sources(of: expansion)) has \(error.isOutOfRange ? "a value that is out of range" : "another value")"
-      _ = mismatch(node.location, label: label, type: type, hint: hint)
-      return nil
-    }
-  }
-
-  private mutating func mismatch(
-    _ location: FileLocation, label: String, type: OptionType, hint: String
-  ) -> OptionValue? {
-    findings.append(
-      PipelineDiagnostic(
-        .wrongValue, "\(label) takes \(type.expectation)", at: location, hint: hint))
-    return nil
-  }
-}
-
-extension OptionDecoder {
-  /// The options that a node gives to a section, as properties. Reports all errors.
-  package mutating func section<Section: Configurable>(
-    _ type: Section.Type, _ node: YAMLNode?, owner: Owner, location: FileLocation
-  ) -> (Section, PluginOptions) {
-    let options = options(
-      node, table: Section.optionDescriptions, owner: owner, location: location)
-    let (section, errors) = Section.read(from: options)
-    report(errors, in: options, owner)
-    if errors.isEmpty, !options.isUnresolved {
-      do throws(OptionError) { try section.validateAll() } catch {
-        report([error], in: options, owner)
-      }
-    }
-    return (section, options)
-  }
-
-  private mutating func report(
-    _ errors: [OptionError], in options: PluginOptions, _ owner: Owner
+  private func report(
+    _ error: OptionError, in node: YAMLNode, owner: Owner, location: FileLocation
   ) {
-    for error in errors {
-      let label = Self.label(error.option, in: options, owner)
-      findings.append(
-        PipelineDiagnostic(
-          error.code, label.isEmpty ? error.message : "\(label): \(error.message)",
-          at: options.location(of: error.option), hint: error.remedy))
-    }
+    let nodes = node.nodes(along: error.option)
+    let label = Self.label(nodes, owner)
+    report(
+      error.code, message: label.isEmpty ? error.message : "\(label): \(error.message)",
+      location: nodes.last?.node.location ?? location, hint: error.remedy)
   }
 
   /// "`rate` of `rate_limit`" for `rate_limit.rate`, "`emit` of the operation `a`" for
   /// `operations.0.emit`.
-  private static func label(_ path: String, in options: PluginOptions, _ owner: Owner) -> String {
+  private static func label(_ nodes: [(name: String, node: YAMLNode)], _ owner: Owner) -> String {
     var label = owner.isRoot ? "" : owner.subject
     var subject = label
     var list: String?
-    for (name, value) in options.values(along: path) {
+    for (name, node) in nodes {
       if let list {
-        if let id = value.elementName { (subject, label) = ("the \(list) `\(id)`", "") }
+        if let id = node.elementName { (subject, label) = ("the \(list) `\(id)`", "") }
       } else {
         label = subject.isEmpty ? "`\(name)`" : "`\(name)` of \(subject)"
         subject = "`\(name)`"
       }
       if label.isEmpty { label = subject }
-      list = if case .list = value.content { String(name.dropLast()) } else { nil }
+      list = if case .sequence = node.content { String(name.dropLast()) } else { nil }
     }
     return label
   }
+
+  /// The members of a mapping, of which those with other names are reported; none for an empty node; `nil` for others,
+  /// which is reported.
+  func members(of node: YAMLNode, names: [String], owner: Owner) -> [YAMLNode.Member]? {
+    guard !node.isNull else { return [] }
+    let names = names + owner.otherNames
+    let notes = [
+      PipelineDiagnostic.Note(
+        "\(owner.noun)s", names.isEmpty ? "none" : names.joined(separator: ", "))
+    ]
+    guard let members = node.members else {
+      let example = names.first.map { "`{ \($0): … }`" } ?? "nothing"
+      report(
+        .wrongValue, message: "\(owner.subject) takes \(owner.noun)s, not \(node.kind)",
+        location: node.location, hint: "write \(example)", notes: notes)
+      return nil
+    }
+    for member in members where !names.contains(member.key) {
+      report(
+        .unknownName, message: "\(owner.subject) has no \(owner.noun) `\(member.key)`",
+        location: member.keyLocation,
+        hint: suggestion(for: member.key, in: names).map { "did you mean `\($0)`?" }, notes: notes)
+    }
+    return members
+  }
 }
 
-extension OptionValue {
+extension YAMLNode {
+  /// The nodes that a dotted path leads through, as far as there are nodes: members of mappings, and elements of lists by
+  /// index.
+  func nodes(along path: String) -> [(name: String, node: YAMLNode)] {
+    var rest = path.split(separator: ".").map(String.init)[...]
+    var found: [(name: String, node: YAMLNode)] = []
+    while let next = (found.last?.node ?? self).next(&rest) { found.append(next) }
+    return found
+  }
+
+  private func next(_ rest: inout ArraySlice<String>) -> (name: String, node: YAMLNode)? {
+    guard let name = rest.first else { return nil }
+    switch content {
+    case .scalar: return nil
+    case .sequence(let elements):
+      rest = rest.dropFirst()
+      return Int(name).flatMap { elements.indices.contains($0) ? (name, elements[$0]) : nil }
+    case .mapping(let members):
+      for member in members {
+        // Names that the user chooses may contain dots.
+        let parts = member.key.split(separator: ".").map(String.init)
+        guard !parts.isEmpty, rest.starts(with: parts) else { continue }
+        rest = rest.dropFirst(parts.count)
+        return (member.key, member.value)
+      }
+      return nil
+    }
+  }
+
   /// The id or name of a group in a list.
-  fileprivate var elementName: String? {
-    guard case .object(let options) = content else { return nil }
-    return options.values.first { $0.name == "id" || $0.name == "name" }?.value.shownText
+  var elementName: String? {
+    members?.first { $0.key == "id" || $0.key == "name" }?.value.quotedText
+  }
+}
+
+extension YAMLNode.Member {
+  /// The source location of a value in this one, or else of the key.
+  ///
+  /// - Parameter path: The option's name; a dotted path for members of groups and maps and, by
+  ///   index, elements of lists: `rules.0.message`.
+  package func location(of path: String) -> FileLocation {
+    value.nodes(along: path).last?.node.location ?? keyLocation
   }
 }

@@ -1,3 +1,4 @@
+public import GQLRunJSON
 import GQLRunSupport
 
 /// The description of an option: parsing, diagnostics, help and documentation use it.
@@ -6,10 +7,12 @@ public struct OptionDescription: Sendable, Hashable {
   public var name: String
   /// The type of the values.
   public var type: OptionType
-  /// The default, as a pipeline file writes it; `nil` leaves the option unset.
+  /// The default, as a pipeline file would write it; `nil` leaves the option unset.
   ///
-  /// The default of an object consists of those of its options; `""` sets it if the file does not.
-  public var defaultText: String?
+  /// The default of a group is an empty mapping: each of its options has its own.
+  public var defaultValue: JSONValue?
+  /// Whether the default is a value that a file may give.
+  package var hasValidDefault = true
   /// What the option does, in one sentence without a full stop.
   public var summary: String
   /// Whether every file must set the option.
@@ -22,21 +25,48 @@ public struct OptionDescription: Sendable, Hashable {
   /// - Parameters:
   ///   - name: The name in snake case.
   ///   - type: The type of the values, with bounds.
-  ///   - defaultText: The default as written in a file; `nil`, the default, leaves the option
+  ///   - defaultValue: The default as written in a file; `nil`, the default, leaves the option
   ///     unset.
   ///   - required: Whether a file must set the option; `false` by default.
   ///   - secrecy: Whether the value may be shown.
   ///   - summary: What the option does, in one sentence without a full stop.
   public init(
-    _ name: String, type: OptionType, default defaultText: String? = nil, required: Bool = false,
+    _ name: String, type: OptionType, default defaultValue: JSONValue? = nil,
+    required: Bool = false,
     secrecy: OptionSecrecy = .open, summary: String
   ) {
     self.name = name
     self.type = type
-    self.defaultText = defaultText
+    self.defaultValue = defaultValue
     self.summary = summary
     self.isRequired = required
     self.secrecy = secrecy
+  }
+
+  /// The default as text: `300ms`, `[401, 403]`.
+  public var defaultText: String? { defaultValue?.optionText }
+}
+
+extension JSONValue {
+  /// The value as the text of an option in a file.
+  package var optionText: String {
+    if case .string(let text) = self { text } else { flowText }
+  }
+
+  /// The value as an element of a flow collection of YAML: a text is quoted unless it is a plain word.
+  private var flowText: String {
+    switch self {
+    case .array(let elements): "[\(elements.map(\.flowText).joined(separator: ", "))]"
+    case .object(let members):
+      members.isEmpty
+        ? "{}"
+        : "{ \(members.map { "\(JSONValue.string($0.key).flowText): \($0.value.flowText)" }.joined(separator: ", ")) }"
+    case .string(let text)
+    where !text.isEmpty
+      && text.allSatisfy({ $0.isLetter || $0.isNumber || "-_./%".contains($0) }):
+      text
+    default: jsonText()
+    }
   }
 }
 
@@ -73,77 +103,61 @@ extension OptionDescription {
   }
 }
 
-/// The reason why a text is not a duration or size.
-public struct OptionTextError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What to write instead.
-  public var hint: String
+extension YAMLNode {
+  /// The value of an option for output: as in the file, before expansion; secrets are masked.
+  package func shownText(_ option: OptionDescription) -> String {
+    shownText(type: option.type, secrecy: option.secrecy, name: option.name)
+  }
 
-  /// The hint.
-  public var description: String { hint }
-}
-
-extension Duration {
-  /// Parses a duration as pipeline files write it: `300ms`, `1.5s`, `2m`, `1h`.
-  ///
-  /// - Parameter wholeSeconds: Whether a fraction of a second is an error.
-  public init(optionText: String, wholeSeconds: Bool = false) throws(OptionTextError) {
-    self = try OptionReader.value(of: optionText, as: .duration(wholeSeconds: wholeSeconds)) {
-      if case .duration(let duration) = $0 { duration } else { nil }
+  fileprivate func shownText(type: OptionType, secrecy: OptionSecrecy, name: String) -> String {
+    if case .json = type { return json.jsonText() }
+    let inner = if case .list(let type) = type { type } else { type }
+    switch content {
+    case .scalar(let text, _):
+      return secrecy.hides(name) || SecretText.looksSecret(text) ? SecretString.redacted : text
+    case .sequence(let elements):
+      let texts = elements.map { $0.shownText(type: inner, secrecy: secrecy, name: name) }
+      return "[\(texts.joined(separator: ", "))]"
+    case .mapping(let members):
+      let texts = members.map { "\($0.key): \($0.shownText(in: type, secrecy: secrecy))" }
+      return texts.isEmpty ? "{}" : "{ \(texts.joined(separator: ", ")) }"
     }
   }
 }
 
-extension ByteSize {
-  /// Parses a size as pipeline files write it: `512KiB`, `64MiB`, `10MB`.
-  public init(optionText: String) throws(OptionTextError) {
-    self = try OptionReader.value(of: optionText, as: .size()) {
-      if case .size(let size) = $0 { size } else { nil }
+extension YAMLNode.Member {
+  /// The value for output, as a member of a map or as an option of a group.
+  fileprivate func shownText(in type: OptionType, secrecy: OptionSecrecy) -> String {
+    switch type {
+    case .map(let type): value.shownText(type: type, secrecy: secrecy, name: key)
+    case .object(let table):
+      table.options.first { $0.name == key }.map(value.shownText) ?? SecretString.redacted
+    default: value.shownText(type: type, secrecy: secrecy, name: key)
     }
   }
 }
 
-extension OptionReader {
-  fileprivate static func value<Value>(
-    of text: String, as type: OptionType, _ extract: (OptionValue.Content) -> Value?
-  ) throws(OptionTextError) -> Value {
-    do throws(Mismatch) {
-      if let value = extract(try content(of: text, as: type, folder: "")) { return value }
-    } catch {
-      throw OptionTextError(hint: error.hint)
-    }
-    throw OptionTextError(hint: "write \(type.expectation)")
-  }
-}
-
-/// The options of a group, described when they are first needed.
+/// The options of a group, described when they are needed.
 ///
-/// A file names few of the groups that its options could have, and describing all of them is a tenth of the work of a
-/// short run.
-public final class OptionTable: Sendable {
+/// Few of the groups of a file are shown, and describing all of them is a tenth of the work of a short run.
+public struct OptionTable: Sendable {
   private let describe: @Sendable () -> [OptionDescription]
-  private let known = Locked<[OptionDescription]?>(nil)
 
   /// Creates a table.
   ///
-  /// - Parameter options: The options, in the order of their declarations; evaluated once, or twice if two tasks need
-  ///   them at the same time.
+  /// - Parameter options: The options, in the order of their declarations; evaluated whenever they are needed.
   public init(_ options: @autoclosure @escaping @Sendable () -> [OptionDescription]) {
     describe = options
   }
 
   /// The options, in the order of their declarations.
-  public var options: [OptionDescription] {
-    if let known = known.withLock({ $0 }) { return known }
-    let options = describe()
-    known.withLock { $0 = options }
-    return options
-  }
+  public var options: [OptionDescription] { describe() }
 }
 
 extension OptionTable: Hashable {
   /// Whether the tables have the same options.
   public static func == (one: OptionTable, other: OptionTable) -> Bool {
-    one === other || one.options == other.options
+    one.options == other.options
   }
 
   /// Hashes the options.

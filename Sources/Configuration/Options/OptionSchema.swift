@@ -40,24 +40,14 @@ package enum OptionSchema {
   private static func schema(of option: OptionDescription) -> JSONValue {
     var schema = schema(of: option.type)
     schema["description"] = .string(option.summary)
-    if let text = option.defaultText, !text.isEmpty, text != "{}" {
-      schema["default"] = value(text, option.type)
+    switch option.defaultValue {
+    case nil, .string("")?: break
+    case .object(let members)? where members.isEmpty: break
+    case .array(let elements)?:
+      schema["default"] = .array(elements.map { .string($0.optionText) })
+    case let value?: schema["default"] = value
     }
     return .object(schema)
-  }
-
-  /// A default as JSON; a value with a unit stays text.
-  private static func value(_ text: String, _ type: OptionType) -> JSONValue {
-    switch type {
-    case .bool: .boolean(text == "true")
-    case .int, .double: JSONNumber(text: text).map(JSONValue.number) ?? .string(text)
-    case .list:
-      .array(
-        text.dropFirst().dropLast().split(separator: ",").map {
-          .string($0.filter { $0 != " " })
-        })
-    default: .string(text)
-    }
   }
 
   private static func schema(of type: OptionType) -> JSONObject {

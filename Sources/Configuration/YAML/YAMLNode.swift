@@ -31,6 +31,11 @@ package struct YAMLNode: Sendable {
     self.location = location
   }
 
+  /// An empty node, as after a key without a value.
+  package init(emptyAt location: FileLocation) {
+    self.init(content: .scalar("", isPlain: true), location: location)
+  }
+
   /// The members of a mapping; `nil` for other nodes.
   package var members: [Member]? {
     if case .mapping(let members) = content { members } else { nil }
@@ -59,11 +64,34 @@ package struct YAMLNode: Sendable {
   }
 }
 
+/// Reflection shows no text, which may be secret.
+extension YAMLNode: CustomReflectable {
+  package var customMirror: Mirror { Mirror(self, children: ["location": location]) }
+}
+
 extension YAMLNode {
+  /// The node of a JSON value, all parts of which have the same location.
+  package init(_ value: JSONValue, at location: FileLocation) {
+    let content: Content =
+      switch value {
+      case .null: .scalar("null", isPlain: true)
+      case .boolean(let flag): .scalar(flag ? "true" : "false", isPlain: true)
+      case .number(let number): .scalar(number.text, isPlain: true)
+      case .string(let text): .scalar(text, isPlain: false)
+      case .array(let elements): .sequence(elements.map { YAMLNode($0, at: location) })
+      case .object(let object):
+        .mapping(
+          object.map {
+            Member(key: $0.key, keyLocation: location, value: YAMLNode($0.value, at: location))
+          })
+      }
+    self.init(content: content, location: location)
+  }
+
   /// The node as JSON. Plain scalars follow YAML's JSON schema; quoted ones are text.
   ///
   /// https://yaml.org/spec/1.2.2/#102-json-schema
-  var json: JSONValue {
+  package var json: JSONValue {
     switch content {
     case .scalar(let text, let isPlain): Self.scalar(text, isPlain: isPlain)
     case .sequence(let elements): .array(elements.map(\.json))

@@ -203,33 +203,36 @@ extension ChainRules {
 
 /// A parsed entry of a chain, before its interceptors are created.
 struct ChainDraft {
-  var name: String
-  /// The source location of the plugin's name.
-  var location: FileLocation
   var id: String
   /// The plugin with its options; those that could not be read have their defaults.
   var plugin: any Plugin
-  /// The options as the file writes them.
-  var options: PluginOptions
+  /// The plugin with its options, as the file writes them.
+  var given: YAMLNode.Member
   var condition: OperationCondition
   /// Whether the options were read without errors.
   var isSound: Bool
+  /// Whether an option depends on a command that was not run.
+  var isUnresolved: Bool
   /// Whether the options hold `${exec:…}`.
   var hasCommands: Bool
   let traits: PluginTraits
   let placement: Placement
 
+  /// The name of the plugin.
+  var name: String { given.key }
+  /// The source location of the plugin's name.
+  var location: FileLocation { given.keyLocation }
+
   init(
-    name: String, location: FileLocation, id: String, plugin: any Plugin, options: PluginOptions,
-    condition: OperationCondition, isSound: Bool, hasCommands: Bool
+    id: String, plugin: any Plugin, given: YAMLNode.Member, condition: OperationCondition,
+    isSound: Bool, isUnresolved: Bool, hasCommands: Bool
   ) {
-    self.name = name
-    self.location = location
     self.id = id
     self.plugin = plugin
-    self.options = options
+    self.given = given
     self.condition = condition
     self.isSound = isSound
+    self.isUnresolved = isUnresolved
     self.hasCommands = hasCommands
     traits = plugin.traits
     placement = plugin.placement
@@ -256,8 +259,10 @@ struct ChainEntry {
     self.node = node
     switch node.content {
     case .scalar(let name, _) where !node.isNull:
-      let nothing = YAMLNode(content: .scalar("", isPlain: true), location: node.location)
-      members = [.init(key: name, keyLocation: node.location, value: nothing)]
+      members = [
+        .init(
+          key: name, keyLocation: node.location, value: YAMLNode(emptyAt: node.location))
+      ]
     case .mapping(let pairs): members = pairs
     default: members = []
     }

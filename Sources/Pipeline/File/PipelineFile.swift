@@ -247,12 +247,12 @@ struct FieldRuleOptions: OptionSection {
 
   init() {}
 
-  init(option: OptionValue) throws(OptionError) {
-    guard case .object(let options) = option.content, !options.given.isEmpty else {
+  init(option: GivenOption) throws(OptionError) {
+    self = try option.group(Self.self)
+    guard option.node.members?.isEmpty == false else {
       throw OptionError(
         "the rule is empty", remedy: "give `key_args`, `field_key_args`, `merge` or `max_age`")
     }
-    try self.init(options: options)
   }
 }
 

@@ -57,8 +57,9 @@ extension PipelineLoader {
   private mutating func pipeline(of members: [YAMLNode.Member], _ root: YAMLNode) -> Pipeline? {
     let chain = members.first { $0.key == "chain" }
     let settings = members.filter { $0.key != "chain" }
-    let (given, options) = decoder.section(
-      PipelineFileOptions.self, YAMLNode(content: .mapping(settings), location: root.location),
+    let shown = YAMLNode(content: .mapping(settings), location: root.location)
+    let given = decoder.section(
+      PipelineFileOptions.self, shown,
       owner: .init(
         subject: "a pipeline file", noun: "key", otherNames: ["chain"], isRoot: true),
       location: root.location)
@@ -88,7 +89,7 @@ extension PipelineLoader {
     pipeline.file = file
     pipeline.subscriptions = subscriptions
     pipeline.options = given
-    pipeline.shown = options
+    pipeline.shown = shown
     pipeline.tests = given.tests
     checkTests(given.tests, drafts)
     pipeline.secrets = decoder.secretValues
@@ -99,7 +100,7 @@ extension PipelineLoader {
         entry.programs.map {
           FileProgram(
             origin: entry.id, command: hiding.text($0),
-            location: entry.options?.location ?? root.location)
+            location: entry.given?.keyLocation ?? root.location)
         }
       }
     return hasErrors ? nil : pipeline
@@ -307,8 +308,7 @@ extension PipelineLoader {
       return nil
     }
     let members = entry.members
-    guard let plugin = registry[named.key], let description = registry.description(of: named.key)
-    else {
+    guard let plugin = registry[named.key] else {
       decoder.findings.append(
         PipelineDiagnostic(
           .unknownName, "unknown plugin `\(named.key)`", at: named.keyLocation,
@@ -318,37 +318,34 @@ extension PipelineLoader {
     }
     for member in members
     where member.key != named.key && !ChainEntry.neighbours.contains(member.key) {
-      reportNeighbour(member, of: description)
+      reportNeighbour(member, of: plugin)
     }
     let errorsBefore = decoder.findings.count
-    let programsBefore = decoder.programs.count
-    let options = decoder.options(
-      named.value, table: description.options,
-      owner: .init(subject: "`\(named.key)`", noun: "option"), location: named.keyLocation)
-    let (configured, errors) = plugin.read(from: options)
-    for error in errors { report(error, name: named.key, options: options) }
+    let (programsBefore, gapsBefore) = (decoder.programs.count, decoder.gaps)
+    let (configured, errors) = decoder.read(
+      plugin, named.value, owner: .init(subject: "`\(named.key)`", noun: "option"),
+      location: named.keyLocation)
+    for error in errors { report(error, in: named) }
     return ChainDraft(
-      name: named.key, location: named.keyLocation,
       id: id(members.first { $0.key == "id" }, plugin: named, ids: &ids), plugin: configured,
-      options: options,
-      condition: condition(members.first { $0.key == "when" }),
-      isSound: decoder.findings.count == errorsBefore,
+      given: named, condition: condition(members.first { $0.key == "when" }),
+      isSound: decoder.findings.count == errorsBefore, isUnresolved: decoder.gaps > gapsBefore,
       hasCommands: decoder.programs.count > programsBefore)
   }
 
-  private mutating func report(_ error: OptionError, name: String, options: PluginOptions) {
+  private mutating func report(_ error: OptionError, in plugin: YAMLNode.Member) {
     report(
-      .wrongValue, message: "`\(name)`: \(error.message)",
-      location: options.location(of: error.option), hint: error.remedy)
+      .wrongValue, message: "`\(plugin.key)`: \(error.message)",
+      location: plugin.location(of: error.option), hint: error.remedy)
   }
 
   /// Reports a key next to a plugin that is not valid there.
-  private mutating func reportNeighbour(_ member: YAMLNode.Member, of plugin: PluginDescription) {
+  private mutating func reportNeighbour(_ member: YAMLNode.Member, of plugin: any Plugin.Type) {
     if registry[member.key] != nil {
       report(
         .wrongValue, message: "an entry of `chain` has one plugin", location: member.keyLocation,
         hint: "begin a new entry: `- \(member.key)`")
-    } else if plugin.options.contains(where: { $0.name == member.key }) {
+    } else if plugin.optionNames.contains(member.key) {
       report(
         .unknownName, message: "`\(member.key)` is next to `\(plugin.name)` instead of in it",
         location: member.keyLocation,
@@ -399,7 +396,7 @@ extension PipelineLoader {
 
   private mutating func condition(_ member: YAMLNode.Member?) -> OperationCondition {
     guard let member else { return .always }
-    let (given, _) = decoder.section(
+    let given = decoder.section(
       ConditionOptions.self, member.value, owner: .init(subject: "`when`", noun: "key"),
       location: member.keyLocation)
     return OperationCondition(operations: given.operation.map { Set($0) }, type: given.type)
@@ -415,8 +412,8 @@ extension PipelineLoader {
       guard draft.isSound else { return nil }
       // If the options are unknown, only the description can be shown.
       let opaque = PipelineEntry(
-        id: draft.id, [], when: draft.condition, plugin: draft.plugin, options: draft.options)
-      guard !draft.options.isUnresolved else {
+        id: draft.id, [], when: draft.condition, plugin: draft.plugin, given: draft.given)
+      guard !draft.isUnresolved else {
         return self.environment.showsPlaceholders ? opaque : nil
       }
       let environment = PluginEnvironment(
@@ -429,11 +426,11 @@ extension PipelineLoader {
           keepHTTPParts(&parts, draft, below: drafts[firstHTTP])
         }
         return PipelineEntry(
-          id: draft.id, parts, when: draft.condition, plugin: draft.plugin, options: draft.options)
+          id: draft.id, parts, when: draft.condition, plugin: draft.plugin, given: draft.given)
       } catch {
         // The option may be wrong because it has a placeholder.
         if self.environment.showsPlaceholders, draft.hasCommands { return opaque }
-        report(error, name: draft.name, options: draft.options)
+        report(error, in: draft.given)
         return nil
       }
     }

@@ -227,11 +227,29 @@ extension Endpoint {
 ///
 /// Its texts are templates, which are filled in for each connection.
 public struct ConnectionParameters: Sendable, Hashable {
-  private indirect enum Node: Sendable, Hashable {
+  private indirect enum Node: Hashable, ExpressibleByOption {
     case value(JSONValue)
     case text(Template)
     case list([Node])
     case object([Member])
+
+    static func optionType(in range: ClosedRange<Never>?) -> OptionType { .jsonTemplate }
+    static var unsetOption: Node { .value(.null) }
+    var optionDefault: JSONValue? { nil }
+
+    init(option: GivenOption) throws(OptionError) {
+      switch option.node.content {
+      case .sequence: self = .list(try [Node](option: option))
+      case .mapping: self = .object(try Self.members(option))
+      case .scalar:
+        let value = option.node.json
+        self = value.stringValue == nil ? .value(value) : .text(try Template(option: option))
+      }
+    }
+
+    static func members(_ option: GivenOption) throws(OptionError) -> [Member] {
+      try OptionMap<Node>(option: option).entries.map { Member(name: $0.name, value: $0.value) }
+    }
   }
 
   private struct Member: Sendable, Hashable {
@@ -243,16 +261,6 @@ public struct ConnectionParameters: Sendable, Hashable {
 
   /// Creates parameters that are the same for all requests.
   public init(_ value: JSONObject) { node = .value(.object(value)) }
-
-  private static func node(_ option: OptionValue) -> Node {
-    switch option.content {
-    case .template(let template): .text(template)
-    case .list(let elements): .list(elements.map(node))
-    case .map(let entries): .object(entries.map { Member(name: $0.name, value: node($0.value)) })
-    case .json(let value): .value(value)
-    default: .value(.null)
-    }
-  }
 
   /// The JSON text for a request.
   func json(for request: GraphQLRequest) throws(ChainError) -> [UInt8] {
@@ -290,8 +298,12 @@ extension ConnectionParameters: ExpressibleByOption {
   /// An empty mapping.
   public static var unsetOption: ConnectionParameters { ConnectionParameters([:]) }
   /// `nil`: parameters have no default.
-  public var optionDefaultText: String? { nil }
+  public var optionDefault: JSONValue? { nil }
 
-  /// Creates parameters from an option.
-  public init(option: OptionValue) { node = Self.node(option) }
+  /// Creates parameters from a mapping.
+  ///
+  /// - Throws: `OptionError` for another value, or if a value in it cannot be created.
+  public init(option: GivenOption) throws(OptionError) {
+    node = .object(try Node.members(option))
+  }
 }

@@ -57,13 +57,6 @@ extension Template: CustomStringConvertible, CustomReflectable {
   public var customMirror: Mirror { Mirror(self, children: ["template": description]) }
 }
 
-extension OptionValue: CustomStringConvertible, CustomReflectable {
-  /// The value with secrets masked.
-  public var description: String { shownText }
-  /// The value with secrets masked, for `dump`.
-  public var customMirror: Mirror { Mirror(self, children: ["text": shownText]) }
-}
-
 extension WebSocketRequest: CustomStringConvertible, CustomReflectable {
   /// The offered subprotocols, without the connection parameters.
   public var description: String { subprotocols.joined(separator: ", ") }

@@ -1,4 +1,5 @@
 public import GQLRunCache
+public import GQLRunJSON
 public import Logging
 
 /// A plugin as documentation, help and the JSON Schema show it.
@@ -66,10 +67,7 @@ public struct PluginDescription: Sendable {
         problems += innerProblems
         guard innerProblems.isEmpty else { continue }
       }
-      let location = FileLocation(file: "default", line: 1, column: 1)
-      if let text = option.defaultText,
-        OptionDecoder.defaultValue(of: option, text, location: location) == nil
-      {
+      if !option.hasValidDefault {
         problems.append("the default of \(label) is not \(option.type.expectation)")
       }
     }
@@ -143,12 +141,12 @@ public struct RecordAge: Sendable, Hashable, ExpressibleByOption {
   /// Zero.
   public static var unsetOption: RecordAge { RecordAge(.zero) }
   /// The age with its largest exact unit: `5m`.
-  public var optionDefaultText: String? { duration.optionText }
+  public var optionDefault: JSONValue? { duration.optionDefault }
 
   /// Creates the value from an option.
   ///
   /// - Throws: `OptionError` if the option is not a duration.
-  public init(option: OptionValue) throws(OptionError) {
+  public init(option: GivenOption) throws(OptionError) {
     self.init(try Duration(option: option))
   }
 }
@@ -160,7 +158,7 @@ extension CachePolicy: ExpressibleByOption {
   /// Creates the policy from its name.
   ///
   /// - Throws: `OptionError` for an unknown name.
-  public init(option: OptionValue) throws(OptionError) {
+  public init(option: GivenOption) throws(OptionError) {
     let name = try String(option: option)
     guard let policy = CachePolicy(name: name) else {
       throw OptionError("`\(name)` is not a fetch policy")

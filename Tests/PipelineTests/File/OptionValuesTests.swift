@@ -38,17 +38,21 @@ struct OptionValuesTests {
 
   private let registry = PluginRegistry([Everything.self])
 
-  private func entry(_ options: String) -> Result<PipelineEntry, PipelineDiagnostics> {
+  private func pipeline(_ options: String) -> Result<Pipeline, PipelineDiagnostics> {
     let yaml = "version: 1\nchain:\n  - everything: { \(options) }\n  - replay\n"
     var registry = registry
     registry.register(Replay.self)
     do throws(PipelineDiagnostics) {
       let loaded = try PipelineFile.load(
         Array(yaml.utf8), file: "dir/x.yaml", registry: registry, environment: testEnvironment)
-      return .success(loaded.pipeline.entries[0])
+      return .success(loaded.pipeline)
     } catch {
       return .failure(error)
     }
+  }
+
+  private func entry(_ options: String) -> Result<PipelineEntry, PipelineDiagnostics> {
+    pipeline(options).map { $0.entries[0] }
   }
 
   private func read(_ options: String) -> Result<Everything, PipelineDiagnostics> {
@@ -272,12 +276,42 @@ struct OptionValuesTests {
   @Test("know where they stand")
   func locations() throws {
     let options = try #require(
-      try entry("int: 1, object: { x: 2 }, objects: [{}, { x: 3 }]").get().options)
+      try entry("int: 1, object: { x: 2 }, objects: [{}, { x: 3 }]").get().given)
     #expect("\(options.location(of: "int"))" == "dir/x.yaml:3:24")
     #expect("\(options.location(of: "object.x"))" == "dir/x.yaml:3:40")
     #expect("\(options.location(of: "bool"))" == "dir/x.yaml:3:5")
     #expect("\(options.location(of: "objects.1.x"))" == "dir/x.yaml:3:64")
     #expect("\(options.location(of: "objects.0.x"))" == "dir/x.yaml:3:55")
+  }
+
+  @Test(
+    "are shown as the file writes them",
+    arguments: [
+      ("objects: [{ x: 1 }, {}]", "objects: [{ x: 1 }, {}]"),
+      ("object: { x: \"${env:NO:-3}\" }", "  x: ${env:NO:-3}"), ("int: 3", "x: 7  (default)"),
+      ("list: [a, 'b c']", "list: [a, b c]"), ("map: { a: [x], b: [] }", "map: { a: [x], b: [] }"),
+      ("secret: \"${env:TOKEN}\"", "secret: •••"), ("map: {}", "map: {}"),
+    ])
+  func shown(options: String, line: String) throws {
+    let lines = try pipeline(options).get().show().split(separator: "\n")
+    #expect(lines.contains { $0.hasSuffix(" \(line)") }, "\(lines)")
+  }
+
+  @Test("of other forms and invalid values are all reported, and nothing is said of them twice")
+  func allReported() {
+    guard case .failure(let found) = read("int: x, field: 'X A', objects: [1, { x: y }], map: [a]")
+    else {
+      Issue.record("the options were accepted")
+      return
+    }
+    #expect(
+      found.all.map(\.message) == [
+        "`int` of `everything` takes an integer",
+        "`everything`: `X A` is not the name of an HTTP field",
+        "an element of `objects` of `everything` takes options, not a scalar",
+        "`x` of an element of `objects` of `everything` takes an integer",
+        "`map` of `everything` takes a mapping of names to lists of text",
+      ])
   }
 
   @Test("that are secret are masked everywhere")

@@ -1,3 +1,5 @@
+public import GQLRunJSON
+
 /// A structure whose properties are options that a file sets: a plugin, or an ``OptionSection``.
 ///
 /// ```swift
@@ -41,36 +43,34 @@ extension OptionSection {
   }
   /// The options with their defaults.
   public static var unsetOption: Self { Self() }
-  /// The group itself.
-  public var optionGroups: [NestedOptions] { [NestedOptions(path: "", group: self)] }
   /// An empty mapping: each option has its own default.
-  public var optionDefaultText: String? { "{}" }
+  public var optionDefault: JSONValue? { [:] }
+  /// Checks the group itself, and those in it.
+  public func validateGroups() throws(OptionError) { try validateAll() }
 
   /// Creates the group from a mapping.
   ///
-  /// - Throws: ``OptionError`` for the first option that is not valid.
-  public init(option: OptionValue) throws(OptionError) {
-    guard case .object(let options) = option.content else { throw .mismatch(Self.self) }
-    try self.init(options: options)
-  }
-
-  /// Reads the options of a section.
-  package init(options: PluginOptions) throws(OptionError) {
-    let (value, errors) = Self.read(from: options)
-    if let error = OptionError(errors) { throw error }
-    self = value
-  }
+  /// - Throws: ``OptionError`` with the errors of all options that are not valid.
+  public init(option: GivenOption) throws(OptionError) { self = try option.group(Self.self) }
 }
 
 extension Configurable {
   /// The table of the options, in the order of their declarations.
-  public static var optionDescriptions: [OptionDescription] {
-    Self().properties.compactMap { $0.property?.description(named: $0.name.snakeCase) }
+  public static var optionDescriptions: [OptionDescription] { Self().descriptions }
+
+  /// The names of the options in a file, in the order of their declarations.
+  package static var optionNames: [String] {
+    Self().properties.filter { $0.property != nil }.map(\.name.snakeCase)
   }
 
-  /// The values of the options as a file writes them, in the order of their declarations.
-  package var optionTexts: [String?] {
-    properties.compactMap { $0.property.map { $0.description(named: "").defaultText } }
+  /// The names of the options that a file must set.
+  package static var requiredNames: [String] {
+    Self().properties.filter { $0.property?.isRequired == true }.map(\.name.snakeCase)
+  }
+
+  /// Whether every option without a default has a valid value.
+  package var isComplete: Bool {
+    properties.allSatisfy { $0.property.map { $0.isUsable || !$0.isRequired } ?? true }
   }
 
   /// The stored properties that are not options, which a file cannot set.
@@ -78,27 +78,15 @@ extension Configurable {
     Self().properties.filter { $0.property == nil }.map(\.name)
   }
 
-  /// Creates a value from the options of a file, and returns the errors of their values.
-  ///
-  /// An option that the file does not set, or whose value is invalid, has its default.
-  package static func read(from options: PluginOptions) -> (Self, [OptionError]) {
-    let errors = OptionErrors()
-    let decoder = OptionSectionDecoder(
-      properties: Dictionary(Self().properties.map { ($0.name, $0.property) }) { $1 },
-      options: options, errors: errors)
-    do {
-      return (try Self(from: decoder), errors.all)
-    } catch {
-      return (
-        Self(), errors.all + [OptionError("\(Self.self) has properties that are not options")]
-      )
-    }
-  }
-
   /// Checks the groups of the options, then the options together.
   package func validateAll() throws(OptionError) {
     for (name, property) in properties { try property?.validate(named: name.snakeCase) }
     try validate()
+  }
+
+  /// The table of the options, with their values as defaults.
+  package var descriptions: [OptionDescription] {
+    properties.compactMap { $0.property?.description(named: $0.name.snakeCase) }
   }
 
   private var properties: [OptionCollector.Property] { OptionCollector.properties(of: self) }
@@ -127,23 +115,91 @@ extension String {
 
 // MARK: The decoder
 
-/// The errors of the values of a file, in the order of the declarations.
-final class OptionErrors {
-  private(set) var all: [OptionError] = []
-
-  func append(_ error: OptionError) { all += error.all }
-}
-
-/// Passes the decoded values of a file to the initializer that the compiler generates.
-private struct OptionSectionDecoder: Decoder {
-  let properties: [String: (any AnyOptionProperty)?]
-  let options: PluginOptions
-  let errors: OptionErrors
+/// Passes the values that a file gives to the initializer that the compiler generates for a section.
+final class OptionSectionReader: Decoder {
+  /// The declarations by the names of the properties, and the names in a file.
+  private let properties: [String: (name: String, property: (any AnyOptionProperty)?)]
+  private let names: [String]
+  private let owner: OptionDecoder.Owner
+  /// The location of the section, for options that the file does not set.
+  let location: FileLocation
+  let decoder: OptionDecoder
+  private var members: [YAMLNode.Member] = []
+  /// Whether the mapping has the options of other sections, too.
+  private var isShared = false
+  /// The errors of values that have the right form, in the order of the declarations.
+  private var errors: [OptionError] = []
   var codingPath: [any CodingKey] { [] }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
+  init(
+    _ declared: [OptionCollector.Property], owner: OptionDecoder.Owner, location: FileLocation,
+    decoder: OptionDecoder
+  ) {
+    let options = declared.map { (name: $0.name.snakeCase, property: $0.property) }
+    properties = Dictionary(zip(declared.map(\.name), options)) { $1 }
+    names = options.filter { $0.property != nil }.map(\.name)
+    self.owner = owner
+    self.location = location
+    self.decoder = decoder
+  }
+
+  /// Takes the values of a mapping. Returns `false`, and reports it, if the node is not a mapping.
+  func takeMembers(of node: YAMLNode) -> Bool {
+    guard let members = decoder.members(of: node, names: names, owner: owner) else { return false }
+    self.members = members
+    return true
+  }
+
+  /// Takes the values that belong to the section; the rest belongs to sections that share its mapping.
+  func takeMembers(from rest: inout [YAMLNode.Member]) {
+    members = rest.filter { names.contains($0.key) }
+    rest.removeAll { names.contains($0.key) }
+    isShared = true
+  }
+
+  /// The section with the values that were taken, and the errors of those that are not valid.
+  ///
+  /// An option that the file does not set, or whose value is invalid, has its default.
+  func section<Section: Configurable>(_ type: Section.Type) -> (Section, [OptionError]) {
+    do {
+      return (try Section(from: self), errors)
+    } catch {
+      return (
+        Section(), errors + [OptionError("\(Section.self) has properties that are not options")]
+      )
+    }
+  }
+
+  func member(_ name: String) -> YAMLNode.Member? { members.first { $0.key == name } }
+
+  /// What the file gives for an option.
+  func option(
+    _ node: YAMLNode, named name: String, type: OptionType, secrecy: OptionSecrecy
+  ) -> GivenOption {
+    GivenOption(
+      node: node, type: type, label: owner.label(name), name: name, secrecy: secrecy,
+      noun: owner.noun, decoder: decoder)
+  }
+
+  func append(_ error: OptionError) { errors += error.all }
+
+  func reportMissing(_ name: String, _ type: OptionType) {
+    guard !isShared else { return }
+    decoder.report(
+      .wrongValue, message: "\(owner.subject) requires the \(owner.noun) `\(name)`",
+      location: location, hint: "add `\(name)`: \(type.expectation)")
+  }
+
+  fileprivate func value<Value>(of type: Value.Type, for key: String) throws -> Value {
+    guard let (name, property) = properties[key], let property,
+      let value = property.read(from: self, named: name) as? Value
+    else { throw unsupported() }
+    return value
+  }
+
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {
-    KeyedDecodingContainer(OptionContainer<Key>(decoder: self))
+    KeyedDecodingContainer(OptionContainer<Key>(reader: self))
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw unsupported() }
@@ -158,42 +214,36 @@ private struct OptionSectionDecoder: Decoder {
 }
 
 private struct OptionContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
-  let decoder: OptionSectionDecoder
+  let reader: OptionSectionReader
   var codingPath: [any CodingKey] { [] }
-  var allKeys: [Key] { decoder.properties.keys.compactMap(Key.init(stringValue:)) }
+  var allKeys: [Key] { [] }
 
-  func contains(_ key: Key) -> Bool { decoder.properties[key.stringValue] != nil }
+  func contains(_ key: Key) -> Bool { true }
   func decodeNil(forKey key: Key) -> Bool { false }
 
   func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-    guard let property = decoder.properties[key.stringValue] ?? nil else {
-      throw decoder.unsupported()
-    }
-    let name = key.stringValue.snakeCase
-    guard let value = property.read(from: decoder.options, named: name, decoder.errors) as? Value
-    else { throw decoder.unsupported() }
-    return value
+    try reader.value(of: type, for: key.stringValue)
   }
 
   func nestedContainer<Nested: CodingKey>(
     keyedBy type: Nested.Type, forKey key: Key
-  ) throws -> KeyedDecodingContainer<Nested> { throw decoder.unsupported() }
+  ) throws -> KeyedDecodingContainer<Nested> { throw reader.unsupported() }
   func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
-    throw decoder.unsupported()
+    throw reader.unsupported()
   }
-  func superDecoder() throws -> any Decoder { throw decoder.unsupported() }
-  func superDecoder(forKey key: Key) throws -> any Decoder { throw decoder.unsupported() }
+  func superDecoder() throws -> any Decoder { throw reader.unsupported() }
+  func superDecoder(forKey key: Key) throws -> any Decoder { throw reader.unsupported() }
 }
 
 /// The version of a file format; only 1 exists.
 package struct FormatVersion: ExpressibleByOption {
   package static func optionType(in range: ClosedRange<Never>?) -> OptionType { .int() }
   package static var unsetOption: FormatVersion { FormatVersion() }
-  package var optionDefaultText: String? { "1" }
+  package var optionDefault: JSONValue? { 1 }
 
   private init() {}
 
-  package init(option: OptionValue) throws(OptionError) {
+  package init(option: GivenOption) throws(OptionError) {
     let version = try Int(option: option)
     guard version == 1 else {
       throw OptionError(

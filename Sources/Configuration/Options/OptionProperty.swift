@@ -1,3 +1,5 @@
+import GQLRunJSON
+
 /// An option of a plugin or of an ``OptionSection``: `@Option(0...24, "How many …") var maxRetries
 /// = 3`.
 ///
@@ -20,16 +22,17 @@ public struct OptionProperty<Value: Sendable>: Codable, Sendable {
   public private(set) var name = ""
   /// Whether a file sets the option.
   public private(set) var isGiven = false
-  /// The source location of the value; that of the section if the file does not set the option.
+  /// The source location of the value; that of the section if the file does not set the option, or
+  /// gives a value of another form.
   public private(set) var location = FileLocation(file: "", line: 1, column: 1)
   /// The source location of the option's key; that of the section if the file does not set the
-  /// option.
+  /// option, or gives a value of another form.
   public private(set) var keyLocation = FileLocation(file: "", line: 1, column: 1)
   /// Whether the value is that of the file or the default; `false` if a required value is missing, or
   /// the value of the file is invalid or unknown.
   public private(set) var isUsable = true
   private let secrecy: OptionSecrecy
-  private let isRequired: Bool
+  let isRequired: Bool
   private let form: OptionForm<Value>
 
   /// Always throws: only pipeline files can be decoded, not other formats.
@@ -114,15 +117,15 @@ extension OptionProperty where Value: ExpressibleByOption {
 /// `OptionProperty<Int?>` with a constraint, the Swift runtime scans all conformances of the program.
 private final class OptionForm<Value: Sendable>: Sendable {
   let type: @Sendable () -> OptionType
-  let text: @Sendable (Value) -> String?
-  let groups: @Sendable (Value) -> [NestedOptions]
-  let value: @Sendable (OptionValue) throws(OptionError) -> Value
+  let read: @Sendable (GivenOption) throws(OptionError) -> Value
+  let json: @Sendable (Value) -> JSONValue?
+  let validate: @Sendable (Value) throws(OptionError) -> Void
 
   init(in range: ClosedRange<Value.OptionBound>?) where Value: ExpressibleByOption {
     type = { Value.optionType(in: range) }
-    text = { $0.optionDefaultText }
-    groups = { $0.optionGroups }
-    value = { option throws(OptionError) in try Value(option: option) }
+    read = { option throws(OptionError) in try Value(option: option) }
+    json = { $0.optionDefault }
+    validate = { value throws(OptionError) in try value.validateGroups() }
   }
 }
 
@@ -138,43 +141,76 @@ extension OptionProperty: CustomStringConvertible, CustomDebugStringConvertible,
 
 /// An ``OptionProperty`` of any type, as found by an ``OptionCollector``.
 protocol AnyOptionProperty {
+  /// Whether a file must set the option.
+  var isRequired: Bool { get }
+  /// Whether the value is that of the file or the default.
+  var isUsable: Bool { get }
+
   func description(named name: String) -> OptionDescription
-  func read(from options: PluginOptions, named name: String, _ errors: OptionErrors) -> Self
+  func read(from section: OptionSectionReader, named name: String) -> Self
   func validate(named name: String) throws(OptionError)
 }
 
 extension OptionProperty: AnyOptionProperty {
+  private var defaultValue: JSONValue? { isRequired ? nil : form.json(wrappedValue) }
+
   func description(named name: String) -> OptionDescription {
-    OptionDescription(
-      name, type: form.type(), default: isRequired ? nil : form.text(wrappedValue),
-      required: isRequired, secrecy: secrecy, summary: summary)
+    var description = OptionDescription(
+      name, type: form.type(), default: defaultValue, required: isRequired, secrecy: secrecy,
+      summary: summary)
+    description.hasValidDefault = hasValidDefault
+    return description
+  }
+
+  /// Whether a file may write the default.
+  private var hasValidDefault: Bool {
+    guard let defaultValue else { return true }
+    let decoder = OptionDecoder(folder: ".", environment: PipelineFileEnvironment())
+    let node = YAMLNode(defaultValue, at: location)
+    _ = try? form.read(
+      GivenOption(
+        node: node, type: form.type(), label: name, name: name, secrecy: secrecy, noun: "option",
+        decoder: decoder))
+    return decoder.findings.isEmpty
   }
 
   /// The property with the value of the file; unchanged if that is invalid.
-  func read(from options: PluginOptions, named name: String, _ errors: OptionErrors) -> Self {
+  func read(from section: OptionSectionReader, named name: String) -> Self {
+    let member = section.member(name)
     var property = self
     property.name = name
-    let value = options.values.first { $0.name == name }?.value
-    property.location = value?.location ?? options.location
-    property.keyLocation = value?.keyLocation ?? options.location
-    property.isGiven = options.given.contains(name)
-    property.isUsable = value == nil && !property.isGiven && !isRequired
-    guard let value, !value.isUnknown else { return property }
-    do throws(OptionError) {
-      property.wrappedValue = try form.value(value)
-      property.isUsable = true
-    } catch {
-      errors.append(error.within(name))
+    property.location = member?.value.location ?? section.location
+    property.keyLocation = member?.keyLocation ?? section.location
+    property.isGiven = member != nil
+    if let member {
+      property.take(member.value, from: section)
+    } else if isRequired {
+      property.isUsable = false
+      section.reportMissing(name, form.type())
+    } else if case .object = form.type(), defaultValue != nil {
+      // The options of the group get their names and locations.
+      property.take(YAMLNode(emptyAt: section.location), from: section)
     }
     return property
   }
 
+  private mutating func take(_ node: YAMLNode, from section: OptionSectionReader) {
+    do throws(OptionError) {
+      wrappedValue = try form.read(
+        section.option(node, named: name, type: form.type(), secrecy: secrecy))
+    } catch {
+      let decoder = section.decoder
+      if error.cause == .reported { (location, keyLocation) = (section.location, section.location) }
+      // A file that is only inspected has the default for a value that is not known.
+      isUsable =
+        error.cause == .unknown && decoder.environment.showsPlaceholders && defaultValue != nil
+      if error.cause == .unknown, !isUsable { decoder.gaps += 1 }
+      section.append(error.within(name))
+    }
+  }
+
   /// Checks the groups in the value.
   func validate(named name: String) throws(OptionError) {
-    for member in form.groups(wrappedValue) {
-      do throws(OptionError) { try member.group.validateAll() } catch {
-        throw error.within(member.within(name).path)
-      }
-    }
+    do throws(OptionError) { try form.validate(wrappedValue) } catch { throw error.within(name) }
   }
 }
