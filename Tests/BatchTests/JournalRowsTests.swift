@@ -103,20 +103,27 @@ struct JournalRowsTests {
     try location.write("id\nU_7\nU_7\n", to: "ids.csv")
     let manifest = try Bench.load(Self.yaml, in: location, url: "http://127.0.0.1:1/graphql")
     let journal = try Journal(path: location.file("a.journal"))
-    let numbers = try journal.register(["users"])
+    let plan = try SinkPlan(manifest)
     for options in [RunOptions(), Self.onlyFailed] {
-      let feed = try TaskFeed(
-        manifest, state: [:], numbers: numbers, journal: journal, options: options,
-        services: Services())
-      let item = try #require(try await feed.next {})
-      var update = TaskUpdate(id: item.id, operation: numbers[0], key: item.key, state: .failed)
-      update.ended = feed.time.now()
-      try journal.record(JournalStep(tasks: [update]))
-      try await feed.finished(item, end: .failed) {}
-      feed.settle([item.id])
-      let next = try await feed.next {}
-      #expect(next == nil)
-      #expect(feed.counters.duplicates == 1 && feed.counters.earlier[.failed] == 0)
+      let store = try JournalStore(
+        manifest, state: [:], journal: journal,
+        stage: SinkStage(
+          manifest, journal: journal, plan: plan, ledger: OutputLedger(manifest)), plan: plan,
+        options: options, services: Services())
+      guard case .task(let item) = try await store.claim() else {
+        Issue.record("the row has no task")
+        return
+      }
+      var update = TaskUpdate(
+        id: item.id, operation: store.numbers[0], key: item.key, state: .failed)
+      update.ended = store.progress.now()
+      try await store.commit([Outcome(update: update, operation: 0)])
+      guard case .none = try await store.claim() else {
+        Issue.record("the row has two tasks")
+        return
+      }
+      let counters = store.progress.counters
+      #expect(counters.duplicates == 1 && counters.earlier[.failed] == 0)
       #expect(try journal.counts().total == 1)
     }
     journal.close()

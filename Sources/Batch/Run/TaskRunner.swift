@@ -7,16 +7,12 @@ import GQLRunPlugins
 import GQLRunSupport
 import HTTPTypes
 
-/// Runs tasks: requests page after page, waits when the server asks for it, and submits each page to
-/// the recorder.
+/// Runs tasks: requests page after page, waits when the server asks for it, and submits the results.
 struct TaskRunner: Sendable {
   let manifest: Manifest
   let runner: PipelineRunner
   let governor: Governor
-  let recorder: Recorder
-  let feed: any TaskSupply
-  /// The order of the results; `nil` if they are submitted as they arrive.
-  let order: OutputOrder?
+  let feed: TaskFeed
   let stop: RunStop
   let plan: SinkPlan
   let numbers: [Int]
@@ -30,35 +26,19 @@ struct TaskRunner: Sendable {
     var milliseconds = 0.0
   }
 
-  /// The next task; `nil` if there are no more.
-  func next() async throws -> TaskItem? {
-    await order?.start()
-    do {
-      let item = try await feed.next { try await recorder.barrier() }
-      if item == nil { order?.skip() }
-      return item
-    } catch {
-      order?.skip()
-      throw error
-    }
-  }
-
-  /// Runs a task until it has ended, or puts it back because the run stops.
+  /// Runs a task until it has ended, or withdraws it because the run stops.
   func run(_ item: TaskItem) async throws {
+    var results = feed.results(of: item)
     do {
-      guard try await hasEnded(item) else {
-        feed.putBack(item)
-        order?.withdraw(item.position)
-        return
-      }
+      if try await hasEnded(item, &results) { return }
     } catch {
-      order?.withdraw(item.position)
+      results.withdraw()
       throw error
     }
-    order?.end(item.position)
+    results.withdraw()
   }
 
-  private func hasEnded(_ item: TaskItem) async throws -> Bool {
+  private func hasEnded(_ item: TaskItem, _ results: inout TaskResults) async throws -> Bool {
     let operation = manifest.operations[item.operation]
     var update = TaskUpdate(
       id: item.id, operation: numbers[item.operation], key: item.key, state: .failed)
@@ -72,21 +52,20 @@ struct TaskRunner: Sendable {
       update.bytes = record.bytes
       update.records = record.records
     }
-    var results = OrderedResults(of: item, order: order, recorder: recorder, feed: feed)
     if operation.until != nil, item.problem == nil {
       return try await follow(item, operation: operation, update: update, results: &results)
     }
     if let problem = item.problem {
       update.error = problem
       update.state = item.isSkipped ? .skipped : .failed
-      update.ended = feed.time.now()
+      update.ended = feed.progress.now()
       let outcome = outcome(
         item, operation: operation, page: Page(), data: nil, given: update, records: 0)
-      return try await end(item, outcome: outcome, results: &results)
+      return try await results.end(outcome)
     }
     // A result that waits for its turn is lost in a crash, and this request is not sent again.
-    if operation.isMutation, !operation.mayRepeat, let order {
-      guard await order.turn(of: item.position), stop.reason == nil else { return false }
+    if operation.isMutation, !operation.mayRepeat {
+      guard await results.turn(), stop.reason == nil else { return false }
     }
     if operation.isMutation, operation.pagination == nil {
       // Recorded before sending, so that after a crash it is known that the server may have
@@ -95,8 +74,9 @@ struct TaskRunner: Sendable {
       begun.state = .unknown
       begun.attempts += 1
       begun.error = "sent, and no response was recorded"
-      try await recorder.durably(Outcome(update: begun, operation: item.operation))
-      guard feed.holds(item) else { return false }
+      guard try await results.begin(Outcome(update: begun, operation: item.operation)) else {
+        return false
+      }
     }
     var pager = Pager(operation.pagination, variables: item.variables, cursor: update.cursor)
     while true {
@@ -106,22 +86,13 @@ struct TaskRunner: Sendable {
         if operation.isMutation, operation.pagination == nil {
           // The request was not sent after all.
           update.state = .queued
-          try await recorder.durably(Outcome(update: update, operation: item.operation))
+          _ = try await results.begin(Outcome(update: update, operation: item.operation))
         }
         return false
       }
-      if isLast { return try await end(item, outcome: outcome, results: &results) }
+      if isLast { return try await results.end(outcome) }
       guard try await results.submit(outcome), stop.reason == nil else { return false }
     }
-  }
-
-  /// Submits the last outcome of a task. Returns `false` if it is discarded.
-  func end(
-    _ item: TaskItem, outcome: Outcome, results: inout OrderedResults
-  ) async throws -> Bool {
-    guard try await results.submit(outcome, isLast: true) else { return false }
-    try await feed.finished(item, end: outcome.update.state) { try await recorder.barrier() }
-    return true
   }
 
   /// Requests one page; no outcome if the run stops before there is one.
@@ -132,7 +103,7 @@ struct TaskRunner: Sendable {
       // All of them are written. With a higher limit, `--only failed` continues at the cursor.
       update.state = .failed
       update.error = "there are more than \(most) pages; raise `max_pages` of `paginate`"
-      update.ended = feed.time.now()
+      update.ended = feed.progress.now()
       return (
         outcome(item, operation: operation, page: Page(), data: nil, given: update, records: 0),
         true
@@ -144,7 +115,7 @@ struct TaskRunner: Sendable {
     } catch {
       update.error =
         (error as? CacheError)?.message ?? (error as? ChainError)?.message ?? "\(error)"
-      update.ended = feed.time.now()
+      update.ended = feed.progress.now()
       return (
         outcome(item, operation: operation, page: Page(), data: nil, given: update, records: 0),
         true
@@ -152,7 +123,7 @@ struct TaskRunner: Sendable {
     }
     guard let page = try await send(request, operation) else { return (nil, true) }
     update.attempts += page.response?.attempt ?? 1
-    update.ended = feed.time.now()
+    update.ended = feed.progress.now()
     update.milliseconds += page.milliseconds
     update.http = page.response?.http?.status.code ?? (page.error as? ChainError)?.http?.status
     update.bytes += page.response?.timing.receivedBytes ?? 0
