@@ -10,9 +10,8 @@ import GQLRunSupport
 /// waits.
 final class JournalStore: TaskStore {
   private struct Progress {
+    var rows: TaskRows
     var openNeeds: Set<Int>
-    var source: (any RowSource)?
-    var isExhausted = false
     var open = 0
     var isDone = false
     var succeeded = 0
@@ -45,7 +44,6 @@ final class JournalStore: TaskStore {
   let plan: SinkPlan
   let progress: RunProgress
   private let manifest: Manifest
-  private let makers: [TaskMaker]
   private let journal: Journal
   private let stage: SinkStage
   private let shard: Shard?
@@ -69,7 +67,6 @@ final class JournalStore: TaskStore {
     numbers = try journal.register(manifest.operations.map(\.id))
     shard = options.shard
     onlyFailed = options.onlyFailed
-    makers = manifest.operations.map { TaskMaker($0, state: state) }
     var dependents: [[Int]] = Array(repeating: [], count: manifest.operations.count)
     for operation in manifest.operations {
       for need in operation.needs { dependents[need].append(operation.index) }
@@ -83,9 +80,12 @@ final class JournalStore: TaskStore {
     }
     progress = RunProgress(manifest, services, after: last, stop: stop)
     started = progress.now()
-    self.state = Locked(
-      State(
-        operations: manifest.operations.map { Progress(openNeeds: Set($0.needs)) }, seen: seen))
+    let context = RowContext(manifest: manifest, journal: journal, numbers: numbers)
+    let operations = manifest.operations.map {
+      Progress(
+        rows: TaskRows(TaskMaker($0, state: state), context), openNeeds: Set($0.needs))
+    }
+    self.state = Locked(State(operations: operations, seen: seen))
     stop.onStop { [weak self] in self?.wake() }
   }
 
@@ -126,8 +126,7 @@ final class JournalStore: TaskStore {
       let isOver = state.doneCount == state.operations.count
       return .claim(isOver ? .none : .later(state.wakes))
     }
-    guard let item = try produce(&state, position) else {
-      state.operations[position].isExhausted = true
+    guard let item = try state.operations[position].rows.next() else {
       complete(position, &state)
       return .again
     }
@@ -162,9 +161,9 @@ final class JournalStore: TaskStore {
   private func pick(_ state: inout State) -> Int? {
     let operations = state.operations.indices
     func mayRun(_ position: Int, _ state: State) -> Bool {
-      !state.operations[position].isExhausted && state.operations[position].openNeeds.isEmpty
+      !state.operations[position].rows.isOver && state.operations[position].openNeeds.isEmpty
     }
-    while state.firstOpen < operations.count, state.operations[state.firstOpen].isExhausted {
+    while state.firstOpen < operations.count, state.operations[state.firstOpen].rows.isOver {
       state.firstOpen += 1
     }
     guard state.firstOpen < operations.count else { return nil }
@@ -181,29 +180,6 @@ final class JournalStore: TaskStore {
       }
       return nil
     }
-  }
-
-  private func produce(_ state: inout State, _ position: Int) throws -> TaskItem? {
-    // Operations are large; nothing here copies one per task.
-    let captured: (String) throws -> [String: JSONObject] = { [self] key in
-      try journal.captures(
-        of: manifest.operations[position].needs, in: manifest, numbers, key: key)
-    }
-    guard manifest.operations[position].source != nil else {
-      // An operation without rows has a single task.
-      state.operations[position].isExhausted = true
-      return try makers[position].item(nil, captured: captured)
-    }
-    if state.operations[position].source == nil, let settings = manifest.operations[position].source
-    {
-      state.operations[position].source = try settings.open(
-        manifest, journal: journal, numbers: numbers)
-    }
-    guard let row = try state.operations[position].source?.next() else {
-      state.operations[position].source = nil
-      return nil
-    }
-    return try makers[position].item(row, captured: captured)
   }
 
   /// The task if it must run; counts tasks that are already done.
@@ -276,7 +252,7 @@ final class JournalStore: TaskStore {
   /// Ends an operation that has no further rows and no open tasks. Its results are durable, so that dependent operations
   /// can read them.
   private func complete(_ position: Int, _ state: inout State) {
-    guard state.operations[position].isExhausted, state.operations[position].open == 0,
+    guard state.operations[position].rows.isOver, state.operations[position].open == 0,
       !state.operations[position].isDone
     else { return }
     let hasFailed =

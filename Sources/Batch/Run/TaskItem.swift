@@ -133,6 +133,47 @@ final class TaskMaker: Sendable {
   }
 }
 
+/// The tasks of one operation, created from its rows on demand.
+struct TaskRows {
+  private let maker: TaskMaker
+  private let context: RowContext
+  private var source: (any RowSource)?
+  /// Whether there are no further tasks.
+  private(set) var isOver = false
+
+  /// - Parameter context: The manifest, and the journal with the values that the needs of the operation captured.
+  init(_ maker: TaskMaker, _ context: RowContext) {
+    self.maker = maker
+    self.context = context
+  }
+
+  mutating func next() throws -> TaskItem? {
+    guard !isOver else { return nil }
+    guard let settings = maker.operation.source else {
+      // An operation without rows has a single task.
+      isOver = true
+      return try item(nil)
+    }
+    if source == nil { source = try settings.input.open(context) }
+    guard let row = try source?.next() else {
+      source = nil
+      isOver = true
+      return nil
+    }
+    return try item(row)
+  }
+
+  private func item(_ row: Row?) throws -> TaskItem {
+    try maker.item(row) { key in
+      guard !maker.operation.needs.isEmpty, let journal = context.journal,
+        let manifest = context.manifest
+      else { return [:] }
+      return try journal.captures(
+        of: maker.operation.needs, in: manifest, context.numbers, key: key)
+    }
+  }
+}
+
 /// The set of known tasks, as a compact filter.
 ///
 /// Stores 32 bits of each id in a slot chosen by 18 other bits, about five bytes per task. A

@@ -196,20 +196,8 @@ struct EventListener: Sendable {
     if gap == nil, hadEvents || FailureKind.isLostConnection(error) {
       gap = (lastSeen, text(error))
     }
-    switch FailureKind(subscription: error, now: services.secondsSince1970()) {
-    case .refused(let wish):
-      if let outage = leave(&pass, signal: .refused(after: wish)) {
-        runner.stop.stop(.throttled, detail: "\(error)", outage: outage)
-      }
-    case .unreachable:
-      if let outage = leave(&pass, signal: .unreachable) {
-        runner.stop.stop(.unreachable, detail: "\(error)", outage: outage)
-      }
-    case .unauthorized:
-      leave(&pass, signal: nil)
-      runner.stop.stop(.unauthorized, detail: "\(error)")
-    case .unknown, .failed, .tooCostly:
-      leave(&pass, signal: .answered)
+    let kind = FailureKind(subscription: error, now: services.secondsSince1970())
+    guard runner.isRetried(kind, error, leave: { leave(&pass, signal: $0) }) else {
       update.http = (error as? ChainError)?.http?.status ?? update.http
       update.attempts += 1
       fail("\(error)")
@@ -290,8 +278,7 @@ struct EventListener: Sendable {
     update.state = .failed
     update.error = message
     update.ended = runner.feed.progress.now()
-    last = runner.outcome(
-      item, operation: operation, page: page, data: nil, given: update, records: 0)
+    last = runner.outcome(item, page: page, given: update)
   }
 
   private func text(_ error: any Error) -> String { services.secrets.hide(in: "\(error)") }

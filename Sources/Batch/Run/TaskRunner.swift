@@ -59,9 +59,7 @@ struct TaskRunner: Sendable {
       update.error = problem
       update.state = item.isSkipped ? .skipped : .failed
       update.ended = feed.progress.now()
-      let outcome = outcome(
-        item, operation: operation, page: Page(), data: nil, given: update, records: 0)
-      return try await results.end(outcome)
+      return try await results.end(outcome(item, given: update))
     }
     // A result that waits for its turn is lost in a crash, and this request is not sent again.
     if operation.isMutation, !operation.mayRepeat {
@@ -95,7 +93,7 @@ struct TaskRunner: Sendable {
     }
   }
 
-  /// Requests one page; no outcome if the run stops before there is one.
+  /// Requests one page, in smaller ones if it costs too much; no outcome if the run stops before there is one.
   private func page(
     _ item: TaskItem, operation: BatchOperation, pager: inout Pager, update: inout TaskUpdate
   ) async throws -> (Outcome?, isLast: Bool) {
@@ -104,10 +102,7 @@ struct TaskRunner: Sendable {
       update.state = .failed
       update.error = "there are more than \(most) pages; raise `max_pages` of `paginate`"
       update.ended = feed.progress.now()
-      return (
-        outcome(item, operation: operation, page: Page(), data: nil, given: update, records: 0),
-        true
-      )
+      return (outcome(item, given: update), true)
     }
     let request: GraphQLRequest
     do {
@@ -116,10 +111,7 @@ struct TaskRunner: Sendable {
       update.error =
         (error as? CacheError)?.message ?? (error as? ChainError)?.message ?? "\(error)"
       update.ended = feed.progress.now()
-      return (
-        outcome(item, operation: operation, page: Page(), data: nil, given: update, records: 0),
-        true
-      )
+      return (outcome(item, given: update), true)
     }
     guard let page = try await send(request, operation) else { return (nil, true) }
     update.attempts += page.response?.attempt ?? 1
@@ -139,9 +131,7 @@ struct TaskRunner: Sendable {
     guard let response = page.response else {
       if case .unknown = page.kind { update.state = .unknown } else { update.state = .failed }
       update.error = page.error.map { "\($0)" } ?? "no result"
-      return (
-        outcome(item, operation: operation, page: page, data: nil, given: update, records: 0), true
-      )
+      return (outcome(item, page: page, given: update), true)
     }
     do {
       var data = response.data
@@ -155,15 +145,16 @@ struct TaskRunner: Sendable {
     } catch let error as TaskProblem {
       update.state = .failed
       update.error = error.message
-      return (
-        outcome(item, operation: operation, page: page, data: nil, given: update, records: 0), true
-      )
+      return (outcome(item, page: page, given: update), true)
     }
   }
 
+  /// The outcome of a page, or of a task that ends without one.
+  ///
+  /// - Parameter given: The change that the outcome records. It fails if a sink refuses a record.
   func outcome(
-    _ item: TaskItem, operation: BatchOperation, page: Page, data: (any ResultData)?,
-    given: TaskUpdate, records: Int
+    _ item: TaskItem, page: Page = Page(), data: (any ResultData)? = nil, given: TaskUpdate,
+    records: Int = 0
   ) -> Outcome {
     var update = given
     // A condition may show a value of the data.
@@ -173,7 +164,8 @@ struct TaskRunner: Sendable {
     let uses = plan.formats[item.operation]
     if uses.contains(where: \.format.writesResults) {
       outcome.line = ResultLine.head(
-        item, operation: operation, page: page, update: update, records: records,
+        item, operation: manifest.operations[item.operation], page: page, update: update,
+        records: records,
         isFailure: isFailure)
     }
     guard !uses.isEmpty else {
@@ -202,8 +194,7 @@ struct TaskRunner: Sendable {
       // This page is not written.
       failed.page -= 1
       failed.records -= records
-      return self.outcome(
-        item, operation: operation, page: page, data: nil, given: failed, records: 0)
+      return self.outcome(item, page: page, given: failed)
     }
     return outcome
   }
@@ -249,33 +240,46 @@ extension TaskRunner {
         _ = governor.leave(pass, signal: nil)
         throw error
       }
-      guard page.error != nil else {
+      guard let error = page.error else {
         _ = governor.leave(pass, signal: .answered, response: page.response)
         return page
       }
-      let head = (page.error as? ChainError)?.http.map {
+      let head = (error as? ChainError)?.http.map {
         HTTPResponse(status: .init(code: $0.status), headerFields: $0.headers)
       }
-      switch page.kind {
-      case .refused(let wish):
-        let outage = governor.leave(
-          pass, signal: .refused(after: wish), head: head, response: page.response)
-        if let outage { stop.stop(.throttled, detail: page.error.map { "\($0)" }, outage: outage) }
-      case .unreachable:
-        let outage = governor.leave(pass, signal: .unreachable)
-        if let outage {
-          stop.stop(.unreachable, detail: page.error.map { "\($0)" }, outage: outage)
-        }
-      case .unauthorized:
-        _ = governor.leave(pass, signal: nil)
-        stop.stop(.unauthorized, detail: page.error.map { "\($0)" })
-        return nil
-      case .unknown, .failed, .tooCostly:
-        _ = governor.leave(pass, signal: .answered, head: head)
-        return page
+      let mayRetry = isRetried(page.kind, error) {
+        governor.leave(pass, signal: $0, head: head, response: page.response)
       }
+      if !mayRetry { return page }
       try Task.checkCancellation()
     }
+  }
+
+  /// Whether a request that failed is sent again, unless the run stops: its failure is not that of the task.
+  ///
+  /// The only place that retries requests of tasks; those that the chain retries count as one.
+  ///
+  /// - Parameter leave: Ends the request with what it reveals about the server.
+  func isRetried(
+    _ kind: FailureKind, _ error: any Error, leave: (Governor.Signal?) -> Outage?
+  ) -> Bool {
+    switch kind {
+    case .refused(let wish):
+      if let outage = leave(.refused(after: wish)) {
+        stop.stop(.throttled, detail: "\(error)", outage: outage)
+      }
+    case .unreachable:
+      if let outage = leave(.unreachable) {
+        stop.stop(.unreachable, detail: "\(error)", outage: outage)
+      }
+    case .unauthorized:
+      _ = leave(nil)
+      stop.stop(.unauthorized, detail: "\(error)")
+    case .unknown, .failed, .tooCostly:
+      _ = leave(.answered)
+      return false
+    }
+    return true
   }
 
   /// Runs the request through the chain once.
@@ -339,10 +343,7 @@ extension TaskRunner {
     {
       update.state = .failed
       update.error = problem
-      return (
-        outcome(
-          item, operation: operation, page: page, data: data, given: update, records: records), true
-      )
+      return (outcome(item, page: page, data: data, given: update, records: records), true)
     }
     var pageUpdate = update
     pageUpdate.page += 1
@@ -351,8 +352,7 @@ extension TaskRunner {
     let hasMore: Bool
     (hasMore, pageUpdate.cursor) = try advance()
     pageUpdate.state = hasMore ? .running : .done
-    var outcome = outcome(
-      item, operation: operation, page: page, data: data, given: pageUpdate, records: records)
+    var outcome = outcome(item, page: page, data: data, given: pageUpdate, records: records)
     // A record that a sink refuses: the page counts as not written, and none follows.
     guard outcome.update.state != .failed else { return (outcome, true) }
     if !operation.capture.isEmpty, let data {
