@@ -573,6 +573,39 @@ extension Journal {
   }
 }
 
+extension Journal {
+  /// The numbers of the operations of a manifest, by id; new operations get a number.
+  func numbersByID(_ manifest: Manifest) throws -> [String: Int] {
+    let ids = manifest.operations.map(\.id)
+    return Dictionary(zip(ids, try register(ids)), uniquingKeysWith: { first, _ in first })
+  }
+
+  /// Records tasks from elsewhere, in groups, and that their run has ended.
+  ///
+  /// - Parameters:
+  ///   - manifest: The manifest of the run.
+  ///   - stop: Why the run stopped early.
+  ///   - tasks: Passes each task to its parameter.
+  func record(
+    ended manifest: Manifest, stop: StopReason?,
+    tasks: ((TaskUpdate) throws -> Void) throws -> Void
+  ) throws {
+    var step = JournalStep()
+    try tasks { update in
+      step.tasks.append(update)
+      if step.tasks.count >= 5_000 {
+        try record(step)
+        step.tasks = []
+      }
+    }
+    try record(step)
+    try set([
+      "name": manifest.name, "manifest": manifest.file,
+      "ended": "\(Date().timeIntervalSince1970)", "stop": stop?.rawValue ?? "",
+    ])
+  }
+}
+
 /// One output of a run, as the journal records it before the run writes to it.
 struct OutputRecord: Sendable, Equatable {
   /// The path relative to the manifest's folder.

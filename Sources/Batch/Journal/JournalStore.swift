@@ -67,11 +67,7 @@ final class JournalStore: TaskStore {
     numbers = try journal.register(manifest.operations.map(\.id))
     shard = options.shard
     onlyFailed = options.onlyFailed
-    var dependents: [[Int]] = Array(repeating: [], count: manifest.operations.count)
-    for operation in manifest.operations {
-      for need in operation.needs { dependents[need].append(operation.index) }
-    }
-    self.dependents = dependents
+    dependents = manifest.dependents()
     var seen = SeenTasks()
     var last = 0.0
     try journal.forEachTask { id, ended in

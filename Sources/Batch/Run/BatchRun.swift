@@ -278,6 +278,18 @@ public struct RunSummary: Sendable {
   }
 }
 
+/// How a run ended.
+struct RunEnd: Sendable {
+  /// Why the run stopped early; `nil` if all tasks have ended.
+  var reason: StopReason?
+  /// What the server or the network reported when the run stopped.
+  var detail: String?
+  /// The outage that the run no longer waited for.
+  var outage: Outage?
+  /// The duration of the run, in seconds.
+  var seconds = 0.0
+}
+
 /// The single owner of a run's end: stores the reason or the error, and resumes all suspended callers.
 ///
 /// Workers suspend in ``TaskStore`` and ``Governor``. Both register a handler with ``onStop(_:)``,
@@ -290,15 +302,15 @@ final class RunStop: Sendable {
   }
 
   private struct State {
-    var reason: StopReason?
-    var detail: String?
-    var outage: Outage?
+    var end = RunEnd()
     var failure: (any Error)?
     var handlers: [@Sendable () -> Void] = []
     var waiters: [Int: Waiter] = [:]
     var waiterCount = 0
 
-    func hasEnded(_ needsFailure: Bool) -> Bool { needsFailure ? failure != nil : reason != nil }
+    func hasEnded(_ needsFailure: Bool) -> Bool {
+      needsFailure ? failure != nil : end.reason != nil
+    }
 
     mutating func takeWaiters() -> [CheckedContinuation<Void, Never>] {
       let ready = waiters.filter { hasEnded($0.value.needsFailure) }
@@ -310,21 +322,17 @@ final class RunStop: Sendable {
   private let state = Locked(State())
 
   /// Why the run stops; `nil` while it is running.
-  var reason: StopReason? { state.withLock { $0.reason } }
-  /// What the server or the network reported when the run stopped.
-  var detail: String? { state.withLock { $0.detail } }
-  /// The outage that the run no longer waits for.
-  var outage: Outage? { state.withLock { $0.outage } }
+  var reason: StopReason? { end.reason }
+  /// Why the run stops, so far.
+  var end: RunEnd { state.withLock { $0.end } }
 
   /// Stops the run: no further task starts, and all suspended callers resume.
   ///
   /// Only the first reason is stored. The handlers run outside of the lock.
   func stop(_ reason: StopReason, detail: String? = nil, outage: Outage? = nil) {
     let (handlers, waiters) = state.withLock { state in
-      guard state.reason == nil else { return ([@Sendable () -> Void](), state.takeWaiters()) }
-      state.reason = reason
-      state.detail = detail
-      state.outage = outage
+      guard state.end.reason == nil else { return ([@Sendable () -> Void](), state.takeWaiters()) }
+      state.end = RunEnd(reason: reason, detail: detail, outage: outage)
       return (state.handlers, state.takeWaiters())
     }
     for handler in handlers { handler() }
@@ -340,8 +348,8 @@ final class RunStop: Sendable {
   /// Registers a handler that resumes suspended callers; calls it at once if the run has stopped.
   func onStop(_ handler: @escaping @Sendable () -> Void) {
     let hasStopped = state.withLock { state in
-      if state.reason == nil { state.handlers.append(handler) }
-      return state.reason != nil
+      if state.end.reason == nil { state.handlers.append(handler) }
+      return state.end.reason != nil
     }
     if hasStopped { handler() }
   }

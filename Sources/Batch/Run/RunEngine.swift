@@ -65,9 +65,8 @@ struct RunEngine: Sendable {
       try await work(beside: helpers)
       try await recorder.barrier()
       // Read once: a signal that arrives now does not make the run an unfinished one.
-      let end = RunEnd(
-        reason: stop.reason, detail: stop.detail, outage: stop.outage,
-        seconds: (clock.now - start).seconds)
+      var end = stop.end
+      end.seconds = (clock.now - start).seconds
       try await store.finish(end)
       return end
     } catch {
@@ -79,33 +78,26 @@ struct RunEngine: Sendable {
     }
   }
 
-  private enum Child {
-    case worker
-    case helper
-  }
-
   /// Runs tasks until none are left or the run stops.
   ///
   /// Throws the first error at once: a group that waits for all children would wait for workers
   /// that the failed child would have resumed. One child waits for a failure of the store, so that the run
   /// ends even if every worker is waiting for the server.
   private func work(beside helpers: [@Sendable () async throws -> Void]) async throws {
-    try await withThrowingTaskGroup(of: Child.self) { group in
-      group.addTask {
-        try await stop.waitForFailure()
-        return .helper
+    var helpers = helpers
+    helpers.append { try await stop.waitForFailure() }
+    if let deadline = settings.deadline {
+      helpers.append {
+        guard (try? await services.clock.sleep(for: deadline)) != nil else { return }
+        stop.stop(.deadline)
       }
-      if let deadline = settings.deadline {
-        group.addTask {
-          do { try await services.clock.sleep(for: deadline) } catch { return .helper }
-          stop.stop(.deadline)
-          return .helper
-        }
-      }
+    }
+    // Each child returns whether it is a worker.
+    try await withThrowingTaskGroup(of: Bool.self) { group in
       for helper in helpers {
         group.addTask {
           try await helper()
-          return .helper
+          return false
         }
       }
       let executors = services.transport?.executors ?? []
@@ -115,12 +107,12 @@ struct RunEngine: Sendable {
           executorPreference: executors.isEmpty ? nil : executors[number % executors.count]
         ) {
           while let item = try await feed.next() { try await runner.run(item) }
-          return .worker
+          return true
         }
       }
       do {
-        while workers > 0, let child = try await group.next() {
-          if child == .worker { workers -= 1 }
+        while workers > 0, let isWorker = try await group.next() {
+          if isWorker { workers -= 1 }
         }
       } catch {
         stop.stop(.interrupted)

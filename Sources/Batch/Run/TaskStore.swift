@@ -45,15 +45,3 @@ enum TaskClaim: Sendable {
   /// No tasks are left, or the run stops.
   case none
 }
-
-/// How a run ended.
-struct RunEnd: Sendable {
-  /// Why the run stopped early; `nil` if all tasks have ended.
-  var reason: StopReason?
-  /// What the server or the network reported when the run stopped.
-  var detail: String?
-  /// The outage that the run no longer waited for.
-  var outage: Outage?
-  /// The duration of the run, in seconds.
-  var seconds: Double
-}
