@@ -80,7 +80,7 @@ struct TaskResults: Sendable {
   /// Suspends until the results of the task would be submitted at once. Returns `false` if they would be discarded.
   func turn() async -> Bool { await order?.turn(of: item.position) ?? true }
 
-  /// Makes a state of the task durable before it goes on. Returns `false` if the task is not this run's any more.
+  /// Makes a state of the task durable before it continues. Returns `false` if the task is not this run's any more.
   func begin(_ outcome: Outcome) async throws -> Bool {
     try await recorder.durably(outcome)
     return store.holds(item)
