@@ -574,34 +574,27 @@ extension Journal {
 }
 
 extension Journal {
-  /// The numbers of the operations of a manifest, by id; new operations get a number.
-  func numbersByID(_ manifest: Manifest) throws -> [String: Int] {
-    let ids = manifest.operations.map(\.id)
-    return Dictionary(zip(ids, try register(ids)), uniquingKeysWith: { first, _ in first })
+  /// Adds the tasks of another journal; operations that this one does not have are left out.
+  func add(tasksOf path: String) throws {
+    try read { try $0.execute(sql: "ATTACH DATABASE ? AS other", arguments: [path]) }
+    defer { try? read { try $0.execute(sql: "DETACH DATABASE other") } }
+    let columns = "key, state, page, attempts, http, ended, ms, bytes, records, cursor, error"
+    try write { db in
+      try db.execute(
+        sql: """
+          INSERT INTO main.tasks (id, op, \(columns))
+          SELECT tasks.id, own.number, \(columns) FROM other.tasks AS tasks
+          JOIN other.operations AS named ON named.number = tasks.op
+          JOIN main.operations AS own ON own.id = named.id ORDER BY tasks.rowid
+          """)
+    }
   }
 
-  /// Records tasks from elsewhere, in groups, and that their run has ended.
-  ///
-  /// - Parameters:
-  ///   - manifest: The manifest of the run.
-  ///   - stop: Why the run stopped early.
-  ///   - tasks: Passes each task to its parameter.
-  func record(
-    ended manifest: Manifest, stop: StopReason?,
-    tasks: ((TaskUpdate) throws -> Void) throws -> Void
-  ) throws {
-    var step = JournalStep()
-    try tasks { update in
-      step.tasks.append(update)
-      if step.tasks.count >= 5_000 {
-        try record(step)
-        step.tasks = []
-      }
-    }
-    try record(step)
+  /// Records the end of a run of a manifest.
+  func setEnded(_ manifest: Manifest, at time: Double, stop: StopReason? = nil) throws {
     try set([
-      "name": manifest.name, "manifest": manifest.file,
-      "ended": "\(Date().timeIntervalSince1970)", "stop": stop?.rawValue ?? "",
+      "name": manifest.name, "manifest": manifest.file, "ended": "\(time)",
+      "stop": stop?.rawValue ?? "",
     ])
   }
 }

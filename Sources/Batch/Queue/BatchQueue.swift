@@ -283,42 +283,38 @@ extension BatchQueue {
   private func export(to path: String) throws {
     let journal = try Journal(path: path)
     defer { journal.close() }
-    let numbers = try journal.numbersByID(manifest)
+    let ids = manifest.operations.map(\.id)
+    let numbers = Dictionary(
+      zip(ids, try journal.register(ids)), uniquingKeysWith: { first, _ in first })
     try use("read the tasks") { connection in
       let run = try QueueRun.current(manifest, connection)
       let started = try connection.run(
         "SELECT extract(epoch FROM started_at)::float8 FROM gq_run WHERE id = $1::uuid",
         .text(run.id)
       ).double(0, 0)
-      try journal.record(ended: manifest, stop: run.state == "open" ? nil : .cancelled) { add in
-        var last: [UInt8] = []
-        while true {
-          let rows = try connection.run(
-            """
-            SELECT id, op, key, state, page, requests, http, ended, ms, bytes, records, cursor, error
-            FROM gq_task WHERE run = $1::uuid AND id > $2 ORDER BY id LIMIT 10000
-            """, .text(run.id), .bytes(last))
-          guard rows.count > 0 else { return }
-          for row in 0..<rows.count { try add(Self.update(rows, row: row, numbers: numbers)) }
-          last = Array(rows.bytes(rows.count - 1, 0))
-        }
+      var last: [UInt8] = []
+      while true {
+        let rows = try connection.run(
+          """
+          SELECT id, op, key, state, page, requests, http, ended, ms, bytes, records, cursor, error
+          FROM gq_task WHERE run = $1::uuid AND id > $2 ORDER BY id LIMIT 10000
+          """, .text(run.id), .bytes(last))
+        guard rows.count > 0 else { break }
+        try journal.record(
+          JournalStep(tasks: (0..<rows.count).map { Self.update(rows, row: $0, numbers: numbers) }))
+        last = Array(rows.bytes(rows.count - 1, 0))
       }
       try journal.set(["started": "\(started)"])
+      try journal.setEnded(
+        manifest, at: Date().timeIntervalSince1970, stop: run.state == "open" ? nil : .cancelled)
     }
   }
 
   private static func update(
     _ rows: PostgresRows, row: Int, numbers: [String: Int]
   ) -> TaskUpdate {
-    let state: TaskState =
-      switch rows.text(row, 3) {
-      case "done": .done
-      case "failed": .failed
-      case "unknown": .unknown
-      case "skipped": .skipped
-      case "queued": .queued
-      default: .running
-      }
+    // A worker has the other tasks.
+    let state = TaskState.allCases.first { $0.name == rows.text(row, 3) } ?? .running
     var update = TaskUpdate(
       id: TaskID(rows.bytes(row, 0)), operation: numbers[rows.text(row, 1)] ?? 0,
       key: rows.text(row, 2), state: state)

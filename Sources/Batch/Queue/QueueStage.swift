@@ -194,8 +194,6 @@ extension TaskUpdate {
 final class LeaseTable: Sendable {
   private let leases = Locked<[TaskID: Int]>([:])
 
-  var count: Int { leases.withLock { $0.count } }
-
   func add(_ id: TaskID, _ lease: Int) { leases.withLock { $0[id] = lease } }
 
   /// Whether this worker holds a task with this lease. A worker that counted as lost may claim its own task again:

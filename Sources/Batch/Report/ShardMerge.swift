@@ -52,7 +52,9 @@ public struct ShardMerge {
     try target.set(["id": identity])
     try target.register(whole.outputs(base, cache: nil))
     try target.record(step)
-    try Self.merge(journals.map(\.path), into: target, manifest)
+    _ = try target.register(manifest.operations.map(\.id))
+    for journal in journals { try target.add(tasksOf: journal.path) }
+    try target.setEnded(manifest, at: Date().timeIntervalSince1970)
     tasks = try target.counts().total
   }
 
@@ -147,42 +149,5 @@ public struct ShardMerge {
     let position = try sink.endStep(base.relative(entry.path))
     try file.sync()
     return position
-  }
-
-  private static func merge(
-    _ journals: [String], into target: Journal, _ manifest: Manifest
-  ) throws {
-    let numbers = try target.numbersByID(manifest)
-    try target.record(ended: manifest, stop: nil) { add in
-      for path in journals {
-        let source = try Journal(path: path, isReadOnly: true)
-        defer { source.close() }
-        try ReportData.forEachTask(source) { task in
-          guard let id = TaskID(text: task.id) else { return }
-          var update = TaskUpdate(
-            id: id, operation: numbers[task.operation] ?? 0, key: task.key, state: task.state)
-          update.page = task.page
-          update.attempts = task.attempts
-          update.http = task.http
-          update.ended = task.ended
-          update.milliseconds = task.milliseconds
-          update.bytes = task.bytes
-          update.records = task.records
-          update.error = task.error
-          try add(update)
-        }
-      }
-    }
-  }
-}
-
-extension TaskID {
-  /// Parses 32 hexadecimal digits.
-  init?(text: String) {
-    guard text.utf8.count == 32, let high = UInt64(text.prefix(16), radix: 16),
-      let low = UInt64(text.suffix(16), radix: 16)
-    else { return nil }
-    self.high = high
-    self.low = low
   }
 }
