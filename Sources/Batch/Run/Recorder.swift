@@ -182,7 +182,7 @@ final class Recorder: Sendable {
 /// The JSON line of a result, up to its data.
 enum ResultLine {
   static func head(
-    _ item: TaskItem, operation: BatchOperation, page: TaskRunner.Page, update: TaskUpdate,
+    _ item: TaskItem, operation: String, page: TaskRunner.Page, update: TaskUpdate,
     records: Int, isFailure: Bool
   ) -> [UInt8] {
     var writer = JSONWriter()
@@ -191,7 +191,7 @@ enum ResultLine {
     writer.key("task")
     writer.writeString(update.id.text)
     writer.key("op")
-    writer.writeString(operation.id)
+    writer.writeString(operation)
     writer.key("key")
     writer.writeString(item.key)
     writer.key("page")

@@ -164,7 +164,7 @@ struct TaskRunner: Sendable {
     let uses = plan.formats[item.operation]
     if uses.contains(where: \.format.writesResults) {
       outcome.line = ResultLine.head(
-        item, operation: manifest.operations[item.operation], page: page, update: update,
+        item, operation: manifest.operations[item.operation].id, page: page, update: update,
         records: records,
         isFailure: isFailure)
     }
