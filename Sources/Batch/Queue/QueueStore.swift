@@ -116,7 +116,10 @@ final class QueueStore: TaskStore {
     if pulse.isFresh {
       let delay = try await limits.update()
       if delay > .zero { governor.pause(for: delay) }
-      let found = try await take()
+      let found = try await client.run("claim tasks") { [worker, limit, operations] connection in
+        try QueueClaim.take(limit, for: worker, operations: operations, connection)
+      }
+      for item in found { leases.add(item.id, item.lease) }
       guard found.isEmpty else {
         return state.withLock { $0.ready = found.reversed() }
       }
@@ -135,28 +138,6 @@ final class QueueStore: TaskStore {
     }
     // NOTIFY would take a lock of the whole server at each commit.
     try await clock.sleep(for: .milliseconds(Int.random(in: 190...310)))
-  }
-
-  private func take() async throws -> [TaskItem] {
-    let rows = try await client.run("claim tasks") { [worker, limit] connection in
-      try QueueClaim.take(limit, for: worker, connection)
-    }
-    return try rows.map { row in
-      guard let operation = operations[row.operation] else {
-        throw JournalError("the queue has a task of the unknown operation `\(row.operation)`")
-      }
-      leases.add(row.id, row.lease)
-      var scope = Scope()
-      scope.key = row.key
-      scope.operation = row.operation
-      let variables = try JSONValue(parsing: row.variables).objectValue ?? JSONObject()
-      var item = TaskItem(
-        id: row.id, operation: operation, key: row.key, variables: variables, scope: scope)
-      item.uploads = try TaskUpload.list(parsing: row.uploads)
-      item.record = row.record
-      item.lease = row.lease
-      return item
-    }
   }
 
   /// Returns tasks that were not sent.
@@ -204,22 +185,20 @@ final class QueueStore: TaskStore {
   func outputs() async -> [RunOutput] { await stage.outputs() }
 }
 
-/// A claimed task.
-struct QueueClaim: Sendable {
-  var id: TaskID
-  var operation: String
-  var key: String
-  var variables: String
-  /// The files, as JSON; empty if there are none.
-  var uploads: String
-  var lease: Int
-  /// The progress of earlier workers.
-  var record: TaskRecord?
-
+/// The statements that claim and return tasks.
+enum QueueClaim {
   /// Claims the next tasks that are due; tasks that another worker claims at the moment are skipped.
+  ///
+  /// - Parameters:
+  ///   - limit: The largest number of tasks.
+  ///   - worker: The worker.
+  ///   - operations: The index of each operation, by id.
+  ///   - connection: The connection.
+  /// - Throws: ``JournalError`` if a task has another operation.
   static func take(
-    _ limit: Int, for worker: QueueWorker, _ connection: PostgresConnection
-  ) throws -> [QueueClaim] {
+    _ limit: Int, for worker: QueueWorker, operations: [String: Int],
+    _ connection: PostgresConnection
+  ) throws -> [TaskItem] {
     let rows = try connection.run(
       """
       WITH next AS MATERIALIZED (
@@ -232,15 +211,27 @@ struct QueueClaim: Sendable {
       RETURNING t.id, op, key, variables, lease, page, requests, ended, cursor, ms, bytes, records,
         coalesce(uploads, '')
       """, .text(worker.run), .text(worker.id), .int(limit))
-    return (0..<rows.count).map { row in
+    return try (0..<rows.count).map { row in
+      let (id, key) = (rows.text(row, 1), rows.text(row, 2))
+      guard let operation = operations[id] else {
+        throw JournalError("the queue has a task of the unknown operation `\(id)`")
+      }
+      var scope = Scope()
+      scope.key = key
+      scope.operation = id
+      var item = TaskItem(
+        id: TaskID(rows.bytes(row, 0)), operation: operation, key: key,
+        variables: try JSONValue(parsing: rows.text(row, 3)).objectValue ?? JSONObject(),
+        scope: scope)
+      item.uploads = try TaskUpload.list(parsing: rows.text(row, 12))
+      item.lease = rows.int(row, 4)
+      // The progress of earlier workers.
       let record = TaskRecord(
         state: .queued, page: rows.int(row, 5), attempts: rows.int(row, 6),
         ended: rows.double(row, 7), cursor: rows.isNull(row, 8) ? nil : rows.text(row, 8),
         milliseconds: rows.double(row, 9), bytes: rows.int(row, 10), records: rows.int(row, 11))
-      return QueueClaim(
-        id: TaskID(rows.bytes(row, 0)), operation: rows.text(row, 1), key: rows.text(row, 2),
-        variables: rows.text(row, 3), uploads: rows.text(row, 12), lease: rows.int(row, 4),
-        record: record.page + record.attempts > 0 ? record : nil)
+      if record.page + record.attempts > 0 { item.record = record }
+      return item
     }
   }
 
