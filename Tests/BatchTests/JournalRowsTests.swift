@@ -135,6 +135,25 @@ struct JournalRowsTests {
     return options
   }
 
+  @Test("tasks of other journals are added with all columns, to the operations with the same ids")
+  func others() throws {
+    let journal = try Journal(path: location.file("a.journal"))
+    _ = try journal.register(["users", "posts"])
+    for number in 1...2 {
+      let other = try Journal(path: location.file("\(number).journal"))
+      _ = try other.register(["posts", "users"])
+      var update = try Self.update(UInt64(number), .failed, page: 3, ended: 5)
+      update.cursor = "c3"
+      try other.record(JournalStep(tasks: [update]))
+      other.close()
+      try journal.add(tasksOf: other.path)
+    }
+    let task = try journal.task(Self.id(2))
+    #expect(task?.page == 3 && task?.cursor == "c3" && task?.ended == 5)
+    #expect(try journal.counts(operation: 2).total == 2)
+    journal.close()
+  }
+
   @Test("values are kept as they are, and nothing is not the empty text")
   func values() throws {
     let journal = try Journal(path: location.file("a.journal"))
