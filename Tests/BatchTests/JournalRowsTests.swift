@@ -103,20 +103,27 @@ struct JournalRowsTests {
     try location.write("id\nU_7\nU_7\n", to: "ids.csv")
     let manifest = try Bench.load(Self.yaml, in: location, url: "http://127.0.0.1:1/graphql")
     let journal = try Journal(path: location.file("a.journal"))
-    let numbers = try journal.register(["users"])
+    let plan = try SinkPlan(manifest)
     for options in [RunOptions(), Self.onlyFailed] {
-      let feed = try TaskFeed(
-        manifest, state: [:], numbers: numbers, journal: journal, options: options,
-        services: Services())
-      let item = try #require(try await feed.next {})
-      var update = TaskUpdate(id: item.id, operation: numbers[0], key: item.key, state: .failed)
-      update.ended = feed.time.now()
-      try journal.record(JournalStep(tasks: [update]))
-      try await feed.finished(item, end: .failed) {}
-      feed.settle([item.id])
-      let next = try await feed.next {}
-      #expect(next == nil)
-      #expect(feed.counters.duplicates == 1 && feed.counters.earlier[.failed] == 0)
+      let store = try JournalStore(
+        manifest, state: [:], journal: journal,
+        stage: SinkStage(
+          manifest, journal: journal, plan: plan, ledger: OutputLedger(manifest)), plan: plan,
+        options: options, services: Services())
+      guard case .task(let item) = try await store.claim() else {
+        Issue.record("the row has no task")
+        return
+      }
+      var update = TaskUpdate(
+        id: item.id, operation: store.numbers[0], key: item.key, state: .failed)
+      update.ended = store.progress.now()
+      try await store.commit([Outcome(update: update, operation: 0)])
+      guard case .none = try await store.claim() else {
+        Issue.record("the row has two tasks")
+        return
+      }
+      let counters = store.progress.counters
+      #expect(counters.duplicates == 1 && counters.earlier[.failed] == 0)
       #expect(try journal.counts().total == 1)
     }
     journal.close()
@@ -126,6 +133,25 @@ struct JournalRowsTests {
     var options = RunOptions()
     options.onlyFailed = true
     return options
+  }
+
+  @Test("tasks of other journals are added with all columns, to the operations with the same ids")
+  func others() throws {
+    let journal = try Journal(path: location.file("a.journal"))
+    _ = try journal.register(["users", "posts"])
+    for number in 1...2 {
+      let other = try Journal(path: location.file("\(number).journal"))
+      _ = try other.register(["posts", "users"])
+      var update = try Self.update(UInt64(number), .failed, page: 3, ended: 5)
+      update.cursor = "c3"
+      try other.record(JournalStep(tasks: [update]))
+      other.close()
+      try journal.add(tasksOf: other.path)
+    }
+    let task = try journal.task(Self.id(2))
+    #expect(task?.page == 3 && task?.cursor == "c3" && task?.ended == 5)
+    #expect(try journal.counts(operation: 2).total == 2)
+    journal.close()
   }
 
   @Test("values are kept as they are, and nothing is not the empty text")

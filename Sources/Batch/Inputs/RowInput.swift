@@ -93,10 +93,9 @@ final class InputSettings: ExpressibleByOption {
   var empty: VariableReader.Empty { shared.empty }
   var readsStandardInput: Bool { input.readsStandardInput }
 
-  func open(
-    _ manifest: Manifest, journal: Journal? = nil, numbers: [Int] = []
-  ) throws -> (any RowSource)? {
-    try input.open(RowContext(manifest: manifest, journal: journal, numbers: numbers))
+  /// Opens the rows as they are before a run.
+  func open(_ manifest: Manifest) throws -> (any RowSource)? {
+    try input.open(RowContext(manifest: manifest))
   }
 
   /// The options of all kinds in one table: the key of the kind is next to its options.

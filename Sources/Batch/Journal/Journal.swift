@@ -573,6 +573,32 @@ extension Journal {
   }
 }
 
+extension Journal {
+  /// Adds the tasks of another journal; operations that this one does not have are left out.
+  func add(tasksOf path: String) throws {
+    try read { try $0.execute(sql: "ATTACH DATABASE ? AS other", arguments: [path]) }
+    defer { try? read { try $0.execute(sql: "DETACH DATABASE other") } }
+    let columns = "key, state, page, attempts, http, ended, ms, bytes, records, cursor, error"
+    try write { db in
+      try db.execute(
+        sql: """
+          INSERT INTO main.tasks (id, op, \(columns))
+          SELECT tasks.id, own.number, \(columns) FROM other.tasks AS tasks
+          JOIN other.operations AS named ON named.number = tasks.op
+          JOIN main.operations AS own ON own.id = named.id ORDER BY tasks.rowid
+          """)
+    }
+  }
+
+  /// Records the end of a run of a manifest.
+  func setEnded(_ manifest: Manifest, at time: Double, stop: StopReason? = nil) throws {
+    try set([
+      "name": manifest.name, "manifest": manifest.file, "ended": "\(time)",
+      "stop": stop?.rawValue ?? "",
+    ])
+  }
+}
+
 /// One output of a run, as the journal records it before the run writes to it.
 struct OutputRecord: Sendable, Equatable {
   /// The path relative to the manifest's folder.

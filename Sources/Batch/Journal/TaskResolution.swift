@@ -190,12 +190,18 @@ extension Journal {
 }
 
 extension Manifest {
-  /// The ids of the operations that need one of the given ones, directly or through others.
-  func dependents(of ids: Set<String>) -> Set<String> {
+  /// The operations that need each operation directly, by index.
+  func dependents() -> [[Int]] {
     var dependents: [[Int]] = Array(repeating: [], count: operations.count)
     for operation in operations {
       for need in operation.needs { dependents[need].append(operation.index) }
     }
+    return dependents
+  }
+
+  /// The ids of the operations that need one of the given ones, directly or through others.
+  func dependents(of ids: Set<String>) -> Set<String> {
+    let dependents = dependents()
     var found: Set<Int> = []
     var next = operations.filter { ids.contains($0.id) }.map(\.index)
     while let index = next.popLast() {

@@ -283,9 +283,9 @@ extension BatchQueue {
   private func export(to path: String) throws {
     let journal = try Journal(path: path)
     defer { journal.close() }
+    let ids = manifest.operations.map(\.id)
     let numbers = Dictionary(
-      zip(manifest.operations.map(\.id), try journal.register(manifest.operations.map(\.id))),
-      uniquingKeysWith: { first, _ in first })
+      zip(ids, try journal.register(ids)), uniquingKeysWith: { first, _ in first })
     try use("read the tasks") { connection in
       let run = try QueueRun.current(manifest, connection)
       let started = try connection.run(
@@ -304,26 +304,17 @@ extension BatchQueue {
           JournalStep(tasks: (0..<rows.count).map { Self.update(rows, row: $0, numbers: numbers) }))
         last = Array(rows.bytes(rows.count - 1, 0))
       }
-      try journal.set([
-        "name": manifest.name, "manifest": manifest.file,
-        "ended": "\(Date().timeIntervalSince1970)",
-        "stop": run.state == "open" ? "" : StopReason.cancelled.rawValue, "started": "\(started)",
-      ])
+      try journal.set(["started": "\(started)"])
+      try journal.setEnded(
+        manifest, at: Date().timeIntervalSince1970, stop: run.state == "open" ? nil : .cancelled)
     }
   }
 
   private static func update(
     _ rows: PostgresRows, row: Int, numbers: [String: Int]
   ) -> TaskUpdate {
-    let state: TaskState =
-      switch rows.text(row, 3) {
-      case "done": .done
-      case "failed": .failed
-      case "unknown": .unknown
-      case "skipped": .skipped
-      case "queued": .queued
-      default: .running
-      }
+    // A worker has the other tasks.
+    let state = TaskState.allCases.first { $0.name == rows.text(row, 3) } ?? .running
     var update = TaskUpdate(
       id: TaskID(rows.bytes(row, 0)), operation: numbers[rows.text(row, 1)] ?? 0,
       key: rows.text(row, 2), state: state)
@@ -395,48 +386,33 @@ extension BatchQueue {
   ///   what its worker recorded, ``OutputProblems`` if a file must not be overwritten.
   public func merge(overwrites: Bool = false) throws -> [String] {
     let segments = try endedSegments()
-    let base = OutputPath(folder: manifest.folder)
-    let plan = try SinkPlan(manifest)
-    var ledger = try OutputLedger(manifest)
-    let check = OutputCheck(manifest, plan)
-    var problems = check.conflicts()
-    if problems.isEmpty, !overwrites { problems = try check.foreignFiles(ledger) }
-    guard problems.isEmpty else { throw OutputProblems(problems: problems) }
+    var merge = try OutputMerge(manifest, overwrites: overwrites)
+    let base = merge.base
+    let entries = merge.plan.entries.filter { !$0.isTable }
+    let parts = segments.map { worker, position in
+      OutputMerge.Part(
+        path: worker.segment(of: base.shown(position.path)) + ".part", recorded: position,
+        end: position.position)
+    }
     // Verify all segments before writing anything.
-    for segment in segments { try segment.verify(base) }
-    let entries = plan.entries.filter { !$0.isTable }
-    let paths = entries.map(\.path)
-    try ledger.willReplace(paths)
-    for entry in entries {
-      let own = segments.filter { base.shown($0.position.path) == entry.path }
-      try Self.join(own, into: entry, base)
+    for part in parts {
+      try merge.verify(
+        part,
+        missing:
+          "the segment \(part.path) of a worker is missing; bring the segments of all workers into the folder"
+      )
     }
-    try ledger.end(paths)
-    return paths
-  }
-
-  /// A file that a worker wrote.
-  private struct Segment {
-    var worker: QueueWorker
-    /// The position, with the path of the output.
-    var position: SinkPosition
-
-    func path(_ base: OutputPath) -> String {
-      worker.segment(of: base.shown(position.path)) + ".part"
-    }
-
-    func verify(_ base: OutputPath) throws {
-      let path = path(base)
-      guard FileManager.default.fileExists(atPath: path) else {
-        throw JournalError(
-          "the segment \(path) of a worker is missing; bring the segments of all workers into the folder"
-        )
+    try merge.replaceFiles { [merge] in
+      for entry in entries {
+        _ = try merge.join(
+          parts.filter { $0.recorded.map { base.shown($0.path) } == entry.path }, into: entry)
       }
-      try FileSink.verify(path, position)
     }
+    return entries.map(\.path)
   }
 
-  private func endedSegments() throws -> [Segment] {
+  /// The workers of the ended run, each with the position of a file, whose path is that of the output.
+  private func endedSegments() throws -> [(worker: QueueWorker, position: SinkPosition)] {
     try use("read the segments") { connection in
       let run = try QueueRun.current(manifest, connection)
       let waiting =
@@ -455,33 +431,13 @@ extension BatchQueue {
         ORDER BY w.started_at, w.id, s.path
         """, .text(run.id))
       return (0..<rows.count).map { row in
-        Segment(
-          worker: QueueWorker(id: rows.text(row, 0), run: run.id),
-          position: SinkPosition(
+        (
+          QueueWorker(id: rows.text(row, 0), run: run.id),
+          SinkPosition(
             path: rows.text(row, 1), position: rows.int(row, 2), records: rows.int(row, 3),
-            checksum: Checksum(UInt32(truncatingIfNeeded: rows.int(row, 4)))))
+            checksum: Checksum(UInt32(truncatingIfNeeded: rows.int(row, 4))))
+        )
       }
-    }
-  }
-
-  private static func join(
-    _ segments: [Segment], into entry: SinkPlan.Entry, _ base: OutputPath
-  ) throws {
-    // Gzip members are copied unchanged.
-    var format = entry.format
-    format.isCompressed = false
-    let output = try FileSink(path: entry.path, format: format, recorded: nil, base: base)
-    do {
-      for segment in segments {
-        try output.append(
-          contentsOf: segment.path(base), upTo: segment.position.position,
-          records: segment.position.records)
-      }
-      _ = try output.sync()
-      try output.finish(isComplete: true)
-    } catch {
-      output.abandon()
-      throw error
     }
   }
 }

@@ -9,11 +9,7 @@ import GQLRunSupport
 
 /// Runs tasks of a manifest whose journal is a queue, beside other workers on any number of machines.
 ///
-/// ```
-/// queue ─▶ QueueFeed ─▶ TaskRunner × concurrency ─▶ Recorder ─▶ QueueStage ─▶ segments, queue
-///             ▲            ▲                         (groups)
-///             └─ QueuePulse ┘ heartbeat every 10 s, tasks of lost workers
-/// ```
+/// A worker is a run whose store is shared: a ``RunEngine`` over a ``QueueStore``.
 public struct BatchWorker: Sendable {
   private let manifest: Manifest
   private let services: Services
@@ -53,61 +49,27 @@ public struct BatchWorker: Sendable {
   /// - Throws: ``JournalError`` if there is no queue, ``StoppedByStorage`` if it cannot be reached or a file cannot be
   ///   written.
   public func run(_ control: RunControl = RunControl()) async throws -> Summary {
-    let clock = services.clock
-    let patience = manifest.settings.patience
-    let client = QueueClient(url, clock: clock, patience: patience)
+    let (clock, patience) = (services.clock, manifest.settings.patience)
     // A URL that is wrong is reported soon.
     let worker = try await register(
       QueueClient(url, clock: clock, patience: min(patience, .seconds(10))))
     let stop = RunStop()
-    let leases = LeaseTable()
-    let plan = try SinkPlan(manifest)
     OpenFiles.raiseLimit()
-    let pulse = QueuePulse(
-      manifest, worker: worker, client: QueueClient(url, clock: clock), clock: clock, stop: stop)
     let limits = limits(of: worker)
-    let tokens = QueueTokens(url, clock: clock, patience: patience)
     var services = services
-    services[SharedTokensKey.self] = tokens
+    services[SharedTokensKey.self] = QueueTokens(url, clock: clock, patience: patience)
     let governor = Governor(
       manifest.settings, limits: manifest.rate, endpoint: manifest.pipeline.endpoint,
       services: services, shared: limits)
-    let feed = QueueFeed(
-      manifest, worker: worker, client: client, leases: leases, pulse: pulse, services: services,
-      stop: stop, concurrency: manifest.settings.concurrency
-    ) {
-      let left = try await limits.update()
-      if left > .zero { governor.pause(for: left) }
-    }
-    stop.onStop { governor.wakeAll() }
-    let stage = QueueStage(
-      manifest, url: url, worker: worker, plan: plan, leases: leases, clock: clock,
-      patience: patience)
-    try await stage.open()
-    let (failures, report) = AsyncStream.makeStream(of: (any Error).self)
-    let recorder = Recorder(stage, settled: { _ in }, failed: { report.yield($0) })
-    let runner = TaskRunner(
-      manifest: manifest, runner: PipelineRunner(manifest.pipeline, services: services),
-      governor: governor, recorder: recorder, feed: feed, order: nil, stop: stop, plan: plan,
-      numbers: Array(manifest.operations.indices), options: RunOptions())
-    await control.begin(stop, feed: feed, governor: governor)
-    let start = clock.now()
-    do {
-      try await work(runner, pulse: pulse, failures: failures)
-      try await recorder.barrier()
-      try await leave(worker, feed: feed, client: client)
-    } catch {
-      stop.stop(.interrupted)
-      try? await recorder.barrier()
-      try? await leave(worker, feed: feed, client: client)
-      await stage.close()
-      throw error
-    }
-    let outputs = await stage.outputs()
-    await stage.close()
+    let store = try QueueStore(
+      manifest, url: url, worker: worker, limits: limits, governor: governor, services: services,
+      stop: stop)
+    let engine = RunEngine(
+      manifest, store: store, governor: governor, services: services, stop: stop)
+    let end = try await engine.run(control, beside: [{ await store.pulse.run() }])
     return Summary(
-      counters: feed.counters, stop: stop.reason, stopDetail: stop.detail, outage: stop.outage,
-      seconds: (clock.now() - start).seconds, outputs: outputs)
+      counters: store.progress.counters, stop: end.reason, stopDetail: end.detail,
+      outage: end.outage, seconds: end.seconds, outputs: await store.outputs())
   }
 
   private func limits(of worker: QueueWorker) -> QueueLimits {
@@ -136,61 +98,6 @@ public struct BatchWorker: Sendable {
         .text(run.id),
         .text("\(ProcessInfo.processInfo.hostName):\(ProcessInfo.processInfo.processIdentifier)"))
       return worker
-    }
-  }
-
-  /// Returns the tasks that did not end.
-  private func leave(_ worker: QueueWorker, feed: QueueFeed, client: QueueClient) async throws {
-    try await feed.close()
-    try await client.run("end the work") { connection in
-      try connection.run(
-        "UPDATE gq_worker SET ended_at = now() WHERE id = $1::uuid", .text(worker.id))
-      return
-    }
-    await client.close()
-  }
-
-  /// Runs tasks beside the heartbeat. The first error ends all.
-  private func work(
-    _ runner: TaskRunner, pulse: QueuePulse, failures: AsyncStream<any Error>
-  ) async throws {
-    let stop = runner.stop
-    try await withThrowingTaskGroup(of: Bool.self) { group in
-      group.addTask {
-        for await failure in failures { throw failure }
-        return false
-      }
-      group.addTask {
-        await pulse.run()
-        return false
-      }
-      if let deadline = manifest.settings.deadline {
-        group.addTask { [clock = services.clock] in
-          do { try await clock.sleep(for: deadline) } catch { return false }
-          stop.stop(.deadline)
-          return false
-        }
-      }
-      let executors = services.transport?.executors ?? []
-      var workers = manifest.settings.concurrency
-      for number in 0..<workers {
-        group.addTask(
-          executorPreference: executors.isEmpty ? nil : executors[number % executors.count]
-        ) {
-          while let item = try await runner.next() { try await runner.run(item) }
-          return true
-        }
-      }
-      do {
-        while workers > 0, let isWorker = try await group.next() {
-          if isWorker { workers -= 1 }
-        }
-      } catch {
-        stop.stop(.interrupted)
-        group.cancelAll()
-        throw error
-      }
-      group.cancelAll()
     }
   }
 }

@@ -19,6 +19,27 @@ final class QueueConnection {
     return new
   }
 
+  /// Calls `body` with the open connection, again while the connection is lost or a transaction conflicts.
+  ///
+  /// - Parameters:
+  ///   - action: The action in messages: "claim tasks".
+  ///   - clock: Measures the time between the attempts.
+  ///   - patience: How long a lost connection is made again.
+  func run<Value>(
+    _ action: String, clock: ServiceClock, patience: Duration,
+    isolation: isolated (any Actor)? = #isolation,
+    _ body: (PostgresConnection) throws -> Value
+  ) async throws -> Value {
+    var patience = QueuePatience(clock, patience)
+    while true {
+      do {
+        return try body(opened())
+      } catch {
+        guard try await patience.allowsRetry(after: error) else { throw describe(error, action) }
+      }
+    }
+  }
+
   /// Closes the connection; the next use makes a new one.
   func drop() { current = nil }
 
@@ -99,16 +120,7 @@ actor QueueClient {
   func run<Value: Sendable>(
     _ action: String, _ body: @Sendable (PostgresConnection) throws -> Value
   ) async throws -> Value {
-    var patience = QueuePatience(clock, patience)
-    while true {
-      do {
-        return try body(connection.opened())
-      } catch {
-        guard try await patience.allowsRetry(after: error) else {
-          throw connection.describe(error, action)
-        }
-      }
-    }
+    try await connection.run(action, clock: clock, patience: patience, body)
   }
 
   func close() { connection.drop() }

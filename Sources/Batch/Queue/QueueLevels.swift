@@ -85,24 +85,16 @@ struct QueueLevels: Sendable {
     _ operation: BatchOperation, state: JSONObject, journal: Journal?,
     connection: PostgresConnection, total: inout BatchQueue.Enqueued
   ) throws {
-    let maker = TaskMaker(operation, state: state)
-    let numbers = Array(manifest.operations.indices)
     let missing = try missingNeed(of: operation, connection)
+    var rows = TaskRows(
+      TaskMaker(operation, state: state),
+      RowContext(
+        manifest: manifest, journal: journal, numbers: Array(manifest.operations.indices)))
     var group = QueueTaskGroup(run: run)
-    func take(_ row: Row?) throws {
-      var item = try maker.item(row) { key in
-        guard let journal else { return [:] }
-        return try journal.captures(of: operation.needs, in: manifest, numbers, key: key)
-      }
+    while var item = try rows.next() {
       if let missing { item.skip(missing: missing) }
       try group.add(item, operation.id)
       if group.isFull { try group.insert(connection, &total) }
-    }
-    if let source = operation.source {
-      let rows = try source.open(manifest, journal: journal, numbers: numbers)
-      while let row = try rows?.next() { try take(row) }
-    } else {
-      try take(nil)
     }
     // The time of a statement orders the operations.
     try group.insert(connection, &total)

@@ -14,23 +14,22 @@ import GQLRunSupport
 /// A task whose lease was taken meanwhile changes nothing, and its records are not written: neither by another worker,
 /// nor by this one, which may claim its own tasks again after it counted as lost. If the answer to
 /// the commit is lost, the step of the worker shows whether it took effect.
-actor QueueStage: OutcomeStage {
+actor QueueStage {
   private let executor = FileExecutor()
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   private let worker: QueueWorker
   private let plan: SinkPlan
   private let base: OutputPath
+  private let writer: SinkWriter
   private let leases: LeaseTable
   private let clock: ServiceClock
   private let patience: Duration
   private let connection: QueueConnection
-  private var files: [String: FileSink] = [:]
   /// The acknowledged positions of the files.
   private var positions: [String: SinkPosition] = [:]
   private var tables: [Int: QueueTable] = [:]
   private var step = 0
-  private(set) var time = Duration.zero
 
   /// - Parameter patience: How long a lost connection is made again.
   init(
@@ -43,51 +42,33 @@ actor QueueStage: OutcomeStage {
     self.clock = clock
     self.patience = patience
     base = OutputPath(folder: manifest.folder)
+    writer = SinkWriter(plan, base: base, worker: worker)
     connection = QueueConnection(url)
   }
 
   /// Reads the types of the tables, so that errors are found before the first request.
   func open() async throws {
-    var patience = QueuePatience(clock, patience)
-    while true {
-      do {
-        let connection = try connection.opened()
-        for (index, entry) in plan.entries.enumerated() where entry.isTable {
-          tables[index] = try QueueTable(entry, connection)
-        }
-        return
-      } catch {
-        guard try await patience.allowsRetry(after: error) else {
-          throw connection.describe(error, "open the tables")
-        }
+    tables = try await connection.run("open the tables", clock: clock, patience: patience) {
+      [plan] connection in
+      var tables: [Int: QueueTable] = [:]
+      for (index, entry) in plan.entries.enumerated() where entry.isTable {
+        tables[index] = try QueueTable(entry, connection)
       }
+      return tables
     }
   }
 
   func commit(_ outcomes: [Outcome]) async throws {
-    let start = clock.now()
-    var patience = QueuePatience(clock, patience)
     // Set if the answer to a commit was lost.
     var isUncertain = false
-    while true {
-      do {
-        let connection = try connection.opened()
-        if isUncertain, try hasCommitted(connection) { break }
-        isUncertain = true
-        try transaction(outcomes, connection)
-        break
-      } catch {
-        guard try await patience.allowsRetry(after: error) else {
-          throw connection.describe(error, "record results")
-        }
-      }
+    try await connection.run("record results", clock: clock, patience: patience) { connection in
+      if isUncertain, try hasCommitted(connection) { return }
+      isUncertain = true
+      try transaction(outcomes, connection)
     }
     step += 1
     leases.remove(outcomes.map(\.update).filter(\.isFinal).map { ($0.id, $0.lease) })
-    for (path, file) in files {
-      if let position = file.positionWhenPublished() { positions[path] = position }
-    }
-    time += clock.now() - start
+    positions = writer.publishedPositions()
   }
 
   /// Whether the last transaction took effect; otherwise, removes what it appended to the files.
@@ -97,7 +78,7 @@ actor QueueStage: OutcomeStage {
     let rows = try connection.run(
       "SELECT step FROM gq_worker WHERE id = $1::uuid FOR UPDATE", .text(worker.id))
     if rows.count == 1, rows.int(0, 0) == step + 1 { return true }
-    for (path, file) in files { try file.rollBack(to: positions[path]) }
+    try writer.rollBack(to: positions)
     return false
   }
 
@@ -108,15 +89,9 @@ actor QueueStage: OutcomeStage {
       // Of two executions of a task, only the one with the newer lease counts.
       let held = outcomes.filter { leases.holds($0.update.id, $0.update.lease) }
       let kept = try update(held, connection)
-      var rows: [Int: [[SQLValue]]] = [:]
-      for outcome in held where kept.contains(outcome.update.id) {
-        try write(outcome, &rows)
-      }
-      for (index, rows) in rows.sorted(by: { $0.key < $1.key }) {
-        try tables[index]?.write(rows, connection)
-      }
-      for file in files.values {
-        guard let position = try file.sync() else { continue }
+      for outcome in held where kept.contains(outcome.update.id) { try writer.write(outcome) }
+      for (index, rows) in writer.takeRows() { try tables[index]?.write(rows, connection) }
+      for position in try writer.syncFiles() {
         try connection.run(
           """
           INSERT INTO gq_segment (worker, path, position, records, checksum)
@@ -176,39 +151,6 @@ actor QueueStage: OutcomeStage {
   /// PostgreSQL stores no NUL characters.
   private static func storable(_ text: String) -> [UInt8] { text.utf8.filter { $0 != 0 } }
 
-  private func write(_ outcome: Outcome, _ rows: inout [Int: [[SQLValue]]]) throws {
-    guard outcome.pieces != nil || outcome.data != nil || !outcome.line.isEmpty else { return }
-    for (index, use) in plan.formats[outcome.operation].enumerated() {
-      if let pieces = outcome.pieces {
-        for piece in pieces[index] { try append(piece, entry: use.entry, rows: &rows) }
-      } else {
-        try use.format.pieces(of: outcome.data, line: outcome.line, task: outcome.update.unit) {
-          try append($0, entry: use.entry, rows: &rows)
-        }
-      }
-    }
-  }
-
-  private func append(_ piece: SinkPiece, entry: Int, rows: inout [Int: [[SQLValue]]]) throws {
-    switch piece {
-    case .bytes(let bytes, let records):
-      try file(plan.entries[entry]).append(bytes, records: records)
-    case .row(let row): rows[entry, default: []].append(row)
-    }
-  }
-
-  /// The segment of an output, which begins with its first record. A merge adds header and footer.
-  private func file(_ entry: SinkPlan.Entry) throws -> FileSink {
-    if let file = files[entry.path] { return file }
-    var format = entry.format
-    format.header = []
-    format.footer = []
-    let file = try FileSink(
-      path: worker.segment(of: entry.path), format: format, recorded: nil, base: base)
-    files[entry.path] = file
-    return file
-  }
-
   /// The segments of this worker, with the records that the queue has acknowledged.
   func outputs() -> [RunOutput] {
     positions.values.sorted { $0.path < $1.path }.map {
@@ -219,8 +161,7 @@ actor QueueStage: OutcomeStage {
 
   /// Closes the files and the connection.
   func close() {
-    for file in files.values { file.abandon() }
-    files = [:]
+    writer.abandon()
     connection.drop()
   }
 }
@@ -252,8 +193,6 @@ extension TaskUpdate {
 /// The tasks that this worker holds, with the fences of their leases.
 final class LeaseTable: Sendable {
   private let leases = Locked<[TaskID: Int]>([:])
-
-  var count: Int { leases.withLock { $0.count } }
 
   func add(_ id: TaskID, _ lease: Int) { leases.withLock { $0[id] = lease } }
 

@@ -21,45 +21,40 @@ public struct ShardMerge {
   ///   output of a shard differs from what its journal recorded, ``OutputProblems`` if a file must
   ///   not be overwritten.
   public init(_ manifest: Manifest, overwrites: Bool = false) throws {
-    let base = OutputPath(folder: manifest.folder)
     let shards = try Self.shards(manifest)
     let journals = try shards.map { try Self.endedJournal(manifest, $0) }
-    let whole = try SinkPlan(manifest)
-    var ledger = try OutputLedger(manifest)
-    let check = OutputCheck(manifest, whole)
-    var problems = check.conflicts()
-    if problems.isEmpty, !overwrites { problems = try check.foreignFiles(ledger) }
-    guard problems.isEmpty else { throw OutputProblems(problems: problems) }
-
+    var merge = try OutputMerge(manifest, overwrites: overwrites)
+    let (whole, base) = (merge.plan, merge.base)
     var step = JournalStep()
-    let written = whole.entries.filter { !$0.isTable && $0.path != "-" }.map(\.path)
     let plans = try shards.map { try SinkPlan(manifest, suffix: $0.label) }
     let parts = whole.entries.indices.map { location in
-      zip(plans, journals).map { Part(entry: $0.entries[location], journal: $1) }
+      zip(plans, journals).map { Part(entry: $0.entries[location], journal: $1, base: base) }
     }
     // Verify all parts before writing anything.
-    for part in parts.joined() where part.entry.path != "-" { try part.verify(base) }
-    try ledger.willReplace(written)
+    for part in parts.joined() where part.entry.path != "-" { try part.verify(merge) }
     let identity = UUID().uuidString
     let owner = TableMarker.Owner(name: manifest.name, journal: identity)
-    for (location, entry) in whole.entries.enumerated() where entry.path != "-" {
-      if entry.isTable {
-        let position = try Self.merge(
-          tables: parts[location], into: entry, base: base, owner: owner)
-        if let position { step.tables.append(position) }
-      } else {
-        step.sinks.append(try Self.merge(files: parts[location], into: entry, base: base))
+    try merge.replaceFiles { [merge] in
+      for (location, entry) in whole.entries.enumerated() where entry.path != "-" {
+        if entry.isTable {
+          let position = try Self.merge(
+            tables: parts[location], into: entry, base: base, owner: owner)
+          if let position { step.tables.append(position) }
+        } else {
+          step.sinks.append(try merge.join(parts[location].map(\.file), into: entry))
+        }
+        files.append(entry.path)
       }
-      files.append(entry.path)
     }
-    try ledger.end(written)
     let target = try JournalFolder(manifest).open(resumes: false, at: Date().timeIntervalSince1970)
     defer { target.close() }
     journal = target.path
     try target.set(["id": identity])
     try target.register(whole.outputs(base, cache: nil))
     try target.record(step)
-    try Self.merge(journals.map(\.path), into: target, manifest)
+    _ = try target.register(manifest.operations.map(\.id))
+    for journal in journals { try target.add(tasksOf: journal.path) }
+    try target.setEnded(manifest, at: Date().timeIntervalSince1970)
     tasks = try target.counts().total
   }
 
@@ -76,22 +71,23 @@ public struct ShardMerge {
     var entry: SinkPlan.Entry
     var journal: Ended
 
-    func recorded(_ base: OutputPath) -> SinkPosition? {
-      journal.sinks[base.relative(entry.path)] ?? journal.sinks[entry.path]
+    var base: OutputPath
+
+    var file: OutputMerge.Part {
+      OutputMerge.Part(
+        path: entry.path,
+        recorded: entry.isTable
+          ? nil : journal.sinks[base.relative(entry.path)] ?? journal.sinks[entry.path],
+        start: entry.format.header.count,
+        end: (FileStatus(entry.path)?.size ?? 0) - entry.format.footer.count)
     }
 
     /// Compares the output with what the shard's journal recorded.
-    func verify(_ base: OutputPath) throws {
-      guard FileManager.default.fileExists(atPath: entry.path) else {
-        throw JournalError(
-          "the output \(entry.path) of a shard is missing; bring it into its folder")
-      }
-      guard entry.isTable else {
-        if let recorded = recorded(base) { try FileSink.verify(entry.path, recorded) }
-        return
-      }
+    func verify(_ merge: OutputMerge) throws {
+      try merge.verify(
+        file, missing: "the output \(entry.path) of a shard is missing; bring it into its folder")
       let path = base.relative(entry.path)
-      guard let identity = journal.identity,
+      guard entry.isTable, let identity = journal.identity,
         let known = journal.outputs.first(where: { $0.path == path && $0.name == entry.table }),
         known.step > 0
       else { return }
@@ -132,35 +128,6 @@ public struct ShardMerge {
     return (1...count).compactMap { Shard("\($0)/\(count)") }
   }
 
-  /// Concatenates the files of the shards, and returns the end position of the result.
-  private static func merge(
-    files parts: [Part], into entry: SinkPlan.Entry, base: OutputPath
-  ) throws -> SinkPosition {
-    // Gzip members are copied unchanged.
-    var format = entry.format
-    format.isCompressed = false
-    let output = try FileSink(path: entry.path, format: format, recorded: nil, base: base)
-    do {
-      for part in parts {
-        let format = part.entry.format
-        let size = FileStatus(part.entry.path)?.size ?? 0
-        // The merged file has a header and a footer of its own.
-        try output.append(
-          contentsOf: part.entry.path, from: format.header.count,
-          upTo: size - format.footer.count, records: part.recorded(base)?.records ?? 0)
-      }
-      _ = try output.sync()
-      guard let position = output.positionWhenPublished() else {
-        throw JournalError("\(entry.path) cannot be merged")
-      }
-      try output.finish(isComplete: true)
-      return position
-    } catch {
-      output.abandon()
-      throw error
-    }
-  }
-
   private static func merge(
     tables parts: [Part], into entry: SinkPlan.Entry, base: OutputPath, owner: TableMarker.Owner
   ) throws -> TablePosition? {
@@ -182,51 +149,5 @@ public struct ShardMerge {
     let position = try sink.endStep(base.relative(entry.path))
     try file.sync()
     return position
-  }
-
-  private static func merge(
-    _ journals: [String], into target: Journal, _ manifest: Manifest
-  ) throws {
-    let numbers = try target.register(manifest.operations.map(\.id))
-    let byID = Dictionary(zip(manifest.operations.map(\.id), numbers)) { first, _ in first }
-    for path in journals {
-      let source = try Journal(path: path, isReadOnly: true)
-      defer { source.close() }
-      var step = JournalStep()
-      try ReportData.forEachTask(source) { task in
-        guard let id = TaskID(text: task.id) else { return }
-        var update = TaskUpdate(
-          id: id, operation: byID[task.operation] ?? 0, key: task.key, state: task.state)
-        update.page = task.page
-        update.attempts = task.attempts
-        update.http = task.http
-        update.ended = task.ended
-        update.milliseconds = task.milliseconds
-        update.bytes = task.bytes
-        update.records = task.records
-        update.error = task.error
-        step.tasks.append(update)
-        if step.tasks.count >= 5_000 {
-          try target.record(step)
-          step.tasks = []
-        }
-      }
-      try target.record(step)
-    }
-    try target.set([
-      "name": manifest.name, "manifest": manifest.file,
-      "ended": "\(Date().timeIntervalSince1970)", "stop": "",
-    ])
-  }
-}
-
-extension TaskID {
-  /// Parses 32 hexadecimal digits.
-  init?(text: String) {
-    guard text.utf8.count == 32, let high = UInt64(text.prefix(16), radix: 16),
-      let low = UInt64(text.suffix(16), radix: 16)
-    else { return nil }
-    self.high = high
-    self.low = low
   }
 }

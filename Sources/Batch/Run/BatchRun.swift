@@ -23,14 +23,7 @@ public struct RowProblems: Error, Sendable, CustomStringConvertible {
   public var description: String { problems.joined(separator: "\n") }
 }
 
-/// Runs the tasks of a manifest.
-///
-/// ```
-/// rows ─▶ TaskFeed ─▶ TaskRunner × concurrency ─▶ Recorder ─▶ SinkStage ─▶ files, then journal
-///                        │      ▲                    (groups)
-///                        ▼      │ when, how many
-///                     pipeline  Governor
-/// ```
+/// Runs the tasks of a manifest on this machine: a ``RunEngine`` over its rows, its journal and its sinks.
 public struct BatchRun: Sendable {
   let manifest: Manifest
   let options: RunOptions
@@ -67,74 +60,38 @@ public struct BatchRun: Sendable {
     let plan = try SinkPlan(manifest, suffix: options.shard?.label ?? "")
     let folder = JournalFolder(manifest, shard: options.shard)
     let resumes = (options.resumes || options.onlyFailed) && folder.all().last != nil
-    var ledger = try OutputLedger(manifest, shard: options.shard)
+    let ledger = try OutputLedger(manifest, shard: options.shard)
     let journal = try openJournal(folder, plan: plan, ledger: ledger, resumes: resumes)
-    let numbers = try journal.register(manifest.operations.map(\.id))
+    defer { journal.close() }
     let stop = RunStop()
-    let feed = try TaskFeed(
-      manifest, state: state, numbers: numbers, journal: journal, options: options,
-      services: services, stop: stop)
-    let settings = runnable(plan)
-    let governor = Governor(
-      settings, limits: manifest.rate, endpoint: manifest.pipeline.endpoint,
-      services: services)
-    stop.onStop { governor.wakeAll() }
     let stage = try SinkStage(
-      manifest, journal: journal, plan: plan, shard: options.shard,
+      manifest, journal: journal, plan: plan, ledger: ledger, state: state, shard: options.shard,
       cache: manifest.keepsInCache ? services.store : nil)
-    let (failures, report) = AsyncStream.makeStream(of: (any Error).self)
-    let recorder = Recorder(stage, settled: { feed.settle($0) }, failed: { report.yield($0) })
-    let isOrdered = settings.order == .output
+    let store = try JournalStore(
+      manifest, state: state, journal: journal, stage: stage, plan: plan, options: options,
+      services: services, stop: stop)
+    var runnable = manifest
+    runnable.settings.concurrency = concurrency(plan)
     // Otherwise the first row that an earlier run knows would create it while the others wait.
-    if isOrdered, resumes { try await journal.index() }
-    let runner = TaskRunner(
-      manifest: manifest, runner: PipelineRunner(manifest.pipeline, services: services),
-      governor: governor, recorder: recorder, feed: feed,
-      order: isOrdered ? OutputOrder(concurrency: settings.concurrency) : nil, stop: stop,
-      plan: plan, numbers: numbers, options: options)
-    if isChecked, await check.isExact { feed.setTotal(await check.count) }
+    if manifest.settings.order == .output, resumes { try await journal.index() }
+    let engine = RunEngine(
+      runnable, store: store,
+      governor: Governor(
+        runnable.settings, limits: manifest.rate, endpoint: manifest.pipeline.endpoint,
+        services: services),
+      options: options, services: services, stop: stop)
+    if isChecked, await check.isExact { store.progress.setTotal(await check.count) }
     try journal.set(["name": manifest.name, "manifest": manifest.file, "ended": ""])
     if try journal.meta("started") == nil {
-      try journal.set(["started": "\(feed.time.now())"])
+      try journal.set(["started": "\(store.progress.now())"])
     }
-    await control.begin(stop, feed: feed, governor: governor)
-
-    let clock = ContinuousClock()
-    let start = clock.now
-    do {
-      let files = plan.entries.filter { !$0.isTable && $0.path != "-" }.map(\.path)
-      // Before the files are created: a run killed right after must not block the next one.
-      try ledger.begin(files)
-      try await stage.open()
-      try ledger.begin(files, inodes: await stage.inodes())
-      try await work(
-        runner, feed: feed, settings: settings, check: check, isChecked: isChecked,
-        failures: failures)
-      try await recorder.barrier()
-      let seconds = (clock.now - start).seconds
-      // Read once: a signal that arrives now does not make the run an unfinished one.
-      let end = (reason: stop.reason, detail: stop.detail, outage: stop.outage)
-      let keeps = end.reason == nil ? feed.operationsWithoutFailure() : []
-      ledger = try await stage.finish(isComplete: end.reason == nil, files, ledger)
-      // Bookmarks are saved only once all results they cover are in the sinks.
-      if let file = manifest.stateFile, end.reason == nil {
-        try ledger.willReplace([file])
-        try StateFile.save(
-          await stage.currentBookmarks(), of: Set(keeps.map { numbers[$0] }), over: state, to: file)
-        try ledger.end([file])
-      }
-      let summary = try await summary(
-        end, seconds: seconds, journal: journal, plan: plan, feed: feed, stage: stage,
-        ledger: &ledger)
-      await stage.close()
-      return summary
-    } catch {
-      // Records what finished before the failure, unless the outputs themselves failed.
-      try? await recorder.barrier()
-      await stage.abandon()
-      await stage.close()
-      throw error
+    let helper = { @Sendable [logger = services.logger] in
+      _ = await check.advance(for: nil)
+      for problem in await check.problems { logger.warning("\(problem)") }
+      if await check.isDone, await check.isExact { store.progress.setTotal(await check.count) }
     }
+    let end = try await engine.run(control, beside: isChecked ? [] : [helper])
+    return try await summary(end, journal: journal, store: store, stage: stage)
   }
 
   /// Throws if the journal of the manifest is a queue, whose tasks workers run.
@@ -167,31 +124,24 @@ public struct BatchRun: Sendable {
     return journal
   }
 
-  /// Records the end of the run, writes its reports, and summarizes it.
+  /// Summarizes a run that was recorded.
   private func summary(
-    _ end: (reason: StopReason?, detail: String?, outage: Outage?), seconds: Double,
-    journal: Journal, plan: SinkPlan, feed: TaskFeed, stage: SinkStage, ledger: inout OutputLedger
+    _ end: RunEnd, journal: Journal, store: JournalStore, stage: SinkStage
   ) async throws -> RunSummary {
-    let counters = feed.counters
-    let counts = try journal.counts()
+    let counters = store.progress.counters
     let isComplete = end.reason == nil
     let missed =
       // Reading the whole journal again is slow, so only when there are thresholds.
       isComplete && !manifest.thresholds.isEmpty
       ? try ReportData(journal, manifest: manifest).missed(
-        manifest.thresholds, runSeconds: seconds) : []
-    try journal.set([
-      "ended": "\(feed.time.now())", "stop": end.reason?.rawValue ?? "",
-      "total": counters.total.map { "\($0)" } ?? "",
-    ])
-    if isComplete { try ReportWriter(journal, manifest: manifest).write(&ledger) }
+        manifest.thresholds, runSeconds: end.seconds) : []
     return RunSummary(
-      counters: counters, counts: counts, stop: end.reason, stopDetail: end.detail,
+      counters: counters, counts: try journal.counts(), stop: end.reason, stopDetail: end.detail,
       outage: end.outage,
       failures: counters.hasFailures
-        ? try FailureReasons(journal, manifest, since: feed.started) : nil,
-      seconds: seconds, journal: journal.path,
-      missedThresholds: missed, warnings: plan.warnings(manifest),
+        ? try FailureReasons(journal, manifest, since: store.started) : nil,
+      seconds: end.seconds, journal: journal.path,
+      missedThresholds: missed, warnings: store.plan.warnings(manifest),
       outputs: isComplete ? [] : try RunOutput.all(journal, manifest),
       journalSeconds: await stage.journalTime.seconds,
       sinkSeconds: await stage.fileTime.seconds)
@@ -210,24 +160,22 @@ public struct BatchRun: Sendable {
     guard problems.isEmpty else { throw OutputProblems(problems: problems) }
   }
 
-  /// The settings with the concurrency lowered to the number of connections that fit the limit of
-  /// open files. A connection that fails because no file descriptor is free would look like an unreachable
-  /// server.
-  private func runnable(_ plan: SinkPlan) -> RunSettings {
+  /// The concurrency, lowered to the number of connections that fit the limit of open files. A connection that fails
+  /// because no file descriptor is free would look like an unreachable server.
+  private func concurrency(_ plan: SinkPlan) -> Int {
     OpenFiles.raiseLimit()
     // Created on first use; its descriptors must be counted.
     _ = services.transport?.executors
-    var settings = manifest.settings
-    settings.concurrency = OpenFiles.requests(
-      settings.concurrency, left: OpenFiles.left(), others: filesBesideConnections(plan))
-    if settings.concurrency < manifest.settings.concurrency {
+    let concurrency = OpenFiles.requests(
+      manifest.settings.concurrency, left: OpenFiles.left(), others: filesBesideConnections(plan))
+    if concurrency < manifest.settings.concurrency {
       services.logger.warning(
         """
-        \(settings.concurrency) of \(manifest.settings.concurrency) requests at a time: the system \
+        \(concurrency) of \(manifest.settings.concurrency) requests at a time: the system \
         allows no more open files (ulimit -n raises that)
         """)
     }
-    return settings
+    return concurrency
   }
 
   /// The maximum number of files that the run opens, apart from its connections.
@@ -239,65 +187,6 @@ public struct BatchRun: Sendable {
     let readers = manifest.settings.order == .interleaved ? inputs + 1 : min(inputs, 1) + 1
     // A database has three files; reports and bookmarks are written one after another.
     return files + 3 * (Set(tables.map(\.path)).count + readers) + 8
-  }
-
-  private enum Child {
-    case worker
-    case helper
-  }
-
-  /// Runs tasks until none are left or the run stops.
-  ///
-  /// Throws the first error at once: a group that waits for all children would wait for workers
-  /// that the failed child would have resumed. `failures` reports outputs that cannot be written,
-  /// so the run ends even if every worker is waiting for the server.
-  private func work(
-    _ runner: TaskRunner, feed: TaskFeed, settings: RunSettings, check: RowCheck,
-    isChecked: Bool, failures: AsyncStream<any Error>
-  ) async throws {
-    let stop = runner.stop
-    try await withThrowingTaskGroup(of: Child.self) { group in
-      group.addTask {
-        for await failure in failures { throw failure }
-        return .helper
-      }
-      if let deadline = settings.deadline {
-        group.addTask { [clock = services.clock] in
-          do { try await clock.sleep(for: deadline) } catch { return .helper }
-          stop.stop(.deadline)
-          return .helper
-        }
-      }
-      if !isChecked {
-        group.addTask { [logger = services.logger] in
-          _ = await check.advance(for: nil)
-          for problem in await check.problems { logger.warning("\(problem)") }
-          if await check.isDone, await check.isExact { feed.setTotal(await check.count) }
-          return .helper
-        }
-      }
-      let executors = services.transport?.executors ?? []
-      var workers =
-        runner.order == nil ? settings.concurrency : OutputOrder.window(settings.concurrency)
-      for number in 0..<workers {
-        group.addTask(
-          executorPreference: executors.isEmpty ? nil : executors[number % executors.count]
-        ) {
-          while let item = try await runner.next() { try await runner.run(item) }
-          return .worker
-        }
-      }
-      do {
-        while workers > 0, let child = try await group.next() {
-          if child == .worker { workers -= 1 }
-        }
-      } catch {
-        stop.stop(.interrupted)
-        group.cancelAll()
-        throw error
-      }
-      group.cancelAll()
-    }
   }
 }
 
@@ -389,59 +278,92 @@ public struct RunSummary: Sendable {
   }
 }
 
-/// The single owner of a run's end: stores the reason and resumes all suspended callers.
+/// How a run ended.
+struct RunEnd: Sendable {
+  /// Why the run stopped early; `nil` if all tasks have ended.
+  var reason: StopReason?
+  /// What the server or the network reported when the run stopped.
+  var detail: String?
+  /// The outage that the run no longer waited for.
+  var outage: Outage?
+  /// The duration of the run, in seconds.
+  var seconds = 0.0
+}
+
+/// The single owner of a run's end: stores the reason or the error, and resumes all suspended callers.
 ///
-/// Workers suspend in ``TaskFeed`` and ``Governor``. Both register a handler with ``onStop(_:)``,
-/// so that ``stop(_:_:_:)`` works for all of them.
+/// Workers suspend in ``TaskStore`` and ``Governor``. Both register a handler with ``onStop(_:)``,
+/// so that ``stop(_:detail:outage:)`` works for all of them.
 final class RunStop: Sendable {
-  private typealias Handlers = [@Sendable () -> Void]
-  private typealias Waiters = [Int: CheckedContinuation<Void, Never>]
+  private struct Waiter {
+    /// Whether to wait for an error, and not for any end of the run.
+    var needsFailure: Bool
+    var continuation: CheckedContinuation<Void, Never>
+  }
 
   private struct State {
-    var reason: StopReason?
-    var detail: String?
-    var outage: Outage?
-    var handlers: Handlers = []
-    var waiters: Waiters = [:]
+    var end = RunEnd()
+    var failure: (any Error)?
+    var handlers: [@Sendable () -> Void] = []
+    var waiters: [Int: Waiter] = [:]
     var waiterCount = 0
+
+    func hasEnded(_ needsFailure: Bool) -> Bool {
+      needsFailure ? failure != nil : end.reason != nil
+    }
+
+    mutating func takeWaiters() -> [CheckedContinuation<Void, Never>] {
+      let ready = waiters.filter { hasEnded($0.value.needsFailure) }
+      for number in ready.keys { waiters[number] = nil }
+      return ready.values.map(\.continuation)
+    }
   }
 
   private let state = Locked(State())
 
   /// Why the run stops; `nil` while it is running.
-  var reason: StopReason? { state.withLock { $0.reason } }
-  /// What the server or the network reported when the run stopped.
-  var detail: String? { state.withLock { $0.detail } }
-  /// The outage that the run no longer waits for.
-  var outage: Outage? { state.withLock { $0.outage } }
+  var reason: StopReason? { end.reason }
+  /// Why the run stops, so far.
+  var end: RunEnd { state.withLock { $0.end } }
 
   /// Stops the run: no further task starts, and all suspended callers resume.
   ///
   /// Only the first reason is stored. The handlers run outside of the lock.
   func stop(_ reason: StopReason, detail: String? = nil, outage: Outage? = nil) {
-    let (handlers, waiters) = state.withLock { state -> (Handlers, Waiters) in
-      guard state.reason == nil else { return ([], [:]) }
-      state.reason = reason
-      state.detail = detail
-      state.outage = outage
-      defer { state.waiters = [:] }
-      return (state.handlers, state.waiters)
+    let (handlers, waiters) = state.withLock { state in
+      guard state.end.reason == nil else { return ([@Sendable () -> Void](), state.takeWaiters()) }
+      state.end = RunEnd(reason: reason, detail: detail, outage: outage)
+      return (state.handlers, state.takeWaiters())
     }
     for handler in handlers { handler() }
-    for waiter in waiters.values { waiter.resume() }
+    for waiter in waiters { waiter.resume() }
+  }
+
+  /// Ends the run with an error, which ``waitForFailure()`` throws. Only the first one is stored.
+  func fail(_ error: any Error) {
+    state.withLock { $0.failure = $0.failure ?? error }
+    stop(.interrupted)
   }
 
   /// Registers a handler that resumes suspended callers; calls it at once if the run has stopped.
   func onStop(_ handler: @escaping @Sendable () -> Void) {
     let hasStopped = state.withLock { state in
-      if state.reason == nil { state.handlers.append(handler) }
-      return state.reason != nil
+      if state.end.reason == nil { state.handlers.append(handler) }
+      return state.end.reason != nil
     }
     if hasStopped { handler() }
   }
 
   /// Suspends until the run stops, or the task is cancelled.
-  func wait() async {
+  func wait() async { await wait(needsFailure: false) }
+
+  /// Suspends until the run has failed, and throws its error. Returns if the task is cancelled.
+  func waitForFailure() async throws {
+    await wait(needsFailure: true)
+    if let failure = state.withLock({ $0.failure }) { throw failure }
+  }
+
+  private func wait(needsFailure: Bool) async {
     let number = state.withLock { state in
       state.waiterCount += 1
       return state.waiterCount
@@ -449,14 +371,14 @@ final class RunStop: Sendable {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let mustWait = state.withLock { state in
-          guard state.reason == nil, !Task.isCancelled else { return false }
-          state.waiters[number] = continuation
+          guard !state.hasEnded(needsFailure), !Task.isCancelled else { return false }
+          state.waiters[number] = Waiter(needsFailure: needsFailure, continuation: continuation)
           return true
         }
         if !mustWait { continuation.resume() }
       }
     } onCancel: {
-      state.withLock { $0.waiters.removeValue(forKey: number) }?.resume()
+      state.withLock { $0.waiters.removeValue(forKey: number) }?.continuation.resume()
     }
   }
 }

@@ -53,38 +53,23 @@ public struct DryRun: Sendable {
     let hiding = SecretHiding(manifest.pipeline.secrets)
     let state = try StateFile.read(manifest.stateFile)
     for operation in manifest.operations {
-      let maker = TaskMaker(operation, state: state)
       var entry = Entry(operation: operation.id, tasks: 0, requests: [])
       entry.hasPages = operation.pagination != nil
       let tree = SelectionTree(operation.template.callerDocument, operation.template.definition)
-      func take(_ row: Row?) throws {
-        let item = try maker.item(row) { _ in [:] }
+      let isKnown = operation.needs.isEmpty && operation.source?.readsStandardInput != true
+      if !isKnown { entry.tasks = operation.source == nil ? 1 : nil }
+      var rows = TaskRows(TaskMaker(operation, state: state), RowContext(manifest: manifest))
+      while isKnown, let item = try rows.next() {
         if let problem = item.problem {
           if problems.count < 50 { problems.append("`\(operation.id)`: \(problem)") }
-          return
+          continue
         }
-        if let shard, !item.id.belongs(to: shard) { return }
+        if let shard, !item.id.belongs(to: shard) { continue }
         entry.tasks = entry.tasks.map { $0 + 1 }
         entry.cost = entry.cost + EstimatedCost(tree, item.variables)
         if entry.requests.count < shown {
           entry.requests.append(Self.request(operation, item: item, hiding: hiding))
         }
-      }
-      if operation.needs.isEmpty || operation.source == nil {
-        if let settings = operation.source {
-          if settings.readsStandardInput {
-            entry.tasks = nil
-          } else {
-            let rows = try settings.open(manifest)
-            while let row = try rows?.next() { try take(row) }
-          }
-        } else if operation.needs.isEmpty {
-          try take(nil)
-        } else {
-          entry.tasks = 1
-        }
-      } else {
-        entry.tasks = nil
       }
       entries.append(entry)
     }

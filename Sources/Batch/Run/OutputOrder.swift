@@ -166,56 +166,6 @@ final class OutputOrder: Sendable {
   }
 }
 
-/// Submits the results of one task.
-struct OrderedResults {
-  let position: Int
-  let order: OutputOrder?
-  let recorder: Recorder
-  private let feed: any TaskSupply
-  /// The results that wait for the task's turn.
-  private var kept: [Outcome] = []
-  /// The sums of the task that the run has counted, or that an earlier run has recorded.
-  private var bytes = 0
-  private var records = 0
-
-  init(of item: TaskItem, order: OutputOrder?, recorder: Recorder, feed: any TaskSupply) {
-    position = item.position
-    self.order = order
-    self.recorder = recorder
-    self.feed = feed
-    if let record = item.record, record.page > 0 {
-      bytes = record.bytes
-      records = record.records
-    }
-  }
-
-  /// Submits the result of one page. Returns `false` if it is discarded, because an earlier task was
-  /// withdrawn.
-  ///
-  /// - Parameter isLast: Whether the task ends with it; it is then submitted when the method returns.
-  mutating func submit(_ outcome: Outcome, isLast: Bool = false) async throws -> Bool {
-    if let order {
-      if !isLast, order.keeps(outcome.size, at: position) {
-        kept.append(outcome)
-        return true
-      }
-      guard await order.turn(of: position, bytes: outcome.size) else { return false }
-      for earlier in kept { try await record(earlier) }
-      kept = []
-    }
-    try await record(outcome)
-    return true
-  }
-
-  /// Submits a result, and counts what it adds to those of its task.
-  private mutating func record(_ outcome: Outcome) async throws {
-    try await recorder.submit(outcome)
-    feed.note(bytes: outcome.update.bytes - bytes, records: outcome.update.records - records)
-    bytes = outcome.update.bytes
-    records = outcome.update.records
-  }
-}
-
 /// The limit of open files and connections of this process.
 public enum OpenFiles {
   /// Raises the soft limit of open files to the hard limit.

@@ -2,7 +2,7 @@ import GQLRunJSON
 import GQLRunPipeline
 import GQLRunSupport
 
-/// Commits outcomes to the sinks and the journal in groups, so that one sync to disk covers many.
+/// Commits outcomes to the store of the run in groups, so that one sync to disk covers many.
 ///
 /// `submit` suspends while the buffer is full, which gives back-pressure. Otherwise it appends
 /// under a lock, and a single task commits the buffered outcomes.
@@ -60,24 +60,18 @@ final class Recorder: Sendable {
   /// How long an outcome waits for others to join its group.
   private static let gathering = Duration.milliseconds(150)
 
-  private let stage: any OutcomeStage
-  private let settled: @Sendable ([TaskID]) -> Void
-  private let failed: @Sendable (any Error) -> Void
+  private let store: any TaskStore
+  private let stop: RunStop
   private let state = Locked(State())
 
   /// Creates a recorder.
   ///
   /// - Parameters:
-  ///   - stage: The sinks and the journal.
-  ///   - settled: Called with the tasks whose final outcome is durable.
-  ///   - failed: Called once if outcomes cannot be written; all callers then throw the same error.
-  init(
-    _ stage: any OutcomeStage, settled: @escaping @Sendable ([TaskID]) -> Void,
-    failed: @escaping @Sendable (any Error) -> Void = { _ in }
-  ) {
-    self.stage = stage
-    self.settled = settled
-    self.failed = failed
+  ///   - store: Makes the outcomes durable.
+  ///   - stop: Ends the run if outcomes cannot be written; all callers then throw the same error.
+  init(_ store: any TaskStore, stop: RunStop) {
+    self.store = store
+    self.stop = stop
   }
 
   /// Submits an outcome. It becomes durable later; ``barrier()`` waits for that.
@@ -151,11 +145,10 @@ final class Recorder: Sendable {
       }
       for continuation in waiting { continuation.resume() }
       do {
-        try await stage.commit(batch)
+        try await store.commit(batch)
       } catch {
         return fail(error)
       }
-      settled(batch.filter(\.update.isFinal).map(\.update.id))
       let (ready, goesOn, begins) = state.withLock { state -> ([Waiter], Bool, Bool) in
         state.durable += batch.count
         let durable = state.durable
@@ -182,14 +175,14 @@ final class Recorder: Sendable {
       return state.durableWaiters.map(\.continuation) + state.takeSpaceWaiters()
     }
     for continuation in waiting { continuation.resume() }
-    failed(error)
+    stop.fail(error)
   }
 }
 
 /// The JSON line of a result, up to its data.
 enum ResultLine {
   static func head(
-    _ item: TaskItem, operation: BatchOperation, page: TaskRunner.Page, update: TaskUpdate,
+    _ item: TaskItem, operation: String, page: TaskRunner.Page, update: TaskUpdate,
     records: Int, isFailure: Bool
   ) -> [UInt8] {
     var writer = JSONWriter()
@@ -198,7 +191,7 @@ enum ResultLine {
     writer.key("task")
     writer.writeString(update.id.text)
     writer.key("op")
-    writer.writeString(operation.id)
+    writer.writeString(operation)
     writer.key("key")
     writer.writeString(item.key)
     writer.key("page")

@@ -1,3 +1,6 @@
+import GQLRunPipeline
+import GQLRunSupport
+
 /// Why a run stopped before all tasks finished.
 public enum StopReason: String, Sendable {
   /// ``RunControl/stop()`` was called.
@@ -66,22 +69,68 @@ public struct RunCounters: Sendable {
 
   /// Creates the counters of a run that has not started.
   public init() {}
+}
 
-  /// Counts a finished task.
-  mutating func note(_ state: TaskState) {
-    switch state {
-    case .done: done += 1
-    case .failed: failed += 1
-    case .unknown: unknown += 1
-    case .skipped: skipped += 1
-    case .queued, .running: break
+/// The counters of a run while its tasks are running, and its clock.
+final class RunProgress: Sendable {
+  private let time: RunTime
+  private let limit: RunSettings.FailureLimit?
+  private let stop: RunStop
+  private let state = Locked(RunCounters())
+
+  /// Creates the progress of a run that starts now.
+  ///
+  /// - Parameters:
+  ///   - manifest: The manifest, with its limit of failures.
+  ///   - services: The clocks.
+  ///   - earlier: The latest time in the journal, in seconds since 1970.
+  ///   - stop: Stops the run after too many failures.
+  init(_ manifest: Manifest, _ services: Services, after earlier: Double = 0, stop: RunStop) {
+    time = RunTime(services, after: earlier)
+    limit = manifest.settings.failureLimit
+    self.stop = stop
+  }
+
+  /// The time of the run, in seconds since 1970.
+  func now() -> Double { time.now() }
+
+  var counters: RunCounters { state.withLock { $0 } }
+
+  /// Sets the number of all tasks.
+  func setTotal(_ total: Int?) { change { $0.total = total } }
+
+  /// Changes counters.
+  func change(_ body: (inout RunCounters) -> Void) { state.withLock { body(&$0) } }
+
+  /// Counts a task that starts, and returns the number of tasks that started before.
+  func start() -> Int {
+    state.withLock { counters in
+      defer { counters.started += 1 }
+      return counters.started
     }
   }
 
-  /// Counts a page.
-  mutating func note(bytes: Int, records: Int) {
-    self.bytes += bytes
-    self.records += records
+  /// Counts the bytes and records of a page.
+  func note(bytes: Int, records: Int) {
+    change {
+      $0.bytes += bytes
+      $0.records += records
+    }
+  }
+
+  /// Counts a task that has ended. Stops the run after too many failures.
+  func end(_ end: TaskState) {
+    let counters = state.withLock { counters in
+      switch end {
+      case .done: counters.done += 1
+      case .failed: counters.failed += 1
+      case .unknown: counters.unknown += 1
+      case .skipped: counters.skipped += 1
+      case .queued, .running: break
+      }
+      return counters
+    }
+    if limit?.isExceeded(by: counters) == true { stop.stop(.tooManyFailures) }
   }
 }
 
@@ -100,16 +149,16 @@ extension RunSettings.FailureLimit {
 /// Stops a run and reports its progress.
 public actor RunControl {
   private var runStop: RunStop?
-  private var feed: (any TaskSupply)?
+  private var progress: RunProgress?
   private var governor: Governor?
   private var isStopped = false
 
   /// Creates a control for one run.
   public init() {}
 
-  func begin(_ stop: RunStop, feed: any TaskSupply, governor: Governor) async {
+  func begin(_ stop: RunStop, progress: RunProgress, governor: Governor) async {
     runStop = stop
-    self.feed = feed
+    self.progress = progress
     self.governor = governor
     if isStopped { stop.stop(.interrupted) }
   }
@@ -122,9 +171,9 @@ public actor RunControl {
 
   /// The progress of the run; `nil` before the first task.
   public func standing() async -> RunStanding? {
-    guard let feed, let governor else { return nil }
+    guard let progress, let governor else { return nil }
     return RunStanding(
-      counters: feed.counters, inFlight: governor.inFlight,
+      counters: progress.counters, inFlight: governor.inFlight,
       limit: governor.currentLimit, budget: governor.budgetLeft, outage: governor.outage)
   }
 }

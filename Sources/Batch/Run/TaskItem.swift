@@ -13,7 +13,7 @@ struct TaskItem: Sendable {
   /// The files; the variables have null in their places.
   var uploads: [TaskUpload] = []
   var scope: Scope
-  /// The number of tasks that started before this one in the run.
+  /// The number of tasks that started before this one in the run; 0 in a queue.
   var position = 0
   /// The journal's record of an earlier attempt.
   var record: TaskRecord?
@@ -133,42 +133,46 @@ final class TaskMaker: Sendable {
   }
 }
 
-/// Where the tasks of a run come from: the rows of its manifest, or a queue.
-protocol TaskSupply: Sendable {
-  /// The time of the run.
-  var time: RunTime { get }
-  var counters: RunCounters { get }
+/// The tasks of one operation, created from its rows on demand.
+struct TaskRows {
+  private let maker: TaskMaker
+  private let context: RowContext
+  private var source: (any RowSource)?
+  /// Whether there are no further tasks.
+  private(set) var isOver = false
 
-  /// The next task; `nil` if there are no more. Suspends while all remaining tasks wait for others.
-  func next(_ barrier: @Sendable () async throws -> Void) async throws -> TaskItem?
-  /// Counts a finished task after it was submitted to the recorder.
-  func finished(
-    _ item: TaskItem, end: TaskState, barrier: @Sendable () async throws -> Void
-  ) async throws
-  /// Counts the bytes and records of a page that was submitted to the recorder.
-  func note(bytes: Int, records: Int)
-  /// Returns a task that did not finish.
-  func putBack(_ item: TaskItem)
-  /// Counts a gap in the events of a subscription.
-  func noteGap()
-  /// Whether the task is still this run's.
-  func holds(_ item: TaskItem) -> Bool
-  /// Whether requests may be sent now.
-  var maySend: Bool { get }
+  /// - Parameter context: The manifest, and the journal with the values that the needs of the operation captured.
+  init(_ maker: TaskMaker, _ context: RowContext) {
+    self.maker = maker
+    self.context = context
+  }
+
+  mutating func next() throws -> TaskItem? {
+    guard !isOver else { return nil }
+    guard let settings = maker.operation.source else {
+      // An operation without rows has a single task.
+      isOver = true
+      return try item(nil)
+    }
+    if source == nil { source = try settings.input.open(context) }
+    guard let row = try source?.next() else {
+      source = nil
+      isOver = true
+      return nil
+    }
+    return try item(row)
+  }
+
+  private func item(_ row: Row?) throws -> TaskItem {
+    try maker.item(row) { key in
+      guard !maker.operation.needs.isEmpty, let journal = context.journal,
+        let manifest = context.manifest
+      else { return [:] }
+      return try journal.captures(
+        of: maker.operation.needs, in: manifest, context.numbers, key: key)
+    }
+  }
 }
-
-extension TaskSupply {
-  func holds(_ item: TaskItem) -> Bool { true }
-  var maySend: Bool { true }
-}
-
-/// Makes outcomes durable.
-protocol OutcomeStage: Sendable {
-  /// Makes the outcomes durable, in this order. Calls do not overlap.
-  func commit(_ outcomes: [Outcome]) async throws
-}
-
-extension SinkStage: OutcomeStage {}
 
 /// The set of known tasks, as a compact filter.
 ///

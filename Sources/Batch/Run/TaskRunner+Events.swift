@@ -21,7 +21,7 @@ extension TaskRunner {
   /// stops before.
   func follow(
     _ item: TaskItem, operation: BatchOperation, update: TaskUpdate,
-    results: inout OrderedResults
+    results: inout TaskResults
   ) async throws -> Bool {
     let clock = runner.services.clock
     let start = clock.now()
@@ -39,15 +39,14 @@ extension TaskRunner {
       }
     }
     results = listener.results
-    if let last = listener.last { return try await end(item, outcome: last, results: &results) }
+    if let last = listener.last { return try await results.end(last) }
     guard isOver || listener.isCompleted else { return false }
     var done = listener.update
     done.state = .done
     done.error = nil
     done.milliseconds = (clock.now() - start + listened).milliseconds
-    done.ended = feed.time.now()
-    return try await end(
-      item, outcome: Outcome(update: done, operation: item.operation), results: &results)
+    done.ended = feed.progress.now()
+    return try await results.end(Outcome(update: done, operation: item.operation))
   }
 
   /// Listens until the subscription or its time ends, or the run stops. Returns whether the time
@@ -98,7 +97,7 @@ struct EventListener: Sendable {
   let item: TaskItem
   let operation: BatchOperation
   private(set) var update: TaskUpdate
-  private(set) var results: OrderedResults
+  private(set) var results: TaskResults
   /// When the first event could have arrived, on the clock of the services, if the task had been
   /// listening without interruption.
   private let start: Duration
@@ -121,7 +120,7 @@ struct EventListener: Sendable {
 
   init(
     runner: TaskRunner, item: TaskItem, operation: BatchOperation, update: TaskUpdate,
-    results: OrderedResults, start: Duration
+    results: TaskResults, start: Duration
   ) {
     self.runner = runner
     self.item = item
@@ -197,20 +196,8 @@ struct EventListener: Sendable {
     if gap == nil, hadEvents || FailureKind.isLostConnection(error) {
       gap = (lastSeen, text(error))
     }
-    switch FailureKind(subscription: error, now: services.secondsSince1970()) {
-    case .refused(let wish):
-      if let outage = leave(&pass, signal: .refused(after: wish)) {
-        runner.stop.stop(.throttled, detail: "\(error)", outage: outage)
-      }
-    case .unreachable:
-      if let outage = leave(&pass, signal: .unreachable) {
-        runner.stop.stop(.unreachable, detail: "\(error)", outage: outage)
-      }
-    case .unauthorized:
-      leave(&pass, signal: nil)
-      runner.stop.stop(.unauthorized, detail: "\(error)")
-    case .unknown, .failed, .tooCostly:
-      leave(&pass, signal: .answered)
+    let kind = FailureKind(subscription: error, now: services.secondsSince1970())
+    guard runner.isRetried(kind, error, leave: { leave(&pass, signal: $0) }) else {
       update.http = (error as? ChainError)?.http?.status ?? update.http
       update.attempts += 1
       fail("\(error)")
@@ -248,7 +235,7 @@ struct EventListener: Sendable {
     page.milliseconds = (now - previous).milliseconds
     previous = now
     if isFirst { update.attempts += response.attempt }
-    update.ended = runner.feed.time.now()
+    update.ended = runner.feed.progress.now()
     update.milliseconds = (now - start).milliseconds
     update.http = response.http?.status.code ?? update.http
     update.bytes += response.timing.receivedBytes
@@ -275,7 +262,7 @@ struct EventListener: Sendable {
       until: max(services.secondsSince1970(), missed.since), cause: missed.cause)
     services.logger.warning("\(found.task(of: operation.id)): \(found.text)")
     update.state = .running
-    update.ended = runner.feed.time.now()
+    update.ended = runner.feed.progress.now()
     var outcome = Outcome(update: update, operation: item.operation)
     outcome.gap = found
     let uses = runner.plan.formats[item.operation]
@@ -283,16 +270,15 @@ struct EventListener: Sendable {
       let line = SinkPiece.bytes(found.gapLine(of: operation.id), records: 0)
       outcome.pieces = uses.map { $0.format.writesGaps ? [line] : [] }
     }
-    runner.feed.noteGap()
+    runner.feed.progress.change { $0.gaps += 1 }
     return try await results.submit(outcome)
   }
 
   private mutating func fail(_ message: String, _ page: TaskRunner.Page = TaskRunner.Page()) {
     update.state = .failed
     update.error = message
-    update.ended = runner.feed.time.now()
-    last = runner.outcome(
-      item, operation: operation, page: page, data: nil, given: update, records: 0)
+    update.ended = runner.feed.progress.now()
+    last = runner.outcome(item, page: page, given: update)
   }
 
   private func text(_ error: any Error) -> String { services.secrets.hide(in: "\(error)") }

@@ -7,16 +7,12 @@ import GQLRunPlugins
 import GQLRunSupport
 import HTTPTypes
 
-/// Runs tasks: requests page after page, waits when the server asks for it, and submits each page to
-/// the recorder.
+/// Runs tasks: requests page after page, waits when the server asks for it, and submits the results.
 struct TaskRunner: Sendable {
   let manifest: Manifest
   let runner: PipelineRunner
   let governor: Governor
-  let recorder: Recorder
-  let feed: any TaskSupply
-  /// The order of the results; `nil` if they are submitted as they arrive.
-  let order: OutputOrder?
+  let feed: TaskFeed
   let stop: RunStop
   let plan: SinkPlan
   let numbers: [Int]
@@ -30,35 +26,19 @@ struct TaskRunner: Sendable {
     var milliseconds = 0.0
   }
 
-  /// The next task; `nil` if there are no more.
-  func next() async throws -> TaskItem? {
-    await order?.start()
-    do {
-      let item = try await feed.next { try await recorder.barrier() }
-      if item == nil { order?.skip() }
-      return item
-    } catch {
-      order?.skip()
-      throw error
-    }
-  }
-
-  /// Runs a task until it has ended, or puts it back because the run stops.
+  /// Runs a task until it has ended, or withdraws it because the run stops.
   func run(_ item: TaskItem) async throws {
+    var results = feed.results(of: item)
     do {
-      guard try await hasEnded(item) else {
-        feed.putBack(item)
-        order?.withdraw(item.position)
-        return
-      }
+      if try await hasEnded(item, &results) { return }
     } catch {
-      order?.withdraw(item.position)
+      results.withdraw()
       throw error
     }
-    order?.end(item.position)
+    results.withdraw()
   }
 
-  private func hasEnded(_ item: TaskItem) async throws -> Bool {
+  private func hasEnded(_ item: TaskItem, _ results: inout TaskResults) async throws -> Bool {
     let operation = manifest.operations[item.operation]
     var update = TaskUpdate(
       id: item.id, operation: numbers[item.operation], key: item.key, state: .failed)
@@ -72,21 +52,18 @@ struct TaskRunner: Sendable {
       update.bytes = record.bytes
       update.records = record.records
     }
-    var results = OrderedResults(of: item, order: order, recorder: recorder, feed: feed)
     if operation.until != nil, item.problem == nil {
       return try await follow(item, operation: operation, update: update, results: &results)
     }
     if let problem = item.problem {
       update.error = problem
       update.state = item.isSkipped ? .skipped : .failed
-      update.ended = feed.time.now()
-      let outcome = outcome(
-        item, operation: operation, page: Page(), data: nil, given: update, records: 0)
-      return try await end(item, outcome: outcome, results: &results)
+      update.ended = feed.progress.now()
+      return try await results.end(outcome(item, given: update))
     }
     // A result that waits for its turn is lost in a crash, and this request is not sent again.
-    if operation.isMutation, !operation.mayRepeat, let order {
-      guard await order.turn(of: item.position), stop.reason == nil else { return false }
+    if operation.isMutation, !operation.mayRepeat {
+      guard await results.turn(), stop.reason == nil else { return false }
     }
     if operation.isMutation, operation.pagination == nil {
       // Recorded before sending, so that after a crash it is known that the server may have
@@ -95,8 +72,9 @@ struct TaskRunner: Sendable {
       begun.state = .unknown
       begun.attempts += 1
       begun.error = "sent, and no response was recorded"
-      try await recorder.durably(Outcome(update: begun, operation: item.operation))
-      guard feed.holds(item) else { return false }
+      guard try await results.begin(Outcome(update: begun, operation: item.operation)) else {
+        return false
+      }
     }
     var pager = Pager(operation.pagination, variables: item.variables, cursor: update.cursor)
     while true {
@@ -106,25 +84,16 @@ struct TaskRunner: Sendable {
         if operation.isMutation, operation.pagination == nil {
           // The request was not sent after all.
           update.state = .queued
-          try await recorder.durably(Outcome(update: update, operation: item.operation))
+          _ = try await results.begin(Outcome(update: update, operation: item.operation))
         }
         return false
       }
-      if isLast { return try await end(item, outcome: outcome, results: &results) }
+      if isLast { return try await results.end(outcome) }
       guard try await results.submit(outcome), stop.reason == nil else { return false }
     }
   }
 
-  /// Submits the last outcome of a task. Returns `false` if it is discarded.
-  func end(
-    _ item: TaskItem, outcome: Outcome, results: inout OrderedResults
-  ) async throws -> Bool {
-    guard try await results.submit(outcome, isLast: true) else { return false }
-    try await feed.finished(item, end: outcome.update.state) { try await recorder.barrier() }
-    return true
-  }
-
-  /// Requests one page; no outcome if the run stops before there is one.
+  /// Requests one page, in smaller ones if it costs too much; no outcome if the run stops before there is one.
   private func page(
     _ item: TaskItem, operation: BatchOperation, pager: inout Pager, update: inout TaskUpdate
   ) async throws -> (Outcome?, isLast: Bool) {
@@ -132,11 +101,8 @@ struct TaskRunner: Sendable {
       // All of them are written. With a higher limit, `--only failed` continues at the cursor.
       update.state = .failed
       update.error = "there are more than \(most) pages; raise `max_pages` of `paginate`"
-      update.ended = feed.time.now()
-      return (
-        outcome(item, operation: operation, page: Page(), data: nil, given: update, records: 0),
-        true
-      )
+      update.ended = feed.progress.now()
+      return (outcome(item, given: update), true)
     }
     let request: GraphQLRequest
     do {
@@ -144,15 +110,12 @@ struct TaskRunner: Sendable {
     } catch {
       update.error =
         (error as? CacheError)?.message ?? (error as? ChainError)?.message ?? "\(error)"
-      update.ended = feed.time.now()
-      return (
-        outcome(item, operation: operation, page: Page(), data: nil, given: update, records: 0),
-        true
-      )
+      update.ended = feed.progress.now()
+      return (outcome(item, given: update), true)
     }
     guard let page = try await send(request, operation) else { return (nil, true) }
     update.attempts += page.response?.attempt ?? 1
-    update.ended = feed.time.now()
+    update.ended = feed.progress.now()
     update.milliseconds += page.milliseconds
     update.http = page.response?.http?.status.code ?? (page.error as? ChainError)?.http?.status
     update.bytes += page.response?.timing.receivedBytes ?? 0
@@ -168,9 +131,7 @@ struct TaskRunner: Sendable {
     guard let response = page.response else {
       if case .unknown = page.kind { update.state = .unknown } else { update.state = .failed }
       update.error = page.error.map { "\($0)" } ?? "no result"
-      return (
-        outcome(item, operation: operation, page: page, data: nil, given: update, records: 0), true
-      )
+      return (outcome(item, page: page, given: update), true)
     }
     do {
       var data = response.data
@@ -184,15 +145,16 @@ struct TaskRunner: Sendable {
     } catch let error as TaskProblem {
       update.state = .failed
       update.error = error.message
-      return (
-        outcome(item, operation: operation, page: page, data: nil, given: update, records: 0), true
-      )
+      return (outcome(item, page: page, given: update), true)
     }
   }
 
+  /// The outcome of a page, or of a task that ends without one.
+  ///
+  /// - Parameter given: The change that the outcome records. It fails if a sink refuses a record.
   func outcome(
-    _ item: TaskItem, operation: BatchOperation, page: Page, data: (any ResultData)?,
-    given: TaskUpdate, records: Int
+    _ item: TaskItem, page: Page = Page(), data: (any ResultData)? = nil, given: TaskUpdate,
+    records: Int = 0
   ) -> Outcome {
     var update = given
     // A condition may show a value of the data.
@@ -202,7 +164,8 @@ struct TaskRunner: Sendable {
     let uses = plan.formats[item.operation]
     if uses.contains(where: \.format.writesResults) {
       outcome.line = ResultLine.head(
-        item, operation: operation, page: page, update: update, records: records,
+        item, operation: manifest.operations[item.operation].id, page: page, update: update,
+        records: records,
         isFailure: isFailure)
     }
     guard !uses.isEmpty else {
@@ -231,8 +194,7 @@ struct TaskRunner: Sendable {
       // This page is not written.
       failed.page -= 1
       failed.records -= records
-      return self.outcome(
-        item, operation: operation, page: page, data: nil, given: failed, records: 0)
+      return self.outcome(item, page: page, given: failed)
     }
     return outcome
   }
@@ -278,33 +240,46 @@ extension TaskRunner {
         _ = governor.leave(pass, signal: nil)
         throw error
       }
-      guard page.error != nil else {
+      guard let error = page.error else {
         _ = governor.leave(pass, signal: .answered, response: page.response)
         return page
       }
-      let head = (page.error as? ChainError)?.http.map {
+      let head = (error as? ChainError)?.http.map {
         HTTPResponse(status: .init(code: $0.status), headerFields: $0.headers)
       }
-      switch page.kind {
-      case .refused(let wish):
-        let outage = governor.leave(
-          pass, signal: .refused(after: wish), head: head, response: page.response)
-        if let outage { stop.stop(.throttled, detail: page.error.map { "\($0)" }, outage: outage) }
-      case .unreachable:
-        let outage = governor.leave(pass, signal: .unreachable)
-        if let outage {
-          stop.stop(.unreachable, detail: page.error.map { "\($0)" }, outage: outage)
-        }
-      case .unauthorized:
-        _ = governor.leave(pass, signal: nil)
-        stop.stop(.unauthorized, detail: page.error.map { "\($0)" })
-        return nil
-      case .unknown, .failed, .tooCostly:
-        _ = governor.leave(pass, signal: .answered, head: head)
-        return page
+      let mayRetry = isRetried(page.kind, error) {
+        governor.leave(pass, signal: $0, head: head, response: page.response)
       }
+      if !mayRetry { return page }
       try Task.checkCancellation()
     }
+  }
+
+  /// Whether a request that failed is sent again, unless the run stops: its failure is not that of the task.
+  ///
+  /// The only place that retries requests of tasks; those that the chain retries count as one.
+  ///
+  /// - Parameter leave: Ends the request with what it reveals about the server.
+  func isRetried(
+    _ kind: FailureKind, _ error: any Error, leave: (Governor.Signal?) -> Outage?
+  ) -> Bool {
+    switch kind {
+    case .refused(let wish):
+      if let outage = leave(.refused(after: wish)) {
+        stop.stop(.throttled, detail: "\(error)", outage: outage)
+      }
+    case .unreachable:
+      if let outage = leave(.unreachable) {
+        stop.stop(.unreachable, detail: "\(error)", outage: outage)
+      }
+    case .unauthorized:
+      _ = leave(nil)
+      stop.stop(.unauthorized, detail: "\(error)")
+    case .unknown, .failed, .tooCostly:
+      _ = leave(.answered)
+      return false
+    }
+    return true
   }
 
   /// Runs the request through the chain once.
@@ -368,10 +343,7 @@ extension TaskRunner {
     {
       update.state = .failed
       update.error = problem
-      return (
-        outcome(
-          item, operation: operation, page: page, data: data, given: update, records: records), true
-      )
+      return (outcome(item, page: page, data: data, given: update, records: records), true)
     }
     var pageUpdate = update
     pageUpdate.page += 1
@@ -380,8 +352,7 @@ extension TaskRunner {
     let hasMore: Bool
     (hasMore, pageUpdate.cursor) = try advance()
     pageUpdate.state = hasMore ? .running : .done
-    var outcome = outcome(
-      item, operation: operation, page: page, data: data, given: pageUpdate, records: records)
+    var outcome = outcome(item, page: page, data: data, given: pageUpdate, records: records)
     // A record that a sink refuses: the page counts as not written, and none follows.
     guard outcome.update.state != .failed else { return (outcome, true) }
     if !operation.capture.isEmpty, let data {

@@ -29,15 +29,13 @@ actor SinkStage {
   private let journal: Journal
   private let plan: SinkPlan
   private let base: OutputPath
+  private let writer: SinkWriter
+  /// The list of outputs, which records files before they are written or renamed.
+  private var ledger: OutputLedger
+  /// The values of the state file at the start of the run.
+  private let state: JSONObject
   /// The cache, if it is a sink; the pipeline has already written the results to it.
   private let cache: CacheStore?
-  private var files: [String: FileSink] = [:]
-  private var databases: [String: TableFile] = [:]
-  private var tables: [String: TableSink] = [:]
-  private var recorded: [String: SinkPosition]
-  /// The journal's records of tables, by path and name.
-  private var recordedTables: [String: OutputRecord] = [:]
-  private let owner: TableMarker.Owner
   private var isClosed = false
   private var bookmarks: [String: (operation: Int, value: JSONValue)] = [:]
   /// The time spent on journal and files, reported beside the duration of the run.
@@ -45,52 +43,38 @@ actor SinkStage {
   private(set) var fileTime = Duration.zero
 
   init(
-    _ manifest: Manifest, journal: Journal, plan: SinkPlan, shard: Shard? = nil,
-    cache: CacheStore? = nil
+    _ manifest: Manifest, journal: Journal, plan: SinkPlan, ledger: OutputLedger,
+    state: JSONObject = [:], shard: Shard? = nil, cache: CacheStore? = nil
   ) throws {
     self.cache = cache
     self.manifest = manifest
     self.journal = journal
     self.plan = plan
+    self.ledger = ledger
+    self.state = state
     base = OutputPath(folder: manifest.folder)
-    owner = try TableMarker.Owner(manifest, shard: shard, journal: journal)
-    recorded = try journal.sinks()
+    writer = SinkWriter(
+      plan, base: base, owner: try TableMarker.Owner(manifest, shard: shard, journal: journal),
+      recorded: try journal.sinks())
     for (name, bookmark) in try journal.bookmarks() { bookmarks[name] = bookmark }
   }
 
-  /// If there are more sinks, they are opened on demand.
-  static let maxOpenAtOnce = 256
+  /// The paths of the files.
+  private var paths: [String] {
+    plan.entries.filter { !$0.isTable && $0.path != "-" }.map(\.path)
+  }
 
-  /// Opens the sinks, so that errors are found before the first request. More than
-  /// ``maxOpenAtOnce`` sinks are opened with their first record instead.
+  /// Opens the sinks, so that errors are found before the first request.
   ///
   /// - Throws: ``StoppedByStorage`` if an output cannot be written or differs from what the journal
   ///   recorded.
   func open() async throws {
+    // Before the files are created: a run killed right after must not block the next one.
+    try ledger.begin(paths)
     try await ResumeCheck(journal, plan: plan, base: base, cache: cache).run()
-    for output in try journal.outputs() where output.step > 0 {
-      recordedTables[Self.name(output.path, output.name)] = output
-    }
-    let isMany = plan.entries.count > Self.maxOpenAtOnce
-    for entry in plan.entries {
-      guard isMany else {
-        if entry.isTable { _ = try table(entry) } else { _ = try file(entry) }
-        continue
-      }
-      // Verify existing outputs now, one after another.
-      if entry.isTable, recordedTables[name(entry)] != nil {
-        _ = try table(entry)
-        closeDatabases()
-      } else if !entry.isTable, position(entry) != nil {
-        _ = try file(entry)
-        abandonFiles()
-      }
-    }
-    for database in databases.values { try database.sync() }
+    try writer.open(journal.outputs())
+    try ledger.begin(paths, inodes: writer.inodes)
   }
-
-  /// The inodes of the open files, by path.
-  func inodes() -> [String: UInt64] { files.compactMapValues(\.inode) }
 
   /// Makes the outcomes durable, in this order. Steps do not overlap.
   func commit(_ outcomes: [Outcome]) async throws {
@@ -101,7 +85,7 @@ actor SinkStage {
     var step = JournalStep()
     var changed: Set<String> = []
     for outcome in outcomes {
-      try write(outcome)
+      try writer.write(outcome)
       step.tasks.append(outcome.update)
       if let capture = outcome.capture {
         step.captures.append(
@@ -116,14 +100,8 @@ actor SinkStage {
       }
     }
     for name in changed { step.bookmarks[name] = bookmarks[name] }
-    for file in files.values {
-      if let position = try file.sync() { step.sinks.append(position) }
-    }
-    for (name, table) in tables {
-      let path = String(name.prefix { $0 != "\u{0}" })
-      if let position = try table.endStep(path) { step.tables.append(position) }
-    }
-    for database in databases.values { try database.sync() }
+    step.sinks = try writer.syncFiles()
+    step.tables = try writer.syncTables()
     do throws(CacheError) {
       try await cache?.sync()
     } catch {
@@ -135,121 +113,44 @@ actor SinkStage {
     journalTime += clock.now - written
   }
 
-  /// Closes all files.
+  /// Closes the sinks, and records the end of the run. If all tasks have ended, the files get their final names, and
+  /// bookmarks and reports are written.
   ///
   /// - Parameters:
-  ///   - isComplete: Whether the run has finished, so that the files get their final names.
-  ///   - paths: The files of the run.
-  ///   - ledger: Records the files before they are renamed.
-  func finish(
-    isComplete: Bool, _ paths: [String], _ ledger: OutputLedger
-  ) throws -> OutputLedger {
-    var ledger = ledger
+  ///   - end: How the run ended.
+  ///   - operations: The journal's numbers of the operations whose bookmarks are saved.
+  ///   - progress: The counters of the run.
+  func finish(_ end: RunEnd, of operations: Set<Int>, _ progress: RunProgress) throws {
+    let isComplete = end.reason == nil
     if isComplete {
-      // A sink without records is an empty file, not a missing one.
-      for entry in plan.entries {
-        if entry.isTable { _ = try table(entry) } else { _ = try file(entry) }
-      }
-      for database in databases.values { try database.sync() }
-      try ledger.begin(paths, inodes: inodes())
+      try writer.openAll()
+      try ledger.begin(paths, inodes: writer.inodes)
       var step = JournalStep()
-      for file in files.values {
-        _ = try file.sync()
-        if let position = file.positionWhenPublished() { step.sinks.append(position) }
-      }
+      _ = try writer.syncFiles()
+      step.sinks = Array(writer.publishedPositions().values)
       try journal.record(step)
     }
-    for file in files.values { try file.finish(isComplete: isComplete) }
-    files = [:]
-    closeDatabases()
+    try writer.finish(isComplete: isComplete)
     isClosed = true
     if isComplete { try ledger.end(paths) }
-    return ledger
+    // Bookmarks are saved only once all results they cover are in the sinks.
+    if isComplete, let file = manifest.stateFile {
+      try ledger.willReplace([file])
+      try StateFile.save(bookmarks, of: operations, over: state, to: file)
+      try ledger.end([file])
+    }
+    try journal.set([
+      "ended": "\(progress.now())", "stop": end.reason?.rawValue ?? "",
+      "total": progress.counters.total.map { "\($0)" } ?? "",
+    ])
+    if isComplete { try ReportWriter(journal, manifest: manifest).write(&ledger) }
   }
 
   /// Closes all files as they are, after a failure.
   func abandon() {
-    abandonFiles()
-    closeDatabases()
+    writer.abandon()
     isClosed = true
   }
-
-  private func abandonFiles() {
-    for file in files.values { file.abandon() }
-    files = [:]
-  }
-
-  private func closeDatabases() {
-    for database in databases.values { database.close() }
-    databases = [:]
-    tables = [:]
-  }
-
-  func currentBookmarks() -> [String: (operation: Int, value: JSONValue)] { bookmarks }
-
-  func close() { journal.close() }
-
-  private func write(_ outcome: Outcome) throws {
-    // Some steps change only a state.
-    guard outcome.pieces != nil || outcome.data != nil || !outcome.line.isEmpty else { return }
-    let formats = plan.formats[outcome.operation]
-    for (location, format) in formats.enumerated() {
-      let entry = format.entry
-      if let pieces = outcome.pieces {
-        for piece in pieces[location] { try append(piece, entry: entry, outcome: outcome) }
-      } else {
-        try format.format.pieces(
-          of: outcome.data, line: outcome.line, task: unit(outcome)
-        ) { try append($0, entry: entry, outcome: outcome) }
-      }
-    }
-  }
-
-  /// Identifies rows without a key: one page of a task.
-  private func unit(_ outcome: Outcome) -> String { outcome.update.unit }
-
-  private func append(_ piece: SinkPiece, entry: Int, outcome: Outcome) throws {
-    let entry = plan.entries[entry]
-    switch piece {
-    case .bytes(let bytes, let records): try file(entry).append(bytes, records: records)
-    case .row(let row): try table(entry).append(row, unit: unit(outcome))
-    }
-  }
-
-  private func file(_ entry: SinkPlan.Entry) throws -> FileSink {
-    if let file = files[entry.path] { return file }
-    let file = try FileSink(
-      path: entry.path, format: entry.format, recorded: position(entry), base: base)
-    files[entry.path] = file
-    return file
-  }
-
-  private func table(_ entry: SinkPlan.Entry) throws -> TableSink {
-    let name = name(entry)
-    if let table = tables[name] { return table }
-    let known = recordedTables[name]
-    let file =
-      try databases[entry.path]
-      ?? TableFile(path: entry.path, base: base, mustExist: known != nil)
-    databases[entry.path] = file
-    let table = try TableSink(
-      file, table: entry.table, columns: entry.columns, key: entry.key, owner: owner,
-      recorded: known)
-    tables[name] = table
-    return table
-  }
-
-  /// The recorded position of a file; journals of older versions have the path from the command
-  /// line.
-  private func position(_ entry: SinkPlan.Entry) -> SinkPosition? {
-    recorded[base.relative(entry.path)] ?? recorded[entry.path]
-  }
-
-  private func name(_ entry: SinkPlan.Entry) -> String {
-    Self.name(base.relative(entry.path), entry.table)
-  }
-
-  private static func name(_ path: String, _ table: String) -> String { "\(path)\u{0}\(table)" }
 
   static func folded(_ fold: Bookmark.Fold, old: JSONValue, new: JSONValue) -> JSONValue {
     switch fold {
@@ -266,9 +167,4 @@ actor SinkStage {
       return isGreater == (fold == .max) ? new : old
     }
   }
-}
-
-extension TaskUpdate {
-  /// Identifies one page of one task.
-  var unit: String { "\(id.text).\(page)" }
 }

@@ -83,3 +83,16 @@ enum Bench {
     "id\n" + (1...count).map { "U_\($0)\n" }.joined()
   }
 }
+
+extension TaskID {
+  /// Parses 32 hexadecimal digits.
+  init?(text: String) {
+    let digits = Array(text.utf8)
+    guard digits.count == 32 else { return nil }
+    let bytes = stride(from: 0, to: 32, by: 2).compactMap {
+      UInt8(String(decoding: digits[$0..<$0 + 2], as: UTF8.self), radix: 16)
+    }
+    guard bytes.count == 16 else { return nil }
+    self.init(bytes)
+  }
+}

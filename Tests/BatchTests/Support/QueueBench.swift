@@ -70,8 +70,8 @@ struct QueueBench {
       .text(worker.id))
   }
 
-  func claim(_ limit: Int, _ worker: QueueWorker) throws -> [QueueClaim] {
-    try QueueClaim.take(limit, for: worker, connection)
+  func claim(_ limit: Int, _ worker: QueueWorker) throws -> [TaskItem] {
+    try QueueClaim.take(limit, for: worker, operations: ["users": 0], connection)
   }
 
   func reap(_ manifest: Manifest) throws -> Int {
@@ -81,7 +81,7 @@ struct QueueBench {
 
   /// The stage of a worker that holds the tasks of claims.
   func stage(
-    _ manifest: Manifest, _ worker: QueueWorker, _ claims: [QueueClaim]
+    _ manifest: Manifest, _ worker: QueueWorker, _ claims: [TaskItem]
   ) async throws -> (stage: QueueStage, leases: LeaseTable) {
     let leases = LeaseTable()
     for claim in claims { leases.add(claim.id, claim.lease) }
@@ -94,7 +94,7 @@ struct QueueBench {
 
   /// The outcome of a task, with a line for its sink.
   func outcome(
-    _ claim: QueueClaim, _ state: TaskState = .done, ended: Double = 1
+    _ claim: TaskItem, _ state: TaskState = .done, ended: Double = 1
   ) -> Outcome {
     var update = TaskUpdate(id: claim.id, operation: 0, key: claim.key, state: state)
     update.lease = claim.lease

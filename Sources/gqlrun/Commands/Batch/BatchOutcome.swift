@@ -1,3 +1,4 @@
+import Foundation
 import GQLRunBatch
 import GQLRunPipeline
 import GQLRunSupport
@@ -30,6 +31,31 @@ enum BatchOutcome {
     }
     return ([tasks].compactMap { $0 } + summary.missedThresholds.map { "threshold not met: \($0)" })
       .joined(separator: "\n")
+  }
+
+  /// Prints the counters of a run or of a worker.
+  static func show(_ counters: RunCounters, seconds: Double) {
+    var parts = ["\(counters.done) done"]
+    if counters.failed > 0 { parts.append(Terminal.styled("\(counters.failed) failed", .red)) }
+    if counters.unknown > 0 { parts.append(Terminal.styled("\(counters.unknown) unknown", .red)) }
+    if counters.skipped > 0 { parts.append("\(counters.skipped) skipped") }
+    if counters.alreadyDone > 0 {
+      let states: [TaskState] = [.failed, .unknown, .skipped]
+      let others = states.filter { counters.earlier[$0] > 0 }
+        .map { "\(counters.earlier[$0]) \($0.name)" }
+      let part = others.isEmpty ? "" : " (\(others.joined(separator: ", ")))"
+      parts.append("\(counters.alreadyDone) finished earlier\(part)")
+    }
+    if counters.duplicates > 0 {
+      parts.append(Quantity.count(counters.duplicates, "duplicate row"))
+    }
+    parts.append(Quantity.count(counters.records, "record"))
+    if counters.gaps > 0 {
+      parts.append(Terminal.styled(Quantity.count(counters.gaps, "gap") + " in events", .yellow))
+    }
+    let rate = seconds > 0 ? Double(counters.ended) / seconds : 0
+    parts.append(String(format: "%.1f s, %.0f/s", seconds, rate))
+    Terminal.note(parts.joined(separator: ", "))
   }
 
   /// Prints how many records the files of a run that stopped early have.

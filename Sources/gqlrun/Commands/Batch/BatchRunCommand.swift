@@ -1,13 +1,8 @@
 import ArgumentParser
-import CGQLRunMemory
 import Foundation
-import GQLRun
 import GQLRunBatch
-import GQLRunCache
 import GQLRunPipeline
-import GQLRunPlugins
 import GQLRunSupport
-import Logging
 
 struct BatchRunCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -78,7 +73,6 @@ struct BatchRunCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    gqlrun_keep_freed_memory()
     try await reporting {
       var manifest = try source.load(runs: !dryRun, request: request).manifest
       if let concurrency { manifest.settings.concurrency = concurrency }
@@ -90,7 +84,11 @@ struct BatchRunCommand: AsyncParsableCommand {
       options.updatesSnapshots = updateSnapshots
       options.checksAllRows = checkAll
       options.overwrites = outputs.overwrite
-      let summary = try await run(manifest, options)
+      let summary = try await BatchExecution.run(
+        manifest, source.manifest, verbose: verbose, isQuiet: quiet
+      ) { [manifest, options] services, control in
+        try await BatchRun(manifest, options: options, services: services).run(control)
+      }
       if !quiet { report(summary) }
       for warning in summary.warnings { Terminal.warning(warning) }
       if let failure = BatchOutcome.failure(summary, source.manifest, isReported: !quiet) {
@@ -100,63 +98,8 @@ struct BatchRunCommand: AsyncParsableCommand {
     }
   }
 
-  private func run(_ manifest: Manifest, _ options: RunOptions) async throws -> RunSummary {
-    // Exceeding a file size limit makes a write fail instead of ending the program.
-    signal(SIGXFSZ, SIG_IGN)
-    let client = try await PipelineClient.open(
-      manifest.pipeline, logger: RunLog.logger(verbosity: verbose, isQuiet: quiet))
-    let batch = BatchRun(manifest, options: options, services: client.services)
-    let control = RunControl()
-    let progress = BatchProgress(control, isQuiet: quiet)
-    do {
-      let summary = try await Interruption.runGracefully {
-        try await withThrowingTaskGroup(of: RunSummary?.self) { group in
-          group.addTask { try await batch.run(control) }
-          group.addTask {
-            await progress.show()
-            return nil
-          }
-          defer { group.cancelAll() }
-          while let result = try await group.next() {
-            if let summary = result { return summary }
-          }
-          throw CancellationError()
-        }
-      } onFirst: {
-        Terminal.note("\nstopping after the requests in flight; interrupt again to end at once")
-        Task { await control.stop() }
-      }
-      try await client.shutdown()
-      return summary
-    } catch {
-      try? await client.shutdown()
-      throw BatchOutcome.failure(error, source.manifest)
-    }
-  }
-
   private func report(_ summary: RunSummary) {
-    let counters = summary.counters
-    var parts = ["\(counters.done) done"]
-    if counters.failed > 0 { parts.append(Terminal.styled("\(counters.failed) failed", .red)) }
-    if counters.unknown > 0 { parts.append(Terminal.styled("\(counters.unknown) unknown", .red)) }
-    if counters.skipped > 0 { parts.append("\(counters.skipped) skipped") }
-    if counters.alreadyDone > 0 {
-      let states: [TaskState] = [.failed, .unknown, .skipped]
-      let others = states.filter { counters.earlier[$0] > 0 }
-        .map { "\(counters.earlier[$0]) \($0.name)" }
-      let part = others.isEmpty ? "" : " (\(others.joined(separator: ", ")))"
-      parts.append("\(counters.alreadyDone) finished earlier\(part)")
-    }
-    if counters.duplicates > 0 {
-      parts.append(Quantity.count(counters.duplicates, "duplicate row"))
-    }
-    parts.append(Quantity.count(counters.records, "record"))
-    if counters.gaps > 0 {
-      parts.append(Terminal.styled(Quantity.count(counters.gaps, "gap") + " in events", .yellow))
-    }
-    let rate = summary.seconds > 0 ? Double(counters.ended) / summary.seconds : 0
-    parts.append(String(format: "%.1f s, %.0f/s", summary.seconds, rate))
-    Terminal.note(parts.joined(separator: ", "))
+    BatchOutcome.show(summary.counters, seconds: summary.seconds)
     if verbose > 0 {
       Terminal.note(
         String(

@@ -1,7 +1,4 @@
 import ArgumentParser
-import CGQLRunMemory
-import Foundation
-import GQLRun
 import GQLRunBatch
 import GQLRunSupport
 
@@ -43,11 +40,14 @@ extension BatchCommand {
     }
 
     func run() async throws {
-      gqlrun_keep_freed_memory()
       try await reporting {
         var manifest = try source.load(runs: true, request: request).manifest
         if let concurrency { manifest.settings.concurrency = concurrency }
-        let summary = try await run(manifest)
+        let summary = try await BatchExecution.run(
+          manifest, source.manifest, verbose: verbose, isQuiet: quiet, during: .worker
+        ) { [manifest] services, control in
+          try await BatchWorker(manifest, services: services).run(control)
+        }
         if !quiet { report(summary, manifest) }
         if let failure = BatchOutcome.failure(summary, source.manifest) {
           if !quiet { failure.hintAtToken(for: manifest) }
@@ -56,41 +56,8 @@ extension BatchCommand {
       }
     }
 
-    private func run(_ manifest: Manifest) async throws -> BatchWorker.Summary {
-      // Exceeding a file size limit makes a write fail instead of ending the program.
-      signal(SIGXFSZ, SIG_IGN)
-      let client = try await PipelineClient.open(
-        manifest.pipeline, logger: RunLog.logger(verbosity: verbose, isQuiet: quiet))
-      let control = RunControl()
-      let progress = BatchProgress(control, isQuiet: quiet)
-      do {
-        let worker = try BatchWorker(manifest, services: client.services)
-        let summary = try await Interruption.runGracefully {
-          let display = Task { await progress.show() }
-          defer { display.cancel() }
-          return try await worker.run(control)
-        } onFirst: {
-          Terminal.note("\nstopping after the requests in flight; interrupt again to end at once")
-          Task { await control.stop() }
-        }
-        try await client.shutdown()
-        return summary
-      } catch {
-        try? await client.shutdown()
-        throw BatchOutcome.failure(error, source.manifest, during: .worker)
-      }
-    }
-
     private func report(_ summary: BatchWorker.Summary, _ manifest: Manifest) {
-      let counters = summary.counters
-      var parts = ["\(counters.done) done"]
-      if counters.failed > 0 { parts.append(Terminal.styled("\(counters.failed) failed", .red)) }
-      if counters.unknown > 0 { parts.append(Terminal.styled("\(counters.unknown) unknown", .red)) }
-      if counters.skipped > 0 { parts.append("\(counters.skipped) skipped") }
-      parts.append(Quantity.count(counters.records, "record"))
-      let rate = summary.seconds > 0 ? Double(counters.ended) / summary.seconds : 0
-      parts.append(String(format: "%.1f s, %.0f/s", summary.seconds, rate))
-      Terminal.note(parts.joined(separator: ", "))
+      BatchOutcome.show(summary.counters, seconds: summary.seconds)
       switch summary.stop {
       case nil:
         Terminal.note("no tasks are left")

@@ -4,68 +4,93 @@ import GQLRunPipeline
 import GQLRunPostgres
 import GQLRunSupport
 
-/// The tasks that a worker claims from a queue, in groups.
-final class QueueFeed: TaskSupply {
+/// The tasks of a queue that a worker claims, in groups, with leases.
+///
+/// ```
+/// queue ─▶ QueueStore.claim ─▶ RunEngine ─▶ QueueStore.commit ─▶ segments, queue
+///                                  ▲
+///                              QueuePulse: heartbeat every 10 s, tasks of lost workers
+/// ```
+final class QueueStore: TaskStore {
   private struct State {
     var ready: [TaskItem] = []
     /// Tasks to be returned with the next claim.
     var returned: [(id: TaskID, lease: Int)] = []
-    var counters = RunCounters()
     var isExhausted = false
   }
 
-  let time: RunTime
+  let progress: RunProgress
+  let plan: SinkPlan
+  let numbers: [Int]
+  let pulse: QueuePulse
   private let manifest: Manifest
   private let operations: [String: Int]
   private let worker: QueueWorker
   private let client: QueueClient
-  private let leases: LeaseTable
-  private let pulse: QueuePulse
+  private let stage: QueueStage
+  private let leases = LeaseTable()
+  private let limits: QueueLimits
+  private let governor: Governor
   private let clock: ServiceClock
   private let stop: RunStop
   private let claiming = AsyncMutex()
   private let state = Locked(State())
-  /// Learns of delays that other workers were asked for.
-  private let learnDelays: @Sendable () async throws -> Void
   /// The largest number of tasks in one claim.
   private let limit: Int
 
+  /// Creates the store of a worker.
+  ///
+  /// - Parameters:
+  ///   - manifest: The manifest.
+  ///   - url: The database.
+  ///   - worker: The worker, which has a row in `gq_worker`.
+  ///   - limits: What the workers share about the server.
+  ///   - governor: Learns of delays that other workers were asked for.
+  ///   - services: The clocks.
+  ///   - stop: Ends the run.
   init(
-    _ manifest: Manifest, worker: QueueWorker, client: QueueClient, leases: LeaseTable,
-    pulse: QueuePulse, services: Services, stop: RunStop, concurrency: Int,
-    learnDelays: @escaping @Sendable () async throws -> Void
-  ) {
-    self.learnDelays = learnDelays
+    _ manifest: Manifest, url: String, worker: QueueWorker, limits: QueueLimits,
+    governor: Governor, services: Services, stop: RunStop
+  ) throws {
     self.manifest = manifest
     self.worker = worker
-    self.client = client
-    self.leases = leases
-    self.pulse = pulse
+    self.limits = limits
+    self.governor = governor
     self.stop = stop
     clock = services.clock
-    time = RunTime(services, after: 0)
-    limit = min(max(concurrency, 32), 1_000)
+    plan = try SinkPlan(manifest)
+    numbers = Array(manifest.operations.indices)
+    progress = RunProgress(manifest, services, stop: stop)
+    let patience = manifest.settings.patience
+    client = QueueClient(url, clock: clock, patience: patience)
+    pulse = QueuePulse(
+      manifest, worker: worker, client: QueueClient(url, clock: clock), clock: clock, stop: stop)
+    stage = QueueStage(
+      manifest, url: url, worker: worker, plan: plan, leases: leases, clock: clock,
+      patience: patience)
+    limit = min(max(manifest.settings.concurrency, 32), 1_000)
     operations = Dictionary(
       manifest.operations.map { ($0.id, $0.index) }, uniquingKeysWith: { first, _ in first })
   }
 
-  var counters: RunCounters { state.withLock { $0.counters } }
   var maySend: Bool { pulse.isFresh }
 
   func holds(_ item: TaskItem) -> Bool { leases.holds(item.id, item.lease) }
 
-  func next(_ barrier: @Sendable () async throws -> Void) async throws -> TaskItem? {
+  // MARK: Claims
+
+  func claim() async throws -> TaskClaim {
     while stop.reason == nil {
-      if let item = pop() { return item }
-      guard !state.withLock({ $0.isExhausted }) else { return nil }
+      if let item = pop() { return .task(item) }
+      guard !state.withLock({ $0.isExhausted }) else { return .none }
       try await claiming.acquire()
       defer { claiming.release() }
       // Another caller may have claimed tasks meanwhile.
-      if stop.reason != nil { return nil }
-      if let item = pop() { return item }
+      if stop.reason != nil { return .none }
+      if let item = pop() { return .task(item) }
       try await fill()
     }
-    return nil
+    return .none
   }
 
   /// The next claimed task that is still this worker's.
@@ -73,7 +98,7 @@ final class QueueFeed: TaskSupply {
     state.withLock { state in
       while let item = state.ready.popLast() {
         guard holds(item) else { continue }
-        state.counters.started += 1
+        _ = progress.start()
         return item
       }
       return nil
@@ -89,8 +114,12 @@ final class QueueFeed: TaskSupply {
     try await release(returned)
     // Without a heartbeat, claimed tasks could soon be another worker's.
     if pulse.isFresh {
-      try await learnDelays()
-      let found = try await claim()
+      let delay = try await limits.update()
+      if delay > .zero { governor.pause(for: delay) }
+      let found = try await client.run("claim tasks") { [worker, limit, operations] connection in
+        try QueueClaim.take(limit, for: worker, operations: operations, connection)
+      }
+      for item in found { leases.add(item.id, item.lease) }
       guard found.isEmpty else {
         return state.withLock { $0.ready = found.reversed() }
       }
@@ -111,28 +140,6 @@ final class QueueFeed: TaskSupply {
     try await clock.sleep(for: .milliseconds(Int.random(in: 190...310)))
   }
 
-  private func claim() async throws -> [TaskItem] {
-    let rows = try await client.run("claim tasks") { [worker, limit] connection in
-      try QueueClaim.take(limit, for: worker, connection)
-    }
-    return try rows.map { row in
-      guard let operation = operations[row.operation] else {
-        throw JournalError("the queue has a task of the unknown operation `\(row.operation)`")
-      }
-      leases.add(row.id, row.lease)
-      var scope = Scope()
-      scope.key = row.key
-      scope.operation = row.operation
-      let variables = try JSONValue(parsing: row.variables).objectValue ?? JSONObject()
-      var item = TaskItem(
-        id: row.id, operation: operation, key: row.key, variables: variables, scope: scope)
-      item.uploads = try TaskUpload.list(parsing: row.uploads)
-      item.record = row.record
-      item.lease = row.lease
-      return item
-    }
-  }
-
   /// Returns tasks that were not sent.
   private func release(_ tasks: [(id: TaskID, lease: Int)]) async throws {
     let held = tasks.filter(leases.holds)
@@ -143,45 +150,55 @@ final class QueueFeed: TaskSupply {
     leases.remove(held)
   }
 
-  /// Returns all tasks of this worker that did not end.
-  func close() async throws { try await release(leases.all()) }
+  // MARK: Ends
 
-  func finished(
-    _ item: TaskItem, end: TaskState, barrier: @Sendable () async throws -> Void
-  ) async throws {
-    let counters = state.withLock { state in
-      state.counters.note(end)
-      return state.counters
-    }
-    if manifest.settings.failureLimit?.isExceeded(by: counters) == true {
-      stop.stop(.tooManyFailures)
-    }
+  func giveBack(_ item: TaskItem) { state.withLock { $0.returned.append((item.id, item.lease)) } }
+
+  func commit(_ outcomes: [Outcome]) async throws { try await stage.commit(outcomes) }
+
+  // MARK: The run
+
+  func open() async throws { try await stage.open() }
+
+  func finish(_ end: RunEnd) async throws {
+    try await leave()
+    await stage.close()
   }
 
-  func note(bytes: Int, records: Int) {
-    state.withLock { $0.counters.note(bytes: bytes, records: records) }
+  func abandon() async {
+    try? await leave()
+    await stage.close()
   }
 
-  func putBack(_ item: TaskItem) { state.withLock { $0.returned.append((item.id, item.lease)) } }
-  func noteGap() { state.withLock { $0.counters.gaps += 1 } }
+  /// Returns the tasks of this worker that did not end.
+  private func leave() async throws {
+    try await release(leases.all())
+    try await client.run("end the work") { [worker] connection in
+      try connection.run(
+        "UPDATE gq_worker SET ended_at = now() WHERE id = $1::uuid", .text(worker.id))
+      return
+    }
+    await client.close()
+  }
+
+  /// The segments of this worker, with the records that the queue has acknowledged.
+  func outputs() async -> [RunOutput] { await stage.outputs() }
 }
 
-/// A claimed task.
-struct QueueClaim: Sendable {
-  var id: TaskID
-  var operation: String
-  var key: String
-  var variables: String
-  /// The files, as JSON; empty if there are none.
-  var uploads: String
-  var lease: Int
-  /// The progress of earlier workers.
-  var record: TaskRecord?
-
+/// The statements that claim and return tasks.
+enum QueueClaim {
   /// Claims the next tasks that are due; tasks that another worker claims at the moment are skipped.
+  ///
+  /// - Parameters:
+  ///   - limit: The largest number of tasks.
+  ///   - worker: The worker.
+  ///   - operations: The index of each operation, by id.
+  ///   - connection: The connection.
+  /// - Throws: ``JournalError`` if a task has another operation.
   static func take(
-    _ limit: Int, for worker: QueueWorker, _ connection: PostgresConnection
-  ) throws -> [QueueClaim] {
+    _ limit: Int, for worker: QueueWorker, operations: [String: Int],
+    _ connection: PostgresConnection
+  ) throws -> [TaskItem] {
     let rows = try connection.run(
       """
       WITH next AS MATERIALIZED (
@@ -194,15 +211,27 @@ struct QueueClaim: Sendable {
       RETURNING t.id, op, key, variables, lease, page, requests, ended, cursor, ms, bytes, records,
         coalesce(uploads, '')
       """, .text(worker.run), .text(worker.id), .int(limit))
-    return (0..<rows.count).map { row in
+    return try (0..<rows.count).map { row in
+      let (id, key) = (rows.text(row, 1), rows.text(row, 2))
+      guard let operation = operations[id] else {
+        throw JournalError("the queue has a task of the unknown operation `\(id)`")
+      }
+      var scope = Scope()
+      scope.key = key
+      scope.operation = id
+      var item = TaskItem(
+        id: TaskID(rows.bytes(row, 0)), operation: operation, key: key,
+        variables: try JSONValue(parsing: rows.text(row, 3)).objectValue ?? JSONObject(),
+        scope: scope)
+      item.uploads = try TaskUpload.list(parsing: rows.text(row, 12))
+      item.lease = rows.int(row, 4)
+      // The progress of earlier workers.
       let record = TaskRecord(
         state: .queued, page: rows.int(row, 5), attempts: rows.int(row, 6),
         ended: rows.double(row, 7), cursor: rows.isNull(row, 8) ? nil : rows.text(row, 8),
         milliseconds: rows.double(row, 9), bytes: rows.int(row, 10), records: rows.int(row, 11))
-      return QueueClaim(
-        id: TaskID(rows.bytes(row, 0)), operation: rows.text(row, 1), key: rows.text(row, 2),
-        variables: rows.text(row, 3), uploads: rows.text(row, 12), lease: rows.int(row, 4),
-        record: record.page + record.attempts > 0 ? record : nil)
+      if record.page + record.attempts > 0 { item.record = record }
+      return item
     }
   }
 

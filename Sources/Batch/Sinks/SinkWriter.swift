@@ -1,0 +1,214 @@
+/// The open files and tables of a run: appends the pieces of outcomes, and syncs them.
+///
+/// A stage decides when what it wrote counts: with a transaction of the journal or of the queue. One actor uses it.
+final class SinkWriter {
+  private let plan: SinkPlan
+  private let base: OutputPath
+  /// The worker whose segments the files are; `nil` for files of a run on one machine.
+  private let worker: QueueWorker?
+  /// The owner of tables in SQLite databases; `nil` if all tables are in the database of the queue.
+  private let owner: TableMarker.Owner?
+  private var files: [String: FileSink] = [:]
+  private var databases: [String: TableFile] = [:]
+  private var tables: [String: TableSink] = [:]
+  /// The rows for tables in the database of the queue, by index of the entry.
+  private var rows: [Int: [[SQLValue]]] = [:]
+  /// The journal's records of files, by path.
+  private let recorded: [String: SinkPosition]
+  /// The journal's records of tables, by path and name.
+  private var recordedTables: [String: OutputRecord] = [:]
+
+  /// Creates the writer of a run with a journal.
+  ///
+  /// - Parameters:
+  ///   - owner: The owner of the tables.
+  ///   - recorded: The journal's records of files, by path.
+  init(
+    _ plan: SinkPlan, base: OutputPath, owner: TableMarker.Owner, recorded: [String: SinkPosition]
+  ) {
+    self.plan = plan
+    self.base = base
+    self.owner = owner
+    self.recorded = recorded
+    worker = nil
+  }
+
+  /// Creates the writer of a worker of a queue.
+  init(_ plan: SinkPlan, base: OutputPath, worker: QueueWorker) {
+    self.plan = plan
+    self.base = base
+    self.worker = worker
+    owner = nil
+    recorded = [:]
+  }
+
+  /// The inodes of the open files, by path.
+  var inodes: [String: UInt64] { files.compactMapValues(\.inode) }
+
+  // MARK: Opening
+
+  /// If there are more sinks, they are opened on demand.
+  static let maxOpenAtOnce = 256
+
+  /// Opens the sinks, so that errors are found before the first request. More than
+  /// ``maxOpenAtOnce`` sinks are opened with their first record instead.
+  ///
+  /// - Parameter outputs: The journal's records of outputs.
+  /// - Throws: ``StoppedByStorage`` if an output cannot be written or differs from what the journal
+  ///   recorded.
+  func open(_ outputs: [OutputRecord]) throws {
+    for output in outputs where output.step > 0 {
+      recordedTables[Self.name(output.path, output.name)] = output
+    }
+    guard plan.entries.count > Self.maxOpenAtOnce else { return try openAll() }
+    // Verify existing outputs now, one after another.
+    for entry in plan.entries {
+      if entry.isTable, recordedTables[name(entry)] != nil {
+        _ = try table(entry)
+        closeDatabases()
+      } else if !entry.isTable, position(entry) != nil {
+        _ = try file(entry)
+        abandonFiles()
+      }
+    }
+  }
+
+  /// Opens all sinks. One without records is an empty file or table, not a missing one.
+  func openAll() throws {
+    for entry in plan.entries {
+      if entry.isTable { _ = try table(entry) } else { _ = try file(entry) }
+    }
+    for database in databases.values { try database.sync() }
+  }
+
+  private func file(_ entry: SinkPlan.Entry) throws -> FileSink {
+    if let file = files[entry.path] { return file }
+    var format = entry.format
+    var path = entry.path
+    if let worker {
+      // A segment begins with its first record. A merge adds header and footer.
+      format.header = []
+      format.footer = []
+      path = worker.segment(of: path)
+    }
+    let file = try FileSink(path: path, format: format, recorded: position(entry), base: base)
+    files[entry.path] = file
+    return file
+  }
+
+  private func table(_ entry: SinkPlan.Entry) throws -> TableSink {
+    let name = name(entry)
+    if let table = tables[name] { return table }
+    guard let owner else { preconditionFailure("a table of a SQLite database in a queue") }
+    let known = recordedTables[name]
+    let file =
+      try databases[entry.path]
+      ?? TableFile(path: entry.path, base: base, mustExist: known != nil)
+    databases[entry.path] = file
+    let table = try TableSink(
+      file, table: entry.table, columns: entry.columns, key: entry.key, owner: owner,
+      recorded: known)
+    tables[name] = table
+    return table
+  }
+
+  /// The recorded position of a file; journals of older versions have the path from the command
+  /// line.
+  private func position(_ entry: SinkPlan.Entry) -> SinkPosition? {
+    recorded[base.relative(entry.path)] ?? recorded[entry.path]
+  }
+
+  private func name(_ entry: SinkPlan.Entry) -> String {
+    Self.name(base.relative(entry.path), entry.table)
+  }
+
+  private static func name(_ path: String, _ table: String) -> String { "\(path)\u{0}\(table)" }
+
+  // MARK: Writing
+
+  /// Appends what an outcome contributes to the sinks.
+  func write(_ outcome: Outcome) throws {
+    // Some outcomes change only a state.
+    guard outcome.pieces != nil || outcome.data != nil || !outcome.line.isEmpty else { return }
+    for (location, use) in plan.formats[outcome.operation].enumerated() {
+      if let pieces = outcome.pieces {
+        for piece in pieces[location] { try append(piece, entry: use.entry, outcome: outcome) }
+      } else {
+        try use.format.pieces(of: outcome.data, line: outcome.line, task: outcome.update.unit) {
+          try append($0, entry: use.entry, outcome: outcome)
+        }
+      }
+    }
+  }
+
+  private func append(_ piece: SinkPiece, entry index: Int, outcome: Outcome) throws {
+    let entry = plan.entries[index]
+    switch piece {
+    case .bytes(let bytes, let records): try file(entry).append(bytes, records: records)
+    case .row(let row) where entry.isInQueue: rows[index, default: []].append(row)
+    case .row(let row): try table(entry).append(row, unit: outcome.update.unit)
+    }
+  }
+
+  /// Removes and returns the rows for tables in the database of the queue, sorted by index of the entry.
+  func takeRows() -> [(entry: Int, rows: [[SQLValue]])] {
+    defer { rows = [:] }
+    return rows.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+  }
+
+  /// Syncs the files, and returns the positions of those that have changed.
+  func syncFiles() throws -> [SinkPosition] { try files.values.compactMap { try $0.sync() } }
+
+  /// Syncs the tables of SQLite databases, and returns the positions of those that have changed.
+  func syncTables() throws -> [TablePosition] {
+    let changed = try tables.compactMap { name, table in
+      try table.endStep(String(name.prefix { $0 != "\u{0}" }))
+    }
+    for database in databases.values { try database.sync() }
+    return changed
+  }
+
+  /// The positions of the files with their final names, by path.
+  func publishedPositions() -> [String: SinkPosition] {
+    files.compactMapValues { $0.positionWhenPublished() }
+  }
+
+  /// Removes what was appended to the files after these positions, and all rows.
+  func rollBack(to positions: [String: SinkPosition]) throws {
+    rows = [:]
+    for (path, file) in files { try file.rollBack(to: positions[path]) }
+  }
+
+  // MARK: Closing
+
+  /// Closes all files.
+  ///
+  /// - Parameter isComplete: Whether the run has finished, so that the files get their final names.
+  func finish(isComplete: Bool) throws {
+    for file in files.values { try file.finish(isComplete: isComplete) }
+    files = [:]
+    closeDatabases()
+  }
+
+  /// Closes all files as they are.
+  func abandon() {
+    abandonFiles()
+    closeDatabases()
+  }
+
+  private func abandonFiles() {
+    for file in files.values { file.abandon() }
+    files = [:]
+  }
+
+  private func closeDatabases() {
+    for database in databases.values { database.close() }
+    databases = [:]
+    tables = [:]
+  }
+}
+
+extension TaskUpdate {
+  /// Identifies one page of one task, for rows without a key.
+  var unit: String { "\(id.text).\(page)" }
+}

@@ -1,0 +1,53 @@
+import CGQLRunMemory
+import Foundation
+import GQLRun
+import GQLRunBatch
+import GQLRunPipeline
+
+/// Runs tasks of a manifest with the client of its pipeline, shows the progress, and stops after an interrupt.
+enum BatchExecution {
+  /// - Parameters:
+  ///   - manifest: The manifest.
+  ///   - file: The manifest's file, for messages.
+  ///   - verbose: The verbosity of the log.
+  ///   - isQuiet: Whether to show no progress.
+  ///   - work: What the command does, for the advice of a message.
+  ///   - body: The run, with the services of the client and the control that stops it.
+  static func run<Summary: Sendable>(
+    _ manifest: Manifest, _ file: String, verbose: Int, isQuiet: Bool,
+    during work: BatchOutcome.Work = .run,
+    body: @escaping @Sendable (Services, RunControl) async throws -> Summary
+  ) async throws -> Summary {
+    gqlrun_keep_freed_memory()
+    // Exceeding a file size limit makes a write fail instead of ending the program.
+    signal(SIGXFSZ, SIG_IGN)
+    let client = try await PipelineClient.open(
+      manifest.pipeline, logger: RunLog.logger(verbosity: verbose, isQuiet: isQuiet))
+    let control = RunControl()
+    let progress = BatchProgress(control, isQuiet: isQuiet)
+    do {
+      let summary = try await Interruption.runGracefully {
+        try await withThrowingTaskGroup(of: Summary?.self) { group in
+          group.addTask { try await body(client.services, control) }
+          group.addTask {
+            await progress.show()
+            return nil
+          }
+          defer { group.cancelAll() }
+          while let result = try await group.next() {
+            if let summary = result { return summary }
+          }
+          throw CancellationError()
+        }
+      } onFirst: {
+        Terminal.note("\nstopping after the requests in flight; interrupt again to end at once")
+        Task { await control.stop() }
+      }
+      try await client.shutdown()
+      return summary
+    } catch {
+      try? await client.shutdown()
+      throw BatchOutcome.failure(error, file, during: work)
+    }
+  }
+}

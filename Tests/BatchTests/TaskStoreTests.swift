@@ -1,0 +1,84 @@
+import GQLRunJSON
+import GQLRunPipeline
+import Testing
+
+@testable import GQLRunBatch
+
+@Suite("Claims and ends of tasks")
+struct TaskStoreTests {
+  private let location: Place
+  private let journal: Journal
+
+  init() throws {
+    location = try Place()
+    try location.write(Bench.user, to: "u.graphql")
+    journal = try Journal(path: location.file("a.journal"))
+  }
+
+  private func store() throws -> JournalStore {
+    let manifest = try Bench.load(
+      """
+      version: 1
+      sinks: [{ ndjson: { path: o.ndjson } }]
+      operations:
+        - { id: first, document: u.graphql, variables: { id: U_1 } }
+        - { id: second, document: u.graphql, variables: { id: U_2 }, needs: [first] }
+      """, in: location, url: "http://127.0.0.1:1/graphql")
+    let plan = try SinkPlan(manifest)
+    return try JournalStore(
+      manifest, state: [:], journal: journal,
+      stage: SinkStage(manifest, journal: journal, plan: plan, ledger: OutputLedger(manifest)),
+      plan: plan, options: RunOptions(), services: Services())
+  }
+
+  private func task(_ claim: TaskClaim) -> TaskItem? {
+    if case .task(let item) = claim { item } else { nil }
+  }
+
+  private func end(_ item: TaskItem, _ state: TaskState, in store: JournalStore) async throws {
+    var update = TaskUpdate(
+      id: item.id, operation: store.numbers[item.operation], key: item.key, state: state)
+    update.ended = store.progress.now()
+    try await store.commit([Outcome(update: update, operation: item.operation)])
+  }
+
+  @Test("an operation that needs another one starts when its outcomes are durable")
+  func needs() async throws {
+    let store = try store()
+    let first = try #require(task(try await store.claim()))
+    guard case .later(let ticket) = try await store.claim() else {
+      Issue.record("the second operation started before the first one ended")
+      return
+    }
+    try await end(first, .done, in: store)
+    await store.wait(ticket)
+    let second = try #require(task(try await store.claim()))
+    #expect(second.operation == 1 && second.problem == nil)
+    try await end(second, .done, in: store)
+    #expect(task(try await store.claim()) == nil)
+    journal.close()
+  }
+
+  @Test("an operation that needs a failed one is skipped")
+  func failedNeed() async throws {
+    let store = try store()
+    try await end(try #require(task(try await store.claim())), .failed, in: store)
+    let second = try #require(task(try await store.claim()))
+    #expect(second.isSkipped)
+    journal.close()
+  }
+
+  @Test("a failure ends the run, and only callers that wait for failures throw it")
+  func failures() async throws {
+    let stop = RunStop()
+    stop.stop(.deadline)
+    await stop.wait()
+    let failure = Task { try await stop.waitForFailure() }
+    stop.fail(JournalError("the disk is full"))
+    await #expect(throws: JournalError.self) { try await failure.value }
+    #expect(stop.reason == .deadline, "the first reason remains")
+    let other = RunStop()
+    other.fail(JournalError("the disk is full"))
+    #expect(other.reason == .interrupted)
+  }
+}
