@@ -52,6 +52,9 @@ let core: [Target] = [
     name: "GQLRunGenerator", dependencies: ["GQLRunLanguage", "GQLRunSupport"],
     path: "Sources/Generator", swiftSettings: settings),
   .target(name: "GQLRunLive", path: "Sources/Live", swiftSettings: requestPathSettings),
+  .target(
+    name: "GQLRunReport", dependencies: ["GQLRunSupport"], path: "Sources/Report",
+    swiftSettings: settings),
   // What tests of several modules use; in no product.
   .target(
     name: "GQLRunTestSupport", dependencies: ["GQLRunTestConcurrency"], path: "Tests/TestSupport",
@@ -153,7 +156,7 @@ let networked: [Target] = [
     dependencies: [
       "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache", "GQLRunCrypto", "GQLRunJSON",
       "GQLRunLanguage",
-      "GQLRunPostgres", "GQLRunSupport", "CGQLRunZlib",
+      "GQLRunPostgres", "GQLRunReport", "GQLRunSupport", "CGQLRunZlib",
       .product(name: "GRDB", package: "GRDB.swift"),
       .product(name: "GRDBSQLite", package: "GRDB.swift"),
       .product(name: "Histogram", package: "hdrhistogram-swift"),
@@ -197,7 +200,7 @@ let networked: [Target] = [
     name: "GQLRunProfile",
     dependencies: [
       "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache", "GQLRunJSON", "GQLRunLanguage",
-      "GQLRunSupport",
+      "GQLRunReport", "GQLRunSupport",
       .product(name: "Histogram", package: "hdrhistogram-swift"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
     ],
@@ -277,7 +280,7 @@ let networked: [Target] = [
     dependencies: [
       "GQLRunTestSupport",
       "GQLRunBatch", "GQLRunDemoServer", "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache",
-      "GQLRunJSON", "GQLRunLanguage", "GQLRunPostgres",
+      "GQLRunJSON", "GQLRunLanguage", "GQLRunPostgres", "GQLRunSupport",
       .product(name: "GRDB", package: "GRDB.swift"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
     ],
@@ -293,7 +296,8 @@ let networked: [Target] = [
   .testTarget(
     name: "ProfileTests",
     dependencies: [
-      "GQLRunProfile", "GQLRunDemoServer", "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache",
+      "GQLRunProfile", "GQLRunReport", "GQLRunDemoServer", "GQLRunPlugins", "GQLRunPipeline",
+      "GQLRunCache",
       "GQLRunJSON", "GQLRunLanguage",
     ],
     swiftSettings: settings),
