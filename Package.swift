@@ -54,6 +54,9 @@ let core: [Target] = [
   .target(
     name: "GQLRunLive", dependencies: ["GQLRunJSON"], path: "Sources/Live",
     swiftSettings: requestPathSettings),
+  .target(
+    name: "GQLRunReport", dependencies: ["GQLRunSupport"], path: "Sources/Report",
+    swiftSettings: settings),
   // What tests of several modules use; in no product.
   .target(
     name: "GQLRunTestSupport", dependencies: ["GQLRunTestConcurrency"], path: "Tests/TestSupport",
@@ -155,7 +158,7 @@ let networked: [Target] = [
     dependencies: [
       "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache", "GQLRunCrypto", "GQLRunJSON",
       "GQLRunLanguage",
-      "GQLRunPostgres", "GQLRunSupport", "CGQLRunZlib",
+      "GQLRunPostgres", "GQLRunReport", "GQLRunSupport", "CGQLRunZlib",
       .product(name: "GRDB", package: "GRDB.swift"),
       .product(name: "GRDBSQLite", package: "GRDB.swift"),
       .product(name: "Histogram", package: "hdrhistogram-swift"),
@@ -199,7 +202,7 @@ let networked: [Target] = [
     name: "GQLRunProfile",
     dependencies: [
       "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache", "GQLRunJSON", "GQLRunLanguage",
-      "GQLRunSupport",
+      "GQLRunReport", "GQLRunSupport",
       .product(name: "Histogram", package: "hdrhistogram-swift"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
     ],
@@ -279,7 +282,7 @@ let networked: [Target] = [
     dependencies: [
       "GQLRunTestSupport",
       "GQLRunBatch", "GQLRunDemoServer", "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache",
-      "GQLRunJSON", "GQLRunLanguage", "GQLRunPostgres",
+      "GQLRunJSON", "GQLRunLanguage", "GQLRunPostgres", "GQLRunSupport",
       .product(name: "GRDB", package: "GRDB.swift"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
     ],
@@ -295,7 +298,8 @@ let networked: [Target] = [
   .testTarget(
     name: "ProfileTests",
     dependencies: [
-      "GQLRunProfile", "GQLRunDemoServer", "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache",
+      "GQLRunProfile", "GQLRunReport", "GQLRunDemoServer", "GQLRunPlugins", "GQLRunPipeline",
+      "GQLRunCache",
       "GQLRunJSON", "GQLRunLanguage",
     ],
     swiftSettings: settings),

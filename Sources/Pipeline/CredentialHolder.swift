@@ -1,5 +1,6 @@
 import GQLRunCache
 public import GQLRunLanguage
+import GQLRunSupport
 
 /// An interceptor that stores credentials, which signing out removes.
 ///
@@ -36,7 +37,7 @@ extension PipelineRunner {
     if let store = services.store {
       let count = try await store.statistics().records
       try await store.clear()
-      removed.append("\(count) \(count == 1 ? "record" : "records")")
+      removed.append(Quantity.count(count, "record"))
     }
     if let failure { throw failure }
     return removed

@@ -31,29 +31,24 @@ extension Pipeline {
       rows.append(("plan", Self.lines(facts)))
     }
     rows.append(("request", requestLines(previewed(request))))
-    var lines = rows.flatMap { label, texts in
-      texts.enumerated().map { index, text in
-        "  \(Self.padded(index == 0 ? label : "", 10))\(text)"
-      }
+    var facts = TextTable()
+    for (label, texts) in rows {
+      for (index, text) in texts.enumerated() { facts.add(index == 0 ? "  " + label : "", text) }
     }
-    lines.append("  chain, from the first that receives the request to the last")
-    let width = entries.map(\.id.count).max() ?? 0
+    var chain = TextTable()
     for entry in entries {
       let applies = entry.condition.holds(for: request)
-      let remark = remark(on: entry, request, policy, applies: applies)
-      lines.append(
-        "    \(applies ? "↓" : "·") \(Self.padded(entry.id, width))  \(remark)")
+      chain.add(
+        "    \(applies ? "↓" : "·") \(entry.id)",
+        remark(on: entry, request, policy, applies: applies))
     }
-    return lines.map { Printable.line($0) + "\n" }.joined()
+    let title = "  chain, from the first that receives the request to the last"
+    return (facts.lines + [title] + chain.lines).map { Printable.line($0) + "\n" }.joined()
   }
 
   /// The default pipeline's name already has parentheses.
   private var shownFile: String {
     file.map { $0.hasPrefix("(") ? " \($0)" : " (\($0))" } ?? ""
-  }
-
-  private static func padded(_ text: String, _ width: Int) -> String {
-    text + String(repeating: " ", count: max(0, width - text.count))
   }
 
   /// What the policy makes of the request in this chain, which may lack the plugins that it needs.
@@ -82,8 +77,8 @@ extension Pipeline {
   }
 
   private static func lines(_ facts: PlanFacts) -> [String] {
-    let fields = "\(facts.fields) field\(facts.fields == 1 ? "" : "s")"
-    let sets = "\(facts.selectionSets) selection set\(facts.selectionSets == 1 ? "" : "s")"
+    let fields = Quantity.count(facts.fields, "field")
+    let sets = Quantity.count(facts.selectionSets, "selection set")
     let added =
       facts.addedFields == 0 ? "" : ", \(facts.addedFields) of them added to identify objects"
     return ["\(fields) in \(sets)\(added)"] + facts.rootKeys.map { "stored as \($0)" }

@@ -1,5 +1,3 @@
-import Foundation
-
 /// Makes untrusted text safe for a terminal.
 package enum Printable {
   /// `text` on one line, with each unprintable scalar replaced by U+FFFD and tabs by a space.
@@ -121,52 +119,6 @@ package enum QuotedText {
       }
     }
     return String(result)
-  }
-}
-
-extension Duration {
-  /// The duration for people: `1.3 ms` below ten milliseconds, `12 ms` below a second, else `2.2 s`.
-  package var shown: String {
-    let milliseconds = Double(components.seconds) * 1e3 + Double(components.attoseconds) / 1e15
-    // Rounded first: 999.7 ms is 1.0 s.
-    if milliseconds.rounded() >= 1000 { return Self.tenths(milliseconds / 1e3) + " s" }
-    if milliseconds >= 10 { return "\(Int(milliseconds.rounded())) ms" }
-    return Self.tenths(milliseconds) + " ms"
-  }
-
-  private static func tenths(_ value: Double) -> String {
-    let tenths = Int((value * 10).rounded())
-    return "\(tenths / 10).\(tenths % 10)"
-  }
-}
-
-/// Numbers with their units, as messages show them.
-package enum Quantity {
-  /// `1 record`, `2 records`.
-  ///
-  /// - Parameter plural: The plural; `nil` for the noun with an `s`.
-  package static func count(_ number: Int, _ noun: String, plural: String? = nil) -> String {
-    number == 1 ? "1 \(noun)" : "\(number) \(plural ?? noun + "s")"
-  }
-
-  /// `45s`, `4m32s`, `2h5m`: a time that is left or has passed, in seconds.
-  package static func clockTime(_ seconds: Double) -> String {
-    let whole = Int(min(max(seconds, 0), 1e9).rounded(.up))
-    return switch whole {
-    case ..<60: "\(whole)s"
-    case ..<3_600: "\(whole / 60)m\(whole % 60)s"
-    default: "\(whole / 3_600)h\(whole / 60 % 60)m"
-    }
-  }
-
-  /// `512 bytes`, `2.5 kB`, `1.3 MB`, with decimal units.
-  package static func size(_ bytes: Int) -> String {
-    switch bytes {
-    case ..<1_000: count(bytes, "byte")
-    case ..<1_000_000: String(format: "%.1f kB", Double(bytes) / 1e3)
-    case ..<1_000_000_000: String(format: "%.1f MB", Double(bytes) / 1e6)
-    default: String(format: "%.2f GB", Double(bytes) / 1e9)
-    }
   }
 }
 

@@ -2,6 +2,7 @@ import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
 import GQLRunPostgres
+import GQLRunSupport
 import GQLRunTestSupport
 import Testing
 

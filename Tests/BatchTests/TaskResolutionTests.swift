@@ -181,7 +181,7 @@ struct TaskResolutionTests {
         let data = try ReportData(journal, manifest: manifest)
         #expect(data.failed.map(\.attempts) == [1])
         #expect(data.slowest.count == 2, "its duration is not known")
-        let page = HTMLReport(data, []).text
+        let page = data.page([])
         #expect(page.contains("<th>Failed</th><th>Unknown</th><th>Skipped</th>"), "\(page)")
         let row = page.split(separator: "<code>likes</code></td>")[1].prefix { $0 != "\n" }
         let numbers = row.split(separator: "</td>").prefix(5).map {

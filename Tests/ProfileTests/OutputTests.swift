@@ -3,6 +3,7 @@ import GQLRunJSON
 import Testing
 
 @testable import GQLRunProfile
+@testable import GQLRunReport
 
 @Suite("Profile output")
 struct OutputTests {
@@ -78,7 +79,7 @@ struct OutputTests {
     ] {
       var counted = load
       counted.httpRequests = sent
-      #expect(LoadText(counted).lines.first { $0.contains("HTTP") } == line)
+      #expect(counted.section.lines.first { $0.contains("HTTP") } == line)
     }
   }
 

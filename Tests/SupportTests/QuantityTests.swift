@@ -22,7 +22,7 @@ struct QuantityTests {
     "times have two units at most",
     arguments: [
       (-1, "0s"), (0, "0s"), (0.2, "1s"), (59, "59s"), (60, "1m0s"), (272, "4m32s"),
-      (3_600, "1h0m"), (7_325, "2h2m"),
+      (3_600, "1h0m"), (7_325, "2h2m"), (.nan, "0s"),
     ] as [(Double, String)])
   func times(_ seconds: Double, _ text: String) {
     #expect(Quantity.clockTime(seconds) == text)
@@ -31,10 +31,28 @@ struct QuantityTests {
   @Test(
     "sizes have decimal units",
     arguments: [
-      (1, "1 byte"), (999, "999 bytes"), (2_540, "2.5 kB"), (1_300_000, "1.3 MB"),
+      (1, "1 byte"), (999, "999 bytes"), (1_500, "1.5 kB"), (2_540, "2.5 kB"),
+      (1_300_000, "1.3 MB"),
       (2_000_000_000, "2.00 GB"),
     ])
   func sizes(_ bytes: Int, _ text: String) {
     #expect(Quantity.size(bytes) == text)
+    #expect(Quantity.size(Double(bytes)) == text)
+  }
+
+  @Test(
+    "measured times have three digits, and no unit reaches the next one",
+    arguments: [
+      (0, "0 µs"), (0.000_31, "310 µs"), (0.001_18, "1.18 ms"), (0.0242, "24.2 ms"),
+      (0.999_94, "999.9 ms"), (0.999_97, "1.00 s"), (272, "272.00 s"),
+    ] as [(Double, String)])
+  func measuredTimes(_ seconds: Double, _ text: String) {
+    #expect(Quantity.time(seconds) == text)
+  }
+
+  @Test("numbers of reports have groups of three digits")
+  func groups() {
+    #expect(
+      [0, 999, 1_000, 1_234_567].map { Quantity.count($0) } == ["0", "999", "1,000", "1,234,567"])
   }
 }

@@ -73,7 +73,6 @@ struct ColorTests {
     #expect(progress.line(received: 2_000_000, now: .milliseconds(6_999)) == nil)
     #expect(
       progress.line(received: 4_001_000, now: .seconds(8)) == "received 4.0 MB, 2.0 MB/s")
-    #expect(Format.size(1) == "1 byte" && Format.size(1_500) == "1.5 kB")
   }
 
   /// A server that sends the second half of a response when the program has shown progress, and the program

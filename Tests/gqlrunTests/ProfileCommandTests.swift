@@ -103,7 +103,7 @@ struct ProfileCommandTests {
     let piped = try await Program.run(
       ["profile", "--file", "-", "--document", "q.graphql"] + options, in: folder, input: response)
     #expect(piped.status == 0, "\(piped)")
-    #expect(piped.output.hasPrefix("the anonymous query, stdin, 64 B"))
+    #expect(piped.output.hasPrefix("the anonymous query, stdin, 64 bytes"))
     let document = try await Program.run(
       ["profile", "--file", "r.json", "--document", "-"] + options, in: folder,
       input: "{ feed(first: 1) { totalCount } }")

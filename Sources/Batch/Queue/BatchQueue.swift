@@ -334,20 +334,24 @@ extension BatchQueue {
 extension BatchQueue.Status {
   /// The status as text, with one fact per line.
   public var text: String {
-    var lines = ["run        \(run)", "state      \(stateName)", "tasks      \(total)"]
+    var facts = TextTable(minWidths: [9])
+    facts.add("run", run)
+    facts.add("state", stateName)
+    facts.add("tasks", "\(total)")
     for state in Self.states {
       guard let count = counts[state], count > 0 else { continue }
-      lines.append(state.padding(toLength: 11, withPad: " ", startingAt: 0) + "\(count)")
+      facts.add(state, "\(count)")
     }
-    lines.append("records    \(records)")
-    if waiting > 0 { lines.append("waiting    \(Quantity.count(waiting, "operation"))") }
+    facts.add("records", "\(records)")
+    if waiting > 0 { facts.add("waiting", Quantity.count(waiting, "operation")) }
     for worker in workers {
-      lines.append(
-        "worker     \(worker.host) \(worker.id): \(worker.state), "
+      facts.add(
+        "worker",
+        "\(worker.host) \(worker.id): \(worker.state), "
           + "\(Quantity.count(worker.tasks, "task")), heartbeat "
           + String(format: "%.0f s ago", max(worker.age, 0)))
     }
-    return lines.joined(separator: "\n") + "\n"
+    return facts.text
   }
 
   /// The status as JSON, in one line.

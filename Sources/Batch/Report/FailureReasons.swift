@@ -163,6 +163,15 @@ extension FailureReasons {
 }
 
 extension FailureReason {
+  /// The beginning of a message on one line, as reports and lists show it.
+  package static func excerpt(of message: String) -> String {
+    let line = message.replacing("\n", with: " ")
+    return line.count > maxShown ? line.prefix(maxShown) + "…" : line
+  }
+
+  /// The maximum length of an excerpt, in characters.
+  private static let maxShown = 300
+
   /// ``lastEnded`` in UTC, such as `2026-03-01T12:00:00Z`; empty if it is not known.
   public var lastTime: String {
     guard lastEnded > 0 else { return "" }

@@ -43,29 +43,30 @@ public struct RunInspection {
     let stop = try journal.meta("stop") ?? ""
     let ended = try journal.meta("ended") ?? ""
     let total = try journal.meta("total").flatMap { Int($0) }
-    var lines = ["journal    \(journal.path)"]
+    var facts = TextTable(minWidths: [9])
+    facts.add("journal", journal.path)
     let state =
       !ended.isEmpty
       ? stop.isEmpty
         ? "ended" : "stopped: \(StopReason(rawValue: stop)?.text ?? stop); --resume continues it"
       : "running, or killed; --resume continues it"
-    lines.append("state      \(state)")
-    if let total { lines.append("tasks      \(total)") }
+    facts.add("state", state)
+    if let total { facts.add("tasks", "\(total)") }
     for state in TaskState.allCases where counts[state] > 0 {
       let isOpen = state == .unknown && ended.isEmpty
-      lines.append(Self.padded(state.name) + "\(counts[state])\(isOpen ? ", or in flight" : "")")
+      facts.add(state.name, "\(counts[state])\(isOpen ? ", or in flight" : "")")
     }
     let gaps = try journal.gaps(limit: Self.shownGaps)
-    if gaps.count > 0 { lines.append(Self.padded("gaps") + "\(gaps.count)") }
+    if gaps.count > 0 { facts.add("gaps", "\(gaps.count)") }
     for (operation, gap) in gaps.first {
-      lines.append(Self.padded("gap") + "\(gap.task(of: operation)): \(gap.text)")
+      facts.add("gap", "\(gap.task(of: operation)): \(gap.text)")
     }
     for output in try outputs() {
       let size = output.bytes.map { ", \(Quantity.count($0, "byte"))" } ?? ""
       let records = output.records.map { Quantity.count($0, "record") } ?? "written by the pipeline"
-      lines.append("sink       \(output.name): \(records)\(size)")
+      facts.add("sink", "\(output.name): \(records)\(size)")
     }
-    return lines.joined(separator: "\n") + "\n"
+    return facts.text
   }
 
   private func outputs() throws -> [RunOutput] { try RunOutput.all(journal, manifest) }
@@ -126,10 +127,6 @@ public struct RunInspection {
 
   /// How many gaps the status and reports describe.
   static let shownGaps = 50
-
-  private static func padded(_ text: String) -> String {
-    text + String(repeating: " ", count: max(1, 11 - text.count))
-  }
 }
 
 /// An output of a run, with its recorded progress.
@@ -287,7 +284,7 @@ public struct RunDiff {
     for change in changes {
       lines.append(
         "\(change.operation) \(change.key): \(change.before) → \(change.after)"
-          + (change.error.map { ": \($0.prefix(200))" } ?? ""))
+          + (change.error.map { ": \(FailureReason.excerpt(of: $0))" } ?? ""))
     }
     return lines.joined(separator: "\n") + "\n"
   }

@@ -25,7 +25,7 @@ struct ReportWriter {
         JSONReport(data, manifest.thresholds).value.jsonBytes(pretty: true) + [0x0A], to: path)
     }
     if let path = report.html {
-      try AtomicFile.write(Array(HTMLReport(data, manifest.thresholds).text.utf8), to: path)
+      try AtomicFile.write(Array(data.page(manifest.thresholds).utf8), to: path)
     }
     if let path = report.junit { try JUnitReport(data).write(to: path) }
     try ledger.end(paths)

@@ -312,7 +312,6 @@ extension Governor {
 }
 
 extension Duration {
-  var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
   var milliseconds: Double { seconds * 1000 }
 }
 

@@ -83,10 +83,7 @@ struct VariableCoercion {
     return result
   }
 
-  private var title: String {
-    operation.name.map { "\(operation.type.rawValue) \($0.value)" }
-      ?? "the anonymous \(operation.type.rawValue)"
-  }
+  private var title: String { operation.type.label(of: operation.name?.value) }
 
   func undeclared(_ name: String) -> CacheError {
     let declared = operation.variables.map(\.name.value)

@@ -33,7 +33,7 @@ public struct PipelineDiagnostics: Error, Sendable {
   public var summary: String {
     [(errors.count, "error"), (warnings.count, "warning")]
       .filter { $0.0 > 0 }
-      .map { "\($0.0) \($0.1)\($0.0 == 1 ? "" : "s")" }
+      .map { Quantity.count($0.0, $0.1) }
       .joined(separator: ", ")
   }
 }

@@ -37,6 +37,15 @@ public enum OperationType: String, Sendable, Hashable, CaseIterable {
   case query, mutation, subscription
 }
 
+extension OperationType {
+  /// An operation of this type in messages: `query Country`, `the anonymous query`.
+  ///
+  /// - Parameter name: The name of the operation; `nil` for an anonymous one.
+  package func label(of name: String?) -> String {
+    name.map { "\(rawValue) \($0)" } ?? "the anonymous \(rawValue)"
+  }
+}
+
 /// A name with its source location.
 public struct Name: Sendable, Hashable {
   /// The name.

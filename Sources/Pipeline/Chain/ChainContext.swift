@@ -107,6 +107,6 @@ public struct ChainContext: Sendable {
     }
   }
 
-  /// The operation in log messages: its name, or "anonymous query".
+  /// The operation in log messages: its name, or "the anonymous query".
   public var operationLabel: String { request.label }
 }

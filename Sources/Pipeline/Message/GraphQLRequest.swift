@@ -161,8 +161,6 @@ public struct GraphQLRequest: Sendable {
         variables: variables, cachePolicy: cachePolicy, isIdempotent: operationType != .mutation))
   }
 
-  /// The operation in log messages: its name, or "anonymous query".
-  public var label: String {
-    operationName ?? "anonymous \(operationType.rawValue)"
-  }
+  /// The operation in log messages: its name, or "the anonymous query".
+  public var label: String { operationName ?? operationType.label(of: nil) }
 }

@@ -204,7 +204,8 @@ private struct AuditInterceptor: GraphQLInterceptor {
     func value(_ name: String) -> JSONValue { named[name].map { .string($0) } ?? .null }
     var object = JSONObject()
     object["time"] = .string(Self.time(context.services.secondsSince1970()))
-    object["operation"] = .string(request.label)
+    object["operation"] = .string(
+      request.operationName ?? "anonymous \(request.operationType.rawValue)")
     object["type"] = .string(request.operationType.rawValue)
     object["user"] = value(user)
     object["tenant"] = value(tenant)

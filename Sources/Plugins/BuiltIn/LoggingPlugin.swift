@@ -82,7 +82,7 @@ private struct OperationLog: GraphQLInterceptor {
     return await next(request)
       .map { response in
         let count = response.errors.count
-        let errors = count == 0 ? "" : ", \(count) GraphQL \(count == 1 ? "error" : "errors")"
+        let errors = count == 0 ? "" : ", \(Quantity.count(count, "GraphQL error"))"
         logger.log(
           level: level,
           "← \(label) [\(response.origin)] \((clock.now() - start).shown)\(errors)")

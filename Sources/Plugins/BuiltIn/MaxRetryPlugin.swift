@@ -152,9 +152,9 @@ private struct MaxRetryInterceptor: GraphQLInterceptor {
       throw ChainError(
         .chain, code: .tooManyAttempts,
         message:
-          "\(request.label) failed after \(maxRetries) \(maxRetries == 1 ? "retry" : "retries"), the "
-          + "maximum of the option max_retries of "
-          + "max-retry", entry: context.entryID, cause: context.retryCause)
+          "\(request.label) failed after \(Quantity.count(maxRetries, "retry", plural: "retries")), the "
+          + "maximum of the option max_retries of max-retry", entry: context.entryID,
+        cause: context.retryCause)
     }
     // A subscription that connects again replaces its connection, and adds no load.
     let usesBudget = request.operationType != .subscription

@@ -104,7 +104,7 @@ package final class RequestBudget: Sendable {
     state.withLock { state in
       if let window = state.window, window.reset > now { return (max(window.left, 0), window.all) }
       return state.bucket.map {
-        (min($0.left + (now - $0.since).inSeconds * $0.perSecond, $0.most), $0.most)
+        (min($0.left + (now - $0.since).seconds * $0.perSecond, $0.most), $0.most)
       }
     }
   }
@@ -204,7 +204,7 @@ extension RequestBudget.State {
       }
     }
     if let full = bucket {
-      let left = min(full.left + (now - full.since).inSeconds * full.perSecond, full.most)
+      let left = min(full.left + (now - full.since).seconds * full.perSecond, full.most)
       // A request that costs more than the full limit is left to the server to reject.
       let needed = min(cost + reserve.amount(of: full.most), full.most)
       guard left >= needed else {
@@ -233,12 +233,6 @@ extension RequestBudget.State {
     _ delay: Duration, now: Duration, until: Duration, reason: String
   ) -> RequestBudget.Admission {
     now + delay > until ? .tooLong(delay, reason) : .later(delay)
-  }
-}
-
-extension Duration {
-  var inSeconds: Double {
-    Double(components.seconds) + Double(components.attoseconds) / 1e18
   }
 }
 

@@ -1,6 +1,7 @@
 import GQLRunCrypto
 import GQLRunJSON
 import GQLRunPipeline
+import GQLRunSupport
 
 /// A store in which processes on several machines keep their tokens, such as the database of a queue.
 ///
@@ -74,7 +75,7 @@ struct SharedTokenStore: TokenStore {
           message: "the shared tokens are damaged; delete the rows of the table gq_token")
       }
       // The clocks of machines differ; the age is that of the store's clock.
-      tokens.issuedAt = services.secondsSince1970() - age.inSeconds
+      tokens.issuedAt = services.secondsSince1970() - age.seconds
       return tokens
     }
 

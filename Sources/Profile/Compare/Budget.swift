@@ -1,8 +1,9 @@
 import Foundation
+import GQLRunSupport
 
 /// A bound for a figure of a profile: `total<=2s`, `peak<=64MiB`, `parse>=300MB/s`, `floor<=3x`.
 package struct Budget: Sendable, Hashable {
-  package enum Quantity: Sendable, Hashable {
+  package enum Figure: Sendable, Hashable {
     case total
     case peak
     /// The time until the commit, divided by that of bare yajl.
@@ -21,7 +22,7 @@ package struct Budget: Sendable, Hashable {
   }
 
   package var text: String
-  package var quantity: Quantity
+  package var quantity: Figure
   package var isUpperBound: Bool
   package var limit: Double
   package var unit: Unit
@@ -59,7 +60,7 @@ package struct Budget: Sendable, Hashable {
     }
   }
 
-  private static func quantity(_ text: String) -> Quantity? {
+  private static func quantity(_ text: String) -> Figure? {
     switch text {
     case "total": return .total
     case "peak": return .peak
@@ -74,7 +75,8 @@ package struct Budget: Sendable, Hashable {
   private static func amount(_ text: String) -> (Double, Unit)? {
     let units: [(String, Double, Unit)] = [
       ("MB/s", 1, .megabytesPerSecond), ("GiB", 1_073_741_824, .bytes), ("MiB", 1_048_576, .bytes),
-      ("KiB", 1024, .bytes), ("us", 1e-6, .seconds), ("ms", 1e-3, .seconds),
+      ("KiB", 1024, .bytes), ("GB", 1e9, .bytes), ("MB", 1e6, .bytes), ("kB", 1e3, .bytes),
+      ("us", 1e-6, .seconds), ("ms", 1e-3, .seconds),
       ("s", 1, .seconds), ("x", 1, .times),
     ]
     for (suffix, factor, unit) in units where text.hasSuffix(suffix) {
@@ -141,9 +143,9 @@ package struct Budget: Sendable, Hashable {
 
   private static func shown(_ value: Double, _ unit: Unit) -> String {
     switch unit {
-    case .seconds: Quantities.time(value)
-    case .bytes: Quantities.size(value)
-    case .megabytesPerSecond: String(format: "%.1f MB/s", value)
+    case .seconds: Quantity.time(value)
+    case .bytes: Quantity.size(value)
+    case .megabytesPerSecond: Quantity.rate(value)
     case .times: String(format: "%.2f x", value)
     }
   }

@@ -2,7 +2,6 @@ import GQLRunCache
 package import GQLRunPipeline
 package import GQLRunPlugins
 import GQLRunSupport
-import Histogram
 
 /// Runs subscriptions through a pipeline for a time, and measures their events.
 ///
@@ -56,7 +55,7 @@ package final class SubscriptionRun: Sendable {
       await group.next()
       group.cancelAll()
     }
-    let seconds = max((clock.now() - start).inSeconds, 1e-9)
+    let seconds = max((clock.now() - start).seconds, 1e-9)
     if recorder.events == 0, let error = recorder.firstError ?? connectionError { throw error }
     var report = recorder.report(
       subscriptions: count, seconds: seconds, processSeconds: processTime() - processStart)
@@ -93,9 +92,9 @@ package final class SubscriptionRun: Sendable {
             continue
           }
           guard !response.isCatchUp, response.source == .server else { continue }
-          let next = last.map { (now - $0).inSeconds }
+          let next = last.map { (now - $0).seconds }
           recorder.add(
-            delivery: arrival.time.map { (now - $0).inSeconds }, interval: next, after: interval,
+            delivery: arrival.time.map { (now - $0).seconds }, interval: next, after: interval,
             hasErrors: !response.errors.isEmpty)
           (last, interval) = (now, next)
         }
@@ -139,8 +138,8 @@ private final class EventRecorder: Sendable {
   private struct State {
     var events = 0
     var eventsWithErrors = 0
-    var delivery = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
-    var intervals = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
+    var delivery = LatencyDistribution()
+    var intervals = LatencyDistribution()
     var jitter = (sum: 0.0, count: 0)
     var reconnects = 0
     var dropped = 0
@@ -157,9 +156,9 @@ private final class EventRecorder: Sendable {
     state.withLock { state in
       state.events += 1
       if hasErrors { state.eventsWithErrors += 1 }
-      if let delivery { state.delivery.record(Self.nanoseconds(delivery)) }
+      if let delivery { state.delivery.add(delivery) }
       guard let interval else { return }
-      state.intervals.record(Self.nanoseconds(interval))
+      state.intervals.add(interval)
       guard let previous else { return }
       state.jitter.sum += abs(interval - previous)
       state.jitter.count += 1
@@ -180,10 +179,6 @@ private final class EventRecorder: Sendable {
     }
   }
 
-  private static func nanoseconds(_ seconds: Double) -> UInt64 {
-    UInt64(min(max(seconds, 0), 1e6) * 1e9)
-  }
-
   func report(
     subscriptions: Int, seconds: Double, processSeconds: Double
   ) -> SubscriptionReport {
@@ -191,13 +186,12 @@ private final class EventRecorder: Sendable {
       SubscriptionReport(
         subscriptions: subscriptions, seconds: seconds, events: state.events,
         eventsPerSecond: Double(state.events) / seconds,
-        delivery: state.delivery.totalCount > 0 ? Latencies(state.delivery) : nil,
-        intervals: state.intervals.totalCount > 0 ? Latencies(state.intervals) : nil,
+        delivery: state.delivery.isEmpty ? nil : state.delivery.latencies,
+        intervals: state.intervals.isEmpty ? nil : state.intervals.latencies,
         jitterSeconds: state.jitter.count > 0 ? state.jitter.sum / Double(state.jitter.count) : nil,
         reconnects: state.reconnects, dropped: state.dropped,
         eventsWithErrors: state.eventsWithErrors,
-        failures: state.failures.map { .init(message: $0.key, count: $0.value) }
-          .sorted { ($0.count, $1.message) > ($1.count, $0.message) }.prefix(10).map { $0 },
+        failures: LoadReport.ErrorCount.list(state.failures),
         receivedBytes: 0, clientLoad: processSeconds / seconds,
         processorSecondsPerEvent: state.events > 0 ? processSeconds / Double(state.events) : nil)
     }

@@ -39,7 +39,7 @@ package struct FetchRun: Sendable {
     let clock = services.clock
     let start = clock.now()
     let outcome = await measured.perform()
-    let seconds = (clock.now() - start).inSeconds
+    let seconds = (clock.now() - start).seconds
     if let error = outcome.error { throw error }
     try await tap?.finish()
     if isInParts, let copy, let merged = outcome.merged { try save(merged, copy) }

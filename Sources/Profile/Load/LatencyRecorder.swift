@@ -5,9 +5,9 @@ import Histogram
 
 /// Collects the latencies of concurrent requests.
 actor LatencyRecorder {
-  private var corrected = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
-  private var uncorrected = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
-  private var phases: [Phase: Histogram<UInt64>] = [:]
+  private var corrected = LatencyDistribution()
+  private var uncorrected = LatencyDistribution()
+  private var phases: [Phase: LatencyDistribution] = [:]
   private var errors: [String: Int] = [:]
   private(set) var requests = 0
   private(set) var failures = 0
@@ -19,43 +19,53 @@ actor LatencyRecorder {
 
   func add(_ outcome: RequestOutcome, intended: Double?, started: Double, ended: Double) {
     requests += 1
-    uncorrected.record(Self.nanoseconds(ended - started))
+    uncorrected.add(ended - started)
     if let intended {
-      corrected.record(Self.nanoseconds(ended - intended))
+      corrected.add(ended - intended)
       if started - intended > Self.lateness { lateStarts += 1 }
     }
     receivedBytes += outcome.receivedBytes
     for (phase, seconds) in outcome.phases {
-      phases[phase, default: Histogram(numberOfSignificantValueDigits: .three)]
-        .record(Self.nanoseconds(seconds))
+      phases[phase, default: LatencyDistribution()].add(seconds)
     }
     guard let failure = outcome.failure else { return }
     failures += 1
     if errors[failure] != nil || errors.count < 100 { errors[failure, default: 0] += 1 }
   }
 
-  private static func nanoseconds(_ seconds: Double) -> UInt64 {
-    UInt64(min(max(seconds, 0), 1e6) * 1e9)
-  }
-
-  var uncorrectedLatencies: Latencies { Latencies(uncorrected) }
-  var correctedLatencies: Latencies? {
-    corrected.totalCount > 0 ? Latencies(corrected) : nil
-  }
+  var uncorrectedLatencies: Latencies { uncorrected.latencies }
+  var correctedLatencies: Latencies? { corrected.isEmpty ? nil : corrected.latencies }
   var phaseReports: [LoadReport.PhaseReport] {
     Phase.allCases.compactMap { phase in
-      phases[phase].map { .init(name: phase, latencies: Latencies($0)) }
+      phases[phase].map { .init(name: phase, latencies: $0.latencies) }
     }
   }
-  var errorCounts: [LoadReport.ErrorCount] {
-    errors.map { .init(message: $0.key, count: $0.value) }
+  var errorCounts: [LoadReport.ErrorCount] { LoadReport.ErrorCount.list(errors) }
+}
+
+extension LoadReport.ErrorCount {
+  /// The most frequent errors; at most ten.
+  static func list(_ errors: [String: Int]) -> [Self] {
+    errors.map { Self(message: $0.key, count: $0.value) }
       .sorted { ($0.count, $1.message) > ($1.count, $0.message) }
       .prefix(10).map { $0 }
   }
 }
 
+/// A histogram of latencies, with three digits.
+struct LatencyDistribution {
+  private var histogram = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
+
+  var isEmpty: Bool { histogram.totalCount == 0 }
+  var latencies: Latencies { Latencies(histogram) }
+
+  mutating func add(_ seconds: Double) {
+    histogram.record(UInt64(min(max(seconds, 0), 1e6) * 1e9))
+  }
+}
+
 extension Latencies {
-  init(_ histogram: Histogram<UInt64>) {
+  fileprivate init(_ histogram: Histogram<UInt64>) {
     func at(_ percentile: Double) -> Double {
       Double(histogram.valueAtPercentile(percentile)) / 1e9
     }

@@ -52,13 +52,13 @@ package struct LoadRun: Sendable {
     return report
   }
 
-  private var now: Double { clock.now().inSeconds }
+  private var now: Double { clock.now().seconds }
 
   /// Returns how many requests waited because the maximum was in flight.
   private func open(_ recorder: LatencyRecorder, rate: Double, inFlight: Int) async -> Int {
     let start = now
     var waits = 0
-    let count = Int((duration.inSeconds * rate).rounded())
+    let count = Int((duration.seconds * rate).rounded())
     let slots = RequestSlots(inFlight)
     await withDiscardingTaskGroup { group in
       for number in 0..<count {
@@ -78,7 +78,7 @@ package struct LoadRun: Sendable {
   }
 
   private func closed(_ recorder: LatencyRecorder, concurrency: Int) async {
-    let end = now + duration.inSeconds
+    let end = now + duration.seconds
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<concurrency {
         group.addTask {
@@ -128,11 +128,5 @@ final class RequestSlots: Sendable {
     guard free > 0 else { return false }
     free -= 1
     return true
-  }
-}
-
-extension Duration {
-  var inSeconds: Double {
-    Double(components.seconds) + Double(components.attoseconds) / 1e18
   }
 }

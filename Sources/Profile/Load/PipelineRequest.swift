@@ -37,7 +37,7 @@ package struct PipelineRequest: Sendable {
         var result: GraphQLResponse?
         for try await response in runner.execute(request) {
           if let part = response.part {
-            outcome.parts.add(part, at: (clock.now() - start).inSeconds)
+            outcome.parts.add(part, at: (clock.now() - start).seconds)
           }
           // Data without another reference grows in place with the parts of a response.
           result = response.isComplete ? response : nil
@@ -60,14 +60,14 @@ package struct PipelineRequest: Sendable {
     _ result: GraphQLResponse, start: Duration, end: Duration,
     outcome: inout RequestOutcome
   ) async {
-    let total = (end - start).inSeconds
-    guard let first = result.timing.firstByte?.inSeconds, let times = PhaseTimes.current else {
+    let total = (end - start).seconds
+    guard let first = result.timing.firstByte?.seconds, let times = PhaseTimes.current else {
       return
     }
     let connect = meter?.takeConnection(from: start, to: end)
-      .map { min(($0 - start).inSeconds, first) }
+      .map { min(($0 - start).seconds, first) }
     let download = await times.download
-    let written = max(total - result.timing.total.inSeconds, 0)
+    let written = max(total - result.timing.total.seconds, 0)
     outcome.phases = [
       .firstByte: first - (connect ?? 0), .download: download, .write: written,
       .parse: max(total - first - download - written, 0),
@@ -108,7 +108,7 @@ private struct PhaseTransport: HTTPTransport {
       body: HTTPBody {
         let start = clock.now()
         let chunk = try await body.next()
-        await times.add((clock.now() - start).inSeconds)
+        await times.add((clock.now() - start).seconds)
         return chunk
       })
   }

@@ -83,38 +83,29 @@ extension ProfileReport {
     var metrics = PrometheusText()
     for job in jobs {
       let store = [("store", job.label)]
-      metrics.add(
-        "job_seconds", help: "Time of the whole job, median.", labels: store,
-        value: job.seconds.median)
-      metrics.add(
-        "job_cpu_seconds", help: "Processor time of the job, median.", labels: store,
-        value: job.cpuSeconds.median)
-      metrics.add(
-        "job_peak_bytes", help: "Maximum resident memory, median.", labels: store,
-        value: job.peakBytes.median)
-      if let allocations = job.allocations {
-        metrics.add(
-          "job_allocations", help: "Calls of the allocator, median.", labels: store,
-          value: allocations.median)
-      }
-      if let ratio = job.toFloor {
-        metrics.add(
-          "job_floor_ratio", help: "Time until the commit, divided by that of bare yajl.",
-          labels: store,
-          value: ratio.value)
+      for (name, help, value) in [
+        ("seconds", "Time of the whole job, median.", job.seconds.median),
+        ("cpu_seconds", "Processor time of the job, median.", job.cpuSeconds.median),
+        ("peak_bytes", "Maximum resident memory, median.", job.peakBytes.median),
+        ("allocations", "Calls of the allocator, median.", job.allocations?.median),
+        (
+          "floor_ratio", "Time until the commit, divided by that of bare yajl.",
+          job.toFloor?.value
+        ),
+      ] {
+        guard let value else { continue }
+        metrics.add("job_\(name)", help: help, labels: store, value: value)
       }
       for stage in job.stages {
-        let labels = store + [("stage", stage.name.rawValue)]
         metrics.add(
-          "stage_seconds", help: "Time of a stage, median.", labels: labels,
-          value: stage.seconds.median)
+          "stage_seconds", help: "Time of a stage, median.",
+          labels: store + [("stage", stage.name.rawValue)], value: stage.seconds.median)
       }
     }
     for baseline in baselines {
       metrics.add(
         "baseline_seconds", help: "Time of other parsers for the same bytes.",
-        labels: [("name", baseline.label)],
-        value: baseline.seconds.median)
+        labels: [("name", baseline.label)], value: baseline.seconds.median)
     }
     for fetch in network {
       for (phase, seconds) in fetch.phases {
@@ -124,53 +115,37 @@ extension ProfileReport {
       }
     }
     if let load {
+      metrics.add("requests_per_second", help: "Responses per second.", value: load.achievedRate)
       metrics.add(
-        "requests_per_second", help: "Responses per second.", labels: [], value: load.achievedRate)
-      let times = load.corrected ?? load.uncorrected
-      for point in times.curve {
-        metrics.add(
-          "request_seconds", help: "Latency of requests.",
-          labels: [("quantile", String(format: "%g", point.percentile / 100))],
-          value: point.seconds,
-          type: "summary")
-      }
-      metrics.close("request_seconds", sum: times.mean * Double(times.count), count: times.count)
+        "request_seconds", help: "Latency of requests.",
+        summary: load.corrected ?? load.uncorrected)
       for phase in load.phases {
         metrics.add(
           "request_phase_seconds", help: "Mean time of a phase of requests.",
           labels: [("phase", phase.name.rawValue)], value: phase.latencies.mean)
       }
       metrics.add(
-        "failed_requests", help: "Requests that failed.", labels: [], value: Double(load.failures))
+        "failed_requests", help: "Requests that failed.", value: Double(load.failures))
     }
-    if let subscription { add(subscription, to: &metrics) }
-    return metrics.text
-  }
-
-  private func add(_ events: SubscriptionReport, to metrics: inout PrometheusText) {
-    metrics.add(
-      "events_per_second", help: "Events of subscriptions per second.", labels: [],
-      value: events.eventsPerSecond)
-    if let times = events.delivery {
-      for point in times.curve {
+    if let events = subscription {
+      metrics.add(
+        "events_per_second", help: "Events of subscriptions per second.",
+        value: events.eventsPerSecond)
+      if let times = events.delivery {
         metrics.add(
           "event_delivery_seconds", help: "Time from the arrival of an event to its delivery.",
-          labels: [("quantile", String(format: "%g", point.percentile / 100))],
-          value: point.seconds,
-          type: "summary")
+          summary: times)
       }
-      metrics.close(
-        "event_delivery_seconds", sum: times.mean * Double(times.count), count: times.count)
-    }
-    if let jitter = events.jitterSeconds {
+      if let jitter = events.jitterSeconds {
+        metrics.add(
+          "event_jitter_seconds", help: "Mean difference between successive intervals of events.",
+          value: jitter)
+      }
       metrics.add(
-        "event_jitter_seconds", help: "Mean difference between successive intervals of events.",
-        labels: [],
-        value: jitter)
+        "reconnects", help: "Lost connections that were opened again.",
+        value: Double(events.reconnects))
     }
-    metrics.add(
-      "reconnects", help: "Lost connections that were opened again.", labels: [],
-      value: Double(events.reconnects))
+    return metrics.text
   }
 }
 
@@ -179,7 +154,7 @@ private struct PrometheusText {
   private var samples: [String: (help: String, type: String, lines: [String])] = [:]
 
   mutating func add(
-    _ name: String, help: String, labels: [(String, String)], value: Double,
+    _ name: String, help: String, labels: [(String, String)] = [], value: Double,
     type: String = "gauge"
   ) {
     let full = "gqlrun_profile_\(name)"
@@ -189,10 +164,17 @@ private struct PrometheusText {
     samples[full, default: (help, type, [])].lines.append(line)
   }
 
-  /// Writes the end of a summary.
-  mutating func close(_ name: String, sum: Double, count: Int) {
+  /// Adds the percentiles of latencies.
+  mutating func add(_ name: String, help: String, summary times: Latencies) {
+    for point in times.curve {
+      add(
+        name, help: help, labels: [("quantile", String(format: "%g", point.percentile / 100))],
+        value: point.seconds, type: "summary")
+    }
     let full = "gqlrun_profile_\(name)"
-    samples[full]?.lines += ["\(full)_sum \(sum)", "\(full)_count \(count)"]
+    samples[full]?.lines += [
+      "\(full)_sum \(times.mean * Double(times.count))", "\(full)_count \(times.count)",
+    ]
   }
 
   private static func escaped(_ text: String) -> String {

@@ -160,7 +160,7 @@ private struct GuidedTour {
     try await ask(Self.feed, variables: #"{"first":\#(posts)}"#, client: client)
     if let statistics = try await client.store?.statistics() {
       say(
-        "   the cache now holds \(Format.count(statistics.records, "record")), \(statistics.bytes / 1_000_000) MB"
+        "   the cache now holds \(Quantity.count(statistics.records, "record")), \(statistics.bytes / 1_000_000) MB"
       )
     }
 
@@ -185,7 +185,7 @@ private struct GuidedTour {
     for try await update in client.watch(Self.post) {
       guard let result = update.result, let post = result.data?["post"] else { continue }
       let source = result.source == .cache ? "from the cache" : "from the server"
-      let requests = Format.count(server.requestCount, "request")
+      let requests = Quantity.count(server.requestCount, "request")
       say("   \(source), \(requests) so far: \(Terminal.safe(post.jsonText()))")
       results += 1
       if results == 4 { return }
@@ -203,9 +203,9 @@ private struct GuidedTour {
       let seconds = (ContinuousClock.now - start).seconds
       let sent = server.requestCount - requests
       var line = "   from the \(response.source == .cache ? "cache" : "server"), "
-      line += "\(sent) \(sent == 1 ? "request" : "requests"), \(Duration.seconds(seconds).shown)"
+      line += "\(Quantity.count(sent, "request")), \(Duration.seconds(seconds).shown)"
       if let count = response.data?.count, count > 1_000_000 {
-        line += ", \(count / 1_000_000) MB, \(Format.rate(bytes: count, seconds: seconds))"
+        line += ", \(count / 1_000_000) MB, \(Quantity.rate(bytes: count, seconds: seconds))"
       }
       say(Terminal.styled(line, response.source == .cache ? .green : .cyan))
       if isShown {

@@ -134,13 +134,11 @@ struct DoctorReport {
 
   /// Three columns: feature, verdict, detail.
   var table: String {
-    let findings = examination.findings
-    let width = findings.map { Format.width($0.feature.rawValue) }.max() ?? 0
-    let rows = findings.map { finding in
-      "\(Format.padded(finding.feature.rawValue, width))  "
-        + "\(Format.padded(finding.verdict.rawValue, 7))  \(Terminal.safe(finding.detail))\n"
+    var table = TextTable(minWidths: [0, 7])
+    for finding in examination.findings {
+      table.add(finding.feature.rawValue, finding.verdict.rawValue, Terminal.safe(finding.detail))
     }
-    return rows.joined() + "\(Quantity.count(requests, "request")) to \(Terminal.safe(url))\n"
+    return table.text + "\(Quantity.count(requests, "request")) to \(Terminal.safe(url))\n"
   }
 
   /// An object with a member for each feature.

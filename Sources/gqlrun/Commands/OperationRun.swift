@@ -156,9 +156,9 @@ struct OperationRun: Sendable {
   private func summarize(_ response: GraphQLResponse, _ time: Duration) {
     var parts = ["from the \(response.origin)", time.shown]
     if response.source == .server {
-      parts.append(Format.count(response.timing.receivedBytes, "byte"))
+      parts.append(Quantity.count(response.timing.receivedBytes, "byte"))
     } else if let count = response.data?.count {
-      parts.append(Format.count(count, "byte"))
+      parts.append(Quantity.count(count, "byte"))
     }
     if let staleness = response.staleness { parts.append("stale, \(staleness)") }
     if response.attempt > 1 { parts.append("attempt \(response.attempt)") }

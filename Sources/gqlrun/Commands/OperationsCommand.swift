@@ -4,6 +4,7 @@ import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunSupport
 
 struct OperationsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -104,8 +105,7 @@ struct OperationsCommand: AsyncParsableCommand {
           manifest.apolloJSON.jsonText(pretty: true), to: output,
           replacing: replace.replacing(.operationManifest))
         if let output {
-          Terminal.note(
-            "\(output): \(operations.count) operation\(operations.count == 1 ? "" : "s")")
+          Terminal.note("\(output): \(Quantity.count(operations.count, "operation"))")
         }
       }
     }
@@ -146,11 +146,10 @@ struct OperationsCommand: AsyncParsableCommand {
           problems += read.differences(from: try textOptions.operations(of: files))
         }
         for problem in problems { Terminal.note(Terminal.safe("\(manifest): \(problem)")) }
-        let count = read.operations.count
         Terminal.note(
-          "\(manifest): \(count) operation\(count == 1 ? "" : "s") (\(read.format.rawValue)), "
-            + (problems.isEmpty
-              ? "ok" : "\(problems.count) problem\(problems.count == 1 ? "" : "s")"))
+          "\(manifest): \(Quantity.count(read.operations.count, "operation")) "
+            + "(\(read.format.rawValue)), "
+            + (problems.isEmpty ? "ok" : Quantity.count(problems.count, "problem")))
         if !problems.isEmpty { throw Failure(.failed, "") }
       }
     }

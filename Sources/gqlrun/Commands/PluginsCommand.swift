@@ -1,6 +1,7 @@
 import ArgumentParser
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunSupport
 
 struct PluginsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -33,9 +34,9 @@ struct PluginsCommand: AsyncParsableCommand {
   }
 
   private func list(_ registry: PluginRegistry) -> String {
-    let width = registry.names.map(\.count).max() ?? 0
-    return registry.descriptions.map { "\(Format.padded($0.name, width))  \($0.summary)\n" }
-      .joined()
+    var table = TextTable()
+    for plugin in registry.descriptions { table.add(plugin.name, plugin.summary) }
+    return table.text
   }
 
   private func book(_ registry: PluginRegistry) -> String {

@@ -221,7 +221,7 @@ extension CachePolicy: ExpressibleByArgument {
 
 extension PreparedOperation {
   /// `query Country`, `the anonymous query`.
-  var label: String { name.map { "\(type.rawValue) \($0)" } ?? "the anonymous \(type.rawValue)" }
+  var label: String { type.label(of: name) }
 }
 
 extension Pipeline {

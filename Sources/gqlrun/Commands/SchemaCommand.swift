@@ -217,7 +217,7 @@ struct SchemaCommand: AsyncParsableCommand {
           wantsJSON ? result.jsonText(pretty: true) + "\n" : schema.printed(), to: output,
           replacing: form)
         if let output {
-          Terminal.note("\(output): \(Format.count(schema.typeNames.count, "type"))")
+          Terminal.note("\(output): \(Quantity.count(schema.typeNames.count, "type"))")
         }
       }
     }

@@ -22,7 +22,7 @@ struct ServeCommand: AsyncParsableCommand {
 
   private static func row(_ option: Misbehaviour.Option) -> String {
     let value = option.placeholder.isEmpty ? "" : "=" + option.placeholder
-    return "  \(Format.padded(option.name + value, 24))  \(option.help)"
+    return "  \((option.name + value).padded(to: 24))  \(option.help)"
   }
 
   @Option(name: .shortAndLong, help: "Port to listen on; 0 selects a free port.")

@@ -1,5 +1,6 @@
 import ArgumentParser
 import GQLRunLanguage
+import GQLRunSupport
 
 struct ValidateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -55,9 +56,9 @@ struct ValidateCommand: AsyncParsableCommand {
         let report = documents.report(against: schema, warnings: !noWarnings)
         if format == .human {
           try report.write(as: .human)
-          let count = documents.documents.count
           let checked =
-            (project.name.map { "\($0): " } ?? "") + "\(count) document\(count == 1 ? "" : "s")"
+            (project.name.map { "\($0): " } ?? "")
+            + Quantity.count(documents.documents.count, "document")
             + (schema == nil ? ", without a schema" : "")
           Terminal.note("\(checked): \(report.summary.isEmpty ? "ok" : report.summary)")
         }

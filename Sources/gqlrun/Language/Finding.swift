@@ -38,7 +38,7 @@ struct FindingReport {
   var summary: String {
     [Finding.Severity.error, .warning].compactMap { severity in
       let count = findings.count { $0.severity == severity }
-      return count == 0 ? nil : "\(count) \(severity.rawValue)\(count == 1 ? "" : "s")"
+      return count == 0 ? nil : Quantity.count(count, severity.rawValue)
     }.joined(separator: ", ")
   }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import GQLRunSupport
 
 /// A command as it is declared: name, help texts and arguments, with its subcommands.
 ///
@@ -139,8 +140,9 @@ enum ProgramReference {
 
   /// The entries as an indented table of two columns.
   static func table(_ entries: [Entry]) -> String {
-    let width = entries.map(\.name.count).max() ?? 0
-    return entries.map { "  \(Format.padded($0.name, width))  \($0.text)" }.joined(separator: "\n")
+    var table = TextTable()
+    for entry in entries { table.add("  " + entry.name, entry.text) }
+    return table.lines.joined(separator: "\n")
   }
 }
 

@@ -1,5 +1,6 @@
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunSupport
 
 /// A short text that `gqlrun help NAME` prints.
 struct HelpTopic {
@@ -16,10 +17,9 @@ struct HelpTopic {
 
   /// The list that `gqlrun help topics` prints.
   static var list: String {
-    let width = all.map(\.name.count).max() ?? 0
-    return "TOPICS\n"
-      + all.map { "  \(Format.padded($0.name, width))  \($0.title)\n" }.joined()
-      + "\nRead one with `gqlrun help TOPIC`.\n"
+    var table = TextTable()
+    for topic in all { table.add("  " + topic.name, topic.title) }
+    return "TOPICS\n\(table.text)\nRead one with `gqlrun help TOPIC`.\n"
   }
 
   static let all = [

@@ -51,7 +51,7 @@ struct ProfileRounds {
     var remarks: [String] = []
     if counts.errors > 0 {
       remarks.append(
-        "the response has \(Format.count(counts.errors, "error")); fields that failed are not stored"
+        "the response has \(Quantity.count(counts.errors, "error")); fields that failed are not stored"
       )
     }
     if counts.fields == 0 {
@@ -61,7 +61,7 @@ struct ProfileRounds {
           : "the response has no data: nothing was normalized")
     } else if counts.unknownFields > 0 {
       remarks.append(
-        "the operation does not ask for \(Format.count(counts.unknownFields, "field")) of the "
+        "the operation does not ask for \(Quantity.count(counts.unknownFields, "field")) of the "
           + "response; they were parsed and left out")
     }
     if counts.fields > 0, counts.resultBytes == 0 {

@@ -187,23 +187,3 @@ extension Input {
     }.joined()
   }
 }
-
-extension Unicode.Scalar {
-  /// The width of a scalar in columns: 0 for combining marks, 2 for East Asian wide characters and
-  /// emoji.
-  var width: Int {
-    switch properties.generalCategory {
-    case .nonspacingMark, .enclosingMark, .format: return 0
-    default: break
-    }
-    let isWide =
-      switch value {
-      case 0x1100...0x115f, 0x2e80...0x303e, 0x3041...0xa4cf, 0xac00...0xd7a3, 0xf900...0xfaff,
-        0xfe30...0xfe6f, 0xff00...0xff60, 0xffe0...0xffe6, 0x1f300...0x1f64f, 0x1f680...0x1f6ff,
-        0x1f900...0x1f9ff, 0x20000...0x3fffd:
-        true
-      default: properties.isEmojiPresentation
-      }
-    return isWide ? 2 : 1
-  }
-}

@@ -158,7 +158,7 @@ final class JQFilter: @unchecked Sendable {
         "it ran for \(limits.maxSeconds) s, which is the limit for a result"
       case SIGABRT, SIGKILL, SIGSEGV, SIGBUS:
         "libjq ended by itself; it may have needed more than "
-          + "\(Format.size(limits.maxBytes)), which is the limit"
+          + "\(Quantity.size(limits.maxBytes)), which is the limit"
       default: "its process ended"
       }
     return Failure(.filterFailed, "--jq failed on the result: \(reason)")

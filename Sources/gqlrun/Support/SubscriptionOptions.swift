@@ -160,7 +160,7 @@ extension SubscriptionGap {
     }
     if dropped > 0 {
       parts.append(
-        "\(Format.count(dropped, "event")) since \(time) \(dropped == 1 ? "was" : "were") dropped, because "
+        "\(Quantity.count(dropped, "event")) since \(time) \(dropped == 1 ? "was" : "were") dropped, because "
           + "they were not read in time")
     }
     return parts.joined(separator: "; ")

@@ -22,18 +22,15 @@ struct TablePrinter {
   private let columns: [String]
   /// The unique names of columns in JSON.
   private let names: [String]
-  private var waiting: [[Cell]] = []
+  /// The rows that determine the widths, with the names of the columns.
+  private var table = TextTable()
+  /// The widths, after the first rows.
   private var widths: [Int]?
   private var count = 0
   private let isTerminal = Terminal.isOutputTerminal
 
   /// The number of rows that determine the widths.
   private static let measured = 1000
-
-  private struct Cell {
-    var text: String
-    var isNumber: Bool
-  }
 
   init(format: TableFormat, columns: [String]) {
     self.format = format
@@ -48,6 +45,7 @@ struct TablePrinter {
       }
       return name
     }
+    table.add(columns.map { TextTable.Cell(Self.visible($0)) })
   }
 
   mutating func add(_ row: [CacheQuery.Value]) throws {
@@ -55,10 +53,10 @@ struct TablePrinter {
     case .table:
       let cells = row.map(Self.cell)
       if let widths {
-        try write(Self.line(cells, widths))
+        try write(TextTable.line(cells, widths: widths) + "\n")
       } else {
-        waiting.append(cells)
-        if waiting.count == Self.measured { try writeWaiting() }
+        table.add(cells)
+        if count + 1 == Self.measured { try writeTable() }
       }
     case .csv:
       if count == 0 { try writeCSV(columns) }
@@ -66,14 +64,14 @@ struct TablePrinter {
     case .json:
       var object = JSONObject()
       for (name, value) in zip(names, row) { object[name] = Self.json(value) }
-      try writeJSON((count == 0 ? "[\n  " : ",\n  ") + JSONValue.object(object).jsonText())
+      try write((count == 0 ? "[\n  " : ",\n  ") + JSONValue.object(object).jsonText())
     }
     count += 1
   }
 
   mutating func finish() throws {
     switch format {
-    case .table: if widths == nil { try writeWaiting() }
+    case .table: if widths == nil { try writeTable() }
     case .csv: if count == 0 { try writeCSV(columns) }
     case .json: try write(count == 0 ? "[]\n" : "\n]\n")
     }
@@ -81,32 +79,22 @@ struct TablePrinter {
 
   // MARK: Tables
 
-  private mutating func writeWaiting() throws {
-    let head = columns.map { Cell(text: Self.visible($0), isNumber: false) }
-    let widths = columns.indices.map { column in
-      ([head] + waiting).map { Format.width($0[column].text) }.max() ?? 0
-    }
-    try write(Self.line(head, widths))
-    try write(widths.map { String(repeating: "-", count: $0) }.joined(separator: "  ") + "\n")
-    for row in waiting { try write(Self.line(row, widths)) }
-    waiting = []
+  private mutating func writeTable() throws {
+    let widths = table.widths
+    var lines = table.lines
+    lines.insert(
+      widths.map { String(repeating: "-", count: $0) }.joined(separator: "  "), at: 1)
+    try write(lines.map { $0 + "\n" }.joined())
+    table = TextTable()
     self.widths = widths
   }
 
-  private static func line(_ cells: [Cell], _ widths: [Int]) -> String {
-    var line = zip(cells, widths).map { cell, width in
-      cell.isNumber ? Format.leading(cell.text, width) : Format.padded(cell.text, width)
-    }.joined(separator: "  ")
-    while line.last == " " { line.removeLast() }
-    return line + "\n"
-  }
-
-  private static func cell(_ value: CacheQuery.Value) -> Cell {
+  private static func cell(_ value: CacheQuery.Value) -> TextTable.Cell {
     switch value {
-    case .null: Cell(text: "NULL", isNumber: false)
-    case .integer, .real: Cell(text: plain(value), isNumber: true)
-    case .text(let text): Cell(text: visible(text), isNumber: false)
-    case .blob: Cell(text: plain(value), isNumber: false)
+    case .null: TextTable.Cell("NULL")
+    case .integer, .real: TextTable.Cell(plain(value), isTrailing: true)
+    case .text(let text): TextTable.Cell(visible(text))
+    case .blob: TextTable.Cell(plain(value))
     }
   }
 
@@ -145,10 +133,6 @@ struct TablePrinter {
       field.map { String(decoding: QuotedText.csvField($0), as: UTF8.self) } ?? ""
     }.joined(separator: ",")
     try write((isTerminal ? Terminal.safe(line) : line) + "\n")
-  }
-
-  private func writeJSON(_ text: String) throws {
-    try write(text)
   }
 
   private func write(_ text: String) throws { try Terminal.write(text) }

@@ -30,11 +30,11 @@ struct TransferProgress {
     let time = now - start.time
     guard time >= .seconds(1) else { return nil }
     if sent < uploaded {
-      let rate = Format.rate(bytes: sent - start.sent, seconds: time.seconds)
-      return "sent \(Format.size(sent)) of \(Format.size(uploaded)), \(rate)"
+      let rate = Quantity.rate(bytes: sent - start.sent, seconds: time.seconds)
+      return "sent \(Quantity.size(sent)) of \(Quantity.size(uploaded)), \(rate)"
     }
-    let rate = Format.rate(bytes: received - start.received, seconds: time.seconds)
-    return "received \(Format.size(received)), \(rate)"
+    let rate = Quantity.rate(bytes: received - start.received, seconds: time.seconds)
+    return "received \(Quantity.size(received)), \(rate)"
   }
 
   /// Shows the progress on standard error until the task is cancelled.

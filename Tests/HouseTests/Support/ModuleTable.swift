@@ -69,6 +69,8 @@ struct Module {
     Module("GQLRunPostgres", folder: "Postgres", own: ["CPQ"]),
     Module("GQLRunLive", folder: "Live"),
     Module(
+      "GQLRunReport", folder: "Report", own: ["GQLRunSupport"], system: ["Foundation"]),
+    Module(
       "GQLRunTyped", folder: "Typed", own: ["GQLRunJSON"], system: ["Foundation"]),
     Module(
       "GQLRunGenerator", folder: "Generator", own: ["GQLRunLanguage", "GQLRunSupport"],
@@ -109,11 +111,11 @@ struct Module {
       system: ["Foundation", "Synchronization"]),
     Module(
       "GQLRunBatch", folder: "Batch",
-      own: chain.union(["CGQLRunZlib", "GQLRunCrypto", "GQLRunPostgres"]),
+      own: chain.union(["CGQLRunZlib", "GQLRunCrypto", "GQLRunPostgres", "GQLRunReport"]),
       packages: ["GRDB", "GRDBSQLite", "Histogram", "Logging", "HTTPTypes"],
       system: ["Foundation", "Dispatch", "Synchronization"]),
     Module(
-      "GQLRunProfile", folder: "Profile", own: chain,
+      "GQLRunProfile", folder: "Profile", own: chain.union(["GQLRunReport"]),
       packages: ["Histogram", "HTTPTypes", "Logging"], system: ["Foundation", "Glibc", "Musl"]),
     Module(
       "GQLRunDemoServer", folder: "DemoServer",

@@ -136,7 +136,7 @@ struct PipelineReadTests {
     dump(message, to: &text)
     #expect(!text.contains("hunter2"))
     #expect("\(message)" == "GET https://x/g")
-    #expect("\(request)" == "anonymous query, attempt 1")
+    #expect("\(request)" == "the anonymous query, attempt 1")
   }
 
   @Test("may have commands anywhere, which a check takes to be right")

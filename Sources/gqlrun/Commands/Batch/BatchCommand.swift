@@ -88,15 +88,15 @@ struct BatchCommand: AsyncParsableCommand {
         guard report.problems.isEmpty else {
           throw Failure(
             .badInput,
-            "\(Format.count(report.problems.count, "problem")) in the rows or outputs of "
+            "\(Quantity.count(report.problems.count, "problem")) in the rows or outputs of "
               + source.manifest)
         }
         let tasks =
-          "\(report.isExact ? "" : "at least ")\(Format.count(report.count, "task"))"
+          "\(report.isExact ? "" : "at least ")\(Quantity.count(report.count, "task"))"
         if format == .human {
           Terminal.note(
             Terminal.safe(
-              "\(source.manifest): ok, \(Format.count(loaded.manifest.operationCount, "operation")), "
+              "\(source.manifest): ok, \(Quantity.count(loaded.manifest.operationCount, "operation")), "
                 + tasks))
         }
       }
@@ -247,7 +247,7 @@ struct BatchCommand: AsyncParsableCommand {
           throw BatchOutcome.failure(error, source.manifest)
         }
         for file in merge.files { Terminal.note("wrote \(Terminal.safe(file))") }
-        Terminal.note("\(Format.count(merge.tasks, "task")) in \(Terminal.safe(merge.journal))")
+        Terminal.note("\(Quantity.count(merge.tasks, "task")) in \(Terminal.safe(merge.journal))")
       }
     }
   }

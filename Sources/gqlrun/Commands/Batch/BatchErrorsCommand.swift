@@ -91,8 +91,6 @@ extension BatchCommand {
 enum BatchFailures {
   /// The number of reasons that are shown.
   private static let shown = 5
-  /// The maximum length of a reason, in characters.
-  private static let longest = 300
 
   /// The first reasons, one per line.
   static func lines(_ reasons: FailureReasons) -> [String] {
@@ -100,9 +98,7 @@ enum BatchFailures {
       let others =
         reason.count > 1 ? " and \(Quantity.count(reason.count - 1, "other task"))" : ""
       let task = [reason.operation, reason.first].filter { !$0.isEmpty }.joined(separator: " ")
-      let message = reason.message.replacing("\n", with: " ")
-      let end = message.count > longest ? "…" : ""
-      return "\(task)\(others): \(message.prefix(longest))\(end)"
+      return "\(task)\(others): \(FailureReason.excerpt(of: reason.message))"
     }
   }
 

@@ -137,12 +137,12 @@ struct BatchRunCommand: AsyncParsableCommand {
   private func show(_ dry: DryRun) throws {
     var lines: [String] = []
     for entry in dry.entries {
-      let tasks = entry.tasks.map { Format.count($0, "task") } ?? "known when it runs"
+      let tasks = entry.tasks.map { Quantity.count($0, "task") } ?? "known when it runs"
       lines.append(
         "\(entry.operation): \(tasks)\(entry.hasPages ? ", each with further pages" : "")")
       for request in entry.requests { lines.append("  POST \(dry.endpoint) \(request)") }
     }
-    if let total = dry.total { lines.append("\(Format.count(total, "task")) in all") }
+    if let total = dry.total { lines.append("\(Quantity.count(total, "task")) in all") }
     lines.append(estimate(dry))
     for problem in dry.problems { Terminal.error(problem) }
     try Terminal.write(Terminal.safe(lines.joined(separator: "\n")) + "\n")
@@ -154,10 +154,10 @@ struct BatchRunCommand: AsyncParsableCommand {
     let cost = dry.cost
     let isLeast = dry.total == nil || dry.entries.contains { $0.hasPages }
     var parts = [
-      Format.count(cost.requests, "request"),
-      "up to \(Format.count(cost.objects, "object"))\(isLeast ? " in them" : "")",
+      Quantity.count(cost.requests, "request"),
+      "up to \(Quantity.count(cost.objects, "object"))\(isLeast ? " in them" : "")",
     ]
-    if dry.countsPoints { parts.append("about \(Format.count(cost.points, "point"))") }
+    if dry.countsPoints { parts.append("about \(Quantity.count(cost.points, "point"))") }
     if let rate = dry.rate {
       parts.append(
         String(format: "%.0f s at %.2f requests per second", Double(cost.requests) / rate, rate))

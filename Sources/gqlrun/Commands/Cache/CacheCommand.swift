@@ -154,30 +154,25 @@ struct CacheCommand: AsyncParsableCommand {
       try await reporting {
         let store = try await storeOptions.openForReading()
         let statistics = try await store.statistics()
-        var lines = [
-          "records   \(statistics.records)", "bytes     \(statistics.bytes)",
-          "segments  \(statistics.segments)",
-        ]
-        if let fileBytes = statistics.fileBytes { lines.append("file      \(fileBytes)") }
-        if let logBytes = statistics.logBytes, logBytes > 0 {
-          lines.append("log       \(logBytes)")
-        }
+        var facts = TextTable()
+        facts.add("records", "\(statistics.records)")
+        facts.add("bytes", "\(statistics.bytes)")
+        facts.add("segments", "\(statistics.segments)")
+        if let fileBytes = statistics.fileBytes { facts.add("file", "\(fileBytes)") }
+        if let logBytes = statistics.logBytes, logBytes > 0 { facts.add("log", "\(logBytes)") }
         if statistics.damagedRecords > 0 {
-          lines.append("damaged   \(statistics.damagedRecords)")
+          facts.add("damaged", "\(statistics.damagedRecords)")
         }
-        let width = max(statistics.types.keys.map(\.count).max() ?? 0, 4)
+        var text = facts.text
         if !statistics.types.isEmpty {
-          lines.append("")
-          lines.append(
-            "\(Format.padded("TYPE", width))  \(Format.leading("RECORDS", 10))  "
-              + Format.leading("BYTES", 12))
+          var types = TextTable(minWidths: [4, 10, 12])
+          types.add("TYPE", figures: ["RECORDS", "BYTES"])
+          for (type, counts) in statistics.types.sorted(by: { $0.key < $1.key }) {
+            types.add(type, figures: ["\(counts.records)", "\(counts.bytes)"])
+          }
+          text += "\n" + types.text
         }
-        for (type, counts) in statistics.types.sorted(by: { $0.key < $1.key }) {
-          lines.append(
-            "\(Format.padded(type, width))  \(Format.leading("\(counts.records)", 10))  "
-              + Format.leading("\(counts.bytes)", 12))
-        }
-        try Terminal.write(Terminal.safe(lines.joined(separator: "\n")) + "\n")
+        try Terminal.write(Terminal.safe(text))
       }
     }
   }
@@ -198,7 +193,7 @@ struct CacheCommand: AsyncParsableCommand {
         let store = try await storeOptions.openExisting()
         let count = try await store.statistics().records
         try await store.clear()
-        Terminal.note("removed \(Format.count(count, "record"))")
+        Terminal.note("removed \(Quantity.count(count, "record"))")
       }
     }
   }

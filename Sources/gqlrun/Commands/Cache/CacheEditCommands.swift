@@ -1,6 +1,7 @@
 import ArgumentParser
 import GQLRunCache
 import GQLRunJSON
+import GQLRunSupport
 
 extension CacheCommand {
   struct Write: AsyncParsableCommand {
@@ -115,7 +116,7 @@ extension JQFilter {
     guard outputs.count == 1 else {
       throw Failure(
         .filterFailed,
-        "--jq returned \(Format.count(outputs.count, "value")); return the changed data, as in "
+        "--jq returned \(Quantity.count(outputs.count, "value")); return the changed data, as in "
           + "'.country.name = \"Germany\"'")
     }
     return outputs[0]

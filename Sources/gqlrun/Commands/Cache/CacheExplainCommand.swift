@@ -3,6 +3,7 @@ import Foundation
 import GQLRunCache
 import GQLRunJSON
 import GQLRunPipeline
+import GQLRunSupport
 
 import enum GQLRunLanguage.OperationType
 
@@ -85,12 +86,12 @@ extension CacheExplanation {
       counts[status].map { "\($0) \(status.words)" }
     }
     var lines = [
-      "\(operation.label): \(Format.count(total, "field")), \(parts.joined(separator: ", "))"
+      "\(operation.label): \(Quantity.count(total, "field")), \(parts.joined(separator: ", "))"
     ]
     for field in fields { Self.add(field, depth: 0, to: &lines) }
     if omittedProblems > 0 {
       lines.append(
-        "\(Format.count(omittedProblems, "more element")) of lists with something missing or stale; "
+        "\(Quantity.count(omittedProblems, "more element")) of lists with something missing or stale; "
           + "--all shows them")
     }
     return lines.joined(separator: "\n")
@@ -124,8 +125,8 @@ extension CacheExplanation {
   private static func add(_ field: Field, depth: Int, to lines: inout [String]) {
     let name = String(repeating: "  ", count: depth) + field.responseKey
     var line =
-      Format.padded(field.status.words, 9) + Format.padded(field.age.map(Staleness.text) ?? "", 11)
-      + Format.padded(name, 32) + " "
+      field.status.words.padded(to: 9) + (field.age.map(Staleness.text) ?? "").padded(to: 11)
+      + name.padded(to: 32) + " "
     switch field.status {
     case .missing:
       line += "\(field.recordKey) has no \(field.field)"
@@ -155,7 +156,7 @@ extension CacheExplanation {
       add(element.value, element.fields, depth: depth + 1, to: &lines)
     }
     if leftOut > 0 {
-      lines.append("\(indent)\(Format.count(leftOut, "more element")), complete")
+      lines.append("\(indent)\(Quantity.count(leftOut, "more element")), complete")
     }
   }
 

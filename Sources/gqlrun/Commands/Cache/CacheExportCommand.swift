@@ -85,7 +85,7 @@ extension CacheCommand {
         try output.withLock { file in try copy.withUnsafeBytes { try file.write($0) } }
       }
       try output.withLock { try $0.finish() }
-      Terminal.note("wrote \(gqlrun.Format.count(count.withLock { $0 }, "byte")) to \(file)")
+      Terminal.note("wrote \(Quantity.count(count.withLock { $0 }, "byte")) to \(file)")
     }
 
     private func copy(_ store: CacheStore) async throws {
@@ -116,7 +116,7 @@ extension CacheCommand {
       PartialFiles.remove(part)
       let size = (try? FileManager.default.attributesOfItem(atPath: file)[.size] as? NSNumber)?
         .intValue
-      Terminal.note("wrote \(gqlrun.Format.count(size ?? 0, "byte")) to \(file)")
+      Terminal.note("wrote \(Quantity.count(size ?? 0, "byte")) to \(file)")
     }
   }
 }

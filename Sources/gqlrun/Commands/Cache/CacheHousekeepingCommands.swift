@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import GQLRunCache
 import GQLRunPipeline
+import GQLRunSupport
 
 extension CacheCommand {
   struct Gc: AsyncParsableCommand {
@@ -147,13 +148,13 @@ extension CacheCommand.StoreOptions {
       throw error
     }
     try store.close()
-    var parts = [Format.count(summary.records, "record")]
+    var parts = [Quantity.count(summary.records, "record")]
     if summary.changedRecords > 0 {
-      parts.append("fields of \(Format.count(summary.changedRecords, "record"))")
+      parts.append("fields of \(Quantity.count(summary.changedRecords, "record"))")
     }
-    if summary.segments > 0 { parts.append(Format.count(summary.segments, "segment")) }
+    if summary.segments > 0 { parts.append(Quantity.count(summary.segments, "segment")) }
     Terminal.note(
-      "removed \(parts.joined(separator: ", ")), \(Format.count(summary.bytes, "byte")) of keys and "
+      "removed \(parts.joined(separator: ", ")), \(Quantity.count(summary.bytes, "byte")) of keys and "
         + "text")
   }
 }

@@ -102,13 +102,13 @@ struct CacheImportCommand: AsyncParsableCommand {
     let statistics = response.statistics
     let records = summary.newRecords + summary.changedRecords + summary.unchangedRecords
     Terminal.note(
-      "imported \(Format.count(records, "record")) (\(summary.newRecords) new, "
+      "imported \(Quantity.count(records, "record")) (\(summary.newRecords) new, "
         + "\(summary.changedRecords) changed, \(summary.unchangedRecords) unchanged), "
-        + "\(Format.count(statistics.fields, "field")), \(Format.count(statistics.bytes, "byte")) in "
+        + "\(Quantity.count(statistics.fields, "field")), \(Quantity.count(statistics.bytes, "byte")) in "
         + "\(Duration.seconds(seconds).shown), "
-        + Format.rate(bytes: statistics.bytes, seconds: seconds))
+        + Quantity.rate(bytes: statistics.bytes, seconds: seconds))
     if statistics.unknownFields > 0 {
-      let fields = Format.count(statistics.unknownFields, "field")
+      let fields = Quantity.count(statistics.unknownFields, "field")
       Terminal.warning(
         "the operation does not ask for \(fields) of the response, which "
           + "\(statistics.unknownFields == 1 ? "was" : "were") left out")
@@ -130,7 +130,7 @@ struct CacheImportCommand: AsyncParsableCommand {
     }
     if !response.errors.isEmpty {
       Terminal.warning(
-        "the response has \(Format.count(response.errors.count, "error")); "
+        "the response has \(Quantity.count(response.errors.count, "error")); "
           + (response.hasData
             ? "on-errors is \(onErrors.rawValue)" : "without data there is nothing to import"))
       for error in response.errors.prefix(10) {

@@ -3,6 +3,7 @@ import Foundation
 import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunSupport
 
 extension PipelineCommand {
   struct Test: AsyncParsableCommand {
@@ -64,7 +65,7 @@ extension PipelineCommand {
           try Terminal.write(JSONValue.array(rows).jsonText(pretty: true) + "\n")
         } else {
           Terminal.note(
-            "\(Format.count(count, "test")), "
+            "\(Quantity.count(count, "test")), "
               + (failed == 0 ? "none failed" : "\(failed) failed"))
         }
         if failed > 0 { throw Failure(.failed, "") }
@@ -94,7 +95,7 @@ extension PipelineCommand {
       Terminal.note(
         Terminal.styled(isGood ? "ok  " : "FAIL", isGood ? .green : .red) + "  "
           + Terminal.safe(test.name)
-          + "  (\(Format.count(result.requests, "request")), \(result.time.optionText))")
+          + "  (\(Quantity.count(result.requests, "request")), \(result.time.optionText))")
       for failure in result.failures {
         Terminal.note("      " + Terminal.safe("\(failure.location): \(failure.message)"))
       }
