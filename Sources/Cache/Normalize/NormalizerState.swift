@@ -494,7 +494,7 @@ extension NormalizerState {
     let source = text.buffer.bytes(start..<text.count).array
     var folded = ByteStack(capacity: source.count + 64)
     let isTentative = source.withUnsafeBufferPointer { buffer in
-      Merge.fold(Bytes(buffer), access: staging.segments, into: &folded)
+      Merge.fold(Bytes(buffer), access: staging.records, into: &folded)
     }
     if isTentative { staging.noteTentativeNulls() }
     text.buffer.truncate(to: start)

@@ -182,6 +182,22 @@ enum SQLiteText {
       ages: column(statement, index + 1).array)
   }
 
+  /// Executes a statement up to its next row; returns whether there is one.
+  @inline(__always)
+  static func step(_ statement: OpaquePointer) throws -> Bool {
+    let code = sqlite3_step(statement)
+    if code == SQLITE_ROW { return true }
+    guard code == SQLITE_DONE else { throw failure(of: statement, code) }
+    return false
+  }
+
+  @inline(never)
+  private static func failure(of statement: OpaquePointer, _ code: Int32) -> DatabaseError {
+    DatabaseError(
+      resultCode: ResultCode(rawValue: code),
+      message: sqlite3_errmsg(sqlite3_db_handle(statement)).map { String(cString: $0) })
+  }
+
   /// Binds bytes that stay valid until after the statement's next step.
   @inline(__always)
   static func bind(_ statement: OpaquePointer, index: Int32, bytes: Bytes) {

@@ -17,7 +17,7 @@ actor SQLiteTransaction: RecordTransaction {
   private var deltas: [RecordDelta] = []
   /// The written keys, if there is a memory tier.
   private var keys: WrittenKeys?
-  private var shapes: [TypeShapes] = []
+  private var types: [ResponseTypes] = []
   private var isOpen = true
   /// The receive time of the response.
   private var received: UInt32 { written?.received ?? 0 }
@@ -49,8 +49,8 @@ actor SQLiteTransaction: RecordTransaction {
     for delta in records.deltas {
       delta.owner.withUnsafeBufferPointer { keys?.add(Bytes($0)) }
     }
-    if let new = records.shapes {
-      if !shapes.contains(where: { $0.number == new.number }) { shapes.append(new) }
+    if let new = records.types {
+      if !types.contains(where: { $0.number == new.number }) { types.append(new) }
       // The schema has these types even if the response is rolled back.
       store.activity.learn(new)
     }
@@ -84,8 +84,7 @@ actor SQLiteTransaction: RecordTransaction {
     do {
       let resolved = try await store.pool.writeWithoutTransaction { db in
         let records = StoredRecords(
-          db, pool: store.pool,
-          writer: try RecordWriter(
+          try RecordWriter(
             db, store: store, collection: collection, nullsAreTentative: false, received: received))
         nulls.resolution.run(records)
         if let failure = records.failure { throw failure }
@@ -123,7 +122,7 @@ actor SQLiteTransaction: RecordTransaction {
     do {
       let types = store.activity.concreteTypes
       return try await store.pool.writeWithoutTransaction { db in
-        StoredTypes.learn(types, for: operation.plan, in: db)
+        SQLiteConcreteTypes.learn(types, for: operation.plan, in: db)
         return try RecordReader(operation.plan, source: SQLiteSource(db), types: types).read()
           .result
       }
@@ -134,7 +133,7 @@ actor SQLiteTransaction: RecordTransaction {
 
   func commit(settling layer: OptimisticLayer?) async throws(CacheError) -> WriteSummary {
     try await settle()
-    let (store, log, collection, shapes, keys) = (store, log, collection, shapes, keys)
+    let (store, log, collection, types, keys) = (store, log, collection, types, keys)
     let (pages, deltas, received) = (pages, deltas, received)
     // A separate task: cancelling the caller must not interrupt the commit.
     let committing = Task {
@@ -144,8 +143,8 @@ actor SQLiteTransaction: RecordTransaction {
           db, store: store, collection: collection, nullsAreTentative: false, received: received)
         // Nulls first, because joined lists depend on them.
         let summary = try log.finish(
-          StoredRecords(db, pool: store.pool, writer: writer), joining: pages, applying: deltas)
-        for shapes in shapes { try store.views.update(db, shapes) }
+          StoredRecords(writer), joining: pages, applying: deltas)
+        for types in types { try store.views.update(db, types) }
         return (
           summary, try Self.commit(db, store: store, keys: keys, writer: writer, settling: layer)
         )
