@@ -32,23 +32,27 @@ package final class PostgresStore: BufferedStore {
 
   // MARK: Reading
 
+  /// Runs `body` in a transaction that only reads.
+  private func reading<Result: Sendable>(
+    _ action: String = "read the cache",
+    _ body: @escaping @Sendable (PostgresConnection) throws -> Result
+  ) async throws(CacheError) -> Result {
+    do { return try await connections.read(body) } catch { throw Self.describe(error, action) }
+  }
+
   package func read(
     _ operation: PreparedOperation, options: ReadOptions
   ) async throws(CacheError) -> StoreAnswer {
-    do {
-      return try await connections.read { [self] connection in
-        // A layer that was settled before the first statement is in the records; see `commit`.
-        var edits: [StoreEdit] = []
-        if activity.hasLayers {
-          edits = try activity.reading { edits in
-            try connection.run("SELECT 1")
-            return edits
-          }
+    try await reading { [self] connection in
+      // A layer that was settled before the first statement is in the records; see `commit`.
+      var edits: [StoreEdit] = []
+      if activity.hasLayers {
+        edits = try activity.reading { edits in
+          try connection.run("SELECT 1")
+          return edits
         }
-        return try answer(operation, connection: connection, edits: edits, options: options)
       }
-    } catch {
-      throw Self.describe(error, "read the cache")
+      return try answer(operation, connection: connection, edits: edits, options: options)
     }
   }
 
@@ -99,14 +103,10 @@ package final class PostgresStore: BufferedStore {
   }
 
   package func fileSizes() async throws(CacheError) -> (file: Int?, log: Int?) {
-    do {
-      let size = try await connections.read { connection in
-        try connection.run("SELECT pg_total_relation_size('gqlrun_record')").int(0, 0)
-      }
-      return (size, nil)
-    } catch {
-      throw Self.describe(error, "read the cache")
+    let size = try await reading {
+      try $0.run("SELECT pg_total_relation_size('gqlrun_record')").int(0, 0)
     }
+    return (size, nil)
   }
 
   /// Calls `body` with each row of a query, of which a thousand are in memory at a time.
@@ -218,14 +218,10 @@ package final class PostgresStore: BufferedStore {
 
   @discardableResult
   package func refresh() async throws(CacheError) -> Bool {
-    do {
-      let count = try await connections.read {
-        try $0.run("SELECT changes FROM gqlrun_cache").int(0, 0)
-      }
-      guard changes.isNew(count) else { return false }
-    } catch {
-      throw Self.describe(error, "look for changes of the cache")
+    let count = try await reading("look for changes of the cache") {
+      try $0.run("SELECT changes FROM gqlrun_cache").int(0, 0)
     }
+    guard changes.isNew(count) else { return false }
     activity.noteUnknownChanges()
     return true
   }
@@ -284,47 +280,51 @@ extension CacheStore {
 }
 
 extension PostgresStore {
-  /// Removes all records and optimistic layers.
-  package func clear() async throws(CacheError) {
+  /// Runs `body` as a transaction that no other store runs at the same time.
+  ///
+  /// - Parameter ended: Called before others can begin, also after an error.
+  private func change<Result: Sendable>(
+    _ action: String, ended: () -> Void = {},
+    _ body: @escaping @Sendable (PostgresConnection) throws -> Result
+  ) async throws(CacheError) -> Result {
     try await lock()
     do {
-      try await connections.write(continuing: true) { connection in
-        // Unlike DELETE it leaves nothing of the data in the table's file.
-        try connection.run("TRUNCATE gqlrun_record, gqlrun_type")
-        try Self.noteChange(connection)
+      let result = try await connections.write(continuing: true) { connection in
+        let result = try body(connection)
         try connection.run("COMMIT")
+        return result
       }
-    } catch {
-      activity.noteCleared()
+      ended()
       await rollback()
-      throw Self.describe(error, "clear the cache")
+      return result
+    } catch {
+      ended()
+      await rollback()
+      throw Self.describe(error, action)
     }
-    activity.noteCleared()
-    await rollback()
+  }
+
+  /// Removes all records and optimistic layers.
+  package func clear() async throws(CacheError) {
+    try await change("clear the cache", ended: activity.noteCleared) { connection in
+      // Unlike DELETE it leaves nothing of the data in the table's file.
+      try connection.run("TRUNCATE gqlrun_record, gqlrun_type")
+      try Self.noteChange(connection)
+    }
   }
 
   package func run(_ task: HousekeepingTask) async throws(CacheError) -> RemovalSummary {
-    try await lock()
     let collectsChanges = collectsChanges || activity.isWatched
-    do {
-      let summary = try await connections.write(continuing: true) { connection in
-        let summary = try task.run(
-          on: PostgresHousekeeping(connection: connection), collectsChanges: collectsChanges)
-        try Self.noteChange(connection)
-        try connection.run("COMMIT")
-        return summary
-      }
-      await rollback()
-      activity.post(summary)
+    let summary = try await change(task.action) { connection in
+      let summary = try task.run(
+        on: PostgresHousekeeping(connection: connection), collectsChanges: collectsChanges)
+      try Self.noteChange(connection)
       return summary
-    } catch {
-      await rollback()
-      throw Self.describe(error, task.action)
     }
+    activity.post(summary)
+    return summary
   }
-}
 
-extension PostgresStore {
   /// Compares the version of the key resolver with that of the database, in the table
   /// `gqlrun_key_resolver`. A cache without records takes the given one.
   package func adopt(keyResolver version: String?) async throws(CacheError) {
@@ -333,25 +333,15 @@ extension PostgresStore {
     } catch {
       throw Self.describe(error, "compare the key resolver of the cache")
     }
-    try await lock()
-    do {
-      try await connections.write(continuing: true) { connection in
-        // Another process may have written meanwhile.
-        if try !Self.hasKeys(of: version, connection) {
-          try connection.run(
-            "CREATE TABLE IF NOT EXISTS gqlrun_key_resolver (version text NOT NULL)")
-          try connection.run("DELETE FROM gqlrun_key_resolver")
-          if let version {
-            try connection.run("INSERT INTO gqlrun_key_resolver VALUES ($1)", .text(version))
-          }
-        }
-        try connection.run("COMMIT")
+    try await change("note the key resolver of the cache") { connection in
+      // Another process may have written meanwhile.
+      if try Self.hasKeys(of: version, connection) { return }
+      try connection.run("CREATE TABLE IF NOT EXISTS gqlrun_key_resolver (version text NOT NULL)")
+      try connection.run("DELETE FROM gqlrun_key_resolver")
+      if let version {
+        try connection.run("INSERT INTO gqlrun_key_resolver VALUES ($1)", .text(version))
       }
-    } catch {
-      await rollback()
-      throw Self.describe(error, "note the key resolver of the cache")
     }
-    await rollback()
   }
 
   /// Whether the cache has this version; `false` for one without records and with another version.

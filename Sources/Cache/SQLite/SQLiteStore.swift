@@ -362,17 +362,21 @@ extension SQLiteStore {
   ///
   /// - Throws: ``CacheError``; `storage` if a file already exists at `path`.
   package func copy(to path: String) async throws(CacheError) {
-    try await gate.acquire()
-    do {
-      // Reads the last committed state, so the log is not required for the copy.
-      try await pool.writeWithoutTransaction { db in
-        try db.execute(sql: "VACUUM INTO ?", arguments: [path])
-      }
-    } catch {
-      gate.release()
-      throw SQLiteFile.describe(error, action: "copy the cache to \(path):", path: self.path)
+    // Reads the last committed state, so the log is not required for the copy.
+    try await writing("copy the cache to \(path):") { db in
+      try db.execute(sql: "VACUUM INTO ?", arguments: [path])
     }
-    gate.release()
+  }
+
+  /// Runs `body` on the connection that writes, while no other store writes.
+  private func writing<Result: Sendable>(
+    _ action: String, _ body: @escaping @Sendable (Database) throws -> Result
+  ) async throws(CacheError) -> Result {
+    try await gate.acquire()
+    defer { gate.release() }
+    do { return try await pool.writeWithoutTransaction(body) } catch {
+      throw SQLiteFile.describe(error, action: action, path: path)
+    }
   }
 
   /// Returns the space of removed records to the file system.
@@ -394,42 +398,30 @@ extension SQLiteStore {
   }
 
   package func run(_ task: HousekeepingTask) async throws(CacheError) -> RemovalSummary {
-    let summary = try await housekeep(task)
+    let activity = activity
+    let collectsChanges = collectsChanges || activity.isWatched
+    let summary = try await writing(task.action) { db in
+      try db.beginTransaction(.immediate)
+      do {
+        if task.leavesDanglingReferences { try SQLiteSchema.recordRemovals(in: db) }
+        let summary = try task.run(
+          on: try SQLiteHousekeeping(db), collectsChanges: collectsChanges)
+        // The memory tier changes at the moment at which others see the new state of the file.
+        try activity.changing {
+          try db.commit()
+          activity.memoryTier?.clear()
+        }
+        return summary
+      } catch {
+        if db.isInsideTransaction { try? db.rollback() }
+        throw error
+      }
+    }
+    activity.post(summary)
+    checkpointIfLarge()
     if case .remove = task { return summary }
     try await compact()
     return summary
-  }
-
-  private func housekeep(_ task: HousekeepingTask) async throws(CacheError) -> RemovalSummary {
-    try await gate.acquire()
-    let collectsChanges = collectsChanges || activity.isWatched
-    let activity = activity
-    do {
-      let summary = try await pool.writeWithoutTransaction { db in
-        try db.beginTransaction(.immediate)
-        do {
-          if task.leavesDanglingReferences { try SQLiteSchema.recordRemovals(in: db) }
-          let summary = try task.run(
-            on: try SQLiteHousekeeping(db), collectsChanges: collectsChanges)
-          // The memory tier changes at the moment at which others see the new state of the file.
-          try activity.changing {
-            try db.commit()
-            activity.memoryTier?.clear()
-          }
-          return summary
-        } catch {
-          if db.isInsideTransaction { try? db.rollback() }
-          throw error
-        }
-      }
-      activity.post(summary)
-      gate.release()
-      checkpointIfLarge()
-      return summary
-    } catch {
-      gate.release()
-      throw SQLiteFile.describe(error, action: task.action, path: path)
-    }
   }
 }
 
@@ -446,23 +438,16 @@ extension SQLiteStore {
     } catch {
       throw SQLiteFile.describe(error, action: action, path: path)
     }
-    try await gate.acquire()
-    defer { gate.release() }
-    do {
-      try await pool.writeWithoutTransaction { [path] db in
-        try db.inTransaction(.immediate) {
-          // Another process may have written meanwhile.
-          guard try !Self.hasKeys(of: version, db, path) else { return .commit }
-          try db.execute(sql: "DELETE FROM meta WHERE name = 'key_resolver'")
-          if let version {
-            try db.execute(
-              sql: "INSERT INTO meta VALUES ('key_resolver', ?)", arguments: [version])
-          }
-          return .commit
+    try await writing(action) { [path] db in
+      try db.inTransaction(.immediate) {
+        // Another process may have written meanwhile.
+        guard try !Self.hasKeys(of: version, db, path) else { return .commit }
+        try db.execute(sql: "DELETE FROM meta WHERE name = 'key_resolver'")
+        if let version {
+          try db.execute(sql: "INSERT INTO meta VALUES ('key_resolver', ?)", arguments: [version])
         }
+        return .commit
       }
-    } catch {
-      throw SQLiteFile.describe(error, action: action, path: path)
     }
   }
 

@@ -78,43 +78,42 @@ actor SQLiteTransaction: RecordTransaction {
     }
   }
 
-  func resolve(_ nulls: NullResolutionRequest) async throws(CacheError) {
+  /// Runs `body` with a writer, after the batch that is being written.
+  private func write<Result: Sendable>(
+    _ body: @escaping @Sendable (RecordWriter) throws -> Result
+  ) async throws(CacheError) -> Result {
     try await settle()
     let (store, collection, received) = (store, collection, received)
     do {
-      let resolved = try await store.pool.writeWithoutTransaction { db in
-        let records = StoredRecords(
-          try RecordWriter(
+      return try await store.pool.writeWithoutTransaction { db in
+        try body(
+          RecordWriter(
             db, store: store, collection: collection, nullsAreTentative: false, received: received))
-        nulls.resolution.run(records)
-        if let failure = records.failure { throw failure }
-        return records.resolved
       }
-      for (key, fields) in resolved { log.noteResolved(key, fields) }
     } catch {
       throw SQLiteFile.describe(error, action: "write to the cache", path: store.path)
     }
   }
 
+  func resolve(_ nulls: NullResolutionRequest) async throws(CacheError) {
+    let resolved = try await write { writer in
+      let records = StoredRecords(writer)
+      nulls.resolution.run(records)
+      if let failure = records.failure { throw failure }
+      return records.resolved
+    }
+    for (key, fields) in resolved { log.noteResolved(key, fields) }
+  }
+
   func remove(_ removals: [RecordRemoval]) async throws(CacheError) {
-    try await settle()
     var targets: [(key: [UInt8], field: [UInt8]?)] = []
     for removal in removals {
       let target = try removal.target()
       targets.append(target)
       target.key.withUnsafeBufferPointer { keys?.add(Bytes($0)) }
     }
-    let (store, collection, received) = (store, collection, received)
-    do {
-      let log = try await store.pool.writeWithoutTransaction { [targets] db in
-        try RecordWriter(
-          db, store: store, collection: collection, nullsAreTentative: false, received: received
-        ).remove(targets)
-      }
-      self.log.add(log)
-    } catch {
-      throw SQLiteFile.describe(error, action: "write to the cache", path: store.path)
-    }
+    let removed = try await write { [targets] in try $0.remove(targets) }
+    log.add(removed)
   }
 
   func read(_ operation: PreparedOperation) async throws(CacheError) -> CacheReadResult {
