@@ -7,13 +7,13 @@ package enum HousekeepingTask: Sendable {
   /// Removes the records that neither root fields nor redirects reach.
   ///
   /// - Parameters:
-  ///   - date: The time before which root fields and records of redirects were received to reach nothing.
+  ///   - date: Root fields and records of redirects that were received before it reach nothing.
   ///   - prefixes: The prefixes of records that redirects reach.
   case collectGarbage(rootsBefore: Int?, keeping: Set<String>)
   /// Removes the records of the lowest rank until at most this number of bytes remains.
   case trim(to: Int)
 
-  /// What an error says was being done.
+  /// The action, for error messages.
   var action: String {
     switch self {
     case .remove: "remove records of the cache"
@@ -22,7 +22,7 @@ package enum HousekeepingTask: Sendable {
     }
   }
 
-  /// Whether it may remove records to which others refer.
+  /// Whether it may remove records to which others refer, so that their references dangle.
   var leavesDanglingReferences: Bool {
     if case .collectGarbage = self { false } else { true }
   }
@@ -69,8 +69,8 @@ struct HousekeepingRecord {
   /// The bytes of key and text.
   let size: Int
   let times: RecordTimes
-  /// The records with the lowest rank are removed first when a store is trimmed: the time of the last use, or that at
-  /// which the record was received.
+  /// The number of the last use, or the time at which the record was received. Trimming removes the records with the
+  /// lowest rank first.
   let rank: UInt32
 
   var isSegment: Bool { Segments.isSegment(key: key) }
