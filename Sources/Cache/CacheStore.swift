@@ -109,7 +109,7 @@ public struct CacheStore: Sendable {
   /// Removes records, or fields of records, in one transaction. References to removed records
   /// remain, and are misses.
   public func remove(_ selection: RecordSelection) async throws(CacheError) -> RemovalSummary {
-    try await records.remove(selection)
+    try await records.run(.remove(selection))
   }
 
   /// Removes every record and segment that neither a field of the query root nor a redirect reaches, in one
@@ -124,14 +124,14 @@ public struct CacheStore: Sendable {
   public func collectGarbage(
     rootsBefore date: Int?, keys: KeyRules? = nil, facts: TypeFacts? = nil
   ) async throws(CacheError) -> RemovalSummary {
-    try await records.collectGarbage(
-      rootsBefore: date, keeping: keys?.redirectPrefixes(facts: facts) ?? [])
+    try await records.run(
+      .collectGarbage(rootsBefore: date, keeping: keys?.redirectPrefixes(facts: facts) ?? []))
   }
 
   /// Removes records in one transaction until at most `bytes` bytes of keys and texts remain: the
   /// least recently used first in memory, the least recently received first in a file.
   public func trim(to bytes: Int) async throws(CacheError) -> RemovalSummary {
-    try await records.trim(to: bytes)
+    try await records.run(.trim(to: bytes))
   }
 
   // MARK: Files

@@ -27,10 +27,8 @@ package protocol RecordStore: Sendable {
   func read(
     _ operation: PreparedOperation, options: ReadOptions
   ) async throws(CacheError) -> StoreAnswer
-  func explain(
-    _ operation: PreparedOperation, options: ReadOptions, showing detail: CacheExplanation.Detail
-  ) async throws(CacheError) -> CacheExplanation
-  /// Runs `work` with all records, as they are at one moment. Dumps, statistics and single records are made of this.
+  /// Runs `work` with all records, as they are at one moment. Dumps, statistics, explanations and single records are
+  /// made of this.
   ///
   /// - Parameter reportsDamage: Whether damaged records become notices of the store.
   func scan<Result: Sendable>(
@@ -40,12 +38,8 @@ package protocol RecordStore: Sendable {
   func fileSizes() async throws(CacheError) -> (file: Int?, log: Int?)
 
   func clear() async throws(CacheError)
-  func remove(_ selection: RecordSelection) async throws(CacheError) -> RemovalSummary
-  /// - Parameter prefixes: The prefixes of records that redirects reach.
-  func collectGarbage(
-    rootsBefore date: Int?, keeping prefixes: Set<String>
-  ) async throws(CacheError) -> RemovalSummary
-  func trim(to bytes: Int) async throws(CacheError) -> RemovalSummary
+  /// Removes records in one transaction.
+  func run(_ task: HousekeepingTask) async throws(CacheError) -> RemovalSummary
 
   func sync() async throws(CacheError)
   func checkpoint() async throws(CacheError)
@@ -94,12 +88,51 @@ package protocol RecordScan {
   var damagedRecords: Int { get }
   /// Calls `body` with key and text of every undamaged record, sorted by the bytes of the keys.
   func forEachRecord(_ body: (Bytes, Bytes) throws -> Void) throws
+  /// Notes the type conditions of an operation that are concrete types according to the store.
+  func noteTypes(of operation: PreparedOperation, in activity: StoreActivity) throws
+}
+
+extension RecordScan {
+  package func noteTypes(of operation: PreparedOperation, in activity: StoreActivity) {}
 }
 
 extension RecordStore {
   /// The record with this key in the dump format; `nil` if there is none.
   package func record(forKey key: String) async throws(CacheError) -> String? {
     try await scanned(reportsDamage: true) { try RecordLookup.text(of: key, in: $0) }
+  }
+
+  /// Explains field by field how the cache answers an operation, without optimistic layers.
+  package func explain(
+    _ operation: PreparedOperation, options: ReadOptions, showing detail: CacheExplanation.Detail
+  ) async throws(CacheError) -> CacheExplanation {
+    try await scanned(reportsDamage: true) { [activity] records in
+      try records.noteTypes(of: operation, in: activity)
+      return try records.explain(
+        operation.plan, types: activity.concreteTypes, options: options, detail: detail)
+    }
+  }
+
+  /// Reads an operation from records with the edits of layers or of a transaction above them.
+  func answer(
+    _ operation: PreparedOperation, from source: some RecordSource, under edits: [StoreEdit],
+    options: ReadOptions
+  ) throws(CacheError) -> StoreAnswer {
+    options.checksAges
+      ? try answer(operation, reading: TimedSource(source), under: edits, options)
+      : try answer(operation, reading: source, under: edits, options)
+  }
+
+  private func answer(
+    _ operation: PreparedOperation, reading source: some RecordSource, under edits: [StoreEdit],
+    _ options: ReadOptions
+  ) throws(CacheError) -> StoreAnswer {
+    let types = activity.concreteTypes
+    if edits.isEmpty {
+      return try RecordReader(operation.plan, source: source, types: types, options: options).read()
+    }
+    let layered = LayeredSource(source, edits: edits, seed: segmentSeed)
+    return try RecordReader(operation.plan, source: layered, types: types, options: options).read()
   }
 
   /// Writes all records as JSON lines, sorted by key.
@@ -195,7 +228,7 @@ package struct RecordBatch: Sendable {
   /// The changes of values inside records, by a later part of a response. Applied at the commit.
   var deltas: [RecordDelta] = []
   /// The types and fields of the response; only in its last batch.
-  var shapes: TypeShapes?
+  var types: ResponseTypes?
 
   /// Records with final nulls, with the receive time of the first one.
   package init(_ table: RecordTable) {

@@ -76,6 +76,35 @@ public struct FieldChange: Sendable, Hashable {
   }
 }
 
+extension FieldChange {
+  /// Creates a change from the quoted stored key; root records are split into record and field.
+  init(key: Bytes, quotedField: Bytes) {
+    var scratch = ByteStack(capacity: 64)
+    let field = RecordText.withUnescaped(quotedField, scratch: &scratch) { $0.string }
+    let isRoot = key.hasPrefix("QUERY_ROOT.")
+    self.init(recordKey: isRoot ? RootRecord.queryKey : key.string, field: field)
+  }
+}
+
+extension Set<FieldChange> {
+  /// Inserts fields of a record by their quoted stored keys.
+  mutating func insert(_ fields: some Sequence<[UInt8]>, of key: Bytes) {
+    for field in fields {
+      field.withUnsafeBufferPointer {
+        _ = insert(FieldChange(key: key, quotedField: Bytes($0)))
+      }
+    }
+  }
+
+  /// Inserts all fields of the record `text`.
+  mutating func insert(fieldsOf text: Bytes, key: Bytes) {
+    var cursor = FieldCursor(text)
+    while let field = cursor.next() {
+      insert(FieldChange(key: key, quotedField: text[field.key]))
+    }
+  }
+}
+
 /// The number and size of a store's records.
 public struct StoreStatistics: Sendable, Hashable {
   /// Records; `QUERY_ROOT` counts as one, segments are not counted.

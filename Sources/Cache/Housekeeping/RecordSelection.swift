@@ -98,16 +98,8 @@ public struct RecordSelection: Sendable, Hashable {
   func remainder(of text: Bytes) -> (text: [UInt8]?, removed: [[UInt8]]) {
     let removed = fields(of: text)
     guard fields != nil else { return (nil, removed) }
-    var out = ByteStack(capacity: text.count)
-    var cursor = FieldCursor(text)
-    while let field = cursor.next() {
-      if removed.contains(where: { text[field.key].equals($0) }) { continue }
-      out.append(UInt8(ascii: out.count == 0 ? "{" : ","))
-      out.append(text[field.key.lowerBound..<field.value.upperBound])
-    }
-    if out.count == 0 { return (nil, removed) }
-    out.append(UInt8(ascii: "}"))
-    return (out.all.array, removed)
+    let rest = RecordText.removing(from: text) { key in removed.contains { key.equals($0) } }
+    return (rest, removed)
   }
 }
 
@@ -130,6 +122,14 @@ public struct RemovalSummary: Sendable, Hashable {
   /// Whether nothing was removed.
   public var isEmpty: Bool { records == 0 && changedRecords == 0 && segments == 0 }
 
+  mutating func add(_ other: RemovalSummary) {
+    records += other.records
+    changedRecords += other.changedRecords
+    segments += other.segments
+    bytes += other.bytes
+    changes.formUnion(other.changes)
+  }
+
   /// Adds a removed record or segment.
   mutating func note(key: Bytes, text: Bytes, collectsChanges: Bool) {
     bytes += key.count + text.count
@@ -138,23 +138,14 @@ public struct RemovalSummary: Sendable, Hashable {
       return
     }
     records += 1
-    guard collectsChanges else { return }
-    var cursor = FieldCursor(text)
-    while let field = cursor.next() {
-      changes.insert(FieldChange(key: key, quotedField: text[field.key]))
-    }
+    if collectsChanges { changes.insert(fieldsOf: text, key: key) }
   }
 
   /// Adds the removed fields of a record.
   mutating func note(key: Bytes, removed: [[UInt8]], bytes: Int, collectsChanges: Bool) {
     self.bytes += bytes
     changedRecords += 1
-    guard collectsChanges else { return }
-    for field in removed {
-      field.withUnsafeBufferPointer {
-        _ = changes.insert(FieldChange(key: key, quotedField: Bytes($0)))
-      }
-    }
+    if collectsChanges { changes.insert(removed, of: key) }
   }
 }
 

@@ -69,7 +69,7 @@ struct ListGrowth {
     var tail = new
     while let last = shortSegment(endOf: text, below: 2 * tail.count) {
       text.removeLastName()
-      access.removeSegment(key: last.key)
+      access.removeSegment(last.key)
       tail = last.elements + [UInt8(ascii: ",")] + tail
     }
     add(tail, to: &text, isLast: true)
@@ -90,7 +90,7 @@ struct ListGrowth {
     guard let name = text.lastName else { return nil }
     var key = ByteStack(capacity: 32)
     Segments.appendKey(name, to: &key)
-    guard let segment = access.segment(key: key.all.array), segment.count > 2,
+    guard let segment = access.text(of: key.all.array), segment.count > 2,
       segment.count < min(limit, Segments.size)
     else { return nil }
     let elements = Array(segment[1..<(segment.count - 1)])

@@ -120,8 +120,7 @@ final class PartNormalizer {
         plan: operation.plan,
         paths: ErrorPaths(errors, below: anchor?.path ?? [], firstIndex: anchor?.count),
         concreteConditions: state.pointee.table.concreteConditions)
-      let access = StagedRecords(
-        state.pointee.staging.segments, table: state.pointee.staging.table)
+      let access = state.pointee.staging.records
       if !resolution.isEmpty {
         if let staged = text, let anchor {
           text = resolution.resolved(staged, selection: anchor.parts, access)
@@ -152,7 +151,7 @@ final class PartNormalizer {
   func pendingWrite(to store: any RecordStore, epoch: Int) -> PendingWrite? {
     if hasErrors && options.errorPolicy == .discard { return nil }
     var batch = state.pointee.staging.release().noting(pagesOf: operation.plan)
-    batch.shapes = state.pointee.table.shapes()
+    batch.types = state.pointee.table.responseTypes()
     batch.deltas = deltas
     guard !batch.table.isEmpty || !deltas.isEmpty else { return nil }
     return PendingWrite(store: store, batch: batch, epoch: epoch)

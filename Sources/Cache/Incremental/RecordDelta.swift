@@ -35,7 +35,7 @@ struct RecordDelta: Sendable {
 
   /// Changes the record; returns the quoted stored key of the changed field, or `nil` without a change.
   func apply(_ access: any RecordAccess) -> [UInt8]? {
-    guard case .field(let field)? = steps.first, let text = access.record(key: owner),
+    guard case .field(let field)? = steps.first, let text = access.text(of: owner),
       let edited = apply(to: text, access)
     else { return nil }
     access.setRecord(key: owner, text: edited.count > 2 ? edited : nil, fields: [field])
@@ -70,16 +70,16 @@ struct RecordDelta: Sendable {
       guard let list = PageValue(value, access: access), !list.isLeaf, index < list.reader.count
       else { return nil }
       var reader = list.reader
-      var builder = ListBuilder(access: access)
+      var writer = ListWriter(access: access)
       var position = 0
       while let element = reader.next() {
         let new =
           position == index ? edited(element, steps: steps.dropFirst(), access: access) : element
         guard let new else { return nil }
-        builder.append(new)
+        writer.append(new)
         position += 1
       }
-      return reader.isBroken ? nil : builder.finish()
+      return reader.isBroken ? nil : writer.finish()
     }
   }
 

@@ -23,7 +23,7 @@ private final class LayeredLookup<Base: RecordSource>: SegmentAccess {
   private let concerned = RecordTable()
   /// The segments of lists that were merged here.
   private let merged = RecordTable()
-  private let segments: StagedSegments
+  private let segments: StagedRecords
   /// The latest texts, by depth.
   private var texts: [TextBuffer] = []
   private var depth = 0
@@ -34,7 +34,7 @@ private final class LayeredLookup<Base: RecordSource>: SegmentAccess {
   init(_ base: Base, edits: [StoreEdit], seed: UInt64) {
     self.base = base
     self.edits = edits
-    segments = StagedSegments(table: merged, seed: seed)
+    segments = StagedRecords(table: merged, seed: seed)
     for edit in edits {
       edit.forEachKey { key in
         let hash = RecordTable.hash(key)
@@ -66,7 +66,7 @@ private final class LayeredLookup<Base: RecordSource>: SegmentAccess {
     return texts[depth].hold(text)
   }
 
-  func segment(key: [UInt8]) -> [UInt8]? {
+  func text(of key: [UInt8]) -> [UInt8]? {
     key.withUnsafeBufferPointer { key in
       if let index = merged.find(Bytes(key)) { return merged.text(at: index).array }
       for case .records(let table) in edits {
@@ -77,12 +77,10 @@ private final class LayeredLookup<Base: RecordSource>: SegmentAccess {
   }
 
   var segmentSeed: UInt64 { segments.segmentSeed }
-  func addSegment(elements: Bytes, salt: UInt64) -> UInt64 {
-    segments.addSegment(elements: elements, salt: salt)
-  }
+  func storeSegment(_ key: Bytes, _ text: Bytes) -> Bool { segments.storeSegment(key, text) }
 
   /// Does nothing: the records below the edits still refer to the segment.
-  func removeSegment(key: [UInt8]) {}
+  func removeSegment(_ key: [UInt8]) {}
 }
 
 /// Keeps one text at a stable address.

@@ -105,17 +105,21 @@ extension RecordText {
 
   /// The record without the field with that quoted key, if it has one.
   static func removing(_ field: [UInt8], from text: [UInt8]) -> [UInt8] {
-    text.withUnsafeBufferPointer { text in
-      var out = ByteStack(capacity: text.count)
-      var cursor = FieldCursor(Bytes(text))
-      out.append(UInt8(ascii: "{"))
-      while let entry = cursor.next() {
-        if cursor.text[entry.key].equals(field) { continue }
-        if out.count > 1 { out.append(UInt8(ascii: ",")) }
-        out.append(cursor.text[entry.key.lowerBound..<entry.value.upperBound])
-      }
-      out.append(UInt8(ascii: "}"))
-      return out.all.array
+    text.withUnsafeBufferPointer { removing(from: Bytes($0)) { $0.equals(field) } }
+      ?? Array("{}".utf8)
+  }
+
+  /// The record without the fields whose quoted keys `isRemoved` accepts; `nil` if no field remains.
+  static func removing(from text: Bytes, where isRemoved: (Bytes) -> Bool) -> [UInt8]? {
+    var out = ByteStack(capacity: text.count)
+    var cursor = FieldCursor(text)
+    while let field = cursor.next() {
+      if isRemoved(text[field.key]) { continue }
+      out.append(UInt8(ascii: out.count == 0 ? "{" : ","))
+      out.append(text[field.key.lowerBound..<field.value.upperBound])
     }
+    if out.count == 0 { return nil }
+    out.append(UInt8(ascii: "}"))
+    return out.all.array
   }
 }

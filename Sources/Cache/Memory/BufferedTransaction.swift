@@ -28,10 +28,10 @@ struct BufferedEdits: Sendable {
     edits.append(.records(records.table))
     if !records.deltas.isEmpty { edits.append(.deltas(records.deltas)) }
     if let paging = records.paging { pages.append(paging) }
-    if let shapes = records.shapes {
+    if let new = records.types {
       // The schema has these types even if the response is rolled back.
-      activity.learn(shapes)
-      types += shapes.concreteTypes
+      activity.learn(new)
+      types += new.concreteTypes
     }
   }
 }
@@ -56,9 +56,8 @@ actor BufferedTransaction: RecordTransaction {
 
   func resolve(_ nulls: NullResolutionRequest) {
     guard case .records(let table)? = edits.last else { return }
-    let segments = StagedSegments(
-      table: table, seed: store.segmentSeed, received: table.firstReceived)
-    nulls.resolution.run(StagedRecords(segments, table: table))
+    nulls.resolution.run(
+      StagedRecords(table: table, seed: store.segmentSeed, received: table.firstReceived))
   }
 
   func remove(_ removals: [RecordRemoval]) throws(CacheError) {

@@ -83,28 +83,8 @@ package actor MemoryStore: BufferedStore {
     _ operation: PreparedOperation, under edits: [StoreEdit], _ options: ReadOptions
   ) throws(CacheError) -> StoreAnswer {
     countUse()
-    if options.checksAges {
-      return try read(
-        operation, source: TimedMemorySource(table: table, use: use), under: edits, options: options
-      )
-    }
-    return try read(
-      operation, source: MemorySource(table: table, use: use), under: edits, options: options)
-  }
-
-  private func read(
-    _ operation: PreparedOperation, source: some RecordSource, under edits: [StoreEdit],
-    options: ReadOptions
-  ) throws(CacheError) -> StoreAnswer {
-    if edits.isEmpty {
-      return try RecordReader(
-        operation.plan, source: source, types: activity.concreteTypes, options: options
-      ).read()
-    }
-    let layered = LayeredSource(source, edits: edits, seed: segmentSeed)
-    return try RecordReader(
-      operation.plan, source: layered, types: activity.concreteTypes, options: options
-    ).read()
+    return try answer(
+      operation, from: MemorySource(table: table, use: use), under: edits, options: options)
   }
 
   /// Numbers reads and commits, to find the least recently used records.
@@ -143,7 +123,10 @@ package actor MemoryStore: BufferedStore {
     table = editor.table
     var evicted = RemovalSummary()
     if let maxSize, table.liveBytes > maxSize {
-      evict(to: maxSize / 10 * 9, &evicted, reportsChanges: isWatched)
+      // If it fails, because a temporary file cannot be written, the next commit tries again.
+      evicted =
+        (try? housekeep(.trim(to: maxSize / 10 * 9), collectsChanges: isWatched)) ?? evicted
+      table = table.compacted()
     }
     tidy()
     // Readers run when this actor is free, so they see all of this or nothing.
@@ -155,25 +138,15 @@ package actor MemoryStore: BufferedStore {
   }
 }
 
-extension FieldChange {
-  /// Creates a change from the quoted stored key; root records are split into record and field.
-  init(key: Bytes, quotedField: Bytes) {
-    var scratch = ByteStack(capacity: 64)
-    let field = RecordText.withUnescaped(quotedField, scratch: &scratch) { $0.string }
-    let isRoot = key.hasPrefix("QUERY_ROOT.")
-    self.init(recordKey: isRoot ? RootRecord.queryKey : key.string, field: field)
-  }
-}
-
-/// Reads records in memory with their times.
-struct TimedMemorySource: RecordSource {
-  static var hasTimes: Bool { true }
+/// Reads records in memory.
+struct MemorySource: RecordSource {
   let table: RecordTable
+  /// The number of the read, by which records are marked as used; `nil` does not affect eviction.
   let use: UInt32?
   private var last = -1
   var failure: CacheError? { nil }
 
-  init(table: RecordTable, use: UInt32?) {
+  init(table: RecordTable, use: UInt32? = nil) {
     self.table = table
     self.use = use
   }
@@ -190,169 +163,65 @@ struct TimedMemorySource: RecordSource {
   }
 }
 
-struct MemorySource: RecordSource {
-  let table: RecordTable
-  var use: UInt32?
-  var failure: CacheError? { nil }
-
-  init(table: RecordTable, use: UInt32? = nil) {
-    self.table = table
-    self.use = use
-  }
-
-  mutating func text(key: Bytes, depth: Int) -> Bytes? {
-    guard let index = table.find(key) else { return nil }
-    if let use { table.touch(at: index, use: use) }
-    return table.text(at: index)
-  }
-}
-
 extension MemoryStore {
-  /// Explains field by field how the cache answers an operation; see ``CacheStore``.
-  package func explain(
-    _ operation: PreparedOperation, options: ReadOptions, showing detail: CacheExplanation.Detail
-  ) throws(CacheError) -> CacheExplanation {
-    // Does not mark the records as used, so that it does not affect eviction.
-    let source = TimedMemorySource(table: table, use: nil)
-    var explainer = RecordExplainer(
-      operation.plan, source: source, types: activity.concreteTypes, options: options,
-      detail: detail)
-    return try explainer.explain()
-  }
-
-  /// Removes the selected records or fields, in one transaction.
-  package func remove(_ selection: RecordSelection) -> RemovalSummary {
-    var summary = RemovalSummary()
-    let reportsChanges = collectsChanges || activity.isWatched
-    for index in Array(table.live) where selection.matches(key: table.key(at: index)) {
-      let text = table.text(at: index)
-      let (rest, removed) = selection.remainder(of: text)
-      guard let rest else {
-        take(index, &summary, reportsChanges: reportsChanges)
-        continue
-      }
-      if removed.isEmpty { continue }
-      summary.note(
-        key: table.key(at: index), removed: removed, bytes: text.count - rest.count,
-        collectsChanges: reportsChanges)
-      table.replace(at: index, with: rest)
-    }
+  package func run(_ task: HousekeepingTask) throws(CacheError) -> RemovalSummary {
+    let summary = try housekeep(task, collectsChanges: collectsChanges || activity.isWatched)
     tidy()
     activity.post(summary)
     return summary
   }
 
-  /// Removes records that no root field or redirect reaches; see
-  /// ``CacheStore/collectGarbage(rootsBefore:keys:facts:)``.
-  package func collectGarbage(
-    rootsBefore date: Int?, keeping prefixes: Set<String>
-  ) -> RemovalSummary {
-    var summary = RemovalSummary()
-    let reportsChanges = collectsChanges || activity.isWatched
-    var reached: Set<Int> = []
-    var open: [Int] = []
-    let kept = prefixes.map { Array("\($0):".utf8) }
-    for index in Array(table.live) {
-      let key = table.key(at: index)
-      let isRoot = key.hasPrefix("QUERY_ROOT.")
-      guard isRoot || kept.contains(where: { key.array.starts(with: $0) }) else { continue }
-      if let date, Int(table.times(at: index).received) < date {
-        if isRoot { take(index, &summary, reportsChanges: reportsChanges) }
-      } else {
-        reached.insert(index)
-        open.append(index)
-      }
+  private func housekeep(
+    _ task: HousekeepingTask, collectsChanges: Bool
+  ) throws(CacheError) -> RemovalSummary {
+    do {
+      return try task.run(
+        on: MemoryHousekeeping(table: table), collectsChanges: collectsChanges)
+    } catch {
+      throw error as? CacheError
+        ?? CacheError(.storage, "cannot \(task.action): \(error)")
     }
-    while let index = open.popLast() {
-      _ = RecordLinks.forEach(in: table.text(at: index)) { key in
-        guard let next = table.find(key), reached.insert(next).inserted else { return }
-        open.append(next)
-      }
-    }
-    for index in Array(table.live) where !reached.contains(index) {
-      take(index, &summary, reportsChanges: reportsChanges)
-    }
-    tidy()
-    activity.post(summary)
-    return summary
-  }
-
-  /// Removes the least recently used records until at most `bytes` bytes remain.
-  package func trim(to bytes: Int) -> RemovalSummary {
-    var summary = RemovalSummary()
-    evict(to: bytes, &summary, reportsChanges: collectsChanges || activity.isWatched)
-    activity.post(summary)
-    return summary
-  }
-
-  /// Removes the least recently used records until `size` bytes remain. The segments of a list are
-  /// removed with the last record that contains them.
-  func evict(to size: Int, _ summary: inout RemovalSummary, reportsChanges: Bool) {
-    guard table.liveBytes > size else { return }
-    removeLostSegments(&summary)
-    var records = table.live.filter { !Segments.isSegment(key: table.key(at: $0)) }
-    records.sort { table.lastUse(at: $0) < table.lastUse(at: $1) }
-    var owners: [Int: Int] = [:]
-    for index in records {
-      for segment in segments(of: index) { owners[segment, default: 0] += 1 }
-    }
-    for index in records {
-      if table.liveBytes <= size { break }
-      let lists = segments(of: index)
-      take(index, &summary, reportsChanges: reportsChanges)
-      for segment in lists {
-        owners[segment, default: 0] -= 1
-        if owners[segment] == 0 { take(segment, &summary, reportsChanges: false) }
-      }
-    }
-    table = table.compacted()
-  }
-
-  /// The indices of the segments of a record's lists, including those in other segments.
-  private func segments(of index: Int) -> [Int] {
-    var found: [Int] = []
-    var open = [index]
-    while let next = open.popLast() {
-      for key in RecordLinks.segments(of: table.text(at: next)) {
-        guard let segment = key.withUnsafeBufferPointer({ table.find(Bytes($0)) }),
-          !found.contains(segment)
-        else { continue }
-        found.append(segment)
-        open.append(segment)
-      }
-    }
-    return found
-  }
-
-  private func removeLostSegments(_ summary: inout RemovalSummary) {
-    var owned: Set<Int> = []
-    for index in table.live where !Segments.isSegment(key: table.key(at: index)) {
-      owned.formUnion(segments(of: index))
-    }
-    for index in Array(table.live)
-    where Segments.isSegment(key: table.key(at: index)) && !owned.contains(index) {
-      take(index, &summary, reportsChanges: false)
-    }
-  }
-
-  private func take(_ index: Int, _ summary: inout RemovalSummary, reportsChanges: Bool) {
-    summary.note(
-      key: table.key(at: index), text: table.text(at: index), collectsChanges: reportsChanges)
-    table.remove(at: index)
   }
 
   /// Compacts the table if much of its memory is unused.
-  func tidy() {
+  private func tidy() {
     if table.deadBytes > 1 << 20, table.deadBytes > table.liveBytes { table = table.compacted() }
   }
 }
 
-extension RecordTable {
-  /// Replaces the text of a record from which fields were removed.
-  func replace(at index: Int, with rest: [UInt8]) {
-    rest.withUnsafeBufferPointer { rest in
-      setTimes(at: index, times(at: index).replacing([], in: Bytes(rest)))
-      replace(at: index, text: Bytes(rest))
+/// The records of a table. The least recently used ones have the lowest rank.
+private struct MemoryHousekeeping: HousekeepingRecords {
+  let table: RecordTable
+
+  var hasSegments: Bool { table.segmentCount > 0 }
+
+  func edit(
+    prefix: [UInt8], needsTexts: Bool, removed: (Bytes, Bytes) -> Void,
+    body: (HousekeepingRecord) throws -> RecordChange
+  ) throws {
+    for index in Array(table.live) {
+      let (key, text) = (table.key(at: index), table.text(at: index))
+      guard key.count >= prefix.count, key[0..<prefix.count].equals(prefix) else { continue }
+      let record = HousekeepingRecord(
+        key: key, text: text, size: key.count + text.count, times: table.times(at: index),
+        rank: table.lastUse(at: index))
+      switch try body(record) {
+      case .keep: break
+      case .remove:
+        removed(key, text)
+        table.remove(at: index)
+      case .replace(let text, let times):
+        text.withUnsafeBufferPointer { table.replace(at: index, text: Bytes($0)) }
+        table.setTimes(at: index, times)
+      }
+    }
+  }
+
+  func forEach(_ keys: [[UInt8]], _ body: (Bytes, Bytes) throws -> Void) throws {
+    for key in keys {
+      try key.withUnsafeBufferPointer { key in
+        if let index = table.find(Bytes(key)) { try body(Bytes(key), table.text(at: index)) }
+      }
     }
   }
 }

@@ -64,15 +64,14 @@ struct TableEditor {
       case .removals(let removals):
         for (key, field) in removals { remove(key, field) }
       case .deltas(let deltas):
-        let segments = StagedSegments(table: table, seed: seed, received: received)
-        let access = StagedRecords(segments, table: table)
-        for delta in deltas { _ = delta.apply(access) }
+        let records = StagedRecords(table: table, seed: seed, received: received)
+        for delta in deltas { _ = delta.apply(records) }
       }
     }
     var warnings: [String] = []
+    let records = StagedRecords(table: table, seed: seed, received: received)
     for paging in pages {
-      let segments = StagedSegments(table: table, seed: seed, received: received)
-      var join = PageJoin(paging.rules, access: StagedRecords(segments, table: table))
+      var join = PageJoin(paging.rules, access: records)
       join.run(paging.keys)
       warnings += join.warnings
     }
@@ -90,12 +89,15 @@ struct TableEditor {
   private func remove(_ key: [UInt8], _ field: [UInt8]?) {
     guard let index = key.withUnsafeBufferPointer({ table.find(Bytes($0)) }) else { return }
     guard let field else { return table.remove(at: index) }
-    table.replace(at: index, with: RecordText.removing(field, from: table.text(at: index).array))
+    let rest = RecordText.removing(field, from: table.text(at: index).array)
+    rest.withUnsafeBufferPointer { rest in
+      table.setTimes(at: index, table.times(at: index).replacing([], in: Bytes(rest)))
+      table.replace(at: index, text: Bytes(rest))
+    }
   }
 
   private func join(_ batch: RecordTable, _ summary: inout WriteSummary) {
-    let segments = StagedSegments(
-      table: table, seed: seed, received: batch.firstReceived)
+    let records = StagedRecords(table: table, seed: seed, received: batch.firstReceived)
     // Segments first, because merging lists reads them.
     for onlySegments in [true, false] {
       for index in batch.live {
@@ -103,13 +105,13 @@ struct TableEditor {
         guard Segments.isSegment(key: key) == onlySegments else { continue }
         join(
           key, hash: batch.hash(at: index), text: batch.text(at: index),
-          received: batch.received(at: index), segments: segments, summary: &summary)
+          received: batch.received(at: index), access: records, summary: &summary)
       }
     }
   }
 
   private func join(
-    _ key: Bytes, hash: UInt64, text: Bytes, received: UInt32, segments: StagedSegments,
+    _ key: Bytes, hash: UInt64, text: Bytes, received: UInt32, access: StagedRecords,
     summary: inout WriteSummary
   ) {
     let isSegment = Segments.isSegment(key: key)
@@ -117,7 +119,7 @@ struct TableEditor {
       table.insert(key, hash: hash, text: text, lastUse: use, received: received)
       if isSegment { return }
       summary.newRecords += 1
-      if summary.changesAreKnown { recordAll(key, text: text, summary: &summary) }
+      if summary.changesAreKnown { summary.changes.insert(fieldsOf: text, key: key) }
       return
     }
     table.touch(at: index, use: use)
@@ -128,7 +130,7 @@ struct TableEditor {
       summary.unchangedRecords += 1
       return
     }
-    var merge = Merge(access: segments)
+    var merge = Merge(access: access)
     var merged = ByteStack(capacity: text.count + 64)
     var changed: [[UInt8]] = []
     let collects = summary.changesAreKnown
@@ -145,17 +147,6 @@ struct TableEditor {
     }
     table.replace(at: index, text: merged.all)
     summary.changedRecords += 1
-    for field in changed {
-      field.withUnsafeBufferPointer { note(key, field: Bytes($0), summary: &summary) }
-    }
-  }
-
-  private func recordAll(_ key: Bytes, text: Bytes, summary: inout WriteSummary) {
-    var cursor = FieldCursor(text)
-    while let field = cursor.next() { note(key, field: text[field.key], summary: &summary) }
-  }
-
-  private func note(_ key: Bytes, field: Bytes, summary: inout WriteSummary) {
-    summary.changes.insert(FieldChange(key: key, quotedField: field))
+    summary.changes.insert(changed, of: key)
   }
 }

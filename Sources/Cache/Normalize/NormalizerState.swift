@@ -154,74 +154,49 @@ extension NormalizerState {
 
   @inline(__always)
   mutating func onString(_ string: Bytes) -> Bool {
-    switch mode {
-    case .object:
-      if awaitsTypename { return typename(string) }
-      guard let field = current else { return true }
-      guard field.pointee.child < 0 else { return wrongShape("a string") }
-      let start = text.count
-      text.append(string: string)
-      return scalarEnded(field, start)
-    case .list:
-      guard containers.top.pointee.node < 0 else { return wrongShape("a string") }
-      text.separate()
-      let start = text.count
-      text.append(string: string)
-      return leafElementEnded(start)
-    case .capture:
-      text.separate()
-      text.append(string: string)
-      return capturedScalarEnded()
-    case .skip: return true
-    case .envelope: return envelopeScalar("a string")
-    }
+    // Only the value of an object's field is awaited.
+    if awaitsTypename { return typename(string) }
+    return onScalar("a string") { $0.append(string: string) }
   }
 
   @inline(__always)
   mutating func onLiteral(_ literal: Bytes, _ shape: StaticString) -> Bool {
-    switch mode {
-    case .object:
-      if awaitsTypename { return wrongTypename() }
-      guard let field = current else { return true }
-      guard field.pointee.child < 0 else { return wrongShape(shape) }
-      let start = text.count
-      text.buffer.append(literal)
-      return scalarEnded(field, start)
-    case .list:
-      guard containers.top.pointee.node < 0 else { return wrongShape(shape) }
-      text.separate()
-      let start = text.count
-      text.buffer.append(literal)
-      return leafElementEnded(start)
-    case .capture:
-      text.separate()
-      text.buffer.append(literal)
-      return capturedScalarEnded()
-    case .skip: return true
-    case .envelope: return envelopeScalar(shape)
-    }
+    if awaitsTypename { return wrongTypename() }
+    return onScalar(shape) { $0.buffer.append(literal) }
   }
 
   @inline(__always)
   mutating func onNull() -> Bool {
+    if awaitsTypename { return wrongTypename() }
+    return onScalar(nil) { $0.buffer.append(utf8: "null") }
+  }
+
+  /// Processes a scalar, which `append` adds to the text; an object or a list may be null, which has no `shape`.
+  @inline(__always)
+  private mutating func onScalar(
+    _ shape: StaticString?, append: (inout StoredText) -> Void
+  ) -> Bool {
     switch mode {
     case .object:
-      if awaitsTypename { return wrongTypename() }
       guard let field = current else { return true }
+      if let shape, field.pointee.child >= 0 { return wrongShape(shape) }
       let start = text.count
-      text.buffer.append(utf8: "null")
+      append(&text)
       return scalarEnded(field, start)
     case .list:
+      if let shape, containers.top.pointee.node >= 0 { return wrongShape(shape) }
       text.separate()
       let start = text.count
-      text.buffer.append(utf8: "null")
+      append(&text)
       return leafElementEnded(start)
     case .capture:
       text.separate()
-      text.buffer.append(utf8: "null")
+      append(&text)
       return capturedScalarEnded()
     case .skip: return true
-    case .envelope: return envelopeNull()
+    case .envelope:
+      if let shape { return envelopeScalar(shape) }
+      return envelopeNull()
     }
   }
 
@@ -494,7 +469,7 @@ extension NormalizerState {
     let source = text.buffer.bytes(start..<text.count).array
     var folded = ByteStack(capacity: source.count + 64)
     let isTentative = source.withUnsafeBufferPointer { buffer in
-      Merge.fold(Bytes(buffer), access: staging.segments, into: &folded)
+      Merge.fold(Bytes(buffer), access: staging.records, into: &folded)
     }
     if isTentative { staging.noteTentativeNulls() }
     text.buffer.truncate(to: start)

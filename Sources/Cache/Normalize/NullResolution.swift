@@ -1,9 +1,8 @@
 import GQLRunJSON
 import GQLRunLanguage
 
-/// Access to records while the nulls of a response are resolved.
+/// Access to records while the nulls of a response are resolved, and its pages joined.
 protocol RecordAccess: SegmentAccess {
-  func record(key: [UInt8]) -> [UInt8]?
   /// Replaces the text of a record, or removes it; `fields` are the quoted stored keys of changed
   /// fields.
   func setRecord(key: [UInt8], text: [UInt8]?, fields: [[UInt8]])
@@ -123,7 +122,7 @@ package struct NullResolution: Sendable {
             roots.find(Bytes(key)).map { roots.text(at: $0).array }
           }
           if let text { _ = edit(field, of: text, before: nil, at: position) }
-        } else if let text = access.record(key: key) {
+        } else if let text = access.text(of: key) {
           let before = access.recordBefore(key: key)
           if let edited = edit(field, of: text, before: before, at: position) {
             store(key, old: text, text: edited, fields: [field.storedKey])
@@ -135,7 +134,7 @@ package struct NullResolution: Sendable {
 
     mutating func followReferences() {
       while let (key, node, position) = references.popLast() {
-        guard let text = access.record(key: key) else { continue }
+        guard let text = access.text(of: key) else { continue }
         var fields: [[UInt8]] = []
         let edited = edit(
           object: text, before: access.recordBefore(key: key), under: node, at: position, &fields)
@@ -296,13 +295,11 @@ package struct NullResolution: Sendable {
       var writer = ListWriter(access: access)
       index = 0
       while let element = elements.next() {
-        (replacements[index] ?? element).withUnsafeBufferPointer { writer.append(Bytes($0)) }
+        writer.append(replacements[index] ?? element)
         index += 1
         examined += 1
       }
-      var text = ByteStack(capacity: list.count)
-      writer.finish(into: &text)
-      return .replaced(text.all.array)
+      return .replaced(writer.finish())
     }
 
     /// Whether a path leads to a null in a list of leaf values.
@@ -328,42 +325,4 @@ package struct NullResolution: Sendable {
       return false
     }
   }
-}
-
-/// Staged records, to resolve nulls before the records are written to the store.
-final class StagedRecords: RecordAccess {
-  private let table: RecordTable
-  private let segments: StagedSegments
-
-  init(_ segments: StagedSegments, table: RecordTable) {
-    self.table = table
-    self.segments = segments
-  }
-
-  func record(key: [UInt8]) -> [UInt8]? { segments.segment(key: key) }
-
-  func recordBefore(key: [UInt8]) -> [UInt8]? { nil }
-
-  var holdsOnlyThisResponse: Bool { true }
-
-  func setRecord(key: [UInt8], text: [UInt8]?, fields: [[UInt8]]) {
-    let index = key.withUnsafeBufferPointer { table.find(Bytes($0)) }
-    guard let index else { return }
-    guard let text else { return table.remove(at: index) }
-    let before = table.text(at: index).array
-    text.withUnsafeBufferPointer { text in
-      let times = table.times(at: index)
-      if let joined = times.joined(before, after: Bytes(text), lists: fields) {
-        table.setTimes(at: index, joined)
-      }
-      table.replace(at: index, text: Bytes(text))
-    }
-  }
-
-  func segment(key: [UInt8]) -> [UInt8]? { segments.segment(key: key) }
-  var segmentSeed: UInt64 { segments.segmentSeed }
-  func addSegment(elements: Bytes, salt: UInt64) -> UInt64 {
-    segments.addSegment(elements: elements, salt: salt)
-  }
-  func removeSegment(key: [UInt8]) { segments.removeSegment(key: key) }
 }

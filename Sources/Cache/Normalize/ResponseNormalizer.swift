@@ -248,7 +248,7 @@ public final class ResponseNormalizer {
     if let transaction {
       var batch = state.pointee.staging.take(nullsAreFacts: !skipsErrored)
         .noting(pagesOf: operation.plan)
-      batch.shapes = state.pointee.table.shapes()
+      batch.types = state.pointee.table.responseTypes()
       _ = try await transaction.merge(batch)
       if !resolution.isEmpty {
         try await transaction.resolve(NullResolutionRequest(resolution))
@@ -257,11 +257,10 @@ public final class ResponseNormalizer {
       return PendingWrite(open: transaction, store: store, epoch: epoch)
     }
     if !resolution.isEmpty {
-      examinedForErrors = resolution.run(
-        StagedRecords(state.pointee.staging.segments, table: state.pointee.staging.table))
+      examinedForErrors = resolution.run(state.pointee.staging.records)
     }
     var batch = state.pointee.staging.release().noting(pagesOf: operation.plan)
-    batch.shapes = state.pointee.table.shapes()
+    batch.types = state.pointee.table.responseTypes()
     return PendingWrite(store: store, batch: batch, epoch: epoch)
   }
 
@@ -284,7 +283,7 @@ public final class ResponseNormalizer {
     }
     try normalizer.end()
     var batch = normalizer.state.pointee.staging.release()
-    batch.shapes = normalizer.state.pointee.table.shapes()
+    batch.types = normalizer.state.pointee.table.responseTypes()
     return batch
   }
 

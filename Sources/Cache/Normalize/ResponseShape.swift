@@ -98,23 +98,19 @@ private func string(_ bytes: UnsafePointer<UInt8>?, _ length: Int) -> String {
   String(decoding: UnsafeBufferPointer(start: bytes, count: length), as: UTF8.self)
 }
 
+private func counted(_ scope: inout JSONEventScope) -> Bool {
+  scope.count()
+  return true
+}
+
+private func left(_ scope: inout JSONEventScope) -> Bool {
+  scope.leave()
+  return true
+}
+
 private let shapeHandlers = JSONEventHandlers(
-  null: { context in
-    pass(
-      context,
-      counting: {
-        $0.count()
-        return true
-      }, to: { $0.value(.null) })
-  },
-  boolean: { context, _ in
-    pass(
-      context,
-      counting: {
-        $0.count()
-        return true
-      }, to: { $0.value(.boolean) })
-  },
+  null: { pass($0, counting: counted, to: { $0.value(.null) }) },
+  boolean: { context, _ in pass(context, counting: counted, to: { $0.value(.boolean) }) },
   number: { context, bytes, length in
     pass(
       context, counting: { $0.checkNumber(length) },
@@ -133,32 +129,14 @@ private let shapeHandlers = JSONEventHandlers(
       // Only type names and enum values are used, which are short.
       to: { $0.value(.string(string(bytes, min(length, 256)))) })
   },
-  startObject: { context in
-    pass(context, counting: { $0.enter() }, to: { $0.open(isObject: true) })
-  },
+  startObject: { pass($0, counting: { $0.enter() }, to: { $0.open(isObject: true) }) },
   key: { context, bytes, length in
     pass(
       context, counting: { $0.checkKey(length) }, to: { $0.key(string(bytes, length)) })
   },
-  endObject: { context in
-    pass(
-      context,
-      counting: {
-        $0.leave()
-        return true
-      }, to: { $0.close() })
-  },
-  startArray: { context in
-    pass(context, counting: { $0.enter() }, to: { $0.open(isObject: false) })
-  },
-  endArray: { context in
-    pass(
-      context,
-      counting: {
-        $0.leave()
-        return true
-      }, to: { $0.close() })
-  })
+  endObject: { pass($0, counting: left, to: { $0.close() }) },
+  startArray: { pass($0, counting: { $0.enter() }, to: { $0.open(isObject: false) }) },
+  endArray: { pass($0, counting: left, to: { $0.close() }) })
 
 /// Writes the caller's result: the selected fields under their response keys.
 struct ResultWriter: ~Copyable {

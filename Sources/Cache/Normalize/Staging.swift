@@ -59,15 +59,15 @@ struct Staging: ~Copyable {
   @inline(never)
   private mutating func join(_ index: Int, _ text: Bytes) {
     scratch.truncate(to: 0)
-    var merge = Merge(nullsAreTentative: true, access: segments)
+    var merge = Merge(nullsAreTentative: true, access: records)
     guard merge.records(old: table.text(at: index), new: text, into: &scratch) else { return }
     if merge.hasTentativeNulls { tentative.insert(index) }
     table.replace(at: index, text: scratch.all)
   }
 
-  /// The segments of long lists among the staged records.
-  var segments: StagedSegments {
-    StagedSegments(table: table, seed: segmentSeed, received: received)
+  /// The staged records, with the segments of long lists.
+  var records: StagedRecords {
+    StagedRecords(table: table, seed: segmentSeed, received: received)
   }
 
   /// The root fields of an operation whose root is not stored, because the paths of errors start
@@ -82,7 +82,7 @@ struct Staging: ~Copyable {
       return
     }
     scratch.truncate(to: 0)
-    var merge = Merge(nullsAreTentative: true, access: segments)
+    var merge = Merge(nullsAreTentative: true, access: records)
     guard merge.records(old: unstoredRoots.text(at: index), new: text, into: &scratch) else {
       return
     }
@@ -91,7 +91,7 @@ struct Staging: ~Copyable {
 
   /// Adds a segment of a long list and returns its name.
   mutating func stageSegment(elements: Bytes) -> UInt64 {
-    segments.addSegment(elements: elements)
+    records.addSegment(elements: elements)
   }
 
   /// Records that a text with a tentative null will be staged as part of a record.
@@ -150,7 +150,7 @@ struct Staging: ~Copyable {
   /// Makes the remaining tentative nulls permanent.
   private mutating func settleNulls() {
     findTentativeNulls()
-    let settling = NullSettling(access: segments)
+    let settling = NullSettling(access: records)
     for index in tentative {
       scratch.truncate(to: 0)
       settling.settle(table.text(at: index), into: &scratch)
@@ -161,8 +161,8 @@ struct Staging: ~Copyable {
   }
 }
 
-/// The segments among the staged records.
-final class StagedSegments: SegmentAccess {
+/// The records of a table: those of a response before they are written to the store, or those of a store in memory.
+final class StagedRecords: RecordAccess {
   private let table: RecordTable
   let segmentSeed: UInt64
   private let received: UInt32
@@ -174,39 +174,41 @@ final class StagedSegments: SegmentAccess {
     self.received = received
   }
 
-  func segment(key: [UInt8]) -> [UInt8]? {
-    key.withUnsafeBufferPointer { key in
-      table.find(Bytes(key)).map { table.text(at: $0).array }
-    }
+  private func index(of key: [UInt8]) -> Int? {
+    key.withUnsafeBufferPointer { table.find(Bytes($0)) }
   }
 
-  func removeSegment(key: [UInt8]) {
-    key.withUnsafeBufferPointer { key in
-      if let index = table.find(Bytes(key)) { table.remove(at: index) }
+  func text(of key: [UInt8]) -> [UInt8]? { index(of: key).map { table.text(at: $0).array } }
+
+  func storeSegment(_ key: Bytes, _ text: Bytes) -> Bool {
+    let hash = RecordTable.hash(key)
+    guard let index = table.find(key, hash: hash) else {
+      table.insert(key, hash: hash, text: text, received: received)
+      return true
     }
+    guard table.text(at: index).equals(text) else { return false }
+    table.setReceived(at: index, received)
+    return true
   }
 
-  func addSegment(elements: Bytes, salt: UInt64) -> UInt64 {
-    var name = segmentName(of: elements, salt: salt)
-    var key = ByteStack(capacity: 64)
-    while true {
-      key.truncate(to: 0)
-      Segments.appendKey(name, to: &key)
-      let hash = RecordTable.hash(key.all)
-      guard let index = table.find(key.all, hash: hash) else {
-        var text = ByteStack(capacity: elements.count + 2)
-        text.append(UInt8(ascii: "["))
-        text.append(elements)
-        text.append(UInt8(ascii: "]"))
-        table.insert(key.all, hash: hash, text: text.all, received: received)
-        return name
+  func removeSegment(_ key: [UInt8]) {
+    if let index = index(of: key) { table.remove(at: index) }
+  }
+
+  func recordBefore(key: [UInt8]) -> [UInt8]? { nil }
+
+  var holdsOnlyThisResponse: Bool { true }
+
+  func setRecord(key: [UInt8], text: [UInt8]?, fields: [[UInt8]]) {
+    guard let index = index(of: key) else { return }
+    guard let text else { return table.remove(at: index) }
+    let before = table.text(at: index).array
+    text.withUnsafeBufferPointer { text in
+      let times = table.times(at: index)
+      if let joined = times.joined(before, after: Bytes(text), lists: fields) {
+        table.setTimes(at: index, joined)
       }
-      let known = table.text(at: index)
-      if known.count == elements.count + 2, known[1..<(known.count - 1)].equals(elements) {
-        table.setReceived(at: index, received)
-        return name
-      }
-      name &+= 1
+      table.replace(at: index, text: Bytes(text))
     }
   }
 }

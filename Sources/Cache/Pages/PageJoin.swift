@@ -20,7 +20,7 @@ struct PageJoin {
   /// Joins the pages in the records of `keys`.
   mutating func run(_ keys: [[UInt8]]) {
     for key in keys {
-      guard let text = access.record(key: key) else { continue }
+      guard let text = access.text(of: key) else { continue }
       var fields: [[UInt8]] = []
       guard let joined = join(object: text, String(decoding: key, as: UTF8.self), &fields) else {
         continue
@@ -75,14 +75,14 @@ struct PageJoin {
         RecordBatch.mayHoldPages(Bytes(value)) ? ListReader(Bytes(value), access: access) : nil
       }
       guard var elements = reader else { return nil }
-      var builder = ListBuilder(access: access)
+      var writer = ListWriter(access: access)
       var isEdited = false
       while let element = elements.next() {
         let edited = join(value: element, path)
         if edited != nil { isEdited = true }
-        builder.append(edited ?? element)
+        writer.append(edited ?? element)
       }
-      return isEdited && !elements.isBroken ? builder.finish() : nil
+      return isEdited && !elements.isBroken ? writer.finish() : nil
     default: return nil
     }
   }
@@ -159,14 +159,14 @@ struct PageJoin {
     while let element = elements.next() {
       if PageValue.Kind(element) == .reference { known.insert(element) }
     }
-    var builder = ListBuilder(access: access, isLeaf: old.isLeaf)
-    builder.append(contentsOf: old)
+    var writer = ListWriter(access: access, isLeaf: old.isLeaf)
+    writer.append(contentsOf: old)
     var arriving = new.reader
     while let element = arriving.next() {
       if PageValue.Kind(element) == .reference, !known.insert(element).inserted { continue }
-      builder.append(element)
+      writer.append(element)
     }
-    return elements.isBroken || arriving.isBroken ? .failure(.broken) : .success(builder.finish())
+    return elements.isBroken || arriving.isBroken ? .failure(.broken) : .success(writer.finish())
   }
 
   private func overlaid(
@@ -176,24 +176,24 @@ struct PageJoin {
     guard offset <= count else {
       return .failure(PageGap("starts at \(offset), but only \(count) elements are stored"))
     }
-    var builder = ListBuilder(access: access, isLeaf: old.isLeaf)
+    var writer = ListWriter(access: access, isLeaf: old.isLeaf)
     if offset == count {
-      builder.append(contentsOf: old)
-      builder.append(contentsOf: new)
-      return .success(builder.finish())
+      writer.append(contentsOf: old)
+      writer.append(contentsOf: new)
+      return .success(writer.finish())
     }
     var before = old.reader
     var arriving = new.reader
     for index in 0..<count {
       guard let element = before.next() else { return .failure(.broken) }
       guard index >= offset, let own = arriving.next() else {
-        builder.append(element)
+        writer.append(element)
         continue
       }
-      builder.append(merged(element, own))
+      writer.append(merged(element, own))
     }
-    while let own = arriving.next() { builder.append(own) }
-    return arriving.isBroken ? .failure(.broken) : .success(builder.finish())
+    while let own = arriving.next() { writer.append(own) }
+    return arriving.isBroken ? .failure(.broken) : .success(writer.finish())
   }
 
   /// Merges a received element with the stored one at its index: objects without identity are
@@ -253,10 +253,10 @@ extension PageJoin {
         guard let a = first.fields[entry.key].flatMap({ PageValue($0, access: access) }),
           let b = second.fields[entry.key].flatMap({ PageValue($0, access: access) })
         else { continue }
-        var builder = ListBuilder(access: access, isLeaf: a.isLeaf)
-        builder.append(contentsOf: a)
-        builder.append(contentsOf: b)
-        result[entry.key] = builder.finish()
+        var writer = ListWriter(access: access, isLeaf: a.isLeaf)
+        writer.append(contentsOf: a)
+        writer.append(contentsOf: b)
+        result[entry.key] = writer.finish()
       } else if entry.key != Connection.pageInfo {
         result[entry.key] = entry.value
       }

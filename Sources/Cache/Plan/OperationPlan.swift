@@ -59,13 +59,41 @@ package final class OperationPlan: Sendable {
   /// The type conditions below the root whose possible types are unknown, without a schema.
   let openConditions: Set<String>
 
-  init(
+  convenience init(
     document: Document, operation: OperationDefinition, variables: JSONObject, keys: KeyRules,
     facts: TypeFacts?
   ) throws(CacheError) {
-    var flattening = Flattening(
-      fragments: document.fragments, fieldKey: FieldKey(variables: variables),
-      variables: variables, rules: keys, facts: facts)
+    try self.init(
+      of: operation,
+      Flattening(
+        fragments: document.fragments, fieldKey: FieldKey(variables: variables),
+        variables: variables, rules: keys, facts: facts),
+      keys: keys, facts: facts, isPassing: false)
+  }
+
+  /// The plan of an operation whose responses are not stored. Its stored keys contain the names of
+  /// variables instead of their values, so it is valid for all values.
+  convenience init(
+    passing document: Document, operation: OperationDefinition, variables: JSONObject,
+    keys: KeyRules, facts: TypeFacts?
+  ) throws(CacheError) {
+    var names = JSONObject()
+    for variable in operation.variables {
+      names[variable.name.value] = .string("$\(variable.name.value)")
+    }
+    try self.init(
+      of: operation,
+      Flattening(
+        fragments: document.fragments, fieldKey: FieldKey(variables: names), variables: variables,
+        rules: KeyRules(), facts: nil),
+      keys: keys, facts: facts, isPassing: true)
+  }
+
+  private init(
+    of operation: OperationDefinition, _ flattening: Flattening, keys: KeyRules, facts: TypeFacts?,
+    isPassing: Bool
+  ) throws(CacheError) {
+    var flattening = flattening
     rootSet = try flattening.flatten(operation.selectionSet)
     sets = flattening.sets
     pages = flattening.pages
@@ -74,33 +102,7 @@ package final class OperationPlan: Sendable {
     operationType = operation.type
     self.keys = keys
     self.facts = facts
-    isPassing = false
-    openConditions = Self.openConditions(of: sets, root: rootSet, facts)
-    repeatsStreamedLists = Self.repeatsStreamedLists(sets, deliveries)
-  }
-
-  /// The plan of an operation whose responses are not stored. Its stored keys contain the names of
-  /// variables instead of their values, so it is valid for all values.
-  init(
-    passing document: Document, operation: OperationDefinition, variables: JSONObject,
-    keys: KeyRules, facts: TypeFacts?
-  ) throws(CacheError) {
-    var names = JSONObject()
-    for variable in operation.variables {
-      names[variable.name.value] = .string("$\(variable.name.value)")
-    }
-    var flattening = Flattening(
-      fragments: document.fragments, fieldKey: FieldKey(variables: names), variables: variables,
-      rules: KeyRules(), facts: nil)
-    rootSet = try flattening.flatten(operation.selectionSet)
-    sets = flattening.sets
-    pages = []
-    deliveries = flattening.directives.deliveries
-    rootType = (facts ?? TypeFacts()).rootType(operation.type)
-    operationType = operation.type
-    self.keys = keys
-    self.facts = facts
-    isPassing = true
+    self.isPassing = isPassing
     openConditions = Self.openConditions(of: sets, root: rootSet, facts)
     repeatsStreamedLists = Self.repeatsStreamedLists(sets, deliveries)
   }

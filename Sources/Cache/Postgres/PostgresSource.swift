@@ -9,15 +9,6 @@ struct PostgresSource: RecordSource {
   var failure: CacheError? { records.failure }
 
   mutating func text(key: Bytes, depth: Int) -> Bytes? { records.text(of: key) }
-}
-
-/// Reads records from PostgreSQL with their times.
-struct TimedPostgresSource: RecordSource {
-  static var hasTimes: Bool { true }
-  let records: PostgresRecords
-  var failure: CacheError? { records.failure }
-
-  mutating func text(key: Bytes, depth: Int) -> Bytes? { records.text(of: key) }
 
   func times(depth: Int) -> RecordTimes { records.lastTimes }
 }

@@ -32,23 +32,27 @@ package final class PostgresStore: BufferedStore {
 
   // MARK: Reading
 
+  /// Runs `body` in a transaction that only reads.
+  private func reading<Result: Sendable>(
+    _ action: String = "read the cache",
+    _ body: @escaping @Sendable (PostgresConnection) throws -> Result
+  ) async throws(CacheError) -> Result {
+    do { return try await connections.read(body) } catch { throw Self.describe(error, action) }
+  }
+
   package func read(
     _ operation: PreparedOperation, options: ReadOptions
   ) async throws(CacheError) -> StoreAnswer {
-    do {
-      return try await connections.read { [self] connection in
-        // A layer that was settled before the first statement is in the records; see `commit`.
-        var edits: [StoreEdit] = []
-        if activity.hasLayers {
-          edits = try activity.reading { edits in
-            try connection.run("SELECT 1")
-            return edits
-          }
+    try await reading { [self] connection in
+      // A layer that was settled before the first statement is in the records; see `commit`.
+      var edits: [StoreEdit] = []
+      if activity.hasLayers {
+        edits = try activity.reading { edits in
+          try connection.run("SELECT 1")
+          return edits
         }
-        return try answer(operation, connection: connection, edits: edits, options: options)
       }
-    } catch {
-      throw Self.describe(error, "read the cache")
+      return try answer(operation, connection: connection, edits: edits, options: options)
     }
   }
 
@@ -68,56 +72,24 @@ package final class PostgresStore: BufferedStore {
     _ operation: PreparedOperation, connection: PostgresConnection, edits: [StoreEdit],
     options: ReadOptions
   ) throws -> StoreAnswer {
-    try learnTypes(of: operation.plan, connection)
+    try Self.learn(activity.concreteTypes, for: operation.plan, connection)
     let records = PostgresRecords(connection)
-    let answer =
-      options.checksAges
-      ? try answer(
-        operation, source: TimedPostgresSource(records: records), edits: edits, options: options)
-      : try answer(
-        operation, source: PostgresSource(records: records), edits: edits, options: options)
+    let answer = try answer(
+      operation, from: PostgresSource(records: records), under: edits, options: options)
     if let failure = records.failure { throw failure }
     return answer
   }
 
-  private func answer(
-    _ operation: PreparedOperation, source: some RecordSource, edits: [StoreEdit],
-    options: ReadOptions
-  ) throws(CacheError) -> StoreAnswer {
-    let types = activity.concreteTypes
-    if edits.isEmpty {
-      return try RecordReader(operation.plan, source: source, types: types, options: options).read()
-    }
-    let layered = LayeredSource(source, edits: edits, seed: segmentSeed)
-    return try RecordReader(operation.plan, source: layered, types: types, options: options).read()
-  }
-
   /// Looks for type conditions of an operation that are not known to be concrete types; another process may have met
   /// them.
-  private func learnTypes(
-    of plan: OperationPlan, _ connection: PostgresConnection
+  static func learn(
+    _ types: ConcreteTypes, for plan: OperationPlan, _ connection: PostgresConnection
   ) throws(PostgresError) {
-    let open = plan.openConditions.filter { !activity.concreteTypes.contains($0) }
+    let open = plan.openConditions.filter { !types.contains($0) }
     guard !open.isEmpty else { return }
     let rows = try connection.run(
       "SELECT name FROM gqlrun_type WHERE name = ANY($1)", .texts(open.map { Array($0.utf8) }))
-    activity.concreteTypes.add((0..<rows.count).map { rows.text($0, 0) })
-  }
-
-  package func explain(
-    _ operation: PreparedOperation, options: ReadOptions, showing detail: CacheExplanation.Detail
-  ) async throws(CacheError) -> CacheExplanation {
-    do {
-      return try await connections.read { [self] connection in
-        try learnTypes(of: operation.plan, connection)
-        var explainer = RecordExplainer(
-          operation.plan, source: TimedPostgresSource(records: PostgresRecords(connection)),
-          types: activity.concreteTypes, options: options, detail: detail)
-        return try explainer.explain()
-      }
-    } catch {
-      throw Self.describe(error, "read the cache")
-    }
+    types.add((0..<rows.count).map { rows.text($0, 0) })
   }
 
   package func scan<Result: Sendable>(
@@ -131,14 +103,10 @@ package final class PostgresStore: BufferedStore {
   }
 
   package func fileSizes() async throws(CacheError) -> (file: Int?, log: Int?) {
-    do {
-      let size = try await connections.read { connection in
-        try connection.run("SELECT pg_total_relation_size('gqlrun_record')").int(0, 0)
-      }
-      return (size, nil)
-    } catch {
-      throw Self.describe(error, "read the cache")
+    let size = try await reading {
+      try $0.run("SELECT pg_total_relation_size('gqlrun_record')").int(0, 0)
     }
+    return (size, nil)
   }
 
   /// Calls `body` with each row of a query, of which a thousand are in memory at a time.
@@ -250,14 +218,10 @@ package final class PostgresStore: BufferedStore {
 
   @discardableResult
   package func refresh() async throws(CacheError) -> Bool {
-    do {
-      let count = try await connections.read {
-        try $0.run("SELECT changes FROM gqlrun_cache").int(0, 0)
-      }
-      guard changes.isNew(count) else { return false }
-    } catch {
-      throw Self.describe(error, "look for changes of the cache")
+    let count = try await reading("look for changes of the cache") {
+      try $0.run("SELECT changes FROM gqlrun_cache").int(0, 0)
     }
+    guard changes.isNew(count) else { return false }
     activity.noteUnknownChanges()
     return true
   }
@@ -316,72 +280,51 @@ extension CacheStore {
 }
 
 extension PostgresStore {
-  /// Removes all records and optimistic layers.
-  package func clear() async throws(CacheError) {
+  /// Runs `body` as a transaction that no other store runs at the same time.
+  ///
+  /// - Parameter ended: Called before others can begin, also after an error.
+  private func change<Result: Sendable>(
+    _ action: String, ended: () -> Void = {},
+    _ body: @escaping @Sendable (PostgresConnection) throws -> Result
+  ) async throws(CacheError) -> Result {
     try await lock()
     do {
-      try await connections.write(continuing: true) { connection in
-        // Unlike DELETE it leaves nothing of the data in the table's file.
-        try connection.run("TRUNCATE gqlrun_record, gqlrun_type")
-        try Self.noteChange(connection)
+      let result = try await connections.write(continuing: true) { connection in
+        let result = try body(connection)
         try connection.run("COMMIT")
+        return result
       }
-    } catch {
-      activity.noteCleared()
+      ended()
       await rollback()
-      throw Self.describe(error, "clear the cache")
-    }
-    activity.noteCleared()
-    await rollback()
-  }
-
-  package func remove(_ selection: RecordSelection) async throws(CacheError) -> RemovalSummary {
-    try await housekeep("remove records of the cache") { await $0.remove(selection) }
-  }
-
-  /// Removes records that no root field or redirect reaches. All records are in memory meanwhile.
-  package func collectGarbage(
-    rootsBefore date: Int?, keeping prefixes: Set<String>
-  ) async throws(CacheError) -> RemovalSummary {
-    try await housekeep("collect the garbage of the cache") {
-      await $0.collectGarbage(rootsBefore: date, keeping: prefixes)
-    }
-  }
-
-  /// Removes the records that were received first. All records are in memory meanwhile.
-  package func trim(to bytes: Int) async throws(CacheError) -> RemovalSummary {
-    try await housekeep("trim the cache") { await $0.trim(to: bytes) }
-  }
-
-  /// Edits all records as a store in memory does.
-  private func housekeep(
-    _ action: String, _ edit: @Sendable (MemoryStore) async -> RemovalSummary
-  ) async throws(CacheError) -> RemovalSummary {
-    try await lock()
-    do {
-      var change = try await connections.write(continuing: true) {
-        try PostgresChange(everythingOf: $0)
-      }
-      let memory = MemoryStore(
-        change.after, collectsChanges: collectsChanges || activity.isWatched)
-      let summary = await edit(memory)
-      change.after = await memory.table
-      try await connections.write(continuing: true) { [change] connection in
-        try change.write(connection, granularity: 0)
-        try Self.noteChange(connection)
-        try connection.run("COMMIT")
-      }
-      await rollback()
-      activity.post(summary)
-      return summary
+      return result
     } catch {
+      ended()
       await rollback()
       throw Self.describe(error, action)
     }
   }
-}
 
-extension PostgresStore {
+  /// Removes all records and optimistic layers.
+  package func clear() async throws(CacheError) {
+    try await change("clear the cache", ended: activity.noteCleared) { connection in
+      // Unlike DELETE it leaves nothing of the data in the table's file.
+      try connection.run("TRUNCATE gqlrun_record, gqlrun_type")
+      try Self.noteChange(connection)
+    }
+  }
+
+  package func run(_ task: HousekeepingTask) async throws(CacheError) -> RemovalSummary {
+    let collectsChanges = collectsChanges || activity.isWatched
+    let summary = try await change(task.action) { connection in
+      let summary = try task.run(
+        on: PostgresHousekeeping(connection: connection), collectsChanges: collectsChanges)
+      try Self.noteChange(connection)
+      return summary
+    }
+    activity.post(summary)
+    return summary
+  }
+
   /// Compares the version of the key resolver with that of the database, in the table
   /// `gqlrun_key_resolver`. A cache without records takes the given one.
   package func adopt(keyResolver version: String?) async throws(CacheError) {
@@ -390,25 +333,15 @@ extension PostgresStore {
     } catch {
       throw Self.describe(error, "compare the key resolver of the cache")
     }
-    try await lock()
-    do {
-      try await connections.write(continuing: true) { connection in
-        // Another process may have written meanwhile.
-        if try !Self.hasKeys(of: version, connection) {
-          try connection.run(
-            "CREATE TABLE IF NOT EXISTS gqlrun_key_resolver (version text NOT NULL)")
-          try connection.run("DELETE FROM gqlrun_key_resolver")
-          if let version {
-            try connection.run("INSERT INTO gqlrun_key_resolver VALUES ($1)", .text(version))
-          }
-        }
-        try connection.run("COMMIT")
+    try await change("note the key resolver of the cache") { connection in
+      // Another process may have written meanwhile.
+      if try Self.hasKeys(of: version, connection) { return }
+      try connection.run("CREATE TABLE IF NOT EXISTS gqlrun_key_resolver (version text NOT NULL)")
+      try connection.run("DELETE FROM gqlrun_key_resolver")
+      if let version {
+        try connection.run("INSERT INTO gqlrun_key_resolver VALUES ($1)", .text(version))
       }
-    } catch {
-      await rollback()
-      throw Self.describe(error, "note the key resolver of the cache")
     }
-    await rollback()
   }
 
   /// Whether the cache has this version; `false` for one without records and with another version.
@@ -460,18 +393,6 @@ struct PostgresChange: Sendable {
     after = before.compacted()
   }
 
-  /// Reads all records.
-  init(everythingOf connection: PostgresConnection) throws {
-    let table = RecordTable()
-    try PostgresStore.forEachRow(
-      "SELECT key, data, received, ages FROM gqlrun_record", connection: connection
-    ) {
-      _ = PostgresRecords.insert($0, $1, into: table)
-    }
-    before = table
-    after = before.compacted()
-  }
-
   /// Merges the edits with the records.
   mutating func apply(
     _ edits: [StoreEdit], _ pages: [Paging], collects: ChangeCollection, seed: UInt64
@@ -497,8 +418,7 @@ struct PostgresChange: Sendable {
         let isRecent = Int(times.received) - Int(known.received) < max(granularity, 1)
         if known.ages == times.ages, isRecent, known.received <= times.received { continue }
       }
-      rows.add(key, text: after.text(at: index), times: times)
-      if rows.bytes > 4 << 20 { try rows.write(connection) }
+      try rows.add(key, text: after.text(at: index), times: times, to: connection)
     }
     try rows.write(connection)
     let removed = before.live.filter { index in
@@ -512,19 +432,24 @@ struct PostgresChange: Sendable {
   }
 
   /// Rows to insert or replace, by column.
-  private struct Rows {
+  struct Rows {
     private var keys: [[UInt8]] = []
     private var texts: [[UInt8]?] = []
     private var received: [Int] = []
     private var ages: [[UInt8]?] = []
-    private(set) var bytes = 0
+    private var bytes = 0
+    private static let maxBytes = 4 << 20
 
-    mutating func add(_ key: Bytes, text: Bytes, times: RecordTimes) {
+    /// Adds a row, and writes the rows so far if they are many.
+    mutating func add(
+      _ key: Bytes, text: Bytes, times: RecordTimes, to connection: PostgresConnection
+    ) throws(PostgresError) {
       keys.append(key.array)
       texts.append(text.array)
       received.append(Int(times.received))
       ages.append(times.ages.isEmpty ? nil : times.ages)
       bytes += key.count + text.count
+      if bytes > Self.maxBytes { try write(connection) }
     }
 
     mutating func write(_ connection: PostgresConnection) throws(PostgresError) {
@@ -548,9 +473,87 @@ private struct PostgresScan: RecordScan {
   var source: PostgresSource { PostgresSource(records: PostgresRecords(connection)) }
   var damagedRecords: Int { 0 }
 
+  func noteTypes(of operation: PreparedOperation, in activity: StoreActivity) throws {
+    try PostgresStore.learn(activity.concreteTypes, for: operation.plan, connection)
+  }
+
   func forEachRecord(_ body: (Bytes, Bytes) throws -> Void) throws {
     try PostgresStore.forEachRow(
       "SELECT key, data FROM gqlrun_record ORDER BY key", connection: connection
     ) { try body(Bytes($0.bytes($1, 0)), Bytes($0.bytes($1, 1))) }
+  }
+}
+
+/// The records of a database, in the transaction that changes them.
+private struct PostgresHousekeeping: HousekeepingRecords {
+  let connection: PostgresConnection
+
+  /// The maximum number of changes that are made at a time.
+  private static let maxChanges = 1000
+
+  var hasSegments: Bool {
+    get throws {
+      try connection.run("SELECT 1 FROM gqlrun_record WHERE \(Self.range(Segments.prefix)) LIMIT 1")
+        .count > 0
+    }
+  }
+
+  func edit(
+    prefix: [UInt8], needsTexts: Bool, removed: (Bytes, Bytes) -> Void,
+    body: (HousekeepingRecord) throws -> RecordChange
+  ) throws {
+    var removals: [[UInt8]] = []
+    var replacements = PostgresChange.Rows()
+    let text = needsTexts ? "data" : "''"
+    try PostgresStore.forEachRow(
+      """
+      SELECT key, \(text), octet_length(data), received, ages FROM gqlrun_record
+      WHERE \(Self.range(prefix)) ORDER BY key
+      """, connection: connection
+    ) { rows, row in
+      let key = Bytes(rows.bytes(row, 0))
+      let times = RecordTimes(
+        received: UInt32(clamping: rows.int(row, 3)), ages: Array(rows.bytes(row, 4)))
+      let record = HousekeepingRecord(
+        key: key, text: Bytes(rows.bytes(row, 1)), size: key.count + rows.int(row, 2),
+        times: times, rank: times.received)
+      switch try body(record) {
+      case .keep: break
+      case .remove:
+        removals.append(key.array)
+        if removals.count == Self.maxChanges { try remove(&removals, removed) }
+      case .replace(let text, let times):
+        try text.withUnsafeBufferPointer {
+          try replacements.add(key, text: Bytes($0), times: times, to: connection)
+        }
+      }
+    }
+    try remove(&removals, removed)
+    try replacements.write(connection)
+  }
+
+  private func remove(_ keys: inout [[UInt8]], _ removed: (Bytes, Bytes) -> Void) throws {
+    if keys.isEmpty { return }
+    let rows = try connection.run(
+      "DELETE FROM gqlrun_record WHERE key = ANY($1) RETURNING key, data", .byteStrings(keys))
+    for row in 0..<rows.count { removed(Bytes(rows.bytes(row, 0)), Bytes(rows.bytes(row, 1))) }
+    keys = []
+  }
+
+  func forEach(_ keys: [[UInt8]], _ body: (Bytes, Bytes) throws -> Void) throws {
+    let rows = try connection.run(
+      "SELECT key, data FROM gqlrun_record WHERE key = ANY($1)", .byteStrings(keys))
+    for row in 0..<rows.count {
+      try body(Bytes(rows.bytes(row, 0)), Bytes(rows.bytes(row, 1)))
+    }
+  }
+
+  /// The condition for keys that begin with a prefix, which is text, so that no byte of it is the last one.
+  private static func range(_ prefix: [UInt8]) -> String {
+    guard let last = prefix.last else { return "true" }
+    func literal(_ key: [UInt8]) -> String {
+      "'\\x\(QuotedText.hexadecimal(key))'::bytea"
+    }
+    return "key >= \(literal(prefix)) AND key < \(literal(prefix.dropLast() + [last + 1]))"
   }
 }

@@ -401,3 +401,15 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
         .damagedDatabase, "the record \(String(key.string.prefix(200))) of the cache is damaged")
   }
 }
+
+extension RecordScan {
+  /// Explains how the records answer an operation.
+  func explain(
+    _ plan: OperationPlan, types: ConcreteTypes, options: ReadOptions,
+    detail: CacheExplanation.Detail
+  ) throws(CacheError) -> CacheExplanation {
+    var explainer = RecordExplainer(
+      plan, source: TimedSource(source), types: types, options: options, detail: detail)
+    return try explainer.explain()
+  }
+}

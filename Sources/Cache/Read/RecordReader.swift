@@ -9,7 +9,8 @@ package protocol RecordSource {
   /// Whether records have times, so that the ages of fields are checked. A static property, so that
   /// ages have no cost without rules.
   static var hasTimes: Bool { get }
-  /// The times of the latest record at `depth`.
+  /// The times of the latest record at `depth`. Sources of stores know them even if the ages of their records are not
+  /// checked; see ``TimedSource``.
   func times(depth: Int) -> RecordTimes
 }
 
@@ -17,6 +18,20 @@ extension RecordSource {
   package static var hasTimes: Bool { false }
 
   package func times(depth: Int) -> RecordTimes { RecordTimes(received: 0) }
+}
+
+/// A source whose records have times, so that the ages of fields are checked.
+struct TimedSource<Base: RecordSource>: RecordSource {
+  static var hasTimes: Bool { true }
+  private var base: Base
+  var failure: CacheError? { base.failure }
+
+  /// - Parameter base: A source that knows the times of its records.
+  init(_ base: Base) { self.base = base }
+
+  mutating func text(key: Bytes, depth: Int) -> Bytes? { base.text(key: key, depth: depth) }
+
+  func times(depth: Int) -> RecordTimes { base.times(depth: depth) }
 }
 
 /// Reads the result of an operation from records: follows the plan, copies stored text, resolves

@@ -326,69 +326,35 @@ struct FieldIndex {
   }
 }
 
-/// Writes a list, and splits it into segments as it grows.
-struct ListWriter: ~Copyable {
-  private let access: (any SegmentAccess)?
-  private var elements = ByteStack(capacity: 1024)
-  private var names: [UInt64] = []
-  private var count = 0
-
-  init(access: (any SegmentAccess)?) { self.access = access }
-
-  mutating func append(_ element: Bytes) {
-    if elements.count > 0 { elements.append(UInt8(ascii: ",")) }
-    elements.append(element)
-    count += 1
-    if elements.count > Segments.size { cut() }
-  }
-
-  private mutating func cut() {
-    guard let access, elements.count > 0 else { return }
-    names.append(access.addSegment(elements: elements.all))
-    elements.truncate(to: 0)
-  }
-
-  mutating func finish(into out: inout ByteStack) {
-    if names.isEmpty {
-      out.append(UInt8(ascii: "["))
-      out.append(elements.all)
-      out.append(UInt8(ascii: "]"))
-    } else {
-      cut()
-      Segments.append(names: names[...], count: count, isLeaf: false, to: &out)
-    }
-  }
-}
-
 /// Counts and collects the differences between records before and after a change.
 struct RecordComparison {
   private(set) var summary = WriteSummary()
 
   init() { summary.changesAreKnown = true }
 
+  /// Adds the difference of a record, which may be missing before and after.
   mutating func add(_ key: [UInt8], before: [UInt8]?, after: [UInt8]?) {
     let changed = Self.changedFields(before: before, after: after)
-    if before == nil && after == nil { return }
-    if before == nil {
+    guard after == nil else { return add(key, isNew: before == nil, changed: changed) }
+    guard before != nil else { return }
+    summary.removedRecords += 1
+    key.withUnsafeBufferPointer { summary.changes.insert(changed, of: Bytes($0)) }
+  }
+
+  /// Adds a record whose changed fields are known.
+  mutating func add(_ key: [UInt8], isNew: Bool, changed: Set<[UInt8]>) {
+    if isNew {
       summary.newRecords += 1
-    } else if after == nil {
-      summary.removedRecords += 1
     } else if changed.isEmpty {
       summary.unchangedRecords += 1
     } else {
       summary.changedRecords += 1
     }
-    key.withUnsafeBufferPointer { key in
-      for field in changed {
-        field.withUnsafeBufferPointer {
-          _ = summary.changes.insert(FieldChange(key: Bytes(key), quotedField: Bytes($0)))
-        }
-      }
-    }
+    key.withUnsafeBufferPointer { summary.changes.insert(changed, of: Bytes($0)) }
   }
 
   /// The quoted stored keys of the fields that differ or exist in only one of the records.
-  static func changedFields(before: [UInt8]?, after: [UInt8]?) -> Set<[UInt8]> {
+  private static func changedFields(before: [UInt8]?, after: [UInt8]?) -> Set<[UInt8]> {
     let old = before.map(fields) ?? [:]
     let new = after.map(fields) ?? [:]
     return Set(old.keys.filter { new[$0] != old[$0] }).union(new.keys.filter { old[$0] == nil })

@@ -8,6 +8,8 @@ package enum Segments {
   /// The size at which a list is split, in bytes; at the end of an element.
   package static let size = 64 << 10
   package static let keyPrefix: StaticString = "$segment:"
+  /// The bytes of ``keyPrefix``.
+  static let prefix = Array("$segment:".utf8)
 
   static func append(
     names: ArraySlice<UInt64>, count: Int, isLeaf: Bool, to out: inout ByteStack
@@ -57,28 +59,42 @@ package enum Segments {
     while let element = elements.next() {
       guard element.count == 18 else { return nil }
       let name = names[(element.lowerBound + 1)..<(element.upperBound - 1)]
-      keys.append(Array("$segment:".utf8) + name.array)
+      keys.append(prefix + name.array)
     }
     return elements.isMalformed ? nil : (keys, number)
   }
 }
 
-/// Access to the segments of long lists.
+/// The segments of long lists, among the records of a response, a store or a transaction.
 protocol SegmentAccess: AnyObject {
-  /// The text of a segment record, `[…]`; `nil` if it does not exist.
-  func segment(key: [UInt8]) -> [UInt8]?
   /// The seed of the hash that names segments.
   var segmentSeed: UInt64 { get }
-  /// Stores elements (joined by commas) as a segment, and returns its name.
-  ///
-  /// - Parameter salt: What the name depends on beside the elements; 0 for segments that several lists may share.
-  func addSegment(elements: Bytes, salt: UInt64) -> UInt64
+  /// The text of a record or segment; `nil` if it does not exist.
+  func text(of key: [UInt8]) -> [UInt8]?
+  /// Stores the text `[…]` of a segment, unless the key has another one; returns whether the key has the text.
+  func storeSegment(_ key: Bytes, _ text: Bytes) -> Bool
   /// Removes a segment that no list refers to.
-  func removeSegment(key: [UInt8])
+  func removeSegment(_ key: [UInt8])
 }
 
 extension SegmentAccess {
-  func addSegment(elements: Bytes) -> UInt64 { addSegment(elements: elements, salt: 0) }
+  /// Stores elements (joined by commas) as a segment, and returns its name.
+  ///
+  /// - Parameter salt: What the name depends on beside the elements; 0 for segments that several lists may share.
+  func addSegment(elements: Bytes, salt: UInt64 = 0) -> UInt64 {
+    var name = segmentName(of: elements, salt: salt)
+    var text = ByteStack(capacity: elements.count + 2)
+    text.append(UInt8(ascii: "["))
+    text.append(elements)
+    text.append(UInt8(ascii: "]"))
+    var key = ByteStack(capacity: 64)
+    while true {
+      key.truncate(to: 0)
+      Segments.appendKey(name, to: &key)
+      if storeSegment(key.all, text.all) { return name }
+      name &+= 1
+    }
+  }
 
   /// The name of a segment, unless another segment has it.
   func segmentName(of elements: Bytes, salt: UInt64) -> UInt64 {
@@ -135,7 +151,7 @@ struct ListReader {
         return Array(text[element])
       }
       guard inline == nil, nextKey < keys.count else { return nil }
-      guard let segment = access?.segment(key: keys[nextKey]) else {
+      guard let segment = access?.text(of: keys[nextKey]) else {
         isBroken = true
         return nil
       }
@@ -143,5 +159,77 @@ struct ListReader {
       current = segment
       position = 1
     }
+  }
+}
+
+/// Writes a list of elements and of whole lists, and splits it into segments as it grows; existing segments are reused.
+struct ListWriter: ~Copyable {
+  private let access: (any SegmentAccess)?
+  private let isLeaf: Bool
+  private var elements = ByteStack(capacity: 1024)
+  private var names: [UInt64] = []
+  private var count = 0
+
+  /// - Parameter access: Stores the segments; without it, the list is not split.
+  init(access: (any SegmentAccess)?, isLeaf: Bool = false) {
+    self.access = access
+    self.isLeaf = isLeaf
+  }
+
+  mutating func append(_ element: Bytes) {
+    if elements.count > 0 { elements.append(UInt8(ascii: ",")) }
+    elements.append(element)
+    count += 1
+    if elements.count > Segments.size { cut() }
+  }
+
+  mutating func append(_ element: [UInt8]) {
+    element.withUnsafeBufferPointer { append(Bytes($0)) }
+  }
+
+  mutating func append(contentsOf list: PageValue) {
+    let segments =
+      list.isSegmented
+      ? list.text.withUnsafeBufferPointer { Segments.keys(of: Bytes($0)) } : nil
+    guard let segments else {
+      var reader = list.reader
+      while let element = reader.next() { append(element) }
+      return
+    }
+    cut()
+    names += segments.keys.compactMap { Segments.name(ofKey: $0) }
+    count += segments.count
+    reopenLast(segments.keys.last)
+  }
+
+  /// Reopens a short last segment, so that many short pages do not create many short segments.
+  private mutating func reopenLast(_ key: [UInt8]?) {
+    guard let key, let text = access?.text(of: key), text.count < Segments.size / 2, text.count > 2
+    else { return }
+    names.removeLast()
+    text.withUnsafeBufferPointer { elements.append(Bytes($0)[1..<(text.count - 1)]) }
+  }
+
+  private mutating func cut() {
+    guard let access, elements.count > 0 else { return }
+    names.append(access.addSegment(elements: elements.all))
+    elements.truncate(to: 0)
+  }
+
+  mutating func finish(into out: inout ByteStack) {
+    if names.isEmpty {
+      out.append(utf8: isLeaf ? " [" : "[")
+      out.append(elements.all)
+      out.append(UInt8(ascii: "]"))
+    } else {
+      cut()
+      Segments.append(names: names[...], count: count, isLeaf: isLeaf, to: &out)
+    }
+  }
+
+  mutating func finish() -> [UInt8] {
+    var out = ByteStack(capacity: elements.count + names.count * 20 + 64)
+    finish(into: &out)
+    return out.all.array
   }
 }

@@ -42,7 +42,7 @@ final class NullSettling {
 
   /// Removes the replaced segments, when all records are processed.
   func finish() {
-    for key in spent { access.removeSegment(key: key) }
+    for key in spent { access.removeSegment(key) }
   }
 
   /// Appends `value` with its tentative nulls made permanent, including those in the segments of
@@ -87,7 +87,7 @@ final class NullSettling {
     guard let segments = Segments.keys(of: value) else { return out.append(value) }
     var names: [UInt64] = []
     for key in segments.keys {
-      guard let text = access.segment(key: key), let name = Segments.name(ofKey: key) else {
+      guard let text = access.text(of: key), let name = Segments.name(ofKey: key) else {
         return out.append(value)
       }
       let settled = text.withUnsafeBufferPointer { text -> UInt64? in

@@ -19,21 +19,10 @@ final class MemoryTier: @unchecked Sendable {
 
   init(maxSize: Int) { self.maxSize = maxSize }
 
-  /// The result of an operation; `nil` if a required record is not in memory.
-  func read(
-    _ operation: PreparedOperation, under edits: [StoreEdit], _ options: ReadOptions, seed: UInt64,
-    types: ConcreteTypes
-  ) throws(CacheError) -> StoreAnswer? {
+  /// A source of the records in memory, for one read.
+  func source() -> MemoryTierSource {
     use &+= 1
-    let source = MemoryTierSource(MemorySource(table: table, use: use))
-    let answer =
-      edits.isEmpty
-      ? try RecordReader(operation.plan, source: source, types: types, options: options).read()
-      : try RecordReader(
-        operation.plan, source: LayeredSource(source, edits: edits, seed: seed), types: types,
-        options: options
-      ).read()
-    return source.isIncomplete ? nil : answer
+    return MemoryTierSource(MemorySource(table: table, use: use))
   }
 
   /// Adds records that were read from the file at `version`.
@@ -91,7 +80,7 @@ final class MemoryTier: @unchecked Sendable {
 }
 
 /// A source of the records in memory, which remembers whether a requested record was missing.
-private struct MemoryTierSource: RecordSource {
+struct MemoryTierSource: RecordSource {
   private final class Gap {
     var isFound = false
   }
@@ -102,6 +91,7 @@ private struct MemoryTierSource: RecordSource {
   init(_ base: MemorySource) { self.base = base }
 
   var failure: CacheError? { nil }
+  /// Whether a requested record was not in memory.
   var isIncomplete: Bool { gap.isFound }
 
   mutating func text(key: Bytes, depth: Int) -> Bytes? {

@@ -4,7 +4,9 @@ import GRDBSQLite
 
 /// Writes staged records to the records table, on the writer connection.
 struct RecordWriter {
-  private let db: Database
+  let db: Database
+  /// The connections that see the state before the transaction.
+  let pool: SQLiteConnections
   private let functions: MergeFunctions
   private let upsert: OpaquePointer
   private let select: OpaquePointer
@@ -21,6 +23,7 @@ struct RecordWriter {
     received: UInt32
   ) throws {
     self.db = db
+    pool = store.pool
     self.nullsAreTentative = nullsAreTentative
     self.collection = collection
     seed = store.segmentSeed
@@ -89,23 +92,16 @@ struct RecordWriter {
     sqlite3_bind_int64(upsert, 2, Int64(times.received))
     SQLiteText.bind(upsert, index: 3, bytes: text)
     sqlite3_bind_int64(upsert, 4, SQLiteText.checksum(key: key, text: text))
-    let code = sqlite3_step(upsert)
-    sqlite3_reset(upsert)
+    defer { sqlite3_reset(upsert) }
+    _ = try SQLiteText.step(upsert)
     if functions.isDamaged { damage.reportMismatch(key) }
-    guard code == SQLITE_DONE else {
-      throw DatabaseError(resultCode: ResultCode(rawValue: code), message: db.lastErrorMessage)
-    }
   }
 
   /// The stored text of a record; `nil` if it is missing or does not match its checksum.
   func text(of key: Bytes) throws -> [UInt8]? {
     SQLiteText.bind(select, index: 1, bytes: key)
     defer { sqlite3_reset(select) }
-    let code = sqlite3_step(select)
-    if code == SQLITE_DONE { return nil }
-    guard code == SQLITE_ROW else {
-      throw DatabaseError(resultCode: ResultCode(rawValue: code), message: db.lastErrorMessage)
-    }
+    guard try SQLiteText.step(select) else { return nil }
     let text = SQLiteText.column(select, 0)
     guard sqlite3_column_int64(select, 1) == SQLiteText.checksum(key: key, text: text) else {
       damage.reportMismatch(key)
@@ -179,14 +175,14 @@ struct RecordWriter {
       return log.noteNew(key, text)
     }
     let oldTimes = try times(of: key)
-    let segments = StoredSegments(self, seed: seed)
-    var merge = Merge(nullsAreTentative: nullsAreTentative, access: segments)
+    let records = StoredRecords(self)
+    var merge = Merge(nullsAreTentative: nullsAreTentative, access: records)
     var merged = ByteStack(capacity: text.count + 64)
     var changed: [[UInt8]] = []
     let differs = old.withUnsafeBufferPointer { old in
       merge.records(old: Bytes(old), new: text, into: &merged) { changed.append($0.array) }
     }
-    if let failure = segments.failure { throw failure }
+    if let failure = records.failure { throw failure }
     let newTimes = old.withUnsafeBufferPointer { old in
       times.times(
         old: Bytes(old), oldTimes, new: text, merged: merged.all, differs: differs)
@@ -198,57 +194,5 @@ struct RecordWriter {
     if merge.hasTentativeNulls { log.noteTentative(key.array) }
     try replace(key, text: merged.all, times: newTimes)
     log.noteChanged(key, changed)
-  }
-}
-
-/// The segments in the records table.
-final class StoredSegments: SegmentAccess {
-  private let writer: RecordWriter
-  let segmentSeed: UInt64
-  private(set) var failure: (any Error)?
-
-  init(_ writer: RecordWriter, seed: UInt64) {
-    self.writer = writer
-    segmentSeed = seed
-  }
-
-  func segment(key: [UInt8]) -> [UInt8]? {
-    do {
-      return try key.withUnsafeBufferPointer { try writer.text(of: Bytes($0)) }
-    } catch {
-      failure = failure ?? error
-      return nil
-    }
-  }
-
-  func removeSegment(key: [UInt8]) {
-    do {
-      try key.withUnsafeBufferPointer { try writer.remove(Bytes($0)) }
-    } catch {
-      failure = failure ?? error
-    }
-  }
-
-  func addSegment(elements: Bytes, salt: UInt64) -> UInt64 {
-    var name = segmentName(of: elements, salt: salt)
-    var text = ByteStack(capacity: elements.count + 2)
-    text.append(UInt8(ascii: "["))
-    text.append(elements)
-    text.append(UInt8(ascii: "]"))
-    do {
-      while true {
-        var key = ByteStack(capacity: 64)
-        Segments.appendKey(name, to: &key)
-        guard let known = try writer.text(of: key.all) else {
-          try writer.put(key.all, text.all)
-          return name
-        }
-        if text.all.equals(known) { return name }
-        name &+= 1
-      }
-    } catch {
-      failure = failure ?? error
-      return name
-    }
   }
 }

@@ -240,7 +240,7 @@ struct SQLiteOpening {
       let actual = try SQLiteSchema.version(of: db, path)
       guard actual == version else { return (actual, nil, []) }
       let sql = "SELECT value FROM meta WHERE name = 'segment_seed'"
-      return (actual, try Int64.fetchOne(db, sql: sql), try StoredTypes.all(in: db))
+      return (actual, try Int64.fetchOne(db, sql: sql), try SQLiteConcreteTypes.all(in: db))
     }
     guard actual == version else {
       // The log contained a newer version than the header.

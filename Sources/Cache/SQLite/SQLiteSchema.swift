@@ -70,13 +70,7 @@ enum SQLiteSchema {
         // Another process may have migrated the file already.
         let version = try version(of: db, path, newest: steps.count)
         guard version < steps.count else { return .commit }
-        for step in steps[version...] { try db.execute(sql: step) }
-        try db.execute(
-          sql: """
-            PRAGMA application_id = \(applicationID);
-            PRAGMA user_version = \(steps.count);
-            """)
-        return .commit
+        return try take(steps, from: version, db)
       }
       try db.execute(sql: "PRAGMA journal_mode = WAL")
     }
@@ -104,13 +98,7 @@ enum SQLiteSchema {
       try db.execute(
         sql: "PRAGMA page_size = 16384; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
       try db.inTransaction(.exclusive) {
-        for step in steps { try db.execute(sql: step) }
-        try db.execute(
-          sql: """
-            PRAGMA application_id = \(applicationID);
-            PRAGMA user_version = \(steps.count);
-            """)
-        return .commit
+        try take(steps, from: 0, db)
       }
       try db.execute(sql: "PRAGMA journal_mode = WAL")
     }
@@ -122,6 +110,18 @@ enum SQLiteSchema {
     let isOnDisk = fdatasync(descriptor) == 0
     close(descriptor)
     return isOnDisk && rename(fresh, path) == 0
+  }
+
+  private static func take(
+    _ steps: [String], from version: Int, _ db: Database
+  ) throws -> Database.TransactionCompletion {
+    for step in steps[version...] { try db.execute(sql: step) }
+    try db.execute(
+      sql: """
+        PRAGMA application_id = \(applicationID);
+        PRAGMA user_version = \(steps.count);
+        """)
+    return .commit
   }
 
   /// Records in the file that records were removed, so that dangling references are normal.
@@ -180,6 +180,22 @@ enum SQLiteText {
     RecordTimes(
       received: UInt32(clamping: sqlite3_column_int64(statement, index)),
       ages: column(statement, index + 1).array)
+  }
+
+  /// Executes a statement up to its next row; returns whether there is one.
+  @inline(__always)
+  static func step(_ statement: OpaquePointer) throws -> Bool {
+    let code = sqlite3_step(statement)
+    if code == SQLITE_ROW { return true }
+    guard code == SQLITE_DONE else { throw failure(of: statement, code) }
+    return false
+  }
+
+  @inline(never)
+  private static func failure(of statement: OpaquePointer, _ code: Int32) -> DatabaseError {
+    DatabaseError(
+      resultCode: ResultCode(rawValue: code),
+      message: sqlite3_errmsg(sqlite3_db_handle(statement)).map { String(cString: $0) })
   }
 
   /// Binds bytes that stay valid until after the statement's next step.

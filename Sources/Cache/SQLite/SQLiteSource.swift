@@ -64,19 +64,6 @@ struct SQLiteSource: RecordSource {
   }
 }
 
-/// Reads records from a SQLite file with their times.
-struct TimedSQLiteSource: RecordSource {
-  static var hasTimes: Bool { true }
-  private var base: SQLiteSource
-  var failure: CacheError? { base.failure }
-
-  init(_ db: Database, _ damage: DamageLog? = nil) { base = SQLiteSource(db, damage) }
-
-  mutating func text(key: Bytes, depth: Int) -> Bytes? { base.text(key: key, depth: depth) }
-
-  func times(depth: Int) -> RecordTimes { base.times(depth: depth) }
-}
-
 /// Statements with a current row. They must be reset after the read; otherwise their snapshot stays
 /// open.
 private final class OpenStatements {
@@ -93,48 +80,57 @@ private final class OpenStatements {
   }
 }
 
-/// The stored records that are used to resolve nulls of a response which was written in several
-/// batches.
+/// The records of a file in the transaction of a response which is written in several batches.
 final class StoredRecords: RecordAccess {
   private let writer: RecordWriter
-  private let segments: StoredSegments
-  private let db: Database
-  private let pool: SQLiteConnections
-  private var ownFailure: (any Error)?
+  /// The first error of a read or write, if any.
+  private(set) var failure: (any Error)?
   /// The restored fields of each record.
   private(set) var resolved: [(key: [UInt8], fields: [[UInt8]])] = []
 
-  /// The first error of a read or write, if any.
-  var failure: (any Error)? { ownFailure ?? segments.failure }
+  init(_ writer: RecordWriter) { self.writer = writer }
 
-  init(_ db: Database, pool: SQLiteConnections, writer: RecordWriter) {
-    self.db = db
-    self.writer = writer
-    self.pool = pool
-    segments = StoredSegments(writer, seed: writer.seed)
+  var segmentSeed: UInt64 { writer.seed }
+  var holdsOnlyThisResponse: Bool { false }
+
+  /// The result of `body`; `fallback` if it fails.
+  private func noting<Result>(_ fallback: Result, _ body: () throws -> Result) -> Result {
+    do { return try body() } catch {
+      failure = failure ?? error
+      return fallback
+    }
   }
 
-  func record(key: [UInt8]) -> [UInt8]? { segments.segment(key: key) }
+  func text(of key: [UInt8]) -> [UInt8]? {
+    noting(nil) { try key.withUnsafeBufferPointer { try writer.text(of: Bytes($0)) } }
+  }
 
-  var holdsOnlyThisResponse: Bool { false }
+  func storeSegment(_ key: Bytes, _ text: Bytes) -> Bool {
+    noting(true) {
+      if let known = try writer.text(of: key) { return text.equals(known) }
+      try writer.put(key, text)
+      return true
+    }
+  }
+
+  func removeSegment(_ key: [UInt8]) {
+    noting(()) { try key.withUnsafeBufferPointer { try writer.remove(Bytes($0)) } }
+  }
 
   /// Another connection sees the state before the transaction; this one sees its own writes.
   func recordBefore(key: [UInt8]) -> [UInt8]? {
-    do {
-      return try pool.read { db in
+    noting(nil) {
+      try writer.pool.read { db in
         var source = SQLiteSource(db)
         let text = key.withUnsafeBufferPointer { source.text(key: Bytes($0), depth: 0)?.array }
         if let failure = source.failure { throw failure }
         return text
       }
-    } catch {
-      ownFailure = ownFailure ?? error
-      return nil
     }
   }
 
   func setRecord(key: [UInt8], text: [UInt8]?, fields: [[UInt8]]) {
-    do {
+    noting(()) {
       try key.withUnsafeBufferPointer { key in
         guard let text else { return try writer.remove(Bytes(key)) }
         try text.withUnsafeBufferPointer { text in
@@ -144,8 +140,6 @@ final class StoredRecords: RecordAccess {
         }
       }
       if !fields.isEmpty { resolved.append((key, fields)) }
-    } catch {
-      ownFailure = ownFailure ?? error
     }
   }
 
@@ -159,8 +153,8 @@ final class StoredRecords: RecordAccess {
     {
       return joined
     }
-    let before = try pool.read { db in
-      var source = TimedSQLiteSource(db)
+    let before = try writer.pool.read { db in
+      var source = SQLiteSource(db)
       return source.text(key: key, depth: 0) == nil ? nil : source.times(depth: 0)
     }
     guard let before else { return nil }
@@ -174,7 +168,7 @@ final class StoredRecords: RecordAccess {
   /// The keys of all records that may contain a tentative null.
   func keysWithTentativeNulls() throws -> [[UInt8]] {
     let keys = try Data.fetchAll(
-      db,
+      writer.db,
       sql: """
         SELECT CAST(key AS BLOB) FROM records
         WHERE (instr(data, '{"$null":') > 0 OR instr(data, '{"$segments":') > 0)
@@ -182,11 +176,4 @@ final class StoredRecords: RecordAccess {
         """)
     return keys.map { Array($0) }
   }
-
-  func segment(key: [UInt8]) -> [UInt8]? { segments.segment(key: key) }
-  var segmentSeed: UInt64 { segments.segmentSeed }
-  func addSegment(elements: Bytes, salt: UInt64) -> UInt64 {
-    segments.addSegment(elements: elements, salt: salt)
-  }
-  func removeSegment(key: [UInt8]) { segments.removeSegment(key: key) }
 }

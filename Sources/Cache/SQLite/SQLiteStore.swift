@@ -238,40 +238,27 @@ extension SQLiteStore {
     _ operation: PreparedOperation, options: ReadOptions
   ) async throws(CacheError) -> StoreAnswer {
     do {
-      let (activity, seed) = (activity, segmentSeed)
       // The memory tier has no times.
       guard let tier = activity.memoryTier, !options.checksAges else {
-        return try await pool.read { [damage] db in
+        return try await pool.read { [self] db in
           let edits = activity.hasLayers ? try Self.snapshot(db, activity: activity) { $0 } : []
-          let types = activity.concreteTypes
-          StoredTypes.learn(types, for: operation.plan, in: db, damage)
-          let answer =
-            options.checksAges
-            ? try Self.answer(
-              operation, source: TimedSQLiteSource(db, damage), types: types, edits: edits,
-              options: options, seed: seed)
-            : try Self.answer(
-              operation, source: SQLiteSource(db, damage), types: types, edits: edits,
-              options: options, seed: seed)
-          if edits.isEmpty { Self.reportLostRecords(answer, damage: damage, db: db) }
-          return answer
+          return try answer(
+            operation, from: SQLiteSource(db, damage), db, under: edits, options: options)
         }
       }
       // Either all from memory or all from the file: both are one state of the file.
-      let known = try activity.reading {
-        try tier.read(operation, under: $0, options, seed: seed, types: activity.concreteTypes)
+      let known = try activity.reading { edits throws(CacheError) -> StoreAnswer? in
+        let source = tier.source()
+        let known = try answer(operation, from: source, under: edits, options: options)
+        return source.isIncomplete ? nil : known
       }
       if let known { return known }
-      return try await pool.read { [damage] db in
+      return try await pool.read { [self] db in
         let (edits, version) = try Self.snapshot(db, activity: activity) { ($0, tier.version) }
-        let types = activity.concreteTypes
-        StoredTypes.learn(types, for: operation.plan, in: db, damage)
         let records = RecordTable()
         let source = RememberingSource(
           SQLiteSource(db, damage), into: records, limit: tier.maxSize / 2)
-        let answer = try Self.answer(
-          operation, source: source, types: types, edits: edits, options: options, seed: seed)
-        if edits.isEmpty { Self.reportLostRecords(answer, damage: damage, db: db) }
+        let answer = try answer(operation, from: source, db, under: edits, options: options)
         activity.changing { tier.promote(records, version: version) }
         return answer
       }
@@ -280,22 +267,21 @@ extension SQLiteStore {
     }
   }
 
-  /// A response contains every record it refers to, so a missing record although none was removed
-  /// may have a damaged key.
-  private static func reportLostRecords(_ answer: StoreAnswer, damage: DamageLog, db: Database) {
-    guard case .miss(let miss) = answer.result, miss.field == nil else { return }
-    if (try? SQLiteSchema.mayHaveRemovals(in: db)) == false { damage.reportLostRecord() }
-  }
-
-  private static func answer<Source: RecordSource>(
-    _ operation: PreparedOperation, source: Source, types: ConcreteTypes, edits: [StoreEdit],
-    options: ReadOptions, seed: UInt64
+  /// Reads an operation from the file.
+  private func answer(
+    _ operation: PreparedOperation, from source: some RecordSource, _ db: Database,
+    under edits: [StoreEdit], options: ReadOptions
   ) throws(CacheError) -> StoreAnswer {
-    if edits.isEmpty {
-      return try RecordReader(operation.plan, source: source, types: types, options: options).read()
+    SQLiteConcreteTypes.learn(activity.concreteTypes, for: operation.plan, in: db, damage)
+    let answer = try answer(operation, from: source, under: edits, options: options)
+    // A response contains every record it refers to, so a missing record although none was removed
+    // may have a damaged key.
+    if case .miss(let miss) = answer.result, miss.field == nil, edits.isEmpty,
+      (try? SQLiteSchema.mayHaveRemovals(in: db)) == false
+    {
+      damage.reportLostRecord()
     }
-    let layered = LayeredSource(source, edits: edits, seed: seed)
-    return try RecordReader(operation.plan, source: layered, types: types, options: options).read()
+    return answer
   }
 
   /// Reads the state of this connection's snapshot, with the optimistic layers that belong to it.
@@ -372,81 +358,25 @@ extension SQLiteStore {
 }
 
 extension SQLiteStore {
-  /// Explains how the cache answers an operation; see ``CacheStore``.
-  package func explain(
-    _ operation: PreparedOperation, options: ReadOptions, showing detail: CacheExplanation.Detail
-  ) async throws(CacheError) -> CacheExplanation {
-    do {
-      return try await pool.read { [damage, types = activity.concreteTypes] db in
-        StoredTypes.learn(types, for: operation.plan, in: db, damage)
-        let source = TimedSQLiteSource(db, damage)
-        var explainer = RecordExplainer(
-          operation.plan, source: source, types: types, options: options, detail: detail)
-        return try explainer.explain()
-      }
-    } catch {
-      throw SQLiteFile.describe(error, action: "read the cache", path: path)
-    }
-  }
-
-  /// Every record and segment with the times of its fields.
-  func recordsWithTimes() async throws -> [(key: [UInt8], text: [UInt8], times: RecordTimes)] {
-    try await pool.read { db in
-      var records: [(key: [UInt8], text: [UInt8], times: RecordTimes)] = []
-      try SQLiteHousekeeping.forEachRow("SELECT key, data, received, ages FROM records", db: db) {
-        records.append(
-          (
-            SQLiteText.column($0, 0).array, SQLiteText.column($0, 1).array,
-            SQLiteText.times($0, 2)
-          ))
-      }
-      return records
-    }
-  }
-
-  /// Removes the selected records or fields, in one transaction.
-  package func remove(_ selection: RecordSelection) async throws(CacheError) -> RemovalSummary {
-    try await housekeep("remove records of the cache") { db, housekeeping in
-      try housekeeping.remove(selection, from: db)
-    }
-  }
-
-  /// Removes the records that no root field or redirect reaches. Reached keys are collected in a temporary
-  /// table on disk, so memory does not grow with the cache.
-  package func collectGarbage(
-    rootsBefore date: Int?, keeping prefixes: Set<String>
-  ) async throws(CacheError) -> RemovalSummary {
-    let summary = try await housekeep("collect the garbage of the cache") { db, housekeeping in
-      try housekeeping.collectGarbage(rootsBefore: date, keeping: prefixes, in: db)
-    }
-    try await compact()
-    return summary
-  }
-
-  /// Removes the oldest records until the cache has at most `bytes` bytes of record texts.
-  package func trim(to bytes: Int) async throws(CacheError) -> RemovalSummary {
-    let summary = try await housekeep("trim the cache") { db, housekeeping in
-      try housekeeping.trim(to: bytes, in: db)
-    }
-    try await compact()
-    return summary
-  }
-
   /// Writes a compact copy of the database to `path`, as one file without a write-ahead log.
   ///
   /// - Throws: ``CacheError``; `storage` if a file already exists at `path`.
   package func copy(to path: String) async throws(CacheError) {
-    try await gate.acquire()
-    do {
-      // Reads the last committed state, so the log is not required for the copy.
-      try await pool.writeWithoutTransaction { db in
-        try db.execute(sql: "VACUUM INTO ?", arguments: [path])
-      }
-    } catch {
-      gate.release()
-      throw SQLiteFile.describe(error, action: "copy the cache to \(path):", path: self.path)
+    // Reads the last committed state, so the log is not required for the copy.
+    try await writing("copy the cache to \(path):") { db in
+      try db.execute(sql: "VACUUM INTO ?", arguments: [path])
     }
-    gate.release()
+  }
+
+  /// Runs `body` on the connection that writes, while no other store writes.
+  private func writing<Result: Sendable>(
+    _ action: String, _ body: @escaping @Sendable (Database) throws -> Result
+  ) async throws(CacheError) -> Result {
+    try await gate.acquire()
+    defer { gate.release() }
+    do { return try await pool.writeWithoutTransaction(body) } catch {
+      throw SQLiteFile.describe(error, action: action, path: path)
+    }
   }
 
   /// Returns the space of removed records to the file system.
@@ -467,41 +397,31 @@ extension SQLiteStore {
     gate.release()
   }
 
-  /// Runs one removing transaction. Temporary tables are stored on disk.
-  private func housekeep(
-    _ action: String,
-    _ work: @escaping @Sendable (Database, inout SQLiteHousekeeping) throws -> Void
-  ) async throws(CacheError) -> RemovalSummary {
-    try await gate.acquire()
-    let collectsChanges = collectsChanges || activity.isWatched
+  package func run(_ task: HousekeepingTask) async throws(CacheError) -> RemovalSummary {
     let activity = activity
-    do {
-      let summary = try await pool.writeWithoutTransaction { db in
-        try db.execute(sql: "PRAGMA temp_store = FILE")
-        defer { try? db.execute(sql: "PRAGMA temp_store = MEMORY") }
-        var housekeeping = SQLiteHousekeeping(collectsChanges: collectsChanges)
-        try db.beginTransaction(.immediate)
-        do {
-          try work(db, &housekeeping)
-          // The memory tier changes at the moment at which others see the new state of the file.
-          try activity.changing {
-            try db.commit()
-            activity.memoryTier?.clear()
-          }
-        } catch {
-          if db.isInsideTransaction { try? db.rollback() }
-          throw error
+    let collectsChanges = collectsChanges || activity.isWatched
+    let summary = try await writing(task.action) { db in
+      try db.beginTransaction(.immediate)
+      do {
+        if task.leavesDanglingReferences { try SQLiteSchema.recordRemovals(in: db) }
+        let summary = try task.run(
+          on: try SQLiteHousekeeping(db), collectsChanges: collectsChanges)
+        // The memory tier changes at the moment at which others see the new state of the file.
+        try activity.changing {
+          try db.commit()
+          activity.memoryTier?.clear()
         }
-        return housekeeping.summary
+        return summary
+      } catch {
+        if db.isInsideTransaction { try? db.rollback() }
+        throw error
       }
-      activity.post(summary)
-      gate.release()
-      checkpointIfLarge()
-      return summary
-    } catch {
-      gate.release()
-      throw SQLiteFile.describe(error, action: action, path: path)
     }
+    activity.post(summary)
+    checkpointIfLarge()
+    if case .remove = task { return summary }
+    try await compact()
+    return summary
   }
 }
 
@@ -518,23 +438,16 @@ extension SQLiteStore {
     } catch {
       throw SQLiteFile.describe(error, action: action, path: path)
     }
-    try await gate.acquire()
-    defer { gate.release() }
-    do {
-      try await pool.writeWithoutTransaction { [path] db in
-        try db.inTransaction(.immediate) {
-          // Another process may have written meanwhile.
-          guard try !Self.hasKeys(of: version, db, path) else { return .commit }
-          try db.execute(sql: "DELETE FROM meta WHERE name = 'key_resolver'")
-          if let version {
-            try db.execute(
-              sql: "INSERT INTO meta VALUES ('key_resolver', ?)", arguments: [version])
-          }
-          return .commit
+    try await writing(action) { [path] db in
+      try db.inTransaction(.immediate) {
+        // Another process may have written meanwhile.
+        guard try !Self.hasKeys(of: version, db, path) else { return .commit }
+        try db.execute(sql: "DELETE FROM meta WHERE name = 'key_resolver'")
+        if let version {
+          try db.execute(sql: "INSERT INTO meta VALUES ('key_resolver', ?)", arguments: [version])
         }
+        return .commit
       }
-    } catch {
-      throw SQLiteFile.describe(error, action: action, path: path)
     }
   }
 
@@ -560,18 +473,17 @@ private struct SQLiteScan: RecordScan {
   var source: SQLiteSource { SQLiteSource(db, damage) }
   var damagedRecords: Int { damage.count }
 
+  func noteTypes(of operation: PreparedOperation, in activity: StoreActivity) {
+    SQLiteConcreteTypes.learn(activity.concreteTypes, for: operation.plan, in: db, damage)
+  }
+
   func forEachRecord(_ body: (Bytes, Bytes) throws -> Void) throws {
     let statement = try db.makeStatement(
       sql: "SELECT key, data, checksum FROM records ORDER BY key")
     let handle = statement.sqliteStatement
     defer { sqlite3_reset(handle) }
     var last = ByteStack(capacity: 256)
-    while true {
-      let code = sqlite3_step(handle)
-      if code == SQLITE_DONE { return }
-      guard code == SQLITE_ROW else {
-        throw DatabaseError(resultCode: ResultCode(rawValue: code), message: db.lastErrorMessage)
-      }
+    while try SQLiteText.step(handle) {
       let key = SQLiteText.column(handle, 0)
       if compareKeys(key, last.all) { damage.reportOrder(key) }
       last.truncate(to: 0)

@@ -17,7 +17,7 @@ actor SQLiteTransaction: RecordTransaction {
   private var deltas: [RecordDelta] = []
   /// The written keys, if there is a memory tier.
   private var keys: WrittenKeys?
-  private var shapes: [TypeShapes] = []
+  private var types: [ResponseTypes] = []
   private var isOpen = true
   /// The receive time of the response.
   private var received: UInt32 { written?.received ?? 0 }
@@ -49,8 +49,8 @@ actor SQLiteTransaction: RecordTransaction {
     for delta in records.deltas {
       delta.owner.withUnsafeBufferPointer { keys?.add(Bytes($0)) }
     }
-    if let new = records.shapes {
-      if !shapes.contains(where: { $0.number == new.number }) { shapes.append(new) }
+    if let new = records.types {
+      if !types.contains(where: { $0.number == new.number }) { types.append(new) }
       // The schema has these types even if the response is rolled back.
       store.activity.learn(new)
     }
@@ -78,44 +78,42 @@ actor SQLiteTransaction: RecordTransaction {
     }
   }
 
-  func resolve(_ nulls: NullResolutionRequest) async throws(CacheError) {
+  /// Runs `body` with a writer, after the batch that is being written.
+  private func write<Result: Sendable>(
+    _ body: @escaping @Sendable (RecordWriter) throws -> Result
+  ) async throws(CacheError) -> Result {
     try await settle()
     let (store, collection, received) = (store, collection, received)
     do {
-      let resolved = try await store.pool.writeWithoutTransaction { db in
-        let records = StoredRecords(
-          db, pool: store.pool,
-          writer: try RecordWriter(
+      return try await store.pool.writeWithoutTransaction { db in
+        try body(
+          RecordWriter(
             db, store: store, collection: collection, nullsAreTentative: false, received: received))
-        nulls.resolution.run(records)
-        if let failure = records.failure { throw failure }
-        return records.resolved
       }
-      for (key, fields) in resolved { log.noteResolved(key, fields) }
     } catch {
       throw SQLiteFile.describe(error, action: "write to the cache", path: store.path)
     }
   }
 
+  func resolve(_ nulls: NullResolutionRequest) async throws(CacheError) {
+    let resolved = try await write { writer in
+      let records = StoredRecords(writer)
+      nulls.resolution.run(records)
+      if let failure = records.failure { throw failure }
+      return records.resolved
+    }
+    for (key, fields) in resolved { log.noteResolved(key, fields) }
+  }
+
   func remove(_ removals: [RecordRemoval]) async throws(CacheError) {
-    try await settle()
     var targets: [(key: [UInt8], field: [UInt8]?)] = []
     for removal in removals {
       let target = try removal.target()
       targets.append(target)
       target.key.withUnsafeBufferPointer { keys?.add(Bytes($0)) }
     }
-    let (store, collection, received) = (store, collection, received)
-    do {
-      let log = try await store.pool.writeWithoutTransaction { [targets] db in
-        try RecordWriter(
-          db, store: store, collection: collection, nullsAreTentative: false, received: received
-        ).remove(targets)
-      }
-      self.log.add(log)
-    } catch {
-      throw SQLiteFile.describe(error, action: "write to the cache", path: store.path)
-    }
+    let removed = try await write { [targets] in try $0.remove(targets) }
+    log.add(removed)
   }
 
   func read(_ operation: PreparedOperation) async throws(CacheError) -> CacheReadResult {
@@ -123,7 +121,7 @@ actor SQLiteTransaction: RecordTransaction {
     do {
       let types = store.activity.concreteTypes
       return try await store.pool.writeWithoutTransaction { db in
-        StoredTypes.learn(types, for: operation.plan, in: db)
+        SQLiteConcreteTypes.learn(types, for: operation.plan, in: db)
         return try RecordReader(operation.plan, source: SQLiteSource(db), types: types).read()
           .result
       }
@@ -134,7 +132,7 @@ actor SQLiteTransaction: RecordTransaction {
 
   func commit(settling layer: OptimisticLayer?) async throws(CacheError) -> WriteSummary {
     try await settle()
-    let (store, log, collection, shapes, keys) = (store, log, collection, shapes, keys)
+    let (store, log, collection, types, keys) = (store, log, collection, types, keys)
     let (pages, deltas, received) = (pages, deltas, received)
     // A separate task: cancelling the caller must not interrupt the commit.
     let committing = Task {
@@ -144,8 +142,8 @@ actor SQLiteTransaction: RecordTransaction {
           db, store: store, collection: collection, nullsAreTentative: false, received: received)
         // Nulls first, because joined lists depend on them.
         let summary = try log.finish(
-          StoredRecords(db, pool: store.pool, writer: writer), joining: pages, applying: deltas)
-        for shapes in shapes { try store.views.update(db, shapes) }
+          StoredRecords(writer), joining: pages, applying: deltas)
+        for types in types { try store.views.update(db, types) }
         return (
           summary, try Self.commit(db, store: store, keys: keys, writer: writer, settling: layer)
         )

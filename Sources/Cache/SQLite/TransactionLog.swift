@@ -107,7 +107,7 @@ struct TransactionLog {
     let keys = hasManyTentative ? try records.keysWithTentativeNulls() : Array(tentative)
     let settling = NullSettling(access: records)
     for key in keys {
-      guard let text = records.record(key: key) else { continue }
+      guard let text = records.text(of: key) else { continue }
       var settled = ByteStack(capacity: text.count)
       text.withUnsafeBufferPointer { settling.settle(Bytes($0), into: &settled) }
       if settled.all.equals(text) { continue }
@@ -128,53 +128,18 @@ struct TransactionLog {
     }
     if let failure = records.failure { throw failure }
     guard collectsChanges else { return counts }
-    var summary = WriteSummary()
-    summary.warnings = counts.warnings
-    summary.changesAreKnown = true
+    var comparison = RecordComparison()
     for (key, entry) in entries {
-      let entry =
-        entry.isRewritten ? compare(key, entry: entry, records: records, summary: &summary) : entry
-      guard let entry else { continue }
-      if entry.isNew {
-        summary.newRecords += 1
-      } else if entry.fields.isEmpty {
-        summary.unchangedRecords += 1
+      if entry.isRewritten {
+        comparison.add(key, before: records.recordBefore(key: key), after: records.text(of: key))
       } else {
-        summary.changedRecords += 1
-      }
-      key.withUnsafeBufferPointer { key in
-        for field in entry.fields {
-          field.withUnsafeBufferPointer {
-            _ = summary.changes.insert(FieldChange(key: Bytes(key), quotedField: Bytes($0)))
-          }
-        }
+        comparison.add(key, isNew: entry.isNew, changed: entry.fields)
       }
     }
     if let failure = records.failure { throw failure }
+    var summary = comparison.summary
+    summary.warnings = counts.warnings
     return summary
-  }
-
-  /// The difference between a record before the transaction and now; `nil` if it does not exist
-  /// now, or never did.
-  private func compare(
-    _ key: [UInt8], entry: Entry, records: StoredRecords, summary: inout WriteSummary
-  ) -> Entry? {
-    let before = records.recordBefore(key: key)
-    let now = records.record(key: key)
-    guard now != nil else {
-      guard let before else { return nil }
-      summary.removedRecords += 1
-      key.withUnsafeBufferPointer { key in
-        for field in RecordComparison.fields(before).keys {
-          field.withUnsafeBufferPointer {
-            _ = summary.changes.insert(FieldChange(key: Bytes(key), quotedField: Bytes($0)))
-          }
-        }
-      }
-      return nil
-    }
-    return Entry(
-      isNew: before == nil, fields: RecordComparison.changedFields(before: before, after: now))
   }
 }
 

@@ -17,21 +17,21 @@ enum TypeViews {
   static let maxViews = 500
 
   /// Updates the views, inside the transaction of a response.
-  static func update(_ db: Database, _ shapes: TypeShapes) throws {
-    for shape in shapes.types where isName(shape.typename) {
-      guard let view = try view(of: shape, db) else { continue }
-      var columns = try Self.columns(of: shape.typename, db)
+  static func update(_ db: Database, _ types: ResponseTypes) throws {
+    for type in types.records where isName(type.typename) {
+      guard let view = try view(of: type, db) else { continue }
+      var columns = try Self.columns(of: type.typename, db)
       let before = columns
-      for field in shape.fields { add(field, to: &columns) }
+      for field in type.fields { add(field, to: &columns) }
       guard columns != before else { continue }
       let known = before.count
       for (index, column) in columns.enumerated() where index >= known || column != before[index] {
         try db.execute(
           sql: "INSERT OR REPLACE INTO view_columns VALUES (?, ?, ?, ?)",
-          arguments: [shape.typename, index, column.key, column.holdsObjects])
+          arguments: [type.typename, index, column.key, column.holdsObjects])
       }
       try db.execute(sql: "DROP VIEW IF EXISTS \(QuotedText.sqlIdentifier(view))")
-      try db.execute(sql: statement(view, shape: shape, columns: columns))
+      try db.execute(sql: statement(view, type: type, columns: columns))
     }
   }
 
@@ -59,16 +59,16 @@ enum TypeViews {
   // MARK: Names
 
   /// The name of a type's view; `nil` if there are too many.
-  private static func view(of shape: TypeShapes.Shape, _ db: Database) throws -> String? {
+  private static func view(of type: ResponseTypes.RecordType, _ db: Database) throws -> String? {
     let sql = "SELECT name FROM views WHERE type = ?"
-    if let known = try String.fetchOne(db, sql: sql, arguments: [shape.typename]) { return known }
+    if let known = try String.fetchOne(db, sql: sql, arguments: [type.typename]) { return known }
     guard try Int.fetchOne(db, sql: "SELECT count(*) FROM views") ?? 0 < maxViews else {
       return nil
     }
-    var name = shape.typename
+    var name = type.typename
     while try isTaken(name, db) { name = "type_" + name }
     try db.execute(
-      sql: "INSERT INTO views VALUES (?, ?, ?)", arguments: [shape.typename, name, shape.prefix])
+      sql: "INSERT INTO views VALUES (?, ?, ?)", arguments: [type.typename, name, type.prefix])
     return name
   }
 
@@ -89,14 +89,14 @@ enum TypeViews {
 
   // MARK: Columns
 
-  private static func columns(of type: String, _ db: Database) throws -> [TypeShapes.Field] {
+  private static func columns(of type: String, _ db: Database) throws -> [ResponseTypes.Field] {
     let rows = try Row.fetchAll(
       db, sql: "SELECT field, holds_objects FROM view_columns WHERE type = ? ORDER BY position",
       arguments: [type])
-    return rows.map { TypeShapes.Field(key: $0["field"], holdsObjects: $0["holds_objects"]) }
+    return rows.map { ResponseTypes.Field(key: $0["field"], holdsObjects: $0["holds_objects"]) }
   }
 
-  private static func add(_ field: TypeShapes.Field, to columns: inout [TypeShapes.Field]) {
+  private static func add(_ field: ResponseTypes.Field, to columns: inout [ResponseTypes.Field]) {
     let known = columns.firstIndex { $0.key.utf8.elementsEqual(field.key.utf8) }
     if let known {
       if field.holdsObjects { columns[known].holdsObjects = true }
@@ -112,7 +112,7 @@ enum TypeViews {
   }
 
   private static func statement(
-    _ view: String, shape: TypeShapes.Shape, columns: [TypeShapes.Field]
+    _ view: String, type: ResponseTypes.RecordType, columns: [ResponseTypes.Field]
   ) -> String {
     var names: Set<String> = []
     var parts = [
@@ -125,8 +125,8 @@ enum TypeViews {
       CREATE VIEW \(QuotedText.sqlIdentifier(view)) AS SELECT
         \(parts.joined(separator: ",\n  "))
       FROM records
-      WHERE key >= \(QuotedText.sqlLiteral(shape.prefix + ":")) AND key < \(QuotedText.sqlLiteral(shape.prefix + ";"))
-        AND json_extract(data, '$.__typename') = \(QuotedText.sqlLiteral(shape.typename))
+      WHERE key >= \(QuotedText.sqlLiteral(type.prefix + ":")) AND key < \(QuotedText.sqlLiteral(type.prefix + ";"))
+        AND json_extract(data, '$.__typename') = \(QuotedText.sqlLiteral(type.typename))
       """
   }
 
@@ -144,7 +144,7 @@ enum TypeViews {
   }
 
   /// The SQL expression for a field's value in the record text; for a reference, the key.
-  private static func value(of field: TypeShapes.Field) -> String {
+  private static func value(of field: ResponseTypes.Field) -> String {
     guard isName(field.key) else {
       // JSON paths do not support such keys in every version of SQLite.
       let value =
@@ -160,34 +160,34 @@ enum TypeViews {
   }
 }
 
-/// Which shapes the views and types of a file are known to have.
+/// Which types of responses the views of a file are known to have.
 final class KnownViews: Sendable {
   private struct State {
     var numbers: Set<UInt64> = []
-    /// The value of ``TypeViews/removals(_:)`` for these shapes.
+    /// The value of ``TypeViews/removals(_:)`` for these types.
     var removals = 0
   }
 
   private let state = Locked(State())
 
   /// Updates the views if necessary, inside the transaction of a response.
-  func update(_ db: Database, _ shapes: TypeShapes) throws {
+  func update(_ db: Database, _ types: ResponseTypes) throws {
     let removals = try TypeViews.removals(db)
     let isKnown = state.withLock { state in
       if removals != state.removals { state = State(removals: removals) }
-      return state.numbers.contains(shapes.number)
+      return state.numbers.contains(types.number)
     }
     if isKnown { return }
-    try TypeViews.update(db, shapes)
-    try StoredTypes.add(shapes.concreteTypes, to: db)
+    try TypeViews.update(db, types)
+    try SQLiteConcreteTypes.add(types.concreteTypes, to: db)
     db.afterNextTransaction { _ in
-      _ = self.state.withLock { $0.numbers.insert(shapes.number) }
+      _ = self.state.withLock { $0.numbers.insert(types.number) }
     }
   }
 }
 
 /// The concrete types that the records of a file met, as rows `type:NAME` of its table `meta`.
-enum StoredTypes {
+enum SQLiteConcreteTypes {
   private static let prefix = "type:"
 
   /// All names, when the file is opened.

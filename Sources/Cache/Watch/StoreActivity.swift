@@ -10,7 +10,7 @@ package final class StoreActivity: Sendable {
     var layers: [OptimisticLayer.Content] = []
     var clearings = 0
     var tier: MemoryTier?
-    /// The numbers of the response shapes whose types are known.
+    /// The numbers of the ``ResponseTypes`` that are known.
     var learned: Set<UInt64> = []
   }
 
@@ -30,12 +30,12 @@ package final class StoreActivity: Sendable {
   // MARK: Types
 
   /// Takes over which concrete types a response had.
-  func learn(_ shapes: TypeShapes) {
+  func learn(_ types: ResponseTypes) {
     let isNew = state.withLock { state in
       if state.learned.count > 1024 { state.learned = [] }
-      return state.learned.insert(shapes.number).inserted
+      return state.learned.insert(types.number).inserted
     }
-    if isNew { concreteTypes.add(shapes.concreteTypes) }
+    if isNew { concreteTypes.add(types.concreteTypes) }
   }
 
   // MARK: Watchers

@@ -38,6 +38,18 @@ package final class ValidationContext {
     report(rule, message, at: [location])
   }
 
+  /// Reports a name that is already among the known ones, at both source locations; adds it otherwise.
+  func require<Key: Hashable>(
+    unique name: Key, at location: SourceLocation, among known: inout [Key: SourceLocation],
+    rule: ValidationRule, message: @autoclosure () -> String
+  ) {
+    if let first = known[name] {
+      report(rule, message(), at: [first, location])
+    } else {
+      known[name] = location
+    }
+  }
+
   /// Counts work that may exceed the size of the document. Returns `false` if the limit was
   /// reached.
   func takeSteps(_ count: Int) -> Bool {
@@ -129,6 +141,33 @@ package final class ValidationContext {
     }
     spreads[index] = found
     return found
+  }
+
+  /// Calls `body` with the selections of an operation's root type, in source order; those of fragments for which it
+  /// returns true follow, each spread fragment once.
+  func forEachRootSelection(
+    of operation: OperationDefinition, _ body: (Selection, _ condition: Name?) -> Bool
+  ) {
+    var spread: Set<String> = []
+    var open = [operation.selectionSet.selections[...]]
+    while let last = open.indices.last {
+      guard let selection = open[last].popFirst() else {
+        open.removeLast()
+        continue
+      }
+      switch selection {
+      case .field: _ = body(selection, nil)
+      case .inlineFragment(let fragment):
+        if body(selection, fragment.typeCondition) {
+          open.append(fragment.selectionSet.selections[...])
+        }
+      case .fragmentSpread(let used):
+        let fragment = self.fragment(named: used.name.value)
+        let isEntered = body(selection, fragment?.typeCondition)
+        guard spread.insert(used.name.value).inserted, isEntered, let fragment else { continue }
+        open.append(fragment.selectionSet.selections[...])
+      }
+    }
   }
 
   private var reached: [Int: [Int]] = [:]

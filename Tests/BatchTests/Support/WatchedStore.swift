@@ -22,12 +22,6 @@ struct WatchedStore: RecordStore {
     try await base.read(operation, options: options)
   }
 
-  func explain(
-    _ operation: PreparedOperation, options: ReadOptions, showing detail: CacheExplanation.Detail
-  ) async throws(CacheError) -> CacheExplanation {
-    try await base.explain(operation, options: options, showing: detail)
-  }
-
   func scan<Result: Sendable>(
     reportsDamage: Bool, _ work: @escaping @Sendable (any RecordScan) throws -> Result
   ) async throws -> Result {
@@ -36,17 +30,7 @@ struct WatchedStore: RecordStore {
 
   func clear() async throws(CacheError) { try await base.clear() }
 
-  func remove(_ selection: RecordSelection) async throws(CacheError) -> RemovalSummary {
-    try await base.remove(selection)
-  }
-
-  func collectGarbage(
-    rootsBefore date: Int?, keeping prefixes: Set<String>
-  ) async throws(CacheError) -> RemovalSummary {
-    try await base.collectGarbage(rootsBefore: date, keeping: prefixes)
-  }
-
-  func trim(to bytes: Int) async throws(CacheError) -> RemovalSummary {
-    try await base.trim(to: bytes)
+  func run(_ task: HousekeepingTask) async throws(CacheError) -> RemovalSummary {
+    try await base.run(task)
   }
 }

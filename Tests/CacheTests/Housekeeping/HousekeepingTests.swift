@@ -106,13 +106,27 @@ struct HousekeepingTests {
     }
   }
 
-  @Test("more records than a page are all removed")
-  func manyRecords() async throws {
-    try await StoreKind.sqlite.withStore { store in
+  @Test("more records than are read at a time are all removed", arguments: StoreKind.allCases)
+  func manyRecords(kind: StoreKind) async throws {
+    try await kind.withStore { store in
       let posts = (0..<2500).map { (id: "\($0)", author: "1") }
       try await Self.write(store, first: 2500, posts: posts, viewer: "1", received: 5000)
       let summary = try await store.remove(RecordSelection("Post:*"))
       #expect(summary.records == 2500)
+      #expect(try await Self.keys(store) == ["QUERY_ROOT", "User:1"])
+    }
+  }
+
+  @Test(
+    "more records than are read at a time are all reached, and all garbage without their root",
+    arguments: StoreKind.allCases)
+  func muchGarbage(kind: StoreKind) async throws {
+    try await kind.withStore { store in
+      let posts = (0..<2500).map { (id: "\($0)", author: "1") }
+      try await Self.write(store, first: 2500, posts: posts, viewer: "1", received: 5000)
+      #expect(try await store.collectGarbage(rootsBefore: nil).isEmpty)
+      _ = try await store.remove(RecordSelection("Query.feed"))
+      #expect(try await store.collectGarbage(rootsBefore: nil).records == 2500)
       #expect(try await Self.keys(store) == ["QUERY_ROOT", "User:1"])
     }
   }

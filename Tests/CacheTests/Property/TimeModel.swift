@@ -39,32 +39,24 @@ struct TimeModel {
 
 /// What a store knows of the times of its fields.
 func times(of store: CacheStore) async throws -> [ReferenceCache.Text: [String: UInt32]] {
+  try await store.records.scan(reportsDamage: false) { try times(of: $0) }
+}
+
+private func times(
+  of records: some RecordScan
+) throws -> [ReferenceCache.Text: [String: UInt32]] {
   var result: [ReferenceCache.Text: [String: UInt32]] = [:]
-  func note(_ key: Bytes, _ text: Bytes, _ times: RecordTimes) {
+  var source = records.source
+  try records.forEachRecord { key, text in
     if Segments.isSegment(key: key) { return }
     let name = key.hasPrefix("QUERY_ROOT.") ? "QUERY_ROOT" : key.string
+    _ = source.text(key: key, depth: 0)
+    let times = source.times(depth: 0)
     var scratch = ByteStack(capacity: 64)
     var cursor = FieldCursor(text)
     while let field = cursor.next() {
       let stored = RecordText.withUnescaped(text[field.key], scratch: &scratch) { $0.string }
       result[ReferenceCache.Text(name), default: [:]][stored] = times.time(of: text[field.key])
-    }
-  }
-  func note(_ table: RecordTable) {
-    for index in table.live {
-      note(table.key(at: index), table.text(at: index), table.times(at: index))
-    }
-  }
-  if let store = store.records as? MemoryStore {
-    note(await store.table)
-  } else if let store = store.records as? PostgresStore {
-    note(try await store.connections.read { try PostgresChange(everythingOf: $0).after })
-  } else if let store = store.records as? SQLiteStore {
-    let rows = try await store.recordsWithTimes()
-    for (key, text, times) in rows {
-      key.withUnsafeBufferPointer { key in
-        text.withUnsafeBufferPointer { note(Bytes(key), Bytes($0), times) }
-      }
     }
   }
   return result

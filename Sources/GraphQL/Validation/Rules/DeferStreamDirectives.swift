@@ -14,13 +14,9 @@ final class DeferStreamDirectiveLabel: RuleVisitor {
     switch label.value {
     case .null: return
     case .string(let text):
-      guard let first = known[text.value] else {
-        known[text.value] = directive.location
-        return
-      }
-      context.report(
-        .deferStreamDirectiveLabel, "Defer/Stream directive label argument must be unique.",
-        at: [first, directive.location])
+      context.require(
+        unique: text.value, at: directive.location, among: &known, rule: .deferStreamDirectiveLabel,
+        message: "Defer/Stream directive label argument must be unique.")
     default:
       context.report(
         .deferStreamDirectiveLabel,
@@ -38,46 +34,18 @@ final class DeferStreamDirectiveOnRootField: RuleVisitor {
     guard operation.type != .query, let root = context.schema?.rootType(for: operation.type),
       context.directives["defer"] != nil || context.directives["stream"] != nil
     else { return }
-    var spread: Set<String> = []
-    var open = [operation.selectionSet.selections[...]]
-    while let last = open.indices.last {
-      guard let selection = open[last].popFirst() else {
-        open.removeLast()
-        continue
+    context.forEachRootSelection(of: operation) { selection, _ in
+      let (name, title) =
+        if case .field = selection { ("stream", "Stream") } else { ("defer", "Defer") }
+      let directive = selection.directives.first { $0.name.value == name }
+      if let directive, context.directives[name] != nil {
+        context.report(
+          .deferStreamDirectiveOnRootField,
+          "\(title) directive cannot be used on root \(operation.type.rawValue) type '\(root.name)'.",
+          at: directive.location)
       }
-      switch selection {
-      case .field:
-        report(
-          "stream", title: "Stream", selection: selection, operation: operation, root: root.name,
-          context: context)
-      case .inlineFragment(let fragment):
-        report(
-          "defer", title: "Defer", selection: selection, operation: operation, root: root.name,
-          context: context)
-        open.append(fragment.selectionSet.selections[...])
-      case .fragmentSpread(let used):
-        report(
-          "defer", title: "Defer", selection: selection, operation: operation, root: root.name,
-          context: context)
-        guard spread.insert(used.name.value).inserted,
-          let fragment = context.fragment(named: used.name.value)
-        else { continue }
-        open.append(fragment.selectionSet.selections[...])
-      }
+      return true
     }
-  }
-
-  private func report(
-    _ name: String, title: String, selection: Selection, operation: OperationDefinition,
-    root: String, context: ValidationContext
-  ) {
-    guard context.directives[name] != nil,
-      let directive = selection.directives.first(where: { $0.name.value == name })
-    else { return }
-    context.report(
-      .deferStreamDirectiveOnRootField,
-      "\(title) directive cannot be used on root \(operation.type.rawValue) type '\(root)'.",
-      at: directive.location)
   }
 }
 

@@ -84,14 +84,9 @@ final class UniqueDirectivesPerLocation: RuleVisitor {
     for directive in directives {
       let name = directive.name.value
       guard let definition = context.directives[name], !definition.isRepeatable else { continue }
-      if let first = seen[name] {
-        context.report(
-          .uniqueDirectivesPerLocation,
-          "The directive '@\(name)' can only be used once at this location.",
-          at: [first, directive.location])
-      } else {
-        seen[name] = directive.location
-      }
+      context.require(
+        unique: name, at: directive.location, among: &seen, rule: .uniqueDirectivesPerLocation,
+        message: "The directive '@\(name)' can only be used once at this location.")
     }
   }
 }

@@ -148,12 +148,8 @@ final class UniqueFragmentNames: RuleVisitor {
 
   func enter(fragment: FragmentDefinition, _ context: ValidationContext) {
     let name = fragment.name
-    if let first = known[name.value] {
-      context.report(
-        .uniqueFragmentNames, "There can be only one fragment named '\(name.value)'.",
-        at: [first, name.location])
-    } else {
-      known[name.value] = name.location
-    }
+    context.require(
+      unique: name.value, at: name.location, among: &known, rule: .uniqueFragmentNames,
+      message: "There can be only one fragment named '\(name.value)'.")
   }
 }

@@ -95,35 +95,20 @@ private struct RootFields {
 
   init(of operation: OperationDefinition, on root: String, _ context: ValidationContext) {
     var positions: [String: Int] = [:]
-    var spread: Set<String> = []
-    var open = [operation.selectionSet.selections[...]]
-    while let last = open.indices.last {
-      guard let selection = open[last].popFirst() else {
-        open.removeLast()
-        continue
-      }
+    context.forEachRootSelection(of: operation) { selection, condition in
       for directive in selection.directives
       where directive.name.value == "skip" || directive.name.value == "include" {
         conditions.append(directive.location)
       }
-      switch selection {
-      case .field(let field):
+      if case .field(let field) = selection {
         if let position = positions[field.responseKey] {
           groups[position].locations.append(field.location)
         } else {
           positions[field.responseKey] = groups.count
           groups.append((field.name.value, [field.location]))
         }
-      case .inlineFragment(let fragment):
-        guard RootFields.applies(fragment.typeCondition, to: root, context) else { continue }
-        open.append(fragment.selectionSet.selections[...])
-      case .fragmentSpread(let fragmentSpread):
-        guard spread.insert(fragmentSpread.name.value).inserted,
-          let fragment = context.fragment(named: fragmentSpread.name.value),
-          RootFields.applies(fragment.typeCondition, to: root, context)
-        else { continue }
-        open.append(fragment.selectionSet.selections[...])
       }
+      return RootFields.applies(condition, to: root, context)
     }
   }
 
@@ -141,12 +126,8 @@ final class UniqueOperationNames: RuleVisitor {
 
   func enter(operation: OperationDefinition, _ context: ValidationContext) {
     guard let name = operation.name else { return }
-    if let first = known[name.value] {
-      context.report(
-        .uniqueOperationNames, "There can be only one operation named '\(name.value)'.",
-        at: [first, name.location])
-    } else {
-      known[name.value] = name.location
-    }
+    context.require(
+      unique: name.value, at: name.location, among: &known, rule: .uniqueOperationNames,
+      message: "There can be only one operation named '\(name.value)'.")
   }
 }

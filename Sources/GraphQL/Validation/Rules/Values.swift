@@ -179,13 +179,9 @@ final class UniqueInputFieldNames: RuleVisitor {
 
   func enter(objectField field: ObjectField, _ context: ValidationContext) {
     guard let last = known.indices.last else { return }
-    if let first = known[last][field.name.value] {
-      context.report(
-        .uniqueInputFieldNames,
-        "There can be only one input field named '\(field.name.value)'.",
-        at: [first, field.name.location])
-    } else {
-      known[last][field.name.value] = field.name.location
-    }
+    context.require(
+      unique: field.name.value, at: field.name.location, among: &known[last],
+      rule: .uniqueInputFieldNames,
+      message: "There can be only one input field named '\(field.name.value)'.")
   }
 }

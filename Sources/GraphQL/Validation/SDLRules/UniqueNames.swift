@@ -43,12 +43,10 @@ final class UniqueDirectiveNames: RuleVisitor {
         .uniqueDirectiveNames,
         "Directive '@\(name.value)' already exists in the schema. It cannot be redefined.",
         at: name.location)
-    } else if let first = known[name.value] {
-      context.report(
-        .uniqueDirectiveNames, "There can be only one directive named '@\(name.value)'.",
-        at: [first, name.location])
     } else {
-      known[name.value] = name.location
+      context.require(
+        unique: name.value, at: name.location, among: &known, rule: .uniqueDirectiveNames,
+        message: "There can be only one directive named '@\(name.value)'.")
     }
   }
 }
@@ -70,12 +68,11 @@ final class UniqueEnumValueNames: RuleVisitor {
           "Enum value '\(type).\(name.value)' already exists in the schema. It cannot also be "
             + "defined in this type extension.",
           at: name.location)
-      } else if let first = known[type]?[name.value] {
-        context.report(
-          .uniqueEnumValueNames, "Enum value '\(type).\(name.value)' can only be defined once.",
-          at: [first, name.location])
       } else {
-        known[type, default: [:]][name.value] = name.location
+        context.require(
+          unique: name.value, at: name.location, among: &known[type, default: [:]],
+          rule: .uniqueEnumValueNames,
+          message: "Enum value '\(type).\(name.value)' can only be defined once.")
       }
     }
   }
@@ -102,12 +99,11 @@ final class UniqueFieldDefinitionNames: RuleVisitor {
           "Field '\(type).\(name.value)' already exists in the schema. It cannot also be defined "
             + "in this type extension.",
           at: name.location)
-      } else if let first = known[type]?[name.value] {
-        context.report(
-          .uniqueFieldDefinitionNames, "Field '\(type).\(name.value)' can only be defined once.",
-          at: [first, name.location])
       } else {
-        known[type, default: [:]][name.value] = name.location
+        context.require(
+          unique: name.value, at: name.location, among: &known[type, default: [:]],
+          rule: .uniqueFieldDefinitionNames,
+          message: "Field '\(type).\(name.value)' can only be defined once.")
       }
     }
   }
@@ -131,12 +127,10 @@ final class UniqueOperationTypes: RuleVisitor {
           .uniqueOperationTypes,
           "Type for \(name) already defined in the schema. It cannot be redefined.",
           at: root.location)
-      } else if let first = known[root.operation] {
-        context.report(
-          .uniqueOperationTypes, "There can be only one \(name) type in schema.",
-          at: [first, root.location])
       } else {
-        known[root.operation] = root.location
+        context.require(
+          unique: root.operation, at: root.location, among: &known, rule: .uniqueOperationTypes,
+          message: "There can be only one \(name) type in schema.")
       }
     }
   }
@@ -155,12 +149,10 @@ final class UniqueTypeNames: RuleVisitor {
         "Type '\(name.value)' already exists in the schema. It cannot also be defined in this "
           + "type definition.",
         at: name.location)
-    } else if let first = known[name.value] {
-      context.report(
-        .uniqueTypeNames, "There can be only one type named '\(name.value)'.",
-        at: [first, name.location])
     } else {
-      known[name.value] = name.location
+      context.require(
+        unique: name.value, at: name.location, among: &known, rule: .uniqueTypeNames,
+        message: "There can be only one type named '\(name.value)'.")
     }
   }
 }
