@@ -1,4 +1,5 @@
 import GQLRunPipeline
+import GQLRunSupport
 
 /// Runs the tasks of a store until none are left or the run stops.
 ///
