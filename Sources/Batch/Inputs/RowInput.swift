@@ -54,14 +54,20 @@ extension RowInput {
   func label(in manifest: Manifest) -> String { path ?? manifest.file }
 }
 
-/// What a kind of rows may need to open them.
-struct RowContext {
+/// What a kind of rows may need to open them. A class, because the rows of all operations share it.
+final class RowContext: Sendable {
   /// The manifest; `nil` while it is being written.
-  var manifest: Manifest?
+  let manifest: Manifest?
   /// The journal of the run; `nil` before it.
-  var journal: Journal?
+  let journal: Journal?
   /// The journal's number of each operation, by index.
-  var numbers: [Int] = []
+  let numbers: [Int]
+
+  init(manifest: Manifest? = nil, journal: Journal? = nil, numbers: [Int] = []) {
+    self.manifest = manifest
+    self.journal = journal
+    self.numbers = numbers
+  }
 }
 
 /// The kinds of rows.
