@@ -44,6 +44,23 @@ enum Program {
     return result
   }
 
+  /// Repeats a run with a time limit that doubles, until the limit was long enough for what comes before its end: a busy
+  /// machine takes long to start a program and to connect.
+  ///
+  /// - Parameter isLongEnough: Whether a result is one of a limit that was not too short.
+  static func withGrowingLimit(
+    fromMilliseconds first: Int = 100, until isLongEnough: (RunResult) -> Bool,
+    _ run: (_ limit: String) async throws -> RunResult
+  ) async throws -> (limit: String, result: RunResult) {
+    var milliseconds = first
+    while true {
+      let limit = milliseconds % 1000 == 0 ? "\(milliseconds / 1000)s" : "\(milliseconds)ms"
+      let result = try await run(limit)
+      if isLongEnough(result) || milliseconds > 60_000 { return (limit, result) }
+      milliseconds *= 2
+    }
+  }
+
   /// Waits until a program that ``run(_:in:input:environment:onStart:)`` has started in the folder has said
   /// something on standard error.
   static func says(_ text: String, in folder: Folder) async throws {
