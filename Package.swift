@@ -288,7 +288,7 @@ let networked: [Target] = [
     name: "ProfileTests",
     dependencies: [
       "GQLRunProfile", "GQLRunDemoServer", "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache",
-      "GQLRunJSON", "GQLRunLanguage",
+      "GQLRunJSON", "GQLRunLanguage", "GQLRunTestSupport",
     ],
     swiftSettings: settings),
   .testTarget(
