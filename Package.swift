@@ -61,10 +61,12 @@ let core: [Target] = [
   .testTarget(
     name: "CryptoTests", dependencies: ["GQLRunCrypto", "GQLRunSupport"], swiftSettings: settings),
   .testTarget(name: "SupportTests", dependencies: ["GQLRunSupport"], swiftSettings: settings),
-  .testTarget(name: "JSONStreamTests", dependencies: ["GQLRunJSON"], swiftSettings: settings),
+  .testTarget(
+    name: "JSONStreamTests", dependencies: ["GQLRunJSON", "GQLRunTestSupport"],
+    swiftSettings: settings),
   .testTarget(
     name: "TypedTests",
-    dependencies: ["GQLRunGeneratedTypes", "GQLRunTyped", "GQLRunJSON"],
+    dependencies: ["GQLRunGeneratedTypes", "GQLRunTyped", "GQLRunJSON", "GQLRunTestSupport"],
     swiftSettings: settings),
   // The snapshots of GeneratorTests that TypedTests uses; in no product. `make test-outside` compiles all of them.
   .target(
@@ -76,7 +78,7 @@ let core: [Target] = [
     exclude: ["Fixtures"], swiftSettings: settings),
   .testTarget(name: "LiveTests", dependencies: ["GQLRunLive"], swiftSettings: settings),
   .testTarget(
-    name: "GraphQLTests", dependencies: ["GQLRunLanguage", "GQLRunSupport"],
+    name: "GraphQLTests", dependencies: ["GQLRunLanguage", "GQLRunSupport", "GQLRunTestSupport"],
     swiftSettings: settings),
   .testTarget(
     name: "CacheTests",

@@ -1,4 +1,5 @@
 import GQLRunJSON
+import GQLRunTestSupport
 import GQLRunTyped
 import Testing
 
@@ -50,7 +51,7 @@ struct StringTextTests {
 
   @Test("random numbers with a fraction are read as the nearest floating-point number")
   func randomNumbers() throws {
-    var random = SeededRandom(seed: 1)
+    var random = SeededRandom(1)
     for _ in 0..<5000 {
       let digits = String(
         Int.random(in: 0..<(1 << Int.random(in: 1...60, using: &random)), using: &random))
@@ -67,20 +68,5 @@ struct StringTextTests {
     #expect(throws: TypeMismatch.self) {
       try TokenIndex(checked: Array(text.utf8)).root(as: Double.self)
     }
-  }
-}
-
-/// The same numbers in every run (SplitMix64).
-private struct SeededRandom: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var value = state
-    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-    return value ^ (value >> 31)
   }
 }
