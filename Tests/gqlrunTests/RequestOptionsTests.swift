@@ -6,7 +6,7 @@ import Testing
 @testable import gqlrun
 
 /// The options for header fields, credentials and connections, of every command that connects to an endpoint.
-@Suite("The options of commands that connect", .serialized, .timeLimit(.minutes(10)))
+@Suite("The options of commands that connect", .timeLimit(.minutes(10)))
 struct RequestOptionsTests {
   /// A command that sends requests to an endpoint.
   struct Sender: Sendable, CustomTestStringConvertible {

@@ -1,5 +1,6 @@
 import Foundation
 import GQLRunTestSupport
+import Synchronization
 import Testing
 
 /// What a run of the program left.
@@ -64,23 +65,12 @@ enum Program {
   /// Waits until a program that ``run(_:in:input:environment:onStart:)`` has started in the folder has said
   /// something on standard error.
   static func says(_ text: String, in folder: Folder) async throws {
-    try await waits(for: text, in: "err-", of: folder)
+    try await folder.waits(for: text, inFilesNamed: "err-")
   }
 
   /// The same for standard output.
   static func prints(_ text: String, in folder: Folder) async throws {
-    try await waits(for: text, in: "out-", of: folder)
-  }
-
-  private static func waits(
-    for text: String, in prefix: String, of folder: Folder
-  ) async throws {
-    while !Task.isCancelled {
-      let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-        .filter { $0.hasPrefix(prefix) }
-      if try names.contains(where: { try folder.text($0).contains(text) }) { return }
-      await Task.yield()
-    }
+    try await folder.waits(for: text, inFilesNamed: "out-")
   }
 
   /// Runs a shell line in which `"$GQLRUN"` is the program.
@@ -135,6 +125,36 @@ final class Folder: Sendable {
   }
 
   func text(_ name: String) throws -> String { String(decoding: try bytes(name), as: UTF8.self) }
+
+  /// Waits until a file whose name begins with `prefix` has a text, without keeping a processor busy.
+  func waits(for wanted: String, inFilesNamed prefix: String) async throws {
+    let isOver = Mutex(false)
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread {
+          let changes = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
+          inotify_add_watch(changes, self.path, UInt32(IN_CREATE | IN_MODIFY | IN_MOVED_TO))
+          defer { close(changes) }
+          continuation.resume(
+            with: Result {
+              while try !self.hasFile(prefix, with: wanted), !isOver.withLock({ $0 }) {
+                var change = pollfd(fd: changes, events: Int16(POLLIN), revents: 0)
+                poll(&change, 1, 1000)
+                var events = [UInt8](repeating: 0, count: 4096)
+                while read(changes, &events, events.count) > 0 {}
+              }
+            })
+        }
+      }
+    } onCancel: {
+      isOver.withLock { $0 = true }
+    }
+  }
+
+  private func hasFile(_ prefix: String, with wanted: String) throws -> Bool {
+    try FileManager.default.contentsOfDirectory(atPath: path)
+      .contains { try $0.hasPrefix(prefix) && text($0).contains(wanted) }
+  }
 
   func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: file(name)) }
 
