@@ -66,28 +66,24 @@ let core: [Target] = [
   .testTarget(
     name: "CryptoTests", dependencies: ["GQLRunCrypto", "GQLRunSupport"], swiftSettings: settings),
   .testTarget(name: "SupportTests", dependencies: ["GQLRunSupport"], swiftSettings: settings),
-  .testTarget(name: "JSONStreamTests", dependencies: ["GQLRunJSON"], swiftSettings: settings),
+  .testTarget(
+    name: "JSONStreamTests", dependencies: ["GQLRunJSON", "GQLRunTestSupport"],
+    swiftSettings: settings),
   .testTarget(
     name: "TypedTests",
-    dependencies: [
-      "GQLRunGeneratedGitHubTypes", "GQLRunGeneratedTypes", "GQLRunTyped", "GQLRunJSON",
-      "GQLRunLanguage",
-    ],
+    dependencies: ["GQLRunGeneratedTypes", "GQLRunTyped", "GQLRunJSON", "GQLRunTestSupport"],
     swiftSettings: settings),
-  // The snapshots of GeneratorTests, so that every test run compiles them; in no product.
+  // The snapshots of GeneratorTests that TypedTests uses; in no product. `make test-outside` compiles all of them.
   .target(
     name: "GQLRunGeneratedTypes", dependencies: ["GQLRunTyped"], path: "Tests/GeneratedTypes",
     swiftSettings: settings),
-  .target(
-    name: "GQLRunGeneratedGitHubTypes", dependencies: ["GQLRunTyped"],
-    path: "Tests/GeneratedGitHubTypes", swiftSettings: settings),
   .testTarget(
     name: "GeneratorTests",
     dependencies: ["GQLRunGenerator", "GQLRunLanguage", "GQLRunTestSupport"],
     exclude: ["Fixtures"], swiftSettings: settings),
   .testTarget(name: "LiveTests", dependencies: ["GQLRunLive"], swiftSettings: settings),
   .testTarget(
-    name: "GraphQLTests", dependencies: ["GQLRunLanguage", "GQLRunSupport"],
+    name: "GraphQLTests", dependencies: ["GQLRunLanguage", "GQLRunSupport", "GQLRunTestSupport"],
     swiftSettings: settings),
   .testTarget(
     name: "CacheTests",
@@ -300,7 +296,7 @@ let networked: [Target] = [
     dependencies: [
       "GQLRunProfile", "GQLRunReport", "GQLRunDemoServer", "GQLRunPlugins", "GQLRunPipeline",
       "GQLRunCache",
-      "GQLRunJSON", "GQLRunLanguage",
+      "GQLRunJSON", "GQLRunLanguage", "GQLRunTestSupport",
     ],
     swiftSettings: settings),
   .testTarget(
@@ -309,7 +305,7 @@ let networked: [Target] = [
       "GQLRunTestSupport",
       "gqlrun", "my-gqlrun", "GQLRun", "GQLRunTesting", "GQLRunDemoServer", "GQLRunPlugins",
       "GQLRunBatch", "GQLRunPipeline", "GQLRunCache",
-      "GQLRunGeneratedTypes", "GQLRunJSON", "GQLRunLanguage",
+      "GQLRunJSON", "GQLRunLanguage",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
       .product(name: "Logging", package: "swift-log"),
     ],

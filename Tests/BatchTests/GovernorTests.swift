@@ -1,6 +1,7 @@
 import Foundation
 import GQLRunJSON
 import GQLRunPipeline
+import GQLRunTestSupport
 import Synchronization
 import Testing
 
@@ -43,7 +44,7 @@ struct GovernorTests {
 
   @Test("a storm of 429 is waited out: every task is done, and nothing is lost or doubled")
   func storm() async throws {
-    let clock = JumpingClock()
+    let clock = TestClock.jumping()
     let transport = ScriptedTransport { number in
       number <= 40
         ? ScriptedTransport.response(429, "slow down", headers: ["Retry-After": "2"])
@@ -63,7 +64,7 @@ struct GovernorTests {
     let transport = ScriptedTransport { _ in ScriptedTransport.response(503, "no") }
     let summary = try await Bench.run(
       manifest(1000, run: "concurrency: 8, patience: 1m"), transport: transport,
-      clock: ServiceClock(JumpingClock()))
+      clock: ServiceClock(TestClock.jumping()))
     #expect(summary.stop == .throttled)
     #expect(summary.counters.failed == 0)
     // Eight at the same time, then ever fewer: not a request per task.
@@ -78,7 +79,7 @@ struct GovernorTests {
     "absurd wishes of a server are bounded",
     arguments: ["999999999999999999999", "-5", "soon", "Wed, 21 Oct 1999 07:28:00 GMT"])
   func absurd(wish: String) async throws {
-    let clock = JumpingClock()
+    let clock = TestClock.jumping()
     let transport = ScriptedTransport { number in
       number == 1
         ? ScriptedTransport.response(429, "", headers: ["Retry-After": wish])
@@ -106,7 +107,7 @@ struct GovernorTests {
       throw ChainError(.transport, code: .connectionFailed, message: "refused", delivery: .notSent)
     }
     let first = try await Bench.run(
-      manifest(50), transport: gone, clock: ServiceClock(JumpingClock()))
+      manifest(50), transport: gone, clock: ServiceClock(TestClock.jumping()))
     #expect(first.stop == .unreachable)
     let restarted = ScriptedTransport { number in
       if (20..<60).contains(number) {
@@ -117,7 +118,7 @@ struct GovernorTests {
     }
     let second = try await Bench.run(
       manifest(50, run: "concurrency: 8, patience: 1h"), Bench.resuming, transport: restarted,
-      clock: ServiceClock(JumpingClock()))
+      clock: ServiceClock(TestClock.jumping()))
     #expect(second.stop == nil)
     #expect(second.counters.done == 50)
     #expect(restarted.count == 90)
@@ -125,7 +126,7 @@ struct GovernorTests {
 
   @Test("an outage is part of the progress with the patience that is left, until it ends")
   func reportedOutage() async throws {
-    let clock = JumpingClock()
+    let clock = TestClock.jumping()
     let control = RunControl()
     let seen = Mutex<[Outage?]>([])
     let transport = ScriptedTransport { number in
@@ -158,7 +159,7 @@ struct GovernorTests {
     }
     let summary = try await Bench.run(
       manifest(5, run: "concurrency: 1, patience: 2m"), transport: transport,
-      clock: ServiceClock(JumpingClock()))
+      clock: ServiceClock(TestClock.jumping()))
     #expect(summary.stop == .unreachable)
     #expect(summary.stopDetail?.contains("refused") == true)
     let outage = try #require(summary.outage)
@@ -168,7 +169,7 @@ struct GovernorTests {
 
   @Test("a rate is kept")
   func rate() async throws {
-    let clock = JumpingClock()
+    let clock = TestClock.jumping()
     let transport = ScriptedTransport { _ in ScriptedTransport.response() }
     _ = try await Bench.run(
       manifest(50, "rate_limit: { rate: 10/s, burst: 5 }"), transport: transport,
@@ -180,13 +181,13 @@ struct GovernorTests {
   private static let today = 1_750_000_000.0
 
   /// Services whose time of day is fixed: that of the machine may advance by seconds during a test.
-  private static func services(_ transport: ScriptedTransport, _ clock: JumpingClock) -> Services {
+  private static func services(_ transport: ScriptedTransport, _ clock: TestClock) -> Services {
     Services(transport: transport, clock: ServiceClock(clock), secondsSince1970: { today })
   }
 
   @Test("GitHub's budget is not used when only the reserve remains")
   func github() async throws {
-    let clock = JumpingClock()
+    let clock = TestClock.jumping()
     let reset = Int(Self.today) + 600
     let transport = ScriptedTransport { number in
       ScriptedTransport.response(
@@ -203,7 +204,7 @@ struct GovernorTests {
 
   @Test("Shopify's bucket is given the time to fill")
   func shopify() async throws {
-    let clock = JumpingClock()
+    let clock = TestClock.jumping()
     let transport = ScriptedTransport { number in
       let left = number == 2 ? 40 : 1000
       return ScriptedTransport.response(
@@ -226,7 +227,7 @@ struct GovernorTests {
       #"{"data":null,"errors":[{"type":"RATE_LIMITED","message":"API rate limit exceeded"}]}"#,
     ])
   func refusedWithSuccess(body: String) async throws {
-    let clock = JumpingClock()
+    let clock = TestClock.jumping()
     let transport = ScriptedTransport { number in
       number <= 6 ? ScriptedTransport.response(200, body) : ScriptedTransport.response()
     }
@@ -239,7 +240,7 @@ struct GovernorTests {
 
   @Test("a 403 that says when to come back is a refusal, any other a failure")
   func forbidden() async throws {
-    let clock = JumpingClock()
+    let clock = TestClock.jumping()
     let reset = Int(Self.today) + 90
     let transport = ScriptedTransport { number in
       switch number {
@@ -260,7 +261,7 @@ struct GovernorTests {
 
   @Test("two runs in one process share the budget of their server, and a rate is kept by both")
   func shared() async throws {
-    let clock = JumpingClock()
+    let clock = TestClock.jumping()
     let services = Services(
       transport: ScriptedTransport { _ in ScriptedTransport.response() },
       clock: ServiceClock(clock))
@@ -307,7 +308,7 @@ struct GovernorTests {
 
   @Test("after the deadline no task is begun")
   func deadline() async throws {
-    let clock = JumpingClock()
+    let clock = TestClock.jumping()
     let transport = ScriptedTransport { _ in
       try await ServiceClock(clock).sleep(for: .seconds(60))
       return ScriptedTransport.response()

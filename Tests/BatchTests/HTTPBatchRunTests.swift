@@ -1,6 +1,7 @@
 import GQLRunDemoServer
 import GQLRunJSON
 import GQLRunPipeline
+import GQLRunTestSupport
 import Testing
 
 @testable import GQLRunBatch
@@ -51,7 +52,7 @@ import Testing
             variables: { code: "{{row.code}}" }
             expect: ["data.country != null"]
         """, in: location, url: server.url)
-      let summary = try await Bench.run(manifest, clock: ServiceClock(ManualClock()))
+      let summary = try await Bench.run(manifest, clock: ServiceClock(TestClock()))
       return (summary, server.requestCount)
     }
   }

@@ -26,7 +26,7 @@ struct LongManifestTests {
 
   @Test(
     "as many unknown needs as operations are all reported, and only the first are compared with them",
-    arguments: [500, 4_000])
+    arguments: [500, 1_500])
   func needs(count: Int) {
     let found = findings(manifest(count) { #""needs":["opp\#($0)"]"# })
     #expect(found.count == count)
@@ -36,7 +36,7 @@ struct LongManifestTests {
 
   @Test("the message about a long cycle of needs names its first operations")
   func circle() {
-    let count = 2_000
+    let count = 700
     let found = findings(manifest(count) { #""needs":["op\#(($0 + 1) % count)"]"# })
     let message = found.first { $0.message.contains("need each other") }?.message ?? ""
     #expect(message.contains(" → … → op"), "\(message)")

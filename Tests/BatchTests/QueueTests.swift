@@ -361,7 +361,7 @@ struct QueueTests {
     var manifest = try bench.manifest(40)
     manifest.settings.concurrency = 1
     try bench.begin(manifest)
-    let clock = ManualClock()
+    let clock = TestClock()
     let services = ServiceClock(clock)
     let blocker = QueueClient(bench.url, clock: services)
     let transport = ScriptedTransport { number in
@@ -371,7 +371,7 @@ struct QueueTests {
           try connection.run("BEGIN")
           try connection.run("SELECT FROM gq_worker FOR UPDATE")
         }
-        clock.move(by: .seconds(21))
+        clock.advance(by: .seconds(21))
       }
       return ScriptedTransport.response()
     }
@@ -382,7 +382,7 @@ struct QueueTests {
     while transport.count < 5 { await Task.yield() }
     // The worker has claimed 32 tasks, and returns those that it does not send: without the rule, it would send them.
     while try bench.counts()["queued"] != 35, transport.count == 5 {
-      clock.move(by: .milliseconds(50))
+      clock.advance(by: .milliseconds(50))
       await Task.yield()
     }
     #expect(transport.count == 5)
@@ -397,7 +397,7 @@ struct QueueTests {
     }
     while await !end.isSet {
       // The clock runs, and heartbeats have the time of a statement.
-      clock.move(by: .milliseconds(100))
+      clock.advance(by: .milliseconds(100))
       _ = try bench.counts()
     }
     _ = try await worker.value

@@ -3,6 +3,7 @@ import GQLRunCache
 import GQLRunDemoServer
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunTestSupport
 import Testing
 
 @testable import GQLRunBatch
@@ -157,7 +158,7 @@ struct StopTests {
       return ScriptedTransport.response(429, "", headers: ["Retry-After": "3600"])
     }
     let summary = try await Bench.run(
-      manifest, control: control, transport: transport, clock: ServiceClock(JumpingClock()))
+      manifest, control: control, transport: transport, clock: ServiceClock(TestClock.jumping()))
     #expect(summary.stop == reason)
     #expect(summary.outputs.map(\.records) == [summary.counters.records])
     #expect(summary.outputs.first?.text?.hasSuffix("o.part has 0 records") == true)

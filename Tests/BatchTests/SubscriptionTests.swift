@@ -1,5 +1,6 @@
 import GQLRunJSON
 import GQLRunPipeline
+import GQLRunTestSupport
 import Testing
 
 @testable import GQLRunBatch
@@ -74,11 +75,11 @@ struct SubscriptionTests {
   @Test("a task ends when its time is up, which counts over all runs")
   func time() async throws {
     let manifest = try manifest(until: "{ events: 100, for: 10m }")
-    let clock = ManualClock()
+    let clock = TestClock()
     let control = RunControl()
     let first = EventTransport(
       .steps([
-        .event, .act { clock.move(by: .seconds(400)) }, .event, .act { await control.stop() },
+        .event, .act { clock.advance(by: .seconds(400)) }, .event, .act { await control.stop() },
         .hold,
       ]))
     let stopped = try await Bench.run(
@@ -86,8 +87,8 @@ struct SubscriptionTests {
     #expect(stopped.stop == .interrupted)
     let second = EventTransport(
       .steps([
-        .event, .act { clock.move(by: .seconds(199)) }, .event,
-        .act { clock.move(by: .seconds(1)) }, .hold,
+        .event, .act { clock.advance(by: .seconds(199)) }, .event,
+        .act { clock.advance(by: .seconds(1)) }, .hold,
       ]))
     let summary = try await Bench.run(
       manifest, Bench.resuming, transport: second, clock: ServiceClock(clock))
@@ -127,7 +128,7 @@ struct SubscriptionTests {
     let manifest = try manifest(until: "{ events: 1 }")
     let transport = EventTransport(.refuse(503), .refuse(429), .steps([.event, .hold]))
     let summary = try await Bench.run(
-      manifest, transport: transport, clock: ServiceClock(JumpingClock()))
+      manifest, transport: transport, clock: ServiceClock(TestClock.jumping()))
     #expect(summary.counters.done == 1 && summary.counters.gaps == 0)
     #expect(await transport.count == 3)
   }

@@ -1,3 +1,4 @@
+import GQLRunTestSupport
 import Logging
 import Synchronization
 import Testing
@@ -6,48 +7,6 @@ import Testing
 
 @Suite("Checks for writes of other processes", .timeLimit(.minutes(10)))
 struct StoreRefresherTests {
-  /// A clock whose one sleeper is woken by a test.
-  private final class Ticks: Clock, Sendable {
-    typealias Instant = ContinuousClock.Instant
-
-    private struct State {
-      var ticks = 0
-      var sleeper: CheckedContinuation<Void, any Error>?
-    }
-
-    private let state = Mutex(State())
-    private let start = ContinuousClock.now
-
-    var now: Instant { start }
-    var minimumResolution: Duration { .nanoseconds(1) }
-
-    func tick() {
-      state.withLock { state in
-        if state.sleeper == nil { state.ticks += 1 }
-        return state.sleeper.take()
-      }?.resume()
-    }
-
-    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
-      try await withTaskCancellationHandler {
-        try await withCheckedThrowingContinuation { continuation in
-          let result = state.withLock { state -> Result<Void, any Error>? in
-            if Task.isCancelled { return .failure(CancellationError()) }
-            guard state.ticks == 0 else {
-              state.ticks -= 1
-              return .success(())
-            }
-            state.sleeper = continuation
-            return nil
-          }
-          if let result { continuation.resume(with: result) }
-        }
-      } onCancel: {
-        state.withLock { $0.sleeper.take() }?.resume(throwing: CancellationError())
-      }
-    }
-  }
-
   /// Counts checks; a check of a number in `failing` fails.
   private actor Checks {
     private(set) var count = 0
@@ -71,18 +30,18 @@ struct StoreRefresherTests {
 
   @Test("there is one check per interval while there are watches, and none afterwards")
   func leases() async throws {
-    let (ticks, checks) = (Ticks(), Checks())
-    let services = Services(clock: ServiceClock(ticks))
+    let (clock, checks) = (TestClock(), Checks())
+    let services = Services(clock: ServiceClock(clock))
     let refresher = StoreRefresher(every: .seconds(1), services) { try await checks.check() }
     var leases = [refresher.lease(), refresher.lease()]
-    ticks.tick()
+    await clock.tick()
     await checks.reach(1)
     leases.removeLast()
-    ticks.tick()
+    await clock.tick()
     await checks.reach(2)
     leases.removeLast()
     let again = refresher.lease()
-    ticks.tick()
+    await clock.tick()
     await checks.reach(3)
     #expect(await checks.count == 3)
     withExtendedLifetime(again) {}
@@ -90,13 +49,13 @@ struct StoreRefresherTests {
 
   @Test("a check that fails is logged once, and the next ones continue")
   func failures() async throws {
-    let (ticks, checks, lines) = (Ticks(), Checks(failing: [1, 2, 4]), Lines())
+    let (clock, checks, lines) = (TestClock(), Checks(failing: [1, 2, 4]), Lines())
     let services = Services(
-      clock: ServiceClock(ticks), logger: Logger(label: "test") { _ in LineLog(lines: lines) })
+      clock: ServiceClock(clock), logger: Logger(label: "test") { _ in LineLog(lines: lines) })
     let refresher = StoreRefresher(every: .seconds(1), services) { try await checks.check() }
     let lease = refresher.lease()
     for number in 1...5 {
-      ticks.tick()
+      await clock.tick()
       await checks.reach(number)
     }
     #expect(lines.all.count == 2)
@@ -123,5 +82,13 @@ struct StoreRefresherTests {
     }
 
     func log(event: LogEvent) { lines.add("\(event.message)") }
+  }
+}
+
+extension TestClock {
+  /// Wakes the one task that sleeps.
+  fileprivate func tick() async {
+    await sleepers(1)
+    advance(by: .seconds(1))
   }
 }

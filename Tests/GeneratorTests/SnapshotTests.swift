@@ -8,8 +8,11 @@ enum Fixtures {
   static let tests = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent()
   static let folder = tests.appending(path: "GeneratorTests/Fixtures")
-  static let snapshots = tests.appending(path: "GeneratedTypes")
-  static let gitHubSnapshots = tests.appending(path: "GeneratedGitHubTypes")
+  /// The snapshots that `TypedTests` uses, and the others.
+  static let snapshots = [
+    tests.appending(path: "GeneratedTypes"), tests.appending(path: "GeneratedSnapshots/Types"),
+  ]
+  static let gitHubSnapshots = [tests.appending(path: "GeneratedSnapshots/GitHub")]
 
   /// GitHub's public schema, in the folder that working copies share: `$GQLRUN_SHARED`, else `../shared`.
   static let gitHubSchema: URL = {
@@ -41,7 +44,8 @@ enum Fixtures {
   }
 }
 
-/// `GQLRUN_SNAPSHOTS=write` replaces the snapshots. `GQLRunGeneratedTypes` compiles them.
+/// `GQLRUN_SNAPSHOTS=write` replaces the snapshots. `GQLRunGeneratedTypes` compiles those that `TypedTests` uses, and
+/// `make test-outside` all of them.
 @Suite("Snapshots of generated types")
 struct SnapshotTests {
   private static let options = GeneratorOptions(
@@ -67,18 +71,26 @@ struct SnapshotTests {
       files + [list("generatedGitHubOperations", of: files)], with: Fixtures.gitHubSnapshots)
   }
 
-  private func compare(_ unsorted: [GeneratedFile], with snapshots: URL) throws {
+  private func compare(_ unsorted: [GeneratedFile], with folders: [URL]) throws {
     let files = unsorted.sorted { $0.path < $1.path }
     if ProcessInfo.processInfo.environment["GQLRUN_SNAPSHOTS"] == "write" {
-      try write(files, to: snapshots)
+      try write(files, to: folders)
     }
     for file in files {
-      let expected = try Fixtures.text(of: snapshots.appending(path: file.path))
+      let expected = try Fixtures.text(of: place(of: file, in: folders))
       #expect(file.text == expected, "\(file.path)")
     }
-    let prefix = snapshots.path + "/"
-    let existing = Fixtures.files(in: snapshots).map { String($0.path.dropFirst(prefix.count)) }
+    let existing = folders.flatMap { folder in
+      Fixtures.files(in: folder).map { String($0.path.dropFirst(folder.path.count + 1)) }
+    }
     #expect(existing.sorted() == files.map(\.path))
+  }
+
+  /// Where the snapshot of a file is; a new one belongs to the last folder.
+  private func place(of file: GeneratedFile, in folders: [URL]) -> URL {
+    let places = folders.map { $0.appending(path: file.path) }
+    return places.first { FileManager.default.fileExists(atPath: $0.path) }
+      ?? places[places.count - 1]
   }
 
   /// The list of all operations, for tests that use each of them.
@@ -110,12 +122,12 @@ struct SnapshotTests {
       try generator.files(from: documents.reversed()) == generator.files(from: documents))
   }
 
-  private func write(_ files: [GeneratedFile], to folder: URL) throws {
-    for file in Fixtures.files(in: folder) {
+  private func write(_ files: [GeneratedFile], to folders: [URL]) throws {
+    let targets = files.map { ($0, place(of: $0, in: folders)) }
+    for file in folders.flatMap({ Fixtures.files(in: $0) }) {
       try FileManager.default.removeItem(at: file)
     }
-    for file in files {
-      let target = folder.appending(path: file.path)
+    for (file, target) in targets {
       try FileManager.default.createDirectory(
         at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
       try file.text.write(to: target, atomically: true, encoding: .utf8)

@@ -83,11 +83,12 @@ struct CodeRuleTests {
 
   /// Whether `line` contains `construct` as a separate word.
   private static func contains(_ line: String, _ construct: String) -> Bool {
-    line.ranges(of: construct).contains { range in
-      guard range.lowerBound > line.startIndex else { return true }
-      let before = line[line.index(before: range.lowerBound)]
-      return !before.isLetter && !before.isNumber && before != "_"
-    }
+    line.includes(construct)
+      && line.ranges(of: construct).contains { range in
+        guard range.lowerBound > line.startIndex else { return true }
+        let before = line[line.index(before: range.lowerBound)]
+        return !before.isLetter && !before.isNumber && before != "_"
+      }
   }
 
   /// Whether the comment directly above the declaration around line `index` speaks of Sendable.

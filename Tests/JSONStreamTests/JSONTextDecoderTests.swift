@@ -1,5 +1,6 @@
 import Foundation
 import GQLRunJSON
+import GQLRunTestSupport
 import Testing
 
 @Suite("JSON text decoder")
@@ -36,7 +37,7 @@ struct JSONTextDecoderTests {
 
   @Test("decodes random types from random texts as Foundation does", arguments: 0..<60)
   func random(_ seed: Int) {
-    var random = SeededRandom(seed: UInt64(seed))
+    var random = SeededRandom(UInt64(seed))
     var decoded = 0
     for _ in 0..<60 {
       let plan = DecodingPlan.random(&random)

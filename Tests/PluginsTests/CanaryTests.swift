@@ -1,6 +1,7 @@
 import Foundation
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunTestSupport
 import HTTPTypes
 import Testing
 
@@ -74,7 +75,7 @@ import Testing
     var setup = Bench.Setup()
     setup.transport = Echo(status: status, type: type)
     // Nothing waits for long here.
-    setup.clock = ServiceClock(ManualClock())
+    setup.clock = ServiceClock(TestClock())
     setup.variables = ["CANARY": Self.canary]
     try await Bench.with(
       Self.chain, url: "http://localhost/graphql?key=\(Self.canary)", setup: setup

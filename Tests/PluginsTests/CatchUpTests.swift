@@ -3,6 +3,7 @@ import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunTestSupport
 import HTTPTypes
 import Testing
 
@@ -40,7 +41,7 @@ import Testing
     let network = FakeNetwork(answers)
     var setup = Bench.Setup()
     setup.transport = network
-    setup.clock = ServiceClock(JumpingClock())
+    setup.clock = ServiceClock(TestClock.jumping())
     setup.change = { $0.subscriptions.catchUp = catchUp }
     try await Bench.with(Self.chain, url: "http://localhost/", setup: setup) { bench in
       let operation = try PreparedOperation(
@@ -152,7 +153,7 @@ import Testing
     let network = FakeNetwork(Self.lost("Ada"), Self.complete("Bo"))
     var setup = Bench.Setup()
     setup.transport = network
-    setup.clock = ServiceClock(JumpingClock())
+    setup.clock = ServiceClock(TestClock.jumping())
     let chain = "- max-retry\n- cache-read: { policy: cache-and-network }\n" + Bench.plain
     try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
       try await bench.prime()

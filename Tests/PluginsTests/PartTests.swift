@@ -3,6 +3,7 @@ import GQLRunCache
 import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunTestSupport
 import HTTPTypes
 import Testing
 
@@ -126,7 +127,7 @@ import Testing
 
   @Test func `a broken query is retried from its start, a mutation is not`() async throws {
     var hurried = Bench.Setup()
-    hurried.clock = ServiceClock(JumpingClock())
+    hurried.clock = ServiceClock(TestClock.jumping())
     let broken = FakeNetwork.Answer.response(
       200, headers: Self.multipart, body: Self.body(Self.first))
     let whole = FakeNetwork.Answer.response(

@@ -2,6 +2,7 @@ import Foundation
 import GQLRunDemoServer
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunTestSupport
 import HTTPTypes
 import Testing
 
@@ -112,7 +113,7 @@ import Testing
       .response(503), .body(#"{"errors":[{"message":"PersistedQueryNotFound"}]}"#), .ok)
     var setup = Bench.Setup()
     setup.transport = network
-    setup.clock = ServiceClock(JumpingClock())
+    setup.clock = ServiceClock(TestClock.jumping())
     setup.variables = ["GQL_TOKEN": "token-of-ada"]
     setup.change = { $0 = pipeline }
     try await Bench.with(url: "http://localhost/", setup: setup) { bench in

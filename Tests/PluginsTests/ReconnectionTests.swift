@@ -1,4 +1,5 @@
 import GQLRunPipeline
+import GQLRunTestSupport
 import HTTPTypes
 import Testing
 
@@ -29,7 +30,7 @@ import Testing
     _ chain: String = usual, patience: Duration? = nil, to answers: FakeNetwork.Answer...,
     check: @Sendable (Outcome, [Duration], FakeNetwork) async throws -> Void
   ) async throws {
-    let (network, clock) = (FakeNetwork(answers), JumpingClock())
+    let (network, clock) = (FakeNetwork(answers), TestClock.jumping())
     var setup = Bench.Setup()
     setup.transport = network
     setup.clock = ServiceClock(clock)
@@ -71,7 +72,7 @@ import Testing
       .request, .send(HTTPText.response("503 Service Unavailable", body: "")),
     ]
     try await RawServer.withServer(first, refusal) { server in
-      let clock = JumpingClock()
+      let clock = TestClock.jumping()
       var setup = Bench.Setup()
       setup.clock = ServiceClock(clock)
       let url = "ws://127.0.0.1:\(server.port)/"
@@ -112,7 +113,7 @@ import Testing
     async throws
   {
     let answers = Array(repeating: Self.lost, count: 12) + [Self.complete]
-    let (network, clock) = (FakeNetwork(answers), JumpingClock())
+    let (network, clock) = (FakeNetwork(answers), TestClock.jumping())
     var setup = Bench.Setup()
     setup.transport = network
     setup.clock = ServiceClock(clock)

@@ -2,6 +2,7 @@ import GQLRunDemoServer
 import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunTestSupport
 import Synchronization
 import Testing
 
@@ -75,7 +76,7 @@ import Testing
     .send("event: complete\ndata: {\"id\":\"\(id)\"}\n\n")
   }
 
-  private static func setup(_ clock: ManualClock? = nil) -> Bench.Setup {
+  private static func setup(_ clock: TestClock? = nil) -> Bench.Setup {
     var setup = Bench.Setup()
     setup.change = shared
     if let clock { setup.networkClock = ServiceClock(clock) }
@@ -339,7 +340,7 @@ import Testing
     var server = Server()
     server.events = { id in [Self.complete(id), .untilClosed] }
     try await server.with { server in
-      let clock = ManualClock()
+      let clock = TestClock()
       let chain = Bench.plain.replacing("- fetch", with: "- fetch: { keep_alive: 5s }")
       try await Bench.with(chain, url: server.url, setup: Self.setup(clock)) { bench in
         #expect(await server.log.connections == 0)

@@ -1,5 +1,6 @@
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunTestSupport
 import HTTPTypes
 import Testing
 
@@ -318,7 +319,7 @@ import Testing
     _ script: [RawServer.Step], after frame: String?, _ message: String
   ) async throws {
     try await RawServer.withServer([script], tls: nil) { server in
-      let clock = ManualClock()
+      let clock = TestClock()
       var setup = Bench.Setup()
       setup.networkClock = ServiceClock(clock)
       try await Bench.with(url: "ws://127.0.0.1:\(server.port)/", setup: setup) { bench in
@@ -334,7 +335,7 @@ import Testing
     }
   }
 
-  private static func flying(_ clock: ManualClock) -> Task<Void, Never> {
+  private static func flying(_ clock: TestClock) -> Task<Void, Never> {
     Task {
       while !Task.isCancelled {
         clock.advance(by: .milliseconds(500))
@@ -360,7 +361,7 @@ import Testing
   @Test func `disconnects after the last operation, and connects for the next one`() async throws {
     let script = RawServer.Step.greeting + [.message(Self.complete()), .closing]
     try await RawServer.withServer([script], tls: nil) { server in
-      let clock = ManualClock()
+      let clock = TestClock()
       var setup = Bench.Setup()
       setup.networkClock = ServiceClock(clock)
       // Closed before the first ping is due, whose answer takes real time.
@@ -432,7 +433,7 @@ import Testing
   @Test func `does not reconnect if the caller leaves while it waits`() async throws {
     let script = RawServer.Step.greeting + [.close(1001), .closing]
     try await RawServer.withServer([script], tls: nil) { server in
-      let clock = ManualClock()
+      let clock = TestClock()
       var setup = Bench.Setup()
       setup.clock = ServiceClock(clock)
       try await Bench.with(

@@ -2,6 +2,7 @@ import Foundation
 import GQLRunCache
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunTestSupport
 import HTTPTypes
 import Synchronization
 import Testing
@@ -171,7 +172,7 @@ import Testing
   /// A clock on which every delay has passed at once.
   private static var hurried: Bench.Setup {
     var setup = Bench.Setup()
-    setup.clock = ServiceClock(JumpingClock())
+    setup.clock = ServiceClock(TestClock.jumping())
     return setup
   }
 
@@ -240,7 +241,7 @@ import Testing
     let network = FakeNetwork(
       Array(repeating: lost, count: 1_000)
         + [.response(200, headers: Self.eventStream, body: Self.complete)])
-    let (clock, numbers) = (ManualClock(), Numbers())
+    let (clock, numbers) = (TestClock(), Numbers())
     var setup = Bench.Setup()
     setup.transport = network
     setup.clock = ServiceClock(clock)
@@ -266,7 +267,7 @@ import Testing
     after time: Duration, times: Int, delay: String,
     check: @Sendable (Outcome, FakeNetwork) async throws -> Void
   ) async throws {
-    let clock = ServiceClock(JumpingClock())
+    let clock = ServiceClock(TestClock.jumping())
     var setup = Bench.Setup()
     setup.clock = clock
     setup.secondsSince1970 = { 1_000 + clock.now() / .seconds(1) }

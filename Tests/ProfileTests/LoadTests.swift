@@ -1,36 +1,15 @@
 import Foundation
 import GQLRunPipeline
+import GQLRunTestSupport
 import Testing
 
 @testable import GQLRunProfile
-
-/// A clock that only advances while a task sleeps.
-private final class TestClock: Clock, @unchecked Sendable {
-  // `@unchecked Sendable`: `time` is reached with the lock held only.
-  struct Instant: InstantProtocol {
-    var offset: Swift.Duration
-    func advanced(by duration: Swift.Duration) -> Instant { Instant(offset: offset + duration) }
-    func duration(to other: Instant) -> Swift.Duration { other.offset - offset }
-    static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
-  }
-
-  private let lock = NSLock()
-  private var time = Instant(offset: .zero)
-  let minimumResolution = Swift.Duration.zero
-  var now: Instant { lock.withLock { time } }
-  func sleep(until deadline: Instant, tolerance: Swift.Duration?) async throws {
-    lock.withLock { time = max(time, deadline) }
-  }
-  func advance(by duration: Swift.Duration) {
-    lock.withLock { time = time.advanced(by: duration) }
-  }
-}
 
 @Suite("Many requests")
 struct LoadTests {
   @Test("open-loop load starts requests on schedule, however long responses take")
   func openModel() async {
-    let clock = TestClock()
+    let clock = TestClock.jumping()
     let report = await LoadRun(
       model: .open(rate: 100, inFlight: 1), duration: .seconds(1), clock: ServiceClock(clock),
       processTime: { 0 }
@@ -47,7 +26,7 @@ struct LoadTests {
 
   @Test("a stalled response adds to the latency of the requests behind it")
   func coordinatedOmission() async throws {
-    let clock = TestClock()
+    let clock = TestClock.jumping()
     let number = Counter()
     // One at a time, ten per second; the third answer takes two seconds.
     let report = await LoadRun(
@@ -82,7 +61,7 @@ struct LoadTests {
 
   @Test("failures are counted by their message")
   func failures() async {
-    let clock = TestClock()
+    let clock = TestClock.jumping()
     let number = Counter()
     let report = await LoadRun(
       model: .open(rate: 4, inFlight: 1), duration: .seconds(1), clock: ServiceClock(clock),
@@ -97,7 +76,7 @@ struct LoadTests {
 
   @Test("closed-loop load keeps a fixed number of requests in flight until the duration ends")
   func closedModel() async {
-    let clock = TestClock()
+    let clock = TestClock.jumping()
     let report = await LoadRun(
       model: .closed(concurrency: 1), duration: .seconds(1), clock: ServiceClock(clock),
       processTime: { 0 }
@@ -117,7 +96,7 @@ struct LoadTests {
       let times = TimeSource(step: 1)
       let report = await LoadRun(
         model: .open(rate: 10, inFlight: 1), duration: .seconds(1),
-        clock: ServiceClock(TestClock()), processTime: { 0 },
+        clock: ServiceClock(TestClock.jumping()), processTime: { 0 },
         machineTime: {
           let time = times.next()
           return MachineTime(busy: time * busy, all: time * 100)
@@ -130,7 +109,7 @@ struct LoadTests {
 
   @Test("a saturated client warns that it may limit the figures")
   func clientBound() async {
-    let clock = TestClock()
+    let clock = TestClock.jumping()
     let times = TimeSource()
     let report = await LoadRun(
       model: .open(rate: 10, inFlight: 1), duration: .seconds(1), clock: ServiceClock(clock),

@@ -3,6 +3,7 @@ import GQLRunCache
 import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunTestSupport
 import HTTPTypes
 import Testing
 
@@ -10,42 +11,13 @@ import Testing
 
 @Suite("Events of subscriptions", .timeLimit(.minutes(10)))
 struct SubscriptionRunTests {
-  /// A clock that only events and plugins advance; a sleep ends when its task is cancelled.
-  private final class EventClock: Clock, @unchecked Sendable {
-    // `@unchecked Sendable`: `time` is reached with the lock held only.
-    struct Instant: InstantProtocol {
-      var offset: Swift.Duration
-      func advanced(by duration: Swift.Duration) -> Instant { Instant(offset: offset + duration) }
-      func duration(to other: Instant) -> Swift.Duration { other.offset - offset }
-      static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
-    }
-
-    private let lock = NSLock()
-    private var time = Swift.Duration.zero
-    let minimumResolution = Swift.Duration.zero
-    var now: Instant { Instant(offset: lock.withLock { time }) }
-
-    func advance(by duration: Swift.Duration) { lock.withLock { time += duration } }
-
-    func sleep(until deadline: Instant, tolerance: Swift.Duration?) async throws {
-      // The delay before a retry is short, the measured time is long.
-      guard deadline.offset - now.offset > .seconds(60) else {
-        return lock.withLock { time = max(time, deadline.offset) }
-      }
-      let (stream, end) = AsyncStream.makeStream(of: Void.self)
-      defer { end.finish() }
-      for await _ in stream {}
-      throw CancellationError()
-    }
-  }
-
   /// A server whose events arrive after the given milliseconds. The first connection is lost after the
   /// first list.
   private actor EventNetwork: HTTPTransport {
-    private let clock: EventClock
+    private let clock: TestClock
     private var connections: [[Int]]
 
-    init(_ clock: EventClock, _ connections: [[Int]]) {
+    init(_ clock: TestClock, _ connections: [[Int]]) {
       self.clock = clock
       self.connections = connections
     }
@@ -93,7 +65,7 @@ struct SubscriptionRunTests {
 
   /// Takes two milliseconds for each event.
   private struct Slow: GraphQLInterceptor {
-    let clock: EventClock
+    let clock: TestClock
 
     func intercept(
       _ request: GraphQLRequest, context: ChainContext, next: NextGraphQL
@@ -108,7 +80,8 @@ struct SubscriptionRunTests {
   private func run(
     _ connections: [[Int]], count: Int = 1, _ services: Services? = nil
   ) async throws -> SubscriptionReport {
-    let clock = EventClock()
+    // The delay before a retry is short, the measured time is long.
+    let clock = TestClock { $0 <= .seconds(60) }
     var pipeline = try PipelineFile.load(
       Array(
         """
@@ -167,9 +140,9 @@ struct SubscriptionRunTests {
   private final class RetryClock: Clock, Sendable {
     private let retries = AsyncStream.makeStream(of: Void.self)
     let minimumResolution = Swift.Duration.zero
-    var now: EventClock.Instant { EventClock.Instant(offset: .zero) }
+    var now: TestClock.Instant { TestClock.Instant(offset: .zero) }
 
-    func sleep(until deadline: EventClock.Instant, tolerance: Swift.Duration?) async throws {
+    func sleep(until deadline: TestClock.Instant, tolerance: Swift.Duration?) async throws {
       if deadline.offset == .seconds(3_600) {
         for await _ in retries.stream { return }
       } else {

@@ -64,6 +64,11 @@ package enum Repository {
 }
 
 extension StringProtocol {
+  /// Whether another text without zero bytes is in this one: much faster than `contains` where code is not optimized.
+  package func includes(_ other: some StringProtocol) -> Bool {
+    strstr(String(self), String(other)) != nil
+  }
+
   /// Without white space at either end.
   package var trimmed: String { trimmingCharacters(in: .whitespacesAndNewlines) }
 

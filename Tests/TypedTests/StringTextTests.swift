@@ -1,4 +1,5 @@
 import GQLRunJSON
+import GQLRunTestSupport
 import GQLRunTyped
 import Testing
 
@@ -50,7 +51,7 @@ struct StringTextTests {
 
   @Test("random numbers with a fraction are read as the nearest floating-point number")
   func randomNumbers() throws {
-    var random = SeededRandom(seed: 1)
+    var random = SeededRandom(1)
     for _ in 0..<5000 {
       let digits = String(
         Int.random(in: 0..<(1 << Int.random(in: 1...60, using: &random)), using: &random))

@@ -5,7 +5,7 @@ import GQLRunTestSupport
 import Testing
 
 /// What a batch does when something outside of it fails: signals, files, descriptors, credentials.
-@Suite("gqlrun batch and what can go wrong", .serialized, .timeLimit(.minutes(10)))
+@Suite("gqlrun batch and what can go wrong", .timeLimit(.minutes(10)))
 struct BatchFaultTests {
   private func folder(_ count: Int) throws -> Folder {
     let folder = try Folder()

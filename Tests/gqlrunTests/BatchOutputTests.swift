@@ -3,7 +3,7 @@ import GQLRunDemoServer
 import GQLRunJSON
 import Testing
 
-@Suite("gqlrun batch and its outputs", .serialized, .timeLimit(.minutes(10)))
+@Suite("gqlrun batch and its outputs", .timeLimit(.minutes(10)))
 struct BatchOutputTests {
   static let pages = """
     version: 1
@@ -131,18 +131,6 @@ struct BatchOutputTests {
       let json = try await Program.run(
         ["batch", "status", "m.batch.yaml", "--json"] + to, in: folder)
       #expect(try JSONValue(parsing: json.output)["outputs"]?.arrayValue?.count == 2, "\(json)")
-    }
-  }
-}
-
-extension Folder {
-  /// Waits until a file whose name begins with `prefix` has a text.
-  fileprivate func waits(for wanted: String, inFilesNamed prefix: String) async throws {
-    while !Task.isCancelled {
-      let names = try FileManager.default.contentsOfDirectory(atPath: path)
-        .filter { $0.hasPrefix(prefix) }
-      if try names.contains(where: { try text($0).contains(wanted) }) { return }
-      await Task.yield()
     }
   }
 }

@@ -1,12 +1,13 @@
 import Foundation
 import GQLRunDemoServer
 import GQLRunJSON
+import GQLRunTestSupport
 import Testing
 
 /// Manifests of many different queries, as programs write them: a line of JSON for each.
 ///
 /// `GQLRUN_BATCH_QUERIES` says how many, 300 by default; continuous integration has more time.
-@Suite("Manifests of many queries", .serialized, .timeLimit(.minutes(10)))
+@Suite("Manifests of many queries", .timeLimit(.minutes(10)))
 struct BatchQueriesTests {
   private static let count =
     ProcessInfo.processInfo.environment["GQLRUN_BATCH_QUERIES"].flatMap { Int($0) } ?? 300
@@ -31,7 +32,7 @@ struct BatchQueriesTests {
 
   private func run(against url: String) async throws {
     let folder = try Folder()
-    var chance = SplitMix(state: 7)
+    var chance = SeededRandom(7)
     var queries: [PostQuery] = []
     var lines = [
       #"{"version": 1, "name": "queries", "run": {"concurrency": 16, "order": "interleaved"}, "#
@@ -87,7 +88,7 @@ private struct PostQuery {
     "... on Post { published: publishedAt }", "...More",
   ]
 
-  init(_ number: Int, _ chance: inout SplitMix) {
+  init(_ number: Int, _ chance: inout SeededRandom) {
     first = Int.random(in: 1...20, using: &chance)
     let chosen = Self.fields.filter { _ in Bool.random(using: &chance) }
     text = """

@@ -5,7 +5,7 @@ import GQLRunTestSupport
 import Testing
 
 /// What a user sees of tasks that failed or whose outcome is unknown, and does about them.
-@Suite("gqlrun batch resolve and retry", .serialized, .timeLimit(.minutes(10)))
+@Suite("gqlrun batch resolve and retry", .timeLimit(.minutes(10)))
 struct BatchResolveTests {
   private static let likes = """
     version: 1

@@ -4,7 +4,7 @@ import GQLRunJSON
 import GQLRunTestSupport
 import Testing
 
-@Suite("gqlrun batch", .serialized, .timeLimit(.minutes(10)))
+@Suite("gqlrun batch", .timeLimit(.minutes(10)))
 struct BatchTests {
   static let users = """
     version: 1

@@ -1,9 +1,10 @@
 import Foundation
 import GQLRunDemoServer
 import GQLRunJSON
+import GQLRunTestSupport
 import Testing
 
-@Suite("gqlrun cache", .serialized, .timeLimit(.minutes(10)))
+@Suite("gqlrun cache", .timeLimit(.minutes(10)))
 struct CacheCommandTests {
   private static let document = ["feed.graphql", "--var", "first=60"]
 
@@ -32,7 +33,7 @@ struct CacheCommandTests {
     #expect(expected.split(separator: "\n").count > 100)
     let response = try JSONValue(parsing: folder.bytes("response.json"))
     for seed in 0..<4 {
-      var generator = SplitMix(state: UInt64(seed))
+      var generator = SeededRandom(UInt64(seed))
       let text =
         seed == 0
         ? try folder.text("response.json")

@@ -3,7 +3,7 @@ import GQLRunDemoServer
 import GQLRunJSON
 import Testing
 
-@Suite("gqlrun cache: ages and housekeeping", .serialized, .timeLimit(.minutes(10)))
+@Suite("gqlrun cache: ages and housekeeping", .timeLimit(.minutes(10)))
 struct CacheHousekeepingTests {
   private static let store = ["--store", "sqlite:c.db"]
   private static let document = """

@@ -2,7 +2,7 @@ import Foundation
 import GQLRunJSON
 import Testing
 
-@Suite("gqlrun cache sql", .serialized, .timeLimit(.minutes(10)))
+@Suite("gqlrun cache sql", .timeLimit(.minutes(10)))
 struct CacheSQLTests {
   /// A folder with a cache of one user.
   private static func filled() async throws -> Folder {

@@ -4,7 +4,7 @@ import Testing
 
 /// One secret wherever the program takes one: it is on the wire, and in nothing that the program prints
 /// or writes.
-@Suite("A secret", .serialized, .timeLimit(.minutes(10)))
+@Suite("A secret", .timeLimit(.minutes(10)))
 struct CanaryOutputTests {
   private static let canary = "canary-5d1e77"
 

@@ -4,7 +4,7 @@ import GQLRunTestSupport
 import Testing
 
 /// The example of a plugin of one's own, run as docs/guide-own-plugins.md says.
-@Suite("Examples/OwnPlugin", .serialized, .timeLimit(.minutes(10)))
+@Suite("Examples/OwnPlugin", .timeLimit(.minutes(10)))
 struct ExampleTests {
   private func run(
     _ arguments: [String], _ server: LiveDemoServer, _ folder: Folder

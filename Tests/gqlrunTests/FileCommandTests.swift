@@ -7,7 +7,7 @@ import Testing
 
 @testable import gqlrun
 
-@Suite("gqlrun format, plugins and pipeline", .serialized, .timeLimit(.minutes(10)))
+@Suite("gqlrun format, plugins and pipeline", .timeLimit(.minutes(10)))
 struct FileCommandTests {
   private func run(_ line: String, _ folder: Folder, input: String = "") async throws -> RunResult {
     try await Program.run(

@@ -3,7 +3,7 @@ import GQLRunDemoServer
 import GQLRunTestSupport
 import Testing
 
-@Suite("Standard output, --output and signals", .serialized, .timeLimit(.minutes(10)))
+@Suite("Standard output, --output and signals", .timeLimit(.minutes(10)))
 struct OutputTests {
   @Test("a file appears when it is complete, keeps its permissions, and links stay")
   func file() async throws {

@@ -3,7 +3,7 @@ import GQLRunJSON
 import GQLRunTestSupport
 import Testing
 
-@Suite("gqlrun pipeline", .serialized, .timeLimit(.minutes(10)))
+@Suite("gqlrun pipeline", .timeLimit(.minutes(10)))
 struct PipelineCommandTests {
   private func run(_ line: String, _ folder: Folder) async throws -> RunResult {
     try await Program.run(line.split(separator: " ").map { String($0) }, in: folder)

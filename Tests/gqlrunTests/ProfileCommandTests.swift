@@ -3,7 +3,7 @@ import GQLRunDemoServer
 import GQLRunJSON
 import Testing
 
-@Suite("gqlrun profile", .serialized, .timeLimit(.minutes(10)))
+@Suite("gqlrun profile", .timeLimit(.minutes(10)))
 struct ProfileCommandTests {
   @Test("a generated response is measured with two stores and reported in every format")
   func generated() async throws {

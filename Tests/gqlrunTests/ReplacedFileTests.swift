@@ -3,7 +3,7 @@ import GQLRunDemoServer
 import Testing
 
 /// Outputs that are written to a file that exists.
-@Suite("Files that outputs replace", .serialized, .timeLimit(.minutes(10)))
+@Suite("Files that outputs replace", .timeLimit(.minutes(10)))
 struct ReplacedFileTests {
   /// A command that writes a file.
   struct Writer: Sendable, CustomTestStringConvertible {

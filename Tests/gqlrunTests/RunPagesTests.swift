@@ -25,7 +25,7 @@ private struct PageServer: HTTPTransport {
   }
 }
 
-@Suite("gqlrun run --paginate", .serialized, .timeLimit(.minutes(10)))
+@Suite("gqlrun run --paginate", .timeLimit(.minutes(10)))
 struct RunPagesTests {
   private static let document = """
     query Feed($after: String) {

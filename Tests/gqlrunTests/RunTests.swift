@@ -4,7 +4,7 @@ import GQLRunJSON
 import GQLRunTestSupport
 import Testing
 
-@Suite("gqlrun run", .serialized, .timeLimit(.minutes(10)))
+@Suite("gqlrun run", .timeLimit(.minutes(10)))
 struct RunTests {
   static let germany = #"{"data":{"country":{"name":"Germany","capital":"Berlin"}}}"# + "\n"
 

@@ -3,7 +3,7 @@ import GQLRunDemoServer
 import Testing
 
 /// Tokens, context values and signing out on the command line.
-@Suite("Tokens on the command line", .serialized, .timeLimit(.minutes(10)))
+@Suite("Tokens on the command line", .timeLimit(.minutes(10)))
 struct SignInTests {
   private static func pipeline(_ entry: String) -> String {
     """

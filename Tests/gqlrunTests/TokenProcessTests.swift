@@ -4,7 +4,7 @@ import Testing
 
 /// Tokens that several processes share, and that end while a batch runs.
 @Suite(
-  "Tokens and processes", .serialized, .timeLimit(.minutes(10)),
+  "Tokens and processes", .timeLimit(.minutes(10)),
   .enabled(if: Python.isThere, "there is no python3"))
 struct TokenProcessTests {
   /// A server that gives tokens, and takes each refresh token once only. It writes its port into the

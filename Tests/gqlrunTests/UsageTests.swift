@@ -29,7 +29,7 @@ struct Expectation: Sendable, CustomTestStringConvertible {
   }
 }
 
-@Suite("Wrong input is reported in one message", .serialized, .timeLimit(.minutes(10)))
+@Suite("Wrong input is reported in one message", .timeLimit(.minutes(10)))
 struct UsageTests {
   static let commandLines = [
     Expectation("rum", 64, "gqlrun has no command rum; did you mean run?", "run, batch, demo"),
@@ -212,7 +212,7 @@ struct UsageTests {
   }
 }
 
-@Suite("Help", .serialized, .timeLimit(.minutes(10)))
+@Suite("Help", .timeLimit(.minutes(10)))
 struct HelpTests {
   @Test(
     "is printed on standard output",

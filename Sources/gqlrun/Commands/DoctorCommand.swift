@@ -94,7 +94,7 @@ struct DoctorCommand: AsyncParsableCommand {
     }
     let probe = EndpointProbe(
       endpoint, transport: transport, limits: limits ?? HTTPLimits(),
-      time: endpointOptions.request.connection.timeout?.duration ?? .seconds(10))
+      time: endpointOptions.request.timeout?.duration ?? .seconds(10))
     var examination: Examination
     do {
       examination = try await Interruption.run { try await Examination.run(with: probe) }

@@ -35,8 +35,8 @@ struct ServeCommand: AsyncParsableCommand {
     name: .long,
     help: ArgumentHelp(
       "Add a like to one of the first ten posts at this interval, for subscriptions.",
-      valueName: "duration"), transform: ConnectionOptions.TimeLimit.init)
-  var likeEvery: ConnectionOptions.TimeLimit?
+      valueName: "duration"), transform: TimeLimit.init)
+  var likeEvery: TimeLimit?
 
   @Option(
     name: .long,

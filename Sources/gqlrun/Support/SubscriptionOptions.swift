@@ -23,16 +23,16 @@ struct SubscriptionOptions: ParsableArguments {
     name: .customLong("for"),
     help: ArgumentHelp(
       "End a subscription or --watch after this time, such as 30s or 5m; a number is seconds.",
-      valueName: "duration"), transform: ConnectionOptions.TimeLimit.init)
-  var limit: ConnectionOptions.TimeLimit?
+      valueName: "duration"), transform: TimeLimit.init)
+  var limit: TimeLimit?
 
   @Option(
     name: .long, parsing: .unconditional,
     help: ArgumentHelp(
       "Give up when a subscription has lost its connection and received nothing for this time; 5m by default, "
         + "or as the pipeline says.", valueName: "duration"),
-    transform: ConnectionOptions.TimeLimit.init)
-  var patience: ConnectionOptions.TimeLimit?
+    transform: TimeLimit.init)
+  var patience: TimeLimit?
 
   @Option(
     name: .long,

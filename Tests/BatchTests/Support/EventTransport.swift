@@ -99,39 +99,3 @@ final class EventTransport: HTTPTransport {
     func next() -> Step? { steps.popFirst() }
   }
 }
-
-/// A clock that only the test moves.
-///
-/// Sendable: the state is reached with the lock held only.
-final class ManualClock: Clock, @unchecked Sendable {
-  typealias Instant = JumpingClock.Instant
-
-  private let lock = NSLock()
-  private var offset = Duration.zero
-  private var sleepers: [(end: Duration, wake: AsyncStream<Void>.Continuation)] = []
-
-  var now: Instant { lock.withLock { Instant(offset: offset) } }
-  var minimumResolution: Duration { .nanoseconds(1) }
-
-  func sleep(until deadline: Instant, tolerance: Duration?) async throws {
-    let (stream, wake) = AsyncStream.makeStream(of: Void.self)
-    let isOver = lock.withLock {
-      guard deadline.offset > offset else { return true }
-      sleepers.append((deadline.offset, wake))
-      return false
-    }
-    if isOver { return }
-    for await _ in stream {}
-    try Task.checkCancellation()
-  }
-
-  /// Moves the clock, and ends the sleeps whose time has come.
-  func move(by duration: Duration) {
-    let ready = lock.withLock {
-      offset += duration
-      defer { sleepers.removeAll { $0.end <= offset } }
-      return sleepers.filter { $0.end <= offset }
-    }
-    for sleeper in ready { sleeper.wake.finish() }
-  }
-}

@@ -140,42 +140,6 @@ final class ScriptedTransport: HTTPTransport {
   }
 }
 
-/// A clock whose sleeps take no time and move it on.
-///
-/// Sendable: `offset` is reached with the lock held only.
-final class JumpingClock: Clock, @unchecked Sendable {
-  struct Instant: InstantProtocol {
-    var offset: Duration
-
-    func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
-    func duration(to other: Instant) -> Duration { other.offset - offset }
-    static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
-  }
-
-  private let lock = NSLock()
-  private var offset = Duration.zero
-
-  var now: Instant {
-    lock.lock()
-    defer { lock.unlock() }
-    return Instant(offset: offset)
-  }
-
-  var minimumResolution: Duration { .nanoseconds(1) }
-
-  func sleep(until deadline: Instant, tolerance: Duration?) async throws {
-    try Task.checkCancellation()
-    move(to: deadline.offset)
-    await Task.yield()
-  }
-
-  private func move(to time: Duration) {
-    lock.lock()
-    offset = max(offset, time)
-    lock.unlock()
-  }
-}
-
 /// Keeps the bodies of requests with files.
 actor UploadTransport: HTTPTransport {
   private(set) var bodies: [String] = []

@@ -1,5 +1,6 @@
 import GQLRunJSON
 import GQLRunLanguage
+import GQLRunTestSupport
 
 @testable import GQLRunCache
 

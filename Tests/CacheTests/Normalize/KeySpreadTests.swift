@@ -1,3 +1,4 @@
+import GQLRunTestSupport
 import Testing
 
 @testable import GQLRunCache

@@ -1,6 +1,7 @@
 import Foundation
 import GQLRunJSON
 import GQLRunLanguage
+import GQLRunTestSupport
 import Testing
 
 @testable import GQLRunCache

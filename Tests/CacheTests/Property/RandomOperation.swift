@@ -1,3 +1,5 @@
+import GQLRunTestSupport
+
 /// A random operation on a random schema, as its author would write it.
 struct RandomOperation {
   private(set) var document = ""

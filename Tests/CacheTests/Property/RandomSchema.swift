@@ -1,3 +1,5 @@
+import GQLRunTestSupport
+
 @testable import GQLRunCache
 
 /// A small random type system: objects with and without identity, interfaces, a union.

@@ -1,5 +1,6 @@
 import GQLRunJSON
 import GQLRunLanguage
+import GQLRunTestSupport
 
 /// A server with random data: it answers operations as the specification says, from objects that keep
 /// their values from one field to the next, and from one response to the next until they change.

@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunTestSupport
 import Testing
 
 @testable import GQLRunCache

@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunTestSupport
 import Testing
 
 @testable import GQLRunCache
@@ -87,7 +88,7 @@ struct SeveralStoresTests {
     let directory = try TemporaryDirectory()
     let path = directory.path("cache.db")
     var options = SQLiteStore.Options()
-    let clock = CountingClock()
+    let clock = TestClock.jumping()
     options.clock = clock
     let store = try SQLiteStore(path: path, options: options)
     try await Self.write(1, "Ada", to: store)
@@ -105,11 +106,11 @@ struct SeveralStoresTests {
       #expect(error.message.contains("another store of this process has been writing"), "\(error)")
       #expect(error.message.contains("for 10 seconds"), "\(error)")
     }
-    #expect(clock.slept >= .seconds(10) && clock.slept < .seconds(11))
+    #expect(clock.now.offset >= .seconds(10) && clock.now.offset < .seconds(11))
     // Readers do not wait.
-    let slept = clock.slept
+    let slept = clock.now.offset
     #expect(try await Self.name(1, in: store) == #"{"user":{"id":"1","name":"Ada"}}"#)
-    #expect(clock.slept == slept)
+    #expect(clock.now.offset == slept)
     other.unlock(.writing)
     try await Self.write(1, "Grace", to: store)
     #expect(try await Self.name(1, in: store) == #"{"user":{"id":"1","name":"Grace"}}"#)
@@ -137,14 +138,14 @@ struct SeveralStoresTests {
     let directory = try TemporaryDirectory()
     let path = directory.path("cache.db")
     var options = SQLiteStore.Options()
-    let clock = CountingClock(blocks: true)
+    let clock = TestClock()
     options.clock = clock
     let store = try SQLiteStore(path: path, options: options)
     let other = try #require(DatabaseLock(of: OpenDatabases.canonical(path)))
     guard case .locked = other.tryLock(.writing, exclusively: true) else { return }
     // The first waits for the other process, the second for the first.
     let tasks = (0..<2).map { _ in Task { try await store.begin() } }
-    await clock.waitUntilSomebodySleeps()
+    await clock.sleepers(1)
     for task in tasks.reversed() {
       task.cancel()
       let found = try await code { await (try task.value).rollback() }
@@ -215,44 +216,5 @@ struct SeveralStoresTests {
     #expect(try await store.statistics().logBytes == 0)
     #expect(try await Self.name(1, in: store) == #"{"user":{"id":"1","name":"Grace 2"}}"#)
     try store.close()
-  }
-}
-
-/// A clock that only counts; its sleeps end at once, or not before they are cancelled.
-final class CountingClock: Clock, @unchecked Sendable {
-  // Sendable: what changes is behind the lock.
-  struct Instant: InstantProtocol {
-    var offset = Duration.zero
-
-    func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
-    func duration(to other: Instant) -> Duration { other.offset - offset }
-    static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
-  }
-
-  private let lock = NSLock()
-  private let blocks: Bool
-  private var total = Duration.zero
-  private let (sleeps, sleepsHere) = AsyncStream.makeStream(of: Void.self)
-
-  init(blocks: Bool = false) { self.blocks = blocks }
-
-  var now: Instant { Instant(offset: slept) }
-  var minimumResolution: Duration { .nanoseconds(1) }
-  var slept: Duration { lock.withLock { total } }
-
-  func sleep(until deadline: Instant, tolerance: Duration?) async throws {
-    lock.withLock { total = max(total, deadline.offset) }
-    sleepsHere.yield()
-    try Task.checkCancellation()
-    guard blocks else { return }
-    // Until the task is cancelled, without a clock.
-    let (never, continuation) = AsyncStream.makeStream(of: Never.self)
-    for await _ in never {}
-    continuation.finish()
-    try Task.checkCancellation()
-  }
-
-  func waitUntilSomebodySleeps() async {
-    for await _ in sleeps { break }
   }
 }

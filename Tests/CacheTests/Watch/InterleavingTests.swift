@@ -1,4 +1,5 @@
 import GQLRunJSON
+import GQLRunTestSupport
 import Testing
 
 @testable import GQLRunCache

@@ -1,3 +1,4 @@
+import GQLRunTestSupport
 import Testing
 
 @testable import GQLRunLanguage
@@ -30,7 +31,7 @@ import Testing
   @Test func `no mutation of a document crashes, and what parses prints and parses again`() throws {
     let original = Array(Self.document.utf8)
     let salt = Array("{}()[]\"\\$@!|&:=.#-+eE019 \n\r\tunion\u{0}".utf8) + [0xFF, 0xC3, 0xEF]
-    var random = Random(state: 42)
+    var random = SeededRandom(42)
     var parsed = 0
     for _ in 0..<6_000 {
       var bytes = original

@@ -1,4 +1,5 @@
 import GQLRunLanguage
+import GQLRunTestSupport
 import Testing
 
 @Suite struct StringValueTests {
@@ -43,7 +44,7 @@ import Testing
 
   @Test func `every string is printed as a literal with its value`() throws {
     let pieces = ["\"", "\"\"\"", "\\", "\n", " ", "\t", "a", "é", "\u{0}", "\r", "\u{7F}", "😀"]
-    var random = Random(state: 7)
+    var random = SeededRandom(7)
     for _ in 0..<5_000 {
       let count = Int.random(in: 0...8, using: &random)
       let text = (0..<count).map { _ in pieces.randomElement(using: &random) ?? "" }.joined()

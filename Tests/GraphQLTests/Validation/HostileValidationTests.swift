@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import GQLRunLanguage
+import GQLRunTestSupport
 import Testing
 
 @Suite struct HostileValidationTests {
@@ -201,7 +202,7 @@ import Testing
       subscription { a ...F } type T @d { a(b: Int = 1): [T!] } extend schema { query: T }
       """.utf8)
     let salt = Array("{}()[]\"$@!:=. \nQFGABabfi0".utf8)
-    var random = Random(state: 7)
+    var random = SeededRandom(7)
     let schema = try schema()
     var validated = 0
     for _ in 0..<3_000 {

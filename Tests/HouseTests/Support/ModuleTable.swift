@@ -75,9 +75,8 @@ struct Module {
     Module(
       "GQLRunGenerator", folder: "Generator", own: ["GQLRunLanguage", "GQLRunSupport"],
       system: ["Foundation"]),
-    // In no product: the snapshots of the generator, compiled.
+    // In no product: the snapshots of the generator that tests use, compiled.
     Module("GQLRunGeneratedTypes", folder: "GeneratedTypes", own: ["GQLRunTyped"]),
-    Module("GQLRunGeneratedGitHubTypes", folder: "GeneratedGitHubTypes", own: ["GQLRunTyped"]),
     Module("GQLRunJSON", folder: "JSONStream", own: ["CYajl"], system: ["Foundation"]),
     Module("GQLRunLanguage", folder: "GraphQL", own: ["GQLRunSupport"]),
     Module(

@@ -37,13 +37,15 @@ struct SwiftSource {
     }
   }
 
+  private static let access: Set<Substring> = [
+    "public", "package", "internal", "fileprivate", "private", "open",
+  ]
+  private static let kinds: Set<Substring> = [
+    "struct", "class", "enum", "protocol", "typealias", "func", "let", "var",
+  ]
+
   private static func importedModule(_ statement: Substring) -> String? {
-    let access: Set<Substring> = [
-      "public", "package", "internal", "fileprivate", "private", "open",
-    ]
-    let kinds: Set<Substring> = [
-      "struct", "class", "enum", "protocol", "typealias", "func", "let", "var",
-    ]
+    guard statement.includes("import ") else { return nil }
     var words = statement.split(whereSeparator: \.isWhitespace)[...]
     while let word = words.first, word.hasPrefix("@") || access.contains(word) {
       words.removeFirst()
@@ -70,16 +72,16 @@ private struct Scanner {
   mutating func scanCode(isInterpolation: Bool) {
     var depth = 0
     while position < text.count {
-      if starts(with: "//") {
+      let byte = text[position]
+      if byte == UInt8(ascii: "/"), starts(with: "//") {
         let start = position
         while position < text.count, text[position] != UInt8(ascii: "\n") { position += 1 }
         blank(start..<position, isComment: true)
-      } else if starts(with: "/*") {
+      } else if byte == UInt8(ascii: "/"), starts(with: "/*") {
         scanBlockComment()
-      } else if scanLiteral() {
+      } else if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "#"), scanLiteral() {
         continue
       } else {
-        let byte = text[position]
         position += 1
         if byte == UInt8(ascii: "(") { depth += 1 }
         if byte == UInt8(ascii: ")") {
@@ -109,9 +111,6 @@ private struct Scanner {
 
   /// Scans a string or extended regex literal; false when none begins here.
   private mutating func scanLiteral() -> Bool {
-    guard byte(at: position) == UInt8(ascii: "\"") || byte(at: position) == UInt8(ascii: "#") else {
-      return false
-    }
     var pounds = 0
     while byte(at: position + pounds) == UInt8(ascii: "#") { pounds += 1 }
     let fence = String(repeating: "#", count: pounds)

@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunTestSupport
 
 /// What a ``Planned`` value reads from its decoder: a random `Decodable` type.
 indirect enum DecodingPlan: Sendable {

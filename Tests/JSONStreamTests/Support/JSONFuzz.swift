@@ -1,9 +1,11 @@
+import GQLRunTestSupport
+
 /// Random JSON texts, and random damage to them.
 struct JSONFuzz {
   private var random: SeededRandom
 
   init(seed: UInt64) {
-    random = SeededRandom(seed: seed)
+    random = SeededRandom(seed)
   }
 
   /// A valid text. Keys within an object are unique.

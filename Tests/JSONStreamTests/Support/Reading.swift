@@ -1,3 +1,5 @@
+import GQLRunTestSupport
+
 @testable import GQLRunJSON
 
 /// How a text arrives: the lengths of its pieces.
@@ -19,7 +21,7 @@ struct Cuts: Sendable, CustomStringConvertible {
 
   static func random(seed: UInt64) -> Cuts {
     Cuts(description: "cut at random, seed \(seed)") { total in
-      var random = SeededRandom(seed: seed)
+      var random = SeededRandom(seed)
       var lengths: [Int] = []
       var rest = total
       while rest > 0 {
@@ -29,23 +31,6 @@ struct Cuts: Sendable, CustomStringConvertible {
       }
       return lengths
     }
-  }
-}
-
-/// A small generator with a seed, so that every run sees the same numbers (SplitMix64).
-struct SeededRandom: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) {
-    state = seed
-  }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }
 

@@ -8,7 +8,8 @@ let package = Package(
     .executableTarget(
       name: "roundtrips",
       dependencies: [
-        "Snapshots", "GitHubSnapshots", .product(name: "GQLRunTyped", package: "gqlrun"),
+        "Snapshots", "GitHubSnapshots", .product(name: "GQLRunCore", package: "gqlrun"),
+        .product(name: "GQLRunTyped", package: "gqlrun"),
       ]),
     .target(name: "Snapshots", dependencies: [.product(name: "GQLRunTyped", package: "gqlrun")]),
     .target(

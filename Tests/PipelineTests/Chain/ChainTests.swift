@@ -1,6 +1,7 @@
 import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
+import GQLRunTestSupport
 import HTTPTypes
 import Testing
 
@@ -218,7 +219,7 @@ struct ChainTests {
 
   @Test("measures with the clock it is given")
   func timing() async throws {
-    let clock = StepClock()
+    let clock = TestClock.jumping()
     var bench = Bench(services: Services(clock: ServiceClock(clock)))
     bench.http = [
       HTTPWrap { request, _, next in

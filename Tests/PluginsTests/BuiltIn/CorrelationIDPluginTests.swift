@@ -1,5 +1,6 @@
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunTestSupport
 import HTTPTypes
 import Testing
 
@@ -37,7 +38,7 @@ import Testing
   ) async throws -> Result {
     var setup = Bench.Setup()
     setup.transport = network
-    setup.clock = ServiceClock(JumpingClock())
+    setup.clock = ServiceClock(TestClock.jumping())
     setup.random = { Double.random(in: 0..<1) }
     return try await Bench.with(
       Self.chain(options), url: "http://localhost/", setup: setup, body: body)

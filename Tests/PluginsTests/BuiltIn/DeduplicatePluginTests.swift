@@ -1,6 +1,7 @@
 import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunTestSupport
 import HTTPTypes
 import Testing
 
@@ -20,7 +21,7 @@ import Testing
     let network = FakeNetwork(answers, before: { await gate.pass() })
     var setup = Bench.Setup()
     setup.transport = network
-    setup.clock = ServiceClock(JumpingClock())
+    setup.clock = ServiceClock(TestClock.jumping())
     try await Bench.with(chain, url: "http://localhost/", setup: setup) {
       try await body($0, network, gate)
     }

@@ -1,6 +1,7 @@
 import Foundation
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunTestSupport
 import HTTPTypes
 import Testing
 
@@ -40,7 +41,7 @@ import Testing
   /// - Parameter clock: Stands still unless it is moved: a busy machine takes no program's time away.
   private func with<Result: Sendable>(
     _ script: String, _ options: String = "", network: FakeNetwork = FakeNetwork(.ok),
-    clock: ManualClock = ManualClock(),
+    clock: TestClock = TestClock(),
     body:
       @Sendable (Bench, FakeNetwork, _ folder: @Sendable (String) -> String) async throws ->
       Result
@@ -403,7 +404,7 @@ import Testing
       echo asked >&2
       sleep 1000
       """
-    let clock = ManualClock()
+    let clock = TestClock()
     try await with(script, "timeout: 300ms", clock: clock) { bench, _, text in
       async let running = bench.run()
       await bench.log.lines(1, with: "asked")
@@ -459,7 +460,7 @@ import Testing
     let network = FakeNetwork(.ok)
     var setup = Bench.Setup()
     setup.transport = network
-    setup.clock = ServiceClock(ManualClock())
+    setup.clock = ServiceClock(TestClock())
     try await Bench.with(entry + Bench.plain, url: "http://localhost/", setup: setup) { bench in
       #expect(await bench.run().error == nil)
       let outcome = await bench.run(Bench.rename)
@@ -477,7 +478,7 @@ import Testing
     let network = FakeNetwork(.ok)
     var setup = Bench.Setup()
     setup.transport = network
-    setup.clock = ServiceClock(ManualClock())
+    setup.clock = ServiceClock(TestClock())
     let chain = Bench.plain.replacing("- fetch", with: entry)
     try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
       let outcome = await bench.run()

@@ -2,6 +2,7 @@ import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
+import GQLRunTestSupport
 import HTTPTypes
 import Testing
 
@@ -29,7 +30,7 @@ import Testing
   /// Runs operations at the same time; the window never ends by itself.
   private func run(
     _ count: Int, max: Int, _ network: ArrayNetwork, before: String = "", type: String = "query",
-    clock: ManualClock = ManualClock(),
+    clock: TestClock = TestClock(),
     body: @Sendable (Bench, [Outcome]) async throws -> Void
   ) async throws {
     var setup = Bench.Setup()
@@ -78,7 +79,7 @@ import Testing
 
   @Test func `a batch that is not full is sent when its window ends`() async throws {
     let network = ArrayNetwork()
-    let clock = ManualClock()
+    let clock = TestClock()
     var setup = Bench.Setup()
     setup.transport = network
     setup.clock = ServiceClock(clock)
@@ -170,7 +171,7 @@ import Testing
 
   @Test func `a cancelled operation leaves the others alone`() async throws {
     let network = ArrayNetwork()
-    let clock = ManualClock()
+    let clock = TestClock()
     var setup = Bench.Setup()
     setup.transport = network
     setup.clock = ServiceClock(clock)

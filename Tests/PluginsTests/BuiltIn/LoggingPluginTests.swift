@@ -1,5 +1,6 @@
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunTestSupport
 import HTTPTypes
 import Testing
 
@@ -35,7 +36,7 @@ import Testing
     _ entries: String, _ network: FakeNetwork.Answer..., custom: String = "", operations: Int = 1,
     took: Duration = .milliseconds(12)
   ) async throws -> [String] {
-    let clock = ManualClock()
+    let clock = TestClock()
     var setup = Bench.Setup()
     setup.clock = ServiceClock(clock)
     let answers = network

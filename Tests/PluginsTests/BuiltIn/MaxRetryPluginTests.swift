@@ -1,5 +1,6 @@
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunTestSupport
 import HTTPTypes
 import Testing
 
@@ -16,7 +17,7 @@ import Testing
     _ options: String, _ network: FakeNetwork, document: String = Bench.user,
     random: Double = 0.5, change: @Sendable (inout GraphQLRequest) -> Void = { _ in }
   ) async throws -> (outcome: Outcome, requests: Int, naps: [Duration], log: [String]) {
-    let clock = JumpingClock()
+    let clock = TestClock.jumping()
     var setup = Bench.Setup()
     setup.clock = ServiceClock(clock)
     setup.random = { random }
@@ -264,7 +265,7 @@ import Testing
   @Test func `a server that only answers 503 gets less than 1.1 times the load`() async throws {
     let network = FakeNetwork(.response(503))
     var setup = Bench.Setup()
-    setup.clock = ServiceClock(JumpingClock())
+    setup.clock = ServiceClock(TestClock.jumping())
     setup.transport = network
     let operations = 3_000
     try await Bench.with(Self.chain(), url: "http://localhost/", setup: setup) { bench in
@@ -281,7 +282,7 @@ import Testing
   @Test func `a result of the cache is not shown again when the network is retried`() async throws {
     let network = FakeNetwork(.response(503), .ok)
     var setup = Bench.Setup()
-    setup.clock = ServiceClock(JumpingClock())
+    setup.clock = ServiceClock(TestClock.jumping())
     setup.transport = network
     let chain =
       "- max-retry\n- cache-read: { policy: cache-and-network }\n"

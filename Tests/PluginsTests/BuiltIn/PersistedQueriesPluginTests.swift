@@ -4,6 +4,7 @@ import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunTestSupport
 import HTTPTypes
 import Testing
 
@@ -74,7 +75,7 @@ import Testing
     let network = FakeNetwork(answers)
     var setup = Bench.Setup()
     setup.transport = network
-    setup.clock = ServiceClock(JumpingClock())
+    setup.clock = ServiceClock(TestClock.jumping())
     let file = NSTemporaryDirectory() + "manifest-\(UUID().uuidString).json"
     defer { try? FileManager.default.removeItem(atPath: file) }
     if let manifest { try Data(manifest.utf8).write(to: URL(fileURLWithPath: file)) }

@@ -1,5 +1,6 @@
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunTestSupport
 import HTTPTypes
 import Testing
 
@@ -24,7 +25,7 @@ import Testing
     _ options: String, _ answers: [FakeNetwork.Answer], documents: [String] = [Bench.user],
     operations: Int
   ) async throws -> (naps: [Duration], outcomes: [Outcome], requests: Int) {
-    let clock = JumpingClock()
+    let clock = TestClock.jumping()
     let network = FakeNetwork(answers)
     var setup = Bench.Setup()
     setup.transport = network
@@ -49,7 +50,7 @@ import Testing
   }
 
   @Test func `many operations at once are held to the rate together`() async throws {
-    let clock = ManualClock()
+    let clock = TestClock()
     let network = FakeNetwork(.ok)
     var setup = Bench.Setup()
     setup.transport = network
@@ -155,7 +156,7 @@ import Testing
   @Test func `credentials have budgets of their own, and entries of one name share theirs`()
     async throws
   {
-    let clock = JumpingClock()
+    let clock = TestClock.jumping()
     var setup = Bench.Setup()
     setup.transport = FakeNetwork(Self.answer(429, ["Retry-After": "7"]), .ok)
     setup.clock = ServiceClock(clock)
@@ -180,7 +181,7 @@ import Testing
   }
 
   @Test func `a waiting caller can be cancelled`() async throws {
-    let clock = ManualClock()
+    let clock = TestClock()
     var setup = Bench.Setup()
     setup.transport = FakeNetwork(Self.answer(429, ["Retry-After": "7"]), .ok)
     setup.clock = ServiceClock(clock)

@@ -1,5 +1,6 @@
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunTestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct TimeoutPluginTests {
@@ -15,7 +16,7 @@ import Testing
     expectEntry(entry, refusedWith: refusal)
   }
 
-  private func setup(_ clock: ManualClock, _ network: FakeNetwork?) -> Bench.Setup {
+  private func setup(_ clock: TestClock, _ network: FakeNetwork?) -> Bench.Setup {
     var setup = Bench.Setup()
     setup.clock = ServiceClock(clock)
     setup.transport = network
@@ -32,7 +33,7 @@ import Testing
   private static let chain = "- timeout: { total: 30s }\n" + Bench.plain
 
   @Test func `a server that does not answer is given up after the total time`() async throws {
-    let clock = ManualClock()
+    let clock = TestClock()
     let setup = setup(clock, FakeNetwork(.silence))
     try await Bench.with(Self.chain, url: "http://localhost/", setup: setup) { bench in
       async let outcome = bench.run()
@@ -43,7 +44,7 @@ import Testing
   }
 
   @Test func `the time of the body counts`() async throws {
-    let clock = ManualClock()
+    let clock = TestClock()
     let script: [RawServer.Step] = [
       .request, .send(HTTPText.response(headers: ["Content-Length: 900"], body: #"{"data":{"#)),
       .run { clock.advance(by: .seconds(30)) }, .untilClosed,
@@ -58,7 +59,7 @@ import Testing
   }
 
   @Test func `the time of a response in parts counts, until its last part`() async throws {
-    let clock = ManualClock()
+    let clock = TestClock()
     let first =
       "--p\r\nContent-Type: application/json\r\n\r\n"
       + #"{"data":{"user":{"id":"1"}},"pending":[{"id":"0","path":["user"]}],"hasNext":true}"#
@@ -90,7 +91,7 @@ import Testing
   }
 
   @Test func `the time limit of a request overrides the option`() async throws {
-    let clock = ManualClock()
+    let clock = TestClock()
     let setup = setup(clock, FakeNetwork(.silence))
     try await Bench.with(Self.chain, url: "http://localhost/", setup: setup) { bench in
       async let outcome = bench.run { $0.timeout = .seconds(2) }
@@ -101,7 +102,7 @@ import Testing
   }
 
   @Test func `what comes in time is delivered`() async throws {
-    let clock = ManualClock()
+    let clock = TestClock()
     let network = FakeNetwork(.ok, before: { clock.advance(by: .seconds(29)) })
     try await Bench.with(Self.chain, url: "http://localhost/", setup: setup(clock, network)) {
       let outcome = await $0.run()
@@ -115,7 +116,7 @@ import Testing
     "- max-retry: { backoff: { base: 0s } }\n- timeout: { total: 25s }\n" + Bench.plain
 
   @Test func `retries from above the timeout do not restart the time`() async throws {
-    let clock = ManualClock()
+    let clock = TestClock()
     let network = FakeNetwork(
       .response(503), .response(503), .silence, before: { clock.advance(by: .seconds(10)) })
     try await Bench.with(Self.aboveTimeout, url: "http://localhost/", setup: setup(clock, network))
@@ -129,7 +130,7 @@ import Testing
     "- max-retry: { backoff: { base: 61s, max: 5m } }\n- timeout: { total: 30s }\n",
     "- max-retry: { backoff: { base: 30s, max: 5m, jitter: none } }\n- timeout: { total: 30s }\n",
   ]) func `a wait that ends after the total time is not begun`(_ entries: String) async throws {
-    let clock = ManualClock()
+    let clock = TestClock()
     let network = FakeNetwork(.response(503))
     let setup = setup(clock, network)
     try await Bench.with(entries + Bench.plain, url: "http://localhost/", setup: setup) {
@@ -140,7 +141,7 @@ import Testing
   }
 
   @Test func `the delay of a retry counts when the timeout is above it`() async throws {
-    let clock = ManualClock()
+    let clock = TestClock()
     let network = FakeNetwork(.response(503))
     let chain =
       "- timeout: { total: 30s }\n- max-retry: { backoff: { base: 20s, max: 29s, jitter: none } }\n"
@@ -158,7 +159,7 @@ import Testing
   }
 
   @Test func `an operation that took too long may be answered from the cache`() async throws {
-    let clock = ManualClock()
+    let clock = TestClock()
     let chain =
       "- cache-read: { policy: network-first }\n- max-retry\n- timeout: { total: 30s }\n"
       + Bench.plain.dropFirst("- logging: { headers: true }\n".count)

@@ -1,4 +1,5 @@
 import GQLRunPipeline
+import GQLRunTestSupport
 import Testing
 
 @testable import GQLRunPlugins
@@ -7,7 +8,7 @@ import Testing
   private final class Payload: Sendable {}
 
   private let scope = DeadlineScope(
-    deadline: .seconds(30), clock: ServiceClock(ManualClock()),
+    deadline: .seconds(30), clock: ServiceClock(TestClock()),
     error: ChainError(.transport, code: .timedOut, message: "the work took too long"))
 
   @Test func `the caller has the only reference to the value`() async throws {

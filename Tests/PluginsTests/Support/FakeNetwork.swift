@@ -1,4 +1,5 @@
 import GQLRunPipeline
+import GQLRunTestSupport
 import HTTPTypes
 
 /// A network without sockets: answers in the order given; the last answer repeats.
@@ -44,7 +45,7 @@ actor FakeNetwork: HTTPTransport {
     case .failure(let code, let delivery):
       throw ChainError(.transport, code: code, message: "no luck", delivery: delivery)
     case .silence:
-      try await ManualClock().sleep(for: .seconds(1))
+      try await TestClock().sleep(for: .seconds(1))
       throw CancellationError()
     case .lost(let headers, let time, let clock):
       return HTTPResponseMessage(

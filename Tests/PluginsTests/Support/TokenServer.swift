@@ -1,5 +1,6 @@
 import Foundation
 import GQLRunPipeline
+import GQLRunTestSupport
 import HTTPTypes
 
 /// An OAuth 2 server and a GraphQL server behind one network without sockets.
@@ -85,7 +86,7 @@ actor TokenServer: HTTPTransport {
     case .failure(let code):
       throw ChainError(.transport, code: code, message: "no luck", delivery: .notSent)
     case .silence:
-      try await ManualClock().sleep(for: .seconds(1))
+      try await TestClock().sleep(for: .seconds(1))
       throw CancellationError()
     }
   }

@@ -1,5 +1,6 @@
 import Foundation
 import GQLRunPipeline
+import GQLRunTestSupport
 import Testing
 
 @testable import GQLRunPlugins
@@ -38,7 +39,7 @@ import Testing
   }
 
   @Test func `what is over its time is ended at its time, whatever came first`() async {
-    let manual = ManualClock()
+    let manual = TestClock()
     let clock = ServiceClock(manual)
     let watch = DeadlineTimer(clock)
     let journal = Journal()
@@ -58,7 +59,7 @@ import Testing
   }
 
   @Test func `something that came while nothing was left is looked after, too`() async {
-    let manual = ManualClock()
+    let manual = TestClock()
     let clock = ServiceClock(manual)
     let watch = DeadlineTimer(clock)
     let journal = Journal()

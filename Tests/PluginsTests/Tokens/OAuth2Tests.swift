@@ -4,6 +4,7 @@ import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunTestSupport
 import HTTPTypes
 import Testing
 
@@ -142,7 +143,7 @@ import Testing
   // MARK: Time
 
   @Test func `a token is renewed before it ends, by the clock that does not jump`() async throws {
-    let clock = ManualClock()
+    let clock = TestClock()
     let server = TokenServer(.token(expiresIn: 600, refreshToken: nil), accepts: { _, _ in true })
     let wall = Wall()
     try await bench(
@@ -161,7 +162,7 @@ import Testing
   }
 
   @Test func `a token that may end during an upload is renewed before it`() async throws {
-    let clock = ManualClock()
+    let clock = TestClock()
     let server = TokenServer(.token(expiresIn: 600, refreshToken: nil), accepts: { _, _ in true })
     try await bench("client_secret: \"${env:SECRET}\"", server, clock: ServiceClock(clock)) {
       bench in
@@ -182,7 +183,7 @@ import Testing
   }
 
   @Test func `a token that lives shorter than the skew is used for half its life`() async throws {
-    let clock = ManualClock()
+    let clock = TestClock()
     let server = TokenServer(.token(expiresIn: 10, refreshToken: nil), accepts: { _, _ in true })
     try await bench("client_secret: \"${env:SECRET}\"", server, clock: ServiceClock(clock)) {
       bench in
@@ -263,7 +264,7 @@ import Testing
     let server = TokenServer(.silence)
     try await bench(
       "client_secret: \"${env:SECRET}\"", server, more: ", timeout: 5s",
-      clock: ServiceClock(JumpingClock())
+      clock: ServiceClock(TestClock.jumping())
     ) { bench in
       let outcome = await bench.run()
       #expect(outcome.code == .timedOut)

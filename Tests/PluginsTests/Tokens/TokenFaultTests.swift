@@ -2,6 +2,7 @@ import Foundation
 import GQLRunDemoServer
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunTestSupport
 import HTTPTypes
 import Testing
 
@@ -79,7 +80,7 @@ import Testing
         wish.auth = "new-token"
         server.misbehave(wish)
         // However long a busy machine takes, no limit of time ends.
-        let clock = ServiceClock(ManualClock())
+        let clock = ServiceClock(TestClock())
         let sockets = AsyncHTTPTransport(clock: clock)
         let barrier = Barrier(sockets, 1_000)
         var setup = Bench.Setup()
@@ -107,7 +108,7 @@ import Testing
     let server = TokenServer(
       .token(expiresIn: 3600, refreshToken: nil), answer, accepts: { _, _ in false })
     await server.collect(1_000)
-    let clock = ManualClock()
+    let clock = TestClock()
     var setup = Bench.Setup()
     setup.transport = server
     setup.clock = ServiceClock(clock)
@@ -135,7 +136,7 @@ import Testing
     async throws
   {
     let server = TokenServer(.silence)
-    let clock = ManualClock()
+    let clock = TestClock()
     var setup = Bench.Setup()
     setup.transport = server
     setup.clock = ServiceClock(clock)

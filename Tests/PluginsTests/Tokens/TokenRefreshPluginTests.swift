@@ -1,6 +1,7 @@
 import Foundation
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunTestSupport
 import HTTPTypes
 import Testing
 
@@ -55,7 +56,7 @@ import Testing
   ) async throws -> Result {
     var setup = Bench.Setup()
     setup.transport = transport
-    setup.clock = ServiceClock(ManualClock())
+    setup.clock = ServiceClock(TestClock())
     setup.variables = variables
     return try await Bench.with(
       Self.chain(options, retries: retries), url: "http://localhost/graphql", setup: setup,

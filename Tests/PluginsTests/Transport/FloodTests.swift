@@ -1,4 +1,5 @@
 import GQLRunPipeline
+import GQLRunTestSupport
 import Testing
 
 /// Servers that send as fast as they can, and never an event.
@@ -86,8 +87,8 @@ import Testing
       let url = flood.isSocket ? "ws://127.0.0.1:\(server.port)/" : server.url
       // A clock that stands still: the time window does not end however slow the machine is.
       var setup = Bench.Setup()
-      setup.clock = ServiceClock(ManualClock())
-      setup.networkClock = ServiceClock(ManualClock())
+      setup.clock = ServiceClock(TestClock())
+      setup.networkClock = ServiceClock(TestClock())
       let chain = "- max-retry\n" + Bench.plain
       try await Bench.with(chain, url: url, setup: setup) { bench in
         let outcome = await bench.run(SocketTests.document)

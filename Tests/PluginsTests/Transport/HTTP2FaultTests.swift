@@ -1,6 +1,7 @@
 import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunTestSupport
 import NIOSSL
 import Testing
 
@@ -189,7 +190,7 @@ struct HTTP2FaultTests {
   @Test(arguments: brokenRules.indices)
   func `a server that breaks the rules of HTTP/2 is given up at once`(_ index: Int) async throws {
     var setup = Bench.Setup()
-    setup.networkClock = ServiceClock(ManualClock())
+    setup.networkClock = ServiceClock(TestClock())
     let fault = Self.brokenRules[index]
     try await with([Self.script(fault.bytes)], document: Bench.rename, setup: setup) {
       outcome, server in
@@ -202,7 +203,7 @@ struct HTTP2FaultTests {
 
   @Test func `after a broken connection the next request uses a new one`() async throws {
     var setup = Bench.Setup()
-    setup.networkClock = ServiceClock(ManualClock())
+    setup.networkClock = ServiceClock(TestClock())
     let tls = try certificates.server(.good) { $0.applicationProtocols = ["h2"] }
     let ca = certificates.path("ca.pem")
     let chain = Bench.plain.replacing("- fetch", with: "- fetch: { tls: { ca_file: \(ca) } }")
@@ -222,7 +223,7 @@ struct HTTP2FaultTests {
   @Test func `a server that falls silent after the head is given up after the idle timeout`()
     async throws
   {
-    let clock = ManualClock()
+    let clock = TestClock()
     let (passed, signal) = AsyncStream.makeStream(of: Void.self)
     var setup = Bench.Setup()
     setup.networkClock = ServiceClock(clock)

@@ -1,5 +1,6 @@
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunTestSupport
 import Testing
 
 /// The limits of time, on a clock that the tests move.
@@ -8,7 +9,7 @@ import Testing
     Bench.plain.replacing("- fetch", with: "- fetch: { \(fetch) }")
   }
 
-  private func setup(_ clock: ManualClock) -> Bench.Setup {
+  private func setup(_ clock: TestClock) -> Bench.Setup {
     var setup = Bench.Setup()
     setup.networkClock = ServiceClock(clock)
     return setup
@@ -16,7 +17,7 @@ import Testing
 
   /// Moves the clock by some seconds each time something waits for it, until the task is cancelled and the clock
   /// moves once more.
-  private func passSeconds(of clock: ManualClock, _ seconds: Int = 1) -> Task<Void, Never> {
+  private func passSeconds(of clock: TestClock, _ seconds: Int = 1) -> Task<Void, Never> {
     Task {
       while !Task.isCancelled {
         await clock.sleepers(1)
@@ -41,7 +42,7 @@ import Testing
   func `fault 10: a server that never answers is given up, and whether it acted is not known`()
     async throws
   {
-    let clock = ManualClock()
+    let clock = TestClock()
     let script: [RawServer.Step] = [
       .request, .run { clock.advance(by: .seconds(30)) }, .untilClosed,
     ]
@@ -60,7 +61,7 @@ import Testing
   }
 
   @Test func `fault 9: a server that falls silent in the body is given up`() async throws {
-    let clock = ManualClock()
+    let clock = TestClock()
     let (passed, signal) = AsyncStream.makeStream(of: Void.self)
     let script: [RawServer.Step] = [.request, .send(begun), .untilClosed]
     try await RawServer.withServer(script) { server in
@@ -90,7 +91,7 @@ import Testing
   func `a subscription that waits for a connection is a warning with the cause and a remedy`()
     async throws
   {
-    let clock = ManualClock()
+    let clock = TestClock()
     let document = "subscription Renamed { renamed { __typename id name } }"
     let event = #"{"data":{"renamed":{"__typename":"User","id":"1","name":"Ada"}}}"#
     let script: [RawServer.Step] = [
@@ -123,7 +124,7 @@ import Testing
 
   @Test
   func `fault 9: after the head the shorter limit of silence counts from then on`() async throws {
-    let clock = ManualClock()
+    let clock = TestClock()
     let (passed, signal) = AsyncStream.makeStream(of: Void.self)
     let head = HTTPText.response(headers: ["Content-Length: 900"], body: "")
     try await RawServer.withServer([.request, .send(head), .untilClosed]) { server in
@@ -146,7 +147,7 @@ import Testing
   }
 
   @Test func `fault 8: a body that drips does not outlive the total time`() async throws {
-    let clock = ManualClock()
+    let clock = TestClock()
     let (passed, signal) = AsyncStream.makeStream(of: Void.self)
     let script: [RawServer.Step] = [
       .request, .send(begun),
@@ -180,7 +181,7 @@ import Testing
   }
 
   @Test func `fault 16: header fields that drip do not outlive the total time`() async throws {
-    let clock = ManualClock()
+    let clock = TestClock()
     let drip: [RawServer.Step] = [.send("a"), .run { clock.advance(by: .seconds(1)) }]
     // No longer than it takes: a client that is late would meet its limit of bytes instead.
     let script: [RawServer.Step] =
@@ -201,7 +202,7 @@ import Testing
   }
 
   @Test func `fault 16: a flood of interim answers does not outlive the total time`() async throws {
-    let clock = ManualClock()
+    let clock = TestClock()
     let interim: [RawServer.Step] = [
       .send("HTTP/1.1 102 Processing\r\n\r\n"), .run { clock.advance(by: .milliseconds(100)) },
     ]
@@ -221,7 +222,7 @@ import Testing
   }
 
   @Test func `time that we need ourselves is no silence of the server`() async throws {
-    let clock = ManualClock()
+    let clock = TestClock()
     let (passed, signal) = AsyncStream.makeStream(of: Void.self)
     let body = HTTPText.user
     let script: [RawServer.Step] = [
@@ -251,7 +252,7 @@ import Testing
   }
 
   @Test func `fault 32: a body that is slower than the file allows is given up`() async throws {
-    let clock = ManualClock()
+    let clock = TestClock()
     let (passed, signal) = AsyncStream.makeStream(of: Void.self)
     let script: [RawServer.Step] = [
       .request,

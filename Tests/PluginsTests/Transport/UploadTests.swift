@@ -4,6 +4,7 @@ import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunTestSupport
 import HTTPTypes
 import Testing
 
@@ -76,7 +77,7 @@ import Testing
     try await RawServer.withServer([.bytes(1_000)] + answer + [.untilClosedUnread]) { server in
       // A clock that stands still: no time limit ends the exchange.
       var setup = Bench.Setup()
-      setup.networkClock = ServiceClock(ManualClock())
+      setup.networkClock = ServiceClock(TestClock())
       let chain = Bench.plain.replacing("- fetch", with: "- fetch: { keep_alive: 60m }")
       try await Bench.with(chain, url: server.url, setup: setup) { bench in
         let outcome = try await run(bench)

@@ -1,6 +1,5 @@
 import Foundation
 import GQLRun
-import GQLRunGeneratedTypes
 import GQLRunLanguage
 import GQLRunPlugins
 import Testing
@@ -32,16 +31,28 @@ struct GeneratedManifestTests {
     }
   }
 
-  /// An operation of the snapshots. Its document does not depend on its variables.
-  private struct Bare<Operation: GraphQLOperation>: GraphQLOperation {
-    typealias Data = Operation.Data
-    static var operationName: String { Operation.operationName }
-    static var document: String { Operation.document }
+  /// An operation of a generated file.
+  private struct Generated {
+    var name: String
+    var document: String
+
+    /// - Parameter text: The generated Swift; `nil` is returned for files without an operation.
+    init?(_ text: String) throws {
+      guard let name = text.firstMatch(of: /static let operationName = "(\w+)"/)?.output.1,
+        let literal = text.firstMatch(of: /static let document = (#*)"(.*)"#*\n/)
+      else { return nil }
+      self.name = String(name)
+      // A literal between `#` has no escapes; the others have those of JSON.
+      document =
+        literal.output.1.isEmpty
+        ? try JSONValue(parsing: "\"\(literal.output.2)\"").stringValue ?? ""
+        : String(literal.output.2)
+    }
 
     /// Values for the variables that are required.
-    func write(to variables: inout ObjectWriter) {
-      for (name, type) in GeneratedManifestTests.required(Operation.document) {
-        variables.write(name, type == "Boolean!" ? JSONValue.boolean(true) : "1")
+    var variables: JSONObject {
+      GeneratedManifestTests.required(document).reduce(into: [:]) { variables, variable in
+        variables[variable.name] = variable.type == "Boolean!" ? true : "1"
       }
     }
   }
@@ -58,13 +69,6 @@ struct GeneratedManifestTests {
   private static func isSendable(_ document: String) -> Bool {
     !document.hasPrefix("subscription")
       && required(document).allSatisfy { ["ID!", "String!", "Boolean!"].contains($0.type) }
-  }
-
-  private func send<Operation: GraphQLOperation>(
-    _ operation: Operation.Type, with client: PipelineClient
-  ) async {
-    // The answer is an error.
-    _ = try? await client.fetch(Bare<Operation>(), cachePolicy: .networkOnly)
   }
 
   @Test(
@@ -104,8 +108,16 @@ struct GeneratedManifestTests {
     var configuration = PipelineClient.Configuration()
     configuration.transport = server
     let client = try await PipelineClient(file: pipeline, configuration: configuration)
-    for operation in generatedOperations where Self.isSendable(operation.document) {
-      await send(operation, with: client)
+    let names = try FileManager.default.contentsOfDirectory(
+      atPath: folder.file("Generated/Operations"))
+    for name in names {
+      let operation = try #require(
+        try Generated(folder.text("Generated/Operations/\(name)")), "\(name)")
+      guard Self.isSendable(operation.document) else { continue }
+      // The answer is an error.
+      _ = try? await client.fetch(
+        operation.document, variables: operation.variables, operationName: operation.name,
+        cachePolicy: .networkOnly)
     }
     try await client.shutdown()
     let requests = await Set(server.requests)

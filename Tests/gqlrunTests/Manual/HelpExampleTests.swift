@@ -5,7 +5,7 @@ import Testing
 @testable import gqlrun
 
 /// The examples of the help, run as they are written, but for the address of the server and sizes.
-@Suite("Examples in help texts", .serialized, .timeLimit(.minutes(30)))
+@Suite("Examples in help texts", .timeLimit(.minutes(30)))
 struct HelpExampleTests {
   /// Creates the files that the examples name.
   private static let setUp = """

@@ -1,5 +1,6 @@
 import Foundation
 import GQLRunTestSupport
+import Synchronization
 import Testing
 
 /// What a run of the program left.
@@ -44,26 +45,32 @@ enum Program {
     return result
   }
 
+  /// Repeats a run with a time limit that doubles, until the limit was long enough for what comes before its end: a busy
+  /// machine takes long to start a program and to connect.
+  ///
+  /// - Parameter isLongEnough: Whether a result is one of a limit that was not too short.
+  static func withGrowingLimit(
+    fromMilliseconds first: Int = 100, until isLongEnough: (RunResult) -> Bool,
+    _ run: (_ limit: String) async throws -> RunResult
+  ) async throws -> (limit: String, result: RunResult) {
+    var milliseconds = first
+    while true {
+      let limit = milliseconds % 1000 == 0 ? "\(milliseconds / 1000)s" : "\(milliseconds)ms"
+      let result = try await run(limit)
+      if isLongEnough(result) || milliseconds > 60_000 { return (limit, result) }
+      milliseconds *= 2
+    }
+  }
+
   /// Waits until a program that ``run(_:in:input:environment:onStart:)`` has started in the folder has said
   /// something on standard error.
   static func says(_ text: String, in folder: Folder) async throws {
-    try await waits(for: text, in: "err-", of: folder)
+    try await folder.waits(for: text, inFilesNamed: "err-")
   }
 
   /// The same for standard output.
   static func prints(_ text: String, in folder: Folder) async throws {
-    try await waits(for: text, in: "out-", of: folder)
-  }
-
-  private static func waits(
-    for text: String, in prefix: String, of folder: Folder
-  ) async throws {
-    while !Task.isCancelled {
-      let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-        .filter { $0.hasPrefix(prefix) }
-      if try names.contains(where: { try folder.text($0).contains(text) }) { return }
-      await Task.yield()
-    }
+    try await folder.waits(for: text, inFilesNamed: "out-")
   }
 
   /// Runs a shell line in which `"$GQLRUN"` is the program.
@@ -118,6 +125,36 @@ final class Folder: Sendable {
   }
 
   func text(_ name: String) throws -> String { String(decoding: try bytes(name), as: UTF8.self) }
+
+  /// Waits until a file whose name begins with `prefix` has a text, without keeping a processor busy.
+  func waits(for wanted: String, inFilesNamed prefix: String) async throws {
+    let isOver = Mutex(false)
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread {
+          let changes = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
+          inotify_add_watch(changes, self.path, UInt32(IN_CREATE | IN_MODIFY | IN_MOVED_TO))
+          defer { close(changes) }
+          continuation.resume(
+            with: Result {
+              while try !self.hasFile(prefix, with: wanted), !isOver.withLock({ $0 }) {
+                var change = pollfd(fd: changes, events: Int16(POLLIN), revents: 0)
+                poll(&change, 1, 1000)
+                var events = [UInt8](repeating: 0, count: 4096)
+                while read(changes, &events, events.count) > 0 {}
+              }
+            })
+        }
+      }
+    } onCancel: {
+      isOver.withLock { $0 = true }
+    }
+  }
+
+  private func hasFile(_ prefix: String, with wanted: String) throws -> Bool {
+    try FileManager.default.contentsOfDirectory(atPath: path)
+      .contains { try $0.hasPrefix(prefix) && text($0).contains(wanted) }
+  }
 
   func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: file(name)) }
 

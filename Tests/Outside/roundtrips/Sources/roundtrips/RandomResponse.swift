@@ -1,5 +1,5 @@
-import GQLRunJSON
 import GQLRunLanguage
+import GQLRunTyped
 
 /// Random data of an operation: valid for its document and schema, with every object's `__typename`.
 struct RandomResponse {
