@@ -74,12 +74,13 @@ package struct JSONCursor {
   @inlinable
   @inline(__always)
   package static func endOfString(in text: UnsafeRawBufferPointer, from start: Int) -> Int? {
-    var offset = text.firstSpecial(from: start &+ 1)
-    while offset < text.count {
+    var offset = start &+ 1
+    while true {
+      offset = text.firstSpecial(from: offset)
+      guard offset < text.count else { return nil }
       if text[offset] == UInt8(ascii: "\"") { return offset &+ 1 }
-      offset = text.firstSpecial(from: offset &+ 2)
+      offset &+= 2
     }
-    return nil
   }
 }
 
@@ -122,28 +123,33 @@ package struct JSONScanner: Sendable {
   ///
   /// - Returns: The offset after them.
   package mutating func skip(_ text: UnsafeRawBufferPointer, from start: Int) -> Int {
-    var offset = start
-    if isInString {
-      offset = skipString(text, from: start)
-      if depth == 0 { return offset }
-    }
+    var offset = isInString ? skipString(text, from: start) : start
+    if offset > start, depth == 0 { return offset }
     var depth = depth
     defer { self.depth = depth }
     while offset < text.count {
       switch text[offset] {
       case UInt8(ascii: "\""):
-        state = .string
-        offset = skipString(text, from: offset &+ 1)
+        guard let end = JSONCursor.endOfString(in: text, from: offset) else {
+          state = .string
+          return skipString(text, from: offset &+ 1)
+        }
+        offset = end
+        if depth == 0 { return offset }
       case UInt8(ascii: "{"), UInt8(ascii: "["):
         depth &+= 1
         offset &+= 1
-        continue
       case UInt8(ascii: "}"), UInt8(ascii: "]"):
-        depth = max(depth &- 1, 0)
         offset &+= 1
-      default: offset &+= 1
+        depth &-= 1
+        if depth <= 0 {
+          depth = 0
+          return offset
+        }
+      default:
+        offset &+= 1
+        if depth == 0 { return offset }
       }
-      if depth == 0 { return offset }
     }
     return offset
   }

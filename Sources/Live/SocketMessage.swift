@@ -53,9 +53,9 @@ struct SocketMessage: Equatable {
     repeat {
       guard let key = cursor.takePlainString(), cursor.take(":") else { return nil }
       if key.elementsEqual("payload".utf8) {
-        guard payload == nil, let first = cursor.next(), "{[".utf8.contains(first) else {
-          return nil
-        }
+        guard payload == nil, let first = cursor.next(),
+          first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
+        else { return nil }
         let start = cursor.offset
         guard cursor.skipValue() else { return nil }
         payload = start..<cursor.offset

@@ -39,7 +39,7 @@ public struct JSONTextDecoder: Sendable {
   ///
   /// - Parameters:
   ///   - type: The type of the value.
-  ///   - text: The bytes of the text, in UTF-8.
+  ///   - text: The bytes of the text, in UTF-8; at most 4 GiB.
   /// - Throws: `DecodingError` with the path of the value and what the text has there; `dataCorrupted` with
   ///   a ``JSONError`` as its underlying error if the text is not JSON or exceeds a limit; errors of the
   ///   type's `init(from:)`.
