@@ -62,7 +62,8 @@ TEST_FLAGS := $(if $(CI),-Xswiftc -warnings-as-errors)
 
 # The modules without networking need yajl and SQLite; the HTTP library links zlib.
 CORE_PACKAGES := libyajl-dev libsqlite3-dev libpq-dev libssl-dev pkg-config
-PACKAGES := $(CORE_PACKAGES) zlib1g-dev
+# Python selects the data of ICU that the program needs.
+PACKAGES := $(CORE_PACKAGES) zlib1g-dev python3
 BENCH_PACKAGES := $(CORE_PACKAGES) yajl-tools python3
 # Programs of single tests, which are skipped with a message without them.
 TEST_PACKAGES := sqlite3 python3 zsh fish bash-completion man-db groff mandoc libjq1 postgresql
@@ -75,7 +76,7 @@ BENCH_LIVE_PACKAGES := $(PACKAGES) python3 python3-venv gcc libc6-dev
 SERVER_PACKAGES := python3 python3-venv curl
 CLUSTER_PACKAGES := python3 python3-venv curl slurm-wlm munge
 
-DEB_PACKAGES := dpkg-dev xz-utils binutils python3
+DEB_PACKAGES := dpkg-dev xz-utils binutils
 PACKAGES_TEST_PACKAGES := lintian debootstrap skopeo umoci
 
 SOURCES := Sources Plugins Tests Benchmarks/Sources Package.swift Benchmarks/Package.swift Examples
@@ -167,8 +168,8 @@ demo: build ## Build, and watch the main job run against the built-in server
 build: packages ## Build the program into .build-release
 	@$(call prepare,.build-release)
 	@.ci/quietly .build-release/build.log \
-	  $(SWIFT) build -c release --disable-local-rpath $(RELEASE_FLAGS) --product gqlrun \
-	  --scratch-path .build-release
+	  $(SWIFT) build -c release --disable-local-rpath $(RELEASE_FLAGS) $$(Packaging/icu-data.py $(SWIFT) .build-release) \
+	  --product gqlrun --scratch-path .build-release
 
 .PHONY: install
 install: build ## Install program, manual pages and completions below PREFIX (/usr/local)
@@ -208,6 +209,7 @@ oci: deb ## Make an OCI image layout in .build-packages, without a container eng
 
 .PHONY: test-packages
 test-packages: deb dist oci packages-test-packages ## Install, run, upgrade and remove the packages in bare Debian systems (RELEASES), as root
+	@Packaging/test-icu.sh $(SWIFT)
 	@Packaging/test.sh $(STAGE) $(VERSION) $(PACKAGED) $(RELEASES)
 
 .PHONY: release
