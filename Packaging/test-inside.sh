@@ -45,7 +45,7 @@ useradd --create-home tester
 cat > /home/tester/run.sh <<'SCRIPT'
 set -euo pipefail
 cd "$HOME"
-gqlrun demo --posts 50 > demo.txt
+gqlrun demo --posts 50 > demo.txt 2>&1
 gqlrun serve --port 0 > url.txt 2>/dev/null &
 server=$!
 trap 'kill $server' EXIT
@@ -72,12 +72,12 @@ cat out/countries.ndjson
 # The library of PostgreSQL is found; no server runs.
 gqlrun cache dump --store postgres://127.0.0.1:1/none || true
 SCRIPT
-result="$(su tester -c 'bash run.sh' 2>&1)" || { printf '%s\n' "$result" >&2; exit 1; }
+result="$(su - tester -c 'bash run.sh' 2>&1)" || { printf '%s\n' "$result" >&2; exit 1; }
 for text in '"name":"Portugal"' '"name":"France"' '{"key":"Country:PT"' '2 done, 2 records' '"name":"Germany"' \
   '"name":"Spain"' 'Connection refused'; do
   expect "$text" printf '%s\n' "$result"
 done
-expect "subscription" cat /home/tester/demo.txt
+expect "A live subscription" cat /home/tester/demo.txt
 
 step "manual pages, completion, files"
 export MANPAGER=cat COLUMNS=100
