@@ -62,7 +62,8 @@ TEST_FLAGS := $(if $(CI),-Xswiftc -warnings-as-errors)
 
 # The modules without networking need yajl and SQLite; the HTTP library links zlib.
 CORE_PACKAGES := libyajl-dev libsqlite3-dev libpq-dev libssl-dev pkg-config
-PACKAGES := $(CORE_PACKAGES) zlib1g-dev
+# Python selects the data of ICU that the program needs.
+PACKAGES := $(CORE_PACKAGES) zlib1g-dev python3
 BENCH_PACKAGES := $(CORE_PACKAGES) yajl-tools python3
 # Programs of single tests, which are skipped with a message without them.
 TEST_PACKAGES := sqlite3 python3 zsh fish bash-completion man-db groff mandoc libjq1 postgresql
@@ -75,10 +76,18 @@ BENCH_LIVE_PACKAGES := $(PACKAGES) python3 python3-venv gcc libc6-dev
 SERVER_PACKAGES := python3 python3-venv curl
 CLUSTER_PACKAGES := python3 python3-venv curl slurm-wlm munge
 
+DEB_PACKAGES := dpkg-dev xz-utils binutils
+PACKAGES_TEST_PACKAGES := lintian debootstrap skopeo umoci
+
 SOURCES := Sources Plugins Tests Benchmarks/Sources Package.swift Benchmarks/Package.swift Examples
 PROGRAM := .build-release/release/gqlrun
 MANUAL := .build-release/manual
 PIPELINES = $(wildcard pipelines/*.pipeline.yaml)
+VERSION = $(shell sed -n 's/^  static let current = "\(.*\)"/\1/p' Sources/gqlrun/RootCommand.swift)
+PACKAGED := .build-packages
+STAGE := $(PACKAGED)/stage
+# The releases of Debian of `make test-packages`.
+RELEASES ?= bookworm trixie
 
 # $(call install-packages,NAMES): installs the packages that are missing.
 #
@@ -103,6 +112,9 @@ found() { \
     groff) [ -e /usr/share/groff/current/tmac/an.tmac ] ;; \
     slurm-wlm) [ -x /usr/sbin/slurmctld ] && [ -x /usr/sbin/slurmd ] ;; \
     munge) [ -x /usr/sbin/munged ] ;; \
+    dpkg-dev) command -v dpkg-shlibdeps >/dev/null ;; \
+    xz-utils) command -v xz >/dev/null ;; \
+    binutils) command -v objdump >/dev/null ;; \
     iproute2) [ -x /usr/sbin/ip ] || command -v ip >/dev/null ;; \
     *) command -v "$$1" >/dev/null ;; \
   esac; \
@@ -156,7 +168,8 @@ demo: build ## Build, and watch the main job run against the built-in server
 build: packages ## Build the program into .build-release
 	@$(call prepare,.build-release)
 	@.ci/quietly .build-release/build.log \
-	  $(SWIFT) build -c release $(RELEASE_FLAGS) --product gqlrun --scratch-path .build-release
+	  $(SWIFT) build -c release --disable-local-rpath $(RELEASE_FLAGS) $$(Packaging/icu-data.py $(SWIFT) .build-release) \
+	  --product gqlrun --scratch-path .build-release
 
 .PHONY: install
 install: build ## Install program, manual pages and completions below PREFIX (/usr/local)
@@ -173,6 +186,35 @@ uninstall: ## Remove what make install installs below PREFIX
 	  "$(INSTALLED)/share/bash-completion/completions/gqlrun" \
 	  "$(INSTALLED)/share/zsh/site-functions/_gqlrun" \
 	  "$(INSTALLED)/share/fish/vendor_completions.d/gqlrun.fish"
+
+# The files of packages: what make install installs, ready-made pipelines, and schemas for editors. See
+# docs/guide-packages.md.
+.PHONY: stage
+stage: build
+	@rm -rf $(STAGE) && $(MAKE) install DESTDIR=$(STAGE) PREFIX=/usr >/dev/null
+	@install -D -m 644 -t $(STAGE)/usr/share/gqlrun/pipelines $(PIPELINES)
+	@install -D -m 644 -t $(STAGE)/usr/share/gqlrun/schemas pipelines/*.schema.json
+
+.PHONY: deb
+deb: stage packages-deb ## Make a Debian package in .build-packages
+	@Packaging/deb.sh $(STAGE) $(VERSION) $(PACKAGED)
+
+.PHONY: dist
+dist: stage ## Make a tar.xz with its SHA-256 in .build-packages, with the same bytes each time
+	@Packaging/dist.sh $(STAGE) $(VERSION) $(PACKAGED)
+
+.PHONY: oci
+oci: deb ## Make an OCI image layout in .build-packages, without a container engine
+	@Packaging/oci.py $(PACKAGED)/gqlrun_$(VERSION)_*.deb $(VERSION) $(PACKAGED) $(PACKAGED)/cache
+
+.PHONY: test-packages
+test-packages: deb dist oci packages-test-packages ## Install, run, upgrade and remove the packages in bare Debian systems (RELEASES), as root
+	@Packaging/test-icu.sh $(SWIFT)
+	@Packaging/test.sh $(STAGE) $(VERSION) $(PACKAGED) $(RELEASES)
+
+.PHONY: release
+release: ## Check version, changelog and tag; make and test the packages; write their checksums to .build-packages/release
+	@Packaging/release.sh $(VERSION) $(PACKAGED)
 
 .PHONY: test
 test: packages packages-test ## Run all tests
@@ -392,16 +434,21 @@ torture: packages-torture build ## Kill, cut the power and damage databases; as 
 .PHONY: clean
 clean: ## Remove everything that was built
 	rm -rf .build .build-docs .build-differential .build-release .build-debug .build-core .build-bench .build-bench-batch .build-bench-chain \
-	  .build-example .build-outside .build-cluster Benchmarks/.build Examples/OwnPlugin/.build Examples/TypedApp/.build
+	  .build-packages .build-example .build-outside .build-cluster Benchmarks/.build Examples/OwnPlugin/.build Examples/TypedApp/.build
 
 .PHONY: packages packages-core packages-test packages-bench packages-bench-batch packages-torture
 .PHONY: packages-figures packages-server packages-cluster packages-torture-cluster packages-bench-live
+.PHONY: packages-deb packages-test-packages
 packages:
 	@$(call install-packages,$(PACKAGES))
 packages-core:
 	@$(call install-packages,$(CORE_PACKAGES))
 packages-test:
 	@$(call install-packages,$(TEST_PACKAGES))
+packages-deb:
+	@$(call install-packages,$(DEB_PACKAGES))
+packages-test-packages:
+	@$(call install-packages,$(PACKAGES_TEST_PACKAGES))
 packages-figures:
 	@$(call install-packages,$(FIGURES_PACKAGES))
 packages-bench:

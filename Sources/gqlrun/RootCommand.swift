@@ -30,7 +30,7 @@ struct RootCommand: AsyncParsableCommand {
       EXIT CODES
       \(ProgramReference.table(ProgramReference.exitCodes))
       """,
-    version: "gqlrun \(Version.current)",
+    version: version,
     subcommands: [
       RunCommand.self, BatchCommand.self, DemoCommand.self, ServeCommand.self, PipelineCommand.self,
       PluginsCommand.self, DoctorCommand.self, CacheCommand.self, FormatCommand.self,
@@ -40,11 +40,15 @@ struct RootCommand: AsyncParsableCommand {
       CompleteCommand.self, ManualCommand.self,
     ])
 
+  private static let version = "gqlrun \(Version.current)"
+
   static func main() async {
     StandardDescriptors.prepare()
     let arguments = Array(CommandLine.arguments.dropFirst())
     do {
       try StandardDescriptors.expectRoom()
+      // Answered without the parser, which first describes all commands.
+      if arguments == ["--version"] { return write(result: version) }
       if let page = HelpTopic.page(for: arguments) { return try Terminal.write(page) }
       let login = EnvironmentVariables.value(of: "SHELL")
       if let script = try CompletionScript.requested(by: arguments, login: login) {
@@ -62,6 +66,11 @@ struct RootCommand: AsyncParsableCommand {
     }
   }
 
+  /// Writes help or a version, which are results. A closed output needs no message.
+  private static func write(result: String) {
+    do { try Terminal.write(result + "\n") } catch { Foundation.exit(141) }
+  }
+
   /// Reports an error and exits.
   private static func exit(with error: any Error) -> Never {
     if let failure = error as? Failure {
@@ -71,8 +80,7 @@ struct RootCommand: AsyncParsableCommand {
     let code = exitCode(for: error)
     let text = fullMessage(for: error)
     if code.isSuccess {
-      // Help and version are results. A closed output needs no message.
-      do { try Terminal.write(text + "\n") } catch { Foundation.exit(141) }
+      write(result: text)
     } else if !text.isEmpty {
       var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { String($0) }
       for (label, ours) in [("Error: ", ""), ("Help:  ", "help:  "), ("Usage: ", "usage: ")] {
