@@ -30,7 +30,7 @@ final class QueueConnection {
     isolation: isolated (any Actor)? = #isolation,
     _ body: (PostgresConnection) throws -> Value
   ) async throws -> Value {
-    var patience = QueuePatience(clock, patience)
+    var patience = QueueReconnection(clock, patience)
     while true {
       do {
         return try body(opened())
@@ -76,7 +76,7 @@ final class QueueConnection {
 }
 
 /// How long a lost connection is made again.
-struct QueuePatience: Sendable {
+struct QueueReconnection: Sendable {
   let clock: ServiceClock
   let limit: Duration
   private let start: Duration

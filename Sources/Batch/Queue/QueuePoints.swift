@@ -241,7 +241,7 @@ actor QueueTokens: SharedTokens {
 
   /// Locks the row of a name. Waits for another worker that renews the token.
   private func lock(_ name: String) async throws {
-    var patience = QueuePatience(clock, patience)
+    var patience = QueueReconnection(clock, patience)
     while true {
       try Task.checkCancellation()
       do {
@@ -292,7 +292,7 @@ actor QueueTokens: SharedTokens {
   /// If the connection was lost meanwhile, the row is locked once more: the server may have made the former tokens
   /// invalid, so the new ones must not be lost.
   private func write(_ name: String, _ bytes: [UInt8]) async throws {
-    var patience = QueuePatience(clock, patience)
+    var patience = QueueReconnection(clock, patience)
     while true {
       do {
         if locked?.isOpen != true { try await lock(name) }

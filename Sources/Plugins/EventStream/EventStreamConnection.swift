@@ -14,7 +14,7 @@ final class EventStreamConnection: OperationConnection {
 
   private struct Entry {
     /// `nil` if its results are not wanted any more, and it has to be stopped once it has started.
-    var operation: SocketOperation?
+    var operation: SharedOperation?
     var request: HTTPRequestMessage?
     var phase = Phase.waiting
   }
@@ -88,8 +88,8 @@ final class EventStreamConnection: OperationConnection {
 // MARK: Operations
 
 extension EventStreamConnection {
-  func operation(for request: HTTPRequestMessage) -> SocketOperation {
-    let operation = SocketOperation([], isSubscription: true, on: self)
+  func operation(for request: HTTPRequestMessage) -> SharedOperation {
+    let operation = SharedOperation([], isSubscription: true, on: self)
     let id = state.withLock { state in
       state.lastID += 1
       state.requests[state.lastID] = request
@@ -99,9 +99,9 @@ extension EventStreamConnection {
     return operation
   }
 
-  func begin(_ operation: SocketOperation) {
+  func begin(_ operation: SharedOperation) {
     guard let id = operation.id else { return operation.finish(.failure(.notBegun)) }
-    let failure = state.withLock { state -> SocketOperation.Failure? in
+    let failure = state.withLock { state -> SharedOperation.Failure? in
       let request = state.requests.removeValue(forKey: id)
       // Another stream could not be opened either.
       if let failure = state.openingFailure { return .failed(failure) }
@@ -114,7 +114,7 @@ extension EventStreamConnection {
     commands.continuation.yield(.start(id))
   }
 
-  func end(_ operation: SocketOperation) {
+  func end(_ operation: SharedOperation) {
     guard let id = operation.id else { return }
     let phase = state.withLock { state -> Phase? in
       state.requests[id] = nil
@@ -148,7 +148,7 @@ extension EventStreamConnection {
 
   /// The server has accepted an operation. Returns whether it has to be stopped again.
   private func began(_ id: Int) -> Bool {
-    let (operation, stops) = state.withLock { state -> (SocketOperation?, Bool) in
+    let (operation, stops) = state.withLock { state -> (SharedOperation?, Bool) in
       // It may be complete already.
       guard let entry = state.entries[id] else { return (nil, false) }
       guard let operation = entry.operation else {
@@ -163,7 +163,7 @@ extension EventStreamConnection {
     return stops
   }
 
-  private func finish(_ id: Int, _ end: Result<Void, SocketOperation.Failure>) {
+  private func finish(_ id: Int, _ end: Result<Void, SharedOperation.Failure>) {
     let entry = state.withLock { $0.entries.removeValue(forKey: id) }
     entry?.operation?.finish(end)
     noteCount()
@@ -211,7 +211,7 @@ extension EventStreamConnection {
     var traffic = EmptyTraffic()
     for try await chunk in body {
       var offset = 0
-      var receivers: [SocketOperation] = []
+      var receivers: [SharedOperation] = []
       try chunk.withUnsafeBytes { bytes in
         while let event = try events.next(bytes, from: &offset) {
           guard let receiver = receive(event) else { continue }
@@ -229,7 +229,7 @@ extension EventStreamConnection {
   }
 
   /// Returns the operation that has received a result and is to be woken.
-  private func receive(_ event: SharedEventStream.Event) -> SocketOperation? {
+  private func receive(_ event: SharedEventStream.Event) -> SharedOperation? {
     switch event {
     case .next(let id, let payload):
       let operation = state.withLock { $0.entries[id]?.operation }
@@ -310,7 +310,7 @@ extension EventStreamConnection {
 
 extension EventStreamConnection {
   private func end(_ end: End) {
-    let ended = state.withLock { state -> (operations: [SocketOperation], timer: Int?)? in
+    let ended = state.withLock { state -> (operations: [SharedOperation], timer: Int?)? in
       guard !state.isOver else { return nil }
       // An operation may have come in between.
       if case .idle = end, !state.entries.isEmpty || !state.requests.isEmpty { return nil }

@@ -107,7 +107,7 @@ final class OperationConnections: Sendable {
 
   /// Limits the time of a query or mutation. Returns the number of the limit.
   private func expiry(
-    of operation: SocketOperation, _ limits: HTTPLimits, _ failures: TransportFailures
+    of operation: SharedOperation, _ limits: HTTPLimits, _ failures: TransportFailures
   ) -> Int {
     let clock = sender.clock
     let deadline = clock.now() + limits.total
@@ -183,9 +183,9 @@ protocol OperationConnection: AnyObject, Sendable {
   /// Connects.
   func open()
   /// The operation of a request. It has not begun.
-  func operation(for request: HTTPRequestMessage) -> SocketOperation
-  func begin(_ operation: SocketOperation)
-  func end(_ operation: SocketOperation)
+  func operation(for request: HTTPRequestMessage) -> SharedOperation
+  func begin(_ operation: SharedOperation)
+  func end(_ operation: SharedOperation)
   /// Notes that a reader waits, or does not wait any more.
   func noteWaiting(_ change: Int)
   /// Notes the bytes of a result that is not read yet.

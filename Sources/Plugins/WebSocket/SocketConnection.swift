@@ -6,7 +6,7 @@ import Synchronization
 
 /// A WebSocket connection for any number of operations, from any thread.
 ///
-/// ``SocketLife`` does its work on the event loop.
+/// ``SocketHandler`` does its work on the event loop.
 final class SocketConnection: OperationConnection {
   /// The most bytes of unread results while any reader waits for another result.
   ///
@@ -15,7 +15,7 @@ final class SocketConnection: OperationConnection {
   static let maxBytes = 16 << 20
 
   let loop: any EventLoop
-  private let life: NIOLoopBoundBox<SocketLife>
+  private let life: NIOLoopBoundBox<SocketHandler>
   private let clock: ServiceClock
   private let timer: DeadlineTimer
   private let due = Locked<Duration?>(nil)
@@ -35,13 +35,13 @@ final class SocketConnection: OperationConnection {
     self.clock = clock
     self.timer = timer
     life = NIOLoopBoundBox.makeBoxSendingValue(
-      SocketLife(opening, clock: clock, onEnd: onEnd), eventLoop: loop)
+      SocketHandler(opening, clock: clock, onEnd: onEnd), eventLoop: loop)
   }
 
   var version: String { "WebSocket" }
 
-  func operation(for request: HTTPRequestMessage) -> SocketOperation {
-    SocketOperation(
+  func operation(for request: HTTPRequestMessage) -> SharedOperation {
+    SharedOperation(
       request.body ?? [], isSubscription: request.webSocket?.isSubscription ?? false, on: self)
   }
 
@@ -50,11 +50,11 @@ final class SocketConnection: OperationConnection {
     loop.execute { self.life.value.open(self, timer: number) }
   }
 
-  func begin(_ operation: SocketOperation) {
+  func begin(_ operation: SharedOperation) {
     loop.execute { self.life.value.begin(operation) }
   }
 
-  func end(_ operation: SocketOperation) {
+  func end(_ operation: SharedOperation) {
     loop.execute { self.life.value.end(operation) }
   }
 

@@ -46,7 +46,7 @@ struct SocketOpening: Sendable {
   ///   - loop: The event loop of the connection.
   ///   - handler: The last handler of the channel.
   func open(
-    on loop: any EventLoop, handler: NIOLoopBound<SocketLife>
+    on loop: any EventLoop, handler: NIOLoopBound<SocketHandler>
   ) -> EventLoopFuture<Answer> {
     guard let url = URL(string: "http://\(request.head.authority ?? "")"), let name = url.host(),
       name.utf8.count <= 255
@@ -162,7 +162,7 @@ extension SocketOpening {
 
 extension SocketOpening {
   private func handshake(
-    _ channel: any Channel, _ handler: NIOLoopBound<SocketLife>
+    _ channel: any Channel, _ handler: NIOLoopBound<SocketHandler>
   ) throws -> EventLoopFuture<Upgrade> {
     let upgrader = NIOTypedWebSocketClientUpgrader(
       maxFrameSize: min(limits.messageBytes.bytes, Int(UInt32.max)),
@@ -318,7 +318,7 @@ extension HTTPFields {
 /// Maps the ends of WebSocket connections.
 extension TransportFailures {
   /// The end of a connection, for people.
-  func reason(_ end: SocketLife.End) -> String {
+  func reason(_ end: SocketHandler.End) -> String {
     switch end {
     case .closed(let close) where close.isOwn && close.code == SocketClose.OwnCode.normal: "closed"
     case .closed(let close) where close.isOwn: "closed with \(close.code): \(own(close).message)"
@@ -331,7 +331,7 @@ extension TransportFailures {
   }
 
   /// The error of an operation whose connection has ended.
-  func error(_ end: SocketLife.End, isBegun: Bool, isSubscription: Bool) -> any Error {
+  func error(_ end: SocketHandler.End, isBegun: Bool, isSubscription: Bool) -> any Error {
     if case .notOpened(let error) = end { return error }
     var failure = failure(of: end)
     failure.delivery = isBegun ? .unknown : .notSent
@@ -342,7 +342,7 @@ extension TransportFailures {
     return failure
   }
 
-  private func failure(of end: SocketLife.End) -> ChainError {
+  private func failure(of end: SocketHandler.End) -> ChainError {
     switch end {
     case .notOpened, .shutDown: return failure(.shutDown)
     case .lost(let error):

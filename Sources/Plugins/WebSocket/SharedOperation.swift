@@ -7,7 +7,7 @@ import NIOCore
 ///
 /// Its results are a JSON text sequence: the payload of each message, then a separator. Small results that arrive
 /// faster than they are read are joined to one chunk, because reading a chunk takes more time than copying a small result.
-final class SocketOperation: Sendable {
+final class SharedOperation: Sendable {
   /// How an operation ends without `complete`.
   enum Failure: Error {
     /// The connection was over before the operation reached it.
@@ -46,7 +46,7 @@ final class SocketOperation: Sendable {
 
 // MARK: Reading
 
-extension SocketOperation {
+extension SharedOperation {
   /// Suspends until the operation was sent. Returns `false` if the connection was over before.
   func begin() async throws -> Bool {
     connection.begin(self)
@@ -130,7 +130,7 @@ extension SocketOperation {
 
 // MARK: Receiving
 
-extension SocketOperation {
+extension SharedOperation {
   /// The number on the connection.
   var id: Int? { state.withLock { $0.id } }
 
@@ -183,10 +183,10 @@ extension SocketOperation {
 
 /// Releasing the body of a response before its end ends the operation.
 final class SocketBody: Sendable {
-  private let operation: SocketOperation
+  private let operation: SharedOperation
   private let onEnd: @Sendable () -> Void
 
-  init(_ operation: SocketOperation, onEnd: @escaping @Sendable () -> Void) {
+  init(_ operation: SharedOperation, onEnd: @escaping @Sendable () -> Void) {
     self.operation = operation
     self.onEnd = onEnd
   }

@@ -6,7 +6,7 @@ import NIOWebSocket
 /// The life of a WebSocket connection, on its event loop: from connecting to the last byte.
 ///
 /// ``SocketSession`` decides; this class performs its actions.
-final class SocketLife: ChannelInboundHandler {
+final class SocketHandler: ChannelInboundHandler {
   typealias InboundIn = WebSocketFrame
 
   private let opening: SocketOpening
@@ -16,10 +16,10 @@ final class SocketLife: ChannelInboundHandler {
   /// `nil` after the end.
   private var connection: SocketConnection?
   private var channel: (any Channel)?
-  private var operations: [Int: SocketOperation] = [:]
+  private var operations: [Int: SharedOperation] = [:]
   private var lastID = 0
   /// The operations whose readers are woken after the results that have arrived together.
-  private var wakes: [SocketOperation] = []
+  private var wakes: [SharedOperation] = []
   private var messages: SocketMessages
   private var traffic = EmptyTraffic()
   /// The time until which the connection must be open.
@@ -51,7 +51,7 @@ final class SocketLife: ChannelInboundHandler {
 
 // MARK: Opening
 
-extension SocketLife {
+extension SocketHandler {
   func open(_ connection: SocketConnection, timer: Int) {
     self.connection = connection
     timerNumber = timer
@@ -91,8 +91,8 @@ extension SocketLife {
 
 // MARK: Operations
 
-extension SocketLife {
-  func begin(_ operation: SocketOperation) {
+extension SocketHandler {
+  func begin(_ operation: SharedOperation) {
     // Another connection could not be opened either.
     if let openingFailure { return operation.finish(.failure(.failed(openingFailure))) }
     guard connection != nil, !session.isOver else {
@@ -104,7 +104,7 @@ extension SocketLife {
     perform(session.begin(lastID, operation.payload, at: clock.now()))
   }
 
-  func end(_ operation: SocketOperation) {
+  func end(_ operation: SharedOperation) {
     guard let id = operation.id, operations.removeValue(forKey: id) != nil else { return }
     perform(session.end(id, at: clock.now()))
     adjustReading()
@@ -135,7 +135,7 @@ extension SocketLife {
 
 // MARK: Actions
 
-extension SocketLife {
+extension SocketHandler {
   private func perform(_ actions: [SocketSession.Action], _ message: ByteBuffer? = nil) {
     // What a result changes has no time limit, and nothing is sent.
     if actions.count == 1, case .next(let id, let payload) = actions[0] {
@@ -167,7 +167,7 @@ extension SocketLife {
     setDue()
   }
 
-  private func deliver(_ message: ByteBuffer?, _ range: Range<Int>, to operation: SocketOperation) {
+  private func deliver(_ message: ByteBuffer?, _ range: Range<Int>, to operation: SharedOperation) {
     if operation.receive(Self.slice(message, range)), !isPaused { adjustReading() }
     if let last = wakes.last, last === operation { return }
     if wakes.isEmpty, let loop = connection?.loop {
@@ -201,7 +201,7 @@ extension SocketLife {
 
 // MARK: Frames
 
-extension SocketLife {
+extension SocketHandler {
   func handlerAdded(context: ChannelHandlerContext) { isUpgraded = true }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -281,7 +281,7 @@ extension SocketLife {
 
 // MARK: The end
 
-extension SocketLife {
+extension SocketHandler {
   /// What ends a connection.
   enum End: Sendable {
     case closed(SocketClose)
