@@ -136,12 +136,12 @@ def base_layer(packages, epoch):
     ]
     layer.add("etc/ssl/certs/ca-certificates.crt", b"".join(certificates))
     layer.add("etc/os-release", pathlib.Path("/etc/os-release").read_bytes())
-    users = f"root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:{USER}:{USER}:nonroot:/home/nonroot:/sbin/nologin\n"
+    users = f"root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:{USER}:{USER}:nonroot:/data:/sbin/nologin\n"
     layer.add("etc/passwd", users.encode())
     layer.add("etc/group", f"root:x:0:\nnonroot:x:{USER}:\n".encode())
     layer.add("etc/nsswitch.conf", b"hosts: files dns\n")
     layer.add("root", mode=0o700)
-    layer.add("home/nonroot", mode=0o755, owner=USER)
+    layer.add("data", mode=0o755, owner=USER)
     layer.add("tmp", mode=0o1777)
     return layer
 
@@ -210,8 +210,8 @@ def main():
         "os": "linux",
         "config": {
             "User": f"{USER}:{USER}",
-            "WorkingDir": "/home/nonroot",
-            "Env": ["PATH=/usr/bin", "HOME=/home/nonroot"],
+            "WorkingDir": "/data",
+            "Env": ["PATH=/usr/bin", "HOME=/data"],
             "Entrypoint": ["/usr/bin/gqlrun"],
             "Labels": {
                 "org.opencontainers.image.title": "gqlrun",

@@ -6,7 +6,8 @@ func show(_ name: String, _ value: Any?) { print(name, "=", value.map { "\($0)" 
 
 let dates = [0, 1e9, 1_790_000_000.123, -5e9].map { Date(timeIntervalSince1970: $0) }
 let words = [
-  "zebra", "Ärger", "apfel", "Öl", "école", "eclair", "Zoo", "ñandu", "nandu", "10", "9", "中", "一", "あ", "ア", "한", "하",
+  "zebra", "Ärger", "apfel", "Öl", "école", "eclair", "Zoo", "ñandu", "nandu", "10", "9", "中", "一",
+  "あ", "ア", "한", "하",
 ]
 let texts = [
   "hello wörld ÀÉ 123 ١٢٣ ก", "สวัสดีชาวโลก ภาษาไทย", "東京特許許可局 日本語", "ភាសាខ្មែរ ພາສາລາວ မြန်မာဘာသာ",
@@ -130,7 +131,9 @@ func showTimes() {
   show("ISO 8601", dates.map { $0.formatted(.iso8601) })
   show("ISO 8601", dates.map { ISO8601DateFormatter().string(from: $0) })
   show("current locale", "\(dates[1].formatted()) \(1_234_567.8.formatted())")
-  for name in ["Europe/Lisbon", "PST", "GMT+3", "America/Argentina/Buenos_Aires", "Nope", "Asia/Calcutta"] {
+  for name in [
+    "Europe/Lisbon", "PST", "GMT+3", "America/Argentina/Buenos_Aires", "Nope", "Asia/Calcutta",
+  ] {
     let zone = TimeZone(identifier: name) ?? TimeZone(abbreviation: name)
     show("zone \(name)", zone?.identifier)
     show("abbreviation", zone?.abbreviation(for: dates[1]))

@@ -7,7 +7,7 @@ set -euo pipefail
 root=$1
 mkdir -p "$root/proc"
 mount -t proc proc "$root/proc"
-in_image() { exec env -i PATH=/usr/bin HOME=/home/nonroot /usr/sbin/chroot --userspec=65532:65532 "$root" gqlrun "$@"; }
+in_image() { exec env -i PATH=/usr/bin HOME=/data /usr/sbin/chroot --userspec=65532:65532 "$root" gqlrun "$@"; }
 
 # expect TEXT ARGUMENT…: what the program prints must contain the text.
 expect() {

@@ -42,7 +42,8 @@ done
 
 step "run"
 useradd --create-home tester
-cat > /home/tester/run.sh <<'SCRIPT'
+home="$(getent passwd tester | cut -d: -f6)"
+cat > "$home/run.sh" <<'SCRIPT'
 set -euo pipefail
 cd "$HOME"
 gqlrun demo --posts 50 > demo.txt 2>&1
@@ -77,7 +78,7 @@ for text in '"name":"Portugal"' '"name":"France"' '{"key":"Country:PT"' '2 done,
   '"name":"Spain"' 'Connection refused'; do
   expect "$text" printf '%s\n' "$result"
 done
-expect "A live subscription" cat /home/tester/demo.txt
+expect "A live subscription" cat "$home/demo.txt"
 
 step "manual pages, completion, files"
 export MANPAGER=cat COLUMNS=100
@@ -106,4 +107,4 @@ hash -r
 find /usr /etc -xdev | sort > /tmp/after
 left="$(comm -13 /tmp/before /tmp/after | grep -i gqlrun || true)"
 [ -z "$left" ] || { printf 'not removed:\n%s\n' "$left" >&2; exit 1; }
-[ -s /home/tester/cache.db ]
+[ -s "$home/cache.db" ]
