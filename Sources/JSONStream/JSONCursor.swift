@@ -9,7 +9,6 @@ package struct JSONCursor {
   package var offset: Int
 
   /// A cursor at the start of a text.
-  @inlinable
   package init(_ text: UnsafeRawBufferPointer) {
     self.text = text
     offset = 0
@@ -18,7 +17,6 @@ package struct JSONCursor {
   /// Skips white space.
   ///
   /// - Returns: The byte after it; `nil` at the end of the text.
-  @inlinable
   package mutating func next() -> UInt8? {
     while offset < text.count {
       let byte = text[offset]
@@ -29,7 +27,6 @@ package struct JSONCursor {
   }
 
   /// Skips white space, and a character if it follows.
-  @inlinable
   package mutating func take(_ character: Unicode.Scalar) -> Bool {
     guard next() == UInt8(ascii: character) else { return false }
     offset &+= 1
@@ -39,7 +36,6 @@ package struct JSONCursor {
   /// Skips white space and a string without escapes.
   ///
   /// - Returns: The characters of the string; `nil` if there is no such string.
-  @inlinable
   package mutating func takePlainString() -> UnsafeRawBufferPointer? {
     guard take("\"") else { return nil }
     let end = text.firstSpecial(from: offset)

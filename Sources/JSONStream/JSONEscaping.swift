@@ -65,7 +65,6 @@ extension JSONWriter {
   }
 
   /// Appends the escape of a quotation mark, a backslash or a control character.
-  @inlinable
   package static func appendEscape(of byte: UInt8, _ append: (UInt8) -> Void) {
     append(UInt8(ascii: "\\"))
     switch byte {

@@ -36,19 +36,23 @@ public final class Monitor<State: Sendable>: Sendable {
     /// Removes the waiters that can continue, and returns what resumes them, in their order.
     @usableFromInline mutating func takeReady() -> [@Sendable () -> Void] {
       var ready: [@Sendable () -> Void] = []
-      var index = 0
-      while index < waiters.count {
-        if let resume = waiters[index].attempt(&state) {
-          let waiter = waiters.remove(at: index)
-          // Released outside the lock, which a deinitializer may need.
-          ready.append { withExtendedLifetime(waiter, resume) }
-          // What it has taken may let one before it continue.
-          index = 0
-        } else if isInOrder {
-          break
-        } else {
-          index += 1
+      var isRepeated = true
+      while isRepeated, !waiters.isEmpty {
+        isRepeated = false
+        var waiting: [Waiter] = []
+        for waiter in waiters {
+          if isInOrder, !waiting.isEmpty {
+            waiting.append(waiter)
+          } else if let resume = waiter.attempt(&state) {
+            // Released outside the lock, which a deinitializer may need.
+            ready.append { withExtendedLifetime(waiter, resume) }
+            // What it has taken may let one before it continue.
+            isRepeated = !waiting.isEmpty
+          } else {
+            waiting.append(waiter)
+          }
         }
+        waiters = waiting
       }
       return ready
     }

@@ -138,9 +138,11 @@ extension Subprocess {
       if let end = state.end { return end }
       var status: Int32 = 0
       var usage = rusage()
-      while wait4(id, &status, 0, &usage) < 0, errno == EINTR {}
-      // WIFEXITED, WTERMSIG and WEXITSTATUS, which Swift does not import.
-      let signal = status & 0x7F
+      var waited = wait4(id, &status, 0, &usage)
+      while waited < 0, errno == EINTR { waited = wait4(id, &status, 0, &usage) }
+      // WIFEXITED, WTERMSIG and WEXITSTATUS, which Swift does not import. If another part of the process has waited for it,
+      // its status is unknown, which must not pass for success.
+      let signal = waited == id ? status & 0x7F : SIGKILL
       let end = End(
         status: signal == 0 ? (status >> 8) & 0xFF : nil, signal: signal,
         cpuSeconds: Self.seconds(usage))

@@ -580,13 +580,18 @@ extension Journal {
     defer { try? read { try $0.execute(sql: "DETACH DATABASE other") } }
     let columns = "key, state, page, attempts, http, ended, ms, bytes, records, cursor, error"
     try write { db in
-      try db.execute(
-        sql: """
-          INSERT INTO main.tasks (id, op, \(columns))
-          SELECT tasks.id, own.number, \(columns) FROM other.tasks AS tasks
-          JOIN other.operations AS named ON named.number = tasks.op
-          JOIN main.operations AS own ON own.id = named.id ORDER BY tasks.rowid
-          """)
+      do {
+        try db.execute(
+          sql: """
+            INSERT INTO main.tasks (id, op, \(columns))
+            SELECT tasks.id, own.number, \(columns) FROM other.tasks AS tasks
+            JOIN other.operations AS named ON named.number = tasks.op
+            JOIN main.operations AS own ON own.id = named.id ORDER BY tasks.rowid
+            """)
+      } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
+        throw JournalError(
+          "the journal \(path) cannot be read: \(error.message ?? "it is damaged")")
+      }
     }
   }
 

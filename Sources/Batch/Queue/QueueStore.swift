@@ -123,6 +123,7 @@ final class QueueStore: TaskStore {
       guard found.isEmpty else {
         return state.withLock { $0.ready = found.reversed() }
       }
+      try await returnUnknown()
       let isOver = try await client.run("look for tasks") { [worker] connection in
         try connection.run("SELECT NOT (\(QueueRun.hasOpenTasks))", .text(worker.run)).int(0, 0)
           == 1
@@ -150,6 +151,17 @@ final class QueueStore: TaskStore {
     leases.remove(held)
   }
 
+  /// Returns tasks that this worker has claimed and does not know, because the answer was lost with the connection.
+  ///
+  /// Claims wait for each other, and a lease is forgotten only after the database has its end, so that no task that
+  /// runs is among them.
+  private func returnUnknown() async throws {
+    let known = leases.all().map(\.lease)
+    try await client.run("return tasks") { [worker] connection in
+      try QueueClaim.release(allBut: known, of: worker, connection)
+    }
+  }
+
   // MARK: Ends
 
   func giveBack(_ item: TaskItem) { state.withLock { $0.returned.append((item.id, item.lease)) } }
@@ -173,6 +185,7 @@ final class QueueStore: TaskStore {
   /// Returns the tasks of this worker that did not end.
   private func leave() async throws {
     try await release(leases.all())
+    try await returnUnknown()
     try await client.run("end the work") { [worker] connection in
       try connection.run(
         "UPDATE gq_worker SET ended_at = now() WHERE id = $1::uuid", .text(worker.id))
@@ -241,13 +254,29 @@ enum QueueClaim {
   ) throws {
     try connection.run(
       """
-      UPDATE gq_task t SET lease = NULL, worker = NULL, attempt = attempt - 1,
-        state = CASE r.state WHEN 'open' THEN 'queued' ELSE 'skipped' END,
-        error = CASE r.state WHEN 'open' THEN NULL ELSE '\(QueueRun.cancelled)' END
-      FROM unnest($2::bytea[], $3::bigint[]) AS u(id, lease), gq_run r
-      WHERE r.id = $1::uuid AND t.run = $1::uuid AND t.id = u.id AND t.lease = u.lease
-        AND t.worker = $4::uuid AND t.state = 'leased'
-      """, .text(worker.run), .byteStrings(tasks.map(\.id.bytes)), .ints(tasks.map(\.lease)),
-      .text(worker.id))
+      \(statement) FROM unnest($3::bytea[], $4::bigint[]) AS u(id, lease), gq_run r
+      WHERE \(isLeased) AND t.id = u.id AND t.lease = u.lease
+      """, .text(worker.run), .text(worker.id), .byteStrings(tasks.map(\.id.bytes)),
+      .ints(tasks.map(\.lease)))
   }
+
+  /// Returns all tasks of the worker but those with the given leases.
+  static func release(
+    allBut leases: [Int], of worker: QueueWorker, _ connection: PostgresConnection
+  ) throws {
+    try connection.run(
+      "\(statement) FROM gq_run r WHERE \(isLeased) AND t.lease <> ALL ($3::bigint[])",
+      .text(worker.run), .text(worker.id), .ints(leases))
+  }
+
+  private static let statement = """
+    UPDATE gq_task t SET lease = NULL, worker = NULL, attempt = attempt - 1,
+      state = CASE r.state WHEN 'open' THEN 'queued' ELSE 'skipped' END,
+      error = CASE r.state WHEN 'open' THEN NULL ELSE '\(QueueRun.cancelled)' END
+    """
+
+  /// Whether the task is one of the worker's.
+  private static let isLeased = """
+    r.id = $1::uuid AND t.run = $1::uuid AND t.worker = $2::uuid AND t.state = 'leased'
+    """
 }

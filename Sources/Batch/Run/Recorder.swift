@@ -174,8 +174,8 @@ final class Recorder: Sendable {
       defer { state.durableWaiters = [] }
       return state.durableWaiters.map(\.continuation) + state.takeSpaceWaiters()
     }
-    for continuation in waiting { continuation.resume() }
     stop.fail(error)
+    for continuation in waiting { continuation.resume() }
   }
 }
 

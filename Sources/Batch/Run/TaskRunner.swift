@@ -32,6 +32,8 @@ struct TaskRunner: Sendable {
     do {
       if try await hasEnded(item, &results) { return }
     } catch {
+      // First, so that no operation that needs this one begins because the task was given back.
+      stop.stop(.interrupted)
       results.withdraw()
       throw error
     }

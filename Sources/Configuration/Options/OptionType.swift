@@ -75,7 +75,7 @@ extension OptionType {
   /// Whether every text is a value of the type.
   var isText: Bool {
     switch self {
-    case .string, .path, .template: true
+    case .string, .path, .template, .jsonTemplate: true
     default: false
     }
   }

@@ -326,10 +326,11 @@ extension PipelineLoader {
       plugin, named.value, owner: .init(subject: "`\(named.key)`", noun: "option"),
       location: named.keyLocation)
     for error in errors { report(error, in: named) }
+    let isUnresolved = decoder.gaps > gapsBefore
     return ChainDraft(
       id: id(members.first { $0.key == "id" }, plugin: named, ids: &ids), plugin: configured,
       given: named, condition: condition(members.first { $0.key == "when" }),
-      isSound: decoder.findings.count == errorsBefore, isUnresolved: decoder.gaps > gapsBefore,
+      isSound: decoder.findings.count == errorsBefore, isUnresolved: isUnresolved,
       hasCommands: decoder.programs.count > programsBefore)
   }
 

@@ -92,6 +92,14 @@ extension VirtualTime: Clock {
         state.sleepers[id] = nil
       }
     }
-    try await state.wait { $0.time >= deadline.offset }
+    try await withTaskCancellationHandler {
+      try await state.wait { $0.time >= deadline.offset }
+    } onCancel: {
+      // At once: the task may run on another executor, and the time must not jump to its deadline meanwhile.
+      state.withLock { state in
+        state.events += 1
+        state.sleepers[id] = nil
+      }
+    }
   }
 }

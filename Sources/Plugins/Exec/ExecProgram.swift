@@ -150,7 +150,7 @@ extension ExecProgram {
           + String(decoding: line.prefix(80), as: UTF8.self))
     }
     // The caller of a late answer no longer waits.
-    waiting[id]?.update { $0 = .success(object) }
+    waiting[id]?.update { $0 = $0 ?? .success(object) }
   }
 
   private func ended(_ end: String, _ number: Int) {

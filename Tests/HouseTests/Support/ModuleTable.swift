@@ -67,7 +67,7 @@ struct Module {
     Module("CGQLRunCrypto", folder: "CCrypto"),
     Module("GQLRunCrypto", folder: "Crypto", own: ["CGQLRunCrypto"]),
     Module("GQLRunPostgres", folder: "Postgres", own: ["CPQ"]),
-    Module("GQLRunLive", folder: "Live"),
+    Module("GQLRunLive", folder: "Live", own: ["GQLRunJSON"]),
     Module(
       "GQLRunReport", folder: "Report", own: ["GQLRunSupport"], system: ["Foundation"]),
     Module(
