@@ -119,6 +119,33 @@ struct QueueTests {
     #expect(try bench.location.lines("out/users.ndjson").count == 1)
   }
 
+  @Test("tasks of a claim whose answer was lost are returned, and claimed again")
+  func lostClaim() async throws {
+    let bench = try QueueBench()
+    let manifest = try bench.manifest(3)
+    try bench.begin(manifest)
+    let (worker, other) = (try bench.worker(manifest), try bench.worker(manifest))
+    // The database has executed this claim, and the worker does not know its lease.
+    let lost = try bench.claim(1, worker)
+    let others = try bench.claim(1, other)
+    let store = try bench.store(manifest, worker)
+    var claimed: [TaskID] = []
+    for _ in 0..<2 {
+      guard case .task(let item) = try await store.claim() else { break }
+      claimed.append(item.id)
+    }
+    #expect(claimed.count == 2 && claimed.last == lost[0].id)
+    #expect(!claimed.contains(others[0].id))
+    // A claim that was returned does not count as a lost worker.
+    #expect(try bench.connection.run("SELECT max(attempt) FROM gq_task").int(0, 0) == 1)
+    // A second lost claim is returned at the end.
+    await store.abandon()
+    #expect(try bench.claim(1, worker).count == 1)
+    let next = try bench.store(manifest, worker)
+    await next.abandon()
+    #expect(try bench.counts() == ["leased": 1, "queued": 2])
+  }
+
   @Test("a late worker, whose tasks another one has, changes nothing")
   func fences() async throws {
     let bench = try QueueBench()

@@ -92,6 +92,20 @@ struct QueueBench {
     return (stage, leases)
   }
 
+  /// The store of a worker, on a clock on which sleeping takes no time.
+  func store(_ manifest: Manifest, _ worker: QueueWorker) throws -> QueueStore {
+    let services = Services(clock: ServiceClock(TestClock.jumping()))
+    return try QueueStore(
+      manifest, url: url, worker: worker,
+      limits: QueueLimits(
+        QueueClient(url, clock: services.clock), clock: services.clock,
+        credential: "http://server", rate: nil),
+      governor: Governor(
+        manifest.settings, limits: manifest.rate, endpoint: manifest.pipeline.endpoint,
+        services: services),
+      services: services, stop: RunStop())
+  }
+
   /// The outcome of a task, with a line for its sink.
   func outcome(
     _ claim: TaskItem, _ state: TaskState = .done, ended: Double = 1
