@@ -86,6 +86,8 @@ PIPELINES = $(wildcard pipelines/*.pipeline.yaml)
 VERSION = $(shell sed -n 's/^  static let current = "\(.*\)"/\1/p' Sources/gqlrun/RootCommand.swift)
 PACKAGED := .build-packages
 STAGE := $(PACKAGED)/stage
+# The time of the files of packages.
+EPOCH = $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct))
 # The releases of Debian of `make test-packages`.
 RELEASES ?= bookworm trixie
 
@@ -191,7 +193,8 @@ uninstall: ## Remove what make install installs below PREFIX
 # docs/guide-packages.md.
 .PHONY: stage
 stage: build
-	@rm -rf $(STAGE) && $(MAKE) install DESTDIR=$(STAGE) PREFIX=/usr >/dev/null
+	@rm -rf $(STAGE)
+	@SOURCE_DATE_EPOCH=$(EPOCH) $(MAKE) -o build install DESTDIR=$(STAGE) PREFIX=/usr >/dev/null
 	@install -D -m 644 -t $(STAGE)/usr/share/gqlrun/pipelines $(PIPELINES)
 	@install -D -m 644 -t $(STAGE)/usr/share/gqlrun/schemas pipelines/*.schema.json
 

@@ -3,8 +3,8 @@
 #
 # usage: deb.sh STAGE VERSION OUTPUT     prints the name of the package
 #
-# DEBIAN_MAINTAINER replaces the maintainer. The package has the same bytes each time: its files are as old as the
-# commit (SOURCE_DATE_EPOCH), and belong to root.
+# DEBIAN_MAINTAINER replaces the maintainer, and DEBIAN_COMPRESSION the options of dpkg-deb for compression. The package
+# has the same bytes each time: its files are as old as the commit (SOURCE_DATE_EPOCH), and belong to root.
 set -euo pipefail
 
 folder="$(realpath "$(dirname "${BASH_SOURCE[0]}")")"
@@ -51,5 +51,5 @@ sed -e "s/@VERSION@/$version/" -e "s/@ARCHITECTURE@/$architecture/" -e "s/@MAINT
   "$folder/deb/control" > "$root/DEBIAN/control"
 
 package="$output/gqlrun_${version}_$architecture.deb"
-dpkg-deb --root-owner-group -Zxz -z9 -Sextreme --build "$root" "$package" >/dev/null
+dpkg-deb --root-owner-group -Zxz ${DEBIAN_COMPRESSION:--z9 -Sextreme} --build "$root" "$package" >/dev/null
 echo "$package"

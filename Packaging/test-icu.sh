@@ -11,7 +11,11 @@ trap 'rm -rf "$scratch"' EXIT
 
 flags="$("$folder/icu-data.py" "$swift" "$scratch")" || { echo "test-icu: skipped; the reason is above"; exit 0; }
 linked=(-Xlinker --gc-sections -Xlinker --no-export-dynamic)
-compile() { "${swift}c" -O -static-stdlib "${linked[@]}" "$@" "$folder/test-icu.swift"; }
+# The linker warns about Foundation itself.
+compile() {
+  "${swift}c" -O -static-stdlib "${linked[@]}" "$@" "$folder/test-icu.swift" 2> "$scratch/log" ||
+    { cat "$scratch/log" >&2; exit 1; }
+}
 compile -o "$scratch/all"
 # shellcheck disable=SC2086
 compile -o "$scratch/part" $flags

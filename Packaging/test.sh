@@ -65,7 +65,7 @@ tar -xJf "$output/$archive" -C "$scratch"
 "$scratch/${archive%.tar.xz}/bin/gqlrun" --version
 
 # An older version, to upgrade from.
-"$folder/deb.sh" "$stage" "0.0.1~test" "$scratch" >/dev/null
+DEBIAN_COMPRESSION=-z1 "$folder/deb.sh" "$stage" "0.0.1~test" "$scratch" >/dev/null
 for release in "${releases[@]}"; do
   step "$release: a bare system"
   root="$scratch/$release"
