@@ -40,8 +40,6 @@ struct RawServer: Sendable {
     case each(@Sendable (_ request: String) async -> [Step])
     /// Waits until the client closes the connection, and reads all that it sends until then.
     case untilClosed
-    /// Waits until the client closes the connection, and reads nothing, so that the client cannot send all of a long body.
-    case untilClosedUnread
     /// Closes the connection, although other steps would follow.
     case end
     /// Cuts the connection without a goodbye.
@@ -273,9 +271,6 @@ private struct Connection {
         return false
       case .untilClosed:
         while try await reader.more() {}
-        await log.noteClosure()
-      case .untilClosedUnread:
-        try await client.channel.closeFuture.get()
         await log.noteClosure()
       case .end: try await client.channel.close()
       case .reset:

@@ -74,7 +74,11 @@ import Testing
     after answer: [RawServer.Step],
     of run: @escaping @Sendable (Bench) async throws -> Outcome
   ) async throws {
-    try await RawServer.withServer([.bytes(1_000)] + answer + [.untilClosedUnread]) { server in
+    // The server reads the rest only after the outcome: the client cannot have sent all of it.
+    let (outcomes, end) = AsyncStream.makeStream(of: Void.self)
+    try await RawServer.withServer(
+      [.bytes(1_000)] + answer + [.run { for await _ in outcomes {} }, .untilClosed]
+    ) { server in
       // A clock that stands still: no time limit ends the exchange.
       var setup = Bench.Setup()
       setup.networkClock = ServiceClock(TestClock())
@@ -82,6 +86,7 @@ import Testing
       try await Bench.with(chain, url: server.url, setup: setup) { bench in
         let outcome = try await run(bench)
         #expect([413, 503].contains(outcome.failure?.http?.status), "\(outcome.message)")
+        end.finish()
         await server.log.closure()
       }
     }
@@ -103,11 +108,15 @@ import Testing
 
   @Test func `an early result ends the sending, and the connection`() async throws {
     let answer = HTTPText.response(body: #"{"errors":[{"message":"too large"}]}"#)
-    try await RawServer.withServer([.bytes(1_000), .send(answer), .untilClosedUnread]) { server in
+    let (outcomes, end) = AsyncStream.makeStream(of: Void.self)
+    try await RawServer.withServer(
+      [.bytes(1_000), .send(answer), .run { for await _ in outcomes {} }, .untilClosed]
+    ) { server in
       try await Bench.with(url: server.url) { bench in
         let outcome = await bench.outcome(
           of: try Self.request(Self.mutation, Self.large(in: bench)))
         #expect(outcome.results.first?.errors.first?.message == "too large", "\(outcome.message)")
+        end.finish()
         await server.log.closure()
       }
     }
@@ -183,14 +192,17 @@ import Testing
 
   @Test func `a cancelled upload closes its connection`() async throws {
     let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
-    try await RawServer.withServer([.bytes(1), .run { arrival.yield() }, .untilClosedUnread]) {
-      server in
+    let (outcomes, end) = AsyncStream.makeStream(of: Void.self)
+    try await RawServer.withServer([
+      .bytes(1), .run { arrival.yield() }, .run { for await _ in outcomes {} }, .untilClosed,
+    ]) { server in
       try await Bench.with(url: server.url) { bench in
         let request = try Self.request(Self.mutation, Self.large(in: bench))
         let task = Task { await bench.outcome(of: request) }
         for await _ in arrivals { break }
         task.cancel()
         #expect(await task.value.error is CancellationError)
+        end.finish()
         await server.log.closure()
       }
     }
