@@ -78,6 +78,52 @@ struct RunPagesTests {
     }
   }
 
+  @Test("a result that is not all there is has a warning with what requests the rest")
+  func warnings() async throws {
+    try await DemoServer.withServer(Self.fivePosts) { server in
+      let folder = try Folder()
+      try folder.write(Self.document, to: "pages.graphql")
+      let run = ["run", "pages.graphql", "-e", server.url]
+      let result = try await Program.run(run, in: folder)
+      #expect(result.status == 0, "\(result)")
+      #expect(
+        result.errors
+          == "warning: `feed` has more pages (hasNextPage is true): --paginate requests all of them, --var "
+          + "'after=cDox' the next one\n", "\(result)")
+      let next = try await Program.run(run + ["--var", "after=cDoz"], in: folder)
+      #expect(next.status == 0 && next.errors == "", "\(next)")
+      let quiet = try await Program.run(run + ["-s"], in: folder)
+      #expect(quiet.status == 0 && quiet.errors == "", "\(quiet)")
+    }
+  }
+
+  @Test("--paginate fails if another list of the operation has more pages")
+  func otherLists() async throws {
+    try await DemoServer.withServer(Self.fivePosts) { server in
+      let folder = try Folder()
+      try folder.write(
+        """
+        query Feeds($endCursor: String) {
+          feed(first: 2, after: $endCursor) { pageInfo { hasNextPage endCursor } }
+          first: feed(first: 1) { info: pageInfo { more: hasNextPage } }
+        }
+        """, to: "feeds.graphql")
+      let run = ["run", "feeds.graphql", "-e", server.url]
+      let pages = try await Program.run(run + ["--paginate"], in: folder)
+      #expect(pages.status == 1 && pages.output.split(separator: "\n").count == 3, "\(pages)")
+      #expect(
+        pages.errors.contains(
+          "the result is incomplete: `first` has more pages in all 3 objects; request more at a time"
+        ),
+        "\(pages)")
+      let single = try await Program.run(run, in: folder)
+      #expect(
+        single.errors.contains(
+          "`first` has more pages (hasNextPage is true); pass a variable as its cursor"),
+        "\(single)")
+    }
+  }
+
   @Test("pages that the cache merges are requested one by one")
   func mergedPages() async throws {
     try await DemoServer.withServer(Self.fivePosts) { server in

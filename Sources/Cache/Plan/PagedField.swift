@@ -16,7 +16,13 @@ extension PreparedOperation {
   /// The lists of the operation whose pages variables select, as the caller wrote them.
   package func pagedFields() throws -> [PagedField] {
     var search = PageSearch(self, try Document(parsing: callerDocument))
-    return search.found()
+    return search.found().fields
+  }
+
+  /// The fields that select `pageInfo { hasNextPage }`, at any depth, as the caller wrote them.
+  package func connectionFields() throws -> [ConnectionField] {
+    var search = PageSearch(self, try Document(parsing: callerDocument))
+    return search.found().connections
   }
 }
 
@@ -25,6 +31,7 @@ private struct PageSearch {
   private let document: Document
   private let fragments: [String: FragmentDefinition]
   private var fields: [PagedField] = []
+  private var connections: [ConnectionField] = []
 
   init(_ operation: PreparedOperation, _ document: Document) {
     self.operation = operation
@@ -32,14 +39,15 @@ private struct PageSearch {
     fragments = Dictionary(document.fragments.map { ($0.name.value, $0) }) { first, _ in first }
   }
 
-  mutating func found() -> [PagedField] {
-    for definition in document.operations { visit(definition.selectionSet, "") }
-    return fields
+  mutating func found() -> (fields: [PagedField], connections: [ConnectionField]) {
+    for definition in document.operations { visit(definition.selectionSet, []) }
+    return (fields, connections)
   }
 
-  private mutating func visit(_ set: SelectionSet, _ path: String) {
+  private mutating func visit(_ set: SelectionSet, _ outer: [String]) {
     for field in fields(of: set) {
-      let path = path.isEmpty ? field.responseKey : "\(path).\(field.responseKey)"
+      let keys = outer + [field.responseKey]
+      let path = keys.joined(separator: ".")
       guard let inner = field.selectionSet else { continue }
       let variables = field.arguments.compactMap { argument -> (argument: String, name: String)? in
         guard case .variable(let name) = argument.value else { return nil }
@@ -57,8 +65,29 @@ private struct PageSearch {
         fields.append(
           PagedField(path: path, variable: offset.name, isConnection: false, isJoined: true))
       }
-      visit(inner, path)
+      if let connection = connection(keys, inner, cursor: cursor?.name),
+        !connections.contains(where: { $0.keys == keys })
+      {
+        connections.append(connection)
+      }
+      visit(inner, keys)
     }
+  }
+
+  /// The connection with these keys, if its selection set has `pageInfo { hasNextPage }`, under any response keys.
+  private func connection(
+    _ keys: [String], _ set: SelectionSet, cursor: String?
+  ) -> ConnectionField? {
+    for info in fields(of: set) where info.name.value == "pageInfo" {
+      let members = info.selectionSet.map { fields(of: $0) } ?? []
+      func key(_ name: String) -> [String]? {
+        members.first { $0.name.value == name }.map { [info.responseKey, $0.responseKey] }
+      }
+      guard let hasNextPage = key("hasNextPage") else { continue }
+      return ConnectionField(
+        keys: keys, hasNextPage: hasNextPage, endCursor: key("endCursor"), variable: cursor)
+    }
+    return nil
   }
 
   private func hasPageInfo(_ set: SelectionSet) -> Bool {

@@ -57,11 +57,14 @@ struct OperationRun: Sendable {
     request.context.named = context
     request.mergesParts = !isIncremental
     var lines = PartLines()
+    // The parts of a response and the events of a subscription are no whole results.
+    var unread = isLive || isIncremental ? nil : try UnreadPages(of: operation)
+    let results: RunPages
     do {
-      let results = try stream(of: request, client).ending(at: limit)
-      for try await response in try RunPages(
-        request, options: pages, client: client, results: results, name: label)
-      {
+      results = try RunPages(
+        request, options: pages, client: client,
+        results: try stream(of: request, client).ending(at: limit), name: label)
+      for try await response in results {
         if let gap = response.gap {
           if !isQuiet { Terminal.warning(Terminal.safe(gap.note)) }
           if gaps == .inline {
@@ -81,6 +84,8 @@ struct OperationRun: Sendable {
         // Without --incremental, only the whole result is printed.
         guard response.isComplete else { continue }
         if !isIncremental { try write(response, to: writer) }
+        if !pages.paginate { unread?.beginCount() }
+        try unread?.read(response)
         // A later result replaces an earlier one, except pages and events.
         let isOneOfMany = pages.paginate || operation.type == .subscription
         errorCount = response.errors.count + (isOneOfMany ? errorCount : 0)
@@ -104,7 +109,20 @@ struct OperationRun: Sendable {
       throw error
     }
     try writer.finish()
+    if let unread { try report(unread, followed: results.followed) }
     return errorCount
+  }
+
+  /// Warns of connections that have more pages than the result; with `--paginate` that is an error.
+  private func report(_ unread: UnreadPages, followed: String?) throws {
+    let notes = unread.unread.filter { $0.field.path != followed }
+      .map { $0.note(isPaginated: pages.paginate) }
+    guard pages.paginate, let first = notes.first else {
+      if !isQuiet { for note in notes { Terminal.warning(note) } }
+      return
+    }
+    let others = notes.dropFirst().map { "\n  \($0)" }.joined()
+    throw Failure(.failed, "the result is incomplete: \(first)\(others)")
   }
 
   /// Prints each state of the connection, except that before and after the subscription.

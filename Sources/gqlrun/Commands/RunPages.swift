@@ -3,6 +3,7 @@ import GQLRun
 import GQLRunBatch
 import GQLRunCache
 import GQLRunPipeline
+import GQLRunSupport
 
 /// The options that follow the pages of a result.
 struct PageOptions: ParsableArguments {
@@ -42,6 +43,8 @@ struct RunPages: AsyncSequence, AsyncIteratorProtocol {
   private let client: PipelineClient
   private let request: GraphQLRequest
   private let limit: Int?
+  /// The path of the list whose pages are followed; `nil` without `--paginate`.
+  let followed: String?
   private var pager: Pager?
   private var responses: ResponseStream.AsyncIterator
   private var last: GraphQLResponse?
@@ -58,7 +61,10 @@ struct RunPages: AsyncSequence, AsyncIteratorProtocol {
     self.request = request
     limit = options.maxPages
     responses = results.makeAsyncIterator()
-    guard options.paginate, let operation = request.operation else { return }
+    guard options.paginate, let operation = request.operation else {
+      followed = nil
+      return
+    }
     guard operation.type == .query else {
       throw gqlrun.Failure(
         .usage, "--paginate follows the pages of queries; \(operation.label) is none")
@@ -68,7 +74,7 @@ struct RunPages: AsyncSequence, AsyncIteratorProtocol {
         .usage, "--paginate needs one result per page; choose another policy than cache-and-network"
       )
     }
-    pager = try operation.pager(name)
+    (pager, followed) = try operation.pager(name)
   }
 
   func makeAsyncIterator() -> RunPages { self }
@@ -111,10 +117,10 @@ struct RunPages: AsyncSequence, AsyncIteratorProtocol {
 }
 
 extension PreparedOperation {
-  /// A pager for the list whose pages a variable selects.
+  /// A pager for the list whose pages a variable selects, and the path of the list.
   ///
   /// - Parameter name: The document's name, for error messages.
-  fileprivate func pager(_ name: String) throws -> Pager {
+  fileprivate func pager(_ name: String) throws -> (Pager, path: String) {
     let matches = try pagedFields()
     let connections = matches.filter(\.isConnection)
     let candidates = connections.isEmpty ? matches : connections
@@ -136,6 +142,44 @@ extension PreparedOperation {
       ? Pager(connection: match.path, cursor: match.variable, variables: variables)
       : Pager(items: match.path, offset: match.variable, variables: variables)
     guard let pager else { throw Failure(.badInput, "\(name): cannot follow \(match.path)") }
-    return pager
+    return (pager, match.path)
+  }
+}
+
+extension UnreadPages {
+  /// Reads the data of a result.
+  mutating func read(_ response: GraphQLResponse) throws {
+    guard !connections.isEmpty, let data = response.data else { return }
+    beginResult()
+    try data.forEachChunk { read($0) }
+  }
+}
+
+extension UnreadPages.Connection {
+  /// What a result leaves out, and what requests it.
+  ///
+  /// - Parameter isPaginated: Whether `--paginate` follows another list of the operation.
+  func note(isPaginated: Bool) -> String {
+    guard count == 1 else {
+      let times = count == unread ? "all \(count)" : "\(unread) of \(count)"
+      return
+        "`\(field.path)` has more pages in \(times) objects; request more at a time, or the rest of each "
+        + "object by its id: --paginate follows one list of an operation"
+    }
+    let known = "`\(field.path)` has more pages (hasNextPage is true)"
+    if isPaginated {
+      return "\(known); --paginate follows one list of an operation, so request this one in another"
+    }
+    guard let variable = field.variable else {
+      return
+        "\(known); pass a variable as its cursor, such as `\(field.keys.last ?? "")(after: $after)`, and use "
+        + "--paginate"
+    }
+    guard field.endCursor != nil else {
+      return "\(known); select `endCursor`, too, and use --paginate"
+    }
+    let next =
+      cursor.map { ", --var \(QuotedText.shellWord("\(variable)=\($0)")) the next one" } ?? ""
+    return "\(known): --paginate requests all of them\(next)"
   }
 }
