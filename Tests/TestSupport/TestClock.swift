@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A clock that stands still until a test moves it.
+/// A clock that only a test moves.
 package final class TestClock: Clock {
   package struct Instant: InstantProtocol {
     package var offset: Duration
