@@ -40,7 +40,7 @@ struct RealServerTests {
     let folder = try Folder()
     let first = try await run(
       path, Self.feed, "--var", "first=20", "--store", "sqlite:c.db", folder: folder)
-    // The page is not all there is, and the result says so.
+    // There are more pages, which is a warning.
     #expect(
       first.status == 0
         && first.errors.hasPrefix(
