@@ -9,7 +9,7 @@ import GQLRunSupport
 
 /// Runs tasks of a manifest whose journal is a queue, beside other workers on any number of machines.
 ///
-/// A worker is a run whose store is shared: a ``RunEngine`` over a ``QueueStore``.
+/// A worker is a run whose store is shared: a `RunEngine` over a `QueueStore`.
 public struct BatchWorker: Sendable {
   private let manifest: Manifest
   private let services: Services

@@ -23,7 +23,7 @@ public struct RowProblems: Error, Sendable, CustomStringConvertible {
   public var description: String { problems.joined(separator: "\n") }
 }
 
-/// Runs the tasks of a manifest on this machine: a ``RunEngine`` over its rows, its journal and its sinks.
+/// Runs the tasks of a manifest on this machine: a `RunEngine` over its rows, its journal and its sinks.
 public struct BatchRun: Sendable {
   let manifest: Manifest
   let options: RunOptions
