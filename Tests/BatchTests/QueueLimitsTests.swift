@@ -19,7 +19,8 @@ struct QueueLimitsTests {
     _ bench: QueueBench, _ rate: (perSecond: Double, burst: Int)? = nil
   ) -> QueueLimits {
     QueueLimits(
-      QueueClient(bench.url, clock: clock), clock: clock, credential: "http://server", rate: rate)
+      QueueClient(QueueDatabase(bench.url, clock: clock)), clock: clock,
+      credential: "http://server", rate: rate)
   }
 
   @Test("workers share the rate of a server")
@@ -64,7 +65,8 @@ struct QueueLimitsTests {
   ) -> (points: QueuePoints, budget: RequestBudget) {
     let budget = RequestBudget.shared(in: Services(), origin: "", credential: "")
     let points = QueuePoints(
-      QueueClient(bench.url, clock: Self.clock), worker: worker.id, clock: Self.clock,
+      QueueClient(QueueDatabase(bench.url, clock: Self.clock)), worker: worker.id,
+      clock: Self.clock,
       credential: "http://server", reserve: reserve, budget: budget)
     return (points, budget)
   }

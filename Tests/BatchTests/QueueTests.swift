@@ -186,7 +186,7 @@ struct QueueTests {
     let counts = try await withThrowingTaskGroup(of: Int.self) { group in
       for _ in 0..<2 {
         group.addTask {
-          try await QueueClient(url, clock: ServiceClock(ContinuousClock()))
+          try await QueueClient(QueueDatabase(url))
             .run("reap") { try reaper.reap($0) }
         }
       }
@@ -390,7 +390,7 @@ struct QueueTests {
     try bench.begin(manifest)
     let clock = TestClock()
     let services = ServiceClock(clock)
-    let blocker = QueueClient(bench.url, clock: services)
+    let blocker = QueueClient(QueueDatabase(bench.url, clock: services))
     let transport = ScriptedTransport { number in
       if number == 5 {
         // Heartbeats wait for this row, and 21 seconds pass.
@@ -430,6 +430,29 @@ struct QueueTests {
     _ = try await worker.value
     #expect(try bench.counts() == ["done": 40])
     #expect(transport.count == 40)
+  }
+
+  @Test("a worker that has waited for its database for its patience does not wait again")
+  func lostDatabase() async throws {
+    let clock = ServiceClock(TestClock.jumping())
+    let database = QueueDatabase(
+      "postgres://127.0.0.1:1/none", clock: clock, patience: .seconds(60))
+    let start = clock.now()
+    for _ in 0..<2 {
+      await #expect(throws: StoppedByStorage.self) {
+        try await QueueClient(database).run("claim tasks") { _ in }
+      }
+      #expect((.seconds(60)...Duration.seconds(65)).contains(clock.now() - start))
+    }
+    // Another worker begins to wait when it loses the database itself.
+    let other = QueueDatabase("postgres://127.0.0.1:1/none", clock: clock, patience: .seconds(60))
+    await #expect(throws: StoppedByStorage.self) {
+      try await QueueClient(other.waiting(atMost: .zero)).run("claim tasks") { _ in }
+    }
+    await #expect(throws: StoppedByStorage.self) {
+      try await QueueClient(other).run("claim tasks") { _ in }
+    }
+    #expect((.seconds(120)...Duration.seconds(130)).contains(clock.now() - start))
   }
 }
 

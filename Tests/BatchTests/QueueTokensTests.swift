@@ -69,8 +69,7 @@ struct QueueTokensTests {
   func lostConnection() async throws {
     let bench = try QueueBench()
     try bench.begin(bench.manifest(1))
-    let tokens = QueueTokens(
-      bench.url, clock: ServiceClock(ContinuousClock()), patience: .seconds(60))
+    let tokens = QueueTokens(QueueDatabase(bench.url, patience: .seconds(60)))
     try await tokens.whileLocked("a") { [url = bench.url] slot in
       let before = try await slot.read()?.bytes
       #expect(before == nil)
@@ -80,7 +79,7 @@ struct QueueTokensTests {
           + "WHERE c.oid = 'gq_token'::regclass AND l.pid <> pg_backend_pid()")
       try await slot.write([1, 2, 3])
     }
-    let other = QueueTokens(bench.url, clock: ServiceClock(ContinuousClock()), patience: .zero)
+    let other = QueueTokens(QueueDatabase(bench.url))
     let found = try await other.whileLocked("a") { try await $0.read()?.bytes }
     #expect(found == [1, 2, 3])
   }

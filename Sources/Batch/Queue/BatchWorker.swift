@@ -13,7 +13,7 @@ import GQLRunSupport
 public struct BatchWorker: Sendable {
   private let manifest: Manifest
   private let services: Services
-  private let url: String
+  private let database: QueueDatabase
 
   /// Creates a worker.
   ///
@@ -24,7 +24,8 @@ public struct BatchWorker: Sendable {
   public init(_ manifest: Manifest, services: Services) throws {
     self.manifest = manifest
     self.services = services
-    url = try manifest.requiredQueueURL()
+    database = QueueDatabase(
+      try manifest.requiredQueueURL(), clock: services.clock, patience: manifest.settings.patience)
   }
 
   /// What a worker did.
@@ -49,21 +50,19 @@ public struct BatchWorker: Sendable {
   /// - Throws: ``JournalError`` if there is no queue, ``StoppedByStorage`` if it cannot be reached or a file cannot be
   ///   written.
   public func run(_ control: RunControl = RunControl()) async throws -> Summary {
-    let (clock, patience) = (services.clock, manifest.settings.patience)
     // A URL that is wrong is reported soon.
-    let worker = try await register(
-      QueueClient(url, clock: clock, patience: min(patience, .seconds(10))))
+    let worker = try await register(QueueClient(database.waiting(atMost: .seconds(10))))
     let stop = RunStop()
     OpenFiles.raiseLimit()
     let limits = limits(of: worker)
     var services = services
-    services[SharedTokensKey.self] = QueueTokens(url, clock: clock, patience: patience)
+    services[SharedTokensKey.self] = QueueTokens(database)
     let governor = Governor(
       manifest.settings, limits: manifest.rate, endpoint: manifest.pipeline.endpoint,
       services: services, shared: limits)
     let store = try QueueStore(
-      manifest, url: url, worker: worker, limits: limits, governor: governor, services: services,
-      stop: stop)
+      manifest, database: database, worker: worker, limits: limits, governor: governor,
+      services: services, stop: stop)
     let engine = RunEngine(
       manifest, store: store, governor: governor, services: services, stop: stop)
     let end = try await engine.run(control, beside: [{ await store.pulse.run() }])
@@ -73,7 +72,7 @@ public struct BatchWorker: Sendable {
   }
 
   private func limits(of worker: QueueWorker) -> QueueLimits {
-    let client = QueueClient(url, clock: services.clock, patience: manifest.settings.patience)
+    let client = QueueClient(database)
     let endpoint = manifest.pipeline.endpoint
     let rate = manifest.rate
     let points =

@@ -1,19 +1,62 @@
 import GQLRunPipeline
 import GQLRunPostgres
+import GQLRunSupport
+
+/// The database of a queue, and how long a worker tries to reach it.
+struct QueueDatabase: Sendable {
+  /// The time for which a database has been lost.
+  private final class Outage: Sendable {
+    /// When it was lost; `nil` while it answers.
+    let start = Locked<Duration?>(nil)
+  }
+
+  let url: String
+  let clock: ServiceClock
+  /// How long a lost connection is made again.
+  private(set) var patience: Duration
+  private let outage = Outage()
+
+  init(
+    _ url: String, clock: ServiceClock = ServiceClock(ContinuousClock()),
+    patience: Duration = .zero
+  ) {
+    self.url = url
+    self.clock = clock
+    self.patience = patience
+  }
+
+  /// The same database, for calls that wait at most so long.
+  func waiting(atMost limit: Duration) -> Self {
+    var database = self
+    database.patience = min(patience, limit)
+    return database
+  }
+
+  /// Notes the outcome of a call, and returns since when its database has been lost; `nil` if the database answered.
+  ///
+  /// All connections of a worker share the time: a worker that has waited for its patience does not wait again before it
+  /// ends.
+  fileprivate func note(_ error: PostgresError?) -> Duration? {
+    outage.start.withLock { start in
+      start = error?.isConnectionLoss == true ? start ?? clock.now() : nil
+      return start
+    }
+  }
+}
 
 /// A connection to the database of a queue, which is made again after it was lost. One actor uses it.
 final class QueueConnection {
-  private let url: String
+  private let database: QueueDatabase
   private var current: PostgresConnection?
   /// The database in messages.
   private var name = "PostgreSQL"
 
-  init(_ url: String) { self.url = url }
+  init(_ database: QueueDatabase) { self.database = database }
 
   /// The open connection.
   func opened() throws(PostgresError) -> PostgresConnection {
     if let current, current.isOpen { return current }
-    let new = try PostgresConnection(url)
+    let new = try PostgresConnection(database.url)
     name = new.database
     current = new
     return new
@@ -21,21 +64,27 @@ final class QueueConnection {
 
   /// Calls `body` with the open connection, again while the connection is lost or a transaction conflicts.
   ///
-  /// - Parameters:
-  ///   - action: The action in messages: "claim tasks".
-  ///   - clock: Measures the time between the attempts.
-  ///   - patience: How long a lost connection is made again.
+  /// - Parameter action: The action in messages: "claim tasks".
   func run<Value>(
-    _ action: String, clock: ServiceClock, patience: Duration,
-    isolation: isolated (any Actor)? = #isolation,
+    _ action: String, isolation: isolated (any Actor)? = #isolation,
     _ body: (PostgresConnection) throws -> Value
   ) async throws -> Value {
-    var patience = QueueReconnection(clock, patience)
+    let clock = database.clock
+    let start = clock.now()
+    var pause = Duration.milliseconds(100)
     while true {
       do {
-        return try body(opened())
+        let value = try body(opened())
+        _ = database.note(nil)
+        return value
       } catch {
-        guard try await patience.allowsRetry(after: error) else { throw describe(error, action) }
+        let problem = error as? PostgresError
+        let since = min(start, database.note(problem) ?? start)
+        guard let problem, problem.isConnectionLoss || problem.isContention,
+          clock.now() - since < database.patience
+        else { throw describe(error, action) }
+        try await clock.sleep(for: pause)
+        pause = min(pause * 2, .seconds(5))
       }
     }
   }
@@ -49,7 +98,7 @@ final class QueueConnection {
   func describe(_ error: any Error, _ action: String) -> any Error {
     guard let error = error as? PostgresError else { return error }
     let message =
-      "cannot \(action) in the queue (\(name)): \(Self.hiding(url, in: error.message)) (\(error.state))"
+      "cannot \(action) in the queue (\(name)): \(Self.hiding(database.url, in: error.message)) (\(error.state))"
     if error.isConnectionLoss { return StoppedByStorage(message: message) }
     return JournalError(message)
   }
@@ -75,44 +124,13 @@ final class QueueConnection {
   }
 }
 
-/// How long a lost connection is made again.
-struct QueueReconnection: Sendable {
-  let clock: ServiceClock
-  let limit: Duration
-  private let start: Duration
-  private var pause = Duration.milliseconds(100)
-
-  init(_ clock: ServiceClock, _ limit: Duration) {
-    self.clock = clock
-    self.limit = limit
-    start = clock.now()
-  }
-
-  /// Waits before the next attempt; returns `false` if the error does not pass, or lasts too long.
-  mutating func allowsRetry(after error: any Error) async throws -> Bool {
-    guard let error = error as? PostgresError, error.isConnectionLoss || error.isContention,
-      clock.now() - start < limit
-    else { return false }
-    try await clock.sleep(for: pause)
-    pause = min(pause * 2, .seconds(5))
-    return true
-  }
-}
-
 /// Uses a connection on a thread of its own, because calls of libpq block.
 actor QueueClient {
   private let executor = FileExecutor()
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
   private let connection: QueueConnection
-  private let clock: ServiceClock
-  private let patience: Duration
 
-  /// - Parameter patience: How long a lost connection is made again.
-  init(_ url: String, clock: ServiceClock, patience: Duration = .zero) {
-    connection = QueueConnection(url)
-    self.clock = clock
-    self.patience = patience
-  }
+  init(_ database: QueueDatabase) { connection = QueueConnection(database) }
 
   /// Calls `body` with the connection, again if the connection was lost meanwhile.
   ///
@@ -120,7 +138,7 @@ actor QueueClient {
   func run<Value: Sendable>(
     _ action: String, _ body: @Sendable (PostgresConnection) throws -> Value
   ) async throws -> Value {
-    try await connection.run(action, clock: clock, patience: patience, body)
+    try await connection.run(action, body)
   }
 
   func close() { connection.drop() }

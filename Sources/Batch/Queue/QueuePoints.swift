@@ -206,27 +206,13 @@ actor QueueTokens: SharedTokens {
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   private let connection: QueueConnection
-  private let clock: ServiceClock
-  private let patience: Duration
   private let mutex = AsyncMutex()
   /// The connection whose transaction has the lock.
   private var locked: PostgresConnection?
 
-  /// - Parameter patience: How long a lost connection is made again.
-  init(_ url: String, clock: ServiceClock, patience: Duration) {
-    connection = QueueConnection(url)
-    self.clock = clock
+  init(_ database: QueueDatabase) {
     // Shorter than the time limit of a renewal, whose error would be that of the token endpoint.
-    self.patience = min(patience, .seconds(10))
-  }
-
-  /// The error of a renewal. Without a connection, the request waits and is sent later, as if the server were
-  /// unreachable.
-  private func failure(_ error: any Error, _ action: String) -> any Error {
-    let described = connection.describe(error, action)
-    guard let lost = described as? StoppedByStorage else { return described }
-    return ChainError(
-      .transport, code: .connectionFailed, message: lost.message, delivery: .notSent)
+    connection = QueueConnection(database.waiting(atMost: .seconds(10)))
   }
 
   func whileLocked<Value: Sendable>(
@@ -239,29 +225,45 @@ actor QueueTokens: SharedTokens {
     return try await work(Slot(tokens: self, name: name))
   }
 
+  /// Calls `body` with the connection that has the lock of a name, and locks again if that connection was lost.
+  private func use<Value>(
+    _ action: String, _ name: String, _ body: (PostgresConnection) throws -> Value
+  ) async throws -> Value {
+    while true {
+      if locked?.isOpen != true { try await lock(name) }
+      let value: Value? = try await run(action) { connection in
+        // A new connection does not have the lock.
+        guard connection === locked else { return nil }
+        return try body(connection)
+      }
+      if let value { return value }
+    }
+  }
+
   /// Locks the row of a name. Waits for another worker that renews the token.
   private func lock(_ name: String) async throws {
-    var patience = QueueReconnection(clock, patience)
-    while true {
+    while try await !run("lock a token", { try locks(name, $0) }) {
       try Task.checkCancellation()
-      do {
-        let connection = try connection.opened()
-        try connection.run("BEGIN")
-        locked = connection
-        // A wait in the database cannot be cancelled, and a worker that vanishes must not keep the lock.
-        try connection.run("SET LOCAL lock_timeout = '500ms'")
-        try connection.run("SET LOCAL idle_in_transaction_session_timeout = '700s'")
-        try connection.run(
-          "INSERT INTO gq_token (name) VALUES ($1) ON CONFLICT (name) DO UPDATE SET name = excluded.name",
-          .text(name))
-        return
-      } catch {
-        unlock()
-        if error.isContention { continue }
-        guard try await patience.allowsRetry(after: error) else {
-          throw failure(error, "lock a token")
-        }
-      }
+    }
+  }
+
+  /// Locks the row of a name. Returns `false` if another worker has the lock.
+  private func locks(_ name: String, _ connection: PostgresConnection) throws(PostgresError) -> Bool
+  {
+    locked = connection
+    do {
+      try connection.run("BEGIN")
+      // A wait in the database cannot be cancelled, and a worker that vanishes must not keep the lock.
+      try connection.run("SET LOCAL lock_timeout = '500ms'")
+      try connection.run("SET LOCAL idle_in_transaction_session_timeout = '700s'")
+      try connection.run(
+        "INSERT INTO gq_token (name) VALUES ($1) ON CONFLICT (name) DO UPDATE SET name = excluded.name",
+        .text(name))
+      return true
+    } catch {
+      unlock()
+      guard error.isContention else { throw error }
+      return false
     }
   }
 
@@ -272,18 +274,28 @@ actor QueueTokens: SharedTokens {
     self.locked = nil
   }
 
-  private func read(_ name: String) throws -> (bytes: [UInt8], age: Duration)? {
+  /// Calls `body` with the open connection. Without one, the request of the renewal waits and is sent later, as if the
+  /// server were unreachable.
+  private func run<Value>(
+    _ action: String, _ body: (PostgresConnection) throws -> Value
+  ) async throws -> Value {
     do {
-      // A new connection would not have the lock.
-      let rows = try (locked ?? connection.opened()).run(
+      return try await connection.run(action, body)
+    } catch let lost as StoppedByStorage {
+      throw ChainError(
+        .transport, code: .connectionFailed, message: lost.message, delivery: .notSent)
+    }
+  }
+
+  private func read(_ name: String) async throws -> (bytes: [UInt8], age: Duration)? {
+    try await use("read a token", name) { connection in
+      let rows = try connection.run(
         """
         SELECT contents, extract(epoch FROM clock_timestamp() - written_at)::float8
         FROM gq_token WHERE name = $1 AND contents IS NOT NULL
         """, .text(name))
       guard rows.count > 0 else { return nil }
       return (Array(rows.bytes(0, 0)), .seconds(rows.double(0, 1)))
-    } catch {
-      throw failure(error, "read a token")
     }
   }
 
@@ -292,23 +304,12 @@ actor QueueTokens: SharedTokens {
   /// If the connection was lost meanwhile, the row is locked once more: the server may have made the former tokens
   /// invalid, so the new ones must not be lost.
   private func write(_ name: String, _ bytes: [UInt8]) async throws {
-    var patience = QueueReconnection(clock, patience)
-    while true {
-      do {
-        if locked?.isOpen != true { try await lock(name) }
-        guard let locked else { throw CancellationError() }
-        try locked.run(
-          "UPDATE gq_token SET contents = $2, written_at = clock_timestamp() WHERE name = $1",
-          .text(name), .bytes(bytes))
-        try locked.run("COMMIT")
-        self.locked = nil
-        return
-      } catch {
-        unlock()
-        guard try await patience.allowsRetry(after: error) else {
-          throw failure(error, "store a token")
-        }
-      }
+    try await use("store a token", name) { connection in
+      try connection.run(
+        "UPDATE gq_token SET contents = $2, written_at = clock_timestamp() WHERE name = $1",
+        .text(name), .bytes(bytes))
+      try connection.run("COMMIT")
+      locked = nil
     }
   }
 

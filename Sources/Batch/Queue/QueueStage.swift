@@ -1,6 +1,5 @@
 import Foundation
 import GQLRunJSON
-import GQLRunPipeline
 import GQLRunPostgres
 import GQLRunSupport
 
@@ -23,32 +22,27 @@ actor QueueStage {
   private let base: OutputPath
   private let writer: SinkWriter
   private let leases: LeaseTable
-  private let clock: ServiceClock
-  private let patience: Duration
   private let connection: QueueConnection
   /// The acknowledged positions of the files.
   private var positions: [String: SinkPosition] = [:]
   private var tables: [Int: QueueTable] = [:]
   private var step = 0
 
-  /// - Parameter patience: How long a lost connection is made again.
   init(
-    _ manifest: Manifest, url: String, worker: QueueWorker, plan: SinkPlan, leases: LeaseTable,
-    clock: ServiceClock, patience: Duration
+    _ manifest: Manifest, database: QueueDatabase, worker: QueueWorker, plan: SinkPlan,
+    leases: LeaseTable
   ) {
     self.worker = worker
     self.plan = plan
     self.leases = leases
-    self.clock = clock
-    self.patience = patience
     base = OutputPath(folder: manifest.folder)
     writer = SinkWriter(plan, base: base, worker: worker)
-    connection = QueueConnection(url)
+    connection = QueueConnection(database)
   }
 
   /// Reads the types of the tables, so that errors are found before the first request.
   func open() async throws {
-    tables = try await connection.run("open the tables", clock: clock, patience: patience) {
+    tables = try await connection.run("open the tables") {
       [plan] connection in
       var tables: [Int: QueueTable] = [:]
       for (index, entry) in plan.entries.enumerated() where entry.isTable {
@@ -61,7 +55,7 @@ actor QueueStage {
   func commit(_ outcomes: [Outcome]) async throws {
     // Set if the answer to a commit was lost.
     var isUncertain = false
-    try await connection.run("record results", clock: clock, patience: patience) { connection in
+    try await connection.run("record results") { connection in
       if isUncertain, try hasCommitted(connection) { return }
       isUncertain = true
       try transaction(outcomes, connection)

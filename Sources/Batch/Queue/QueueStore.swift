@@ -42,14 +42,14 @@ final class QueueStore: TaskStore {
   ///
   /// - Parameters:
   ///   - manifest: The manifest.
-  ///   - url: The database.
+  ///   - database: The database.
   ///   - worker: The worker, which has a row in `gq_worker`.
   ///   - limits: What the workers share about the server.
   ///   - governor: Learns of delays that other workers were asked for.
   ///   - services: The clocks.
   ///   - stop: Ends the run.
   init(
-    _ manifest: Manifest, url: String, worker: QueueWorker, limits: QueueLimits,
+    _ manifest: Manifest, database: QueueDatabase, worker: QueueWorker, limits: QueueLimits,
     governor: Governor, services: Services, stop: RunStop
   ) throws {
     self.manifest = manifest
@@ -61,13 +61,12 @@ final class QueueStore: TaskStore {
     plan = try SinkPlan(manifest)
     numbers = Array(manifest.operations.indices)
     progress = RunProgress(manifest, services, stop: stop)
-    let patience = manifest.settings.patience
-    client = QueueClient(url, clock: clock, patience: patience)
+    client = QueueClient(database)
     pulse = QueuePulse(
-      manifest, worker: worker, client: QueueClient(url, clock: clock), clock: clock, stop: stop)
+      manifest, worker: worker, client: QueueClient(database.waiting(atMost: .zero)), clock: clock,
+      stop: stop)
     stage = QueueStage(
-      manifest, url: url, worker: worker, plan: plan, leases: leases, clock: clock,
-      patience: patience)
+      manifest, database: database, worker: worker, plan: plan, leases: leases)
     limit = min(max(manifest.settings.concurrency, 32), 1_000)
     operations = Dictionary(
       manifest.operations.map { ($0.id, $0.index) }, uniquingKeysWith: { first, _ in first })

@@ -86,8 +86,8 @@ struct QueueBench {
     let leases = LeaseTable()
     for claim in claims { leases.add(claim.id, claim.lease) }
     let stage = QueueStage(
-      manifest, url: url, worker: worker, plan: try SinkPlan(manifest), leases: leases,
-      clock: ServiceClock(ContinuousClock()), patience: .zero)
+      manifest, database: QueueDatabase(url), worker: worker, plan: try SinkPlan(manifest),
+      leases: leases)
     try await stage.open()
     return (stage, leases)
   }
@@ -95,11 +95,12 @@ struct QueueBench {
   /// The store of a worker, on a clock on which sleeping takes no time.
   func store(_ manifest: Manifest, _ worker: QueueWorker) throws -> QueueStore {
     let services = Services(clock: ServiceClock(TestClock.jumping()))
+    let database = QueueDatabase(
+      url, clock: services.clock, patience: manifest.settings.patience)
     return try QueueStore(
-      manifest, url: url, worker: worker,
+      manifest, database: database, worker: worker,
       limits: QueueLimits(
-        QueueClient(url, clock: services.clock), clock: services.clock,
-        credential: "http://server", rate: nil),
+        QueueClient(database), clock: services.clock, credential: "http://server", rate: nil),
       governor: Governor(
         manifest.settings, limits: manifest.rate, endpoint: manifest.pipeline.endpoint,
         services: services),
