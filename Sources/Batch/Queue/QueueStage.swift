@@ -201,6 +201,6 @@ final class LeaseTable: Sendable {
     }
   }
 
-  /// All tasks with their leases.
-  func all() -> [(id: TaskID, lease: Int)] { leases.withLock { $0.map { ($0.key, $0.value) } } }
+  /// The leases of all tasks.
+  func all() -> [Int] { leases.withLock { Array($0.values) } }
 }

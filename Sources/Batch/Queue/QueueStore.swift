@@ -14,7 +14,7 @@ import GQLRunSupport
 final class QueueStore: TaskStore {
   private struct State {
     var ready: [TaskItem] = []
-    /// Tasks to be returned with the next claim.
+    /// Tasks to be returned before the next claim.
     var returned: [(id: TaskID, lease: Int)] = []
     var isExhausted = false
   }
@@ -110,7 +110,10 @@ final class QueueStore: TaskStore {
       defer { state.returned = [] }
       return state.returned
     }
-    try await release(returned)
+    if !returned.isEmpty {
+      leases.remove(returned)
+      try await returnTasks()
+    }
     // Without a heartbeat, claimed tasks could soon be another worker's.
     if pulse.isFresh {
       let delay = try await limits.update()
@@ -122,7 +125,7 @@ final class QueueStore: TaskStore {
       guard found.isEmpty else {
         return state.withLock { $0.ready = found.reversed() }
       }
-      try await returnUnknown()
+      try await returnTasks()
       let isOver = try await client.run("look for tasks") { [worker] connection in
         try connection.run("SELECT NOT (\(QueueRun.hasOpenTasks))", .text(worker.run)).int(0, 0)
           == 1
@@ -140,24 +143,15 @@ final class QueueStore: TaskStore {
     try await clock.sleep(for: .milliseconds(Int.random(in: 190...310)))
   }
 
-  /// Returns tasks that were not sent.
-  private func release(_ tasks: [(id: TaskID, lease: Int)]) async throws {
-    let held = tasks.filter(leases.holds)
-    guard !held.isEmpty else { return }
-    try await client.run("return tasks") { [worker] connection in
-      try QueueClaim.release(held, of: worker, connection)
-    }
-    leases.remove(held)
-  }
-
-  /// Returns tasks that this worker has claimed and does not know, because the answer was lost with the connection.
+  /// Returns the tasks whose leases this worker has and does not keep: those that it did not send, and those of a claim
+  /// whose answer was lost with the connection.
   ///
-  /// Claims wait for each other, and a lease is forgotten only after the database has its end, so that no task that
-  /// runs is among them.
-  private func returnUnknown() async throws {
-    let known = leases.all().map(\.lease)
+  /// Claims wait for each other, and the lease of a task that ended is forgotten only after the database has the end, so
+  /// that no task that runs is among them.
+  private func returnTasks() async throws {
+    let kept = leases.all()
     try await client.run("return tasks") { [worker] connection in
-      try QueueClaim.release(allBut: known, of: worker, connection)
+      try QueueClaim.release(allBut: kept, of: worker, connection)
     }
   }
 
@@ -183,9 +177,8 @@ final class QueueStore: TaskStore {
 
   /// Returns the tasks of this worker that did not end.
   private func leave() async throws {
-    try await release(leases.all())
-    try await returnUnknown()
     try await client.run("end the work") { [worker] connection in
+      try QueueClaim.release(allBut: [], of: worker, connection)
       try connection.run(
         "UPDATE gq_worker SET ended_at = now() WHERE id = $1::uuid", .text(worker.id))
       return
@@ -247,35 +240,17 @@ enum QueueClaim {
     }
   }
 
-  /// Returns tasks whose leases the worker still has. After a cancellation, they are skipped.
-  static func release(
-    _ tasks: [(id: TaskID, lease: Int)], of worker: QueueWorker, _ connection: PostgresConnection
-  ) throws {
-    try connection.run(
-      """
-      \(statement) FROM unnest($3::bytea[], $4::bigint[]) AS u(id, lease), gq_run r
-      WHERE \(isLeased) AND t.id = u.id AND t.lease = u.lease
-      """, .text(worker.run), .text(worker.id), .byteStrings(tasks.map(\.id.bytes)),
-      .ints(tasks.map(\.lease)))
-  }
-
-  /// Returns all tasks of the worker but those with the given leases.
+  /// Returns all tasks of the worker but those with the given leases. After a cancellation, they are skipped.
   static func release(
     allBut leases: [Int], of worker: QueueWorker, _ connection: PostgresConnection
   ) throws {
     try connection.run(
-      "\(statement) FROM gq_run r WHERE \(isLeased) AND t.lease <> ALL ($3::bigint[])",
-      .text(worker.run), .text(worker.id), .ints(leases))
+      """
+      UPDATE gq_task t SET lease = NULL, worker = NULL, attempt = attempt - 1,
+        state = CASE r.state WHEN 'open' THEN 'queued' ELSE 'skipped' END,
+        error = CASE r.state WHEN 'open' THEN NULL ELSE '\(QueueRun.cancelled)' END
+      FROM gq_run r WHERE r.id = $1::uuid AND t.run = $1::uuid AND t.worker = $2::uuid
+        AND t.state = 'leased' AND t.lease <> ALL ($3::bigint[])
+      """, .text(worker.run), .text(worker.id), .ints(leases))
   }
-
-  private static let statement = """
-    UPDATE gq_task t SET lease = NULL, worker = NULL, attempt = attempt - 1,
-      state = CASE r.state WHEN 'open' THEN 'queued' ELSE 'skipped' END,
-      error = CASE r.state WHEN 'open' THEN NULL ELSE '\(QueueRun.cancelled)' END
-    """
-
-  /// Whether the task is one of the worker's.
-  private static let isLeased = """
-    r.id = $1::uuid AND t.run = $1::uuid AND t.worker = $2::uuid AND t.state = 'leased'
-    """
 }
