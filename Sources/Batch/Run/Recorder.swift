@@ -5,52 +5,37 @@ import GQLRunSupport
 /// Commits outcomes to the store of the run in groups, so that one sync to disk covers many.
 ///
 /// `submit` suspends while the buffer is full, which gives back-pressure. Otherwise it appends
-/// under a lock, and a single task commits the buffered outcomes.
+/// under a lock, and one task at a time commits a group. Callers wait for this task, also if they are cancelled: an
+/// outcome that is in the buffer becomes durable.
 final class Recorder: Sendable {
-  private typealias Waiter = CheckedContinuation<Void, Never>
-
   private struct State: Sendable {
     var pending: [Outcome] = []
     var pendingBytes = 0
     var submitted = 0
     var durable = 0
-    var isFlushing = false
+    /// The task that commits a group; `nil` if there is none.
+    var commit: Task<Void, Never>?
     var failure: (any Error)?
-    var spaceWaiters: [Waiter] = []
-    var durableWaiters: [(ticket: Int, continuation: Waiter)] = []
     var isTimerSet = false
 
-    /// Whether submitting callers must wait.
-    var isFull: Bool {
-      failure == nil && (pending.count >= maxPending || pendingBytes >= maxBytes)
-    }
+    var isFull: Bool { pending.count >= maxPending || pendingBytes >= maxBytes }
 
     /// Whether the group is large enough to commit at once.
     var isLarge: Bool { pending.count >= maxPending / 2 || pendingBytes >= maxBytes / 4 }
 
-    mutating func add(_ outcome: Outcome) {
+    mutating func add(_ outcome: Outcome) throws {
+      if let failure { throw failure }
       pending.append(outcome)
       pendingBytes += outcome.size
       submitted += 1
     }
 
-    /// Whether to start a task that commits the group.
-    mutating func beginsFlush() -> Bool {
-      guard !isFlushing, !pending.isEmpty, failure == nil else { return false }
-      isFlushing = true
-      return true
-    }
-
-    /// Whether to start the timer.
-    mutating func beginsTimer() -> Bool {
-      guard !isTimerSet, !isFlushing else { return false }
-      isTimerSet = true
-      return true
-    }
-
-    mutating func takeSpaceWaiters() -> [Waiter] {
-      defer { spaceWaiters = [] }
-      return spaceWaiters
+    mutating func takePending() -> [Outcome] {
+      defer {
+        pending = []
+        pendingBytes = 0
+      }
+      return pending
     }
   }
 
@@ -76,106 +61,75 @@ final class Recorder: Sendable {
 
   /// Submits an outcome. It becomes durable later; ``barrier()`` waits for that.
   func submit(_ outcome: Outcome) async throws {
-    while state.withLock({ $0.isFull }) {
-      await withCheckedContinuation { continuation in
-        let isFull = state.withLock { state in
-          if state.isFull { state.spaceWaiters.append(continuation) }
-          return state.isFull
-        }
-        if !isFull { continuation.resume() }
-      }
+    while let commit = state.withLock({ $0.isFull ? currentCommit(&$0) : nil }) {
+      await commit.value
     }
-    let begins = try state.withLock { state -> (flush: Bool, timer: Bool) in
-      if let failure = state.failure { throw failure }
-      state.add(outcome)
-      return state.isLarge ? (state.beginsFlush(), false) : (false, state.beginsTimer())
+    try state.withLock { state in
+      try state.add(outcome)
+      if state.isLarge { _ = currentCommit(&state) } else { startTimer(&state) }
     }
-    start(begins)
   }
 
   /// Submits an outcome and returns once it is durable.
   func durably(_ outcome: Outcome) async throws {
-    try state.withLock { state in
-      if let failure = state.failure { throw failure }
-      state.add(outcome)
-    }
+    try state.withLock { try $0.add(outcome) }
     try await barrier()
   }
 
   /// Returns once all outcomes submitted before are durable.
   func barrier() async throws {
-    let (ticket, begins) = state.withLock { ($0.submitted, $0.beginsFlush()) }
-    start((begins, false))
-    while state.withLock({ $0.failure == nil && $0.durable < ticket }) {
-      await withCheckedContinuation { continuation in
-        let mustWait = state.withLock { state in
-          guard state.failure == nil, state.durable < ticket else { return false }
-          state.durableWaiters.append((ticket, continuation))
-          return true
-        }
-        if !mustWait { continuation.resume() }
-      }
+    let last = state.withLock { $0.submitted }
+    while let commit = state.withLock({ $0.durable < last ? currentCommit(&$0) : nil }) {
+      await commit.value
     }
     if let failure = state.withLock({ $0.failure }) { throw failure }
   }
 
-  private func start(_ begins: (flush: Bool, timer: Bool)) {
-    if begins.flush { Task { await flush() } }
-    guard begins.timer else { return }
-    // One timer per group, started by its first outcome. It belongs to the buffered outcomes and
-    // not to the task that submitted them, and ends by itself.
+  /// The task that commits a group: the one that runs, or a new one with all pending outcomes. `nil` after a failure.
+  private func currentCommit(_ state: inout State) -> Task<Void, Never>? {
+    guard state.failure == nil else { return nil }
+    if let commit = state.commit { return commit }
+    let group = state.takePending()
+    let commit = Task { await self.commit(group) }
+    state.commit = commit
+    return commit
+  }
+
+  private func commit(_ group: [Outcome]) async {
+    let result: Result<Void, any Error>
+    do {
+      result = .success(try await store.commit(group))
+    } catch {
+      result = .failure(error)
+    }
+    state.withLock { state in
+      state.commit = nil
+      switch result {
+      case .success: state.durable += group.count
+      case .failure(let error): state.failure = error
+      }
+      // Other outcomes may join the next group.
+      if state.isLarge {
+        _ = currentCommit(&state)
+      } else if !state.pending.isEmpty {
+        startTimer(&state)
+      }
+    }
+    if case .failure(let error) = result { stop.fail(error) }
+  }
+
+  /// Starts the timer of a group, unless it runs. It belongs to the buffered outcomes and not to the task that submitted
+  /// the first of them, and ends by itself.
+  private func startTimer(_ state: inout State) {
+    guard !state.isTimerSet, state.commit == nil, state.failure == nil else { return }
+    state.isTimerSet = true
     Task {
       try? await Task.sleep(for: Self.gathering)
-      let begins = state.withLock { state in
+      self.state.withLock { state in
         state.isTimerSet = false
-        return state.beginsFlush()
+        if !state.pending.isEmpty { _ = currentCommit(&state) }
       }
-      start((begins, false))
     }
-  }
-
-  private func flush() async {
-    while true {
-      let (batch, waiting) = state.withLock { state in
-        defer {
-          state.pending = []
-          state.pendingBytes = 0
-        }
-        return (state.pending, state.takeSpaceWaiters())
-      }
-      for continuation in waiting { continuation.resume() }
-      do {
-        try await store.commit(batch)
-      } catch {
-        return fail(error)
-      }
-      let (ready, goesOn, begins) = state.withLock { state -> ([Waiter], Bool, Bool) in
-        state.durable += batch.count
-        let durable = state.durable
-        let ready = state.durableWaiters.filter { $0.ticket <= durable }.map(\.continuation)
-        state.durableWaiters.removeAll { $0.ticket <= durable }
-        // Other outcomes may join the next group, unless a caller waits for it.
-        let goesOn =
-          !state.pending.isEmpty
-          && (!state.durableWaiters.isEmpty || state.pending.count >= Self.maxPending / 2)
-        if !goesOn { state.isFlushing = false }
-        return (ready, goesOn, !goesOn && !state.pending.isEmpty && state.beginsTimer())
-      }
-      for continuation in ready { continuation.resume() }
-      start((false, begins))
-      if !goesOn { return }
-    }
-  }
-
-  private func fail(_ error: any Error) {
-    let waiting = state.withLock { state in
-      state.failure = error
-      state.isFlushing = false
-      defer { state.durableWaiters = [] }
-      return state.durableWaiters.map(\.continuation) + state.takeSpaceWaiters()
-    }
-    stop.fail(error)
-    for continuation in waiting { continuation.resume() }
   }
 }
 
