@@ -51,7 +51,7 @@ struct TaskStoreTests {
       return
     }
     try await end(first, .done, in: store)
-    await store.wait(ticket)
+    try await store.wait(ticket)
     let second = try #require(task(try await store.claim()))
     #expect(second.operation == 1 && second.problem == nil)
     try await end(second, .done, in: store)

@@ -27,9 +27,6 @@ final class JournalStore: TaskStore {
     var doneCount = 0
     var firstOpen = 0
     var turn = 0
-    var waiters: [CheckedContinuation<Void, Never>] = []
-    /// The number of times that waiting callers were resumed.
-    var wakes = 0
   }
 
   /// The result of looking for the next task.
@@ -54,6 +51,8 @@ final class JournalStore: TaskStore {
   let started: Double
   private let stop: RunStop
   private let state: Locked<State>
+  /// The number of times that something happened for which callers of ``wait(_:)`` claim again.
+  private let wakes = Monitor(0)
 
   init(
     _ manifest: Manifest, state: JSONObject, journal: Journal, stage: SinkStage, plan: SinkPlan,
@@ -104,23 +103,13 @@ final class JournalStore: TaskStore {
     }
   }
 
-  func wait(_ ticket: Int) async {
-    await withCheckedContinuation { continuation in
-      let mustWait = state.withLock { state in
-        // The state may have changed since the claim.
-        guard state.wakes == ticket else { return false }
-        state.waiters.append(continuation)
-        return true
-      }
-      if !mustWait { continuation.resume() }
-    }
-  }
+  func wait(_ ticket: Int) async throws { try await wakes.wait { $0 != ticket } }
 
   private func step(_ state: inout State) throws -> Step {
     if stop.reason != nil { return .claim(.none) }
     guard let position = pick(&state) else {
       let isOver = state.doneCount == state.operations.count
-      return .claim(isOver ? .none : .later(state.wakes))
+      return .claim(isOver ? .none : .later(wakes.withLock { $0 }))
     }
     guard let item = try state.operations[position].rows.next() else {
       complete(position, &state)
@@ -273,14 +262,7 @@ final class JournalStore: TaskStore {
     return result
   }
 
-  private func wake() {
-    let waiting = state.withLock { state in
-      state.wakes += 1
-      defer { state.waiters = [] }
-      return state.waiters
-    }
-    for continuation in waiting { continuation.resume() }
-  }
+  private func wake() { wakes.update { $0 += 1 } }
 
   // MARK: The run
 

@@ -295,31 +295,13 @@ struct RunEnd: Sendable {
 /// Workers suspend in ``TaskStore`` and ``Governor``. Both register a handler with ``onStop(_:)``,
 /// so that ``stop(_:detail:outage:)`` works for all of them.
 final class RunStop: Sendable {
-  private struct Waiter {
-    /// Whether to wait for an error, and not for any end of the run.
-    var needsFailure: Bool
-    var continuation: CheckedContinuation<Void, Never>
-  }
-
   private struct State {
     var end = RunEnd()
     var failure: (any Error)?
     var handlers: [@Sendable () -> Void] = []
-    var waiters: [Int: Waiter] = [:]
-    var waiterCount = 0
-
-    func hasEnded(_ needsFailure: Bool) -> Bool {
-      needsFailure ? failure != nil : end.reason != nil
-    }
-
-    mutating func takeWaiters() -> [CheckedContinuation<Void, Never>] {
-      let ready = waiters.filter { hasEnded($0.value.needsFailure) }
-      for number in ready.keys { waiters[number] = nil }
-      return ready.values.map(\.continuation)
-    }
   }
 
-  private let state = Locked(State())
+  private let state = Monitor(State())
 
   /// Why the run stops; `nil` while it is running.
   var reason: StopReason? { end.reason }
@@ -330,18 +312,17 @@ final class RunStop: Sendable {
   ///
   /// Only the first reason is stored. The handlers run outside of the lock.
   func stop(_ reason: StopReason, detail: String? = nil, outage: Outage? = nil) {
-    let (handlers, waiters) = state.withLock { state in
-      guard state.end.reason == nil else { return ([@Sendable () -> Void](), state.takeWaiters()) }
+    let handlers = state.update { state in
+      guard state.end.reason == nil else { return [@Sendable () -> Void]() }
       state.end = RunEnd(reason: reason, detail: detail, outage: outage)
-      return (state.handlers, state.takeWaiters())
+      return state.handlers
     }
     for handler in handlers { handler() }
-    for waiter in waiters { waiter.resume() }
   }
 
   /// Ends the run with an error, which ``waitForFailure()`` throws. Only the first one is stored.
   func fail(_ error: any Error) {
-    state.withLock { $0.failure = $0.failure ?? error }
+    state.update { $0.failure = $0.failure ?? error }
     stop(.interrupted)
   }
 
@@ -355,30 +336,10 @@ final class RunStop: Sendable {
   }
 
   /// Suspends until the run stops, or the task is cancelled.
-  func wait() async { await wait(needsFailure: false) }
+  func wait() async { try? await state.wait { $0.end.reason != nil } }
 
   /// Suspends until the run has failed, and throws its error. Returns if the task is cancelled.
   func waitForFailure() async throws {
-    await wait(needsFailure: true)
-    if let failure = state.withLock({ $0.failure }) { throw failure }
-  }
-
-  private func wait(needsFailure: Bool) async {
-    let number = state.withLock { state in
-      state.waiterCount += 1
-      return state.waiterCount
-    }
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let mustWait = state.withLock { state in
-          guard !state.hasEnded(needsFailure), !Task.isCancelled else { return false }
-          state.waiters[number] = Waiter(needsFailure: needsFailure, continuation: continuation)
-          return true
-        }
-        if !mustWait { continuation.resume() }
-      }
-    } onCancel: {
-      state.withLock { $0.waiters.removeValue(forKey: number) }?.continuation.resume()
-    }
+    if let failure = try? await state.take({ $0.failure }) { throw failure }
   }
 }

@@ -34,7 +34,7 @@ final class TaskFeed: Sendable {
         case .later(let ticket):
           // What the remaining tasks wait for may not be durable yet.
           try await recorder.barrier()
-          await store.wait(ticket)
+          try await store.wait(ticket)
         }
       }
     } catch {

@@ -15,7 +15,7 @@ protocol TaskStore: Sendable {
   /// Claims the next task.
   func claim() async throws -> TaskClaim
   /// Suspends until there may be a task after ``TaskClaim/later(_:)``.
-  func wait(_ ticket: Int) async
+  func wait(_ ticket: Int) async throws
   /// Returns a claimed task that did not end.
   func giveBack(_ item: TaskItem)
   /// Whether the task is still this run's.
@@ -32,7 +32,7 @@ protocol TaskStore: Sendable {
 }
 
 extension TaskStore {
-  func wait(_ ticket: Int) async {}
+  func wait(_ ticket: Int) async throws {}
   func holds(_ item: TaskItem) -> Bool { true }
   var maySend: Bool { true }
 }
