@@ -1,31 +1,31 @@
-import Foundation
 import GQLRunSupport
 
-/// Makes results durable in the order in which their tasks started, for `order: output`.
+/// Submits results in the order in which their tasks started, for `order: output`.
 ///
-/// Each task has a position. Only the first unfinished task has the turn and submits its results;
-/// a worker with a later task keeps its results until it has the turn. The limits are:
+/// Each task has a position. Only the first unfinished task has the turn and submits its results; those of later tasks are
+/// kept. A task that ends before its turn leaves its results here, and the task that ends before it submits them. The
+/// limits are:
 ///
-/// - The run has ``window(_:)`` workers, and each keeps the results of one task.
-/// - A task starts only while fewer than `concurrency` other tasks run, apart from those that wait
-///   for their turn, and while less than ``maxBytes`` of results are kept.
+/// - A task starts only while fewer than ``window(_:)`` tasks have started whose results are not submitted, and while less
+///   than ``maxBytes`` of results are kept.
+/// - A task whose results have no room waits for its turn.
 ///
 /// The journal therefore contains a prefix of the tasks at any time, and `--resume` continues after
 /// it. If a task is withdrawn because the run stops, the results of later tasks are discarded, and
 /// a resumed run requests them again.
 final class OutputOrder: Sendable {
-  private struct State {
+  private struct State: Sendable {
     /// The position of the task that has the turn.
     var turn = 0
-    /// The number of tasks that have started and do not wait for their turn.
-    var running = 0
+    /// The number of tasks that have started and whose results are not submitted.
+    var open = 0
     /// The sizes of the kept results, by position, and their sum.
     var kept: [Int: Int] = [:]
     var keptBytes = 0
+    /// The results of tasks that have ended before their turn, by position.
+    var ended: [Int: TaskResults] = [:]
     /// The first withdrawn position; this task and the later ones do not get the turn.
     var end = Int.max
-    var turnWaiters: [Int: CheckedContinuation<Bool, Never>] = [:]
-    var startWaiters: [CheckedContinuation<Void, Never>] = []
 
     mutating func keep(_ bytes: Int, at position: Int) {
       kept[position, default: 0] += bytes
@@ -35,61 +35,53 @@ final class OutputOrder: Sendable {
     mutating func release(_ position: Int) { keptBytes -= kept.removeValue(forKey: position) ?? 0 }
   }
 
-  private let concurrency: Int
-  private let state = Locked(State())
+  private let window: Int
+  private let state = Monitor(State())
   /// The maximum size of the kept results, in bytes, apart from those of tasks that run already.
   static let maxBytes = 64 << 20
 
-  /// The maximum number of tasks that have started and not ended.
+  /// The maximum number of tasks that have started and whose results are not submitted.
   static func window(_ concurrency: Int) -> Int { 8 * concurrency }
 
-  /// - Parameter concurrency: The maximum number of tasks that run at the same time.
-  init(concurrency: Int) { self.concurrency = concurrency }
+  /// - Parameter window: The maximum number of tasks that have started and whose results are not submitted.
+  init(window: Int) { self.window = window }
 
   // MARK: Starting
 
   /// Suspends until another task may start. Each call needs one of ``skip()``, ``end(_:)`` and
   /// ``withdraw(_:)``.
-  func start() async {
-    while !state.withLock({ mayStart(&$0) }) {
-      await withCheckedContinuation { continuation in
-        let mustWait = state.withLock { state in
-          guard !hasRoom(state) else { return false }
-          state.startWaiters.append(continuation)
-          return true
-        }
-        if !mustWait { continuation.resume() }
-      }
+  func start() async throws {
+    try await state.wait { [window] state in
+      guard Self.hasRoom(state, window) else { return false }
+      state.open += 1
+      return true
     }
   }
 
-  private func mayStart(_ state: inout State) -> Bool {
-    guard hasRoom(state) else { return false }
-    state.running += 1
-    return true
-  }
-
-  private func hasRoom(_ state: State) -> Bool {
+  private static func hasRoom(_ state: State, _ window: Int) -> Bool {
     // After a withdrawal, all workers have to find that the run has stopped.
-    state.end < .max || state.running < concurrency && state.keptBytes < Self.maxBytes
+    state.end < .max || state.open < window && state.keptBytes < maxBytes
   }
 
   /// Whether ``start()`` returns at once.
-  var hasRoom: Bool { state.withLock { hasRoom($0) } }
+  var hasRoom: Bool { state.withLock { Self.hasRoom($0, window) } }
 
   /// Ends a start for which there was no task.
-  func skip() {
-    change { state in state.running -= 1 }
-  }
+  func skip() { state.update { $0.open -= 1 } }
 
   // MARK: Turns
 
   /// Whether a task keeps results instead of submitting them: it does not have the turn, and there
   /// is room.
-  func keeps(_ bytes: Int, at position: Int) -> Bool {
+  ///
+  /// - Parameter results: All results of the task, if it ends with these. They are submitted with its turn.
+  func keeps(_ bytes: Int, at position: Int, ending results: TaskResults? = nil) -> Bool {
     state.withLock { state in
-      guard position > state.turn, state.keptBytes + bytes <= Self.maxBytes else { return false }
+      guard position > state.turn, position < state.end,
+        state.keptBytes + bytes <= Self.maxBytes
+      else { return false }
       state.keep(bytes, at: position)
+      state.ended[position] = results
       return true
     }
   }
@@ -98,104 +90,34 @@ final class OutputOrder: Sendable {
   /// task was withdrawn.
   ///
   /// - Parameter bytes: The size of the results that the task has in addition to those that it
-  ///   ``keeps(_:at:)``.
-  func turn(of position: Int, bytes: Int = 0) async -> Bool {
-    await withCheckedContinuation { continuation in
-      change { state in
-        if position > state.turn, position < state.end {
-          state.keep(bytes, at: position)
-          state.running -= 1
-          state.turnWaiters[position] = continuation
-        } else {
-          state.release(position)
-          continuation.resume(returning: position < state.end)
-        }
-      }
+  ///   ``keeps(_:at:ending:)``.
+  func turn(of position: Int, bytes: Int = 0) async throws -> Bool {
+    state.withLock { state in if position > state.turn { state.keep(bytes, at: position) } }
+    return try await state.take { state in
+      guard position <= state.turn || position >= state.end else { return nil }
+      state.release(position)
+      return position < state.end
     }
   }
 
-  /// Ends the task that has the turn; the next one gets it.
-  func end(_ position: Int) {
-    change { state in
+  /// Ends the task that has the turn; the next one gets it. Returns the results of the next one if it has ended, too: the
+  /// caller submits them, and ends it.
+  func end(_ position: Int) -> TaskResults? {
+    state.update { state in
       assert(position == state.turn, "the task does not have the turn")
-      state.running -= 1
+      state.open -= 1
+      state.release(position)
       state.turn = position + 1
+      return state.ended.removeValue(forKey: state.turn)
     }
   }
 
   /// Ends a task without results. Tasks after it do not get the turn; those before it do.
   func withdraw(_ position: Int) {
-    change { state in
-      state.running -= 1
+    state.update { state in
+      state.open -= 1
       state.release(position)
       state.end = min(state.end, position)
     }
   }
-
-  /// Changes the state, and then resumes the callers that may proceed.
-  private func change(_ body: (inout State) -> Void) {
-    let (turns, starts) = state.withLock { state in
-      body(&state)
-      return (takeTurns(&state), takeStarts(&state))
-    }
-    for (continuation, hasTurn) in turns { continuation.resume(returning: hasTurn) }
-    for continuation in starts { continuation.resume() }
-  }
-
-  private func takeTurns(_ state: inout State) -> [(CheckedContinuation<Bool, Never>, Bool)] {
-    guard !state.turnWaiters.isEmpty else { return [] }
-    let ready =
-      state.end < .max
-      ? state.turnWaiters.keys.filter { [turn = state.turn, end = state.end] in
-        $0 == turn || $0 >= end
-      } : [state.turn]
-    return ready.compactMap { position in
-      guard let continuation = state.turnWaiters.removeValue(forKey: position) else { return nil }
-      state.release(position)
-      state.running += 1
-      return (continuation, position < state.end)
-    }
-  }
-
-  private func takeStarts(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
-    guard hasRoom(state), !state.startWaiters.isEmpty else { return [] }
-    let free = state.end < .max ? .max : concurrency - state.running
-    let count = min(free, state.startWaiters.count)
-    defer { state.startWaiters.removeFirst(count) }
-    return Array(state.startWaiters.prefix(count))
-  }
-}
-
-/// The limit of open files and connections of this process.
-public enum OpenFiles {
-  /// Raises the soft limit of open files to the hard limit.
-  public static func raiseLimit() {
-    var limit = rlimit()
-    guard getrlimit(resource, &limit) == 0, limit.rlim_cur < limit.rlim_max else { return }
-    limit.rlim_cur = limit.rlim_max
-    setrlimit(resource, &limit)
-  }
-
-  /// The number of files that can still be opened; `nil` if the system does not report it.
-  public static func left() -> Int? {
-    var limit = rlimit()
-    guard getrlimit(resource, &limit) == 0,
-      let open = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
-    else { return nil }
-    // The listing includes the descriptor of the listing itself.
-    return Int(clamping: limit.rlim_cur) - (open.count - 1)
-  }
-
-  /// The number of requests that may be in flight so that each can have a connection.
-  ///
-  /// - Parameters:
-  ///   - wanted: The wanted number.
-  ///   - left: See ``left()``.
-  ///   - others: The number of files that the run opens besides its connections.
-  static func requests(_ wanted: Int, left: Int?, others: Int) -> Int {
-    guard let left else { return wanted }
-    return max(1, min(wanted, left - others))
-  }
-
-  private static var resource: __rlimit_resource_t { __rlimit_resource_t(RLIMIT_NOFILE.rawValue) }
 }

@@ -102,7 +102,7 @@ struct RunEngine: Sendable {
         }
       }
       let executors = services.transport?.executors ?? []
-      var workers = feed.workers(settings.concurrency)
+      var workers = settings.concurrency
       for number in 0..<workers {
         group.addTask(
           executorPreference: executors.isEmpty ? nil : executors[number % executors.count]

@@ -13,17 +13,14 @@ final class TaskFeed: Sendable {
     self.store = store
     self.recorder = recorder
     progress = store.progress
-    order = settings.order == .output ? OutputOrder(concurrency: settings.concurrency) : nil
-  }
-
-  /// The number of workers: with an order, some wait for their turn.
-  func workers(_ concurrency: Int) -> Int {
-    order == nil ? concurrency : OutputOrder.window(concurrency)
+    order =
+      settings.order == .output
+      ? OutputOrder(window: OutputOrder.window(settings.concurrency)) : nil
   }
 
   /// The next task; `nil` if there are no more. Suspends while all remaining tasks wait for others.
   func next() async throws -> TaskItem? {
-    await order?.start()
+    try await order?.start()
     do {
       while true {
         switch try await store.claim() {
@@ -78,7 +75,9 @@ struct TaskResults: Sendable {
   }
 
   /// Suspends until the results of the task would be submitted at once. Returns `false` if they would be discarded.
-  func turn() async -> Bool { await order?.turn(of: item.position) ?? true }
+  func turn() async throws -> Bool {
+    try await order?.turn(of: item.position) ?? true
+  }
 
   /// Makes a state of the task durable before it continues. Returns `false` if the task is not this run's any more.
   func begin(_ outcome: Outcome) async throws -> Bool {
@@ -89,18 +88,34 @@ struct TaskResults: Sendable {
   /// Submits the result of one page. Returns `false` if it is discarded, because an earlier task was
   /// withdrawn.
   mutating func submit(_ outcome: Outcome) async throws -> Bool {
-    if let order, order.keeps(outcome.size, at: item.position) {
-      kept.append(outcome)
-      return true
+    if let order {
+      if order.keeps(outcome.size, at: item.position) {
+        kept.append(outcome)
+        return true
+      }
+      guard try await order.turn(of: item.position, bytes: outcome.size) else { return false }
+      try await submitKept()
     }
-    return try await record(outcome)
+    try await count(outcome)
+    return true
   }
 
   /// Submits the last result, with which the task ends. Returns `false` if it is discarded.
   mutating func end(_ outcome: Outcome) async throws -> Bool {
-    guard try await record(outcome) else { return false }
-    store.progress.end(outcome.update.state)
-    order?.end(item.position)
+    guard let order else {
+      try await count(outcome)
+      store.progress.end(outcome.update.state)
+      return true
+    }
+    kept.append(outcome)
+    if order.keeps(outcome.size, at: item.position, ending: self) { return true }
+    guard try await order.turn(of: item.position, bytes: outcome.size) else { return false }
+    try await submitEnded()
+    var last = item.position
+    while var next = order.end(last) {
+      try await next.submitEnded()
+      last = next.item.position
+    }
     return true
   }
 
@@ -110,15 +125,17 @@ struct TaskResults: Sendable {
     order?.withdraw(item.position)
   }
 
-  /// Submits the waiting results and another one as soon as the task has the turn.
-  private mutating func record(_ outcome: Outcome) async throws -> Bool {
-    if let order {
-      guard await order.turn(of: item.position, bytes: outcome.size) else { return false }
-    }
-    for earlier in kept { try await count(earlier) }
+  /// Submits the waiting results.
+  private mutating func submitKept() async throws {
+    for outcome in kept { try await count(outcome) }
     kept = []
-    try await count(outcome)
-    return true
+  }
+
+  /// Submits the waiting results, the last of which ends the task.
+  private mutating func submitEnded() async throws {
+    let end = kept.last?.update.state
+    try await submitKept()
+    if let end { store.progress.end(end) }
   }
 
   /// Submits a result, and counts what it adds to those of its task.

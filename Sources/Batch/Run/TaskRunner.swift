@@ -65,7 +65,7 @@ struct TaskRunner: Sendable {
     }
     // A result that waits for its turn is lost in a crash, and this request is not sent again.
     if operation.isMutation, !operation.mayRepeat {
-      guard await results.turn(), stop.reason == nil else { return false }
+      guard try await results.turn(), stop.reason == nil else { return false }
     }
     if operation.isMutation, operation.pagination == nil {
       // Recorded before sending, so that after a crash it is known that the server may have
