@@ -36,15 +36,22 @@ public final class Monitor<State: Sendable>: Sendable {
     /// Removes the waiters that can continue, and returns what resumes them, in their order.
     @usableFromInline mutating func takeReady() -> [@Sendable () -> Void] {
       var ready: [@Sendable () -> Void] = []
+      if isInOrder {
+        var count = 0
+        while count < waiters.count, let resume = waiters[count].attempt(&state) {
+          // Released outside the lock, which a deinitializer may need.
+          ready.append { [waiter = waiters[count]] in withExtendedLifetime(waiter, resume) }
+          count += 1
+        }
+        waiters.removeFirst(count)
+        return ready
+      }
       var isRepeated = true
       while isRepeated, !waiters.isEmpty {
         isRepeated = false
         var waiting: [Waiter] = []
         for waiter in waiters {
-          if isInOrder, !waiting.isEmpty {
-            waiting.append(waiter)
-          } else if let resume = waiter.attempt(&state) {
-            // Released outside the lock, which a deinitializer may need.
+          if let resume = waiter.attempt(&state) {
             ready.append { withExtendedLifetime(waiter, resume) }
             // What it has taken may let one before it continue.
             isRepeated = !waiting.isEmpty

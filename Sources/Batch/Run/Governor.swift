@@ -38,7 +38,7 @@ final class Governor: Sendable {
   private let rate: RequestBudget.Rate?
   /// The request budget; `nil` without limits.
   private let budget: RequestBudget?
-  private let state: Locked<State>
+  private let state: Monitor<State>
   /// The longest delay of a server that is honored.
   private static let longestPause = Duration.seconds(3_600)
 
@@ -57,7 +57,7 @@ final class Governor: Sendable {
     self.limits = limits
     maximum = settings.concurrency
     patience = settings.patience
-    state = Locked(State(limit: Double(settings.concurrency)))
+    state = Monitor(State(limit: Double(settings.concurrency)), isInOrder: true)
     guard let limits else {
       rate = nil
       budget = nil
@@ -91,13 +91,7 @@ final class Governor: Sendable {
   ///
   /// - Parameter label: The operation, whose cost is learned from responses.
   func enter(_ label: String) async throws -> Pass {
-    while !state.withLock({ $0.takePosition() }) {
-      await withCheckedContinuation { continuation in
-        let mustWait = state.withLock { $0.wait(continuation) }
-        if !mustWait { continuation.resume() }
-      }
-      try Task.checkCancellation()
-    }
+    if !state.withLock({ $0.takePosition() }) { try await state.wait { $0.takePosition() } }
     var pass = Pass(label: label)
     do {
       while let end = state.withLock({ $0.isStopped ? nil : $0.pausedUntil }), end > .zero,
@@ -157,13 +151,11 @@ final class Governor: Sendable {
     // After the report, which counts this request.
     if pass.hasPoints { points?.end(pass.cost) }
     let now = clock.now()
-    let (outage, ready) = state.withLock { state in
+    let outage = state.update { state in
       state.running -= 1
-      let outage = state.judge(
+      return state.judge(
         signal, now, attempt: response?.attempt ?? 1, most: Double(maximum), patience: patience)
-      return (outage, state.ready())
     }
-    for continuation in ready { continuation.resume() }
     if let shared, case .refused(let wish?) = signal {
       // The response must not wait for the queue.
       Task { try? await shared.pause(for: min(wish, Self.longestPause)) }
@@ -193,22 +185,14 @@ final class Governor: Sendable {
   }
 
   /// Resumes all waiting callers, which then find that the run has stopped.
-  func wakeAll() {
-    let all = state.withLock { state in
-      state.isStopped = true
-      defer { state.waiting = [] }
-      return state.waiting
-    }
-    for continuation in all { continuation.resume() }
-  }
+  func wakeAll() { state.update { $0.isStopped = true } }
 }
 
 extension Governor {
-  /// The adaptive concurrency limit and its waiting callers.
+  /// The adaptive concurrency limit.
   private struct State: Sendable {
     var limit: Double
     var running = 0
-    var waiting: [CheckedContinuation<Void, Never>] = []
     var pausedUntil = Duration.zero
     var lastDecrease = Duration.zero
     /// The current series of failures: its kind, and when it began; `nil` if there is none.
@@ -220,27 +204,11 @@ extension Governor {
     init(limit: Double) { self.limit = limit }
 
     var currentLimit: Int { max(1, Int(limit)) }
-    private var isFree: Bool { running < currentLimit || isStopped }
 
     mutating func takePosition() -> Bool {
-      guard isFree else { return false }
+      guard running < currentLimit || isStopped else { return false }
       running += 1
       return true
-    }
-
-    /// Enqueues a waiting caller. Returns `false` if it may proceed instead.
-    mutating func wait(_ continuation: CheckedContinuation<Void, Never>) -> Bool {
-      guard !isFree else { return false }
-      waiting.append(continuation)
-      return true
-    }
-
-    /// Removes and returns the callers that may proceed.
-    mutating func ready() -> [CheckedContinuation<Void, Never>] {
-      let count = min(max(currentLimit - running, 0), waiting.count)
-      guard count > 0 else { return [] }
-      defer { waiting.removeFirst(count) }
-      return Array(waiting.prefix(count))
     }
 
     /// Adapts the limit to the outcome of a request.
