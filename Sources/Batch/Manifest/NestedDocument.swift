@@ -38,8 +38,11 @@ struct NestedDocument {
     // A document may select parts of the connection in several fragments.
     let set = SelectionSet(
       selections: selected.flatMap { $0.selectionSet?.selections ?? [] }, location: location)
-    lists = tree.fields(of: set).filter { ["nodes", "edges"].contains($0.name.value) }
-      .map(\.responseKey)
+    var lists: [String] = []
+    for list in tree.fields(of: set) where ["nodes", "edges"].contains(list.name.value) {
+      if !lists.contains(list.responseKey) { lists.append(list.responseKey) }
+    }
+    self.lists = lists
     field.selectionSet = set
     let query = schema?.rootType(for: .query)?.name
     let id = query.flatMap { schema?.field(Self.objectKey, on: $0)?.argument(named: "id") }
