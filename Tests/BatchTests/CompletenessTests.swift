@@ -167,7 +167,7 @@ struct CompletenessTests {
         "incomplete: `lists.items` has more pages (hasNextPage is true in 1 of 2): ") == true)
   }
 
-  @Test("the pages of an offset end with an empty one, whatever the connection says")
+  @Test("the pages of an offset end with an empty one, whatever `hasNextPage` is")
   func offset() async throws {
     let manifest = try manifest(
       """

@@ -14,7 +14,7 @@ struct CompletenessCheck: Sendable {
   /// The response keys of the connection whose pages are those of the task.
   private let followed: [String]?
 
-  /// Creates the check of an operation; `nil` if its results cannot tell of further pages.
+  /// Creates the check of an operation; `nil` if it selects no `hasNextPage`.
   init?(_ operation: BatchOperation) {
     var fields = operation.template.connectionFields()
     var followed: [String]?
