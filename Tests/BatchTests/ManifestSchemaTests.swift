@@ -67,6 +67,8 @@ struct ManifestSchemaTests {
     func inner(_ type: OptionType, _ schema: JSONValue?, _ path: String) -> Int {
       switch type {
       case .object(let table): return check(table.options, schema, path)
+      case .objectOrWord(let table, _):
+        return check(table.options, schema?["anyOf"]?.arrayValue?.last, path)
       case .list(let element): return inner(element, schema?["items"], path)
       case .map(let value): return inner(value, schema?["additionalProperties"], path)
       case .variant(_, let kinds):
@@ -87,7 +89,7 @@ struct ManifestSchemaTests {
         #expect(!option.summary.isEmpty && !option.summary.hasSuffix("."), "\(option.name)")
         #expect(option.hasValidDefault, "\(option.name)")
         switch option.type {
-        case .object(let inner): check(inner.options)
+        case .object(let inner), .objectOrWord(let inner, _): check(inner.options)
         case .list(.object(let inner)): check(inner.options)
         case .list(.variant(_, let kinds)): for kind in kinds { check(kind.options) }
         default: break

@@ -44,7 +44,7 @@ struct BatchQueriesTests {
       queries.append(query)
       let operation: JSONValue = [
         "id": .string("q\(number)"), "query": .string(query.text),
-        "variables": ["first": .number(JSONNumber(query.first))],
+        "variables": ["first": .number(JSONNumber(query.first))], "paginate": "none",
         "expect": ["errors == null", .string("count(data.feed.edges) == \(query.first)")],
       ]
       lines.append(operation.jsonText())

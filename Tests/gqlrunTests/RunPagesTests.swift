@@ -46,6 +46,31 @@ struct RunPagesTests {
     return (feed?["edges"]?.arrayValue ?? []).compactMap { $0["node"]?["id"]?.stringValue }
   }
 
+  @Test("with a schema, a connection without pageInfo is a note, with --quiet none")
+  func connectionsWithoutPageInfo() async throws {
+    try await DemoServer.withServer(Self.fivePosts) { server in
+      let folder = try Folder()
+      try folder.write(
+        "{ feed(first: 1) { totalCount edges { node { id } } } }", to: "d.graphql")
+      _ = try await Program.run(
+        ["schema", "fetch", "-e", server.url, "-o", "s.graphql"], in: folder)
+      let run = ["run", "d.graphql", "-e", server.url]
+      let noted = try await Program.run(run + ["--schema", "s.graphql"], in: folder)
+      #expect(
+        noted.status == 0
+          && noted.errors
+            == "note: `feed` may have more pages; select its `pageInfo { hasNextPage endCursor }` to know\n",
+        "\(noted)")
+      for options in [[], ["--schema", "s.graphql", "--quiet"]] {
+        #expect(try await Program.run(run + options, in: folder).errors == "")
+      }
+      let count = try await Program.run(
+        ["run", "{ feed(first: 1) { totalCount } }", "-e", server.url, "--schema", "s.graphql"],
+        in: folder)
+      #expect(count.errors == "", "\(count)")
+    }
+  }
+
   @Test("every page is a result, in order, until the last one")
   func pages() async throws {
     try await DemoServer.withServer(Self.fivePosts) { server in

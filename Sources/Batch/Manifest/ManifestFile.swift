@@ -41,7 +41,8 @@ struct OperationSettings: OptionSection {
   @Option("Values of the data that are kept for operations that need this one")
   var capture = OptionMap<Located<ResultPath>>()
   @Option("Path of the records in the data, such as `users.nodes[*]`") var emit: ResultPath?
-  @Option("How further pages are requested") var paginate: PaginateSettings?
+  @Option("How further pages are requested; `none` accepts results with more pages than one")
+  var paginate: PaginateChoice?
   @Option("Values of the records that the next run starts from, such as `max(updatedAt)`")
   var bookmark = OptionMap<Located<Bookmark.Rule>>()
   @Option("Conditions on each result, such as `errors == null` or `count(emit) >= 1`")
@@ -67,7 +68,28 @@ struct UntilSettings: OptionSection {
   var `for`: Duration?
 }
 
-/// The `paginate` section.
+/// The `paginate` section, or `none`.
+enum PaginateChoice: ExpressibleByOption {
+  /// A result may have further pages, which are not requested.
+  case firstPage
+  case pages(PaginateSettings)
+
+  static func optionType(in range: ClosedRange<Never>?) -> OptionType {
+    .objectOrWord(OptionTable(PaginateSettings.optionDescriptions), word: "none")
+  }
+  static var unsetOption: PaginateChoice { .pages(PaginateSettings()) }
+  var optionDefault: JSONValue? { [:] }
+
+  init(option: GivenOption) throws(OptionError) {
+    self = try option.groupOrWord(PaginateSettings.self).map { .pages($0) } ?? .firstPage
+  }
+
+  func validateGroups() throws(OptionError) {
+    if case .pages(let settings) = self { try settings.validateGroups() }
+  }
+}
+
+/// The keys of `paginate`.
 struct PaginateSettings: OptionSection {
   @Option("Path of a Relay connection with `pageInfo { hasNextPage endCursor }`")
   var connection: ResultPath?
@@ -76,7 +98,8 @@ struct PaginateSettings: OptionSection {
   @Option("Size of the pages") var pageSize: PageSizeSettings?
   @Option(1...1_000_000_000, "Maximum number of pages of a task; a task with more pages fails")
   var maxPages = 10_000
-  @Option("Connections in records, completed through `node(id:)`") var nested: [NestedSettings] = []
+  @Option("Connections in records, at any depth, completed through `node(id:)`")
+  var nested: [NestedSettings] = []
 }
 
 /// The `offset` section of `paginate`.
@@ -100,8 +123,9 @@ struct PageSizeSettings: OptionSection {
 
 /// An entry of `nested`.
 struct NestedSettings: OptionSection {
-  @Option("Path of the connection in the emitted record") var path: ResultPath
-  @Option("Type of the record") var type: String
+  @Option("Path of the connection in the emitted record, such as `orders.nodes[*].lines`")
+  var path: ResultPath
+  @Option("Type of the object that has the connection; it must select its `id`") var type: String
 }
 
 // MARK: Values

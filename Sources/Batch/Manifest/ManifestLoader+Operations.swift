@@ -415,7 +415,7 @@ extension ManifestLoader {
   private func paging(_ operation: BatchOperation) -> [String] {
     guard let pagination = operation.pagination else { return [] }
     var names = [pagination.pageSize?.variable].compactMap { $0 }
-    if case .offset(let variable, _) = pagination.style { names.append(variable) }
+    if case .offset(let variable, _)? = pagination.style { names.append(variable) }
     return names
   }
 

@@ -421,11 +421,12 @@ extension ManifestLoader {
         endsAt: .record)
       operation.bookmarks.append(Bookmark(name: entry.name, rule: entry.value.value))
     }
-    if let paginate = settings.paginate {
+    if case .pages(let paginate)? = settings.paginate {
       readPagination(
         paginate, location: settings.$paginate.location, tree: tree, shape: shape, facts: facts,
         keys: keys, operation: &operation)
     }
+    checkCompleteness(settings, schema: schema, operation: &operation)
   }
 
   /// Validates the paths of the `expect` conditions.
@@ -485,12 +486,13 @@ extension ManifestLoader {
         )
         style = .offset(variable: offset.variable, items: offset.items)
       }
-    } else if !settings.$connection.isGiven, !settings.$offset.isGiven {
+    } else if !settings.$connection.isGiven, !settings.$offset.isGiven, !settings.$nested.isGiven {
       report(
-        .wrongValue, message: "`paginate` needs a `connection` or an `offset`", location: location,
-        hint: "add `connection: path.to.connection`")
+        .wrongValue, message: "`paginate` needs a `connection`, an `offset` or `nested`",
+        location: location,
+        hint: "add `connection: path.to.connection`, or write `paginate: none`")
     }
-    guard let style else { return }
+    guard style != nil || !settings.nested.isEmpty else { return }
     var pagination = Pagination(style: style, maxPages: settings.maxPages)
     if let size = settings.pageSize, size.$start.isUsable {
       checkVariable(size.variable, declared: declared, location: size.$variable.location)
@@ -499,30 +501,103 @@ extension ManifestLoader {
         halves: size.onError == .halve)
     }
     for nested in settings.nested where nested.$path.isUsable && nested.$type.isUsable {
-      let location = nested.$path.location
-      let keysBelow = (operation.emit?.keys ?? []) + nested.path.keys
-      for text in ["\(nested.path).pageInfo.endCursor", "id"] {
-        if let path = ResultPath(text) {
-          check(
-            path, name: "nested", location: location, shape: shape, below: operation.emit,
-            endsAt: .value)
-        }
-      }
-      let document = NestedDocument(
-        tree, template: operation.template, keys: keysBelow, type: nested.type
-      ).document
-      if let document,
-        let template = try? OperationTemplate(document: document, keys: keys, facts: facts)
+      if let nested = self.nested(
+        nested, tree: tree, shape: shape, facts: facts, keys: keys, of: operation)
       {
-        pagination.nested.append(Pagination.Nested(path: nested.path, template: template))
-      } else {
-        report(
-          .path,
-          message: "the connection `\(nested.path)` of `nested` cannot be requested by itself",
-          location: location, hint: "it must be a field of the emitted record")
+        pagination.nested.append(nested)
       }
     }
+    // Those in others come after them, so that they are completed on all their pages.
+    pagination.nested.sort { $0.path.keys.count < $1.path.keys.count }
     operation.pagination = pagination
+  }
+
+  /// A connection of `nested`; `nil` for one that cannot be completed, which is reported.
+  private mutating func nested(
+    _ settings: NestedSettings, tree: SelectionTree, shape: PathShape, facts: TypeFacts?,
+    keys: KeyRules, of operation: BatchOperation
+  ) -> Pagination.Nested? {
+    let location = settings.$path.location
+    let path = settings.path
+    let problems = decoder.findings.count
+    guard case .key(let key)? = path.steps.last else {
+      report(
+        .path, message: "`nested` names the elements of `\(path)`", location: location,
+        hint: "write the path of the connection, such as `orders.nodes[*].lines`")
+      return nil
+    }
+    let object = String(path.description.dropLast(key.count))
+    for text in ["\(path).pageInfo.hasNextPage", "\(path).pageInfo.endCursor", "\(object)id"] {
+      guard decoder.findings.count == problems, let path = ResultPath(text) else { continue }
+      check(
+        path, name: "nested", location: location, shape: shape, below: operation.emit,
+        endsAt: .value)
+    }
+    guard decoder.findings.count == problems else { return nil }
+    guard
+      let next = NestedDocument(
+        tree, template: operation.template, keys: (operation.emit?.keys ?? []) + path.keys,
+        type: settings.type, schema: facts?.schema),
+      let template = try? OperationTemplate(document: next.document, keys: keys, facts: facts)
+    else {
+      report(
+        .path, message: "the connection `\(path)` of `nested` cannot be requested by itself",
+        location: location, hint: "it must be a field of the emitted record")
+      return nil
+    }
+    guard !next.lists.isEmpty else {
+      report(
+        .path, message: "`nested` completes `nodes` and `edges`, and `\(path)` selects neither",
+        location: location, hint: "select one of them there")
+      return nil
+    }
+    if let schema = facts?.schema,
+      let error = template.callerDocument.validate(against: schema).first
+    {
+      report(
+        .path,
+        message:
+          "the connection `\(path)` cannot be requested through `node(id:)`: \(error.message)",
+        location: settings.$type.location,
+        hint: "`type` is the type of the object with the connection, which `node(id:)` must find; "
+          + "otherwise request the connection in another operation, with the objects as its rows")
+      return nil
+    }
+    return Pagination.Nested(path: path, lists: next.lists, template: template)
+  }
+
+  /// Finds connections whose further pages would be left out.
+  private mutating func checkCompleteness(
+    _ settings: OperationSettings, schema: Schema?, operation: inout BatchOperation
+  ) {
+    if case .firstPage? = settings.paginate { return }
+    guard operation.template.type != .subscription, settings.$paginate.isUsable else { return }
+    operation.completeness = CompletenessCheck(operation)
+    let location =
+      settings.query == nil ? settings.$document.location : settings.$query.location
+    if operation.isMutation, let path = operation.completeness?.openPaths.first {
+      report(
+        .wrongValue,
+        message:
+          "the mutation `\(operation.id)` selects `hasNextPage` of `\(path)`, and would be sent again for "
+          + "further pages", location: location,
+        hint:
+          "add `paginate: none`, or request the connection in a query that `needs` the mutation")
+    }
+    guard let schema else { return }
+    for keys in operation.template.connectionsWithoutPageInfo(schema) {
+      if case .offset(_, let items)? = operation.pagination?.style,
+        CompletenessCheck.lists(items, of: keys)
+      {
+        continue
+      }
+      report(
+        .path,
+        message: "`\(operation.id)` does not select `pageInfo` of the connection "
+          + "`\(keys.joined(separator: "."))`, so pages after the first one are left out without an error",
+        location: location,
+        hint: "select `pageInfo { hasNextPage endCursor }` there", severity: .warning)
+    }
   }
 
   private mutating func checkVariable(

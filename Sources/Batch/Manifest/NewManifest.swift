@@ -79,9 +79,11 @@ public struct NewManifest: Sendable {
       "  document: \(quoted(path(document) + (template.name.map { "#" + $0 } ?? "")))",
     ]
     if let row = try rowLine(column: column) { lines.append(row) }
+    let pages = NewPages(template)
     let values = template.definition.variables.compactMap { variable -> String? in
       let name = variable.name.value
       if columns.contains(name) { return "    \(name): \"{{row.\(name)}}\"" }
+      if pages.variables.contains(name) { return nil }
       guard case .nonNull = variable.type, variable.defaultValue == nil else { return nil }
       return "    \(name): \(Self.sample(variable.type))  # required; replace the value"
     }
@@ -90,10 +92,15 @@ public struct NewManifest: Sendable {
       lines.append("  until: { events: 100, for: 10m }   # whichever is first")
     }
     let tree = SelectionTree(template.callerDocument, template.definition)
-    let root = tree.columns(at: []).first ?? "path"
-    // One row usually is one object. Without rows, or with several fields, only the author knows.
-    let mark = rows != nil && tree.columns(at: []).count == 1 ? "" : "# "
-    lines.append("  \(mark)emit: \(root)   # path of the records in the data; [*] after a list")
+    lines += pages.lines
+    if let emit = pages.emit {
+      lines.append("  emit: \(emit)   # path of the records in the data")
+    } else {
+      let root = tree.columns(at: []).first ?? "path"
+      // One row usually is one object. Without rows, or with several fields, only the author knows.
+      let mark = rows != nil && tree.columns(at: []).count == 1 ? "" : "# "
+      lines.append("  \(mark)emit: \(root)   # path of the records in the data; [*] after a list")
+    }
     lines.append(#"  expect: ["errors == null"]"#)
     return lines
   }
@@ -190,5 +197,93 @@ public struct NewManifest: Sendable {
       default: "{}"
       }
     }
+  }
+}
+
+/// The lines of a new manifest about the pages of its document.
+private struct NewPages {
+  /// `paginate`, and comments about connections that it does not follow; empty for a document without connections.
+  private(set) var lines: [String] = []
+  /// The path of the records; `nil` if only the author knows.
+  private(set) var emit: String?
+  /// The variables that `paginate` sets.
+  private(set) var variables: Set<String> = []
+
+  init(_ template: OperationTemplate) {
+    let connections = template.connectionFields()
+    guard !connections.isEmpty, template.type != .subscription else { return }
+    guard template.type == .query else {
+      lines = ["  paginate: none                   # the mutation is not sent again for more pages"]
+      return
+    }
+    let outer = connections.filter { connection in
+      !connections.contains { $0 != connection && connection.keys.starts(with: $0.keys) }
+    }
+    guard let followed = outer.first(where: { $0.variable != nil && $0.endCursor != nil }) else {
+      lines = connections.map { Self.missing($0) }
+      return
+    }
+    let tree = SelectionTree(template.callerDocument, template.definition)
+    let sets = tree.selections(at: followed.keys)
+    let items = Self.items(sets, tree)
+    emit = items.map { "\(followed.path).\($0)" }
+    lines = ["  paginate:", "    connection: \(followed.path)"]
+    if let variable = followed.variable, variable != "after" {
+      lines.append("    cursor: \(variable)")
+    }
+    if let size = Self.size(of: followed, in: template, tree) {
+      lines.append("    page_size: { variable: \(size), start: 100, on_error: halve }")
+      variables.insert(size)
+    }
+    let base = followed.keys + (items.map { ResultPath($0)?.keys ?? [] } ?? [])
+    let nested = connections.filter { $0.keys.count > base.count && $0.keys.starts(with: base) }
+    if !nested.isEmpty {
+      lines.append(
+        "    # nested:                        # TYPE is that of the object, which selects its `id`")
+      lines += nested.map {
+        "    #   - { path: \(CompletenessCheck.path($0.keys.dropFirst(base.count))), type: TYPE }"
+      }
+    }
+    lines += connections.filter { $0 != followed && !nested.contains($0) }.map {
+      "  # \($0.path) has pages, too: request it in an operation of its own"
+    }
+  }
+
+  /// A comment about a connection that cannot be followed.
+  private static func missing(_ connection: ConnectionField) -> String {
+    var steps: [String] = []
+    if connection.variable == nil {
+      steps.append("pass a variable as its cursor, \(connection.keys.last ?? "")(after: $after)")
+    }
+    if connection.endCursor == nil { steps.append("select its endCursor") }
+    return
+      "  # paginate: { connection: \(connection.path) }   # first \(steps.joined(separator: ", and ")); "
+      + "`paginate: none` accepts one page"
+  }
+
+  /// The path of the elements below a connection.
+  private static func items(_ sets: [SelectionSet], _ tree: SelectionTree) -> String? {
+    let fields = sets.flatMap { tree.fields(of: $0) }
+    if let nodes = fields.first(where: { $0.name.value == "nodes" }) {
+      return "\(nodes.responseKey)[*]"
+    }
+    guard let edges = fields.first(where: { $0.name.value == "edges" }) else { return nil }
+    let inner = edges.selectionSet.map { tree.fields(of: $0) } ?? []
+    let node = inner.first { $0.name.value == "node" }.map { ".\($0.responseKey)" } ?? ""
+    return "\(edges.responseKey)[*]\(node)"
+  }
+
+  /// The variable without a default that is the page size of a connection.
+  private static func size(
+    of connection: ConnectionField, in template: OperationTemplate, _ tree: SelectionTree
+  ) -> String? {
+    let fields = tree.selections(at: Array(connection.keys.dropLast()))
+      .flatMap { tree.fields(of: $0) }.filter { $0.responseKey == connection.keys.last }
+    for argument in fields.flatMap(\.arguments) where argument.name.value == "first" {
+      guard case .variable(let name) = argument.value else { continue }
+      let declared = template.definition.variables.first { $0.name.value == name.value }
+      return declared?.defaultValue == nil ? name.value : nil
+    }
+    return nil
   }
 }

@@ -23,6 +23,10 @@ public struct FailureReason: Sendable, Equatable {
   /// The keys of tasks in an unknown state, by which ``TaskResolution`` names them; for other states empty.
   /// At most ``FailureReasons/maxKeys`` in all reasons.
   public var keys: [String] = []
+  /// Whether a connection of the tasks has more pages than were requested.
+  public var isIncomplete: Bool {
+    state == .failed && message.hasPrefix(CompletenessCheck.prefix)
+  }
 }
 
 /// The distinct reasons of failed tasks, in the order of their first task.
@@ -150,6 +154,7 @@ extension FailureReasons {
       object["operation"] = .string(reason.operation)
       object["first"] = .string(reason.first)
       object["state"] = .string(reason.state.name)
+      if reason.isIncomplete { object["incomplete"] = true }
       if let http = reason.http { object["http"] = .number(JSONNumber(http)) }
       if reason.lastEnded > 0 { object["last"] = .string(reason.lastTime) }
       if reason.state == .unknown {

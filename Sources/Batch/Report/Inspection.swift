@@ -56,6 +56,8 @@ public struct RunInspection {
       let isOpen = state == .unknown && ended.isEmpty
       facts.add(state.name, "\(counts[state])\(isOpen ? ", or in flight" : "")")
     }
+    let incomplete = try ReportData.incompleteTasks(journal)
+    if incomplete > 0 { facts.add("incomplete", "\(incomplete) of those that failed") }
     let gaps = try journal.gaps(limit: Self.shownGaps)
     if gaps.count > 0 { facts.add("gaps", "\(gaps.count)") }
     for (operation, gap) in gaps.first {
@@ -80,6 +82,7 @@ public struct RunInspection {
     for state in TaskState.allCases {
       object[state.name] = .number(JSONNumber(counts[state]))
     }
+    object["incomplete"] = .number(JSONNumber(try ReportData.incompleteTasks(journal)))
     object["gaps"] = .number(JSONNumber(try journal.gaps(limit: 0).count))
     object["outputs"] = .array(
       try outputs().map { output in

@@ -66,10 +66,14 @@ extension ReportData {
       let name = state.name.prefix(1).uppercased() + state.name.dropFirst()
       return (name, Quantity.count(counts[state]), counts[state] > 0 ? tone : .plain)
     }
+    let left: [(name: String, value: String, tone: Report.Tone)] =
+      incomplete > 0 ? [("Incomplete", Quantity.count(incomplete), .bad)] : []
     return [
       ("Tasks", Quantity.count(counts.total), .plain), tasks(.done, .good),
-      tasks(.failed, .bad), tasks(.unknown, .bad),
-      tasks(.skipped, .warning), ("Records", Quantity.count(records), .plain),
+      tasks(.failed, .bad),
+    ] + left + [
+      tasks(.unknown, .bad), tasks(.skipped, .warning),
+      ("Records", Quantity.count(records), .plain),
       ("Received", Quantity.size(bytes), .plain),
       ("Tasks per second", String(format: "%.1f", rate), .plain),
     ]

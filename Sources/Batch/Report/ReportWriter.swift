@@ -42,6 +42,7 @@ struct JSONReport {
     report["manifest"] = .string(data.file)
     report["seconds"] = Self.number(data.seconds)
     report["tasks"] = Self.counts(data.counts)
+    if data.incomplete > 0 { report["incomplete"] = .number(JSONNumber(data.incomplete)) }
     report["records"] = .number(JSONNumber(data.records))
     report["bytes"] = .number(JSONNumber(data.bytes))
     report["latency_ms"] = Self.latency(data.latency)
@@ -172,7 +173,9 @@ struct JUnitReport {
     let message = escaped(String((task.error ?? "").prefix(2_000)))
     switch task.state {
     case .done: return head + "/>\n"
-    case .failed: return head + "><failure message=\"\(message)\"/></testcase>\n"
+    case .failed:
+      let type = task.isIncomplete ? " type=\"incomplete\"" : ""
+      return head + "><failure\(type) message=\"\(message)\"/></testcase>\n"
     case .unknown: return head + "><error message=\"\(message)\"/></testcase>\n"
     case .skipped: return head + "><skipped message=\"\(message)\"/></testcase>\n"
     case .queued, .running: return head + "><skipped message=\"not ended\"/></testcase>\n"
@@ -201,6 +204,11 @@ struct ReportedTask: Sendable {
   var bytes: Int
   var records: Int
   var error: String?
+
+  /// Whether a connection of the task has more pages than were requested.
+  var isIncomplete: Bool {
+    state == .failed && error?.hasPrefix(CompletenessCheck.prefix) == true
+  }
 }
 
 /// The figures of a run, computed from its journal; a resumed run gives the same as an
@@ -210,6 +218,8 @@ struct ReportData {
   private(set) var file: String
   private(set) var journal: Journal
   private(set) var counts = TaskCounts()
+  /// The number of failed tasks with a connection that has more pages than were requested.
+  private(set) var incomplete = 0
   private(set) var byOperation: [(id: String, counts: TaskCounts, latency: LatencyHistogram)] = []
   private(set) var latency = LatencyHistogram()
   private(set) var first = Double.infinity
@@ -258,6 +268,7 @@ struct ReportData {
     }
     try Self.forEachTask(journal) { task in
       found.counts.byState[task.state, default: 0] += 1
+      if task.isIncomplete { found.incomplete += 1 }
       found.records += task.records
       found.bytes += task.bytes
       if let location = locations[task.operation] {
@@ -316,6 +327,17 @@ struct ReportData {
     let object = JSONValue.object(facts)
     return thresholds.filter { !$0.holds(for: object, whole: Double(max(ended, 1))) }
       .map { "\($0) (found \($0.found(in: object)))" }
+  }
+
+  /// The number of tasks that failed because a connection has more pages than were requested.
+  static func incompleteTasks(_ journal: Journal) throws -> Int {
+    try journal.read { db in
+      try Int.fetchOne(
+        db, sql: "SELECT count(*) FROM tasks WHERE state = ? AND substr(error, 1, ?) = ?",
+        arguments: [
+          TaskState.failed.rawValue, CompletenessCheck.prefix.count, CompletenessCheck.prefix,
+        ]) ?? 0
+    }
   }
 
   static func forEachTask(

@@ -61,10 +61,10 @@ package struct Pager {
 
   /// Advances to the next page. Returns `false` if there is none.
   package mutating func advance(over data: any ResultData) throws -> Bool {
-    guard let pagination else { return false }
     let next: String
-    switch pagination.style {
-    case .connection(let path, _):
+    switch pagination?.style {
+    case nil: return false
+    case .connection(let path, _)?:
       guard
         let info = try Self.value(data, path: path.description + ".pageInfo", option: "connection"),
         info["hasNextPage"]?.boolValue == true
@@ -74,7 +74,7 @@ package struct Pager {
           "the server says that there are further pages of `\(path)` and gives no endCursor")
       }
       next = cursor
-    case .offset(let variable, let items):
+    case .offset(let variable, let items)?:
       guard let value = try Self.value(data, path: items.description, option: "items") else {
         return false
       }

@@ -91,7 +91,7 @@ final class TaskMaker: Sendable {
     if let size = pagination.pageSize {
       values.append((size.variable, .number(JSONNumber(size.start))))
     }
-    if case .offset(let variable, _) = pagination.style {
+    if case .offset(let variable, _)? = pagination.style {
       values.append((variable, .number(JSONNumber(0))))
     }
     return values

@@ -67,7 +67,7 @@ struct TaskRunner: Sendable {
     if operation.isMutation, !operation.mayRepeat {
       guard try await results.turn(), stop.reason == nil else { return false }
     }
-    if operation.isMutation, operation.pagination == nil {
+    if operation.isMutation, operation.pagination?.style == nil {
       // Recorded before sending, so that after a crash it is known that the server may have
       // executed it.
       var begun = update
@@ -83,7 +83,7 @@ struct TaskRunner: Sendable {
       let (outcome, isLast) = try await page(
         item, operation: operation, pager: &pager, update: &update)
       guard let outcome else {
-        if operation.isMutation, operation.pagination == nil {
+        if operation.isMutation, operation.pagination?.style == nil {
           // The request was not sent after all.
           update.state = .queued
           _ = try await results.begin(Outcome(update: update, operation: item.operation))
@@ -142,8 +142,13 @@ struct TaskRunner: Sendable {
       }
       return try finish(item, operation: operation, page: page, data: data, update: &update) {
         let hasMore = try data.map { try pager.advance(over: $0) } ?? false
+        if let data, let problem = try operation.completeness?.problem(in: data, hasMore: hasMore) {
+          throw TaskProblem(problem)
+        }
         return (hasMore, hasMore ? pager.position : nil)
       }
+    } catch is StoppedBetweenPages {
+      return (nil, true)
     } catch let error as TaskProblem {
       update.state = .failed
       update.error = error.message
@@ -448,6 +453,9 @@ extension TaskRunner {
   }
 }
 
+/// The run stops before a nested connection is complete; the task has no outcome yet.
+private struct StoppedBetweenPages: Error {}
+
 /// Completes connections inside records through `node(id:)`.
 extension TaskRunner {
   /// The data with all pages of every nested connection.
@@ -461,8 +469,8 @@ extension TaskRunner {
     let result = try await changed(value, steps: steps) { record in
       var record = record
       for connection in nested {
-        record = try await changed(record, steps: connection.path.steps[...]) {
-          try await complete($0, of: record, nested: connection, item: item, operation: operation)
+        record = try await changed(record, steps: connection.path.steps.dropLast()) {
+          try await complete($0, nested: connection, item: item, operation: operation)
         }
       }
       return record
@@ -497,22 +505,24 @@ extension TaskRunner {
     }
   }
 
+  /// The object with all pages of its connection.
   private func complete(
-    _ connection: JSONValue, of record: JSONValue, nested: Pagination.Nested, item: TaskItem,
-    operation: BatchOperation
+    _ value: JSONValue, nested: Pagination.Nested, item: TaskItem, operation: BatchOperation
   ) async throws -> JSONValue {
-    guard case .object(var result) = connection, let key = nested.path.keys.last else {
-      return connection
-    }
+    guard case .object(var object) = value, let key = nested.path.keys.last,
+      case .object(var connection)? = object[key]
+    else { return value }
     var seen: Set<String> = []
-    while result["pageInfo"]?["hasNextPage"]?.boolValue == true,
-      let cursor = result["pageInfo"]?["endCursor"]?.stringValue
-    {
+    while connection["pageInfo"]?["hasNextPage"]?.boolValue == true {
+      guard let cursor = connection["pageInfo"]?["endCursor"]?.stringValue else {
+        throw TaskProblem(
+          "the server says that there are further pages of `\(nested.path)` and gives no endCursor")
+      }
       guard seen.insert(cursor).inserted else {
         throw TaskProblem("the nested connection `\(nested.path)` gave a cursor a second time")
       }
-      guard let id = record["id"] else {
-        throw TaskProblem("a record has no `id` to complete `\(nested.path)` by")
+      guard let id = object["id"], !id.isNull else {
+        throw TaskProblem("an object has no `id` to complete `\(nested.path)` by")
       }
       var variables = JSONObject()
       for variable in nested.template.definition.variables {
@@ -523,19 +533,20 @@ extension TaskRunner {
       guard
         let page = try await nestedPage(
           nested.template, variables: variables, operation: operation),
-        let more = page[NestedDocument.objectKey]?[key]
+        let more = page[NestedDocument.objectKey]?[key], !more.isNull
       else {
         throw TaskProblem("the server did not complete `\(nested.path)` through node(id:)")
       }
-      for list in ["nodes", "edges"] {
-        guard case .array(let old)? = result[list], case .array(let new)? = more[list] else {
-          continue
+      for list in nested.lists {
+        guard let new = more[list]?.arrayValue else {
+          throw TaskProblem("a page of `\(nested.path)` has no list `\(list)`")
         }
-        result[list] = .array(old + new)
+        connection[list] = .array((connection[list]?.arrayValue ?? []) + new)
       }
-      result["pageInfo"] = more["pageInfo"] ?? .null
+      connection["pageInfo"] = more["pageInfo"] ?? .null
     }
-    return .object(result)
+    object[key] = .object(connection)
+    return .object(object)
   }
 
   private func nestedPage(
@@ -544,7 +555,7 @@ extension TaskRunner {
     var request = GraphQLRequest(try template.prepared(variables), cachePolicy: operation.policy)
     request.timeout = operation.timeout
     guard let page = try await send(request, operation) else {
-      throw TaskProblem("stopped while nested pages were read")
+      throw StoppedBetweenPages()
     }
     if let error = page.error { throw TaskProblem("\(error)") }
     if let error = page.response?.errors.first {

@@ -1,4 +1,4 @@
-import GQLRunLanguage
+package import GQLRunLanguage
 
 /// A list of an operation whose pages a variable selects.
 package struct PagedField: Sendable, Hashable {
@@ -15,37 +15,82 @@ package struct PagedField: Sendable, Hashable {
 extension PreparedOperation {
   /// The lists of the operation whose pages variables select, as the caller wrote them.
   package func pagedFields() throws -> [PagedField] {
-    var search = PageSearch(self, try Document(parsing: callerDocument))
+    var search = PageSearch(try Document(parsing: callerDocument), rules: self)
     return search.found().fields
   }
 
   /// The fields that select `pageInfo { hasNextPage }`, at any depth, as the caller wrote them.
   package func connectionFields() throws -> [ConnectionField] {
-    var search = PageSearch(self, try Document(parsing: callerDocument))
+    var search = PageSearch(try Document(parsing: callerDocument), rules: self)
     return search.found().connections
+  }
+
+  /// The response keys of the connections whose `pageInfo { hasNextPage }` the operation does not select, although it
+  /// selects their elements; empty for an operation that was prepared without a schema.
+  package func connectionsWithoutPageInfo() throws -> [[String]] {
+    guard let schema = plan.facts?.schema else { return [] }
+    var search = PageSearch(try Document(parsing: callerDocument), rules: self, schema: schema)
+    return search.found().withoutPageInfo
+  }
+}
+
+extension OperationTemplate {
+  /// The fields that select `pageInfo { hasNextPage }`, at any depth.
+  package func connectionFields() -> [ConnectionField] {
+    var search = PageSearch(callerDocument)
+    return search.found().connections
+  }
+
+  /// The response keys of the connections whose `pageInfo { hasNextPage }` the operation does not select, although it
+  /// selects their elements.
+  package func connectionsWithoutPageInfo(_ schema: Schema) -> [[String]] {
+    var search = PageSearch(callerDocument, schema: schema)
+    return search.found().withoutPageInfo
   }
 }
 
 private struct PageSearch {
-  private let operation: PreparedOperation
+  /// A field, with the type that has it if there is a schema.
+  private struct Selected {
+    var field: Field
+    var parent: String?
+  }
+
   private let document: Document
+  /// The operation whose rules join pages; `nil` for none.
+  private let rules: PreparedOperation?
+  private let schema: Schema?
   private let fragments: [String: FragmentDefinition]
   private var fields: [PagedField] = []
   private var connections: [ConnectionField] = []
+  /// The response keys of connections whose elements are selected.
+  private var listed: [[String]] = []
 
-  init(_ operation: PreparedOperation, _ document: Document) {
-    self.operation = operation
+  init(_ document: Document, rules: PreparedOperation? = nil, schema: Schema? = nil) {
     self.document = document
+    self.rules = rules
+    self.schema = schema
     fragments = Dictionary(document.fragments.map { ($0.name.value, $0) }) { first, _ in first }
   }
 
-  mutating func found() -> (fields: [PagedField], connections: [ConnectionField]) {
-    for definition in document.operations { visit(definition.selectionSet, []) }
-    return (fields, connections)
+  mutating func found() -> (
+    fields: [PagedField], connections: [ConnectionField], withoutPageInfo: [[String]]
+  ) {
+    for definition in document.operations {
+      visit(definition.selectionSet, of: schema?.rootType(for: definition.type)?.name, below: [])
+    }
+    // One of several selections of a field may have the `pageInfo`.
+    let withoutPageInfo = listed.filter { keys in !connections.contains { $0.keys == keys } }
+    return (fields, connections, withoutPageInfo)
   }
 
-  private mutating func visit(_ set: SelectionSet, _ outer: [String]) {
-    for field in fields(of: set) {
+  private func joins(_ field: String, _ policy: PagePolicy) -> Bool {
+    rules?.joins(field, policy) ?? false
+  }
+
+  private mutating func visit(_ set: SelectionSet, of type: String?, below outer: [String]) {
+    for selected in selected(in: set, of: type) {
+      let field = selected.field
       let keys = outer + [field.responseKey]
       let path = keys.joined(separator: ".")
       guard let inner = field.selectionSet else { continue }
@@ -60,8 +105,8 @@ private struct PageSearch {
         fields.append(
           PagedField(
             path: path, variable: cursor.name, isConnection: true,
-            isJoined: operation.joins(name, .connection)))
-      } else if let offset, operation.joins(name, .offset) {
+            isJoined: joins(name, .connection)))
+      } else if let offset, joins(name, .offset) {
         fields.append(
           PagedField(path: path, variable: offset.name, isConnection: false, isJoined: true))
       }
@@ -70,7 +115,9 @@ private struct PageSearch {
       {
         connections.append(connection)
       }
-      visit(inner, keys)
+      let type = selected.parent.flatMap { schema?.field(name, on: $0)?.type.namedType.value }
+      if let type, lists(inner, of: type), !listed.contains(keys) { listed.append(keys) }
+      visit(inner, of: type, below: keys)
     }
   }
 
@@ -90,6 +137,14 @@ private struct PageSearch {
     return nil
   }
 
+  /// Whether the selection set of a connection type selects elements.
+  private func lists(_ set: SelectionSet, of type: String) -> Bool {
+    guard let schema, let info = schema.field("pageInfo", on: type)?.type.namedType.value,
+      schema.field("hasNextPage", on: info) != nil
+    else { return false }
+    return fields(of: set).contains { ["edges", "nodes"].contains($0.name.value) }
+  }
+
   private func hasPageInfo(_ set: SelectionSet) -> Bool {
     guard let info = fields(of: set).first(where: { $0.responseKey == "pageInfo" })?.selectionSet
     else { return false }
@@ -97,14 +152,22 @@ private struct PageSearch {
     return names.contains("hasNextPage") && names.contains("endCursor")
   }
 
-  /// The fields of a selection set and its fragments. Fragments of a prepared operation are acyclic.
   private func fields(of set: SelectionSet) -> [Field] {
-    set.selections.flatMap { selection -> [Field] in
+    selected(in: set, of: nil).map(\.field)
+  }
+
+  /// The fields of a selection set and its fragments. Fragments of a prepared operation are acyclic.
+  private func selected(in set: SelectionSet, of type: String?) -> [Selected] {
+    set.selections.flatMap { selection -> [Selected] in
       switch selection {
-      case .field(let field): [field]
-      case .inlineFragment(let fragment): fields(of: fragment.selectionSet)
+      case .field(let field): [Selected(field: field, parent: type)]
+      case .inlineFragment(let fragment):
+        selected(
+          in: fragment.selectionSet, of: type == nil ? nil : fragment.typeCondition?.value ?? type)
       case .fragmentSpread(let spread):
-        fragments[spread.name.value].map { fields(of: $0.selectionSet) } ?? []
+        fragments[spread.name.value].map {
+          selected(in: $0.selectionSet, of: type == nil ? nil : $0.typeCondition.value)
+        } ?? []
       }
     }
   }

@@ -59,7 +59,12 @@ package struct UnreadPages: Sendable {
 
   /// Finds nothing in the results of an operation without such fields.
   package init(of operation: PreparedOperation) throws {
-    connections = try operation.connectionFields().map { Connection($0) }
+    self.init(try operation.connectionFields())
+  }
+
+  /// Finds those of the given connections.
+  package init(_ fields: [ConnectionField]) {
+    connections = fields.map { Connection($0) }
   }
 
   /// Those that have more pages.

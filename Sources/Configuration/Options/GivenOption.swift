@@ -220,6 +220,16 @@ extension GivenOption {
     return section
   }
 
+  /// The options of a group; `nil` for the word that the option of type ``OptionType/objectOrWord(_:word:)`` takes instead.
+  package func groupOrWord<Section: Configurable>(
+    _ type: Section.Type
+  ) throws(OptionError) -> Section? {
+    guard case .objectOrWord(_, let word) = self.type else { throw .mismatch(Section.self) }
+    guard case .scalar(let text, _) = node.content, !node.isNull else { return try group(type) }
+    guard text == word else { throw mismatch(hint: "write `\(word)`, or `name: value` pairs") }
+    return nil
+  }
+
   /// The options of a kind; those without a valid value have their defaults.
   ///
   /// - Parameter kind: The result of ``variant()``.

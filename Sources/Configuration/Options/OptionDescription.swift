@@ -98,7 +98,7 @@ extension OptionDescription {
     if secrecy == .secret { remarks.append("secret") }
     let suffix = remarks.isEmpty ? "" : " (\(remarks.joined(separator: ", ")))"
     let own = ["\(indent)\(name): \(type.name)\(suffix)", "\(indent)    \(summary)"]
-    guard case .object(let inner) = type else { return own }
+    guard let inner = type.table else { return own }
     return own + inner.options.flatMap { $0.lines(indent: indent + "    ") }
   }
 }
@@ -130,7 +130,7 @@ extension YAMLNode.Member {
   fileprivate func shownText(in type: OptionType, secrecy: OptionSecrecy) -> String {
     switch type {
     case .map(let type): value.shownText(type: type, secrecy: secrecy, name: key)
-    case .object(let table):
+    case .object(let table), .objectOrWord(let table, _):
       table.options.first { $0.name == key }.map(value.shownText) ?? SecretString.redacted
     default: value.shownText(type: type, secrecy: secrecy, name: key)
     }

@@ -84,6 +84,8 @@ package enum OptionSchema {
     case .map(let value):
       return ["type": "object", "additionalProperties": .object(schema(of: value))]
     case .object(let table): return object(table.options)
+    case .objectOrWord(let table, let word):
+      return ["anyOf": [.object(["enum": [.string(word)]]), .object(object(table.options))]]
     case .variant(_, let kinds): return variant(kinds)
     case .json, .jsonTemplate: return [:]
     }

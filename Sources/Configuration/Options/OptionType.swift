@@ -30,6 +30,8 @@ public indirect enum OptionType: Sendable, Hashable {
   case map(OptionType)
   /// A fixed set of named options.
   case object(OptionTable)
+  /// A fixed set of named options, or one word instead of them.
+  case objectOrWord(OptionTable, word: String)
   /// One of several kinds, each with options of its own: `csv: { path: out.csv }`, or the name alone.
   /// `noun` is the term for the kinds, such as "sink".
   case variant(noun: String, [OptionVariant])
@@ -72,6 +74,14 @@ public struct OptionVariant: Sendable, Hashable {
 }
 
 extension OptionType {
+  /// The named options of a mapping; `nil` for other types.
+  package var table: OptionTable? {
+    switch self {
+    case .object(let table), .objectOrWord(let table, _): table
+    default: nil
+    }
+  }
+
   /// Whether every text is a value of the type.
   var isText: Bool {
     switch self {
@@ -108,6 +118,7 @@ extension OptionType {
     case .list(let element): "a list of \(element.plural)"
     case .map(let value): "a mapping of names to \(value.plural)"
     case .object: "a mapping"
+    case .objectOrWord(_, let word): "a mapping or `\(word)`"
     case .variant(let noun, let kinds): "a \(noun): \(Self.alternatives(kinds.map(\.name)))"
     case .json, .jsonTemplate: "any value"
     }
@@ -134,6 +145,7 @@ extension OptionType {
     case .list(let element): "list of \(element.plural)"
     case .map(let value): "map of \(value.plural)"
     case .object: "mapping"
+    case .objectOrWord(_, let word): "mapping|\(word)"
     case .variant(let noun, _): noun
     case .json: "any value"
     case .jsonTemplate: "any value, its texts expanded per request"
@@ -152,7 +164,7 @@ extension OptionType {
     case .percentage: "percentages"
     case .choice(let words): Self.alternatives(words)
     case .list(let element): "lists of \(element.plural)"
-    case .map, .object: "mappings"
+    case .map, .object, .objectOrWord: "mappings"
     case .variant(let noun, _): "\(noun)s"
     case .json, .jsonTemplate: "values"
     }

@@ -113,8 +113,14 @@ struct OperationRun: Sendable {
     return errorCount
   }
 
-  /// Warns of connections that have more pages than the result; with `--paginate` that is an error.
+  /// Warns of connections that have more pages than the result; with `--paginate` that is an error. Notes those that
+  /// cannot tell whether they have.
   private func report(_ unread: UnreadPages, followed: String?) throws {
+    for keys in isQuiet ? [] : try operation.connectionsWithoutPageInfo() {
+      Terminal.hint(
+        "`\(keys.joined(separator: "."))` may have more pages; select its `pageInfo { hasNextPage endCursor }` to "
+          + "know")
+    }
     let notes = unread.unread.filter { $0.field.path != followed }
       .map { $0.note(isPaginated: pages.paginate) }
     guard pages.paginate, let first = notes.first else {

@@ -34,7 +34,7 @@ extension PluginDescription {
       if option.isRequired { initial = "required" }
       let row =
         "| `\(path)\(option.name)` | \(cell(option.type.name)) | \(initial) | \(cell(option.summary)) |"
-      guard case .object(let inner) = option.type else { return [row] }
+      guard let inner = option.type.table else { return [row] }
       return [row] + rows(inner.options, below: "\(path)\(option.name).")
     }
   }

@@ -1,0 +1,98 @@
+import GQLRunCache
+import GQLRunPipeline
+
+/// Finds connections in the results of an operation that have more pages than its tasks request.
+///
+/// A task with such a connection fails: its output would be incomplete without a sign of it.
+struct CompletenessCheck: Sendable {
+  /// The beginning of the messages of tasks that are incomplete, by which reports count them.
+  static let prefix = "incomplete: "
+
+  private let pages: UnreadPages
+  private let pagination: Pagination?
+  private let emit: ResultPath?
+  /// The response keys of the connection whose pages are those of the task.
+  private let followed: [String]?
+
+  /// Creates the check of an operation; `nil` if it selects no `hasNextPage`.
+  init?(_ operation: BatchOperation) {
+    var fields = operation.template.connectionFields()
+    var followed: [String]?
+    switch operation.pagination?.style {
+    case .connection(let path, _)?: followed = path.keys
+    case .offset(_, let items)?:
+      // Its pages are requested until one is empty.
+      fields.removeAll { Self.lists(items, of: $0.keys) }
+    case nil: break
+    }
+    guard !fields.isEmpty else { return nil }
+    pages = UnreadPages(fields)
+    pagination = operation.pagination
+    emit = operation.emit
+    self.followed = followed
+  }
+
+  /// Whether the path leads to a list, or to the list of a connection, with these response keys.
+  static func lists(_ items: ResultPath, of keys: [String]) -> Bool {
+    items.keys == keys || items.keys.dropLast() == keys[...]
+  }
+
+  /// The paths of the connections whose further pages the operation does not request.
+  var openPaths: [String] {
+    let nested = (pagination?.nested ?? []).map { (emit?.keys ?? []) + $0.path.keys }
+    return pages.connections.map(\.field)
+      .filter { $0.keys != followed && !nested.contains($0.keys) }.map(\.path)
+  }
+
+  /// The message about the connections of a page that have more pages; `nil` if there are none.
+  ///
+  /// - Parameter hasMore: Whether the next page of the task is requested.
+  func problem(in data: any ResultData, hasMore: Bool) throws -> String? {
+    var pages = pages
+    pages.beginResult()
+    try data.forEachChunk { pages.read($0) }
+    let notes = pages.unread.compactMap { connection -> String? in
+      let isFollowed = hasMore && connection.field.keys == followed
+      let unread = connection.unread - (isFollowed ? 1 : 0)
+      guard unread > 0 else { return nil }
+      return
+        "`\(connection.field.path)` has more pages (hasNextPage is true in \(unread) of "
+        + "\(connection.count)): \(advice(connection.field))"
+    }
+    return notes.isEmpty ? nil : Self.prefix + notes.joined(separator: "; ")
+  }
+
+  /// What would request the further pages, or accept a result without them.
+  ///
+  /// Depends on the operation alone, so that tasks with the same reason have the same message.
+  private func advice(_ field: ConnectionField) -> String {
+    let base = emit?.keys ?? []
+    let isInRecord = field.keys.count > base.count && field.keys.starts(with: base)
+    let isInConnection = pages.connections.contains {
+      $0.field.keys.count < field.keys.count && field.keys.starts(with: $0.field.keys)
+    }
+    let isInList = isInConnection || isInRecord && emit?.steps.contains(.each) == true
+    if isInList, isInRecord {
+      return
+        "complete it with `nested: [{ path: \(Self.path(field.keys.dropFirst(base.count))), type: … }]` of "
+        + "`paginate`; if the first page is enough, do not select its `hasNextPage`"
+    }
+    guard pagination?.style == nil, !isInList else {
+      return
+        "request it in another operation; if the first page is enough, do not select its `hasNextPage`"
+    }
+    let name = field.keys.last ?? ""
+    let cursor = field.variable.map { $0 == "after" ? "" : ", cursor: \($0)" } ?? ""
+    let follow = "follow it with `paginate: { connection: \(field.path)\(cursor) }`"
+    let last = "; if the first page is enough, add `paginate: none`"
+    guard field.variable != nil else {
+      return "pass a variable as its cursor, such as `\(name)(after: $after)`, and \(follow)\(last)"
+    }
+    return (field.endCursor == nil ? "select its `endCursor`, and " : "") + follow + last
+  }
+
+  /// A path with these response keys, with `[*]` after those of a connection's lists.
+  static func path(_ keys: ArraySlice<String>) -> String {
+    keys.map { $0 + (["nodes", "edges"].contains($0) ? "[*]" : "") }.joined(separator: ".")
+  }
+}

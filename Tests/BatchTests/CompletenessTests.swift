@@ -1,0 +1,566 @@
+import Foundation
+import GQLRunCache
+import GQLRunJSON
+import GQLRunPipeline
+import GQLRunPlugins
+import Testing
+
+@testable import GQLRunBatch
+
+@Suite("Complete results")
+struct CompletenessTests {
+  private let location: Place
+
+  init() throws {
+    location = try Place()
+    try location.write(
+      """
+      version: 1
+      endpoint: { url: "http://127.0.0.1:9/" }
+      store: { kind: none }
+      chain: [fetch, response-code, parse]
+      """, to: "p.pipeline.yaml")
+  }
+
+  private static let list =
+    #"query: "query L($after: String) { list(after: $after) { nodes { id } pageInfo { hasNextPage endCursor } } }""#
+
+  private func manifest(_ operation: String, more: String = "") throws -> Manifest {
+    try Bench.load(
+      """
+      version: 1
+      pipeline: p.pipeline.yaml
+      run: { concurrency: 1 }
+      sinks: [{ ndjson: { path: o.ndjson } }, { ndjson: { path: r.ndjson, lines: results } }]
+      report: { junit: j.xml, json: j.json, html: j.html }
+      operations:
+        - id: a
+          \(operation)
+      \(more)
+      """, in: location)
+  }
+
+  private static func page(_ hasNextPage: Bool, id: Int = 1) -> HTTPResponseMessage {
+    ScriptedTransport.response(
+      200,
+      #"{"data":{"list":{"nodes":[{"id":\#(id)}],"pageInfo":{"hasNextPage":\#(hasNextPage),"endCursor":"c"}}}}"#
+    )
+  }
+
+  // MARK: Failures
+
+  @Test("a task with unread pages fails at once, writes no record, and is counted in all reports")
+  func incomplete() async throws {
+    let manifest = try manifest(Self.list + "\n    emit: list.nodes[*]")
+    let transport = ScriptedTransport { _ in Self.page(true) }
+    let summary = try await Bench.run(manifest, transport: transport)
+    #expect(summary.counters.failed == 1 && summary.hasFailures && transport.count == 1)
+    #expect(try location.lines("o.ndjson") == [])
+    let line = try JSONValue(parsing: location.text("r.ndjson"))
+    let message =
+      "incomplete: `list` has more pages (hasNextPage is true in 1 of 1): follow it with "
+      + "`paginate: { connection: list }`; if the first page is enough, add `paginate: none`"
+    #expect(line["ok"] == .boolean(false) && line["data"]?.isNull == true)
+    #expect(line["errors"]?[0]?["message"]?.stringValue == message)
+    let report = try JSONValue(parsing: location.text("j.json"))
+    #expect(report["incomplete"]?.intValue == 1 && report["tasks"]?["failed"]?.intValue == 1)
+    #expect(
+      try location.text("j.xml").contains("<failure type=\"incomplete\" message=\"incomplete: "))
+    #expect(try location.text("j.html").contains("Incomplete"))
+    let inspection = try RunInspection(manifest, journal: summary.journal)
+    #expect(try inspection.status().contains("incomplete  1 of those that failed"))
+    #expect(try JSONValue(parsing: inspection.statusJSON())["incomplete"]?.intValue == 1)
+    let reasons = try #require(summary.failures)
+    #expect(reasons.all.map(\.message) == [message] && reasons.all[0].isIncomplete)
+    #expect(try JSONValue(parsing: reasons.json("m"))[0]?["incomplete"] == .boolean(true))
+  }
+
+  @Test("a task of another failure is not counted as incomplete")
+  func otherFailures() async throws {
+    let manifest = try manifest(Self.list + "\n    emit: list.nodes[*]")
+    let transport = ScriptedTransport { _ in
+      ScriptedTransport.response(200, #"{"errors":[{"message":"no"}]}"#)
+    }
+    let summary = try await Bench.run(manifest, transport: transport)
+    #expect(summary.counters.failed == 1)
+    #expect(try JSONValue(parsing: location.text("j.json"))["incomplete"] == nil)
+    #expect(try !location.text("j.xml").contains("type=\"incomplete\""))
+    #expect(
+      try !RunInspection(manifest, journal: summary.journal).status().contains("incomplete"))
+  }
+
+  @Test("tasks that differ in their counts have one reason")
+  func reasons() async throws {
+    let manifest = try manifest(
+      """
+      query: "query Q($id: ID!) { user(id: $id) { posts { id tags { nodes { name } pageInfo { hasNextPage } } } } }"
+          foreach: { inline: [{ id: 1 }, { id: 2 }], key: "{{row.id}}" }
+          variables: { id: "{{row.id}}" }
+          emit: user.posts[*]
+      """)
+    let transport = ScriptedTransport { number in
+      let post = #"{"id":1,"tags":{"nodes":[],"pageInfo":{"hasNextPage":true}}}"#
+      let posts = Array(repeating: post, count: number).joined(separator: ",")
+      return ScriptedTransport.response(200, #"{"data":{"user":{"posts":[\#(posts)]}}}"#)
+    }
+    let reasons = try #require(
+      try await Bench.run(manifest, transport: transport).failures)
+    #expect(reasons.all.map(\.count) == [2])
+    #expect(
+      reasons.all.first?.message
+        == "incomplete: `user.posts.tags` has more pages (hasNextPage is true in 1 of 1): complete it with "
+        + "`nested: [{ path: tags, type: … }]` of `paginate`; if the first page is enough, do not select its "
+        + "`hasNextPage`")
+  }
+
+  @Test("`paginate: none` accepts a task with unread pages, also for one that failed before")
+  func firstPage() async throws {
+    let transport = ScriptedTransport { _ in Self.page(true) }
+    let operation = Self.list + "\n    emit: list.nodes[*]"
+    let first = try await Bench.run(manifest(operation), transport: transport)
+    #expect(first.counters.failed == 1)
+    let resumed = try await Bench.run(manifest(operation), Bench.resuming, transport: transport)
+    #expect(resumed.counters.started == 0 && transport.count == 1)
+    var options = RunOptions()
+    options.onlyFailed = true
+    let second = try await Bench.run(
+      manifest(operation + "\n    paginate: none"), options, transport: transport)
+    #expect(second.counters.done == 1 && second.counts[.failed] == 0)
+    #expect(try location.lines("o.ndjson") == [#"{"id":1}"#])
+  }
+
+  @Test("a task without further pages, and one that follows them, are done")
+  func complete() async throws {
+    let one = try await Bench.run(
+      manifest(Self.list), transport: ScriptedTransport { _ in Self.page(false) })
+    #expect(one.counters.done == 1)
+    let all = try await Bench.run(
+      manifest(Self.list + "\n    paginate: { connection: list }\n    emit: list.nodes[*]"),
+      transport: ScriptedTransport { number in Self.page(number < 2, id: number) })
+    #expect(all.counters.done == 1)
+    #expect(try location.lines("o.ndjson") == [#"{"id":1}"#, #"{"id":2}"#])
+  }
+
+  @Test("of several connections at the path of a followed one, the others count")
+  func followedByIndex() async throws {
+    let manifest = try manifest(
+      """
+      query: "query($after: String) { lists { items(after: $after) { nodes { id } pageInfo { hasNextPage endCursor } } } }"
+          paginate: { connection: "lists[0].items" }
+          emit: "lists[0].items.nodes[*]"
+      """)
+    @Sendable func answer(_ first: Bool, _ second: Bool, _ number: Int) -> HTTPResponseMessage {
+      func items(_ hasNextPage: Bool) -> String {
+        #"{"items":{"nodes":[{"id":1}],"pageInfo":{"hasNextPage":\#(hasNextPage),"endCursor":"\#(number)"}}}"#
+      }
+      return ScriptedTransport.response(
+        200, #"{"data":{"lists":[\#(items(first)),\#(items(second))]}}"#)
+    }
+    let done = try await Bench.run(
+      manifest, transport: ScriptedTransport { answer($0 < 3, false, $0) })
+    #expect(done.counters.done == 1 && done.counters.records == 3)
+    let failed = try await Bench.run(
+      manifest, transport: ScriptedTransport { answer($0 < 3, true, $0) })
+    #expect(failed.counters.failed == 1)
+    #expect(
+      failed.failures?.all.first?.message.hasPrefix(
+        "incomplete: `lists.items` has more pages (hasNextPage is true in 1 of 2): ") == true)
+  }
+
+  @Test("the pages of an offset end with an empty one, whatever `hasNextPage` is")
+  func offset() async throws {
+    let manifest = try manifest(
+      """
+      query: "query($offset: Int) { list(offset: $offset) { nodes { id } pageInfo { hasNextPage } } }"
+          paginate: { offset: { items: list.nodes } }
+          emit: list.nodes[*]
+      """)
+    let transport = ScriptedTransport { number in
+      let nodes = number < 3 ? #"{"id":\#(number)}"# : ""
+      return ScriptedTransport.response(
+        200, #"{"data":{"list":{"nodes":[\#(nodes)],"pageInfo":{"hasNextPage":true}}}}"#)
+    }
+    let summary = try await Bench.run(manifest, transport: transport)
+    #expect(summary.counters.done == 1 && summary.counters.records == 2)
+  }
+
+  @Test(
+    "the message names what would request the pages",
+    arguments: [
+      (
+        "{ a { nodes { id } pageInfo { hasNextPage } } }", "",
+        "pass a variable as its cursor, such as `a(after: $after)`, and follow it with `paginate: { connection: a }`"
+      ),
+      (
+        "query($c: ID) { a(after: $c) { nodes { id } pageInfo { hasNextPage } } }", "",
+        "select its `endCursor`, and follow it with `paginate: { connection: a, cursor: c }`"
+      ),
+      (
+        "query($after: ID) { a(after: $after) { nodes { id b { nodes { id } pageInfo { hasNextPage } } } pageInfo { hasNextPage endCursor } } }",
+        "paginate: { connection: a }",
+        "complete it with `nested: [{ path: a.nodes[*].b, type: … }]`"
+      ),
+      (
+        "query($after: ID) { b { nodes { id } pageInfo { hasNextPage } } a(after: $after) { nodes { id } pageInfo { hasNextPage endCursor } } }",
+        "paginate: { connection: a }\n    emit: a.nodes[*]", "request it in another operation"
+      ),
+    ])
+  func advice(query: String, more: String, text: String) async throws {
+    let manifest = try manifest("query: \"\(query)\"\n    \(more)")
+    let open = #""nodes":[],"pageInfo":{"hasNextPage":true,"endCursor":"x"}"#
+    let closed = #""pageInfo":{"hasNextPage":false}"#
+    let inner = #""nodes":[{"id":1,"b":{\#(open)}}]"#
+    let a = more.isEmpty ? "{\(open)}" : "{\(inner),\(closed)}"
+    let transport = ScriptedTransport { _ in
+      ScriptedTransport.response(200, #"{"data":{"b":{\#(open)},"a":\#(a)}}"#)
+    }
+    let summary = try await Bench.run(manifest, transport: transport)
+    let message = summary.failures?.all.first?.message ?? ""
+    #expect(message.hasPrefix("incomplete: ") && message.contains(text), "\(message)")
+  }
+
+  // MARK: Manifests
+
+  @Test(
+    "`paginate` takes `none` or its keys",
+    arguments: [
+      ("paginate: nothing", "`paginate` of the operation `a` takes a mapping or `none`"),
+      ("paginate: [none]", "`paginate` of the operation `a` takes"),
+      ("paginate: {}", "`paginate` needs a `connection`, an `offset` or `nested`"),
+    ])
+  func forms(text: String, message: String) throws {
+    let findings = try Bench.findings(
+      "version: 1\noperations:\n  - id: a\n    \(Self.list)\n    \(text)", in: location)
+    #expect(findings.count == 1 && findings[0].contains(message), "\(findings)")
+  }
+
+  @Test("a mutation is not sent again for further pages, so its connections need `paginate: none`")
+  func mutations() throws {
+    let mutation =
+      #"query: "mutation { add { list { nodes { id } pageInfo { hasNextPage } } } }""#
+    let start = "version: 1\noperations:\n  - id: a\n    "
+    let findings = try Bench.findings(start + mutation, in: location)
+    #expect(
+      findings.count == 1
+        && findings[0].contains("the mutation `a` selects `hasNextPage` of `add.list`")
+        && findings[0].contains("`paginate: none`"), "\(findings)")
+    #expect(try Bench.findings(start + mutation + "\n    paginate: none", in: location) == [])
+  }
+
+  private static let schema = """
+    type Query { customers(first: Int, after: Cursor): Customers!, node(id: ID!): Node }
+    interface Node { id: ID! }
+    scalar Cursor
+    type Info { hasNextPage: Boolean!, endCursor: Cursor }
+    type Customers { nodes: [Customer!]!, pageInfo: Info!, totalCount: Int }
+    type Customer implements Node { id: ID!, orders(first: Int, after: Cursor): Orders!, address: Address! }
+    type Address { id: ID!, lines(after: Cursor): Lines! }
+    type Orders { nodes: [Order!]!, pageInfo: Info! }
+    type Order implements Node { id: ID!, lines(first: Int, after: Cursor): Lines! }
+    type Lines { nodes: [Line!]!, edges: [LineEdge!]!, pageInfo: Info! }
+    type LineEdge { node: Line! }
+    type Line { id: ID! }
+    """
+
+  private func warnings(_ operation: String) throws -> [String] {
+    try location.write(Self.schema, to: "s.graphql")
+    try location.write(
+      """
+      version: 1
+      schema: s.graphql
+      operations:
+        - id: a
+          \(operation)
+      """, to: "w.batch.yaml")
+    let loaded = try ManifestLoader.load(
+      path: location.file("w.batch.yaml"), registry: .builtIn,
+      environment: PipelineFileEnvironment(readFile: {
+        [UInt8](try Data(contentsOf: URL(fileURLWithPath: $0)))
+      }), endpoint: "http://127.0.0.1:9/")
+    return loaded.warnings.all.map(\.message)
+  }
+
+  @Test("a connection whose pageInfo is not selected is a warning if there is a schema")
+  func withoutPageInfo() throws {
+    let found = try warnings(
+      """
+      query: "query($after: Cursor) { customers(after: $after) { ...Rest nodes { orders { nodes { id } } } } } fragment Rest on Customers { nodes { few: orders { totals: __typename } } pageInfo { hasNextPage endCursor } }"
+          paginate: { connection: customers }
+      """)
+    #expect(
+      found == [
+        "`a` does not select `pageInfo` of the connection `customers.nodes.orders`, so pages after the first one "
+          + "are left out without an error"
+      ])
+    #expect(
+      try warnings("query: \"{ customers { nodes { id } } }\"\n    paginate: none") == [])
+    #expect(try warnings(#"query: "{ customers { totalCount } }""#) == [])
+  }
+
+  // MARK: Nested connections
+
+  @Test(
+    "what `nested` cannot complete is refused",
+    arguments: [
+      (
+        "customers.nodes[*].orders", "Customer", "leads to `id`",
+        "customers { nodes { ORDERS } }"
+      ),
+      (
+        "orders", "Customer", "leads to `hasNextPage`",
+        "customers { nodes { id orders { nodes { id } pageInfo { endCursor } } } }"
+      ),
+      (
+        "orders.nodes[*]", "Customer", "names the elements", "customers { nodes { id ORDERS } }"
+      ),
+      (
+        "orders", "Customer", "selects neither",
+        "customers { nodes { id orders { pageInfo { hasNextPage endCursor } } } }"
+      ),
+      (
+        "address.lines", "Address", "cannot be requested through `node(id:)`",
+        "customers { nodes { id address { id LINES } } }"
+      ),
+      (
+        "orders", "Order", "cannot be requested through `node(id:)`",
+        "customers { nodes { id ORDERS } }"
+      ),
+      (
+        "orders", "Nothing", "cannot be requested through `node(id:)`",
+        "customers { nodes { id ORDERS } }"
+      ),
+    ])
+  func refusals(path: String, type: String, message: String, query: String) throws {
+    try location.write(Self.schema, to: "s.graphql")
+    let connection = "{ nodes { id } pageInfo { hasNextPage endCursor } }"
+    let text = query.replacing("ORDERS", with: "orders \(connection)")
+      .replacing("LINES", with: "lines \(connection)")
+    let emit = path.hasPrefix("customers") ? "" : "emit: customers.nodes[*]"
+    let findings = try Bench.findings(
+      """
+      version: 1
+      schema: s.graphql
+      operations:
+        - id: a
+          query: "{ \(text) }"
+          paginate: { nested: [{ path: "\(path)", type: \(type) }] }
+          \(emit)
+      """, in: location)
+    #expect(
+      findings.contains { $0.contains("B007") && $0.contains(message) },
+      "\(findings)")
+  }
+
+  private static let tree = #"""
+    query: "query T($first: Int!, $after: Cursor, $inner: Int) { customers(first: $first, after: $after) { nodes { id name ...Orders } pageInfo { hasNextPage endCursor } } } fragment Orders on Customer { o: orders(first: $inner) { nodes { id } ...Info } o: orders(first: $inner) { nodes { lines(first: $inner) { edges { node { id } } items: nodes { id } pageInfo { hasNextPage endCursor } } } } } fragment Info on Orders { pageInfo { hasNextPage endCursor } }"
+        variables: { inner: 2 }
+        paginate:
+          connection: customers
+          page_size: { variable: first, start: 2 }
+          nested:
+            - { path: "o.nodes[*].lines", type: Order }
+            - { path: o, type: Customer }
+        emit: customers.nodes[*]
+    """#
+
+  @Test(
+    "connections in connections are complete at any depth, with aliases and fragments",
+    arguments: [true, false])
+  func tree(hasSchema: Bool) async throws {
+    let server = TreeServer(seed: 11)
+    try location.write(Self.schema, to: "s.graphql")
+    let manifest = try manifest(Self.tree, more: hasSchema ? "schema: s.graphql" : "")
+    let next = try #require(manifest.operations[0].pagination?.nested)
+    #expect(next.map(\.path.description) == ["o", "o.nodes[*].lines"])
+    #expect(next.map(\.lists) == [["nodes"], ["edges", "items"]])
+    let cursor = hasSchema ? "Cursor" : "String"
+    #expect(
+      next[0].template.document.contains(
+        "query TNextPage($gqlrunID: ID!, $gqlrunAfter: \(cursor), $inner: Int)"),
+      "\(next[0].template.document)")
+    let summary = try await Bench.run(
+      manifest, transport: ScriptedTransport { body, _ in try server.answer(body) })
+    #expect(summary.counters.done == 1, "\(summary.failures?.all ?? [])")
+    var found: [String] = []
+    for record in try location.lines("o.ndjson").map({ try JSONValue(parsing: $0) }) {
+      for order in record["o"]?["nodes"]?.arrayValue ?? [] {
+        let lines = order["lines"]?["items"]?.arrayValue ?? []
+        #expect(order["lines"]?["edges"]?.arrayValue?.map { $0["node"] } == lines)
+        let ids = lines.compactMap { $0["id"]?.stringValue }.joined(separator: ",")
+        found.append("\(record["id"]?.stringValue ?? "") \(order["id"]?.stringValue ?? ""): \(ids)")
+      }
+    }
+    #expect(found == server.all)
+  }
+
+  @Test("without `nested`, a tree fails as incomplete")
+  func openTree() async throws {
+    let server = TreeServer(seed: 11)
+    let open = Self.tree.components(separatedBy: "\n").filter {
+      !$0.contains("nested:") && !$0.contains("type:")
+    }
+    let summary = try await Bench.run(
+      manifest(open.joined(separator: "\n")),
+      transport: ScriptedTransport { body, _ in try server.answer(body) })
+    let message = summary.failures?.all.first?.message ?? ""
+    #expect(summary.counters.failed == 1)
+    #expect(message.contains("`customers.nodes.o` has more pages"), "\(message)")
+    #expect(message.contains("`customers.nodes.o.nodes.lines` has more pages"), "\(message)")
+    #expect(message.contains("path: o.nodes[*].lines"), "\(message)")
+  }
+
+  private static let nested = #"""
+    query: "{ list { id in { nodes { id } pageInfo { hasNextPage endCursor } } } }"
+        paginate: { nested: [{ path: in, type: L }] }
+        emit: list
+    """#
+
+  @Test(
+    "a nested page that cannot be used fails its task",
+    arguments: [
+      (
+        #"{"node":{"in":{"nodes":[],"pageInfo":{"hasNextPage":true,"endCursor":null}}}}"#,
+        "gives no endCursor"
+      ),
+      (
+        #"{"node":{"in":{"nodes":[],"pageInfo":{"hasNextPage":true,"endCursor":"c"}}}}"#,
+        "a second time"
+      ),
+      (#"{"node":{"in":{"nodes":null,"pageInfo":{"hasNextPage":false}}}}"#, "has no list `nodes`"),
+      (#"{"node":null}"#, "did not complete"),
+    ])
+  func nestedFaults(data: String, message: String) async throws {
+    let transport = ScriptedTransport { number in
+      let first =
+        #"{"list":{"id":1,"in":{"nodes":[],"pageInfo":{"hasNextPage":true,"endCursor":"c"}}}}"#
+      return ScriptedTransport.response(200, #"{"data":\#(number == 1 ? first : data)}"#)
+    }
+    let summary = try await Bench.run(manifest(Self.nested), transport: transport)
+    let found = summary.failures?.all.first?.message ?? ""
+    #expect(summary.counters.failed == 1 && found.contains(message), "\(found)")
+  }
+
+  @Test("a run that stops between nested pages gives its task back, and --resume completes it")
+  func stopsBetweenPages() async throws {
+    let control = RunControl()
+    let transport = ScriptedTransport { number in
+      if number == 2 { await control.stop() }
+      let info = #""pageInfo":{"hasNextPage":\#(number % 3 != 0),"endCursor":"\#(number)"}"#
+      let list = #"{"id":1,"in":{"nodes":[{"id":\#(number)}],\#(info)}}"#
+      let name = number == 1 || number == 3 ? "list" : "node"
+      return ScriptedTransport.response(200, #"{"data":{"\#(name)":\#(list)}}"#)
+    }
+    let first = try await Bench.run(
+      manifest(Self.nested), control: control, transport: transport)
+    #expect(first.stop == .interrupted && first.counters.failed == 0 && transport.count == 2)
+    let second = try await Bench.run(manifest(Self.nested), Bench.resuming, transport: transport)
+    #expect(second.counters.done == 1)
+  }
+
+  // MARK: New manifests
+
+  private func new(_ document: String) throws -> String {
+    try location.write(document, to: "d.graphql")
+    var new = NewManifest(name: "n", folder: location.path)
+    new.document = location.file("d.graphql")
+    let text = try new.text()
+    #expect(try Bench.findings(text, in: location) == [], "\(text)")
+    return text
+  }
+
+  @Test("a new manifest follows the connection of its document")
+  func newManifest() throws {
+    let text = try new(
+      """
+      query All($size: Int!, $c: String) {
+        shop { customers(first: $size, after: $c) {
+          edges { node { id orders { nodes { id } pageInfo { hasNextPage endCursor } } } }
+          pageInfo { hasNextPage endCursor }
+        } }
+      }
+      """)
+    for line in [
+      "    connection: shop.customers\n", "    cursor: c\n",
+      "    page_size: { variable: size, start: 100, on_error: halve }\n",
+      "    #   - { path: orders, type: TYPE }\n", "  emit: shop.customers.edges[*].node ",
+    ] {
+      #expect(text.contains(line), "\(text)")
+    }
+    #expect(!text.contains("variables:"), "\(text)")
+    let mutation = try new("mutation M { m { list { nodes { id } pageInfo { hasNextPage } } } }")
+    #expect(mutation.contains("  paginate: none "), "\(mutation)")
+    let open = try new("{ list { nodes { id } pageInfo { hasNextPage } } }")
+    #expect(open.contains("# paginate: { connection: list }   # first pass a variable"), "\(open)")
+  }
+}
+
+/// Customers with orders with lines, two of a connection at a time.
+private struct TreeServer: Sendable {
+  private var orders: [String: [String]] = [:]
+  private var lines: [String: [String]] = [:]
+  private let customers: [String]
+
+  init(seed: Int) {
+    customers = (0..<7).map { "c\($0)" }
+    for (index, customer) in customers.enumerated() {
+      orders[customer] = (0..<(index * seed % 8)).map { "\(customer).o\($0)" }
+      for (number, order) in (orders[customer] ?? []).enumerated() {
+        lines[order] = (0..<((index + number * seed) % 7)).map { "\(order).l\($0)" }
+      }
+    }
+  }
+
+  /// Each order with the ids of its lines.
+  var all: [String] {
+    customers.flatMap { customer in
+      (orders[customer] ?? []).map { order in
+        "\(customer) \(order): \((lines[order] ?? []).joined(separator: ","))"
+      }
+    }
+  }
+
+  func answer(_ body: String) throws -> HTTPResponseMessage {
+    let variables = try JSONValue(parsing: body)["variables"]
+    let data: String
+    if let id = variables?["gqlrunID"]?.stringValue {
+      let after = variables?["gqlrunAfter"]?.stringValue
+      let field =
+        lines[id] == nil
+        ? #""o":\#(orders(of: id, after: after))"# : #""lines":\#(lines(of: id, after: after))"#
+      data = #"{"node":{"__typename":"X",\#(field)}}"#
+    } else {
+      let page = Self.page(customers, after: variables?["after"]?.stringValue) { id in
+        #"{"id":"\#(id)","name":"n","o":\#(orders(of: id, after: nil))}"#
+      }
+      data = #"{"customers":{"nodes":\#(page.items),\#(page.info)}}"#
+    }
+    return ScriptedTransport.response(200, #"{"data":\#(data)}"#)
+  }
+
+  private func orders(of customer: String, after: String?) -> String {
+    let page = Self.page(orders[customer] ?? [], after: after) { id in
+      #"{"id":"\#(id)","lines":\#(lines(of: id, after: nil))}"#
+    }
+    return #"{"nodes":\#(page.items),\#(page.info)}"#
+  }
+
+  private func lines(of order: String, after: String?) -> String {
+    let ids = lines[order] ?? []
+    let items = Self.page(ids, after: after) { #"{"id":"\#($0)"}"# }
+    let edges = Self.page(ids, after: after) { #"{"node":{"id":"\#($0)"}}"# }
+    return #"{"edges":\#(edges.items),"items":\#(items.items),\#(items.info)}"#
+  }
+
+  private static func page(
+    _ ids: [String], after: String?, _ item: (String) -> String
+  ) -> (items: String, info: String) {
+    let start = after.flatMap { ids.firstIndex(of: $0) }.map { $0 + 1 } ?? 0
+    let part = ids[start..<min(start + 2, ids.count)]
+    let hasNextPage = start + 2 < ids.count
+    let cursor = part.last.map { "\"\($0)\"" } ?? "null"
+    return (
+      "[\(part.map(item).joined(separator: ","))]",
+      #""pageInfo":{"hasNextPage":\#(hasNextPage),"endCursor":\#(cursor)}"#
+    )
+  }
+}
