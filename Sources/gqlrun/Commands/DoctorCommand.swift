@@ -42,6 +42,8 @@ struct DoctorCommand: AsyncParsableCommand {
   var write: String?
 
   @OptionGroup var endpointOptions: EndpointArguments
+  @OptionGroup var requestOptions: RequestOptions
+  @OptionGroup var trustOptions: TrustOptions
 
   func run() async throws {
     try await reporting {
@@ -52,7 +54,7 @@ struct DoctorCommand: AsyncParsableCommand {
         }
         options.endpoint = url
       }
-      let pipeline = try options.load()
+      let pipeline = try options.load(request: requestOptions, trust: trustOptions)
       guard let endpoint = pipeline.endpoint else { return }
       guard !endpoint.isWebSocket else {
         throw Failure(
@@ -94,7 +96,7 @@ struct DoctorCommand: AsyncParsableCommand {
     }
     let probe = EndpointProbe(
       endpoint, transport: transport, limits: limits ?? HTTPLimits(),
-      time: endpointOptions.request.timeout?.duration ?? .seconds(10))
+      time: requestOptions.timeout?.duration ?? .seconds(10))
     var examination: Examination
     do {
       examination = try await Interruption.run { try await Examination.run(with: probe) }

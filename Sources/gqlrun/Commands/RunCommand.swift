@@ -41,6 +41,8 @@ struct RunCommand: AsyncParsableCommand {
   @OptionGroup var documentOptions: DocumentOptions
 
   @OptionGroup var endpointOptions: EndpointArguments
+  @OptionGroup var requestOptions: RequestOptions
+  @OptionGroup var trustOptions: TrustOptions
 
   @Option(
     name: .long,
@@ -127,7 +129,7 @@ struct RunCommand: AsyncParsableCommand {
       try recordingOptions.checkArchive(outputOptions.replace)
       let source = try documentOptions.source()
       var pipeline = try endpointOptions.load(
-        usesProject: true, isQuiet: quiet, isUnsent: policy == .cacheOnly)
+        request: requestOptions, trust: trustOptions, usesProject: true, isQuiet: quiet, isUnsent: policy == .cacheOnly)
       if let patience = subscriptionOptions.patience?.duration {
         pipeline.subscriptions.patience = patience
       }

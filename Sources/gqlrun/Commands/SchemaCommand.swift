@@ -82,6 +82,8 @@ struct SchemaCommand: AsyncParsableCommand {
     var new: String
 
     @OptionGroup var endpointOptions: EndpointArguments
+    @OptionGroup var requestOptions: RequestOptions
+    @OptionGroup var trustOptions: TrustOptions
 
     @Option(
       name: .long, parsing: .upToNextOption,
@@ -175,7 +177,9 @@ struct SchemaCommand: AsyncParsableCommand {
       guard Self.isURL(source) else { return try SchemaFile.load([source]) }
       var options = endpointOptions
       options.endpoint = source
-      return try await SchemaFetch.schema(of: options.load()).schema
+      return try await SchemaFetch.schema(
+        of: options.load(request: requestOptions, trust: trustOptions)
+      ).schema
     }
   }
 
@@ -195,6 +199,8 @@ struct SchemaCommand: AsyncParsableCommand {
         """)
 
     @OptionGroup var endpointOptions: EndpointArguments
+    @OptionGroup var requestOptions: RequestOptions
+    @OptionGroup var trustOptions: TrustOptions
 
     @Option(
       name: .shortAndLong,
@@ -211,7 +217,8 @@ struct SchemaCommand: AsyncParsableCommand {
         let form = replace.replacing(wantsJSON ? .introspection : .schema)
         if let output { try OutputFile.check(output, replacing: form) }
         let (schema, result) = try await SchemaFetch.schema(
-          of: endpointOptions.load(usesProject: true))
+          of: endpointOptions.load(
+            request: requestOptions, trust: trustOptions, usesProject: true))
         for warning in schema.warnings.prefix(20) { Terminal.warning(warning.message) }
         try SchemaCommand.write(
           wantsJSON ? result.jsonText(pretty: true) + "\n" : schema.printed(), to: output,

@@ -77,9 +77,8 @@ struct ProfileOperation {
 
   func prepare() throws -> PreparedOperation {
     guard let pipeline else { return try options.prepare(document) }
-    var endpoint = try EndpointArguments.parse([])
-    endpoint.pipeline = pipeline
-    let loaded = try endpoint.load(fallback: "http://localhost/", isQuiet: true, isLook: true)
+    let loaded = try EndpointArguments(pipeline: pipeline)
+      .load(fallback: "http://localhost/", isQuiet: true, isLook: true)
     return try options.prepare(document, pipeline: loaded)
   }
 }

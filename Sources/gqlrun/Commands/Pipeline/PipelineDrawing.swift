@@ -81,6 +81,8 @@ extension PipelineCommand {
     @OptionGroup var documentOptions: DocumentOptions
 
     @OptionGroup var endpointOptions: EndpointArguments
+    @OptionGroup var requestOptions: RequestOptions
+    @OptionGroup var trustOptions: TrustOptions
 
     @Option(
       name: .long,
@@ -92,7 +94,7 @@ extension PipelineCommand {
     func run() async throws {
       try await reporting {
         let pipeline = try endpointOptions.load(
-          usesProject: true, fallback: Endpoint.unsentURL, isLook: true)
+          request: requestOptions, trust: trustOptions, usesProject: true, fallback: Endpoint.unsentURL, isLook: true)
         let source = try documentOptions.source()
         let operation = try operationOptions.prepare(source, pipeline: pipeline)
         let request = GraphQLRequest(operation, cachePolicy: policy)
