@@ -57,7 +57,7 @@ struct RootCommand: AsyncParsableCommand {
       try CommandNames.check(arguments, root: self)
       var command = try parseAsRoot()
       if var command = command as? any AsyncParsableCommand {
-        try await command.run()
+        try await command.runReporting()
       } else {
         try command.run()
       }

@@ -20,10 +20,8 @@ struct ProfileRunCommand: AsyncParsableCommand {
   @OptionGroup var operationOptions: OperationOptions
 
   func run() async throws {
-    try await reporting {
-      let measurement = try await Interruption.run { try await measure() }
-      try Terminal.write(String(decoding: JSONEncoder().encode(measurement), as: UTF8.self) + "\n")
-    }
+    let measurement = try await Interruption.run { try await measure() }
+    try Terminal.write(String(decoding: JSONEncoder().encode(measurement), as: UTF8.self) + "\n")
   }
 
   private func measure() async throws -> RunMeasurement {

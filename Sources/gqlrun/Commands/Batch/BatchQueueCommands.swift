@@ -94,13 +94,11 @@ extension BatchCommand {
 private func queue(
   _ source: ManifestOptions, _ body: (BatchQueue, Manifest) throws -> Void
 ) async throws {
-  try await reporting {
-    let manifest = try source.load().manifest
-    do {
-      try body(BatchQueue(manifest), manifest)
-    } catch {
-      throw BatchOutcome.failure(error, source.manifest, during: .queue)
-    }
+  let manifest = try source.load().manifest
+  do {
+    try body(BatchQueue(manifest), manifest)
+  } catch {
+    throw BatchOutcome.failure(error, source.manifest, during: .queue)
   }
 }
 
