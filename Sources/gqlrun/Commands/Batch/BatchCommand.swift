@@ -158,15 +158,10 @@ struct BatchCommand: AsyncParsableCommand {
     func run() async throws {
       let manifest = try source.load().manifest
       try journal.inspect(manifest) { inspection in
-        let written: [String]
-        do {
-          written = try inspection.writeReports(overwrites: outputs.overwrite)
-        } catch {
-          throw BatchOutcome.failure(error, source.manifest)
+        let written = try source.describingErrors {
+          try inspection.writeReports(overwrites: outputs.overwrite)
         }
-        for path in written {
-          Terminal.note("wrote \(Terminal.safe(path))")
-        }
+        for path in written { Terminal.note("wrote \(Terminal.safe(path))") }
         try Terminal.write(inspection.report())
       }
     }
@@ -222,20 +217,14 @@ struct BatchCommand: AsyncParsableCommand {
     func run() async throws {
       let manifest = try source.load().manifest
       if manifest.queueURL != nil {
-        do {
-          for file in try BatchQueue(manifest).merge(overwrites: outputs.overwrite) {
-            Terminal.note("wrote \(Terminal.safe(file))")
-          }
-        } catch {
-          throw BatchOutcome.failure(error, source.manifest, during: .queue)
+        let files = try source.describingErrors(during: .queue) {
+          try BatchQueue(manifest).merge(overwrites: outputs.overwrite)
         }
+        for file in files { Terminal.note("wrote \(Terminal.safe(file))") }
         return
       }
-      let merge: ShardMerge
-      do {
-        merge = try ShardMerge(manifest, overwrites: outputs.overwrite)
-      } catch {
-        throw BatchOutcome.failure(error, source.manifest)
+      let merge = try source.describingErrors {
+        try ShardMerge(manifest, overwrites: outputs.overwrite)
       }
       for file in merge.files { Terminal.note("wrote \(Terminal.safe(file))") }
       Terminal.note("\(Quantity.count(merge.tasks, "task")) in \(Terminal.safe(merge.journal))")
@@ -308,6 +297,15 @@ struct ManifestOptions: ParsableArguments {
   }
 
   private var file: String { manifest == "-" ? "stdin" : manifest }
+
+  /// Runs work on the journal or the outputs of the manifest. Its errors become those of the command line.
+  func describingErrors<Result>(
+    during work: BatchOutcome.Work = .run, _ body: () throws -> Result
+  ) throws -> Result {
+    do { return try body() } catch {
+      throw BatchOutcome.failure(error, manifest, during: work)
+    }
+  }
 
   private func show(_ found: PipelineDiagnostics, _ format: FindingFormat) throws {
     switch format {

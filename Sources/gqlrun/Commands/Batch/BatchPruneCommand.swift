@@ -29,12 +29,10 @@ extension BatchCommand {
 
     func run() async throws {
       let manifest = try source.load().manifest
-      var leftovers: RunLeftovers
-      do {
-        leftovers = try RunLeftovers(manifest, includingNewest: force)
+      let leftovers = try source.describingErrors {
+        var leftovers = try RunLeftovers(manifest, includingNewest: force)
         if !dryRun { try leftovers.remove() }
-      } catch {
-        throw BatchOutcome.failure(error, source.manifest)
+        return leftovers
       }
       for file in leftovers.files {
         try Terminal.write("\(Terminal.safe(file.path))  \(Quantity.size(file.bytes))\n")

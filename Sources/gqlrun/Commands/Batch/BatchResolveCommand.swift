@@ -127,11 +127,8 @@ struct TaskOptions: ParsableArguments {
     let resolution = TaskResolution(
       decision, of: state, keys: keys, operation: operation,
       user: "\(process.userName)@\(process.hostName)", time: Date().timeIntervalSince1970)
-    let resolved: TaskResolution.Resolved
-    do {
-      resolved = try resolution.apply(to: manifest, journal: journal.journal)
-    } catch {
-      throw BatchOutcome.failure(error, source.manifest, during: .queue)
+    let resolved = try source.describingErrors(during: .queue) {
+      try resolution.apply(to: manifest, journal: journal.journal)
     }
     report(
       resolved, resolution: resolution, manifest: source.manifest,
