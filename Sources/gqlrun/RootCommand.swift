@@ -45,10 +45,10 @@ struct RootCommand: AsyncParsableCommand {
   static func main() async {
     StandardDescriptors.prepare()
     let arguments = Array(CommandLine.arguments.dropFirst())
+    // Answered without the parser, which first describes all commands.
+    if arguments == ["--version"] { return write(result: version) }
     do {
       try StandardDescriptors.expectRoom()
-      // Answered without the parser, which first describes all commands.
-      if arguments == ["--version"] { return write(result: version) }
       if let page = HelpTopic.page(for: arguments) { return try Terminal.write(page) }
       let login = EnvironmentVariables.value(of: "SHELL")
       if let script = try CompletionScript.requested(by: arguments, login: login) {
@@ -57,7 +57,7 @@ struct RootCommand: AsyncParsableCommand {
       try CommandNames.check(arguments, root: self)
       var command = try parseAsRoot()
       if var command = command as? any AsyncParsableCommand {
-        try await command.run()
+        try await command.runReporting()
       } else {
         try command.run()
       }

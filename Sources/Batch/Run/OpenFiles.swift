@@ -13,11 +13,14 @@ public enum OpenFiles {
   /// The number of files that can still be opened; `nil` if the system does not report it.
   public static func left() -> Int? {
     var limit = rlimit()
-    guard getrlimit(resource, &limit) == 0,
-      let open = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
-    else { return nil }
-    // The listing includes the descriptor of the listing itself.
-    return Int(clamping: limit.rlim_cur) - (open.count - 1)
+    guard getrlimit(resource, &limit) == 0, let folder = opendir("/proc/self/fd") else {
+      return nil
+    }
+    defer { closedir(folder) }
+    // Besides the open files, there are the folder itself, its parent, and the descriptor of the listing.
+    var open = -3
+    while readdir(folder) != nil { open += 1 }
+    return Int(clamping: limit.rlim_cur) - open
   }
 
   /// The number of requests that may be in flight so that each can have a connection.

@@ -23,11 +23,15 @@ package final class SubscriptionRun: Sendable {
     meter: ConnectionMeter? = nil,
     processTime: @escaping @Sendable () -> Double = { Double(StageClock.process()) / 1e9 }
   ) {
-    var services = runner.services
-    services.transport = services.transport.map {
-      ArrivalTransport(base: $0, clock: runner.services.clock)
+    let clock = runner.services.clock
+    self.runner = runner.measuring { send in
+      let response = try await send()
+      guard let arrival = Arrival.current else { return response }
+      return response.mapChunks { chunk in
+        arrival.note(clock.now())
+        return chunk
+      }
     }
-    self.runner = PipelineRunner(runner.pipeline, services: services)
     self.request = request
     self.count = count
     self.duration = duration
@@ -114,23 +118,6 @@ private final class Arrival: Sendable {
   var time: Duration? { last.withLock { $0 } }
 
   func note(_ time: Duration) { last.withLock { $0 = time } }
-}
-
-/// Notes when the chunks of bodies arrive.
-private struct ArrivalTransport: HTTPTransport {
-  let base: any HTTPTransport
-  let clock: ServiceClock
-
-  func send(
-    _ request: HTTPRequestMessage, limits: HTTPLimits
-  ) async throws -> HTTPResponseMessage {
-    let response = try await base.send(request, limits: limits)
-    guard let arrival = Arrival.current else { return response }
-    return response.mapChunks { chunk in
-      arrival.note(clock.now())
-      return chunk
-    }
-  }
 }
 
 /// Collects the events of concurrent subscriptions.

@@ -26,17 +26,22 @@ package struct FetchRun: Sendable {
 
   /// - Throws: Errors of the pipeline, and ``ProfileError`` if the body cannot be saved.
   package func run() async throws -> FetchMeasurement {
-    var services = runner.services
     // Of a response in parts, the merged result is saved: the stages read a response in one piece.
     let isInParts = request.operation?.hasDeferredParts == true
     let tap = isInParts ? nil : copy.map { BodyTap($0) }
-    if let transport = services.transport, let tap {
-      services.transport = TappedTransport(base: transport, tap: tap)
+    let tapped = tap.map { tap in
+      runner.measuring { send in
+        let response = try await send()
+        await tap.begin()
+        return response.mapChunks { chunk in
+          await tap.add(chunk)
+          return chunk
+        }
+      }
     }
-    let measured = PipelineRequest(
-      PipelineRunner(runner.pipeline, services: services), request, meter: meter)
+    let measured = PipelineRequest(tapped ?? runner, request, meter: meter)
     let wireBefore = meter?.receivedBytes ?? 0
-    let clock = services.clock
+    let clock = runner.services.clock
     let start = clock.now()
     let outcome = await measured.perform()
     let seconds = (clock.now() - start).seconds
@@ -73,22 +78,13 @@ actor BodyTap {
   func begin() {
     if descriptor >= 0 { close(descriptor) }
     descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-    if descriptor < 0 { fail() }
+    if descriptor < 0 { fail(errno) }
   }
 
   func add(_ chunk: any BodyChunk) {
     guard failure == nil, descriptor >= 0 else { return }
-    let isWritten = chunk.withUnsafeBytes { bytes in
-      var offset = 0
-      while offset < bytes.count {
-        let count = write(descriptor, bytes.baseAddress?.advanced(by: offset), bytes.count - offset)
-        if count < 0 && errno == EINTR { continue }
-        guard count > 0 else { return false }
-        offset += count
-      }
-      return true
-    }
-    if !isWritten { fail() }
+    let code = chunk.withUnsafeBytes { SystemIO.writeAll($0, to: descriptor) }
+    if code != 0 { fail(code) }
   }
 
   func finish() throws(ProfileError) {
@@ -97,25 +93,9 @@ actor BodyTap {
     if let failure { throw failure }
   }
 
-  private func fail() {
+  private func fail(_ code: Int32) {
     failure =
       failure
-      ?? ProfileError("cannot keep the response in \(path): \(String(cString: strerror(errno)))")
-  }
-}
-
-private struct TappedTransport: HTTPTransport {
-  let base: any HTTPTransport
-  let tap: BodyTap
-
-  func send(
-    _ request: HTTPRequestMessage, limits: HTTPLimits
-  ) async throws -> HTTPResponseMessage {
-    let response = try await base.send(request, limits: limits)
-    await tap.begin()
-    return response.mapChunks { chunk in
-      await tap.add(chunk)
-      return chunk
-    }
+      ?? ProfileError("cannot keep the response in \(path): \(String(cString: strerror(code)))")
   }
 }

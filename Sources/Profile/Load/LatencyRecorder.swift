@@ -9,9 +9,9 @@ actor LatencyRecorder {
   private var uncorrected = LatencyDistribution()
   private var phases: [Phase: LatencyDistribution] = [:]
   private var errors: [String: Int] = [:]
-  private(set) var requests = 0
-  private(set) var failures = 0
-  private(set) var receivedBytes = 0
+  private var requests = 0
+  private var failures = 0
+  private var receivedBytes = 0
   /// The number of requests that started more than ``Self/lateness`` seconds after their scheduled
   /// time.
   private(set) var lateStarts = 0
@@ -33,14 +33,20 @@ actor LatencyRecorder {
     if errors[failure] != nil || errors.count < 100 { errors[failure, default: 0] += 1 }
   }
 
-  var uncorrectedLatencies: Latencies { uncorrected.latencies }
-  var correctedLatencies: Latencies? { corrected.isEmpty ? nil : corrected.latencies }
-  var phaseReports: [LoadReport.PhaseReport] {
-    Phase.allCases.compactMap { phase in
-      phases[phase].map { .init(name: phase, latencies: $0.latencies) }
-    }
+  /// The report of all requests.
+  func report(
+    _ model: LoadReport.Model, seconds: Double, processSeconds: Double
+  ) -> LoadReport {
+    LoadReport(
+      model: model, seconds: seconds, requests: requests, failures: failures,
+      errors: LoadReport.ErrorCount.list(errors), achievedRate: Double(requests) / seconds,
+      corrected: corrected.isEmpty ? nil : corrected.latencies,
+      uncorrected: uncorrected.latencies,
+      phases: Phase.allCases.compactMap { phase in
+        phases[phase].map { .init(name: phase, latencies: $0.latencies) }
+      },
+      receivedBytes: receivedBytes, clientLoad: processSeconds / seconds, warnings: [])
   }
-  var errorCounts: [LoadReport.ErrorCount] { LoadReport.ErrorCount.list(errors) }
 }
 
 extension LoadReport.ErrorCount {

@@ -40,8 +40,8 @@ package struct LoadRun: Sendable {
     case .closed(let concurrency): await closed(recorder, concurrency: concurrency)
     }
     let seconds = max(now - start, 1e-9)
-    var report = await report(
-      recorder, seconds: seconds, processSeconds: processTime() - processStart, waits: waits)
+    var report = await recorder.report(
+      model, seconds: seconds, processSeconds: processTime() - processStart)
     if let machineStart, let machineEnd = machineTime() {
       report.machineLoad = machineEnd.load(since: machineStart)
     }
@@ -93,19 +93,6 @@ package struct LoadRun: Sendable {
     let outcome = await perform()
     if Task.isCancelled { return }
     await recorder.add(outcome, intended: intended, started: started, ended: now)
-  }
-
-  private func report(
-    _ recorder: LatencyRecorder, seconds: Double, processSeconds: Double, waits: Int
-  ) async -> LoadReport {
-    let requests = await recorder.requests
-    return LoadReport(
-      model: model, seconds: seconds, requests: requests, failures: await recorder.failures,
-      errors: await recorder.errorCounts, achievedRate: Double(requests) / seconds,
-      corrected: await recorder.correctedLatencies,
-      uncorrected: await recorder.uncorrectedLatencies, phases: await recorder.phaseReports,
-      receivedBytes: await recorder.receivedBytes, clientLoad: processSeconds / seconds,
-      warnings: [])
   }
 }
 

@@ -18,11 +18,22 @@ package struct PipelineRequest: Sendable {
   package init(
     _ runner: PipelineRunner, _ request: GraphQLRequest, meter: ConnectionMeter? = nil
   ) {
-    var services = runner.services
-    services.transport = services.transport.map { [sent] in
-      PhaseTransport(base: $0, clock: runner.services.clock, sent: sent)
+    let clock = runner.services.clock
+    self.runner = runner.measuring { [sent] send in
+      sent.value.withLock { $0 += 1 }
+      var response = try await send()
+      guard let times = PhaseTimes.current else { return response }
+      let body = response.body
+      response.body = HTTPBody {
+        let start = clock.now()
+        // The iterator of a body has no state of its own.
+        var iterator = body.makeAsyncIterator()
+        let chunk = try await iterator.next()
+        await times.add((clock.now() - start).seconds)
+        return chunk
+      }
+      return response
     }
-    self.runner = PipelineRunner(runner.pipeline, services: services)
     self.request = request
     self.meter = meter
   }
@@ -90,40 +101,29 @@ actor PhaseTimes {
   func add(_ seconds: Double) { download += seconds }
 }
 
-/// Counts requests, and measures the time spent waiting for bodies.
-private struct PhaseTransport: HTTPTransport {
+extension PipelineRunner {
+  /// The same runner, whose requests pass `exchange`.
+  ///
+  /// - Parameter exchange: Called with a closure that sends the request; returns its response.
+  func measuring(_ exchange: @escaping MeasuredTransport.Exchange) -> PipelineRunner {
+    var services = services
+    services.transport = services.transport.map { MeasuredTransport(base: $0, exchange: exchange) }
+    return PipelineRunner(pipeline, services: services)
+  }
+}
+
+/// A transport whose exchanges are measured.
+struct MeasuredTransport: HTTPTransport {
+  typealias Exchange =
+    @Sendable (_ send: @Sendable () async throws -> HTTPResponseMessage) async throws
+    -> HTTPResponseMessage
+
   let base: any HTTPTransport
-  let clock: ServiceClock
-  let sent: RequestCount
+  let exchange: Exchange
 
   func send(
     _ request: HTTPRequestMessage, limits: HTTPLimits
   ) async throws -> HTTPResponseMessage {
-    sent.value.withLock { $0 += 1 }
-    let response = try await base.send(request, limits: limits)
-    guard let times = PhaseTimes.current else { return response }
-    let body = BodyChunks(response.body)
-    return HTTPResponseMessage(
-      head: response.head,
-      body: HTTPBody {
-        let start = clock.now()
-        let chunk = try await body.next()
-        await times.add((clock.now() - start).seconds)
-        return chunk
-      })
-  }
-}
-
-/// The chunks of a body, one after the other.
-actor BodyChunks {
-  private var iterator: HTTPBody.AsyncIterator?
-
-  init(_ body: HTTPBody) { iterator = body.makeAsyncIterator() }
-
-  func next() async throws -> (any BodyChunk)? {
-    guard var current = iterator.take() else { return nil }
-    let chunk = try await current.next(isolation: self)
-    iterator = current
-    return chunk
+    try await exchange { try await base.send(request, limits: limits) }
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import GQLRunJSON
+import GQLRunSupport
 
 /// The measurements of one run, which has its own process. The process writes them as JSON.
 package struct RunMeasurement: Codable, Sendable {
@@ -179,12 +180,6 @@ package struct BaselineRun {
   }
 }
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// The memory of this process, as reported by the kernel.
 package enum ProcessMemory {
   /// Resident bytes; `nil` without `/proc`.
@@ -216,12 +211,7 @@ package enum ProcessMemory {
   }
 
   private static func contents(_ path: String) -> String? {
-    let file = open(path, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { return nil }
-    defer { close(file) }
-    var buffer = [UInt8](repeating: 0, count: 4096)
-    let count = read(file, &buffer, buffer.count)
-    return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
+    (try? SystemIO.readFile(path, limit: 1 << 16)).map { String(decoding: $0, as: UTF8.self) }
   }
 }
 

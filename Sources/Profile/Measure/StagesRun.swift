@@ -1,3 +1,4 @@
+import Foundation
 package import GQLRunCache
 import GQLRunJSON
 
@@ -44,12 +45,6 @@ package struct StagesRun {
     return run
   }
 }
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 /// The clocks of the profiler, in nanoseconds. No other part of the program reads them.
 package enum StageClock {

@@ -46,11 +46,11 @@ package struct ShapeReport: Codable, Sendable, Hashable {
 
   package struct TypeShape: Codable, Sendable, Hashable {
     package var name: String
-    package var objects: Int
+    package var objects = 0
     package var distinct: Int?
     /// Without nested objects that have their own type.
-    package var bytes: Int
-    package var fields: [FieldShape]
+    package var bytes = 0
+    package var fields: [FieldShape] = []
 
     /// The share of repeated objects; `nil` if the objects have no identity.
     package var hitShare: Double? {
@@ -60,21 +60,21 @@ package struct ShapeReport: Codable, Sendable, Hashable {
 
   package struct FieldShape: Codable, Sendable, Hashable {
     package var name: String
-    package var count: Int
-    package var nulls: Int
+    package var count = 0
+    package var nulls = 0
     /// Including everything nested.
-    package var bytes: Int
+    package var bytes = 0
   }
 
   package struct PathShape: Codable, Sendable, Hashable {
-    package var path: String
-    package var count: Int
-    package var nulls: Int
-    package var bytes: Int
+    package var path = ""
+    package var count = 0
+    package var nulls = 0
+    package var bytes = 0
     /// Without the bytes of longer paths.
-    package var ownBytes: Int
+    package var ownBytes = 0
     /// The length of the longest list at this path; 0 if there is none.
-    package var longestList: Int
+    package var longestList = 0
   }
 
   package struct LargeRecord: Codable, Sendable, Hashable {
@@ -116,67 +116,78 @@ package struct ShapeReport: Codable, Sendable, Hashable {
   }
 }
 
+/// The names of fields in the order in which they were found.
+struct FieldNames {
+  /// Up to this number, names are searched linearly.
+  private static let maxLinear = 32
+  private var names: [[UInt8]] = []
+  /// The positions of the names, if there are many.
+  private var positions: [[UInt8]: Int] = [:]
+  /// The position of the expected next name: fields usually occur in the same order.
+  private var expected = 0
+
+  /// The position of a name; `nil` if it is new.
+  mutating func position(of name: some Collection<UInt8>) -> Int? {
+    for step in 0..<min(names.count, Self.maxLinear) {
+      let position = (expected + step) % names.count
+      guard names[position].elementsEqual(name) else { continue }
+      expected = (position + 1) % names.count
+      return position
+    }
+    return names.count > Self.maxLinear ? positions[Array(name)] : nil
+  }
+
+  /// Adds a new name.
+  mutating func append(_ name: [UInt8]) {
+    names.append(name)
+    guard names.count > Self.maxLinear else { return }
+    let new = positions.isEmpty ? 0..<names.count : names.count - 1..<names.count
+    for position in new { positions[names[position]] = position }
+  }
+}
+
 /// The paths of a response without list indices, with counts for each.
 struct PathTree {
   private struct Node {
     var name: [UInt8]
     var parent: Int
+    /// The children, in the order of their names.
     var children: [Int] = []
-    /// The children by name, if there are many.
-    var named: [[UInt8]: Int] = [:]
-    /// The index of the expected next child: fields usually occur in the same order.
-    var expected = 0
-    var count = 0
-    var nulls = 0
-    var bytes = 0
-    var longestList = 0
+    var names = FieldNames()
+    /// The counts, without the path and the own bytes.
+    var shape = ShapeReport.PathShape()
   }
 
   /// The maximum number of paths; further ones are counted with their parent, because their keys
   /// are data.
   private static let limit = 20_000
-  /// Up to this number, children are searched linearly.
-  private static let few = 32
   private static let typename = Array("__typename".utf8)
   private var nodes = [Node(name: [], parent: 0)]
 
   mutating func child(of parent: Int, named name: UnsafeRawBufferPointer) -> Int {
-    let count = nodes[parent].children.count
-    let expected = nodes[parent].expected
-    for step in 0..<min(count, Self.few) {
-      let position = (expected + step) % count
-      let child = nodes[parent].children[position]
-      if nodes[child].name.elementsEqual(name) {
-        nodes[parent].expected = (position + 1) % count
-        return child
-      }
+    if let position = nodes[parent].names.position(of: name) {
+      return nodes[parent].children[position]
     }
-    let bytes = Array(name)
-    if count > Self.few, let child = nodes[parent].named[bytes] { return child }
     guard nodes.count < Self.limit else { return parent }
-    nodes.append(Node(name: bytes, parent: parent))
-    nodes[parent].children.append(nodes.count - 1)
-    if count == Self.few {
-      for child in nodes[parent].children { nodes[parent].named[nodes[child].name] = child }
-    } else if count > Self.few {
-      nodes[parent].named[bytes] = nodes.count - 1
-    }
-    nodes[parent].expected = 0
+    let node = Node(name: Array(name), parent: parent)
+    nodes[parent].names.append(node.name)
+    nodes[parent].children.append(nodes.count)
+    nodes.append(node)
     return nodes.count - 1
   }
 
   mutating func note(at index: Int, bytes: Int, isNull: Bool) {
-    nodes[index].count += 1
-    nodes[index].bytes += bytes
-    if isNull { nodes[index].nulls += 1 }
+    nodes[index].shape.count += 1
+    nodes[index].shape.bytes += bytes
+    if isNull { nodes[index].shape.nulls += 1 }
   }
 
   mutating func noteElement(at index: Int, isNull: Bool) {
-    if isNull { nodes[index].nulls += 1 }
+    if isNull { nodes[index].shape.nulls += 1 }
   }
 
   mutating func noteList(at index: Int, count: Int) {
-    nodes[index].longestList = max(nodes[index].longestList, count)
+    nodes[index].shape.longestList = max(nodes[index].shape.longestList, count)
   }
 
   func name(of index: Int) -> [UInt8] { nodes[index].name }
@@ -198,11 +209,11 @@ struct PathTree {
   /// The paths with the most bytes, at most 500.
   var shapes: [ShapeReport.PathShape] {
     nodes.indices.dropFirst().map { index in
-      let node = nodes[index]
-      let inside = node.children.reduce(0) { $0 + nodes[$1].bytes }
-      return ShapeReport.PathShape(
-        path: path(of: index), count: node.count, nulls: node.nulls, bytes: node.bytes,
-        ownBytes: max(node.bytes - inside, 0), longestList: node.longestList)
+      var shape = nodes[index].shape
+      shape.path = path(of: index)
+      let inside = nodes[index].children.reduce(0) { $0 + nodes[$1].shape.bytes }
+      shape.ownBytes = max(shape.bytes - inside, 0)
+      return shape
     }
     .sorted { ($0.bytes, $1.path) > ($1.bytes, $0.path) }
     .prefix(500).map { $0 }

@@ -10,18 +10,12 @@ struct ShapeState {
   var records = LargestRecords()
   private var frames: [Frame] = []
   private var depth = 0
-  /// Bytes of compact JSON so far.
-  private var bytes = 0
-  private var values = 0
-  private var nulls = 0
-  private var objects = 0
-  private var identified = 0
-  private var identifiedBytes = 0
-  private var deepest = 0
-  private var strings = (0...32).map { ShapeReport.SizeCount(below: 1 << $0, count: 0, bytes: 0) }
+  /// The counts of the whole response; its bytes are those of compact JSON so far.
+  private var totals = ShapeReport()
 
   init(keyFields: @escaping (String) -> [String], names: Set<String>) {
     types = TypeTable(keyFields: keyFields, names: names)
+    totals.strings = (0...32).map { .init(below: 1 << $0, count: 0, bytes: 0) }
   }
 
   /// An open object or array. Frames are reused, so that their lists keep their memory.
@@ -51,27 +45,27 @@ struct ShapeState {
 
   mutating func key(_ name: UnsafeRawBufferPointer) {
     guard depth > 0 else { return }
-    bytes += name.count + 3 + (frames[depth - 1].elements > 0 ? 1 : 0)
+    totals.bytes += name.count + 3 + (frames[depth - 1].elements > 0 ? 1 : 0)
     frames[depth - 1].next = paths.child(of: frames[depth - 1].pathIndex, named: name)
   }
 
   mutating func scalar(count: Int, isNull: Bool) {
     let pathIndex = begin()
-    bytes += count
-    values += 1
-    if isNull { nulls += 1 }
+    totals.bytes += count
+    totals.values += 1
+    if isNull { totals.nulls += 1 }
     end(pathIndex, bytes: count, isNull: isNull)
   }
 
   mutating func text(_ text: UnsafeRawBufferPointer, isString: Bool) {
     let pathIndex = begin()
     let count = text.count + (isString ? 2 : 0)
-    bytes += count
-    values += 1
+    totals.bytes += count
+    totals.values += 1
     if isString {
       let power = text.count == 0 ? 0 : Int.bitWidth - text.count.leadingZeroBitCount
-      strings[min(power, 32)].count += 1
-      strings[min(power, 32)].bytes += text.count
+      totals.strings[min(power, 32)].count += 1
+      totals.strings[min(power, 32)].bytes += text.count
     }
     if depth > 0, frames[depth - 1].isObject { note(text, at: pathIndex) }
     end(pathIndex, bytes: count, isNull: false)
@@ -79,11 +73,11 @@ struct ShapeState {
 
   mutating func open(isObject: Bool) {
     let pathIndex = begin()
-    bytes += 2
+    totals.bytes += 2
     if depth == frames.count { frames.append(Frame()) }
     frames[depth].isObject = isObject
     frames[depth].pathIndex = pathIndex
-    frames[depth].start = bytes - 2
+    frames[depth].start = totals.bytes - 2
     frames[depth].elements = 0
     frames[depth].next = pathIndex
     frames[depth].typename = nil
@@ -92,17 +86,17 @@ struct ShapeState {
     frames[depth].entityBytes = 0
     frames[depth].typedBytes = 0
     depth += 1
-    deepest = max(deepest, depth)
+    totals.depth = max(totals.depth, depth)
   }
 
   mutating func close() {
     depth -= 1
-    let count = bytes - frames[depth].start
+    let count = totals.bytes - frames[depth].start
     let pathIndex = frames[depth].pathIndex
     var entityBytes = frames[depth].entityBytes
     var typedBytes = frames[depth].typedBytes
     if frames[depth].isObject {
-      objects += 1
+      totals.objects += 1
       if frames[depth].typename != nil { typedBytes = count }
       if closeObject(frames[depth], count) { entityBytes = count }
     } else {
@@ -120,7 +114,7 @@ struct ShapeState {
   /// The path of the value that begins.
   private mutating func begin() -> Int {
     guard depth > 0 else { return 0 }
-    if !frames[depth - 1].isObject, frames[depth - 1].elements > 0 { bytes += 1 }
+    if !frames[depth - 1].isObject, frames[depth - 1].elements > 0 { totals.bytes += 1 }
     frames[depth - 1].elements += 1
     return frames[depth - 1].next
   }
@@ -150,8 +144,8 @@ struct ShapeState {
     let own = count - frame.entityBytes
     types.note(type, bytes: count - frame.typedBytes, fields: frame.fields, names: paths)
     guard let identity = identity(frame, type) else { return false }
-    identified += 1
-    identifiedBytes += own
+    totals.identified += 1
+    totals.identifiedBytes += own
     entities.note(identity, type: type, bytes: own)
     if records.wants(own) {
       let values = frame.keyValues.map { String(decoding: $0.text, as: UTF8.self) }
@@ -185,21 +179,14 @@ struct ShapeState {
   // MARK: Result
 
   var report: ShapeReport {
-    var report = ShapeReport()
-    report.bytes = bytes
-    report.values = values
-    report.nulls = nulls
-    report.objects = objects
-    report.depth = deepest
-    report.identified = identified
-    report.identifiedBytes = identifiedBytes
+    var report = totals
     report.distinct = entities.distinct
     report.isEstimated = entities.isEstimated
     report.repeatedBytes = entities.repeatedBytes
     report.types = types.shapes(distinct: entities.distinctByType)
     report.paths = paths.shapes
     report.largestRecords = records.sorted
-    report.strings = strings.filter { $0.count > 0 }
+    report.strings.removeAll { $0.count == 0 }
     return report
   }
 }

@@ -1,23 +1,11 @@
 /// The counts of each type.
 struct TypeTable {
   private struct Entry {
-    var name: String
     var bytesOfName: [UInt8]
     var keyFields: [[UInt8]]
-    var objects = 0
-    var bytes = 0
-    var fields: [Field] = []
-    /// The fields by name, if there are many.
-    var named: [[UInt8]: Int] = [:]
-    /// The index of the expected next field.
-    var expected = 0
-  }
-
-  private struct Field {
-    var name: [UInt8]
-    var count = 0
-    var nulls = 0
-    var bytes = 0
+    /// The names of the fields in the shape.
+    var names = FieldNames()
+    var shape: ShapeReport.TypeShape
   }
 
   private let keyFieldsOf: (String) -> [String]
@@ -29,8 +17,6 @@ struct TypeTable {
   /// The maximum number of types and fields; further ones are counted together, because their names
   /// are data.
   private static let limit = 5_000
-  /// Up to this number, fields are searched linearly.
-  private static let few = 32
 
   /// - Parameters:
   ///   - keyFields: The key fields of a type.
@@ -50,60 +36,43 @@ struct TypeTable {
     guard entries.count < Self.limit, name.count < 1024 else { return nil }
     let text = String(decoding: bytes, as: UTF8.self)
     let keys = keyFieldsOf(text).map { Array($0.utf8) }
-    entries.append(Entry(name: text, bytesOfName: bytes, keyFields: keys))
+    entries.append(Entry(bytesOfName: bytes, keyFields: keys, shape: .init(name: text)))
     last = entries.count - 1
     indices[bytes] = last
     return last
   }
 
-  func name(_ type: Int) -> String { entries[type].name }
+  func name(_ type: Int) -> String { entries[type].shape.name }
   func keyFields(_ type: Int) -> [[UInt8]] { entries[type].keyFields }
 
   mutating func note(
     _ type: Int, bytes: Int, fields: [ShapeState.FieldCount], names: PathTree
   ) {
-    entries[type].objects += 1
-    entries[type].bytes += bytes
+    entries[type].shape.objects += 1
+    entries[type].shape.bytes += bytes
     for field in fields {
       guard let index = self.field(type, names.name(of: field.pathIndex)) else { continue }
-      entries[type].fields[index].count += 1
-      entries[type].fields[index].bytes += field.bytes
-      if field.isNull { entries[type].fields[index].nulls += 1 }
+      entries[type].shape.fields[index].count += 1
+      entries[type].shape.fields[index].bytes += field.bytes
+      if field.isNull { entries[type].shape.fields[index].nulls += 1 }
     }
   }
 
   private mutating func field(_ type: Int, _ name: [UInt8]) -> Int? {
-    let count = entries[type].fields.count
-    let expected = entries[type].expected
-    for step in 0..<min(count, Self.few) {
-      let position = (expected + step) % count
-      if entries[type].fields[position].name == name {
-        entries[type].expected = (position + 1) % count
-        return position
-      }
-    }
-    if count > Self.few, let field = entries[type].named[name] { return field }
+    if let position = entries[type].names.position(of: name) { return position }
+    let count = entries[type].shape.fields.count
     guard count < Self.limit else { return nil }
-    entries[type].fields.append(Field(name: name))
-    if count == Self.few {
-      for field in 0...count { entries[type].named[entries[type].fields[field].name] = field }
-    } else if count > Self.few {
-      entries[type].named[name] = count
-    }
+    entries[type].names.append(name)
+    entries[type].shape.fields.append(.init(name: String(decoding: name, as: UTF8.self)))
     return count
   }
 
   func shapes(distinct: [Int: Int]) -> [ShapeReport.TypeShape] {
     entries.indices.map { index in
-      let entry = entries[index]
-      let fields = entry.fields.map {
-        ShapeReport.FieldShape(
-          name: String(decoding: $0.name, as: UTF8.self), count: $0.count, nulls: $0.nulls,
-          bytes: $0.bytes)
-      }
-      return ShapeReport.TypeShape(
-        name: entry.name, objects: entry.objects, distinct: distinct[index], bytes: entry.bytes,
-        fields: fields.sorted { ($0.bytes, $1.name) > ($1.bytes, $0.name) })
+      var shape = entries[index].shape
+      shape.distinct = distinct[index]
+      shape.fields.sort { ($0.bytes, $1.name) > ($1.bytes, $0.name) }
+      return shape
     }
     .sorted { ($0.bytes, $1.name) > ($1.bytes, $0.name) }
   }

@@ -42,35 +42,35 @@ struct DoctorCommand: AsyncParsableCommand {
   var write: String?
 
   @OptionGroup var endpointOptions: EndpointArguments
+  @OptionGroup var requestOptions: RequestOptions
+  @OptionGroup var trustOptions: TrustOptions
 
   func run() async throws {
-    try await reporting {
-      var options = endpointOptions
-      if let url {
-        guard options.endpoint == nil else {
-          throw Failure(.usage, "name one URL, as the argument or with --endpoint")
-        }
-        options.endpoint = url
+    var options = endpointOptions
+    if let url {
+      guard options.endpoint == nil else {
+        throw Failure(.usage, "name one URL, as the argument or with --endpoint")
       }
-      let pipeline = try options.load()
-      guard let endpoint = pipeline.endpoint else { return }
-      guard !endpoint.isWebSocket else {
-        throw Failure(
-          .usage,
-          "cannot examine \(endpoint.shownURL): the examination uses HTTP; name the endpoint for queries, "
-            + "and see its line subscriptions-websocket")
-      }
-      if let write { try NewFile.checkAbsent(write) }
-      let report = try await examine(endpoint, pipeline)
-      try Terminal.write(json ? report.json : report.table)
-      guard report.examination.isGraphQL else { throw notGraphQL(report, endpoint) }
-      guard !report.isIncomplete else {
-        throw Failure(
-          .unreachable,
-          "the examination is incomplete: \(endpoint.shownURL) did not answer several requests")
-      }
-      if let write { try self.write(report, endpoint, to: write) }
+      options.endpoint = url
     }
+    let pipeline = try options.load(request: requestOptions, trust: trustOptions)
+    guard let endpoint = pipeline.endpoint else { return }
+    guard !endpoint.isWebSocket else {
+      throw Failure(
+        .usage,
+        "cannot examine \(endpoint.shownURL): the examination uses HTTP; name the endpoint for queries, "
+          + "and see its line subscriptions-websocket")
+    }
+    if let write { try NewFile.checkAbsent(write) }
+    let report = try await examine(endpoint, pipeline)
+    try Terminal.write(json ? report.json : report.table)
+    guard report.examination.isGraphQL else { throw notGraphQL(report, endpoint) }
+    guard !report.isIncomplete else {
+      throw Failure(
+        .unreachable,
+        "the examination is incomplete: \(endpoint.shownURL) did not answer several requests")
+    }
+    if let write { try self.write(report, endpoint, to: write) }
   }
 
   private func notGraphQL(_ report: DoctorReport, _ endpoint: Endpoint) -> Failure {
@@ -94,7 +94,7 @@ struct DoctorCommand: AsyncParsableCommand {
     }
     let probe = EndpointProbe(
       endpoint, transport: transport, limits: limits ?? HTTPLimits(),
-      time: endpointOptions.request.timeout?.duration ?? .seconds(10))
+      time: requestOptions.timeout?.duration ?? .seconds(10))
     var examination: Examination
     do {
       examination = try await Interruption.run { try await Examination.run(with: probe) }

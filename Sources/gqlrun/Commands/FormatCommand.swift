@@ -18,8 +18,6 @@ struct FormatCommand: AsyncParsableCommand {
   var document: String
 
   func run() async throws {
-    try await reporting {
-      try Terminal.write(Input.document(document).printed() + "\n")
-    }
+    try Terminal.write(Input.document(document).printed() + "\n")
   }
 }

@@ -32,26 +32,24 @@ struct LogoutCommand: AsyncParsableCommand {
   @OptionGroup var trust: TrustOptions
 
   func run() async throws {
-    try await reporting {
-      let loaded = try PipelineFile.loadToRun(
-        ReadyMade.path(for: pipeline), environment: .unsent, trust: trust
-      ).pipeline
-      let cache = self.cache(of: loaded)
-      var path: String?
-      if case .sqlite(let file) = cache { path = file }
-      let exists = path.map { FileManager.default.fileExists(atPath: $0) } ?? (cache != nil)
-      let records = exists ? try await cache?.open() : nil
-      let runner = PipelineRunner(loaded, services: Services(store: records))
-      let removed = try await runner.signOut()
-      try records?.close()
-      for item in removed { Terminal.note("removed \(Terminal.safe(item))") }
-      if let path, exists {
-        try CacheStore.removeFiles(at: path)
-        Terminal.note("removed \(Terminal.safe(path))")
-      }
-      if case .postgres = cache { Terminal.note("removed the records of the cache in PostgreSQL") }
-      if removed.isEmpty && !exists { Terminal.note("there was nothing to remove") }
+    let loaded = try PipelineFile.loadToRun(
+      ReadyMade.path(for: pipeline), environment: .unsent, trust: trust
+    ).pipeline
+    let cache = self.cache(of: loaded)
+    var path: String?
+    if case .sqlite(let file) = cache { path = file }
+    let exists = path.map { FileManager.default.fileExists(atPath: $0) } ?? (cache != nil)
+    let records = exists ? try await cache?.open() : nil
+    let runner = PipelineRunner(loaded, services: Services(store: records))
+    let removed = try await runner.signOut()
+    try records?.close()
+    for item in removed { Terminal.note("removed \(Terminal.safe(item))") }
+    if let path, exists {
+      try CacheStore.removeFiles(at: path)
+      Terminal.note("removed \(Terminal.safe(path))")
     }
+    if case .postgres = cache { Terminal.note("removed the records of the cache in PostgreSQL") }
+    if removed.isEmpty && !exists { Terminal.note("there was nothing to remove") }
   }
 
   /// The cache that outlives its process; `nil` if there is none.

@@ -98,15 +98,13 @@ struct OperationsCommand: AsyncParsableCommand {
     @OptionGroup var replace: ReplaceOptions
 
     func run() async throws {
-      try await reporting {
-        let operations = try textOptions.operations(of: files)
-        let manifest = OperationManifest(operations: operations)
-        try SchemaCommand.write(
-          manifest.apolloJSON.jsonText(pretty: true), to: output,
-          replacing: replace.replacing(.operationManifest))
-        if let output {
-          Terminal.note("\(output): \(Quantity.count(operations.count, "operation"))")
-        }
+      let operations = try textOptions.operations(of: files)
+      let manifest = OperationManifest(operations: operations)
+      try SchemaCommand.write(
+        manifest.apolloJSON.jsonText(pretty: true), to: output,
+        replacing: replace.replacing(.operationManifest))
+      if let output {
+        Terminal.note("\(output): \(Quantity.count(operations.count, "operation"))")
       }
     }
   }
@@ -133,25 +131,23 @@ struct OperationsCommand: AsyncParsableCommand {
     @OptionGroup var textOptions: TextOptions
 
     func run() async throws {
-      try await reporting {
-        let value = try Input.json(manifest, "the operation manifest")
-        let read: OperationManifest
-        do {
-          read = try OperationManifest(value)
-        } catch {
-          throw Failure(.badInput, "\(manifest): \(error)")
-        }
-        var problems = read.problems()
-        if !files.isEmpty {
-          problems += read.differences(from: try textOptions.operations(of: files))
-        }
-        for problem in problems { Terminal.note(Terminal.safe("\(manifest): \(problem)")) }
-        Terminal.note(
-          "\(manifest): \(Quantity.count(read.operations.count, "operation")) "
-            + "(\(read.format.rawValue)), "
-            + (problems.isEmpty ? "ok" : Quantity.count(problems.count, "problem")))
-        if !problems.isEmpty { throw Failure(.failed, "") }
+      let value = try Input.json(manifest, "the operation manifest")
+      let read: OperationManifest
+      do {
+        read = try OperationManifest(value)
+      } catch {
+        throw Failure(.badInput, "\(manifest): \(error)")
       }
+      var problems = read.problems()
+      if !files.isEmpty {
+        problems += read.differences(from: try textOptions.operations(of: files))
+      }
+      for problem in problems { Terminal.note(Terminal.safe("\(manifest): \(problem)")) }
+      Terminal.note(
+        "\(manifest): \(Quantity.count(read.operations.count, "operation")) "
+          + "(\(read.format.rawValue)), "
+          + (problems.isEmpty ? "ok" : Quantity.count(problems.count, "problem")))
+      if !problems.isEmpty { throw Failure(.failed, "") }
     }
   }
 }

@@ -19,18 +19,16 @@ struct PluginsCommand: AsyncParsableCommand {
   var markdown = false
 
   func run() async throws {
-    try await reporting {
-      let registry = PluginRegistry.builtIn
-      guard let name else { return try Terminal.write(markdown ? book(registry) : list(registry)) }
-      guard let description = registry.description(of: name) else {
-        let meant = registry.suggestion(for: name).map { "; did you mean \($0)?" } ?? ""
-        throw Failure(
-          .failed,
-          "there is no plugin \(name)\(meant)\nthe plugins: \(registry.names.joined(separator: ", "))"
-        )
-      }
-      try Terminal.write(markdown ? description.markdown : description.text)
+    let registry = PluginRegistry.builtIn
+    guard let name else { return try Terminal.write(markdown ? book(registry) : list(registry)) }
+    guard let description = registry.description(of: name) else {
+      let meant = registry.suggestion(for: name).map { "; did you mean \($0)?" } ?? ""
+      throw Failure(
+        .failed,
+        "there is no plugin \(name)\(meant)\nthe plugins: \(registry.names.joined(separator: ", "))"
+      )
     }
+    try Terminal.write(markdown ? description.markdown : description.text)
   }
 
   private func list(_ registry: PluginRegistry) -> String {

@@ -41,6 +41,8 @@ struct RunCommand: AsyncParsableCommand {
   @OptionGroup var documentOptions: DocumentOptions
 
   @OptionGroup var endpointOptions: EndpointArguments
+  @OptionGroup var requestOptions: RequestOptions
+  @OptionGroup var trustOptions: TrustOptions
 
   @Option(
     name: .long,
@@ -119,82 +121,81 @@ struct RunCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    try await reporting {
-      Terminal.color(outputOptions.color)
-      let named = try givenContext()
-      let filter = try outputOptions.filter()
-      try outputOptions.checkOutput()
-      try recordingOptions.checkArchive(outputOptions.replace)
-      let source = try documentOptions.source()
-      var pipeline = try endpointOptions.load(
-        usesProject: true, isQuiet: quiet, isUnsent: policy == .cacheOnly)
-      if let patience = subscriptionOptions.patience?.duration {
-        pipeline.subscriptions.patience = patience
-      }
-      if verbose > 0, let endpoint = pipeline.endpoint, let given = endpointOptions.endpoint,
-        !given.contains("://")
-      {
-        Terminal.hint("the endpoint is \(endpoint.shownURL)")
-      }
-      let files = try uploadOptions.files
-      let standardInput = files.contains("-") ? ["-"] : []
-      guard files.count(where: { $0 == "-" }) < 2 else {
-        throw Failure(.usage, "--upload @- can be given once: standard input is one file")
-      }
-      let uploads = try uploadOptions.read()
-      var operation = try operationOptions.prepare(
-        source, pipeline: pipeline, others: standardInput, uploads: Array(uploads.keys),
-        isSent: true)
-      operation.checksShape = checkShape
-      try subscriptionOptions.check(operation)
-      let store = store.flatMap { pipeline.usesStore($0, isQuiet: quiet) ? $0 : nil }
-      let secrets = KnownSecrets()
-      let recorder = recordingOptions.recorder(secrets)
-      let isLive = subscriptionOptions.isLive(operation)
-      let trace = NetworkTrace(
-        secrets,
-        showing: verbose > 1
-          ? .everything : verbose == 0 ? .nothing : isLive ? .connections : .sockets,
-        verifies: pipeline.verifiesServers)
-      let meter = ConnectionMeter()
-      let client = try await PipelineClient.open(
-        pipeline, store: store, logger: RunLog.logger(verbosity: verbose, isQuiet: quiet)
-      ) { configuration in
-        configuration.recorder = recorder
-        configuration.services.secrets = secrets
-        configuration.meter = meter
-        if trace.isPrinting || include { configuration.observer = { trace.note($0) } }
-        // For --watch: short for a reader, and less than a thousandth of a processor.
-        configuration.refreshInterval = .milliseconds(200)
-      }
-      let limit = EventLimit(subscriptionOptions)
-      let run = OperationRun(
-        operation: operation, uploads: uploads, label: source.label, context: named, policy: policy,
-        output: outputOptions, pages: pageOptions, watches: subscriptionOptions.watch,
-        isIncremental: incremental, limit: limit, gaps: subscriptionOptions.gaps, filter: filter,
-        verbosity: verbose,
-        isQuiet: quiet, trace: include ? trace : nil)
-      let errorCount: Int
-      do {
-        errorCount = try await client.shutdown { client in
-          try await Interruption.run(
-            for: subscriptionOptions.limit?.duration, onLimit: { limit.end() }
-          ) {
-            try await run.execute(client, meter)
-          }
-        }
-      } catch {
-        try await recordingOptions.write(recorder, outputOptions.replace)
-        if !quiet, let error = error as? ChainError, Failure(error).status == .authentication,
-          let note = RequestOptions.unsentToken(of: pipeline, file: endpointOptions.pipeline)
-        {
-          Terminal.hint(note)
-        }
-        throw error
-      }
-      try await recordingOptions.write(recorder, outputOptions.replace)
-      if errorCount > 0 { throw Failure(.graphQLErrors, "") }
+    Terminal.color(outputOptions.color)
+    let named = try givenContext()
+    let filter = try outputOptions.filter()
+    try outputOptions.checkOutput()
+    try recordingOptions.checkArchive(outputOptions.replace)
+    let source = try documentOptions.source()
+    var pipeline = try endpointOptions.load(
+      request: requestOptions, trust: trustOptions, usesProject: true, isQuiet: quiet,
+      isUnsent: policy == .cacheOnly)
+    if let patience = subscriptionOptions.patience?.duration {
+      pipeline.subscriptions.patience = patience
     }
+    if verbose > 0, let endpoint = pipeline.endpoint, let given = endpointOptions.endpoint,
+      !given.contains("://")
+    {
+      Terminal.hint("the endpoint is \(endpoint.shownURL)")
+    }
+    let files = try uploadOptions.files
+    let standardInput = files.contains("-") ? ["-"] : []
+    guard files.count(where: { $0 == "-" }) < 2 else {
+      throw Failure(.usage, "--upload @- can be given once: standard input is one file")
+    }
+    let uploads = try uploadOptions.read()
+    var operation = try operationOptions.prepare(
+      source, pipeline: pipeline, others: standardInput, uploads: Array(uploads.keys),
+      isSent: true)
+    operation.checksShape = checkShape
+    try subscriptionOptions.check(operation)
+    let store = store.flatMap { pipeline.usesStore($0, isQuiet: quiet) ? $0 : nil }
+    let secrets = KnownSecrets()
+    let recorder = recordingOptions.recorder(secrets)
+    let isLive = subscriptionOptions.isLive(operation)
+    let trace = NetworkTrace(
+      secrets,
+      showing: verbose > 1
+        ? .everything : verbose == 0 ? .nothing : isLive ? .connections : .sockets,
+      verifies: pipeline.verifiesServers)
+    let meter = ConnectionMeter()
+    let client = try await PipelineClient.open(
+      pipeline, store: store, logger: RunLog.logger(verbosity: verbose, isQuiet: quiet)
+    ) { configuration in
+      configuration.recorder = recorder
+      configuration.services.secrets = secrets
+      configuration.meter = meter
+      if trace.isPrinting || include { configuration.observer = { trace.note($0) } }
+      // For --watch: short for a reader, and less than a thousandth of a processor.
+      configuration.refreshInterval = .milliseconds(200)
+    }
+    let limit = EventLimit(subscriptionOptions)
+    let run = OperationRun(
+      operation: operation, uploads: uploads, label: source.label, context: named, policy: policy,
+      output: outputOptions, pages: pageOptions, watches: subscriptionOptions.watch,
+      isIncremental: incremental, limit: limit, gaps: subscriptionOptions.gaps, filter: filter,
+      verbosity: verbose,
+      isQuiet: quiet, trace: include ? trace : nil)
+    let errorCount: Int
+    do {
+      errorCount = try await client.shutdown { client in
+        try await Interruption.run(
+          for: subscriptionOptions.limit?.duration, onLimit: { limit.end() }
+        ) {
+          try await run.execute(client, meter)
+        }
+      }
+    } catch {
+      try await recordingOptions.write(recorder, outputOptions.replace)
+      if !quiet, let error = error as? ChainError, Failure(error).status == .authentication,
+        let note = RequestOptions.unsentToken(of: pipeline, file: endpointOptions.pipeline)
+      {
+        Terminal.hint(note)
+      }
+      throw error
+    }
+    try await recordingOptions.write(recorder, outputOptions.replace)
+    if errorCount > 0 { throw Failure(.graphQLErrors, "") }
   }
 
   private func givenContext() throws -> [String: String] {

@@ -44,11 +44,9 @@ struct SchemaCommand: AsyncParsableCommand {
     @OptionGroup var replace: ReplaceOptions
 
     func run() async throws {
-      try await reporting {
-        let schema = try SchemaFile.load(files, tellsWarnings: true)
-        try SchemaCommand.write(
-          schema.printed(), to: output, replacing: replace.replacing(.schema))
-      }
+      let schema = try SchemaFile.load(files, tellsWarnings: true)
+      try SchemaCommand.write(
+        schema.printed(), to: output, replacing: replace.replacing(.schema))
     }
   }
 
@@ -82,6 +80,8 @@ struct SchemaCommand: AsyncParsableCommand {
     var new: String
 
     @OptionGroup var endpointOptions: EndpointArguments
+    @OptionGroup var requestOptions: RequestOptions
+    @OptionGroup var trustOptions: TrustOptions
 
     @Option(
       name: .long, parsing: .upToNextOption,
@@ -94,23 +94,21 @@ struct SchemaCommand: AsyncParsableCommand {
     var format = FindingFormat.human
 
     func run() async throws {
-      try await reporting {
-        guard endpointOptions.endpoint == nil else {
-          throw Failure(.usage, "schema diff has no --endpoint; pass the URL as OLD or NEW")
-        }
-        let before = try await schema(old)
-        let after = try await schema(new)
-        var changes = after.changes(from: before)
-        if !operations.isEmpty {
-          changes = before.changes(changes, concerning: try documents())
-            .filter { $0.severity != .safe }
-        }
-        let file = Self.isURL(new) ? Endpoint.shownText(new) : new
-        var diff = SchemaDiff(changes: changes, file: file)
-        if format == .github, !Self.isURL(new) { diff.locations = try Self.locations(in: new) }
-        try Terminal.write(diff.rendered(as: format))
-        if changes.contains(where: { $0.severity == .breaking }) { throw Failure(.failed, "") }
+      guard endpointOptions.endpoint == nil else {
+        throw Failure(.usage, "schema diff has no --endpoint; pass the URL as OLD or NEW")
       }
+      let before = try await schema(old)
+      let after = try await schema(new)
+      var changes = after.changes(from: before)
+      if !operations.isEmpty {
+        changes = before.changes(changes, concerning: try documents())
+          .filter { $0.severity != .safe }
+      }
+      let file = Self.isURL(new) ? Endpoint.shownText(new) : new
+      var diff = SchemaDiff(changes: changes, file: file)
+      if format == .github, !Self.isURL(new) { diff.locations = try Self.locations(in: new) }
+      try Terminal.write(diff.rendered(as: format))
+      if changes.contains(where: { $0.severity == .breaking }) { throw Failure(.failed, "") }
     }
 
     /// The operations and fragments of all files.
@@ -175,7 +173,9 @@ struct SchemaCommand: AsyncParsableCommand {
       guard Self.isURL(source) else { return try SchemaFile.load([source]) }
       var options = endpointOptions
       options.endpoint = source
-      return try await SchemaFetch.schema(of: options.load()).schema
+      return try await SchemaFetch.schema(
+        of: options.load(request: requestOptions, trust: trustOptions)
+      ).schema
     }
   }
 
@@ -195,6 +195,8 @@ struct SchemaCommand: AsyncParsableCommand {
         """)
 
     @OptionGroup var endpointOptions: EndpointArguments
+    @OptionGroup var requestOptions: RequestOptions
+    @OptionGroup var trustOptions: TrustOptions
 
     @Option(
       name: .shortAndLong,
@@ -206,19 +208,18 @@ struct SchemaCommand: AsyncParsableCommand {
     @OptionGroup var replace: ReplaceOptions
 
     func run() async throws {
-      try await reporting {
-        let wantsJSON = output?.lowercased().hasSuffix(".json") ?? false
-        let form = replace.replacing(wantsJSON ? .introspection : .schema)
-        if let output { try OutputFile.check(output, replacing: form) }
-        let (schema, result) = try await SchemaFetch.schema(
-          of: endpointOptions.load(usesProject: true))
-        for warning in schema.warnings.prefix(20) { Terminal.warning(warning.message) }
-        try SchemaCommand.write(
-          wantsJSON ? result.jsonText(pretty: true) + "\n" : schema.printed(), to: output,
-          replacing: form)
-        if let output {
-          Terminal.note("\(output): \(Quantity.count(schema.typeNames.count, "type"))")
-        }
+      let wantsJSON = output?.lowercased().hasSuffix(".json") ?? false
+      let form = replace.replacing(wantsJSON ? .introspection : .schema)
+      if let output { try OutputFile.check(output, replacing: form) }
+      let (schema, result) = try await SchemaFetch.schema(
+        of: endpointOptions.load(
+          request: requestOptions, trust: trustOptions, usesProject: true))
+      for warning in schema.warnings.prefix(20) { Terminal.warning(warning.message) }
+      try SchemaCommand.write(
+        wantsJSON ? result.jsonText(pretty: true) + "\n" : schema.printed(), to: output,
+        replacing: form)
+      if let output {
+        Terminal.note("\(output): \(Quantity.count(schema.typeNames.count, "type"))")
       }
     }
   }

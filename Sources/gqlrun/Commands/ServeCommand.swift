@@ -90,31 +90,29 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    try await reporting {
-      var configuration = DemoServer.Configuration(port: port)
-      configuration.feedSize = posts
-      configuration.likeInterval = likeEvery?.duration
-      configuration.misbehaviour = try misbehaviour
-      configuration.maxOperations = maxOperations
-      configuration.maxBatch = batching
-      configuration.usesNewStatuses = newStatuses
-      let server = DemoServer(configuration)
-      do {
-        try await Interruption.run {
-          try await server.run { url in
-            let line = Array((url + "\n").utf8)
-            _ = SystemIO.writeAll(line, to: 1)
-          }
+    var configuration = DemoServer.Configuration(port: port)
+    configuration.feedSize = posts
+    configuration.likeInterval = likeEvery?.duration
+    configuration.misbehaviour = try misbehaviour
+    configuration.maxOperations = maxOperations
+    configuration.maxBatch = batching
+    configuration.usesNewStatuses = newStatuses
+    let server = DemoServer(configuration)
+    do {
+      try await Interruption.run {
+        try await server.run { url in
+          let line = Array((url + "\n").utf8)
+          _ = SystemIO.writeAll(line, to: 1)
         }
-      } catch let failure as DemoServer.Failure {
-        guard failure.message.contains("Address already in use") else {
-          throw Failure(.failed, failure.message)
-        }
-        throw Failure(
-          .failed,
-          "port \(port) is in use already; choose another with --port N, or a free one with --port 0"
-        )
       }
+    } catch let failure as DemoServer.Failure {
+      guard failure.message.contains("Address already in use") else {
+        throw Failure(.failed, failure.message)
+      }
+      throw Failure(
+        .failed,
+        "port \(port) is in use already; choose another with --port N, or a free one with --port 0"
+      )
     }
   }
 }

@@ -26,14 +26,12 @@ extension PipelineCommand {
     var revoke = false
 
     func run() async throws {
-      try await reporting {
-        if revoke { return try TrustReport.revoke(files) }
-        for file in files {
-          let pipeline = try PipelineFile.load(
-            path: file, registry: .builtIn, environment: .unsent.withPlaceholders
-          ).pipeline
-          try TrustReport.trust(file, ProgramGate.Facts(pipeline))
-        }
+      if revoke { return try TrustReport.revoke(files) }
+      for file in files {
+        let pipeline = try PipelineFile.load(
+          path: file, registry: .builtIn, environment: .unsent.withPlaceholders
+        ).pipeline
+        try TrustReport.trust(file, ProgramGate.Facts(pipeline))
       }
     }
   }
@@ -59,14 +57,12 @@ extension BatchCommand {
     var revoke = false
 
     func run() async throws {
-      try await reporting {
-        if revoke { return try TrustReport.revoke(manifests) }
-        for file in manifests {
-          let manifest = try ManifestLoader.load(
-            path: file, registry: .builtIn, environment: .unsent.withPlaceholders
-          ).manifest
-          try TrustReport.trust(file, ProgramGate.Facts(manifest.pipeline))
-        }
+      if revoke { return try TrustReport.revoke(manifests) }
+      for file in manifests {
+        let manifest = try ManifestLoader.load(
+          path: file, registry: .builtIn, environment: .unsent.withPlaceholders
+        ).manifest
+        try TrustReport.trust(file, ProgramGate.Facts(manifest.pipeline))
       }
     }
   }

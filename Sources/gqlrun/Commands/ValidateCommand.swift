@@ -48,25 +48,23 @@ struct ValidateCommand: AsyncParsableCommand {
   var project: String?
 
   func run() async throws {
-    try await reporting {
-      var total = FindingReport(findings: [], sources: SourceFiles([]))
-      for project in try projects() {
-        let schema = project.schema.isEmpty ? nil : try SchemaFile.load(project.schema)
-        let documents = try DocumentSet(paths: project.documents)
-        let report = documents.report(against: schema, warnings: !noWarnings)
-        if format == .human {
-          try report.write(as: .human)
-          let checked =
-            (project.name.map { "\($0): " } ?? "")
-            + Quantity.count(documents.documents.count, "document")
-            + (schema == nil ? ", without a schema" : "")
-          Terminal.note("\(checked): \(report.summary.isEmpty ? "ok" : report.summary)")
-        }
-        total.findings += report.findings
+    var total = FindingReport(findings: [], sources: SourceFiles([]))
+    for project in try projects() {
+      let schema = project.schema.isEmpty ? nil : try SchemaFile.load(project.schema)
+      let documents = try DocumentSet(paths: project.documents)
+      let report = documents.report(against: schema, warnings: !noWarnings)
+      if format == .human {
+        try report.write(as: .human)
+        let checked =
+          (project.name.map { "\($0): " } ?? "")
+          + Quantity.count(documents.documents.count, "document")
+          + (schema == nil ? ", without a schema" : "")
+        Terminal.note("\(checked): \(report.summary.isEmpty ? "ok" : report.summary)")
       }
-      if format != .human { try total.write(as: format) }
-      if total.hasErrors { throw Failure(.failed, "") }
+      total.findings += report.findings
     }
+    if format != .human { try total.write(as: format) }
+    if total.hasErrors { throw Failure(.failed, "") }
   }
 
   /// The projects to validate: the named files, with the named schema or that of their project;

@@ -6,6 +6,9 @@ import GQLRunSupport
 import HTTPTypes
 
 /// The options that select an endpoint and a pipeline.
+///
+/// Not with those of requests in one group: in debug builds, the parser describes the options of a group inside
+/// another one four times as often.
 struct EndpointArguments: ParsableArguments {
   @Option(
     name: .shortAndLong, help: Self.endpointHelp("overrides GQL_URL and the pipeline file"))
@@ -18,8 +21,12 @@ struct EndpointArguments: ParsableArguments {
       valueName: "file"))
   var pipeline: String?
 
-  @OptionGroup var request: RequestOptions
-  @OptionGroup var trust: TrustOptions
+  init() {}
+
+  init(endpoint: String? = nil, pipeline: String?) {
+    self.endpoint = endpoint
+    self.pipeline = pipeline
+  }
 
   /// The help of --endpoint: what it replaces, and the rule about schemes.
   static func endpointHelp(_ effect: String) -> ArgumentHelp {
@@ -37,6 +44,8 @@ struct EndpointArguments: ParsableArguments {
   /// Loads the pipeline: the named file or the default, with the overrides of the options.
   ///
   /// - Parameters:
+  ///   - request: The options of requests; `nil` if none are sent.
+  ///   - trust: The options that allow programs.
   ///   - usesProject: Whether to use the endpoint and header fields of the project file if neither
   ///     options nor environment name an endpoint or a pipeline.
   ///   - fallback: The endpoint if none is named.
@@ -47,17 +56,17 @@ struct EndpointArguments: ParsableArguments {
   ///     every request itself needs none in any case.
   /// - Throws: ``Failure`` if the file, the endpoint, a header field or a setting is invalid.
   func load(
-    usesProject: Bool = false, fallback: String? = nil, isQuiet: Bool = false, isLook: Bool = false,
-    isUnsent: Bool = false
+    request: RequestOptions? = nil, trust: TrustOptions = .none, usesProject: Bool = false,
+    fallback: String? = nil, isQuiet: Bool = false, isLook: Bool = false, isUnsent: Bool = false
   ) throws -> Pipeline {
     let project = usesProject && isSilent ? try Project.endpoint(isQuiet: isQuiet) : nil
     let fallback = project?.url.value ?? fallback ?? (isUnsent ? Endpoint.unsentURL : nil)
     let environment = PipelineFileEnvironment.gqlrun(endpoint: endpoint, fallback: fallback)
     let given = environment.variable("GQL_URL") ?? ""
     try checkEndpoint(given, fallback: fallback, usesProject: usesProject)
-    let fields = try request.fields()
+    let fields = try request?.fields() ?? [:]
     let loaded = try environment.loadingReplays {
-      try read($0, isLook: isLook)
+      try read($0, isLook: isLook, trust: trust)
     } pipeline: {
       $0.pipeline
     }
@@ -77,12 +86,12 @@ struct EndpointArguments: ParsableArguments {
         "\(pipeline ?? "the pipeline") names no endpoint to send to; name it with --endpoint URL")
     }
     result.endpoint?.headers = headers.merging(projectFields)
-    try request.apply(fields, to: &result, isDefault: pipeline == nil, isQuiet: isQuiet)
+    try request?.apply(fields, to: &result, isDefault: pipeline == nil, isQuiet: isQuiet)
     return result
   }
 
   private func read(
-    _ environment: PipelineFileEnvironment, isLook: Bool
+    _ environment: PipelineFileEnvironment, isLook: Bool, trust: TrustOptions
   ) throws -> PipelineFile.Loaded {
     guard let pipeline else {
       return try PipelineFile.load(

@@ -124,11 +124,9 @@ struct ProfileCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    try await reporting {
-      try outputs.check()
-      let report = try await Interruption.run { try await makeReport() }
-      try outputs.write(report)
-    }
+    try outputs.check()
+    let report = try await Interruption.run { try await makeReport() }
+    try outputs.write(report)
   }
 
   private func makeReport() async throws -> ProfileReport {

@@ -20,10 +20,8 @@ struct ProfileRunCommand: AsyncParsableCommand {
   @OptionGroup var operationOptions: OperationOptions
 
   func run() async throws {
-    try await reporting {
-      let measurement = try await Interruption.run { try await measure() }
-      try Terminal.write(String(decoding: JSONEncoder().encode(measurement), as: UTF8.self) + "\n")
-    }
+    let measurement = try await Interruption.run { try await measure() }
+    try Terminal.write(String(decoding: JSONEncoder().encode(measurement), as: UTF8.self) + "\n")
   }
 
   private func measure() async throws -> RunMeasurement {
@@ -77,9 +75,8 @@ struct ProfileOperation {
 
   func prepare() throws -> PreparedOperation {
     guard let pipeline else { return try options.prepare(document) }
-    var endpoint = try EndpointArguments.parse([])
-    endpoint.pipeline = pipeline
-    let loaded = try endpoint.load(fallback: "http://localhost/", isQuiet: true, isLook: true)
+    let loaded = try EndpointArguments(pipeline: pipeline)
+      .load(fallback: "http://localhost/", isQuiet: true, isLook: true)
     return try options.prepare(document, pipeline: loaded)
   }
 }

@@ -143,12 +143,8 @@ struct ProfileFetch {
   var options: OperationOptions
 
   private func load(_ pipeline: String?) throws -> Pipeline {
-    var endpointOptions = try EndpointArguments.parse([])
-    endpointOptions.endpoint = endpoint
-    endpointOptions.pipeline = pipeline
-    endpointOptions.request = request
-    endpointOptions.trust = trust
-    return try endpointOptions.load()
+    try EndpointArguments(endpoint: endpoint, pipeline: pipeline)
+      .load(request: request, trust: trust)
   }
 
   func operation(_ pipeline: String?) throws -> PreparedOperation {

@@ -50,29 +50,33 @@ extension Failure {
   }
 }
 
-/// Runs a command's work, and converts its error to one message and an exit code.
-func reporting(_ work: () async throws -> Void) async throws {
-  do {
-    try await work()
-    RunLog.printHeld()
-  } catch let exit as ExitCode {
-    throw exit
-  } catch let error as ArgumentParser.ValidationError {
-    throw error
-  } catch is ClosedOutput {
-    // The reader closed standard output; there is nowhere to report to.
-    throw ExitCode(141)
-  } catch let halt as JQHalt {
-    // As jq does: the message is printed as it is.
-    Terminal.note(Terminal.safe(halt.message.trimmingCharacters(in: .newlines)))
-    PartialFiles.removeAll()
-    throw ExitCode(halt.code)
-  } catch {
-    let failure = Failure(describing: error)
-    RunLog.end(with: failure.message)
-    if !failure.message.isEmpty { Terminal.error(failure.message) }
-    PartialFiles.removeAll()
-    throw ExitCode(failure.status.rawValue)
+extension AsyncParsableCommand {
+  /// Runs the command. Prints its error as one message, and throws its exit code.
+  mutating func runReporting() async throws {
+    do {
+      try await run()
+      RunLog.printHeld()
+    } catch let exit as ExitCode {
+      throw exit
+    } catch let help as CleanExit {
+      throw help
+    } catch let error as ArgumentParser.ValidationError {
+      throw error
+    } catch is ClosedOutput {
+      // The reader closed standard output; there is nowhere to report to.
+      throw ExitCode(141)
+    } catch let halt as JQHalt {
+      // As jq does: the message is printed as it is.
+      Terminal.note(Terminal.safe(halt.message.trimmingCharacters(in: .newlines)))
+      PartialFiles.removeAll()
+      throw ExitCode(halt.code)
+    } catch {
+      let failure = Failure(describing: error)
+      RunLog.end(with: failure.message)
+      if !failure.message.isEmpty { Terminal.error(failure.message) }
+      PartialFiles.removeAll()
+      throw ExitCode(failure.status.rawValue)
+    }
   }
 }
 

@@ -100,8 +100,13 @@ enum StandardDescriptors {
   /// Raises the limit of open files if it is too low for the event loops, three per processor.
   /// Throws if that is not possible.
   static func expectRoom() throws(Failure) {
-    let needed = 12 + 3 * ProcessInfo.processInfo.activeProcessorCount
-    guard let few = OpenFiles.left(), few < needed else { return }
+    func room(_ processors: Int) -> Int { 12 + 3 * processors }
+    // The number that a container allows is not larger, but Foundation reads files to find it out.
+    guard let few = OpenFiles.left(), few < room(sysconf(Int32(_SC_NPROCESSORS_CONF))) else {
+      return
+    }
+    let needed = room(ProcessInfo.processInfo.activeProcessorCount)
+    guard few < needed else { return }
     OpenFiles.raiseLimit()
     guard let left = OpenFiles.left(), left < needed else { return }
     throw Failure(

@@ -159,9 +159,10 @@ struct SchemaTests {
   @Test("a server's schema is fetched through a pipeline")
   func fetch() async throws {
     try await DemoServer.withServer { server in
-      var options = try EndpointArguments.parse(["--endpoint", server.url])
-      options.request.header = ["X-Test: 1"]
-      let client = try await PipelineClient(try options.load())
+      let request = try RequestOptions.parse(["--header", "X-Test: 1"])
+      let pipeline = try EndpointArguments(endpoint: server.url, pipeline: nil)
+        .load(request: request)
+      let client = try await PipelineClient(pipeline)
       let result = try await client.shutdown { try await SchemaFetch(client: $0).result() }
       let schema = try Schema(introspection: IntrospectionValue(result))
       #expect(schema.type(named: "Country") != nil)

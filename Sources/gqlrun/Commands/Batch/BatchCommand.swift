@@ -76,29 +76,27 @@ struct BatchCommand: AsyncParsableCommand {
     @OptionGroup var request: RequestOptions
 
     func run() async throws {
-      try await reporting {
-        let loaded = try source.load(format: format, request: request)
-        let report: RowReport
-        do {
-          report = try await RowReport(loaded.manifest, overwrites: outputs.overwrite)
-        } catch {
-          throw BatchOutcome.failure(error, source.manifest)
-        }
-        for problem in report.problems { Terminal.note(Terminal.safe("error: \(problem)")) }
-        guard report.problems.isEmpty else {
-          throw Failure(
-            .badInput,
-            "\(Quantity.count(report.problems.count, "problem")) in the rows or outputs of "
-              + source.manifest)
-        }
-        let tasks =
-          "\(report.isExact ? "" : "at least ")\(Quantity.count(report.count, "task"))"
-        if format == .human {
-          Terminal.note(
-            Terminal.safe(
-              "\(source.manifest): ok, \(Quantity.count(loaded.manifest.operationCount, "operation")), "
-                + tasks))
-        }
+      let loaded = try source.load(format: format, request: request)
+      let report: RowReport
+      do {
+        report = try await RowReport(loaded.manifest, overwrites: outputs.overwrite)
+      } catch {
+        throw BatchOutcome.failure(error, source.manifest)
+      }
+      for problem in report.problems { Terminal.note(Terminal.safe("error: \(problem)")) }
+      guard report.problems.isEmpty else {
+        throw Failure(
+          .badInput,
+          "\(Quantity.count(report.problems.count, "problem")) in the rows or outputs of "
+            + source.manifest)
+      }
+      let tasks =
+        "\(report.isExact ? "" : "at least ")\(Quantity.count(report.count, "task"))"
+      if format == .human {
+        Terminal.note(
+          Terminal.safe(
+            "\(source.manifest): ok, \(Quantity.count(loaded.manifest.operationCount, "operation")), "
+              + tasks))
       }
     }
   }
@@ -122,24 +120,22 @@ struct BatchCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-      try await reporting {
-        let manifest = try source.load().manifest
-        if manifest.queueURL != nil {
-          try journal.refuse(manifest)
-          do {
-            return try await QueueStatus(BatchQueue(manifest), source.manifest, json: json).show()
-          } catch {
-            throw BatchOutcome.failure(error, source.manifest, during: .queue)
-          }
+      let manifest = try source.load().manifest
+      if manifest.queueURL != nil {
+        try journal.refuse(manifest)
+        do {
+          return try await QueueStatus(BatchQueue(manifest), source.manifest, json: json).show()
+        } catch {
+          throw BatchOutcome.failure(error, source.manifest, during: .queue)
         }
-        let inspection = try RunInspection(manifest, journal: journal.journal)
-        try Terminal.write(json ? inspection.statusJSON() : inspection.status())
-        let unknown = json ? 0 : try inspection.unknownTasks()
-        if unknown > 0, try inspection.hasEnded() {
-          Terminal.hint(
-            "\(BatchFailures.unknown(unknown)); gqlrun batch errors \(source.manifest) lists their keys and what to do"
-          )
-        }
+      }
+      let inspection = try RunInspection(manifest, journal: journal.journal)
+      try Terminal.write(json ? inspection.statusJSON() : inspection.status())
+      let unknown = json ? 0 : try inspection.unknownTasks()
+      if unknown > 0, try inspection.hasEnded() {
+        Terminal.hint(
+          "\(BatchFailures.unknown(unknown)); gqlrun batch errors \(source.manifest) lists their keys and what to do"
+        )
       }
     }
   }
@@ -160,20 +156,13 @@ struct BatchCommand: AsyncParsableCommand {
     @OptionGroup var outputs: OverwriteOptions
 
     func run() async throws {
-      try await reporting {
-        let manifest = try source.load().manifest
-        try journal.inspect(manifest) { inspection in
-          let written: [String]
-          do {
-            written = try inspection.writeReports(overwrites: outputs.overwrite)
-          } catch {
-            throw BatchOutcome.failure(error, source.manifest)
-          }
-          for path in written {
-            Terminal.note("wrote \(Terminal.safe(path))")
-          }
-          try Terminal.write(inspection.report())
+      let manifest = try source.load().manifest
+      try journal.inspect(manifest) { inspection in
+        let written = try source.describingErrors {
+          try inspection.writeReports(overwrites: outputs.overwrite)
         }
+        for path in written { Terminal.note("wrote \(Terminal.safe(path))") }
+        try Terminal.write(inspection.report())
       }
     }
   }
@@ -198,15 +187,13 @@ struct BatchCommand: AsyncParsableCommand {
     var to: String?
 
     func run() async throws {
-      try await reporting {
-        let diff = try RunDiff(source.load().manifest, from: from, to: to)
-        try Terminal.write(Terminal.safe(diff.text))
-        if diff.broken > 0 {
-          throw Failure(
-            .failed,
-            "\(Quantity.count(diff.broken, "task")) of the earlier run did not succeed in the later one"
-          )
-        }
+      let diff = try RunDiff(source.load().manifest, from: from, to: to)
+      try Terminal.write(Terminal.safe(diff.text))
+      if diff.broken > 0 {
+        throw Failure(
+          .failed,
+          "\(Quantity.count(diff.broken, "task")) of the earlier run did not succeed in the later one"
+        )
       }
     }
   }
@@ -228,27 +215,19 @@ struct BatchCommand: AsyncParsableCommand {
     @OptionGroup var outputs: OverwriteOptions
 
     func run() async throws {
-      try await reporting {
-        let manifest = try source.load().manifest
-        if manifest.queueURL != nil {
-          do {
-            for file in try BatchQueue(manifest).merge(overwrites: outputs.overwrite) {
-              Terminal.note("wrote \(Terminal.safe(file))")
-            }
-          } catch {
-            throw BatchOutcome.failure(error, source.manifest, during: .queue)
-          }
-          return
+      let manifest = try source.load().manifest
+      if manifest.queueURL != nil {
+        let files = try source.describingErrors(during: .queue) {
+          try BatchQueue(manifest).merge(overwrites: outputs.overwrite)
         }
-        let merge: ShardMerge
-        do {
-          merge = try ShardMerge(manifest, overwrites: outputs.overwrite)
-        } catch {
-          throw BatchOutcome.failure(error, source.manifest)
-        }
-        for file in merge.files { Terminal.note("wrote \(Terminal.safe(file))") }
-        Terminal.note("\(Quantity.count(merge.tasks, "task")) in \(Terminal.safe(merge.journal))")
+        for file in files { Terminal.note("wrote \(Terminal.safe(file))") }
+        return
       }
+      let merge = try source.describingErrors {
+        try ShardMerge(manifest, overwrites: outputs.overwrite)
+      }
+      for file in merge.files { Terminal.note("wrote \(Terminal.safe(file))") }
+      Terminal.note("\(Quantity.count(merge.tasks, "task")) in \(Terminal.safe(merge.journal))")
     }
   }
 }
@@ -318,6 +297,15 @@ struct ManifestOptions: ParsableArguments {
   }
 
   private var file: String { manifest == "-" ? "stdin" : manifest }
+
+  /// Runs work on the journal or the outputs of the manifest. Its errors become those of the command line.
+  func describingErrors<Result>(
+    during work: BatchOutcome.Work = .run, _ body: () throws -> Result
+  ) throws -> Result {
+    do { return try body() } catch {
+      throw BatchOutcome.failure(error, manifest, during: work)
+    }
+  }
 
   private func show(_ found: PipelineDiagnostics, _ format: FindingFormat) throws {
     switch format {

@@ -28,10 +28,8 @@ extension BatchCommand {
     var json = false
 
     func run() async throws {
-      try await reporting {
-        let manifest = try source.load().manifest
-        try journal.inspect(manifest) { try show($0, manifest) }
-      }
+      let manifest = try source.load().manifest
+      try journal.inspect(manifest) { try show($0, manifest) }
     }
 
     private func show(_ inspection: RunInspection, _ manifest: Manifest) throws {

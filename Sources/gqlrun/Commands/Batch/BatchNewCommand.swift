@@ -50,47 +50,45 @@ extension BatchCommand {
     var endpoint: String?
 
     func run() async throws {
-      try await reporting {
-        guard operation == nil || document != nil else {
-          throw Failure(.usage, "--operation needs --document")
-        }
-        let endpoint = endpoint.map { EndpointArguments.withScheme($0) }
-        if let endpoint { try EndpointArguments.check(endpoint, "--endpoint") }
-        let suffix = ".batch.yaml"
-        let path = file.hasSuffix(suffix) ? file : file + suffix
-        let url = URL(fileURLWithPath: path)
-        let name = url.lastPathComponent.dropLast(suffix.count)
-        guard !name.isEmpty else {
-          throw Failure(.usage, "\(path) has no name in front of \(suffix)")
-        }
-        var manifest = NewManifest(
-          name: String(name),
-          folder: path.contains("/") ? url.deletingLastPathComponent().path : ".")
-        manifest.endpoint = endpoint
-        manifest.document = document
-        manifest.operation = operation
-        manifest.rows = rows
-        manifest.sink = sink
-        let text: String
-        do {
-          text = try manifest.text()
-          _ = try ManifestLoader.load(
-            Array(text.utf8), path: path, registry: .builtIn,
-            environment: .unsent.withPlaceholders)
-        } catch let found as PipelineDiagnostics {
-          Terminal.note(found.rendered(as: .human(colors: Terminal.usesColor)))
-          throw Failure(.badInput, "no manifest is written: it would have these errors")
-        } catch let problem as Failure {
-          throw problem
-        } catch {
-          throw Failure(.badInput, "\(error)")
-        }
-        try NewFile.create(path, text)
-        let shown = Terminal.safe(path)
-        Terminal.note(
-          "wrote \(shown); next steps:\n  gqlrun batch check \(shown)\n"
-            + "  gqlrun batch run \(shown)")
+      guard operation == nil || document != nil else {
+        throw Failure(.usage, "--operation needs --document")
       }
+      let endpoint = endpoint.map { EndpointArguments.withScheme($0) }
+      if let endpoint { try EndpointArguments.check(endpoint, "--endpoint") }
+      let suffix = ".batch.yaml"
+      let path = file.hasSuffix(suffix) ? file : file + suffix
+      let url = URL(fileURLWithPath: path)
+      let name = url.lastPathComponent.dropLast(suffix.count)
+      guard !name.isEmpty else {
+        throw Failure(.usage, "\(path) has no name in front of \(suffix)")
+      }
+      var manifest = NewManifest(
+        name: String(name),
+        folder: path.contains("/") ? url.deletingLastPathComponent().path : ".")
+      manifest.endpoint = endpoint
+      manifest.document = document
+      manifest.operation = operation
+      manifest.rows = rows
+      manifest.sink = sink
+      let text: String
+      do {
+        text = try manifest.text()
+        _ = try ManifestLoader.load(
+          Array(text.utf8), path: path, registry: .builtIn,
+          environment: .unsent.withPlaceholders)
+      } catch let found as PipelineDiagnostics {
+        Terminal.note(found.rendered(as: .human(colors: Terminal.usesColor)))
+        throw Failure(.badInput, "no manifest is written: it would have these errors")
+      } catch let problem as Failure {
+        throw problem
+      } catch {
+        throw Failure(.badInput, "\(error)")
+      }
+      try NewFile.create(path, text)
+      let shown = Terminal.safe(path)
+      Terminal.note(
+        "wrote \(shown); next steps:\n  gqlrun batch check \(shown)\n"
+          + "  gqlrun batch run \(shown)")
     }
   }
 }

@@ -28,25 +28,21 @@ extension BatchCommand {
     var force = false
 
     func run() async throws {
-      try await reporting {
-        let manifest = try source.load().manifest
-        var leftovers: RunLeftovers
-        do {
-          leftovers = try RunLeftovers(manifest, includingNewest: force)
-          if !dryRun { try leftovers.remove() }
-        } catch {
-          throw BatchOutcome.failure(error, source.manifest)
-        }
-        for file in leftovers.files {
-          try Terminal.write("\(Terminal.safe(file.path))  \(Quantity.size(file.bytes))\n")
-        }
-        let count = Quantity.count(leftovers.files.count, "file")
-        let size = Quantity.size(leftovers.bytes)
-        Terminal.note("\(dryRun ? "would remove" : "removed") \(count), \(size)")
-        let reason = force ? "a run is using it" : "--resume needs it"
-        for journal in leftovers.keptJournals {
-          Terminal.note("kept \(Terminal.safe(journal)): \(reason)")
-        }
+      let manifest = try source.load().manifest
+      let leftovers = try source.describingErrors {
+        var leftovers = try RunLeftovers(manifest, includingNewest: force)
+        if !dryRun { try leftovers.remove() }
+        return leftovers
+      }
+      for file in leftovers.files {
+        try Terminal.write("\(Terminal.safe(file.path))  \(Quantity.size(file.bytes))\n")
+      }
+      let count = Quantity.count(leftovers.files.count, "file")
+      let size = Quantity.size(leftovers.bytes)
+      Terminal.note("\(dryRun ? "would remove" : "removed") \(count), \(size)")
+      let reason = force ? "a run is using it" : "--resume needs it"
+      for journal in leftovers.keptJournals {
+        Terminal.note("kept \(Terminal.safe(journal)): \(reason)")
       }
     }
   }

@@ -24,7 +24,7 @@ extension BatchCommand {
     var new = false
 
     func run() async throws {
-      try await queue(source) { queue, manifest in
+      try queue(source) { queue, manifest in
         let hasBegun = try queue.initialize(beginsNew: new)
         Terminal.note(
           hasBegun
@@ -50,7 +50,7 @@ extension BatchCommand {
     @OptionGroup var source: ManifestOptions
 
     func run() async throws {
-      try await queue(source) { queue, _ in
+      try queue(source) { queue, _ in
         let enqueued = try queue.enqueue()
         var parts = ["added \(Quantity.count(enqueued.added, "task"))"]
         if enqueued.known > 0 { parts.append("\(enqueued.known) already exist") }
@@ -80,7 +80,7 @@ extension BatchCommand {
     @OptionGroup var source: ManifestOptions
 
     func run() async throws {
-      try await queue(source) { queue, manifest in
+      try queue(source) { queue, manifest in
         let skipped = try queue.cancel()
         Terminal.note(
           "cancelled the run of \(Terminal.safe(manifest.name)): skipped \(Quantity.count(skipped, "task"))"
@@ -93,15 +93,9 @@ extension BatchCommand {
 /// Uses the queue of a manifest.
 private func queue(
   _ source: ManifestOptions, _ body: (BatchQueue, Manifest) throws -> Void
-) async throws {
-  try await reporting {
-    let manifest = try source.load().manifest
-    do {
-      try body(BatchQueue(manifest), manifest)
-    } catch {
-      throw BatchOutcome.failure(error, source.manifest, during: .queue)
-    }
-  }
+) throws {
+  let manifest = try source.load().manifest
+  try source.describingErrors(during: .queue) { try body(BatchQueue(manifest), manifest) }
 }
 
 /// The status of a queue: on a terminal, a text that changes until no tasks are left.

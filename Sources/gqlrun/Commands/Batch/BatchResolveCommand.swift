@@ -121,23 +121,18 @@ struct TaskOptions: ParsableArguments {
     _ decision: TaskResolution.Decision, of state: TaskState, keys: [String],
     source: ManifestOptions, journal: JournalOptions
   ) async throws {
-    try await reporting {
-      let manifest = try source.load().manifest
-      if manifest.queueURL != nil { try journal.refuse(manifest) }
-      let process = ProcessInfo.processInfo
-      let resolution = TaskResolution(
-        decision, of: state, keys: keys, operation: operation,
-        user: "\(process.userName)@\(process.hostName)", time: Date().timeIntervalSince1970)
-      let resolved: TaskResolution.Resolved
-      do {
-        resolved = try resolution.apply(to: manifest, journal: journal.journal)
-      } catch {
-        throw BatchOutcome.failure(error, source.manifest, during: .queue)
-      }
-      report(
-        resolved, resolution: resolution, manifest: source.manifest,
-        isQueue: manifest.queueURL != nil)
+    let manifest = try source.load().manifest
+    if manifest.queueURL != nil { try journal.refuse(manifest) }
+    let process = ProcessInfo.processInfo
+    let resolution = TaskResolution(
+      decision, of: state, keys: keys, operation: operation,
+      user: "\(process.userName)@\(process.hostName)", time: Date().timeIntervalSince1970)
+    let resolved = try source.describingErrors(during: .queue) {
+      try resolution.apply(to: manifest, journal: journal.journal)
     }
+    report(
+      resolved, resolution: resolution, manifest: source.manifest,
+      isQueue: manifest.queueURL != nil)
   }
 
   private func report(

@@ -73,28 +73,26 @@ struct BatchRunCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    try await reporting {
-      var manifest = try source.load(runs: !dryRun, request: request).manifest
-      if let concurrency { manifest.settings.concurrency = concurrency }
-      if dryRun { return try show(DryRun(manifest, shard: shard)) }
-      var options = RunOptions()
-      options.resumes = resume
-      options.onlyFailed = only == .failed
-      options.shard = shard
-      options.updatesSnapshots = updateSnapshots
-      options.checksAllRows = checkAll
-      options.overwrites = outputs.overwrite
-      let summary = try await BatchExecution.run(
-        manifest, source.manifest, verbose: verbose, isQuiet: quiet
-      ) { [manifest, options] services, control in
-        try await BatchRun(manifest, options: options, services: services).run(control)
-      }
-      if !quiet { report(summary) }
-      for warning in summary.warnings { Terminal.warning(warning) }
-      if let failure = BatchOutcome.failure(summary, source.manifest, isReported: !quiet) {
-        if !quiet { failure.hintAtToken(for: manifest) }
-        throw failure
-      }
+    var manifest = try source.load(runs: !dryRun, request: request).manifest
+    if let concurrency { manifest.settings.concurrency = concurrency }
+    if dryRun { return try show(DryRun(manifest, shard: shard)) }
+    var options = RunOptions()
+    options.resumes = resume
+    options.onlyFailed = only == .failed
+    options.shard = shard
+    options.updatesSnapshots = updateSnapshots
+    options.checksAllRows = checkAll
+    options.overwrites = outputs.overwrite
+    let summary = try await BatchExecution.run(
+      manifest, source.manifest, verbose: verbose, isQuiet: quiet
+    ) { [manifest, options] services, control in
+      try await BatchRun(manifest, options: options, services: services).run(control)
+    }
+    if !quiet { report(summary) }
+    for warning in summary.warnings { Terminal.warning(warning) }
+    if let failure = BatchOutcome.failure(summary, source.manifest, isReported: !quiet) {
+      if !quiet { failure.hintAtToken(for: manifest) }
+      throw failure
     }
   }
 

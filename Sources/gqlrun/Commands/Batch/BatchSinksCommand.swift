@@ -22,27 +22,25 @@ extension BatchCommand {
     var json = false
 
     func run() async throws {
-      try await reporting {
-        let sinks = try selected(Manifest.sinkKinds)
-        let rows = try selected(Manifest.rowKinds)
-        guard !sinks.isEmpty || !rows.isEmpty else {
-          let names = (Manifest.sinkKinds + Manifest.rowKinds).map(\.name)
-          throw Failure(
-            .failed,
-            "there is no sink or row source \(kind ?? "")\nthe kinds: "
-              + "\(Set(names).sorted().joined(separator: ", "))")
-        }
-        if json {
-          let value: JSONValue = .object([
-            "sinks": .array(sinks.map(Self.json)), "rows": .array(rows.map(Self.json)),
-          ])
-          return try Terminal.write(value.jsonText(pretty: true) + "\n")
-        }
-        let chapters =
-          (sinks.isEmpty ? [] : ["SINKS: entries of `sinks`\n"] + sinks.map { Self.text($0, "- ") })
-          + (rows.isEmpty ? [] : ["ROWS: keys of `foreach`\n"] + rows.map { Self.text($0, "") })
-        try Terminal.write(chapters.joined(separator: "\n"))
+      let sinks = try selected(Manifest.sinkKinds)
+      let rows = try selected(Manifest.rowKinds)
+      guard !sinks.isEmpty || !rows.isEmpty else {
+        let names = (Manifest.sinkKinds + Manifest.rowKinds).map(\.name)
+        throw Failure(
+          .failed,
+          "there is no sink or row source \(kind ?? "")\nthe kinds: "
+            + "\(Set(names).sorted().joined(separator: ", "))")
       }
+      if json {
+        let value: JSONValue = .object([
+          "sinks": .array(sinks.map(Self.json)), "rows": .array(rows.map(Self.json)),
+        ])
+        return try Terminal.write(value.jsonText(pretty: true) + "\n")
+      }
+      let chapters =
+        (sinks.isEmpty ? [] : ["SINKS: entries of `sinks`\n"] + sinks.map { Self.text($0, "- ") })
+        + (rows.isEmpty ? [] : ["ROWS: keys of `foreach`\n"] + rows.map { Self.text($0, "") })
+      try Terminal.write(chapters.joined(separator: "\n"))
     }
 
     private func selected(_ kinds: [OptionVariant]) throws -> [OptionVariant] {
@@ -89,7 +87,7 @@ extension BatchCommand {
         """)
 
     func run() async throws {
-      try await reporting { try Terminal.write(Manifest.schema.jsonText(pretty: true) + "\n") }
+      try Terminal.write(Manifest.schema.jsonText(pretty: true) + "\n")
     }
   }
 }

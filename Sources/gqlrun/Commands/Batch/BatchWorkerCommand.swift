@@ -40,19 +40,17 @@ extension BatchCommand {
     }
 
     func run() async throws {
-      try await reporting {
-        var manifest = try source.load(runs: true, request: request).manifest
-        if let concurrency { manifest.settings.concurrency = concurrency }
-        let summary = try await BatchExecution.run(
-          manifest, source.manifest, verbose: verbose, isQuiet: quiet, during: .worker
-        ) { [manifest] services, control in
-          try await BatchWorker(manifest, services: services).run(control)
-        }
-        if !quiet { report(summary, manifest) }
-        if let failure = BatchOutcome.failure(summary, source.manifest) {
-          if !quiet { failure.hintAtToken(for: manifest) }
-          throw failure
-        }
+      var manifest = try source.load(runs: true, request: request).manifest
+      if let concurrency { manifest.settings.concurrency = concurrency }
+      let summary = try await BatchExecution.run(
+        manifest, source.manifest, verbose: verbose, isQuiet: quiet, during: .worker
+      ) { [manifest] services, control in
+        try await BatchWorker(manifest, services: services).run(control)
+      }
+      if !quiet { report(summary, manifest) }
+      if let failure = BatchOutcome.failure(summary, source.manifest) {
+        if !quiet { failure.hintAtToken(for: manifest) }
+        throw failure
       }
     }
 

@@ -66,27 +66,25 @@ struct CacheCommand: AsyncParsableCommand {
     @OptionGroup var outputOptions: OutputOptions
 
     func run() async throws {
-      try await reporting {
-        Terminal.color(outputOptions.color)
-        let filter = try outputOptions.filter()
-        let loaded = try rules.load()
-        let operation = try operationOptions.prepare(
-          documentOptions.source(), pipeline: loaded.pipeline)
-        let store = try await storeOptions.openForReading()
-        let answer = try await store.read(operation, options: loaded.options)
-        if let stale = answer.stale { Terminal.warning("\(stale)") }
-        for warning in answer.warnings { Terminal.warning(Terminal.safe(warning)) }
-        switch answer.result {
-        case .miss(let miss): throw Failure(.cacheMiss, "\(miss)")
-        case .hit(let data):
-          let writer = try outputOptions.writer(filter: filter)
-          try writer.write { write in
-            try Array(#"{"data":"#.utf8).withUnsafeBytes { try write($0) }
-            try data.forEachChunk(write)
-            try Array("}".utf8).withUnsafeBytes { try write($0) }
-          }
-          try writer.finish()
+      Terminal.color(outputOptions.color)
+      let filter = try outputOptions.filter()
+      let loaded = try rules.load()
+      let operation = try operationOptions.prepare(
+        documentOptions.source(), pipeline: loaded.pipeline)
+      let store = try await storeOptions.openForReading()
+      let answer = try await store.read(operation, options: loaded.options)
+      if let stale = answer.stale { Terminal.warning("\(stale)") }
+      for warning in answer.warnings { Terminal.warning(Terminal.safe(warning)) }
+      switch answer.result {
+      case .miss(let miss): throw Failure(.cacheMiss, "\(miss)")
+      case .hit(let data):
+        let writer = try outputOptions.writer(filter: filter)
+        try writer.write { write in
+          try Array(#"{"data":"#.utf8).withUnsafeBytes { try write($0) }
+          try data.forEachChunk(write)
+          try Array("}".utf8).withUnsafeBytes { try write($0) }
         }
+        try writer.finish()
       }
     }
   }
@@ -105,10 +103,8 @@ struct CacheCommand: AsyncParsableCommand {
     @OptionGroup var storeOptions: StoreOptions
 
     func run() async throws {
-      try await reporting {
-        let store = try await storeOptions.openForReading()
-        try await store.dump { try Terminal.write($0) }
-      }
+      let store = try await storeOptions.openForReading()
+      try await store.dump { try Terminal.write($0) }
     }
   }
 
@@ -126,16 +122,14 @@ struct CacheCommand: AsyncParsableCommand {
     @OptionGroup var storeOptions: StoreOptions
 
     func run() async throws {
-      try await reporting {
-        let store = try await storeOptions.openForReading()
-        guard let text = try await store.record(forKey: key) else {
-          throw Failure(
-            .failed, "the cache has no record \(key); `gqlrun cache dump` shows all there are")
-        }
-        let writer = try ResultPrinter(isPretty: false)
-        try writer.write { write in try Array(text.utf8).withUnsafeBytes { try write($0) } }
-        try writer.finish()
+      let store = try await storeOptions.openForReading()
+      guard let text = try await store.record(forKey: key) else {
+        throw Failure(
+          .failed, "the cache has no record \(key); `gqlrun cache dump` shows all there are")
       }
+      let writer = try ResultPrinter(isPretty: false)
+      try writer.write { write in try Array(text.utf8).withUnsafeBytes { try write($0) } }
+      try writer.finish()
     }
   }
 
@@ -151,29 +145,27 @@ struct CacheCommand: AsyncParsableCommand {
     @OptionGroup var storeOptions: StoreOptions
 
     func run() async throws {
-      try await reporting {
-        let store = try await storeOptions.openForReading()
-        let statistics = try await store.statistics()
-        var facts = TextTable()
-        facts.add("records", "\(statistics.records)")
-        facts.add("bytes", "\(statistics.bytes)")
-        facts.add("segments", "\(statistics.segments)")
-        if let fileBytes = statistics.fileBytes { facts.add("file", "\(fileBytes)") }
-        if let logBytes = statistics.logBytes, logBytes > 0 { facts.add("log", "\(logBytes)") }
-        if statistics.damagedRecords > 0 {
-          facts.add("damaged", "\(statistics.damagedRecords)")
-        }
-        var text = facts.text
-        if !statistics.types.isEmpty {
-          var types = TextTable(minWidths: [4, 10, 12])
-          types.add("TYPE", figures: ["RECORDS", "BYTES"])
-          for (type, counts) in statistics.types.sorted(by: { $0.key < $1.key }) {
-            types.add(type, figures: ["\(counts.records)", "\(counts.bytes)"])
-          }
-          text += "\n" + types.text
-        }
-        try Terminal.write(Terminal.safe(text))
+      let store = try await storeOptions.openForReading()
+      let statistics = try await store.statistics()
+      var facts = TextTable()
+      facts.add("records", "\(statistics.records)")
+      facts.add("bytes", "\(statistics.bytes)")
+      facts.add("segments", "\(statistics.segments)")
+      if let fileBytes = statistics.fileBytes { facts.add("file", "\(fileBytes)") }
+      if let logBytes = statistics.logBytes, logBytes > 0 { facts.add("log", "\(logBytes)") }
+      if statistics.damagedRecords > 0 {
+        facts.add("damaged", "\(statistics.damagedRecords)")
       }
+      var text = facts.text
+      if !statistics.types.isEmpty {
+        var types = TextTable(minWidths: [4, 10, 12])
+        types.add("TYPE", figures: ["RECORDS", "BYTES"])
+        for (type, counts) in statistics.types.sorted(by: { $0.key < $1.key }) {
+          types.add(type, figures: ["\(counts.records)", "\(counts.bytes)"])
+        }
+        text += "\n" + types.text
+      }
+      try Terminal.write(Terminal.safe(text))
     }
   }
 
@@ -189,12 +181,10 @@ struct CacheCommand: AsyncParsableCommand {
     @OptionGroup var storeOptions: StoreOptions
 
     func run() async throws {
-      try await reporting {
-        let store = try await storeOptions.openExisting()
-        let count = try await store.statistics().records
-        try await store.clear()
-        Terminal.note("removed \(Quantity.count(count, "record"))")
-      }
+      let store = try await storeOptions.openExisting()
+      let count = try await store.statistics().records
+      try await store.clear()
+      Terminal.note("removed \(Quantity.count(count, "record"))")
     }
   }
 }

@@ -27,29 +27,27 @@ extension CacheCommand {
     @OptionGroup var rules: CacheRules
 
     func run() async throws {
-      try await reporting {
-        if case .memory = storeOptions.store {
-          throw Failure(
-            .usage,
-            "the memory store ends with the command; name the cache with --store sqlite:PATH")
-        }
-        let operation = try operationOptions.prepare(
-          DocumentSource(document), pipeline: rules.load().pipeline, others: [data])
-        var value = try Input.json(data, "the data")
-        if let object = value.objectValue, object.count == 1, let inner = object["data"],
-          inner.objectValue != nil
-        {
-          value = inner
-        }
-        let store = try await storeOptions.store.open()
-        try await store.adopt(keyResolver: nil)
-        try await Interruption.run { [value] in
-          try await store.transaction { try await $0.write(value, for: operation) }
-        }
-        try await store.checkpoint()
-        try store.close()
-        Terminal.note("wrote the data of \(Terminal.safe(operation.label))")
+      if case .memory = storeOptions.store {
+        throw Failure(
+          .usage,
+          "the memory store ends with the command; name the cache with --store sqlite:PATH")
       }
+      let operation = try operationOptions.prepare(
+        DocumentSource(document), pipeline: rules.load().pipeline, others: [data])
+      var value = try Input.json(data, "the data")
+      if let object = value.objectValue, object.count == 1, let inner = object["data"],
+        inner.objectValue != nil
+      {
+        value = inner
+      }
+      let store = try await storeOptions.store.open()
+      try await store.adopt(keyResolver: nil)
+      try await Interruption.run { [value] in
+        try await store.transaction { try await $0.write(value, for: operation) }
+      }
+      try await store.checkpoint()
+      try store.close()
+      Terminal.note("wrote the data of \(Terminal.safe(operation.label))")
     }
   }
 
@@ -77,25 +75,23 @@ extension CacheCommand {
     @OptionGroup var rules: CacheRules
 
     func run() async throws {
-      try await reporting {
-        let filter = try JQFilter(jq, isRaw: false)
-        let operation = try operationOptions.prepare(
-          DocumentSource(document), pipeline: rules.load().pipeline)
-        let store = try await storeOptions.openExisting()
-        try await store.adopt(keyResolver: nil)
-        do {
-          try await Interruption.run {
-            try await store.transaction { transaction in
-              try await transaction.update(operation) { $0 = try filter.onlyOutput(of: $0) }
-            }
+      let filter = try JQFilter(jq, isRaw: false)
+      let operation = try operationOptions.prepare(
+        DocumentSource(document), pipeline: rules.load().pipeline)
+      let store = try await storeOptions.openExisting()
+      try await store.adopt(keyResolver: nil)
+      do {
+        try await Interruption.run {
+          try await store.transaction { transaction in
+            try await transaction.update(operation) { $0 = try filter.onlyOutput(of: $0) }
           }
-        } catch let miss as CacheMiss {
-          throw Failure(.cacheMiss, "\(miss)")
         }
-        try await store.checkpoint()
-        try store.close()
-        Terminal.note("updated the data of \(Terminal.safe(operation.label))")
+      } catch let miss as CacheMiss {
+        throw Failure(.cacheMiss, "\(miss)")
       }
+      try await store.checkpoint()
+      try store.close()
+      Terminal.note("updated the data of \(Terminal.safe(operation.label))")
     }
   }
 }

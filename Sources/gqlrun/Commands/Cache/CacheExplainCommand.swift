@@ -42,35 +42,33 @@ extension CacheCommand {
     private static let shownProblems = 3
 
     func run() async throws {
-      try await reporting {
-        let loaded = try rules.load()
-        let operation = try operationOptions.prepare(
-          document, pipeline: loaded.pipeline)
-        guard operation.type != .mutation else {
-          throw Failure(
-            .usage,
-            "cannot explain \(operation.label): mutations are never answered from the cache")
-        }
-        let store = try await storeOptions.openForReading()
-        let explanation = try await store.explain(
-          operation, options: loaded.options,
-          showing: all || json ? .everything : .problems(Self.shownProblems))
-        try store.close()
-        if json {
-          let writer = try ResultPrinter(isPretty: Terminal.isOutputTerminal)
-          try writer.write { write in
-            try Array(explanation.json(of: operation).jsonText().utf8).withUnsafeBytes {
-              try write($0)
-            }
-          }
-          try writer.finish()
-        } else {
-          let text =
-            explanation.tree(of: operation) + explanation.advice(loaded.pipeline, operation)
-          try Terminal.write(Terminal.safe(text) + "\n")
-        }
-        if !explanation.isHit { throw Failure(.cacheMiss, "") }
+      let loaded = try rules.load()
+      let operation = try operationOptions.prepare(
+        document, pipeline: loaded.pipeline)
+      guard operation.type != .mutation else {
+        throw Failure(
+          .usage,
+          "cannot explain \(operation.label): mutations are never answered from the cache")
       }
+      let store = try await storeOptions.openForReading()
+      let explanation = try await store.explain(
+        operation, options: loaded.options,
+        showing: all || json ? .everything : .problems(Self.shownProblems))
+      try store.close()
+      if json {
+        let writer = try ResultPrinter(isPretty: Terminal.isOutputTerminal)
+        try writer.write { write in
+          try Array(explanation.json(of: operation).jsonText().utf8).withUnsafeBytes {
+            try write($0)
+          }
+        }
+        try writer.finish()
+      } else {
+        let text =
+          explanation.tree(of: operation) + explanation.advice(loaded.pipeline, operation)
+        try Terminal.write(Terminal.safe(text) + "\n")
+      }
+      if !explanation.isHit { throw Failure(.cacheMiss, "") }
     }
   }
 }

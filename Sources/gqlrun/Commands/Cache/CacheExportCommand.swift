@@ -34,21 +34,19 @@ extension CacheCommand {
     var force = false
 
     func run() async throws {
-      try await reporting {
-        guard !file.isEmpty else { throw Failure(.usage, "the name of the file is empty") }
-        let store = try await storeOptions.openExisting()
-        do {
-          try check()
-          switch format ?? Self.format(of: file) {
-          case .ndjson: try await dump(store)
-          case .sqlite: try await copy(store)
-          }
-        } catch {
-          try? store.close()
-          throw error
+      guard !file.isEmpty else { throw Failure(.usage, "the name of the file is empty") }
+      let store = try await storeOptions.openExisting()
+      do {
+        try check()
+        switch format ?? Self.format(of: file) {
+        case .ndjson: try await dump(store)
+        case .sqlite: try await copy(store)
         }
-        try store.close()
+      } catch {
+        try? store.close()
+        throw error
       }
+      try store.close()
     }
 
     private static func format(of file: String) -> Format {

@@ -35,12 +35,10 @@ extension CacheCommand {
     var pipeline: String?
 
     func run() async throws {
-      try await reporting {
-        let (keys, facts) = try rules()
-        try await storeOptions.runHousekeeping { store in
-          let date = olderThan.map { Int(Services.timeOfDay()) - $0.seconds }
-          return try await store.collectGarbage(rootsBefore: date, keys: keys, facts: facts)
-        }
+      let (keys, facts) = try rules()
+      try await storeOptions.runHousekeeping { store in
+        let date = olderThan.map { Int(Services.timeOfDay()) - $0.seconds }
+        return try await store.collectGarbage(rootsBefore: date, keys: keys, facts: facts)
       }
     }
 
@@ -77,9 +75,7 @@ extension CacheCommand {
     var to: SizeArgument
 
     func run() async throws {
-      try await reporting {
-        try await storeOptions.runHousekeeping { try await $0.trim(to: to.bytes) }
-      }
+      try await storeOptions.runHousekeeping { try await $0.trim(to: to.bytes) }
     }
   }
 
@@ -113,24 +109,22 @@ extension CacheCommand {
     var field: String?
 
     func run() async throws {
-      try await reporting {
-        // Parses all patterns before removing anything.
-        let selections = try patterns.map { try RecordSelection($0, fields: field) }
-        try await storeOptions.runHousekeeping { store in
-          var all = RemovalSummary()
-          for (pattern, selection) in zip(patterns, selections) {
-            let summary = try await store.remove(selection)
-            if summary.isEmpty {
-              Terminal.hint(
-                "nothing in the cache matches \(pattern)" + (field.map { " with \($0)" } ?? ""))
-            }
-            all.records += summary.records
-            all.changedRecords += summary.changedRecords
-            all.segments += summary.segments
-            all.bytes += summary.bytes
+      // Parses all patterns before removing anything.
+      let selections = try patterns.map { try RecordSelection($0, fields: field) }
+      try await storeOptions.runHousekeeping { store in
+        var all = RemovalSummary()
+        for (pattern, selection) in zip(patterns, selections) {
+          let summary = try await store.remove(selection)
+          if summary.isEmpty {
+            Terminal.hint(
+              "nothing in the cache matches \(pattern)" + (field.map { " with \($0)" } ?? ""))
           }
-          return all
+          all.records += summary.records
+          all.changedRecords += summary.changedRecords
+          all.segments += summary.segments
+          all.bytes += summary.bytes
         }
+        return all
       }
     }
   }

@@ -44,23 +44,21 @@ struct CacheImportCommand: AsyncParsableCommand {
   var age: AgeArgument?
 
   func run() async throws {
-    try await reporting {
-      var operation = try operationOptions.prepare(document, others: [response])
-      operation.checksShape = checkShape
-      let file = try InputReader(response, "the response")
-      let store = try await storeOptions.store.open()
-      try await store.adopt(keyResolver: nil)
-      let start = ContinuousClock.now
-      let (normalized, summary) = try await Interruption.run {
-        [operation, file = Transferred(file)] in
-        try await normalize(operation, file: file.value, store: store)
-      }
-      let seconds = (ContinuousClock.now - start).seconds
-      try await store.checkpoint()
-      try store.close()
-      report(normalized, summary: summary, seconds: seconds)
-      if !normalized.errors.isEmpty { throw Failure(.graphQLErrors, "") }
+    var operation = try operationOptions.prepare(document, others: [response])
+    operation.checksShape = checkShape
+    let file = try InputReader(response, "the response")
+    let store = try await storeOptions.store.open()
+    try await store.adopt(keyResolver: nil)
+    let start = ContinuousClock.now
+    let (normalized, summary) = try await Interruption.run {
+      [operation, file = Transferred(file)] in
+      try await normalize(operation, file: file.value, store: store)
     }
+    let seconds = (ContinuousClock.now - start).seconds
+    try await store.checkpoint()
+    try store.close()
+    report(normalized, summary: summary, seconds: seconds)
+    if !normalized.errors.isEmpty { throw Failure(.graphQLErrors, "") }
   }
 
   private func normalize(

@@ -29,23 +29,21 @@ extension CacheCommand {
     var format = TableFormat.table
 
     func run() async throws {
-      try await reporting {
-        guard case .sqlite(let path) = storeOptions.store else {
-          throw Failure(
-            .usage,
-            "SQL needs a file; name it with --store sqlite:PATH. A cache in PostgreSQL is read with psql: SELECT "
-              + "convert_from(key, 'UTF8'), data FROM gqlrun_record")
-        }
-        // A missing file must not be created.
-        _ = try InputReader(path, "the cache")
-        let sql =
-          query == "-"
-          ? String(decoding: try Input.bytes("-", "the query"), as: UTF8.self) : query
-        let rows = try located(sql) { try CacheQuery(path: path, sql: sql) }
-        var printer = TablePrinter(format: format, columns: rows.columns)
-        while let row = try located(sql, { try rows.next() }) { try printer.add(row) }
-        try printer.finish()
+      guard case .sqlite(let path) = storeOptions.store else {
+        throw Failure(
+          .usage,
+          "SQL needs a file; name it with --store sqlite:PATH. A cache in PostgreSQL is read with psql: SELECT "
+            + "convert_from(key, 'UTF8'), data FROM gqlrun_record")
       }
+      // A missing file must not be created.
+      _ = try InputReader(path, "the cache")
+      let sql =
+        query == "-"
+        ? String(decoding: try Input.bytes("-", "the query"), as: UTF8.self) : query
+      let rows = try located(sql) { try CacheQuery(path: path, sql: sql) }
+      var printer = TablePrinter(format: format, columns: rows.columns)
+      while let row = try located(sql, { try rows.next() }) { try printer.add(row) }
+      try printer.finish()
     }
 
     /// Adds the location in the query to errors.

@@ -47,10 +47,8 @@ struct GenerateCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    try await reporting {
-      guard watch else { return try generate() }
-      try await Interruption.run { try await generateOnChanges() }
-    }
+    guard watch else { return try generate() }
+    try await Interruption.run { try await generateOnChanges() }
   }
 
   private func generate() throws {

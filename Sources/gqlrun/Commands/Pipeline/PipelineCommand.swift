@@ -57,38 +57,36 @@ struct PipelineCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-      try await reporting {
-        var hasErrors = false
-        var rows: [String] = []
-        for file in files {
-          let diagnostics = PipelineFile.check(
-            path: file, registry: .builtIn, environment: .unsent,
-            readSchema: Self.schema)
-          if !diagnostics.errors.isEmpty { hasErrors = true }
-          switch format {
-          case .json:
-            // One array for all files: joins the rows between the brackets of each.
-            rows += diagnostics.rendered(as: .json).split(separator: "\n")
-              .filter { $0.hasPrefix("  ") }
-              .map { String($0.last == "," ? $0.dropLast() : $0) }
-          case .github: try Terminal.write(diagnostics.rendered(as: .github))
-          case .human:
-            if diagnostics.all.isEmpty {
-              Terminal.note("\(Terminal.safe(file)): ok")
-              if let remark = Self.uploadRemark(file) {
-                Terminal.note("\(Terminal.safe(file)): \(remark)")
-              }
-            } else {
-              Terminal.note(diagnostics.rendered(as: .human(colors: Terminal.usesColor)))
+      var hasErrors = false
+      var rows: [String] = []
+      for file in files {
+        let diagnostics = PipelineFile.check(
+          path: file, registry: .builtIn, environment: .unsent,
+          readSchema: Self.schema)
+        if !diagnostics.errors.isEmpty { hasErrors = true }
+        switch format {
+        case .json:
+          // One array for all files: joins the rows between the brackets of each.
+          rows += diagnostics.rendered(as: .json).split(separator: "\n")
+            .filter { $0.hasPrefix("  ") }
+            .map { String($0.last == "," ? $0.dropLast() : $0) }
+        case .github: try Terminal.write(diagnostics.rendered(as: .github))
+        case .human:
+          if diagnostics.all.isEmpty {
+            Terminal.note("\(Terminal.safe(file)): ok")
+            if let remark = Self.uploadRemark(file) {
+              Terminal.note("\(Terminal.safe(file)): \(remark)")
             }
+          } else {
+            Terminal.note(diagnostics.rendered(as: .human(colors: Terminal.usesColor)))
           }
         }
-        if format == .json {
-          try Terminal.write(
-            rows.isEmpty ? "[]\n" : "[\n" + rows.joined(separator: ",\n") + "\n]\n")
-        }
-        if hasErrors { throw Failure(.badPipeline, "") }
       }
+      if format == .json {
+        try Terminal.write(
+          rows.isEmpty ? "[]\n" : "[\n" + rows.joined(separator: ",\n") + "\n]\n")
+      }
+      if hasErrors { throw Failure(.badPipeline, "") }
     }
   }
 
@@ -106,9 +104,7 @@ struct PipelineCommand: AsyncParsableCommand {
     var file: String
 
     func run() async throws {
-      try await reporting {
-        try Terminal.write(try PipelineCommand.load(file).show())
-      }
+      try Terminal.write(try PipelineCommand.load(file).show())
     }
   }
 }

@@ -34,10 +34,8 @@ extension PipelineCommand {
     var format = Format.mermaid
 
     func run() async throws {
-      try await reporting {
-        try Terminal.write(
-          try PipelineCommand.load(file).graph(format == .dot ? .dot : .mermaid))
-      }
+      try Terminal.write(
+        try PipelineCommand.load(file).graph(format == .dot ? .dot : .mermaid))
     }
   }
 
@@ -56,9 +54,7 @@ extension PipelineCommand {
         """)
 
     func run() async throws {
-      try await reporting {
-        try Terminal.write(PipelineFile.schema(.builtIn).jsonText(pretty: true) + "\n")
-      }
+      try Terminal.write(PipelineFile.schema(.builtIn).jsonText(pretty: true) + "\n")
     }
   }
 }
@@ -81,6 +77,8 @@ extension PipelineCommand {
     @OptionGroup var documentOptions: DocumentOptions
 
     @OptionGroup var endpointOptions: EndpointArguments
+    @OptionGroup var requestOptions: RequestOptions
+    @OptionGroup var trustOptions: TrustOptions
 
     @Option(
       name: .long,
@@ -90,16 +88,15 @@ extension PipelineCommand {
     @OptionGroup var operationOptions: OperationOptions
 
     func run() async throws {
-      try await reporting {
-        let pipeline = try endpointOptions.load(
-          usesProject: true, fallback: Endpoint.unsentURL, isLook: true)
-        let source = try documentOptions.source()
-        let operation = try operationOptions.prepare(source, pipeline: pipeline)
-        let request = GraphQLRequest(operation, cachePolicy: policy)
-        try Terminal.write(
-          "\(Terminal.safe(operation.label)) of \(Terminal.safe(source.label))\n"
-            + pipeline.explanation(of: request))
-      }
+      let pipeline = try endpointOptions.load(
+        request: requestOptions, trust: trustOptions, usesProject: true,
+        fallback: Endpoint.unsentURL, isLook: true)
+      let source = try documentOptions.source()
+      let operation = try operationOptions.prepare(source, pipeline: pipeline)
+      let request = GraphQLRequest(operation, cachePolicy: policy)
+      try Terminal.write(
+        "\(Terminal.safe(operation.label)) of \(Terminal.safe(source.label))\n"
+          + pipeline.explanation(of: request))
     }
   }
 }

@@ -39,27 +39,25 @@ extension PipelineCommand {
     var extends: String?
 
     func run() async throws {
-      try await reporting {
-        guard from == nil || extends == nil else {
-          throw Failure(
-            .usage,
-            "--from and --extends exclude each other: copy a ready-made file, or extend a file")
-        }
-        let suffix = ".pipeline.yaml"
-        let path = file.hasSuffix(suffix) ? file : file + suffix
-        let name = String(URL(fileURLWithPath: path).lastPathComponent.dropLast(suffix.count))
-        guard !name.isEmpty,
-          name.allSatisfy({ $0.isLetter || $0.isNumber || "-_.".contains($0) })
-        else {
-          throw Failure(
-            .usage, "\(path) is no name for a pipeline: use letters, digits, -, _ and .")
-        }
-        try NewFile.create(path, text(named: name))
-        let origin = extends == nil ? ", a copy of the ready-made pipeline \(source(of: name))" : ""
-        Terminal.note(
-          "wrote \(Terminal.safe(path))\(origin); try\n  gqlrun pipeline check \(Terminal.safe(path))\n"
-            + "  gqlrun run FILE.graphql --pipeline \(Terminal.safe(path)) --endpoint URL")
+      guard from == nil || extends == nil else {
+        throw Failure(
+          .usage,
+          "--from and --extends exclude each other: copy a ready-made file, or extend a file")
       }
+      let suffix = ".pipeline.yaml"
+      let path = file.hasSuffix(suffix) ? file : file + suffix
+      let name = String(URL(fileURLWithPath: path).lastPathComponent.dropLast(suffix.count))
+      guard !name.isEmpty,
+        name.allSatisfy({ $0.isLetter || $0.isNumber || "-_.".contains($0) })
+      else {
+        throw Failure(
+          .usage, "\(path) is no name for a pipeline: use letters, digits, -, _ and .")
+      }
+      try NewFile.create(path, text(named: name))
+      let origin = extends == nil ? ", a copy of the ready-made pipeline \(source(of: name))" : ""
+      Terminal.note(
+        "wrote \(Terminal.safe(path))\(origin); try\n  gqlrun pipeline check \(Terminal.safe(path))\n"
+          + "  gqlrun run FILE.graphql --pipeline \(Terminal.safe(path)) --endpoint URL")
     }
 
     /// The ready-made pipeline to copy.

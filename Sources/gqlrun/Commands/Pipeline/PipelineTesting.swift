@@ -38,38 +38,36 @@ extension PipelineCommand {
     @OptionGroup var trust: TrustOptions
 
     func run() async throws {
-      try await reporting {
-        var rows: [JSONValue] = []
-        var failed = 0
-        var count = 0
-        for file in files {
-          let pipeline = try load(file)
-          if pipeline.tests.isEmpty {
-            Terminal.warning("\(file): there are no tests; declare them under `tests`")
-          }
-          for test in pipeline.tests where filter.map({ test.name.contains($0) }) ?? true {
-            let result = await test.run(pipeline, equipment: .gqlrun)
-            count += 1
-            if !result.failures.isEmpty { failed += 1 }
-            switch format {
-            case .human: tell(test, result)
-            case .github: try annotate(test, result)
-            case .json: rows.append(json(test, result))
-            }
+      var rows: [JSONValue] = []
+      var failed = 0
+      var count = 0
+      for file in files {
+        let pipeline = try load(file)
+        if pipeline.tests.isEmpty {
+          Terminal.warning("\(file): there are no tests; declare them under `tests`")
+        }
+        for test in pipeline.tests where filter.map({ test.name.contains($0) }) ?? true {
+          let result = await test.run(pipeline, equipment: .gqlrun)
+          count += 1
+          if !result.failures.isEmpty { failed += 1 }
+          switch format {
+          case .human: tell(test, result)
+          case .github: try annotate(test, result)
+          case .json: rows.append(json(test, result))
           }
         }
-        if let filter, count == 0 {
-          throw Failure(.failed, "no test has a name that contains \(filter)")
-        }
-        if format == .json {
-          try Terminal.write(JSONValue.array(rows).jsonText(pretty: true) + "\n")
-        } else {
-          Terminal.note(
-            "\(Quantity.count(count, "test")), "
-              + (failed == 0 ? "none failed" : "\(failed) failed"))
-        }
-        if failed > 0 { throw Failure(.failed, "") }
       }
+      if let filter, count == 0 {
+        throw Failure(.failed, "no test has a name that contains \(filter)")
+      }
+      if format == .json {
+        try Terminal.write(JSONValue.array(rows).jsonText(pretty: true) + "\n")
+      } else {
+        Terminal.note(
+          "\(Quantity.count(count, "test")), "
+            + (failed == 0 ? "none failed" : "\(failed) failed"))
+      }
+      if failed > 0 { throw Failure(.failed, "") }
     }
 
     /// Loads a pipeline file, without starting its entries' programs unless they are allowed.
