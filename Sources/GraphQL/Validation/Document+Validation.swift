@@ -65,7 +65,7 @@ extension ValidationRule {
     case .deferStreamDirectiveOnRootField: DeferStreamDirectiveOnRootField()
     case .deferStreamDirectiveLabel: DeferStreamDirectiveLabel()
     case .streamDirectiveOnListField: StreamDirectiveOnListField()
-    case .knownTypeNames: KnownTypeNames(context)
+    case .knownTypeNames: KnownTypeNames()
     case .fragmentsOnCompositeTypes: FragmentsOnCompositeTypes()
     case .variablesAreInputTypes: VariablesAreInputTypes()
     case .scalarLeafs: ScalarLeafs()
@@ -100,7 +100,7 @@ extension ValidationRule {
     case .uniqueFieldDefinitionNames: UniqueFieldDefinitionNames()
     case .uniqueArgumentDefinitionNames: UniqueArgumentDefinitionNames()
     case .uniqueDirectiveNames: UniqueDirectiveNames()
-    case .possibleTypeExtensions: PossibleTypeExtensions(context)
+    case .possibleTypeExtensions: PossibleTypeExtensions()
     case .limit: nil
     }
   }
