@@ -168,7 +168,7 @@ struct DemoResponder: HTTPResponder {
         return self.parts(of: operation, as: parts, to: received)
       }
       if single == nil, let format {
-        return Response(event: executor.response(of: operation), as: format)
+        return Response(event: executor.start(operation).event(), as: format)
       }
       return stream(executor.start(operation), as: type)
     }

@@ -353,6 +353,11 @@ extension TypeReference {
     if case .nonNull(let inner) = self { inner } else { self }
   }
 
+  /// Whether it is a list, or a list that must not be null.
+  package var isList: Bool {
+    if case .list = nullable { true } else { false }
+  }
+
   /// A reference without a meaningful source location.
   init(named name: String) {
     self = .named(Name(name, at: .generated))

@@ -21,7 +21,7 @@ final class ValuesOfCorrectType: RuleVisitor {
     case .list:
       if skipped > 0 {
         skipped += 1
-      } else if !isList(context.types.parentInputType) {
+      } else if context.types.parentInputType?.isList != true {
         checkLeaf(value, context)
         skipped = 1
       }
@@ -59,10 +59,6 @@ final class ValuesOfCorrectType: RuleVisitor {
       "Field '\(field.name.value)' is not defined by type '\(type.name)'."
         + didYouMean(suggestions(for: field.name.value, in: type.fields.names)),
       at: field.location)
-  }
-
-  private func isList(_ type: TypeReference?) -> Bool {
-    if case .list? = type?.nullable { true } else { false }
   }
 
   // MARK: - Input objects
