@@ -20,7 +20,7 @@ enum EventFormat: Sendable, CaseIterable {
   private init?(_ range: AcceptedRange) {
     switch range.pattern {
     case "text/event-stream", "text/*", "*/*": self = .serverSentEvents
-    case "multipart/mixed" where range.parameters.contains("subscriptionspec=1.0"):
+    case "multipart/mixed" where range.has("subscriptionspec=1.0"):
       self = .multipart
     default: return nil
     }
