@@ -38,14 +38,14 @@ struct SchemaWriter {
     text.block("\(access)enum \(names.leaf(type.name)): GraphQLEnum") { text in
       for (value, name) in cases {
         text.documentation(value.description?.value)
-        text.deprecation(value.directives.deprecationReason)
+        text.deprecation(value.deprecationReason)
         text.line("case \(SwiftNames.escaped(name))")
       }
       text.line("/// A value that the schema did not have when this code was generated.")
       text.line("case unknown(String)")
       // Only a deprecated declaration can use deprecated cases without a warning. The initializer and
       // the property for users of the type are in the protocol.
-      let isDeprecated = cases.contains { $0.0.directives.deprecationReason != nil }
+      let isDeprecated = cases.contains { $0.0.deprecationReason != nil }
       let reason = isDeprecated ? "Use rawValue." : nil
       text.line()
       text.deprecation(reason)
@@ -76,7 +76,7 @@ struct SchemaWriter {
         name: SwiftNames.member(field.name.value, options.fields, avoiding: &taken), used: used,
         isInputObject: true)
       property.documentation = field.description?.value
-      property.deprecation = field.directives.deprecationReason
+      property.deprecation = field.deprecationReason
       return property
     }
     let hashable = options.conformances.contains(.hashable) ? ", Hashable" : ""

@@ -262,7 +262,7 @@ struct SelectionModelBuilder {
       name: SwiftNames.member(key, options.fields, avoiding: &taken), key: key, type: type,
       schemaType: definition.type.printed(), reading: isConditional ? .conditionalField : .field,
       documentation: definition.description?.value,
-      deprecation: definition.directives.deprecationReason)
+      deprecation: definition.deprecationReason)
   }
 
   private func property(
@@ -330,14 +330,6 @@ extension Property {
 }
 
 extension TypeReference {
-  var isList: Bool {
-    switch self {
-    case .list: true
-    case .nonNull(let inner): inner.isList
-    case .named: false
-    }
-  }
-
   /// The type in Swift, with `base` for the named type.
   func swift(_ base: String) -> String {
     if case .nonNull(let inner) = self { return inner.swiftNonNull(base) }
@@ -351,18 +343,5 @@ extension TypeReference {
     case .list(let inner, _): "[\(inner.swift(base))]"
     case .nonNull(let inner): inner.swiftNonNull(base)
     }
-  }
-}
-
-extension [Directive] {
-  /// The reason of `@deprecated`; `nil` without the directive.
-  var deprecationReason: String? {
-    guard let directive = first(where: { $0.name.value == "deprecated" }) else { return nil }
-    if case .string(let reason)? = directive.arguments.first(where: { $0.name.value == "reason" })?
-      .value
-    {
-      return reason.value
-    }
-    return "No longer supported"
   }
 }

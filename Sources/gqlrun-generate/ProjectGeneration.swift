@@ -84,30 +84,31 @@ struct ProjectGeneration {
 
 /// The type definitions of a schema, in one file or several.
 private struct SchemaFiles {
-  private let files: [(path: String, text: [UInt8])]
+  private let sources: SourceFiles
 
   init(_ paths: [String]) throws {
-    files = try paths.map { ($0, try ProjectGeneration.bytes(of: $0)) }
-    if let json = files.first(where: { $0.text.first == UInt8(ascii: "{") }) {
+    sources = SourceFiles(
+      try paths.map {
+        SourceFiles.File(name: $0, bytes: try ProjectGeneration.bytes(of: $0))
+      })
+    if let json = sources.files.first(where: { $0.bytes.first == UInt8(ascii: "{") }) {
       throw GenerationFailure(
-        "\(json.path) is an introspection result; the plugins read type definitions, which gqlrun schema "
+        "\(json.name) is an introspection result; the plugins read type definitions, which gqlrun schema "
           + "print writes")
     }
   }
 
   func schema() throws -> Schema {
-    for file in files {
+    for file in sources.files {
       do {
-        _ = try Document(parsingUTF8: file.text)
+        _ = try Document(parsingUTF8: file.bytes)
       } catch {
-        throw GenerationFailure(
-          "\(file.path):\(error.location.line):\(error.location.column): \(error.message)")
+        throw GenerationFailure("\(file.name):\(error)")
       }
     }
-    let limit = ParseOptions(maxTokens: ParseOptions().maxTokens * files.count)
-    let text = Array(files.map(\.text).joined(separator: [UInt8(ascii: "\n")]))
+    let limit = ParseOptions(maxTokens: ParseOptions().maxTokens * sources.files.count)
     do {
-      return try Schema(sdl: Document(parsingUTF8: text, options: limit))
+      return try Schema(sdl: Document(parsingUTF8: sources.text, options: limit))
     } catch let error as SchemaError {
       throw GenerationFailure(
         error.issues.prefix(20).map { issue in
@@ -116,14 +117,9 @@ private struct SchemaFiles {
     }
   }
 
-  /// The file and position of a location in the joined text.
+  /// The file and position of a location in the combined text.
   private func position(of location: SourceLocation) -> String {
-    var line = location.line
-    for file in files {
-      let count = file.text.count { $0 == UInt8(ascii: "\n") } + 1
-      if line <= count { return "\(file.path):\(line):\(location.column)" }
-      line -= count
-    }
-    return files.map(\.path).joined(separator: ", ")
+    let local = sources.local(location)
+    return "\(sources.files[sources.index(of: location)].name):\(local.line):\(local.column)"
   }
 }

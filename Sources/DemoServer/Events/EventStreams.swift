@@ -20,7 +20,7 @@ enum EventFormat: Sendable, CaseIterable {
   private init?(_ range: AcceptedRange) {
     switch range.pattern {
     case "text/event-stream", "text/*", "*/*": self = .serverSentEvents
-    case "multipart/mixed" where range.parameters.contains("subscriptionspec=1.0"):
+    case "multipart/mixed" where range.has("subscriptionspec=1.0"):
       self = .multipart
     default: return nil
     }
@@ -77,17 +77,14 @@ extension DemoResponder {
   func events(
     of operation: PlannedOperation, as format: EventFormat, to received: ReceivedRequest
   ) -> Response {
-    let source: SourceStream
     do throws(RequestError) {
-      source = try executor.subscribe(operation, sleep: configuration.sleep)
+      let executions = try executor.executions(of: operation, sleep: configuration.sleep)
+      return response(executions, as: format, to: received, end: format.end) { execution in
+        format.event(execution.event())
+      }
     } catch {
       return Response(event: RequestError.response([error]), as: format)
     }
-    let executor = executor
-    let events = source.map { event in
-      format.event(executor.response(to: event, of: operation))
-    }
-    return response(events, as: format, to: received, end: format.end)
   }
 
   /// A response with events, and signs of life between them, until they or the connection end.
@@ -95,13 +92,15 @@ extension DemoResponder {
   /// - Parameters:
   ///   - end: The text after the last event.
   ///   - onEnd: Called when the response has ended, for whatever reason.
-  func response(
-    _ events: some AsyncSequence<[UInt8], any Error> & Sendable, as format: EventFormat,
-    to received: ReceivedRequest, end: String, onEnd: @escaping @Sendable () -> Void = {}
+  ///   - bytes: The bytes of an event, in the format.
+  func response<Event: Sendable>(
+    _ events: some AsyncSequence<Event, any Error> & Sendable, as format: EventFormat,
+    to received: ReceivedRequest, end: String, onEnd: @escaping @Sendable () -> Void = {},
+    bytes: @escaping @Sendable (Event) -> [UInt8]
   ) -> Response {
     let channel = received.channel
     let misbehaviour = received.misbehaviour
-    let steps = steps(events, channel)
+    let steps = steps(events.map { Step.event(bytes($0)) }, channel)
     return Response(events: format) { writer in
       defer { onEnd() }
       var faults = EventFaults(misbehaviour)
@@ -153,7 +152,7 @@ extension DemoResponder {
 
   /// What is written to the response, in order. Ends with `.end`, also when the connection closes.
   private func steps(
-    _ events: some AsyncSequence<[UInt8], any Error> & Sendable, _ channel: any Channel
+    _ events: some AsyncSequence<Step, any Error> & Sendable, _ channel: any Channel
   ) -> some AsyncSequence<Step, any Error> & Sendable {
     let sleep = configuration.sleep
     let interval = configuration.heartbeat
@@ -169,7 +168,7 @@ extension DemoResponder {
       }
     }
     return merge(
-      chain(events.map(Step.event), CollectionOfOne(Step.end).async), heartbeats, closing)
+      chain(events, CollectionOfOne(Step.end).async), heartbeats, closing)
   }
 }
 

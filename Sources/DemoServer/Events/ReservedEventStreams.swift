@@ -186,9 +186,9 @@ extension DemoResponder {
     }
     let streams = state.eventStreams
     received.channel.closeFuture.whenComplete { _ in streams.remove(token) }
-    return response(stream.messages, as: .serverSentEvents, to: received, end: "") {
-      streams.remove(token)
-    }
+    return response(
+      stream.messages, as: .serverSentEvents, to: received, end: "",
+      onEnd: { streams.remove(token) }, bytes: { $0 })
   }
 
   /// Starts an operation, whose events are sent on the stream.
@@ -242,16 +242,10 @@ extension DemoResponder {
   private func operate(
     _ id: String, _ operation: PlannedOperation, on stream: ReservedEventStream
   ) async {
-    guard operation.type == .subscription else {
-      await stream.next(executor.response(of: operation), of: id)
-      return await stream.complete(id)
-    }
     do throws(RequestError) {
-      let source = try executor.subscribe(operation, sleep: configuration.sleep)
+      let executions = try executor.executions(of: operation, sleep: configuration.sleep)
       do {
-        for try await event in source {
-          await stream.next(executor.response(to: event, of: operation), of: id)
-        }
+        for try await execution in executions { await stream.next(execution.event(), of: id) }
       } catch {
         // Only cancellation ends a source stream early: the operation was stopped.
         return

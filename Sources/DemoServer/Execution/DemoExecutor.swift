@@ -8,7 +8,7 @@ public struct DemoExecutor: Sendable {
   private let schema: Schema
   private let geography: Geography
   private let feed: Feed
-  private let store = FeedStore()
+  let store = FeedStore()
 
   /// Creates an executor.
   ///
@@ -104,38 +104,13 @@ public struct DemoExecutor: Sendable {
     PartExecution(operation, as: format, context: context(store.snapshot))
   }
 
-  /// Creates the source stream of a subscription.
-  ///
-  /// - Parameter sleep: Suspends between two events.
-  /// - Throws: The error of the arguments.
-  func subscribe(
-    _ operation: PlannedOperation, sleep: @escaping @Sendable (Duration) async throws -> Void
-  ) throws(RequestError) -> SourceStream {
-    guard let field = operation.plan.fields.first else {
-      throw RequestError(.validationFailed, "The subscription selects no field.")
-    }
-    do throws(RequestError) {
-      return try SourceStream(field, context: context(store.snapshot), sleep: sleep)
-    } catch {
-      var error = error
-      error.locations = field.locations
-      throw error
-    }
-  }
-
-  /// Starts the execution of a subscription for one event.
-  func start(_ operation: PlannedOperation, for event: SourceEvent) -> OperationExecution {
-    OperationExecution(
-      operation, root: .event(event), context: context(event.pinned(in: store.snapshot)))
-  }
-
   /// Adds a like to a post of the feed, as a mutation does.
   func like(_ post: Int) throws(RequestError) {
     guard post < feed.size else { return }
     _ = try store.like(post)
   }
 
-  private func context(_ edits: FeedEdits) -> ResolverContext {
+  func context(_ edits: FeedEdits) -> ResolverContext {
     ResolverContext(geography: geography, feed: feed, store: store, edits: edits)
   }
 

@@ -16,7 +16,7 @@ enum PartFormat: String, Sendable, CaseIterable {
   static func preferred(accept: [AcceptedRange]?) -> Self? {
     accept?.preferred { range in
       range.pattern == "multipart/mixed"
-        ? allCases.first { range.parameters.contains($0.rawValue) } : nil
+        ? allCases.first { range.has($0.rawValue) } : nil
     }
   }
 

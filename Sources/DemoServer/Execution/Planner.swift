@@ -366,17 +366,6 @@ private struct CollectedFields {
   }
 }
 
-extension TypeReference {
-  /// Whether it is a list, or a list that must not be null.
-  fileprivate var isList: Bool {
-    switch self {
-    case .list: true
-    case .nonNull(let inner): inner.isList
-    case .named: false
-    }
-  }
-}
-
 /// An error of a request or a field: an entry of the response's `errors`.
 struct RequestError: Error, Sendable {
   /// The value of `extensions.code`.

@@ -133,7 +133,7 @@ struct DemoResponder: HTTPResponder {
             .unsupportedMediaType,
             error: .badRequest("A request body is application/json or multipart/form-data."))
         }
-        if bytes.first(where: { !$0.isJSONSpace }) == UInt8(ascii: "[") {
+        if bytes.first(where: { !$0.isJSONWhiteSpace }) == UInt8(ascii: "[") {
           return batch(bytes, failing: received.misbehaviour.errors, as: type)
         }
         operationRequest = try OperationRequest(body: bytes)
@@ -168,7 +168,7 @@ struct DemoResponder: HTTPResponder {
         return self.parts(of: operation, as: parts, to: received)
       }
       if single == nil, let format {
-        return Response(event: executor.response(of: operation), as: format)
+        return Response(event: executor.start(operation).event(), as: format)
       }
       return stream(executor.start(operation), as: type)
     }
@@ -266,11 +266,6 @@ extension DemoResponder {
       return .refused([error])
     }
   }
-}
-
-extension UInt8 {
-  /// Whether the byte is white space between JSON tokens.
-  var isJSONSpace: Bool { self == 0x20 || self == 0x09 || self == 0x0A || self == 0x0D }
 }
 
 extension HTTPResponse.Status {

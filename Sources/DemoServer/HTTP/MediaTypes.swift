@@ -31,9 +31,8 @@ enum ResponseMediaType: String, Sendable, CaseIterable {
 /// One element of an `Accept` field: a media range, its parameters and its quality.
 struct AcceptedRange {
   let pattern: String
-  /// The parameters as `name=value`, without quotation marks and in lower case.
-  let parameters: [String]
   let quality: Double
+  private let parameters: FieldParameters
 
   /// The elements in their order.
   static func all(in accept: String) -> [Self] {
@@ -41,13 +40,15 @@ struct AcceptedRange {
   }
 
   private init(_ text: Substring) {
-    let parts = text.split(separator: ";").map { part in
-      trimmed(part).lowercased().filter { $0 != "\"" }
-    }
-    pattern = parts.first ?? ""
-    parameters = Array(parts.dropFirst())
-    let weight = parameters.first { $0.hasPrefix("q=") }
-    quality = weight.map { Double($0.dropFirst(2)) ?? 0 } ?? 1
+    parameters = FieldParameters(text)
+    pattern = parameters.value
+    quality = parameters["q"].map { Double($0) ?? 0 } ?? 1
+  }
+
+  /// Whether the range has a parameter, `name=value` in lower case.
+  func has(_ parameter: String) -> Bool {
+    let sides = parameter.split(separator: "=", maxSplits: 1).map(String.init)
+    return parameters[sides[0]]?.lowercased() == sides.last
   }
 }
 
@@ -78,14 +79,10 @@ struct ContentType {
       (essence, charset, boundary) = (field, nil, nil)
       return
     }
-    let parts = field.split(separator: ";").map { trimmed($0).lowercased() }
-    essence = parts.first ?? ""
-    charset = parts.dropFirst().first { $0.hasPrefix("charset=") }.map { parameter in
-      String(parameter.dropFirst(8).filter { $0 != "\"" })
-    }
-    boundary = field.split(separator: ";").dropFirst().map { trimmed($0) }
-      .first { $0.lowercased().hasPrefix("boundary=") }
-      .map { $0.dropFirst(9).filter { $0 != "\"" } }
+    let parameters = FieldParameters(field)
+    essence = parameters.value
+    charset = parameters["charset"]?.lowercased()
+    boundary = parameters["boundary"]
   }
 
   /// Whether this is a form, which may have files.
@@ -97,8 +94,37 @@ struct ContentType {
   }
 }
 
-private func trimmed(_ text: Substring) -> Substring {
-  var text = text.drop { $0 == " " || $0 == "\t" }
-  while text.last == " " || text.last == "\t" { text.removeLast() }
-  return text
+/// The value of a header field and its parameters: `text/html; charset=utf-8`.
+struct FieldParameters {
+  /// The value before the parameters, in lower case.
+  let value: String
+  private var parameters: [String: String] = [:]
+
+  /// Browsers write `%22` for a quotation mark, and some programs `\"`; neither is decoded further.
+  init(_ field: some StringProtocol) {
+    value = field.prefix { $0 != ";" }.lowercased().filter { $0 != " " && $0 != "\t" }
+    var rest = Substring(field.drop { $0 != ";" })
+    while rest.popFirst() != nil {
+      let name = rest.prefix { $0 != "=" && $0 != ";" }
+      rest = rest.dropFirst(name.count)
+      guard rest.first == "=" else { continue }
+      rest.removeFirst()
+      let key = name.lowercased().filter { $0 != " " && $0 != "\t" }
+      var value = ""
+      if rest.first == "\"" {
+        rest.removeFirst()
+        while let character = rest.popFirst(), character != "\"" {
+          let isEscape = character == "\\" && rest.first == "\""
+          value.append(isEscape ? rest.removeFirst() : character)
+        }
+      } else {
+        value = rest.prefix { $0 != ";" }.filter { !$0.isWhitespace }
+      }
+      parameters[key] = parameters[key] ?? value
+      rest = rest.drop { $0 != ";" }
+    }
+  }
+
+  /// The value of a parameter, whose name is in lower case, without quotation marks.
+  subscript(name: String) -> String? { parameters[name] }
 }

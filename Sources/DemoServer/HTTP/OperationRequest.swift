@@ -1,3 +1,4 @@
+import Foundation
 import GQLRunCrypto
 import GQLRunJSON
 import GQLRunSupport
@@ -101,41 +102,21 @@ struct QueryParameters: Sendable {
   /// In the order of the URL.
   private(set) var all: [(name: String, value: String)] = []
 
-  /// Parses the text between `?` and `#`. Invalid escapes are kept as they are.
+  /// Parses the text between `?` and `#`. A text with invalid escapes is kept as it is.
   init(_ query: String?) {
-    for part in (query ?? "").utf8.split(separator: UInt8(ascii: "&")) {
-      let sides = part.split(
-        separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-      all.append((Self.decode(sides[0]), sides.count > 1 ? Self.decode(sides[1]) : ""))
+    for part in (query ?? "").split(separator: "&") {
+      let sides = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        .map { text in
+          let text = text.replacing("+", with: " ")
+          return text.removingPercentEncoding ?? String(text)
+        }
+      all.append((sides[0], sides.count > 1 ? sides[1] : ""))
     }
   }
 
   /// The first parameter with this name.
   subscript(name: String) -> String? {
     all.first { $0.name == name }?.value
-  }
-
-  private static func decode(_ text: Substring.UTF8View) -> String {
-    let source = Array(text)
-    var bytes: [UInt8] = []
-    var position = 0
-    while position < source.count {
-      let byte = source[position]
-      if byte == UInt8(ascii: "%"), position + 2 < source.count,
-        let high = hexValue(source[position + 1]), let low = hexValue(source[position + 2])
-      {
-        bytes.append(high << 4 | low)
-        position += 3
-      } else {
-        bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
-        position += 1
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
-  }
-
-  private static func hexValue(_ digit: UInt8) -> UInt8? {
-    Character(Unicode.Scalar(digit)).hexDigitValue.map(UInt8.init)
   }
 }
 

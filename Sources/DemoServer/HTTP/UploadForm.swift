@@ -69,7 +69,7 @@ struct UploadForm {
   /// - Returns: The request, and the bytes of its part `operations`.
   mutating func read() async throws -> (request: OperationRequest, operations: [UInt8]) {
     let operations = try await part("operations")
-    guard operations.first(where: { !$0.isJSONSpace }) != UInt8(ascii: "[") else {
+    guard operations.first(where: { !$0.isJSONWhiteSpace }) != UInt8(ascii: "[") else {
       throw RequestError.badRequest("A form has one operation, not an array.")
     }
     var request = try OperationRequest(body: operations)
@@ -213,7 +213,7 @@ struct FormReader {
       }
       fields[sides[0].lowercased()] = String(sides[1].drop { $0 == " " || $0 == "\t" })
     }
-    let disposition = DispositionParameters(fields["content-disposition"] ?? "")
+    let disposition = FieldParameters(fields["content-disposition"] ?? "")
     guard let name = disposition["name"] else {
       throw RequestError.badRequest("A part of the form has no name.")
     }
@@ -288,36 +288,4 @@ struct FormReader {
     buffer.discardReadBytes()
     buffer.writeBuffer(&chunk)
   }
-}
-
-/// The parameters of a `Content-Disposition` field.
-private struct DispositionParameters {
-  private var values: [String: String] = [:]
-
-  /// Browsers write `%22` for a quotation mark, and some programs `\"`; neither is decoded further.
-  init(_ field: String) {
-    var rest = field.drop { $0 != ";" }
-    while rest.popFirst() != nil {
-      let name = rest.prefix { $0 != "=" && $0 != ";" }
-      rest = rest.dropFirst(name.count)
-      guard rest.first == "=" else { continue }
-      rest.removeFirst()
-      let key = name.lowercased().filter { $0 != " " && $0 != "\t" }
-      guard rest.first == "\"" else {
-        values[key] = rest.prefix { $0 != ";" }.filter { !$0.isWhitespace }
-        rest = rest.drop { $0 != ";" }
-        continue
-      }
-      rest.removeFirst()
-      var value = ""
-      while let character = rest.popFirst(), character != "\"" {
-        let isEscape = character == "\\" && rest.first == "\""
-        value.append(isEscape ? rest.removeFirst() : character)
-      }
-      values[key] = value
-      rest = rest.drop { $0 != ";" }
-    }
-  }
-
-  subscript(name: String) -> String? { values[name] }
 }

@@ -345,14 +345,12 @@ final class DemoSocketConnection: Sendable {
       switch executor.prepare(request, failing: misbehaviour.errors) {
       case .refused(let errors):
         return await finish(running) { $0.error(errors, of: running.id) }
-      case .ready(let operation) where operation.type != .subscription:
-        await next(running.id) { $0.response(of: operation) }
       case .ready(let operation):
-        let source = try executor.subscribe(operation, sleep: configuration.sleep)
+        let executions = try executor.executions(of: operation, sleep: configuration.sleep)
         do {
-          for try await event in source {
-            await next(running.id) { $0.response(to: event, of: operation) }
-            await meetFault()
+          for try await execution in executions {
+            await next(execution, of: running.id)
+            if operation.type == .subscription { await meetFault() }
           }
         } catch {
           // Only cancellation ends a source stream early.
@@ -366,14 +364,14 @@ final class DemoSocketConnection: Sendable {
   }
 
   /// Sends a response, which is created when the connection is ready for it.
-  private func next(_ id: String, _ response: (DemoExecutor) -> [UInt8]) async {
+  private func next(_ execution: OperationExecution, of id: String) async {
     await send {
       let session = self.state.withLock { state -> DemoSocketSession? in
         guard state.faults.fault == nil else { return nil }
         state.faults.count()
         return state.session
       }
-      return session.map { .text($0.next(response(executor), of: id)) }
+      return session.map { .text($0.next(execution.event(), of: id)) }
     }
   }
 

@@ -373,11 +373,24 @@ extension UInt8 {
 ///
 /// https://spec.graphql.org/September2025/#sec-Appendix-Grammar-Summary.Lexical-Tokens
 struct Token {
+  /// The raw value of a punctuator of one byte is this byte; no other kind has the raw value of a
+  /// printable character.
   enum Kind: UInt8 {
-    case endOfFile
-    case bang, dollar, ampersand, parenLeft, parenRight, spread, colon, equals, at
-    case bracketLeft, bracketRight, braceLeft, pipe, braceRight
+    case endOfFile, spread
     case name, int, float, string, blockString
+    case bang = 0x21
+    case dollar = 0x24
+    case ampersand = 0x26
+    case parenLeft = 0x28
+    case parenRight = 0x29
+    case colon = 0x3A
+    case equals = 0x3D
+    case at = 0x40
+    case bracketLeft = 0x5B
+    case bracketRight = 0x5D
+    case braceLeft = 0x7B
+    case pipe = 0x7C
+    case braceRight = 0x7D
   }
 
   var kind: Kind
@@ -394,46 +407,22 @@ extension Token.Kind {
   var description: String {
     switch self {
     case .endOfFile: "<EOF>"
-    case .bang: "'!'"
-    case .dollar: "'$'"
-    case .ampersand: "'&'"
-    case .parenLeft: "'('"
-    case .parenRight: "')'"
     case .spread: "'...'"
-    case .colon: "':'"
-    case .equals: "'='"
-    case .at: "'@'"
-    case .bracketLeft: "'['"
-    case .bracketRight: "']'"
-    case .braceLeft: "'{'"
-    case .pipe: "'|'"
-    case .braceRight: "'}'"
     case .name: "Name"
     case .int: "Int"
     case .float: "Float"
     case .string: "String"
     case .blockString: "BlockString"
+    default: "'\(Unicode.Scalar(rawValue))'"
     }
   }
 
+  var isPunctuator: Bool { self == .spread || rawValue > 0x20 }
+
   /// The kind of a punctuator of one byte; nil if `byte` is not one.
   init?(punctuator byte: UInt8) {
-    switch byte {
-    case UInt8(ascii: "!"): self = .bang
-    case UInt8(ascii: "$"): self = .dollar
-    case UInt8(ascii: "&"): self = .ampersand
-    case UInt8(ascii: "("): self = .parenLeft
-    case UInt8(ascii: ")"): self = .parenRight
-    case UInt8(ascii: ":"): self = .colon
-    case UInt8(ascii: "="): self = .equals
-    case UInt8(ascii: "@"): self = .at
-    case UInt8(ascii: "["): self = .bracketLeft
-    case UInt8(ascii: "]"): self = .bracketRight
-    case UInt8(ascii: "{"): self = .braceLeft
-    case UInt8(ascii: "|"): self = .pipe
-    case UInt8(ascii: "}"): self = .braceRight
-    default: return nil
-    }
+    guard byte > 0x20 else { return nil }
+    self.init(rawValue: byte)
   }
 }
 

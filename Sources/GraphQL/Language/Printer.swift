@@ -5,10 +5,17 @@
 struct Printer {
   private(set) var output = ""
   private var indentation = 0
+  /// The schema whose types are printed in the layout of graphql-core's `print_schema`, with complete
+  /// default values and only the standard directives.
+  private let schema: Schema?
+  /// Whether the current item is the first of its block.
+  private var isFirst = true
+
+  private init(schema: Schema?) { self.schema = schema }
 
   /// Returns what `body` writes.
-  static func print(_ body: (inout Printer) -> Void) -> String {
-    var printer = Printer()
+  static func print(_ schema: Schema? = nil, _ body: (inout Printer) -> Void) -> String {
+    var printer = Printer(schema: schema)
     body(&printer)
     return printer.output
   }
@@ -43,7 +50,8 @@ struct Printer {
   /// Writes one indented item per line, and starts a new line.
   mutating func indented<Item>(_ items: [Item], _ item: (inout Printer, Item) -> Void) {
     indentation += 1
-    for element in items {
+    for (index, element) in items.enumerated() {
+      isFirst = index == 0
       newLine()
       item(&self, element)
     }
@@ -64,14 +72,25 @@ struct Printer {
 
   /// Writes a description on its own lines.
   mutating func description(_ description: StringValue?) {
-    guard let description else { return }
+    guard var description else { return }
+    if schema != nil {
+      // The reference implementation does not print control characters in block strings.
+      description.isBlock = !description.value.utf8.contains {
+        $0 < 0x10 && $0 != UInt8(ascii: "\t") && $0 != UInt8(ascii: "\n")
+      }
+      if indentation > 0, !isFirst {
+        // Members with a description follow an empty line.
+        output.removeLast(2 * indentation)
+        newLine()
+      }
+    }
     string(description)
     newLine()
   }
 
   /// Writes a space and a directive for each directive.
   mutating func directives(_ directives: [Directive]) {
-    for directive in directives {
+    for directive in schema == nil ? directives : directives.standard {
       write(" ")
       self.directive(directive)
     }
@@ -330,14 +349,20 @@ extension Printer {
   /// Writes the arguments on one line, or on one line each if one of them has several lines.
   private mutating func arguments(_ arguments: [InputValueDefinition]) {
     guard !arguments.isEmpty else { return }
-    let printed = arguments.map { argument in
-      Printer.print { $0.inputValueDefinition(argument) }
+    var arguments = arguments
+    let areLong = arguments.contains { argument in
+      if schema != nil { return argument.description?.value.isEmpty == false }
+      if argument.description != nil { return true }
+      // Without a description, only a block string has several lines.
+      return (argument.defaultValue != nil || !argument.directives.isEmpty)
+        && argument.printed().utf8.contains(UInt8(ascii: "\n"))
     }
     write("(")
-    if printed.contains(where: { $0.utf8.contains(UInt8(ascii: "\n")) }) {
-      indented(printed) { $0.write($1) }
+    if areLong {
+      indented(arguments) { $0.inputValueDefinition($1) }
     } else {
-      join(printed, separator: ", ") { $0.write($1) }
+      for index in arguments.indices { arguments[index].description = nil }
+      join(arguments, separator: ", ") { $0.inputValueDefinition($1) }
     }
     write(")")
   }
@@ -346,7 +371,7 @@ extension Printer {
     description(value.description)
     write("\(value.name.value): ")
     type(value.type)
-    if let defaultValue = value.defaultValue {
+    if let defaultValue = schema?.defaultValue(of: value) ?? value.defaultValue {
       write(" = ")
       self.value(defaultValue)
     }
@@ -370,7 +395,7 @@ public func strippingIgnoredCharacters(of source: String) throws(GraphQLSyntaxEr
   while true {
     let token = try lexer.next()
     if token.kind == .endOfFile { return result }
-    let isWord = token.kind.rawValue >= Token.Kind.name.rawValue
+    let isWord = !token.kind.isPunctuator
     if followsWord, isWord || token.kind == .spread { result += " " }
     result +=
       token.kind == .blockString

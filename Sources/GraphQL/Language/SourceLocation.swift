@@ -21,6 +21,9 @@ public struct SourceLocation: Sendable, Hashable, Comparable {
 }
 
 extension SourceLocation {
+  /// The location of what no source contains.
+  static let generated = SourceLocation(line: 1, column: 1, offset: 0)
+
   /// The location of the byte at `offset` in a UTF-8 text; the end of the text if `offset` is
   /// larger.
   ///

@@ -90,6 +90,60 @@ public enum TypeSystemDefinition: Sendable, Hashable {
   }
 }
 
+/// The parts of definitions of one kind; empty for definitions of other kinds.
+extension TypeSystemDefinition {
+  /// Where directives are applied to it, which is its kind; `nil` for a directive definition.
+  var directiveLocation: DirectiveLocation? {
+    switch self {
+    case .schema: .schema
+    case .scalar: .scalar
+    case .object: .object
+    case .interface: .interface
+    case .union: .union
+    case .enumeration: .enumeration
+    case .inputObject: .inputObject
+    case .directive: nil
+    }
+  }
+
+  var operationTypes: [OperationTypeDefinition] {
+    if case .schema(let schema) = self { schema.operationTypes } else { [] }
+  }
+
+  var fieldDefinitions: [FieldDefinition] {
+    switch self {
+    case .object(let object): object.fields
+    case .interface(let interface): interface.fields
+    default: []
+    }
+  }
+
+  var interfaces: [Name] {
+    switch self {
+    case .object(let object): object.interfaces
+    case .interface(let interface): interface.interfaces
+    default: []
+    }
+  }
+
+  var memberTypes: [Name] {
+    if case .union(let union) = self { union.types } else { [] }
+  }
+
+  var enumValues: [EnumValueDefinition] {
+    if case .enumeration(let enumeration) = self { enumeration.values } else { [] }
+  }
+
+  var inputFields: [InputValueDefinition] {
+    if case .inputObject(let input) = self { input.fields } else { [] }
+  }
+
+  /// The arguments of a directive definition.
+  var arguments: [InputValueDefinition] {
+    if case .directive(let directive) = self { directive.arguments } else { [] }
+  }
+}
+
 /// The root operation types of a schema.
 ///
 /// https://spec.graphql.org/September2025/#sec-Schema
@@ -474,4 +528,9 @@ public enum DirectiveLocation: String, Sendable, Hashable, CaseIterable {
   case inputObject = "INPUT_OBJECT"
   /// A field of an input object type.
   case inputFieldDefinition = "INPUT_FIELD_DEFINITION"
+}
+
+extension DirectiveLocation {
+  /// The location as error messages show it: `input object`.
+  var title: String { rawValue.lowercased().split(separator: "_").joined(separator: " ") }
 }

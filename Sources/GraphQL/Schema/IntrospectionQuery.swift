@@ -157,7 +157,7 @@ extension Schema {
 
   private func introspect(_ type: SchemaType) -> IntrospectionValue {
     var result: [String: IntrospectionValue] = [
-      "kind": .string(type.kind), "name": .string(type.name),
+      "kind": .string(type.directiveLocation.rawValue), "name": .string(type.name),
       "description": .optional(type.description),
       "specifiedByURL": .null, "isOneOf": .null, "fields": .null, "interfaces": .null,
       "possibleTypes": .null, "enumValues": .null, "inputFields": .null,
@@ -221,7 +221,8 @@ extension Schema {
   private func introspect(_ reference: TypeReference) -> IntrospectionValue {
     let (kind, name, inner): (String, String?, TypeReference?) =
       switch reference {
-      case .named(let name): (types[name.value]?.kind ?? "SCALAR", name.value, nil)
+      case .named(let name):
+        ((types[name.value]?.directiveLocation ?? .scalar).rawValue, name.value, nil)
       case .list(let inner, _): ("LIST", nil, inner)
       case .nonNull(let inner): ("NON_NULL", nil, inner)
       }
@@ -241,29 +242,10 @@ extension IntrospectionValue {
   }
 }
 
-extension SchemaType {
-  /// https://spec.graphql.org/September2025/#sec-The-__Type-Type
-  fileprivate var kind: String {
-    switch self {
-    case .scalar: "SCALAR"
-    case .object: "OBJECT"
-    case .interface: "INTERFACE"
-    case .union: "UNION"
-    case .enumeration: "ENUM"
-    case .inputObject: "INPUT_OBJECT"
-    }
-  }
-}
-
 extension ScalarType {
   /// The URL of the scalar's specification.
   /// https://spec.graphql.org/September2025/#sec--specifiedBy
   public var specifiedByURL: String? {
-    for directive in directives where directive.name.value == "specifiedBy" {
-      for argument in directive.arguments where argument.name.value == "url" {
-        if case .string(let url) = argument.value { return url.value }
-      }
-    }
-    return nil
+    directives.first { $0.name.value == "specifiedBy" }?.text(of: "url")
   }
 }

@@ -1,7 +1,6 @@
 /// Converts an introspection result to type system definitions.
 struct IntrospectionReader {
   private(set) var issues: [SchemaError.Issue] = []
-  private let noLocation = SourceLocation(line: 1, column: 1, offset: 0)
   /// The types that the result defines.
   private var defined: Set<String> = []
   /// The built-in types that the result refers to.
@@ -49,10 +48,10 @@ struct IntrospectionReader {
       (.subscription, "subscriptionType"),
     ] {
       guard let type = schema[key], let name = name(of: type, "the \(key)") else { continue }
-      roots.append(OperationTypeDefinition(operation: operation, type: name, location: noLocation))
+      roots.append(OperationTypeDefinition(operation: operation, type: name, location: .generated))
     }
     return SchemaDefinition(
-      description: description(schema), operationTypes: roots, location: noLocation)
+      description: description(schema), operationTypes: roots, location: .generated)
   }
 
   private mutating func type(_ type: IntrospectionValue) -> TypeSystemDefinition? {
@@ -65,41 +64,41 @@ struct IntrospectionReader {
     case "SCALAR":
       var directives: [Directive] = []
       if let url = type["specifiedByURL"]?.string {
-        directives.append(directive("specifiedBy", ["url": url]))
+        directives.append(Directive("specifiedBy", ["url": url]))
       }
       return .scalar(
         ScalarTypeDefinition(
-          description: description, name: name, directives: directives, location: noLocation))
+          description: description, name: name, directives: directives, location: .generated))
     case "OBJECT":
       return .object(
         ObjectTypeDefinition(
           description: description, name: name,
           interfaces: names("interfaces", of: type, name.value),
-          fields: fields(type, name.value), location: noLocation))
+          fields: fields(type, name.value), location: .generated))
     case "INTERFACE":
       return .interface(
         InterfaceTypeDefinition(
           description: description, name: name,
           // Servers older than interfaces of interfaces say nothing.
           interfaces: type["interfaces"] == nil ? [] : names("interfaces", of: type, name.value),
-          fields: fields(type, name.value), location: noLocation))
+          fields: fields(type, name.value), location: .generated))
     case "UNION":
       return .union(
         UnionTypeDefinition(
           description: description, name: name,
-          types: names("possibleTypes", of: type, name.value), location: noLocation))
+          types: names("possibleTypes", of: type, name.value), location: .generated))
     case "ENUM":
       return .enumeration(
         EnumTypeDefinition(
           description: description, name: name, values: enumValues(type, name.value),
-          location: noLocation))
+          location: .generated))
     case "INPUT_OBJECT":
       return .inputObject(
         InputObjectTypeDefinition(
           description: description, name: name,
-          directives: type["isOneOf"]?.boolean == true ? [directive("oneOf")] : [],
+          directives: type["isOneOf"]?.boolean == true ? [Directive("oneOf")] : [],
           fields: inputValues("inputFields", of: type, name.value),
-          location: noLocation))
+          location: .generated))
     case let kind:
       report(
         "The type \(name.value) has the unknown kind \(kind.map { "\"\($0)\"" } ?? "null").")
@@ -150,7 +149,7 @@ struct IntrospectionReader {
       description: description(value), name: name,
       arguments: inputValues("args", of: value, "@\(name.value)"),
       isRepeatable: value["isRepeatable"]?.boolean == true, locations: locations,
-      location: noLocation)
+      location: .generated)
   }
 
   // MARK: - Members
@@ -191,7 +190,7 @@ struct IntrospectionReader {
       return FieldDefinition(
         description: description(value), name: name,
         arguments: inputValues("args", of: value, coordinate), type: reference,
-        directives: deprecation(value), location: noLocation)
+        directives: deprecation(value), location: .generated)
     }
   }
 
@@ -206,7 +205,7 @@ struct IntrospectionReader {
       return InputValueDefinition(
         description: description(value), name: name, type: reference,
         defaultValue: value["defaultValue"].flatMap { defaultValue($0, coordinate) },
-        directives: deprecation(value), location: noLocation)
+        directives: deprecation(value), location: .generated)
     }
   }
 
@@ -217,7 +216,7 @@ struct IntrospectionReader {
       guard let name = name(of: value, "a value of \(owner)") else { return nil }
       return EnumValueDefinition(
         description: description(value), name: name, directives: deprecation(value),
-        location: noLocation)
+        location: .generated)
     }
   }
 
@@ -272,7 +271,7 @@ struct IntrospectionReader {
     var reference = TypeReference.named(name)
     for isList in wrappers.reversed() {
       if isList {
-        reference = .list(reference, noLocation)
+        reference = .list(reference, .generated)
       } else if reference.isNonNull {
         report("The type of \(coordinate) has two nested non-null wrappers.")
       } else {
@@ -283,39 +282,27 @@ struct IntrospectionReader {
   }
 
   private func description(_ value: IntrospectionValue) -> StringValue? {
-    value["description"]?.string.map { StringValue($0, isBlock: true, at: noLocation) }
+    value["description"]?.string.map { StringValue($0, isBlock: true, at: .generated) }
   }
 
   private func deprecation(_ value: IntrospectionValue) -> [Directive] {
     if let reason = value["deprecationReason"]?.string {
-      return [directive("deprecated", ["reason": reason])]
+      return [Directive("deprecated", ["reason": reason])]
     }
-    return value["isDeprecated"]?.boolean == true ? [directive("deprecated")] : []
+    return value["isDeprecated"]?.boolean == true ? [Directive("deprecated")] : []
   }
 
-  private func directive(_ name: String, _ arguments: [String: String] = [:]) -> Directive {
-    Directive(
-      name: Name(name, at: noLocation),
-      arguments: arguments.map { key, text in
-        Argument(
-          name: Name(key, at: noLocation), value: .string(StringValue(text, at: noLocation)),
-          location: noLocation)
-      },
-      location: noLocation)
-  }
-
-  /// The name in `value`. It must be valid, because names are printed in queries and files.
   private mutating func name(of value: IntrospectionValue, _ what: String) -> Name? {
     guard let text = value["name"]?.string else {
       report("The name of \(what) is missing from the introspection result.")
       return nil
     }
     guard Name.isValid(text) else {
-      let literal = Value.string(StringValue(text, at: noLocation)).printed()
+      let literal = Value.string(StringValue(text, at: .generated)).printed()
       report("The name of \(what) is not a GraphQL name: \(literal)")
       return nil
     }
-    return Name(text, at: noLocation)
+    return Name(text, at: .generated)
   }
 }
 

@@ -81,22 +81,25 @@ struct SchemaValidator {
     checkName(directive.name, directive.location)
     let name = "@\(directive.name.value)"
     for argument in directive.arguments {
-      checkArgument(argument, "\(name)(\(argument.name.value):)", typePlace: argument.location)
+      checkInput(
+        argument, "argument", coordinate: "\(name)(\(argument.name.value):)",
+        typeLocation: argument.location)
     }
   }
 
-  private mutating func checkArgument(
-    _ argument: InputValueDefinition, _ coordinate: @autoclosure () -> String,
-    typePlace: SourceLocation
+  /// - Parameter title: `argument` or `input field`.
+  private mutating func checkInput(
+    _ value: InputValueDefinition, _ title: String, coordinate: @autoclosure () -> String,
+    typeLocation: SourceLocation
   ) {
-    checkName(argument.name, argument.location)
-    if schema.namedType(of: argument.type)?.isInput != true {
+    checkName(value.name, value.location)
+    if schema.namedType(of: value.type)?.isInput != true {
       report(
-        "The type of \(coordinate()) must be Input Type but got: \(argument.type.printed()).",
-        [typePlace])
+        "The type of \(coordinate()) must be Input Type but got: \(value.type.printed()).",
+        [typeLocation])
     }
-    if argument.isRequired, argument.deprecationReason != nil {
-      report("Required argument \(coordinate()) cannot be deprecated.", deprecation(of: argument))
+    if value.isRequired, value.deprecationReason != nil {
+      report("Required \(title) \(coordinate()) cannot be deprecated.", deprecation(of: value))
     }
   }
 
@@ -135,9 +138,10 @@ struct SchemaValidator {
             + "\(field.type.printed()).", [field.type.location])
       }
       for argument in field.arguments {
-        checkArgument(
-          argument, "\(type.name).\(field.name.value)(\(argument.name.value):)",
-          typePlace: argument.type.location)
+        checkInput(
+          argument, "argument",
+          coordinate: "\(type.name).\(field.name.value)(\(argument.name.value):)",
+          typeLocation: argument.type.location)
       }
     }
   }
@@ -182,16 +186,9 @@ struct SchemaValidator {
       )
     }
     for field in input.fields {
-      checkName(field.name, field.location)
       let coordinate = "\(input.name).\(field.name.value)"
-      if schema.namedType(of: field.type)?.isInput != true {
-        report(
-          "The type of \(coordinate) must be Input Type but got: \(field.type.printed()).",
-          [field.type.location])
-      }
-      if field.isRequired, field.deprecationReason != nil {
-        report("Required input field \(coordinate) cannot be deprecated.", deprecation(of: field))
-      }
+      checkInput(
+        field, "input field", coordinate: coordinate, typeLocation: field.type.location)
       guard input.isOneOf else { continue }
       if field.type.isNonNull {
         report("OneOf input field \(coordinate) must be nullable.", [field.type.location])
@@ -387,7 +384,7 @@ private struct DefaultCycleSearch {
 
   /// Checks an input object with all fields omitted.
   mutating func visit(_ name: String) {
-    var open = [Step.value(.object([], SourceLocation(line: 1, column: 1, offset: 0)), name)]
+    var open = [Step.value(.object([], .generated), name)]
     while let step = open.popLast() {
       switch step {
       case .value(.list(let items, _), let type):
@@ -539,7 +536,7 @@ private struct DefaultValueChecker {
         guard case .enumeration(let name) = value else { return false }
         return enumeration.values[name.value] != nil
       case .inputObject(let input)?: return isAllowed(value, input: input, depth: depth)
-      case .scalar(let scalar)?: return scalar.isLiteralAllowed(value)
+      case .scalar(let scalar)?: return scalar.problem(of: value) == nil
       default: return true
       }
     }
@@ -574,18 +571,5 @@ private struct DefaultValueChecker {
     let result = isAllowed(value, type: field.type, depth: depth)
     validity[coordinate] = result
     return result
-  }
-}
-
-extension ScalarType {
-  /// Whether a literal is a valid value of the scalar. Custom scalars accept every literal.
-  fileprivate func isLiteralAllowed(_ value: Value) -> Bool {
-    switch (name, value) {
-    case ("Int", .int(let text, _)): Int32(text) != nil
-    case ("Float", .int), ("Float", .float), ("String", .string), ("Boolean", .boolean): true
-    case ("ID", .string), ("ID", .int): true
-    case ("Int", _), ("Float", _), ("String", _), ("Boolean", _), ("ID", _): false
-    default: true
-    }
   }
 }

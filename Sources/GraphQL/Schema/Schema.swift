@@ -157,10 +157,12 @@ extension DirectiveDefinition {
 }
 
 extension [Directive] {
+  static let defaultDeprecationReason = "No longer supported"
+
   /// In the reference implementation, `reason: null` does not deprecate.
   ///
   /// https://spec.graphql.org/September2025/#sec--deprecated
-  fileprivate var deprecationReason: String? {
+  var deprecationReason: String? {
     guard let directive = first(where: { $0.name.value == "deprecated" }) else { return nil }
     for argument in directive.arguments where argument.name.value == "reason" {
       switch argument.value {
@@ -169,7 +171,7 @@ extension [Directive] {
       default: break
       }
     }
-    return "No longer supported"
+    return Self.defaultDeprecationReason
   }
 }
 

@@ -155,7 +155,9 @@ struct SchemaBuilder {
 
   private mutating func collect(extension definition: TypeSystemDefinition) {
     guard let name = definition.name else { return }
-    guard parts[name.value]?.first?.kindName == definition.kindName else { return }
+    guard parts[name.value]?.first?.directiveLocation == definition.directiveLocation else {
+      return
+    }
     parts[name.value]?.append(definition)
   }
 
@@ -242,50 +244,6 @@ extension FieldDefinition {
         first.name.value == second.name.value && first.type.isSameType(as: second.type)
           && first.defaultValue?.printed() == second.defaultValue?.printed()
       }
-  }
-}
-
-extension TypeSystemDefinition {
-  /// The kind as error messages show it.
-  var kindName: String {
-    switch self {
-    case .schema: "schema"
-    case .scalar: "scalar"
-    case .object: "object"
-    case .interface: "interface"
-    case .union: "union"
-    case .enumeration: "enum"
-    case .inputObject: "input object"
-    case .directive: "directive"
-    }
-  }
-
-  fileprivate var fieldDefinitions: [FieldDefinition] {
-    switch self {
-    case .object(let object): object.fields
-    case .interface(let interface): interface.fields
-    default: []
-    }
-  }
-
-  fileprivate var interfaces: [Name] {
-    switch self {
-    case .object(let object): object.interfaces
-    case .interface(let interface): interface.interfaces
-    default: []
-    }
-  }
-
-  fileprivate var memberTypes: [Name] {
-    if case .union(let union) = self { union.types } else { [] }
-  }
-
-  fileprivate var enumValues: [EnumValueDefinition] {
-    if case .enumeration(let enumeration) = self { enumeration.values } else { [] }
-  }
-
-  fileprivate var inputFields: [InputValueDefinition] {
-    if case .inputObject(let input) = self { input.fields } else { [] }
   }
 }
 

@@ -69,6 +69,18 @@ public enum SchemaType: Sendable, Hashable {
     }
   }
 
+  /// Where directives are applied to its definition, which is its kind.
+  var directiveLocation: DirectiveLocation {
+    switch self {
+    case .scalar: .scalar
+    case .object: .object
+    case .interface: .interface
+    case .union: .union
+    case .enumeration: .enumeration
+    case .inputObject: .inputObject
+    }
+  }
+
   /// Whether it is a scalar or enum type, whose values have no selection set.
   public var isLeaf: Bool {
     switch self {

@@ -65,7 +65,7 @@ extension ValidationRule {
     case .deferStreamDirectiveOnRootField: DeferStreamDirectiveOnRootField()
     case .deferStreamDirectiveLabel: DeferStreamDirectiveLabel()
     case .streamDirectiveOnListField: StreamDirectiveOnListField()
-    case .knownTypeNames: KnownTypeNames(context)
+    case .knownTypeNames: KnownTypeNames()
     case .fragmentsOnCompositeTypes: FragmentsOnCompositeTypes()
     case .variablesAreInputTypes: VariablesAreInputTypes()
     case .scalarLeafs: ScalarLeafs()
@@ -100,7 +100,7 @@ extension ValidationRule {
     case .uniqueFieldDefinitionNames: UniqueFieldDefinitionNames()
     case .uniqueArgumentDefinitionNames: UniqueArgumentDefinitionNames()
     case .uniqueDirectiveNames: UniqueDirectiveNames()
-    case .possibleTypeExtensions: PossibleTypeExtensions(context)
+    case .possibleTypeExtensions: PossibleTypeExtensions()
     case .limit: nil
     }
   }
@@ -251,18 +251,9 @@ public enum ValidationRule: String, Sendable, Hashable, CaseIterable {
   /// Not a rule: marks the error that reports why validation stopped early.
   case limit = "ValidationLimit"
 
-  /// The rules for executable documents, in the order of the reference implementation.
-  public static let specified: [ValidationRule] = [
-    .executableDefinitions, .knownOperationTypes, .uniqueOperationNames, .loneAnonymousOperation,
-    .singleFieldSubscriptions, .knownTypeNames, .fragmentsOnCompositeTypes,
-    .variablesAreInputTypes, .scalarLeafs, .fieldsOnCorrectType, .uniqueFragmentNames,
-    .knownFragmentNames, .noUnusedFragments, .possibleFragmentSpreads, .noFragmentCycles,
-    .uniqueVariableNames, .noUndefinedVariables, .noUnusedVariables, .knownDirectives,
-    .uniqueDirectivesPerLocation, .deferStreamDirectiveOnRootField, .deferStreamDirectiveLabel,
-    .streamDirectiveOnListField, .knownArgumentNames, .uniqueArgumentNames,
-    .valuesOfCorrectType, .providedRequiredArguments, .variablesInAllowedPosition,
-    .overlappingFieldsCanBeMerged, .uniqueInputFieldNames, .maxIntrospectionDepth,
-  ]
+  /// The rules for executable documents, in the order of the reference implementation: the cases
+  /// before ``noDeprecated``.
+  public static let specified = Array(allCases.prefix { $0 != .noDeprecated })
 
   /// The specified rules that can be checked without a schema, some only for standard directives.
   public static let withoutSchema: [ValidationRule] = [

@@ -236,35 +236,17 @@ struct DocumentWalker {
 
   private func walk(_ definition: TypeSystemDefinition) {
     for visitor in visitors { visitor.enter(definition: definition, context) }
-    switch definition {
-    case .schema(let schema):
-      walk(schema.directives, at: .schema)
-      for root in schema.operationTypes { walk(namedType: root.type) }
-    case .scalar(let scalar):
-      walk(scalar.directives, at: .scalar)
-    case .object(let object):
-      for name in object.interfaces { walk(namedType: name) }
-      walk(object.directives, at: .object)
-      for field in object.fields { walk(field) }
-    case .interface(let interface):
-      for name in interface.interfaces { walk(namedType: name) }
-      walk(interface.directives, at: .interface)
-      for field in interface.fields { walk(field) }
-    case .union(let union):
-      walk(union.directives, at: .union)
-      for name in union.types { walk(namedType: name) }
-    case .enumeration(let enumeration):
-      walk(enumeration.directives, at: .enumeration)
-      for value in enumeration.values {
-        for visitor in visitors { visitor.enter(enumValue: value, context) }
-        walk(value.directives, at: .enumValue)
-      }
-    case .inputObject(let input):
-      walk(input.directives, at: .inputObject)
-      for field in input.fields { walk(field, at: .inputFieldDefinition) }
-    case .directive(let directive):
-      for argument in directive.arguments { walk(argument, at: .argumentDefinition) }
+    for name in definition.interfaces { walk(namedType: name) }
+    if let location = definition.directiveLocation { walk(definition.directives, at: location) }
+    for root in definition.operationTypes { walk(namedType: root.type) }
+    for field in definition.fieldDefinitions { walk(field) }
+    for name in definition.memberTypes { walk(namedType: name) }
+    for value in definition.enumValues {
+      for visitor in visitors { visitor.enter(enumValue: value, context) }
+      walk(value.directives, at: .enumValue)
     }
+    for field in definition.inputFields { walk(field, at: .inputFieldDefinition) }
+    for argument in definition.arguments { walk(argument, at: .argumentDefinition) }
   }
 
   private func walk(_ field: FieldDefinition) {
@@ -371,8 +353,13 @@ extension TypeReference {
     if case .nonNull(let inner) = self { inner } else { self }
   }
 
+  /// Whether it is a list, or a list that must not be null.
+  package var isList: Bool {
+    if case .list = nullable { true } else { false }
+  }
+
   /// A reference without a meaningful source location.
   init(named name: String) {
-    self = .named(Name(name, at: SourceLocation(line: 0, column: 0, offset: 0)))
+    self = .named(Name(name, at: .generated))
   }
 }

@@ -39,11 +39,16 @@ package final class ValidationContext {
   }
 
   /// Reports a name that is already among the known ones, at both source locations; adds it otherwise.
+  ///
+  /// - Parameter existing: The message if the schema that the document extends has the name; `nil` if
+  ///   it has not.
   func require<Key: Hashable>(
     unique name: Key, at location: SourceLocation, among known: inout [Key: SourceLocation],
-    rule: ValidationRule, message: @autoclosure () -> String
+    rule: ValidationRule, existing: String? = nil, message: @autoclosure () -> String
   ) {
-    if let first = known[name] {
+    if let existing {
+      report(rule, existing, at: location)
+    } else if let first = known[name] {
       report(rule, message(), at: [first, location])
     } else {
       known[name] = location
@@ -70,6 +75,22 @@ package final class ValidationContext {
   }
 
   // MARK: - Types
+
+  /// The types that the document itself defines.
+  private(set) lazy var definedTypes: [String: TypeSystemDefinition] = {
+    var defined: [String: TypeSystemDefinition] = [:]
+    for case .typeSystem(let definition) in document.definitions where !definition.isExtension {
+      if case .directive = definition { continue }
+      if let name = definition.name?.value { defined[name] = definition }
+    }
+    return defined
+  }()
+
+  /// The names of the types that the document defines, and of those that the schema defines and
+  /// refers to.
+  var knownTypeNames: [String] {
+    definedTypes.keys + (schema?.types.keys.filter(isKnownType) ?? [])
+  }
 
   /// Whether the schema defines and refers to the type `name`.
   func isKnownType(_ name: String) -> Bool {

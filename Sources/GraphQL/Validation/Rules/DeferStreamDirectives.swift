@@ -58,9 +58,8 @@ final class StreamDirectiveOnListField: RuleVisitor {
   ) {
     guard directive.name.value == "stream", context.directives["stream"] != nil,
       case .field = location, let field = context.types.field,
-      let parent = context.types.parentType
+      let parent = context.types.parentType, !field.type.isList
     else { return }
-    if case .list = field.type.nullable { return }
     context.report(
       .streamDirectiveOnListField,
       "Stream directive cannot be used on non-list field '\(field.name.value)' on type '\(parent.name)'.",

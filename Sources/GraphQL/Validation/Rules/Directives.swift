@@ -16,9 +16,8 @@ final class KnownDirectives: RuleVisitor {
       return
     }
     guard !definition.locations.contains(location) else { return }
-    let description = location.rawValue.lowercased().split(separator: "_").joined(separator: " ")
     context.report(
-      .knownDirectives, "Directive '@\(name)' may not be used on \(description).",
+      .knownDirectives, "Directive '@\(name)' may not be used on \(location.title).",
       at: directive.location)
   }
 }

@@ -21,7 +21,7 @@ final class ValuesOfCorrectType: RuleVisitor {
     case .list:
       if skipped > 0 {
         skipped += 1
-      } else if !isList(context.types.parentInputType) {
+      } else if context.types.parentInputType?.isList != true {
         checkLeaf(value, context)
         skipped = 1
       }
@@ -59,10 +59,6 @@ final class ValuesOfCorrectType: RuleVisitor {
       "Field '\(field.name.value)' is not defined by type '\(type.name)'."
         + didYouMean(suggestions(for: field.name.value, in: type.fields.names)),
       at: field.location)
-  }
-
-  private func isList(_ type: TypeReference?) -> Bool {
-    if case .list? = type?.nullable { true } else { false }
   }
 
   // MARK: - Input objects
@@ -135,7 +131,7 @@ final class ValuesOfCorrectType: RuleVisitor {
       return "Enum '\(enumeration.name)' cannot represent non-enum value: \(text)."
         + hint(text, enumeration)
     case .scalar(let scalar):
-      return problem(value, ofScalar: scalar.name)
+      return scalar.problem(of: value)
     case .object, .interface, .union, .inputObject:
       return "Expected value of type '\(expected.printed())', found \(value.printed())."
     }
@@ -144,19 +140,21 @@ final class ValuesOfCorrectType: RuleVisitor {
   private func hint(_ text: String, _ enumeration: EnumType) -> String {
     didYouMean(suggestions(for: text, in: enumeration.values.names), "the enum value")
   }
+}
 
-  /// The error message for a scalar value; `nil` if it is valid. Custom scalars accept every value.
-  private func problem(_ value: Value, ofScalar name: String) -> String? {
+extension ScalarType {
+  /// The error message for a literal that is not a value of the scalar; `nil` if it is one.
+  ///
+  /// Custom scalars accept every literal.
+  func problem(of value: Value) -> String? {
     switch (name, value) {
     case ("Int", .int(let text, _)):
       Int32(text) == nil
         ? "Int cannot represent non 32-bit signed integer value: \(text)" : nil
     case ("Int", _): "Int cannot represent non-integer value: \(value.printed())"
-    case ("Float", .int), ("Float", .float): nil
+    case ("Float", .int), ("Float", .float), ("String", .string), ("Boolean", .boolean): nil
     case ("Float", _): "Float cannot represent non numeric value: \(value.printed())"
-    case ("String", .string): nil
     case ("String", _): "String cannot represent a non string value: \(value.printed())"
-    case ("Boolean", .boolean): nil
     case ("Boolean", _): "Boolean cannot represent a non boolean value: \(value.printed())"
     case ("ID", .string), ("ID", .int): nil
     case ("ID", _): "ID cannot represent a non-string and non-integer value: \(value.printed())"

@@ -3,19 +3,10 @@ import GQLRunSupport
 /// https://spec.graphql.org/September2025/#sec-Objects.Type-Validation
 final class UniqueArgumentDefinitionNames: RuleVisitor {
   func enter(definition: TypeSystemDefinition, _ context: ValidationContext) {
-    switch definition {
-    case .directive(let directive):
-      check(directive.arguments, of: "@\(directive.name.value)", context)
-    case .object(let object):
-      for field in object.fields {
-        check(field.arguments, of: "\(object.name.value).\(field.name.value)", context)
-      }
-    case .interface(let interface):
-      for field in interface.fields {
-        check(field.arguments, of: "\(interface.name.value).\(field.name.value)", context)
-      }
-    case .schema, .scalar, .union, .enumeration, .inputObject:
-      break
+    let name = definition.name?.value ?? ""
+    check(definition.arguments, of: "@\(name)", context)
+    for field in definition.fieldDefinitions {
+      check(field.arguments, of: "\(name).\(field.name.value)", context)
     }
   }
 
@@ -38,79 +29,62 @@ final class UniqueDirectiveNames: RuleVisitor {
   func enter(definition: TypeSystemDefinition, _ context: ValidationContext) {
     guard case .directive(let directive) = definition else { return }
     let name = directive.name
-    if context.schema?.directive(named: name.value) != nil {
-      context.report(
-        .uniqueDirectiveNames,
-        "Directive '@\(name.value)' already exists in the schema. It cannot be redefined.",
-        at: name.location)
-    } else {
-      context.require(
-        unique: name.value, at: name.location, among: &known, rule: .uniqueDirectiveNames,
-        message: "There can be only one directive named '@\(name.value)'.")
-    }
+    let isKnown = context.schema?.directive(named: name.value) != nil
+    context.require(
+      unique: name.value, at: name.location, among: &known, rule: .uniqueDirectiveNames,
+      existing: isKnown
+        ? "Directive '@\(name.value)' already exists in the schema. It cannot be redefined." : nil,
+      message: "There can be only one directive named '@\(name.value)'.")
   }
 }
 
 /// https://spec.graphql.org/September2025/#sec-Enums
 final class UniqueEnumValueNames: RuleVisitor {
-  private var known: [String: [String: SourceLocation]] = [:]
+  private var known = KnownMembers()
 
   func enter(definition: TypeSystemDefinition, _ context: ValidationContext) {
-    guard case .enumeration(let enumeration) = definition else { return }
-    let type = enumeration.name.value
-    var existing: EnumType?
-    if case .enumeration(let known)? = context.schema?.types[type] { existing = known }
-    for value in enumeration.values {
-      let name = value.name
-      if existing?.values[name.value] != nil {
-        context.report(
-          .uniqueEnumValueNames,
-          "Enum value '\(type).\(name.value)' already exists in the schema. It cannot also be "
-            + "defined in this type extension.",
-          at: name.location)
-      } else {
-        context.require(
-          unique: name.value, at: name.location, among: &known[type, default: [:]],
-          rule: .uniqueEnumValueNames,
-          message: "Enum value '\(type).\(name.value)' can only be defined once.")
-      }
+    for value in definition.enumValues {
+      known.require(
+        unique: value.name, of: definition, "Enum value", rule: .uniqueEnumValueNames, context)
     }
   }
 }
 
 /// https://spec.graphql.org/September2025/#sec-Objects.Type-Validation
 final class UniqueFieldDefinitionNames: RuleVisitor {
-  private var known: [String: [String: SourceLocation]] = [:]
+  private var known = KnownMembers()
 
   func enter(definition: TypeSystemDefinition, _ context: ValidationContext) {
-    switch definition {
-    case .object(let object): check(object.fields.map(\.name), of: object.name.value, context)
-    case .interface(let type): check(type.fields.map(\.name), of: type.name.value, context)
-    case .inputObject(let input): check(input.fields.map(\.name), of: input.name.value, context)
-    case .schema, .scalar, .union, .enumeration, .directive: break
+    for name in definition.fieldDefinitions.map(\.name) + definition.inputFields.map(\.name) {
+      known.require(
+        unique: name, of: definition, "Field", rule: .uniqueFieldDefinitionNames, context)
     }
   }
+}
 
-  private func check(_ names: [Name], of type: String, _ context: ValidationContext) {
-    for name in names {
-      if hasField(name.value, context.schema?.types[type]) {
-        context.report(
-          .uniqueFieldDefinitionNames,
-          "Field '\(type).\(name.value)' already exists in the schema. It cannot also be defined "
-            + "in this type extension.",
-          at: name.location)
-      } else {
-        context.require(
-          unique: name.value, at: name.location, among: &known[type, default: [:]],
-          rule: .uniqueFieldDefinitionNames,
-          message: "Field '\(type).\(name.value)' can only be defined once.")
+/// The fields or enum values of the types of a document and its extensions.
+private struct KnownMembers {
+  private var known: [String: [String: SourceLocation]] = [:]
+
+  mutating func require(
+    unique name: Name, of definition: TypeSystemDefinition, _ title: String, rule: ValidationRule,
+    _ context: ValidationContext
+  ) {
+    let type = definition.name?.value ?? ""
+    func member() -> String { "\(title) '\(type).\(name.value)'" }
+    let isKnown =
+      switch (definition, context.schema?.types[type]) {
+      case (.enumeration, .enumeration(let existing)?): existing.values[name.value] != nil
+      case (.enumeration, _): false
+      case (_, .inputObject(let existing)?): existing.fields[name.value] != nil
+      case (_, let existing): existing?.fields?[name.value] != nil
       }
-    }
-  }
-
-  private func hasField(_ name: String, _ type: SchemaType?) -> Bool {
-    if case .inputObject(let input)? = type { return input.fields[name] != nil }
-    return type?.fields?[name] != nil
+    context.require(
+      unique: name.value, at: name.location, among: &known[type, default: [:]], rule: rule,
+      existing: isKnown
+        ? "\(member()) already exists in the schema. It cannot also be defined in this type "
+          + "extension." : nil,
+      message: "\(member()) can only be defined once.")
   }
 }
 
@@ -119,19 +93,14 @@ final class UniqueOperationTypes: RuleVisitor {
   private var known: [OperationType: SourceLocation] = [:]
 
   func enter(definition: TypeSystemDefinition, _ context: ValidationContext) {
-    guard case .schema(let schema) = definition else { return }
-    for root in schema.operationTypes {
+    for root in definition.operationTypes {
       let name = root.operation.rawValue
-      if context.schema?.rootType(for: root.operation) != nil {
-        context.report(
-          .uniqueOperationTypes,
-          "Type for \(name) already defined in the schema. It cannot be redefined.",
-          at: root.location)
-      } else {
-        context.require(
-          unique: root.operation, at: root.location, among: &known, rule: .uniqueOperationTypes,
-          message: "There can be only one \(name) type in schema.")
-      }
+      let isKnown = context.schema?.rootType(for: root.operation) != nil
+      context.require(
+        unique: root.operation, at: root.location, among: &known, rule: .uniqueOperationTypes,
+        existing: isKnown
+          ? "Type for \(name) already defined in the schema. It cannot be redefined." : nil,
+        message: "There can be only one \(name) type in schema.")
     }
   }
 }
@@ -143,17 +112,12 @@ final class UniqueTypeNames: RuleVisitor {
   func enter(definition: TypeSystemDefinition, _ context: ValidationContext) {
     guard !definition.isExtension, let name = definition.name else { return }
     if case .directive = definition { return }
-    if context.isKnownType(name.value) {
-      context.report(
-        .uniqueTypeNames,
-        "Type '\(name.value)' already exists in the schema. It cannot also be defined in this "
-          + "type definition.",
-        at: name.location)
-    } else {
-      context.require(
-        unique: name.value, at: name.location, among: &known, rule: .uniqueTypeNames,
-        message: "There can be only one type named '\(name.value)'.")
-    }
+    context.require(
+      unique: name.value, at: name.location, among: &known, rule: .uniqueTypeNames,
+      existing: context.isKnownType(name.value)
+        ? "Type '\(name.value)' already exists in the schema. It cannot also be defined in this type "
+          + "definition." : nil,
+      message: "There can be only one type named '\(name.value)'.")
   }
 }
 
@@ -179,48 +143,22 @@ final class LoneSchemaDefinition: RuleVisitor {
 ///
 /// https://spec.graphql.org/September2025/#sec-Type-Extensions
 final class PossibleTypeExtensions: RuleVisitor {
-  private var defined: [String: TypeSystemDefinition] = [:]
-
-  init(_ context: ValidationContext) {
-    for case .typeSystem(let definition) in context.document.definitions
-    where !definition.isExtension {
-      if case .directive = definition { continue }
-      if let name = definition.name?.value { defined[name] = definition }
-    }
-  }
-
   func enter(definition: TypeSystemDefinition, _ context: ValidationContext) {
     guard definition.isExtension, let name = definition.name else { return }
-    let base = defined[name.value]
+    let base = context.definedTypes[name.value]
     let existing = context.type(named: name.value)
-    guard let kind = base?.kindName ?? existing?.kindName else {
-      var known = Array(defined.keys)
-      if let schema = context.schema { known += schema.types.keys.filter(context.isKnownType) }
+    guard let kind = base?.directiveLocation ?? existing?.directiveLocation else {
       context.report(
         .possibleTypeExtensions,
         "Cannot extend type '\(name.value)' because it is not defined."
-          + didYouMean(suggestions(for: name.value, in: known)),
+          + didYouMean(suggestions(for: name.value, in: context.knownTypeNames)),
         at: name.location)
       return
     }
-    guard kind != definition.kindName else { return }
+    guard let own = definition.directiveLocation, kind != own else { return }
     context.report(
       .possibleTypeExtensions,
-      "Cannot extend non-\(definition.kindName) type '\(name.value)'.",
+      "Cannot extend non-\(own.title) type '\(name.value)'.",
       at: [base?.location, definition.location].compactMap { $0 })
-  }
-}
-
-extension SchemaType {
-  /// The kind as error messages show it.
-  var kindName: String {
-    switch self {
-    case .scalar: "scalar"
-    case .object: "object"
-    case .interface: "interface"
-    case .union: "union"
-    case .enumeration: "enum"
-    case .inputObject: "input object"
-    }
   }
 }
