@@ -294,7 +294,7 @@ extension HTTPResponseMessage {
   }
 
   /// Whether the body is a stream of events.
-  var isStream: Bool {
+  package var isStream: Bool {
     ["text/event-stream", "multipart/mixed", "application/json-seq"].contains(mediaType)
   }
 
@@ -304,24 +304,7 @@ extension HTTPResponseMessage {
     guard type.isEmpty || type == "application/json" || type.hasSuffix("+json") else {
       return false
     }
-    var iterator = body.makeAsyncIterator()
-    var (chunks, bytes): ([any BodyChunk], [UInt8]) = ([], [])
-    var isWhole = false
-    while !isWhole, bytes.count < Self.maxLookahead {
-      if let chunk = try await iterator.next() {
-        chunks.append(chunk)
-        chunk.withUnsafeBytes { bytes += $0 }
-      } else {
-        isWhole = true
-      }
-    }
-    let (read, rest, ends) = (ElementQueue(chunks), body, isWhole)
-    body = HTTPBody {
-      if let chunk = read.next() { return chunk }
-      if ends { return nil }
-      var iterator = rest.makeAsyncIterator()
-      return try await iterator.next()
-    }
+    let (bytes, isWhole) = try await takeBeginning(Self.maxLookahead)
     guard isWhole, let result = try? JSONValue(parsing: bytes) else { return true }
     return result["data"].map { $0 != .null } ?? false
   }
