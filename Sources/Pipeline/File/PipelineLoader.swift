@@ -458,7 +458,7 @@ extension PipelineLoader {
     var ages: [String: [String: Duration]] = [:]
     for entry in given.fields.entries {
       let parts = entry.name.split(separator: ".", omittingEmptySubsequences: false)
-      guard parts.count == 2, parts.allSatisfy(Self.isName) else {
+      guard parts.count == 2, parts.allSatisfy(isName) else {
         decoder.findings.report(
           .wrongValue, message: "`\(entry.name)` in `fields` does not name a field of a type",
           location: entry.nameLocation ?? given.$fields.location,
@@ -481,7 +481,7 @@ extension PipelineLoader {
   mutating func typeRules(_ given: PipelineFileOptions) -> [String: Duration] {
     var ages: [String: Duration] = [:]
     for entry in given.types.entries {
-      guard Self.isName(entry.name[...]) else {
+      guard isName(entry.name[...]) else {
         let isField = entry.name.contains(".")
         decoder.findings.report(
           .wrongValue, message: "`\(entry.name)` in `types` does not name a type",
@@ -494,18 +494,10 @@ extension PipelineLoader {
     return ages
   }
 
-  /// https://spec.graphql.org/September2025/#Name
-  static func isName(_ text: Substring) -> Bool {
-    guard let first = text.utf8.first, !(48...57).contains(first) else { return false }
-    return text.utf8.allSatisfy {
-      (48...57).contains($0) || (65...90).contains($0) || (97...122).contains($0) || $0 == 95
-    }
-  }
-
   /// A group must be a prefix of keys, as the name of a type is; other text could be the beginning
   /// of another key.
   mutating func checkGroups(_ given: PipelineFileOptions) {
-    for group in given.keys?.groups.entries ?? [] where !Self.isName(group.value.value[...]) {
+    for group in given.keys?.groups.entries ?? [] where !isName(group.value.value[...]) {
       decoder.findings.report(
         .wrongValue, message: "`\(group.value.value)` in `groups` cannot be the prefix of keys",
         location: group.value.location, hint: "write a name, such as `Animal`")
