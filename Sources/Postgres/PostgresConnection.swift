@@ -25,9 +25,10 @@ package final class PostgresConnection {
       "connect_timeout", "tcp_user_timeout", "application_name", "client_encoding", "dbname",
     ]
     let values = ["10", "30000", "gqlrun", "UTF8", url]
-    var handle: OpaquePointer?
-    Self.withTexts(names) { names in
-      Self.withTexts(values) { handle = pq.connectdbParams(names, $0, 1) }
+    let handle = Self.withAddresses(of: names.map { Array($0.utf8) + [0] }) { names in
+      Self.withAddresses(of: values.map { Array($0.utf8) + [0] }) { values in
+        pq.connectdbParams(names + [nil], values + [nil], 1)
+      }
     }
     guard let handle else {
       throw PostgresError(state: "53200", message: "there is no memory for a connection")
@@ -77,22 +78,11 @@ package final class PostgresConnection {
     _ sql: String, parameters: [PostgresValue]
   ) throws(PostgresError) -> PostgresRows {
     let encoded = parameters.map { $0.encoded }
-    var starts: [UnsafePointer<CChar>?] = []
-    var buffers: [UnsafeMutablePointer<CChar>] = []
-    defer { for buffer in buffers { buffer.deallocate() } }
-    for bytes in encoded {
-      let buffer = UnsafeMutablePointer<CChar>.allocate(capacity: max(bytes.count, 1))
-      bytes.withUnsafeBytes { bytes in
-        if let start = bytes.baseAddress {
-          UnsafeMutableRawPointer(buffer).copyMemory(from: start, byteCount: bytes.count)
-        }
-      }
-      buffers.append(buffer)
-      starts.append(UnsafePointer(buffer))
+    let result = Self.withAddresses(of: encoded) { starts in
+      library.functions.execParams(
+        handle, sql, Int32(parameters.count), parameters.map { $0.type }, starts,
+        encoded.map { Int32(clamping: $0.count) }, parameters.map { _ in 1 }, 1)
     }
-    let result = library.functions.execParams(
-      handle, sql, Int32(parameters.count), parameters.map { $0.type }, starts,
-      encoded.map { Int32(clamping: $0.count) }, parameters.map { _ in 1 }, 1)
     guard let result else { throw PostgresError(handle, library, isConnecting: false) }
     let status = library.functions.resultStatus(result)
     guard status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK else {
@@ -115,23 +105,22 @@ package final class PostgresConnection {
     }
   }
 
-  private static func withTexts(
-    _ texts: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Void
-  ) {
-    let copies = texts.map { Array($0.utf8CString) }
-    var starts: [UnsafePointer<CChar>?] = []
-    func next(_ index: Int) {
-      guard index < copies.count else {
-        starts.append(nil)
-        starts.withUnsafeBufferPointer { if let start = $0.baseAddress { body(start) } }
-        return
+  /// Calls `body` with the address of each part, also of an empty one, in a copy of all.
+  private static func withAddresses<Result>(
+    of parts: [[UInt8]], _ body: ([UnsafePointer<CChar>?]) -> Result
+  ) -> Result {
+    var copy: [UInt8] = []
+    copy.reserveCapacity(parts.reduce(1) { $0 + $1.count })
+    for part in parts { copy += part }
+    copy.append(0)
+    return copy.withUnsafeBytes { bytes in
+      var next = bytes.bindMemory(to: CChar.self).baseAddress
+      let addresses = parts.map { part in
+        defer { next = next.map { $0 + part.count } }
+        return next
       }
-      copies[index].withUnsafeBufferPointer {
-        starts.append($0.baseAddress)
-        next(index + 1)
-      }
+      return body(addresses)
     }
-    next(0)
   }
 }
 

@@ -128,7 +128,7 @@ public struct KeyRules: Sendable, Hashable {
 }
 
 /// Whether `text` is a GraphQL name: https://spec.graphql.org/September2025/#Name
-func isName(_ text: Substring) -> Bool {
+package func isName(_ text: Substring) -> Bool {
   guard let first = text.utf8.first else { return false }
   let isLetter = { (byte: UInt8) in
     (65...90).contains(byte) || (97...122).contains(byte) || byte == 95

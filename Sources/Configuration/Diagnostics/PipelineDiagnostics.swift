@@ -166,3 +166,26 @@ extension PipelineDiagnostic {
     GitHubRenderer(title: title).render(self)
   }
 }
+
+extension [PipelineDiagnostic] {
+  package mutating func report(
+    _ code: PipelineDiagnostic.Code, message: String, location: FileLocation, hint: String? = nil,
+    severity: PipelineDiagnostic.Severity = .error
+  ) {
+    append(PipelineDiagnostic(code, message, severity: severity, at: location, hint: hint))
+  }
+
+  /// Reports a name that is not one of `names`, with the name that was meant.
+  ///
+  /// - Parameter noun: What `names` are, in the plural.
+  package mutating func reportUnknown(
+    _ name: String, among names: [String], _ noun: String, message: String,
+    location: FileLocation, severity: PipelineDiagnostic.Severity = .error
+  ) {
+    append(
+      PipelineDiagnostic(
+        .unknownName, message, severity: severity, at: location,
+        hint: suggestion(for: name, in: names).map { "did you mean `\($0)`?" },
+        notes: [.init(noun, names.isEmpty ? "none" : names.joined(separator: ", "))]))
+  }
+}

@@ -37,6 +37,16 @@ package struct SourceText: Sendable {
       case .manifest: "a manifest begins with `version: 1`"
       }
     }
+
+    /// What to do with a file that is too large.
+    var division: String {
+      switch self {
+      case .pipeline: "split it into several pipelines"
+      case .project: "split it into several files"
+      case .variables: "write long values as JSON"
+      case .manifest: "long manifests are written as JSON lines"
+      }
+    }
   }
 
   package init(file: String, lines: [[Unicode.Scalar]]) {

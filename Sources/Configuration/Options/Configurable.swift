@@ -186,7 +186,7 @@ final class OptionSectionReader: Decoder {
 
   func reportMissing(_ name: String, _ type: OptionType) {
     guard !isShared else { return }
-    decoder.report(
+    decoder.findings.report(
       .wrongValue, message: "\(owner.subject) requires the \(owner.noun) `\(name)`",
       location: location, hint: "add `\(name)`: \(type.expectation)")
   }

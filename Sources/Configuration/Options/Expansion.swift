@@ -172,7 +172,8 @@ extension GivenOption {
       return try execute(command).withoutLastLineBreak
     } catch {
       report(
-        .expansion, message: "the command of \(label) failed", hint: Self.reason(error))
+        .expansion, message: "the command of \(label) failed",
+        hint: PipelineFileEnvironment.reason(of: error))
       throw .reported
     }
   }
@@ -226,7 +227,8 @@ extension GivenOption {
         FilePath.resolve(path, in: decoder.folder(of: location)))
     } catch {
       report(
-        .expansion, message: "the file `\(path)` cannot be read", hint: Self.reason(error))
+        .expansion, message: "the file `\(path)` cannot be read",
+        hint: PipelineFileEnvironment.reason(of: error))
       throw .reported
     }
     let isLong = bytes.count > PipelineFileEnvironment.maxBytes
@@ -239,11 +241,6 @@ extension GivenOption {
     return text.withoutLastLineBreak
   }
 
-  private static func reason(_ error: any Error) -> String {
-    (error as? PipelineFileEnvironment.Failure)?.reason ?? "the reason is unknown"
-  }
-
-  /// Reports text whose `${…}` cannot be parsed.
   private func malformed(_ failure: Expansion.Failure) -> OptionError {
     switch failure {
     case .unclosed:
@@ -255,11 +252,9 @@ extension GivenOption {
         .wrongValue, message: "`${\(name)}` in \(label) has no source",
         hint: "did you mean `${env:\(name)}`?")
     case .unknownScheme(let scheme):
-      let meant = suggestion(for: scheme, in: Expansion.schemes)
-      decoder.report(
-        .unknownName, message: "`${\(scheme):…}` is not a known expansion", location: location,
-        hint: meant.map { "did you mean `\($0)`?" },
-        notes: [.init("expansions", Expansion.schemes.joined(separator: ", "))])
+      decoder.findings.reportUnknown(
+        scheme, among: Expansion.schemes, "expansions",
+        message: "`${\(scheme):…}` is not a known expansion", location: location)
     case .unnamed(let scheme):
       report(
         .wrongValue, message: "`${\(scheme):}` in \(label) has no name",

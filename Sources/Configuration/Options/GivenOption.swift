@@ -37,7 +37,7 @@ public struct GivenOption {
   }
 
   func report(_ code: PipelineDiagnostic.Code, message: String, hint: String?) {
-    decoder.report(code, message: message, location: location, hint: hint)
+    decoder.findings.report(code, message: message, location: location, hint: hint)
   }
 }
 
@@ -287,10 +287,9 @@ extension GivenOption {
     }
     let names = kinds.map(\.name)
     guard names.contains(member.key) else {
-      decoder.report(
-        .unknownName, message: "there is no \(noun) `\(member.key)`", location: member.keyLocation,
-        hint: suggestion(for: member.key, in: names).map { "did you mean `\($0)`?" },
-        notes: [.init("\(noun)s", names.joined(separator: ", "))])
+      decoder.findings.reportUnknown(
+        member.key, among: names, "\(noun)s", message: "there is no \(noun) `\(member.key)`",
+        location: member.keyLocation)
       throw .reported
     }
     return member

@@ -26,13 +26,6 @@ package final class OptionDecoder {
     fixedFolder ?? FilePath.folder(of: location.file)
   }
 
-  func report(
-    _ code: PipelineDiagnostic.Code, message: String, location: FileLocation, hint: String?,
-    notes: [PipelineDiagnostic.Note] = []
-  ) {
-    findings.append(PipelineDiagnostic(code, message, at: location, hint: hint, notes: notes))
-  }
-
   /// The owner of the options that are being decoded, for messages.
   package struct Owner {
     /// The owner: "`max-retry`", "`backoff` of `max-retry`", "a pipeline file".
@@ -101,7 +94,7 @@ extension OptionDecoder {
   ) {
     let nodes = node.nodes(along: error.option)
     let label = Self.label(nodes, owner)
-    report(
+    findings.report(
       error.code, message: label.isEmpty ? error.message : "\(label): \(error.message)",
       location: nodes.last?.node.location ?? location, hint: error.remedy)
   }
@@ -130,22 +123,20 @@ extension OptionDecoder {
   func members(of node: YAMLNode, names: [String], owner: Owner) -> [YAMLNode.Member]? {
     guard !node.isNull else { return [] }
     let names = names + owner.otherNames
-    let notes = [
-      PipelineDiagnostic.Note(
-        "\(owner.noun)s", names.isEmpty ? "none" : names.joined(separator: ", "))
-    ]
     guard let members = node.members else {
       let example = names.first.map { "`{ \($0): … }`" } ?? "nothing"
-      report(
-        .wrongValue, message: "\(owner.subject) takes \(owner.noun)s, not \(node.kind)",
-        location: node.location, hint: "write \(example)", notes: notes)
+      findings.append(
+        PipelineDiagnostic(
+          .wrongValue, "\(owner.subject) takes \(owner.noun)s, not \(node.kind)",
+          at: node.location, hint: "write \(example)",
+          notes: [.init("\(owner.noun)s", names.isEmpty ? "none" : names.joined(separator: ", "))]))
       return nil
     }
     for member in members where !names.contains(member.key) {
-      report(
-        .unknownName, message: "\(owner.subject) has no \(owner.noun) `\(member.key)`",
-        location: member.keyLocation,
-        hint: suggestion(for: member.key, in: names).map { "did you mean `\($0)`?" }, notes: notes)
+      findings.reportUnknown(
+        member.key, among: names, "\(owner.noun)s",
+        message: "\(owner.subject) has no \(owner.noun) `\(member.key)`",
+        location: member.keyLocation)
     }
     return members
   }

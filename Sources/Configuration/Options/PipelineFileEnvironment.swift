@@ -88,6 +88,28 @@ extension PipelineFileEnvironment {
       execute: { try ShellCommand.output(of: $0, limit: maxBytes, within: commandTime) })
   }
 
+  /// The reason of an error of ``readFile`` or ``execute``.
+  package static func reason(of error: any Error) -> String {
+    (error as? Failure)?.reason ?? "the reason is unknown"
+  }
+
+  /// The bytes of a file.
+  ///
+  /// - Parameter subject: What the file is, for messages.
+  /// - Throws: A diagnostic if the file cannot be read.
+  package func bytes(of path: String, _ subject: String) throws(PipelineDiagnostics) -> [UInt8] {
+    do {
+      return try readFile(path)
+    } catch {
+      throw PipelineDiagnostics(
+        [
+          PipelineDiagnostic(
+            .unreadable, "\(subject) cannot be read",
+            at: FileLocation(file: path, line: 1, column: 1), hint: Self.reason(of: error))
+        ], source: SourceText(file: path, lines: []))
+    }
+  }
+
   /// The largest file or output of a command, in bytes.
   package static let maxBytes = 1 << 20
 

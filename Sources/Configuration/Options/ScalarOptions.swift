@@ -221,11 +221,13 @@ extension HTTPField.Name: ExpressibleByOption {
 
   /// Creates a name from text.
   ///
+  /// - Parameter option: The option that has the name, or the path to it.
   /// - Throws: ``OptionError`` for text that HTTP does not allow as the name of a field.
-  package init(option text: String) throws(OptionError) {
+  package init(option text: String, named option: String = "") throws(OptionError) {
     guard let name = HTTPField.Name(text) else {
       throw OptionError(
-        "`\(text)` is not the name of an HTTP field", remedy: "use letters, digits and hyphens")
+        option: option, "`\(text)` is not the name of an HTTP field",
+        remedy: "use letters, digits and hyphens")
     }
     self = name
   }

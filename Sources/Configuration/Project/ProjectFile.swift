@@ -93,18 +93,7 @@ public struct ProjectFile: Sendable {
   public static func load(
     path: String, environment: PipelineFileEnvironment = .process
   ) throws(PipelineDiagnostics) -> ProjectFile {
-    let bytes: [UInt8]
-    do {
-      bytes = try environment.readFile(path)
-    } catch {
-      let reason = (error as? PipelineFileEnvironment.Failure)?.reason ?? "the reason is unknown"
-      throw PipelineDiagnostics(
-        [
-          PipelineDiagnostic(
-            .unreadable, "the project file cannot be read",
-            at: FileLocation(file: path, line: 1, column: 1), hint: reason)
-        ], source: SourceText(file: path, lines: []))
-    }
+    let bytes = try environment.bytes(of: path, "the project file")
     return try load(bytes, file: path, environment: environment)
   }
 
@@ -114,9 +103,10 @@ public struct ProjectFile: Sendable {
   public static func load(
     _ bytes: [UInt8], file: String, environment: PipelineFileEnvironment
   ) throws(PipelineDiagnostics) -> ProjectFile {
-    var reader = ProjectReader(file: file, environment: environment)
-    let projects = reader.read(bytes)
-    let diagnostics = PipelineDiagnostics(reader.findings, source: reader.source)
+    let yaml = YAMLFile(bytes, file: file, kind: .project)
+    var reader = ProjectReader(environment)
+    let projects = reader.read(yaml.root)
+    let diagnostics = PipelineDiagnostics(yaml.findings + reader.findings, source: yaml.source)
     guard diagnostics.errors.isEmpty else { throw diagnostics }
     return ProjectFile(path: file, projects: projects, warnings: diagnostics)
   }

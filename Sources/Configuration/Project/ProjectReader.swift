@@ -4,32 +4,12 @@ import HTTPTypes
 
 /// Parses the bytes of a project file into projects, and collects all diagnostics.
 struct ProjectReader {
-  let file: String
   let environment: PipelineFileEnvironment
-  private(set) var source: SourceText
   private(set) var findings: [PipelineDiagnostic] = []
 
-  init(file: String, environment: PipelineFileEnvironment) {
-    self.file = file
-    self.environment = environment
-    source = SourceText(file: file, lines: [])
-  }
+  init(_ environment: PipelineFileEnvironment) { self.environment = environment }
 
-  mutating func read(_ bytes: [UInt8]) -> [ProjectFile.Project] {
-    let start = FileLocation(file: file, line: 1, column: 1)
-    guard bytes.count <= PipelineFileEnvironment.maxBytes else {
-      report("the file is larger than 1 MiB", location: start, hint: "split it into several files")
-      return []
-    }
-    guard let text = String(validating: bytes, as: UTF8.self) else {
-      report("the file is not UTF-8 text", location: start, hint: "save it as UTF-8")
-      return []
-    }
-    source = SourceText(file: file, text: text)
-    source.kind = .project
-    var composer = YAMLComposer(text, source: source)
-    let root = composer.compose()
-    findings += composer.findings
+  mutating func read(_ root: YAMLNode?) -> [ProjectFile.Project] {
     guard let root else { return [] }
     guard let members = mapping(root, "a project file") else { return [] }
     guard let projects = members.first(where: { $0.key == "projects" }) else {
@@ -85,12 +65,9 @@ struct ProjectReader {
 
   private mutating func checkKeys(_ members: [YAMLNode.Member], known: [String]) {
     for member in members where !known.contains(member.key) {
-      findings.append(
-        PipelineDiagnostic(
-          .unknownName, "a project file has no key `\(member.key)`", severity: .warning,
-          at: member.keyLocation,
-          hint: suggestion(for: member.key, in: known).map { "did you mean `\($0)`?" },
-          notes: [.init("keys", known.joined(separator: ", "))]))
+      findings.reportUnknown(
+        member.key, among: known, "keys", message: "a project file has no key `\(member.key)`",
+        location: member.keyLocation, severity: .warning)
     }
   }
 
@@ -210,10 +187,9 @@ struct ProjectReader {
       if let value = environment.variable(name) ?? fallback {
         result += value
       } else {
-        findings.append(
-          PipelineDiagnostic(
-            .expansion, "the variable `\(name)` is not set", at: location,
-            hint: "set it, or write `${\(name):default}`"))
+        findings.report(
+          .expansion, message: "the variable `\(name)` is not set", location: location,
+          hint: "set it, or write `${\(name):default}`")
       }
       rest = rest[rest.index(after: end)...]
     }
@@ -221,9 +197,6 @@ struct ProjectReader {
   }
 
   private mutating func report(_ message: String, location: FileLocation, hint: String?) {
-    findings.append(
-      PipelineDiagnostic(
-        message.contains("the file") ? .unreadable : .wrongValue, message, at: location, hint: hint)
-    )
+    findings.report(.wrongValue, message: message, location: location, hint: hint)
   }
 }

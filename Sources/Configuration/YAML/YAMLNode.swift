@@ -129,25 +129,9 @@ public enum YAMLValues {
   public static func value(
     of bytes: [UInt8], file: String
   ) throws(PipelineDiagnostics) -> JSONValue {
-    var source = SourceText(file: file, lines: [])
-    source.kind = .variables
-    let start = FileLocation(file: file, line: 1, column: 1)
-    guard bytes.count <= PipelineFileEnvironment.maxBytes,
-      let text = String(validating: bytes, as: UTF8.self)
-    else {
-      let isLong = bytes.count > PipelineFileEnvironment.maxBytes
-      throw PipelineDiagnostics(
-        [
-          PipelineDiagnostic(
-            .unreadable, isLong ? "the file is larger than 1 MiB" : "the file is not UTF-8 text",
-            at: start, hint: isLong ? "write long values as JSON" : "save it as UTF-8")
-        ], source: source)
-    }
-    source = SourceText(file: file, text: text)
-    source.kind = .variables
-    var composer = YAMLComposer(text, source: source)
-    guard let root = composer.compose(), composer.findings.isEmpty else {
-      throw PipelineDiagnostics(composer.findings, source: source)
+    let yaml = YAMLFile(bytes, file: file, kind: .variables)
+    guard let root = yaml.root, yaml.findings.isEmpty else {
+      throw PipelineDiagnostics(yaml.findings, source: yaml.source)
     }
     return root.json
   }

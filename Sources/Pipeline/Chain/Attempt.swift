@@ -255,13 +255,17 @@ extension Attempt {
       response, for: request, target: target, context: context(parser.id, request))
     let (head, isReplayed) = (response.head, response.isReplayed)
     let hasOwnHead = response.hasOwnHead
-    let missing = MissingResult(of: request)
+    // A stream of a subscription may be empty.
+    let isMissing = Atomic(request.operationType != .subscription)
     return ResponseStream(pull: { [self] in
       guard var result = try await next(results) else {
-        try missing.check(request, entry: parser.id)
-        return nil
+        guard isMissing.load(ordering: .relaxed) else { return nil }
+        throw ChainError(
+          .chain, code: .noResult,
+          message: "the parsing stage ended without a result for \(request.label)",
+          entry: parser.id)
       }
-      missing.noteResult()
+      isMissing.store(false, ordering: .relaxed)
       result.attempt = number
       result.http = hasOwnHead ? result.http ?? head : nil
       result.isReplayed = isReplayed
@@ -400,24 +404,6 @@ extension ResponseStream {
       if let response = try await next() { return response }
       return try await following.next()
     })
-  }
-}
-
-/// Checks that a stream has at least one result. Streams of subscriptions may be empty.
-private final class MissingResult: Sendable {
-  private let isMissing: Atomic<Bool>
-
-  init(of request: GraphQLRequest) { isMissing = Atomic(request.operationType != .subscription) }
-
-  func noteResult() { isMissing.store(false, ordering: .relaxed) }
-
-  /// Call this at the end of the stream.
-  func check(_ request: GraphQLRequest, entry: String) throws {
-    guard isMissing.load(ordering: .relaxed) else { return }
-    throw ChainError(
-      .chain, code: .noResult,
-      message: "the parsing stage ended without a result for \(request.label)",
-      entry: entry)
   }
 }
 

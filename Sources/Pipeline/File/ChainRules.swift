@@ -100,10 +100,11 @@ extension ChainRules {
       moved.insert(Move(code: code, isUp: isUp)).inserted
     else { return }
     let side = isUp ? "above" : "below"
-    report(
-      code, index: index,
+    findings.report(
+      code,
       message:
         "\(quoted(index)) works in the \(stage.rawValue) stage and belongs \(side) \(named(other))",
+      location: drafts[index].location,
       hint: "move it \(side) \(quoted(other))")
   }
 
@@ -129,19 +130,21 @@ extension ChainRules {
     guard drafts[index].traits.contains(.restarts) else { return }
     guard let bound = first(.boundsRestarts) else {
       guard !hasUnknown else { return }
-      return report(
-        .restarts, index: index,
+      return findings.report(
+        .restarts,
         message:
           "\(quoted(index)) may restart the chain, and no plugin bounds the number of restarts",
+        location: drafts[index].location,
         hint: "add `- max-retry` above it")
     }
     let hasOwnRule = drafts[index].placement.rules.contains {
       if case .below(let traits) = $0.condition { traits.contains(.boundsRestarts) } else { false }
     }
     guard index < bound, !hasOwnRule else { return }
-    report(
-      .restarts, index: index,
+    findings.report(
+      .restarts,
       message: "\(quoted(index)) may restart the chain, and \(named(bound)) is below it",
+      location: drafts[index].location,
       hint: "move \(quoted(bound)) above \(quoted(index))")
   }
 
@@ -150,10 +153,9 @@ extension ChainRules {
     guard !hasUnknown, first([.fetches, .answers, .cacheOnly]) == nil,
       !findings.contains(where: { $0.code == .fetch })
     else { return }
-    findings.append(
-      PipelineDiagnostic(
-        .fetch, "no plugin of this chain sends requests", at: location,
-        hint: "add `- fetch`, and `- parse` below it"))
+    findings.report(
+      .fetch, message: "no plugin of this chain sends requests", location: location,
+      hint: "add `- fetch`, and `- parse` below it")
   }
 }
 
@@ -188,16 +190,9 @@ extension ChainRules {
     _ rule: PlacementRule, index: Int, message: String, hint: String?,
     at location: FileLocation? = nil
   ) {
-    findings.append(
-      PipelineDiagnostic(
-        rule.code, message, severity: rule.severity, at: location ?? drafts[index].location,
-        hint: hint))
-  }
-
-  private mutating func report(
-    _ code: PipelineDiagnostic.Code, index: Int, message: String, hint: String
-  ) {
-    findings.append(PipelineDiagnostic(code, message, at: drafts[index].location, hint: hint))
+    findings.report(
+      rule.code, message: message, location: location ?? drafts[index].location, hint: hint,
+      severity: rule.severity)
   }
 }
 

@@ -28,7 +28,9 @@ public enum PipelineFile {
   public static func load(
     path: String, registry: PluginRegistry, environment: PipelineFileEnvironment = .process
   ) throws(PipelineDiagnostics) -> Loaded {
-    try load(bytes(of: path, environment), file: path, registry: registry, environment: environment)
+    try load(
+      environment.bytes(of: path, "the pipeline file"), file: path, registry: registry,
+      environment: environment)
   }
 
   /// Reads a pipeline from the bytes of a file.
@@ -70,7 +72,7 @@ public enum PipelineFile {
     readSchema: ((_ path: String) throws -> Schema)? = nil
   ) -> PipelineDiagnostics {
     do throws(PipelineDiagnostics) {
-      let bytes = try bytes(of: path, environment)
+      let bytes = try environment.bytes(of: path, "the pipeline file")
       return check(
         bytes, file: path, registry: registry, environment: environment, readSchema: readSchema)
     } catch {
@@ -89,22 +91,6 @@ public enum PipelineFile {
     loader.readSchema = readSchema
     _ = loader.load(bytes)
     return loader.diagnostics
-  }
-
-  private static func bytes(
-    of path: String, _ environment: PipelineFileEnvironment
-  ) throws(PipelineDiagnostics) -> [UInt8] {
-    do {
-      return try environment.readFile(path)
-    } catch {
-      let reason = (error as? PipelineFileEnvironment.Failure)?.reason ?? "the reason is unknown"
-      throw PipelineDiagnostics(
-        [
-          PipelineDiagnostic(
-            .unreadable, "the pipeline file cannot be read",
-            at: FileLocation(file: path, line: 1, column: 1), hint: reason)
-        ], source: SourceText(file: path, lines: []))
-    }
   }
 }
 

@@ -42,12 +42,6 @@ struct PipelineLoader {
     return pipeline
   }
 
-  mutating func report(
-    _ code: PipelineDiagnostic.Code, message: String, location: FileLocation, hint: String?
-  ) {
-    decoder.findings.append(PipelineDiagnostic(code, message, at: location, hint: hint))
-  }
-
   private var hasErrors: Bool {
     decoder.findings.contains { $0.severity == .error }
   }
@@ -117,7 +111,7 @@ extension PipelineLoader {
       endpoint.subscriptions = given.subscriptions.flatMap { subscriptions($0) }
       return endpoint
     } catch {
-      report(
+      decoder.findings.report(
         .wrongValue, message: "`url` of `endpoint` is not an http, https, ws or wss URL",
         location: given.$url.location, hint: error.reason)
       return nil
@@ -131,14 +125,14 @@ extension PipelineLoader {
       !given.$url.isUsable
       || environment.showsPlaceholders && given.url?.contains("${exec:") == true
     if given.$connectionParams.isGiven, given.transport == .sse || given.transport == .multipart {
-      report(
+      decoder.findings.report(
         .wrongValue,
         message: "the transport \(given.transport.rawValue) has no `connection_params`",
         location: given.$connectionParams.location,
         hint: "remove them, or choose a transport over WebSocket, such as `auto`")
     }
     if given.singleConnection, given.transport != .sse {
-      report(
+      decoder.findings.report(
         .wrongValue,
         message: "the transport \(given.transport.rawValue) has no mode `single_connection`",
         location: given.$singleConnection.location,
@@ -152,7 +146,7 @@ extension PipelineLoader {
         usesSingleConnection: given.singleConnection,
         connectionParameters: given.connectionParams)
     } catch {
-      report(
+      decoder.findings.report(
         .wrongValue,
         message: "`url` of `subscriptions` of `endpoint` is not an http, https, ws or wss URL",
         location: given.$url.location, hint: error.reason)
@@ -164,14 +158,14 @@ extension PipelineLoader {
     var fields = HTTPFields()
     for entry in given.headers.entries {
       guard let name = HTTPField.Name(entry.name) else {
-        report(
+        decoder.findings.report(
           .wrongValue, message: "`\(entry.name)` is not the name of an HTTP field",
           location: entry.nameLocation ?? given.$headers.location,
           hint: "use letters, digits and `-`")
         continue
       }
       guard HTTPField.isValidValue(entry.value.value) else {
-        report(
+        decoder.findings.report(
           .wrongValue, message: "the value of `\(entry.name)` cannot be sent in an HTTP field",
           location: entry.value.location, hint: "line breaks and control characters are not allowed"
         )
@@ -185,13 +179,13 @@ extension PipelineLoader {
   private mutating func store(_ given: StoreOptions) -> StoreConfiguration {
     let (kind, path) = (given.kind, given.path?.path)
     if kind == .sqlite, !given.$path.isGiven {
-      report(
+      decoder.findings.report(
         .wrongValue, message: "a store of kind `sqlite` requires a `path`",
         location: given.$kind.location,
         hint: "add `path: cache.db`")
     }
     if kind == .postgres, !given.$url.isGiven {
-      report(
+      decoder.findings.report(
         .wrongValue, message: "a store of kind `postgres` requires a `url`",
         location: given.$kind.location,
         hint:
@@ -199,20 +193,20 @@ extension PipelineLoader {
       )
     }
     if kind != .postgres, given.$kind.isUsable, given.$url.isGiven {
-      report(
+      decoder.findings.report(
         .wrongValue, message: "a store of kind `\(kind.rawValue)` has no `url`",
         location: given.$url.location,
         hint: "write `kind: postgres`, or remove the url")
     }
     if kind != .sqlite, given.$kind.isUsable {
       if given.$path.isGiven {
-        report(
+        decoder.findings.report(
           .wrongValue, message: "a store of kind `\(kind.rawValue)` has no `path`",
           location: given.$path.location,
           hint: "write `kind: sqlite`, or remove the path")
       }
       if given.$memory.isGiven {
-        report(
+        decoder.findings.report(
           .wrongValue, message: "a store of kind `\(kind.rawValue)` has no memory tier (`memory`)",
           location: given.$memory.location,
           hint: kind == .memory
@@ -258,20 +252,20 @@ extension PipelineLoader {
       guard !decoder.findings.contains(where: { $0.hint == "did you mean `chain`?" }) else {
         return nil
       }
-      report(
+      decoder.findings.report(
         .wrongValue, message: "a pipeline file requires the key `chain`", location: root.location,
         hint: "add `chain:` and a list of plugins")
       return nil
     }
     guard case .sequence(let nodes) = chain.value.content, !nodes.isEmpty else {
-      report(
+      decoder.findings.report(
         .wrongValue, message: "`chain` is a list of plugins",
         location: chain.value.isNull ? chain.keyLocation : chain.value.location,
         hint: "write `- plugin` lines")
       return nil
     }
     guard nodes.count <= ChainEntry.maxEntries else {
-      report(
+      decoder.findings.report(
         .wrongValue,
         message: "`chain` has \(nodes.count) entries; at most \(ChainEntry.maxEntries) are allowed",
         location: chain.keyLocation,
@@ -295,25 +289,23 @@ extension PipelineLoader {
   ) -> ChainDraft? {
     let entry = ChainEntry(node, registry)
     guard !entry.members.isEmpty else {
-      report(
+      decoder.findings.report(
         .wrongValue,
         message: "an entry of `chain` is `- plugin` or `- plugin: {options}`, not \(node.kind)",
         location: node.location, hint: "name a plugin")
       return nil
     }
     guard let named = entry.plugin else {
-      report(
+      decoder.findings.report(
         .wrongValue, message: "this entry has no plugin", location: node.location,
         hint: "write `- plugin: {options}`")
       return nil
     }
     let members = entry.members
     guard let plugin = registry[named.key] else {
-      decoder.findings.append(
-        PipelineDiagnostic(
-          .unknownName, "unknown plugin `\(named.key)`", at: named.keyLocation,
-          hint: registry.suggestion(for: named.key).map { "did you mean `\($0)`?" },
-          notes: [.init("plugins", registry.names.joined(separator: ", "))]))
+      decoder.findings.reportUnknown(
+        named.key, among: registry.names, "plugins", message: "unknown plugin `\(named.key)`",
+        location: named.keyLocation)
       return nil
     }
     for member in members
@@ -335,7 +327,7 @@ extension PipelineLoader {
   }
 
   private mutating func report(_ error: OptionError, in plugin: YAMLNode.Member) {
-    report(
+    decoder.findings.report(
       .wrongValue, message: "`\(plugin.key)`: \(error.message)",
       location: plugin.location(of: error.option), hint: error.remedy)
   }
@@ -343,16 +335,16 @@ extension PipelineLoader {
   /// Reports a key next to a plugin that is not valid there.
   private mutating func reportNeighbour(_ member: YAMLNode.Member, of plugin: any Plugin.Type) {
     if registry[member.key] != nil {
-      report(
+      decoder.findings.report(
         .wrongValue, message: "an entry of `chain` has one plugin", location: member.keyLocation,
         hint: "begin a new entry: `- \(member.key)`")
     } else if plugin.optionNames.contains(member.key) {
-      report(
+      decoder.findings.report(
         .unknownName, message: "`\(member.key)` is next to `\(plugin.name)` instead of in it",
         location: member.keyLocation,
         hint: "indent it further, or write `\(plugin.name): { \(member.key): … }`")
     } else if ChainEntry.changes.contains(member.key) {
-      report(
+      decoder.findings.report(
         .wrongValue, message: "`\(member.key)` changes the chain of a file that this one extends",
         location: member.keyLocation, hint: "add `extends: ./other.pipeline.yaml`, or remove this")
     } else {
@@ -372,13 +364,13 @@ extension PipelineLoader {
       guard case .scalar(let id, _) = member.value.content, !member.value.isNull,
         id.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) || "-_.".contains($0) })
       else {
-        report(
+        decoder.findings.report(
           .wrongValue, message: "`id` is a word", location: member.value.location,
           hint: "letters, digits, `-`, `_` and `.`")
         return plugin.key
       }
       if let first = ids[id] {
-        report(
+        decoder.findings.report(
           .duplicateKey, message: "the id `\(id)` is repeated", location: member.value.location,
           hint: "first used in line \(first.line)")
       }
@@ -446,7 +438,7 @@ extension PipelineLoader {
       $0.location == draft.location && $0.code == .stageOrder
     }
     if others.isEmpty, !parts.isEmpty, !isReported {
-      report(
+      decoder.findings.report(
         .stageOrder, message: "`\(draft.name)`, with these options, works in the GraphQL stage",
         location: draft.location,
         hint: "move it above `\(first.name)` (line \(first.location.line))")
@@ -466,8 +458,8 @@ extension PipelineLoader {
     var ages: [String: [String: Duration]] = [:]
     for entry in given.fields.entries {
       let parts = entry.name.split(separator: ".", omittingEmptySubsequences: false)
-      guard parts.count == 2, parts.allSatisfy(Self.isName) else {
-        report(
+      guard parts.count == 2, parts.allSatisfy(isName) else {
+        decoder.findings.report(
           .wrongValue, message: "`\(entry.name)` in `fields` does not name a field of a type",
           location: entry.nameLocation ?? given.$fields.location,
           hint: "write `Type.field`, such as `Query.feed`")
@@ -489,9 +481,9 @@ extension PipelineLoader {
   mutating func typeRules(_ given: PipelineFileOptions) -> [String: Duration] {
     var ages: [String: Duration] = [:]
     for entry in given.types.entries {
-      guard Self.isName(entry.name[...]) else {
+      guard isName(entry.name[...]) else {
         let isField = entry.name.contains(".")
-        report(
+        decoder.findings.report(
           .wrongValue, message: "`\(entry.name)` in `types` does not name a type",
           location: entry.nameLocation ?? given.$types.location,
           hint: isField ? "rules for fields belong in `fields`" : "write a name, such as `User`")
@@ -502,19 +494,11 @@ extension PipelineLoader {
     return ages
   }
 
-  /// https://spec.graphql.org/September2025/#Name
-  static func isName(_ text: Substring) -> Bool {
-    guard let first = text.utf8.first, !(48...57).contains(first) else { return false }
-    return text.utf8.allSatisfy {
-      (48...57).contains($0) || (65...90).contains($0) || (97...122).contains($0) || $0 == 95
-    }
-  }
-
   /// A group must be a prefix of keys, as the name of a type is; other text could be the beginning
   /// of another key.
   mutating func checkGroups(_ given: PipelineFileOptions) {
-    for group in given.keys?.groups.entries ?? [] where !Self.isName(group.value.value[...]) {
-      report(
+    for group in given.keys?.groups.entries ?? [] where !isName(group.value.value[...]) {
+      decoder.findings.report(
         .wrongValue, message: "`\(group.value.value)` in `groups` cannot be the prefix of keys",
         location: group.value.location, hint: "write a name, such as `Animal`")
     }
@@ -530,7 +514,7 @@ extension PipelineLoader {
     } catch {
       let text = (error as? PipelineFileEnvironment.Failure)?.reason ?? "\(error)"
       let reason = text.split(separator: "\n").first.map { String($0) }
-      report(
+      decoder.findings.report(
         .schemaRule, message: "the schema cannot be used, so rules are not checked against it",
         location: given.$schema.location, hint: reason)
     }
@@ -550,7 +534,7 @@ extension PipelineLoader {
           ("max_waiting", options.$maxWaiting.isGiven, options.$maxWaiting.location),
           ("max_waiting_size", options.$maxWaitingSize.isGiven, options.$maxWaitingSize.location),
         ] where isGiven {
-          report(
+          decoder.findings.report(
             .subscriptions,
             message: "`\(name)` has no effect: with `overflow: block`, no events wait to be read",
             location: location,
@@ -576,7 +560,7 @@ extension PipelineLoader {
   ) -> SubscriptionSettings.CatchUp? {
     let (query, path) = (options.query, options.file?.path)
     guard query != nil || path != nil else {
-      report(
+      decoder.findings.report(
         .wrongValue, message: "`catch_up` names no query", location: location,
         hint:
           "add `query: NAME` for a query of the subscription's document, or `file: feed.graphql`")
@@ -591,7 +575,7 @@ extension PipelineLoader {
       let operation = try document.operation(named: query)
       guard operation.type == .query else {
         let name = operation.name.map { " `\($0.value)`" } ?? ""
-        report(
+        decoder.findings.report(
           .wrongValue, message: "the operation\(name) of \(path) is a \(operation.type.rawValue)",
           location: query == nil ? options.$file.location : options.$query.location,
           hint: "name a query")
@@ -603,7 +587,7 @@ extension PipelineLoader {
       let reason =
         (error as? PipelineFileEnvironment.Failure)?.reason
         ?? (error as? OperationSelectionError)?.message ?? "\(error)"
-      report(
+      decoder.findings.report(
         .wrongValue, message: "the query of `catch_up` cannot be read from \(path)",
         location: options.$file.location, hint: reason)
       return nil
@@ -611,8 +595,8 @@ extension PipelineLoader {
   }
 
   private mutating func warn(_ message: String, location: FileLocation, hint: String) {
-    decoder.findings.append(
-      PipelineDiagnostic(.subscriptions, message, severity: .warning, at: location, hint: hint))
+    decoder.findings.report(
+      .subscriptions, message: message, location: location, hint: hint, severity: .warning)
   }
 
   /// Warns of a catch-up query that never runs or has no effect.
@@ -636,7 +620,7 @@ extension PipelineLoader {
   /// Reports a chain that never sends the subscriptions that the file has settings for.
   private mutating func checkCachePolicy(_ location: FileLocation, _ drafts: Drafts) {
     guard let entry = drafts.known.first(where: { $0.traits.contains(.cacheOnly) }) else { return }
-    report(
+    decoder.findings.report(
       .subscriptions,
       message: "the chain sends no subscription: `\(entry.id)` never uses the network",
       location: location, hint: "choose another policy, or remove `subscriptions`")

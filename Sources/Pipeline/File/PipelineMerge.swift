@@ -47,7 +47,7 @@ struct PipelineMerge {
     guard let version = inherited.first(where: { $0.key == "version" })?.value,
       case .scalar(let text, _) = version.content, text != "1"
     else { return }
-    report(
+    findings.report(
       .wrongValue, message: "this gqlrun reads version 1 of pipeline files",
       location: version.location,
       hint: "write `version: 1`")
@@ -78,12 +78,6 @@ struct PipelineMerge {
       key: own.key, keyLocation: own.keyLocation,
       value: YAMLNode(content: .mapping(members), location: own.value.location))
   }
-
-  private mutating func report(
-    _ code: PipelineDiagnostic.Code, message: String, location: FileLocation, hint: String
-  ) {
-    findings.append(PipelineDiagnostic(code, message, at: location, hint: hint))
-  }
 }
 
 // MARK: The chain
@@ -100,7 +94,7 @@ extension PipelineMerge {
       case .sequence(let nodes) = inherited.content
     else { return own.isNull ? inherited : own }
     guard max(changes.count, nodes.count) <= ChainEntry.maxEntries else {
-      report(
+      findings.report(
         .wrongValue,
         message:
           "a chain has at most \(ChainEntry.maxEntries) entries, and at most as many changes to it; "
@@ -121,7 +115,7 @@ extension PipelineMerge {
   private mutating func apply(_ change: ChainEntry, to slots: inout [Slot]) {
     let keys = ChainEntry.changes.compactMap { change[$0] }
     guard let key = keys.first, keys.count == 1 else {
-      report(
+      findings.report(
         .wrongValue,
         message: keys.isEmpty
           ? "this entry has no key that changes the chain of \(base)"
@@ -133,7 +127,7 @@ extension PipelineMerge {
     switch key.key {
     case "remove":
       if let other = change.members.first(where: { $0.key != "remove" }) {
-        report(
+        findings.report(
           .unknownName, message: "`\(other.key)` is next to `remove`, which only removes entries",
           location: other.keyLocation, hint: "write `replace` to replace a plugin by another")
       }
@@ -161,7 +155,7 @@ extension PipelineMerge {
     guard case .mapping(let members) = insert.value.content, members.count == 1,
       let side = members.first, ["before", "after"].contains(side.key)
     else {
-      report(
+      findings.report(
         .wrongValue, message: "`insert` requires `before` or `after` with an entry",
         location: insert.value.isNull ? insert.keyLocation : insert.value.location,
         hint: "write `insert: { before: ID }` or `insert: { after: ID }`")
@@ -182,7 +176,7 @@ extension PipelineMerge {
     case .scalar where !value.isNull: names = [value]
     case .sequence(let nodes) where owner == "`remove`" && !nodes.isEmpty: names = nodes
     default:
-      report(
+      findings.report(
         .wrongValue, message: "\(owner) requires the id of an entry, not \(value.kind)",
         location: value.location,
         hint: "one of \(slots.map(\.id).joined(separator: ", "))")
@@ -194,13 +188,9 @@ extension PipelineMerge {
       if let index = slots.firstIndex(where: { $0.id == name }) {
         indices.insert(index)
       } else {
-        findings.append(
-          PipelineDiagnostic(
-            .unknownName, "the chain of \(base) has no entry `\(name)`", at: node.location,
-            hint: suggestion(for: name, in: slots.map(\.id)).map {
-              "did you mean `\($0)`?"
-            },
-            notes: [.init("entries", slots.map(\.id).joined(separator: ", "))]))
+        findings.reportUnknown(
+          name, among: slots.map(\.id), "entries",
+          message: "the chain of \(base) has no entry `\(name)`", location: node.location)
       }
     }
     return indices.sorted()
@@ -211,7 +201,7 @@ extension PipelineMerge {
     guard case .sequence(let nodes) = chain.value.content else { return }
     for entry in nodes.map({ ChainEntry($0, registry) }) {
       guard let change = ChainEntry.changes.compactMap({ entry[$0] }).first else { continue }
-      report(
+      findings.report(
         .wrongValue, message: "`\(change.key)` changes the chain of \(base), which has none",
         location: change.keyLocation, hint: "remove it")
     }
@@ -255,7 +245,7 @@ struct PipelineSource {
   ) -> YAMLNode? {
     guard let root = compose(bytes, file: file) else { return nil }
     guard case .mapping(let members) = root.content else {
-      report(
+      findings.report(
         .wrongValue, message: "a pipeline file is a mapping, not \(root.kind)",
         location: root.location,
         hint: "begin with `version: 1`")
@@ -275,14 +265,14 @@ struct PipelineSource {
     _ extends: YAMLNode.Member, of file: String, descendants: [String]
   ) -> YAMLNode? {
     guard case .scalar(let path, _) = extends.value.content, !extends.value.isNull else {
-      report(
+      findings.report(
         .wrongValue, message: "`extends` is the path of one pipeline file",
         location: extends.value.location,
         hint: "write `extends: ./other.pipeline.yaml`")
       return nil
     }
     guard !path.contains("${") else {
-      report(
+      findings.report(
         .wrongValue, message: "`extends` is a literal path, without expansions",
         location: extends.value.location,
         hint: "write `extends: ./other.pipeline.yaml`")
@@ -292,13 +282,13 @@ struct PipelineSource {
     let line = (descendants + [file]).map(FilePath.normalized)
     if let start = line.firstIndex(of: FilePath.normalized(target)) {
       let cycle = (line[start...] + [line[start]]).joined(separator: " → ")
-      report(
+      findings.report(
         .unreadable, message: "`extends` forms a cycle", location: extends.value.location,
         hint: "remove it from one of these: \(cycle)")
       return nil
     }
     guard line.count < Self.maxDepth else {
-      report(
+      findings.report(
         .unreadable, message: "more than \(Self.maxDepth) files extend each other",
         location: extends.value.location, hint: "combine some of them")
       return nil
@@ -311,45 +301,20 @@ struct PipelineSource {
       if !path.contains("/"), !line.contains(path), let text = environment.readyMade(path) {
         return read(Array(text.utf8), file: path, descendants: descendants + [file])
       }
-      report(
+      findings.report(
         .unreadable, message: "the file `\(path)`, which this file extends, cannot be read",
         location: extends.value.location,
-        hint: (error as? PipelineFileEnvironment.Failure)?.reason ?? "the reason is unknown")
+        hint: PipelineFileEnvironment.reason(of: error))
       return nil
     }
     return read(bytes, file: target, descendants: descendants + [file])
   }
 
   private mutating func compose(_ bytes: [UInt8], file: String) -> YAMLNode? {
-    let start = FileLocation(file: file, line: 1, column: 1)
-    guard bytes.count <= PipelineFile.maxBytes else {
-      report(
-        .unreadable, message: "the file is larger than 1 MiB", location: start,
-        hint: "split it into several pipelines")
-      return nil
-    }
-    guard let text = String(validating: bytes, as: UTF8.self) else {
-      let line =
-        1
-        + String(decoding: bytes, as: UTF8.self).prefix { $0 != "\u{FFFD}" }
-        .filter(\.isNewline).count
-      report(
-        .unreadable, message: "the file is not UTF-8 text",
-        location: FileLocation(file: file, line: line, column: 1), hint: "save it as UTF-8")
-      return nil
-    }
+    let yaml = YAMLFile(bytes, file: file, kind: .pipeline)
     files.append((file, bytes))
-    let source = SourceText(file: file, text: text)
-    sources.append(source)
-    var composer = YAMLComposer(text, source: source)
-    let root = composer.compose()
-    findings += composer.findings
-    return root
-  }
-
-  private mutating func report(
-    _ code: PipelineDiagnostic.Code, message: String, location: FileLocation, hint: String
-  ) {
-    findings.append(PipelineDiagnostic(code, message, at: location, hint: hint))
+    sources.append(yaml.source)
+    findings += yaml.findings
+    return yaml.root
   }
 }

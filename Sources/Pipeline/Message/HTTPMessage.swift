@@ -132,6 +132,31 @@ public struct HTTPResponseMessage: Sendable {
     response.body = body.map(transform)
     return response
   }
+
+  /// The first bytes of the body, which remain in it.
+  ///
+  /// - Parameter limit: The most bytes to return. Reading one more shows whether the body ends at the limit.
+  package mutating func takeBeginning(
+    _ limit: Int
+  ) async throws -> (bytes: [UInt8], isWhole: Bool) {
+    var (bytes, chunks): ([UInt8], [any BodyChunk]) = ([], [])
+    var isWhole = false
+    var iterator = body.makeAsyncIterator()
+    while !isWhole, bytes.count <= limit {
+      if let chunk = try await iterator.next() {
+        chunks.append(chunk)
+        chunk.withUnsafeBytes { bytes += $0.prefix(limit + 1 - bytes.count) }
+      } else {
+        isWhole = true
+      }
+    }
+    let (read, rest, ends) = (ElementQueue(chunks), body, isWhole)
+    body = HTTPBody {
+      if let chunk = read.next() { return chunk }
+      return ends ? nil : try await rest.pull()
+    }
+    return (Array(bytes.prefix(limit)), isWhole)
+  }
 }
 
 /// The body of a response as it arrives: read once, chunk by chunk, at the reader's pace.
@@ -139,7 +164,7 @@ public struct HTTPBody: AsyncSequence, Sendable {
   /// A chunk of the body.
   public typealias Element = any BodyChunk
 
-  private let pull: @Sendable () async throws -> (any BodyChunk)?
+  fileprivate let pull: @Sendable () async throws -> (any BodyChunk)?
 
   /// Creates a body that calls `pull` for each chunk.
   ///

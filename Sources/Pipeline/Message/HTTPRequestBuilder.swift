@@ -7,11 +7,12 @@ import Synchronization
 /// Builds HTTP requests from GraphQL requests.
 ///
 /// https://graphql.github.io/graphql-over-http/draft/
-struct HTTPRequestBuilder {
+final class HTTPRequestBuilder: Sendable {
   let endpoint: Endpoint
   /// A GET with a longer path and query is sent as POST.
-  var maxURLLength = 8_000
-  private let choice = TransportChoice()
+  static let maxURLLength = 8_000
+  /// What carries subscriptions, as far as an answer of the endpoint has shown it; shared by all operations of a runner.
+  private let transport = Atomic(Transport.none)
   /// The head of a POST without header fields of its own, as most requests have it.
   private let plainPost: HTTPRequest
 
@@ -19,7 +20,7 @@ struct HTTPRequestBuilder {
     self.endpoint = endpoint
     plainPost = Self.head(
       .post, target: endpoint.target(for: .query, isSocket: false), fields: Self.postFields,
-      endpoint: endpoint, additional: [:])
+      added: [endpoint.headers])
   }
 
   private static let postFields: HTTPFields = [.contentType: "application/json"]
@@ -62,40 +63,33 @@ struct HTTPRequestBuilder {
     let wanted = request.method ?? endpoint.method
     if wanted == .get, request.operationType == .query {
       let path = path(for: request)
-      if path.utf8.count <= maxURLLength { return get(path, request) }
+      if path.utf8.count <= Self.maxURLLength { return get(path, request) }
     }
     return post(request)
   }
 
   private func post(_ request: GraphQLRequest) -> HTTPRequestMessage {
-    let added = request.additionalHeaders
-    guard request.operationType == .subscription else {
-      var fields = Self.postFields
-      if request.operation?.hasDeferredParts == true { fields[.accept] = Self.acceptParts }
-      let isPlain = added.isEmpty && fields[.accept] == nil
-      return HTTPRequestMessage(
-        head: isPlain
-          ? plainPost
-          : Self.head(
-            .post, target: endpoint.target(for: .query, isSocket: false), fields: fields,
-            endpoint: endpoint, additional: added),
-        body: body(of: request))
+    var fields = Self.postFields
+    let isSubscription = request.operationType == .subscription
+    // With one event stream for all subscriptions, the answer has no events.
+    let isOnSharedStream = isSubscription && usesSharedStream
+    if isSubscription, !isOnSharedStream {
+      fields = eventFields
+    } else if !isSubscription, request.operation?.hasDeferredParts == true {
+      fields[.accept] = Self.acceptParts
     }
-    let target = endpoint.target(for: .subscription, isSocket: false)
-    guard let subscriptions = endpoint.subscriptions, subscriptions.transport == .sse,
-      subscriptions.usesSingleConnection
-    else {
-      return HTTPRequestMessage(
-        head: Self.head(
-          .post, target: target, fields: eventFields, endpoint: endpoint, additional: added),
-        body: body(of: request))
-    }
-    // The answer is no event stream: the events arrive in another response.
-    let head = Self.head(
-      .post, target: target, fields: Self.postFields, endpoint: endpoint, additional: added)
-    var message = HTTPRequestMessage(head: head, body: body(of: request))
-    message.eventStream = EventStreamRequest()
+    let isPlain =
+      !isSubscription && request.additionalHeaders.isEmpty && fields[.accept] == nil
+    var message = HTTPRequestMessage(
+      head: isPlain ? plainPost : head(.post, for: request, fields: fields),
+      body: body(of: request))
+    if isOnSharedStream { message.eventStream = EventStreamRequest() }
     return message
+  }
+
+  private var usesSharedStream: Bool {
+    guard let subscriptions = endpoint.subscriptions else { return false }
+    return subscriptions.transport == .sse && subscriptions.usesSingleConnection
   }
 
   /// Servers that prevent cross-site request forgery refuse forms without one of these fields.
@@ -107,10 +101,7 @@ struct HTTPRequestBuilder {
     let multipart = MultipartBody(operations: body(of: request), uploads: request.uploads)
     var fields: HTTPFields = [.contentType: multipart.contentType]
     for name in Self.preflightFields { fields[name] = "1" }
-    var head = Self.head(
-      .post, target: endpoint.target(for: .query, isSocket: false), fields: fields,
-      endpoint: endpoint,
-      additional: request.additionalHeaders)
+    var head = head(.post, for: request, fields: fields)
     // A field of the endpoint would lack the boundary.
     head.headerFields[.contentType] = multipart.contentType
     var message = HTTPRequestMessage(head: head)
@@ -140,22 +131,27 @@ struct HTTPRequestBuilder {
     if request.operation?.hasDeferredParts == true { fields[.accept] = Self.acceptParts }
     // Servers that prevent cross-site request forgery refuse a GET without such a field.
     if let preflight = HTTPField.Name("Apollo-Require-Preflight") { fields[preflight] = "true" }
-    var target = endpoint.target(for: .query, isSocket: false)
-    target.path = path
-    return HTTPRequestMessage(
-      head: Self.head(
-        .get, target: target, fields: fields, endpoint: endpoint,
-        additional: request.additionalHeaders))
+    var head = head(.get, for: request, fields: fields)
+    head.path = path
+    return HTTPRequestMessage(head: head)
+  }
+
+  private func head(
+    _ method: HTTPRequest.Method, for request: GraphQLRequest, isSocket: Bool = false,
+    fields: HTTPFields
+  ) -> HTTPRequest {
+    Self.head(
+      method, target: endpoint.target(for: request.operationType, isSocket: isSocket),
+      fields: fields, added: [endpoint.headers, request.additionalHeaders])
   }
 
   private static func head(
-    _ method: HTTPRequest.Method, target: Endpoint.Target, fields: HTTPFields,
-    endpoint: Endpoint, additional: HTTPFields
+    _ method: HTTPRequest.Method, target: Endpoint.Target, fields: HTTPFields, added: [HTTPFields]
   ) -> HTTPRequest {
     var fields = fields
     let isSocket = Endpoint.webSocketSchemes.contains(target.scheme)
     if fields[.accept] == nil, !isSocket { fields[.accept] = accept }
-    for added in [endpoint.headers, additional] {
+    for added in added {
       for name in Set(added.map(\.name)) {
         fields[fields: name] = added[fields: name]
       }
@@ -165,10 +161,19 @@ struct HTTPRequestBuilder {
       headerFields: fields)
   }
 
+  private enum Transport: UInt8, AtomicRepresentable {
+    case none, http, socket
+  }
+
+  private var choice: Transport {
+    get { transport.load(ordering: .relaxed) }
+    set { transport.store(newValue, ordering: .relaxed) }
+  }
+
   private func usesSocket(for request: GraphQLRequest) -> Bool {
     let type = request.operationType
     guard type == .subscription else { return !endpoint.subprotocols(for: type).isEmpty }
-    switch choice.current {
+    switch choice {
     case .none: return !endpoint.subprotocols(for: type).isEmpty
     case .http: return false
     case .socket: return true
@@ -183,20 +188,20 @@ struct HTTPRequestBuilder {
   /// Whether a subscription that was sent over HTTP may be sent over WebSocket, too: the transport is not declared,
   /// not chosen by a header field, and WebSocket was not refused before.
   func mayUseSocket(insteadOf message: HTTPRequestMessage) -> Bool {
-    isTransportOpen && choice.current == .none && message.webSocket == nil
+    isTransportOpen && choice == .none && message.webSocket == nil
       && message.eventStream == nil
       && message.head.headerFields[.accept] == eventFields[.accept]
   }
 
   /// Notes that the server sends events over HTTP.
-  func noteStream() { choice.current = .http }
+  func noteStream() { choice = .http }
 
   /// Notes that the server sends events over WebSocket.
-  func noteSocket() { choice.current = .socket }
+  func noteSocket() { choice = .socket }
 
   /// Notes that the server opens no WebSocket connection, if that is what the error means.
   func noteNoSocket(_ error: ChainError) {
-    if error.code == .webSocketRefused, error.refusesWebSocket { choice.current = .http }
+    if error.code == .webSocketRefused, error.refusesWebSocket { choice = .http }
   }
 
   /// The head is that of the handshake, and the body is the payload of the operation.
@@ -204,10 +209,7 @@ struct HTTPRequestBuilder {
     let type = request.operationType
     let declared = endpoint.subprotocols(for: type)
     var message = HTTPRequestMessage(
-      head: Self.head(
-        .get, target: endpoint.target(for: type, isSocket: true), fields: [:], endpoint: endpoint,
-        additional: request.additionalHeaders),
-      body: body(of: request))
+      head: head(.get, for: request, isSocket: true, fields: [:]), body: body(of: request))
     message.webSocket = WebSocketRequest(
       subprotocols: declared.isEmpty
         ? Endpoint.Subscriptions.Transport.auto.subprotocols : declared,
@@ -224,7 +226,7 @@ struct HTTPRequestBuilder {
     guard request.operationType == .subscription, isTransportOpen,
       error.code == .webSocketRefused, error.refusesWebSocket
     else { return nil }
-    choice.current = .http
+    choice = .http
     return try message(for: request)
   }
 
@@ -271,20 +273,6 @@ struct HTTPRequestBuilder {
   }
 }
 
-/// How a server with the transport `auto` gets subscriptions, as far as its answers have shown it.
-private final class TransportChoice: Sendable {
-  enum Transport: UInt8, AtomicRepresentable {
-    case none, http, socket
-  }
-
-  private let transport = Atomic(Transport.none)
-
-  var current: Transport {
-    get { transport.load(ordering: .relaxed) }
-    set { transport.store(newValue, ordering: .relaxed) }
-  }
-}
-
 extension HTTPResponseMessage {
   /// The most bytes of a single result that are read to see whether it has data.
   private static let maxLookahead = 64 << 10
@@ -294,7 +282,7 @@ extension HTTPResponseMessage {
   }
 
   /// Whether the body is a stream of events.
-  var isStream: Bool {
+  package var isStream: Bool {
     ["text/event-stream", "multipart/mixed", "application/json-seq"].contains(mediaType)
   }
 
@@ -304,24 +292,7 @@ extension HTTPResponseMessage {
     guard type.isEmpty || type == "application/json" || type.hasSuffix("+json") else {
       return false
     }
-    var iterator = body.makeAsyncIterator()
-    var (chunks, bytes): ([any BodyChunk], [UInt8]) = ([], [])
-    var isWhole = false
-    while !isWhole, bytes.count < Self.maxLookahead {
-      if let chunk = try await iterator.next() {
-        chunks.append(chunk)
-        chunk.withUnsafeBytes { bytes += $0 }
-      } else {
-        isWhole = true
-      }
-    }
-    let (read, rest, ends) = (ElementQueue(chunks), body, isWhole)
-    body = HTTPBody {
-      if let chunk = read.next() { return chunk }
-      if ends { return nil }
-      var iterator = rest.makeAsyncIterator()
-      return try await iterator.next()
-    }
+    let (bytes, isWhole) = try await takeBeginning(Self.maxLookahead)
     guard isWhole, let result = try? JSONValue(parsing: bytes) else { return true }
     return result["data"].map { $0 != .null } ?? false
   }

@@ -1,3 +1,4 @@
+import GQLRunCache
 public import GQLRunJSON
 import GQLRunLanguage
 
@@ -292,18 +293,11 @@ extension PipelineTest {
     switch value {
     case .array(let elements): return elements.lazy.compactMap { selection($0) }.first
     case .object(let object):
-      let fields = object.filter { isName($0.key) }.map { member in
+      let fields = object.filter { isName($0.key[...]) }.map { member in
         selection(member.value).map { "\(member.key) \($0)" } ?? member.key
       }
       return fields.isEmpty ? nil : "{ \(fields.joined(separator: " ")) }"
     default: return nil
-    }
-  }
-
-  private static func isName(_ text: String) -> Bool {
-    guard let first = text.utf8.first, !(48...57).contains(first) else { return false }
-    return text.utf8.allSatisfy {
-      (48...57).contains($0) || (65...90).contains($0) || (97...122).contains($0) || $0 == 95
     }
   }
 }

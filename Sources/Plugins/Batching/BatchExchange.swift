@@ -10,7 +10,7 @@ struct BatchExchange: Sendable {
   let next: NextHTTP
   let logger: Logger
   /// Whether the endpoint accepts several operations in one request.
-  let support: ArraySupport
+  let support: EndpointSupport
 
   /// The most bytes of a refused response that each operation gets.
   private static let maxRefusedBytes = 64 << 10
@@ -22,7 +22,7 @@ struct BatchExchange: Sendable {
 
   func run() async {
     do {
-      if areMutations, support.isAccepted == nil, try await !asksForSupport() {
+      if areMutations, support.isSupported == nil, try await !asksForSupport() {
         for member in members { member.give(.alone) }
         return
       }
@@ -51,7 +51,7 @@ struct BatchExchange: Sendable {
       _ = chunk.withUnsafeBytes { splitter.parts(of: $0) }
     }
     if splitter.hasEnded, splitter.count == 2 {
-      support.note(isAccepted: true)
+      support.note(isSupported: true)
       return true
     }
     if Self.isRefusal(response.head.status.code) { noteRefusal() }
@@ -60,7 +60,7 @@ struct BatchExchange: Sendable {
 
   private func noteRefusal() {
     logger.info("the endpoint does not accept several operations in one request")
-    support.note(isAccepted: false)
+    support.note(isSupported: false)
   }
 
   /// The request of the first operation, with several bodies as an array.
@@ -108,7 +108,7 @@ struct BatchExchange: Sendable {
       for member in members { member.fail(wrongCount(splitter)) }
       return
     }
-    support.note(isAccepted: true)
+    support.note(isSupported: true)
     if !isDelivering { try await begin(response, held) }
     finish(splitter)
   }
@@ -188,19 +188,6 @@ struct BatchExchange: Sendable {
   /// and 503, are about something else.
   private static func isRefusal(_ status: Int) -> Bool {
     (200..<300).contains(status) || [400, 405, 406, 413, 415, 422, 501].contains(status)
-  }
-}
-
-/// Whether an endpoint accepts several operations in one request.
-final class ArraySupport: Sendable {
-  private let accepted = Locked(Bool?.none)
-
-  /// `nil` until a response has shown it.
-  var isAccepted: Bool? { accepted.withLock { $0 } }
-
-  /// A refusal is remembered; what is accepted may still be refused later.
-  func note(isAccepted: Bool) {
-    accepted.withLock { if $0 != false { $0 = isAccepted } }
   }
 }
 
@@ -351,7 +338,7 @@ actor HTTPBatchQueue {
   /// - Parameters:
   ///   - support: Whether the endpoint accepts several operations in one request.
   ///   - next: Sends the batch, if the operation is its first.
-  func add(_ member: BatchMember, support: ArraySupport, services: Services, next: NextHTTP) {
+  func add(_ member: BatchMember, support: EndpointSupport, services: Services, next: NextHTTP) {
     let kind = member.kind
     if waiting[kind] == nil {
       batches += 1
@@ -370,7 +357,7 @@ actor HTTPBatchQueue {
   }
 
   private func send(
-    _ kind: BatchMember.Kind, number: Int, support: ArraySupport, services: Services
+    _ kind: BatchMember.Kind, number: Int, support: EndpointSupport, services: Services
   ) {
     guard let batch = waiting[kind], batch.number == number else { return }
     waiting[kind] = nil

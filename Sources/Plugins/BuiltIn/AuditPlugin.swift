@@ -57,11 +57,7 @@ public struct AuditPlugin: Plugin {
 
   /// Creates the interceptor that appends the lines.
   public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
-    [
-      .graphQL(
-        AuditInterceptor(
-          file: file?.path, user: user, tenant: tenant, values: values, isRequired: required))
-    ]
+    [.graphQL(AuditInterceptor(options: self))]
   }
 }
 
@@ -90,11 +86,7 @@ private actor AuditLog {
 }
 
 private struct AuditInterceptor: GraphQLInterceptor {
-  let file: String?
-  let user: String
-  let tenant: String
-  let values: [String]
-  let isRequired: Bool
+  let options: AuditPlugin
 
   /// What the lines of an operation have in common, also in a retry.
   private enum Identifier: RequestContextKey {
@@ -104,6 +96,7 @@ private struct AuditInterceptor: GraphQLInterceptor {
   func intercept(
     _ request: GraphQLRequest, context: ChainContext, next: NextGraphQL
   ) async throws -> ResponseStream {
+    let file = options.file?.path
     let log = context.services.shared.value(AuditLog.self, named: file ?? "") {
       AuditLog(file: file)
     }
@@ -122,14 +115,25 @@ private struct AuditInterceptor: GraphQLInterceptor {
         // The next attempt has its own line.
         if error is ChainRetry { throw error }
         if state.withLock({ $0.end() }) {
-          await note(outcome(of: error, sent), request: sent, in: log, context: context)
+          // The caller gets the error of the operation, not one of the log.
+          try await report(
+            "\(sent.label): its line of the audit log", isRequired: false, context: context
+          ) {
+            try await log.write(
+              line(outcome(of: error, sent), request: sent, context: context), syncs: false)
+          }
         }
         throw error
       }
       guard let outcome = state.withLock({ $0.outcome(response, of: sent) }) else {
         return response
       }
-      try await write(outcome, request: sent, in: log, context: context)
+      try await report(
+        "\(sent.label) was executed, but its line of the audit log", isRequired: options.required,
+        context: context
+      ) {
+        try await log.write(line(outcome, request: sent, context: context), syncs: false)
+      }
       return response
     })
   }
@@ -138,18 +142,16 @@ private struct AuditInterceptor: GraphQLInterceptor {
   private func begin(
     _ request: GraphQLRequest, log: AuditLog, context: ChainContext
   ) async throws {
-    do {
+    let subject = options.required ? "\(request.label) was not sent" : request.label
+    try await report(
+      "\(subject): its line of the audit log", isRequired: options.required, context: context
+    ) {
       if request.operationType == .mutation {
         try await log.write(
           line(AuditOutcome(name: .sent), request: request, context: context), syncs: true)
-      } else if isRequired {
+      } else if options.required {
         try await log.check()
       }
-    } catch {
-      let subject = isRequired ? "\(request.label) was not sent" : request.label
-      let failure = failure("\(subject): its line of the audit log", error: error, context: context)
-      guard !isRequired else { throw failure }
-      context.services.logger.error("\(failure)")
     }
   }
 
@@ -161,40 +163,19 @@ private struct AuditInterceptor: GraphQLInterceptor {
       error: error is CancellationError ? "it was cancelled" : "\(error)")
   }
 
-  /// Writes the line of an operation with a result.
-  private func write(
-    _ outcome: AuditOutcome, request: GraphQLRequest, in log: AuditLog, context: ChainContext
+  /// Writes a line, or else throws an error if lines are required, and logs it if they are not.
+  private func report(
+    _ subject: String, isRequired: Bool, context: ChainContext, _ write: () async throws -> Void
   ) async throws {
     do {
-      try await log.write(line(outcome, request: request, context: context), syncs: false)
+      try await write()
     } catch {
-      let failure = failure(
-        "\(request.label) was executed, but its line of the audit log", error: error,
-        context: context)
-      guard isRequired else { return context.services.logger.error("\(failure)") }
-      throw failure
-    }
-  }
-
-  /// Writes the line of an operation that failed; its error is the one that the caller gets.
-  private func note(
-    _ outcome: AuditOutcome, request: GraphQLRequest, in log: AuditLog, context: ChainContext
-  ) async {
-    do {
-      try await log.write(line(outcome, request: request, context: context), syncs: false)
-    } catch {
-      let failure = failure(
-        "\(request.label): its line of the audit log", error: error, context: context)
+      let failure = ChainError(
+        .chain, code: .auditFailed, message: "\(subject) cannot be written",
+        entry: context.entryID, cause: error)
+      guard !isRequired else { throw failure }
       context.services.logger.error("\(failure)")
     }
-  }
-
-  private func failure(
-    _ subject: String, error: any Error, context: ChainContext
-  ) -> ChainError {
-    ChainError(
-      .chain, code: .auditFailed, message: "\(subject) cannot be written", entry: context.entryID,
-      cause: error)
   }
 
   private func line(
@@ -207,10 +188,10 @@ private struct AuditInterceptor: GraphQLInterceptor {
     object["operation"] = .string(
       request.operationName ?? "anonymous \(request.operationType.rawValue)")
     object["type"] = .string(request.operationType.rawValue)
-    object["user"] = value(user)
-    object["tenant"] = value(tenant)
+    object["user"] = value(options.user)
+    object["tenant"] = value(options.tenant)
     object["source"] = outcome.response.map { .string($0.source.rawValue) } ?? .null
-    for name in values { object[name] = value(name) }
+    for name in options.values { object[name] = value(name) }
     object["id"] = .string(request.context[Identifier.self] ?? "")
     object["outcome"] = .string(outcome.name.rawValue)
     if let error = outcome.error {

@@ -73,14 +73,7 @@ public struct CorrelationIDPlugin: Plugin {
   ///
   /// - Throws: `OptionError` if `header` is not the name of an HTTP field.
   public func parts(_ environment: PluginEnvironment) throws(OptionError) -> [ChainPart] {
-    var name: HTTPField.Name?
-    if !header.isEmpty {
-      name = HTTPField.Name(header)
-      if name == nil {
-        throw $header.error(
-          "`\(header)` is not the name of an HTTP field", remedy: "use letters, digits and hyphens")
-      }
-    }
+    let name = header.isEmpty ? nil : try HTTPField.Name(option: header, named: $header.name)
     return [.graphQL(CorrelationIDInterceptor(header: name, sendsKeys: idempotencyKey))]
   }
 }

@@ -45,28 +45,30 @@ public struct ErrorTapPlugin: Plugin {
       case rethrow, replace, recover, suppress
     }
 
-    func validate() throws(OptionError) { _ = try outcome() }
-
-    fileprivate func outcome() throws(OptionError) -> ErrorRule.Outcome {
-      switch then {
-      case .rethrow: return .rethrow
-      case .suppress: return .suppress
-      case .replace:
-        guard let message else {
-          throw $then.error(
-            "a rule that replaces errors needs a `message`",
-            remedy: "write `then: replace, message: …`")
-        }
-        return .replace(message: message, code: code)
-      case .recover:
-        do {
-          return .recover(try JSONValue(parsing: data ?? "null").jsonBytes())
-        } catch {
-          throw $data.error(
-            "the `data` of a rule is not JSON: \(error.message)",
-            remedy: "write it in single quotes: data: '{\"user\": null}'")
-        }
+    func validate() throws(OptionError) {
+      if then == .replace, message == nil {
+        throw $then.error(
+          "a rule that replaces errors needs a `message`",
+          remedy: "write `then: replace, message: …`")
       }
+      guard then == .recover else { return }
+      do {
+        _ = try JSONValue(parsing: data ?? "null")
+      } catch {
+        throw $data.error(
+          "the `data` of a rule is not JSON: \(error.message)",
+          remedy: "write it in single quotes: data: '{\"user\": null}'")
+      }
+    }
+
+    fileprivate func applies(to error: any Error, _ request: GraphQLRequest) -> Bool {
+      let failure = error as? ChainError
+      if let codes, !(failure.map { codes.contains($0.code.rawValue) } ?? false) { return false }
+      if let layers, !(failure.map { layers.contains($0.layer) } ?? false) { return false }
+      if let statuses, !(failure?.http.map { statuses.contains($0.status) } ?? false) {
+        return false
+      }
+      return operations.map { request.operationName.map($0.contains) ?? false } ?? true
     }
   }
 
@@ -77,54 +79,17 @@ public struct ErrorTapPlugin: Plugin {
   public var placement: Placement { .wrap(.graphQL) }
 
   /// Creates the error tap and, if errors are logged, the interceptor that logs those in results.
-  ///
-  /// - Throws: `OptionError` for a rule that replaces errors without a message, or whose data is
-  ///   not JSON.
-  public func parts(_ environment: PluginEnvironment) throws(OptionError) -> [ChainPart] {
+  public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
     let level = log ? level : nil
-    let rules = try rules.map { rule throws(OptionError) in try ErrorRule(rule) }
     let tap = ChainPart.errorTap(RuledErrorTap(level: level, rules: rules))
     return level.map { [.graphQL(ErrorLog(level: $0)), tap] } ?? [tap]
-  }
-}
-
-/// A rule of the option `rules`.
-private struct ErrorRule: Sendable {
-  enum Outcome {
-    case rethrow
-    case replace(message: String, code: String?)
-    case recover([UInt8])
-    case suppress
-  }
-
-  let codes: Set<String>?
-  let layers: Set<ChainError.Layer>?
-  let statuses: Set<Int>?
-  let operations: Set<String>?
-  let outcome: Outcome
-
-  init(_ rule: ErrorTapPlugin.Rule) throws(OptionError) {
-    codes = rule.codes.map { Set($0) }
-    layers = rule.layers.map { Set($0) }
-    statuses = rule.statuses.map { Set($0) }
-    operations = rule.operations.map { Set($0) }
-    outcome = try rule.outcome()
-  }
-
-  func applies(to error: any Error, _ request: GraphQLRequest) -> Bool {
-    let failure = error as? ChainError
-    if let codes, !(failure.map { codes.contains($0.code.rawValue) } ?? false) { return false }
-    if let layers, !(failure.map { layers.contains($0.layer) } ?? false) { return false }
-    if let statuses, !(failure?.http.map { statuses.contains($0.status) } ?? false) { return false }
-    if let operations, !(request.operationName.map(operations.contains) ?? false) { return false }
-    return true
   }
 }
 
 private struct RuledErrorTap: ErrorTap {
   /// The level of log messages; `nil` logs nothing.
   let level: Logger.Level?
-  let rules: [ErrorRule]
+  let rules: [ErrorTapPlugin.Rule]
 
   func tap(
     _ error: any Error, request: GraphQLRequest, context: ChainContext
@@ -135,17 +100,19 @@ private struct RuledErrorTap: ErrorTap {
     guard let rule = rules.first(where: { $0.applies(to: error, request) }) else {
       return .error(error)
     }
-    switch rule.outcome {
+    switch rule.then {
     case .rethrow: return .error(error)
     case .suppress: return .suppressed
-    case .recover(let data): return .result(GraphQLResponse(source: .cache, data: data))
-    case .replace(let message, let code):
+    case .recover:
+      let data = try? JSONValue(parsing: rule.data ?? "null").jsonBytes()
+      return .result(GraphQLResponse(source: .cache, data: data))
+    case .replace:
       let failure = error as? ChainError
       return .error(
         ChainError(
           failure?.layer ?? .chain,
-          code: code.map { .init(rawValue: $0) } ?? failure?.code ?? .noResult,
-          message: message, entry: context.entryID, cause: error, http: failure?.http,
+          code: rule.code.map { .init(rawValue: $0) } ?? failure?.code ?? .noResult,
+          message: rule.message ?? "", entry: context.entryID, cause: error, http: failure?.http,
           graphQLErrors: failure?.graphQLErrors ?? [], delivery: failure?.delivery))
     }
   }

@@ -78,7 +78,7 @@ public struct ExecPlugin: Plugin {
   /// May change header fields, and restart the chain with `failure` in `events`.
   public var traits: PluginTraits { canRetry ? [.changesHeaders, .restarts] : .changesHeaders }
 
-  private var canRetry: Bool { stage == .graphql && events.contains(.failure) }
+  fileprivate var canRetry: Bool { stage == .graphql && events.contains(.failure) }
 
   /// Surrounds operations, or HTTP exchanges with `stage: http`.
   public var placement: Placement { .wrap(.graphQL, .http) }
@@ -116,14 +116,7 @@ public struct ExecPlugin: Plugin {
   /// Creates the interceptor of the configured stage. The first request starts the program.
   public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
     let caller = ExecCaller(
-      program: ExecProgram(
-        ExecProgram.Settings(
-          command: command, folder: environment.folder, stage: stage.rawValue,
-          options: options ?? .object(JSONObject()), restarts: restarts)),
-      timeout: timeout, asksForRequests: events.contains(.request),
-      asksForResponses: events.contains(.response), asksForEvents: events.contains(.event),
-      asksForFailures: events.contains(.failure), canRetry: canRetry, maxBody: maxBody.bytes,
-      maxData: maxData.bytes)
+      program: ExecProgram(self, folder: environment.folder), options: self)
     return [
       stage == .http ? .http(ExecHTTP(caller: caller)) : .graphQL(ExecGraphQL(caller: caller))
     ]
@@ -134,16 +127,9 @@ public struct ExecPlugin: Plugin {
 struct ExecCaller: Sendable {
   /// Started by the first call; lives as long as the pipeline.
   let program: ExecProgram
-  let timeout: Duration
-  let asksForRequests: Bool
-  let asksForResponses: Bool
-  let asksForEvents: Bool
-  let asksForFailures: Bool
-  let canRetry: Bool
-  /// The most bytes of a body that the program gets.
-  let maxBody: Int
-  /// The most bytes of the data of a response that the program gets; 0 for no data.
-  let maxData: Int
+  let options: ExecPlugin
+
+  func asks(for event: ExecPlugin.Event) -> Bool { options.events.contains(event) }
 
   /// The decision of the program.
   enum Answer {
@@ -161,30 +147,26 @@ struct ExecCaller: Sendable {
   ) async throws -> Answer {
     let reply: JSONObject
     do throws(ExecProgram.Failure) {
-      reply = try await program.call(message, timeout: timeout, context.services)
+      reply = try await program.call(message, timeout: options.timeout, context.services)
     } catch {
       if error.isCancellation { throw CancellationError() }
       let reason = error.description(hiding: context.services.secrets)
-      throw failure(
-        .execFailed, message: "\(program.label) \(reason)", context: context, delivery: delivery)
+      throw failure("\(program.label) \(reason)", context: context, delivery: delivery)
     }
     let event = message["event"]?.stringValue
     switch reply["action"]?.stringValue {
     case "continue": return .continue(reply)
     case "answer": return .answer(reply)
     case "drop" where event == "event": return .drop
-    case "retry" where canRetry && (event == "failure" || event == "response"): return .retry
+    case "retry" where options.canRetry && ["failure", "response"].contains(event): return .retry
     case "fail":
       let code = reply["code"]?.stringValue.map { ChainError.Code(rawValue: $0) }
       throw failure(
-        code ?? .execFailed, message: reply["message"]?.stringValue ?? "\(program.label) refused",
-        context: context,
-        delivery: delivery)
+        reply["message"]?.stringValue ?? "\(program.label) refused", code: code ?? .execFailed,
+        context: context, delivery: delivery)
     default:
       throw failure(
-        .execFailed,
-        message:
-          "\(program.label) answered without a valid action; use `continue`, `answer` or `fail`, "
+        "\(program.label) answered without a valid action; use `continue`, `answer` or `fail`, "
           + "`drop` for events, and, with `events: [failure]` in the GraphQL stage, `retry` for responses and "
           + "failures",
         context: context, delivery: delivery)
@@ -192,7 +174,7 @@ struct ExecCaller: Sendable {
   }
 
   func failure(
-    _ code: ChainError.Code, message: String, context: ChainContext,
+    _ message: String, code: ChainError.Code = .execFailed, context: ChainContext,
     delivery: ChainError.Delivery
   ) -> ChainError {
     ChainError(.chain, code: code, message: message, entry: context.entryID, delivery: delivery)

@@ -70,9 +70,8 @@ private struct HTTPBatchInterceptor: HTTPInterceptor {
   func intercept(
     _ request: HTTPRequestMessage, context: ChainContext, next: NextHTTP
   ) async throws -> HTTPResponseMessage {
-    let support = context.services.shared.value(
-      ArraySupport.self, named: context.endpoint?.shownURL ?? "", make: { ArraySupport() })
-    guard mayShare(request, context), support.isAccepted != false else {
+    let support = EndpointSupport.of("arrays of operations", context)
+    guard mayShare(request, context), support.isSupported != false else {
       return try await next(request)
     }
     let member = BatchMember(

@@ -61,13 +61,9 @@ public struct HeadersPlugin: Plugin {
     _ option: Option<OptionMap<Template>>
   ) throws(OptionError) -> [HeadersInterceptor.Field] {
     try option.wrappedValue.entries.map { entry throws(OptionError) in
-      guard let name = HTTPField.Name(entry.name) else {
-        throw OptionError(
-          option: "\(option.name).\(entry.name)",
-          "`\(entry.name)` is not the name of an HTTP field",
-          remedy: "use letters, digits and hyphens")
-      }
-      return .init(name: name, value: entry.value)
+      .init(
+        name: try HTTPField.Name(option: entry.name, named: "\(option.name).\(entry.name)"),
+        value: entry.value)
     }
   }
 }

@@ -88,15 +88,7 @@ public struct MaxRetryPlugin: Plugin {
   /// Creates the interceptor that retries, with the retry budget that operations of this entry
   /// share.
   public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
-    [
-      .graphQL(
-        MaxRetryInterceptor(
-          maxRetries: maxRetries, triggers: Set(on.map(\.rawValue)),
-          backoff: Backoff(
-            base: backoff.base, factor: backoff.factor, max: backoff.max, jitter: backoff.jitter),
-          respectsRetryAfter: respectRetryAfter, retryAfterMax: retryAfterMax,
-          budget: RetryBudget(share: budget.fraction), retriesMutations: mutations == .always))
-    ]
+    [.graphQL(MaxRetryInterceptor(self))]
   }
 }
 
@@ -133,21 +125,22 @@ package struct Backoff: Sendable {
   }
 }
 
-private struct MaxRetryInterceptor: GraphQLInterceptor {
-  let maxRetries: Int
-  let triggers: Set<String>
-  let backoff: Backoff
-  let respectsRetryAfter: Bool
-  let retryAfterMax: Duration
+/// A class, so that what an operation keeps of it is one reference.
+private final class MaxRetryInterceptor: GraphQLInterceptor {
+  private let options: MaxRetryPlugin
   /// Shared by all operations of the pipeline.
-  let budget: RetryBudget
-  let retriesMutations: Bool
+  private let budget: RetryBudget
+
+  init(_ options: MaxRetryPlugin) {
+    self.options = options
+    budget = RetryBudget(share: options.budget.fraction)
+  }
 
   func intercept(
     _ request: GraphQLRequest, context: ChainContext, next: NextGraphQL
   ) async throws -> ResponseStream {
     // Without the retries of plugins that have a limit of their own.
-    let attempt = request.countedAttempt
+    let (attempt, maxRetries) = (request.countedAttempt, options.maxRetries)
     guard attempt <= maxRetries + 1 else {
       throw ChainError(
         .chain, code: .tooManyAttempts,
@@ -163,7 +156,7 @@ private struct MaxRetryInterceptor: GraphQLInterceptor {
     let clock = context.services.clock
     let time = OperationTime.of(&request, clock)
     let sent = request
-    return await next(sent).mapErrors { error in
+    return await next(sent).mapErrors { [self] error in
       guard var failure = error as? ChainError, isTriggered(by: failure),
         maySendAgain(sent, failure)
       else { throw error }
@@ -214,12 +207,13 @@ private struct MaxRetryInterceptor: GraphQLInterceptor {
 
   private func isTriggered(by error: ChainError) -> Bool {
     guard error.isTransient else { return false }
-    return triggers.contains(error.http.map { String($0.status) } ?? "network")
+    let trigger = error.http.map { String($0.status) } ?? "network"
+    return options.on.contains { $0.rawValue == trigger }
   }
 
   /// Whether a retry cannot execute the request twice, or the file or the request permits it.
   private func maySendAgain(_ request: GraphQLRequest, _ error: ChainError) -> Bool {
-    request.isIdempotent || retriesMutations || error.delivery == .notSent
+    request.isIdempotent || options.mutations == .always || error.delivery == .notSent
   }
 
   /// The delay before a retry, and the delay that the server asked for if it is too long.
@@ -229,14 +223,17 @@ private struct MaxRetryInterceptor: GraphQLInterceptor {
   private func delay(
     before number: Int, _ error: ChainError, _ context: ChainContext, rest: Duration?
   ) -> (wait: Duration, tooLong: Duration?) {
+    let backoff = Backoff(
+      base: options.backoff.base, factor: options.backoff.factor, max: options.backoff.max,
+      jitter: options.backoff.jitter)
     var own = backoff.delay(beforeRetry: number, random: context.services.random())
     if let rest {
-      if number >= maxRetries { own = max(own, Reconnection.leastDelay) }
+      if number >= options.maxRetries { own = max(own, Reconnection.leastDelay) }
       own = min(own, max(rest, .zero))
     }
-    guard respectsRetryAfter, let field = error.http?.headers[.retryAfter],
+    guard options.respectRetryAfter, let field = error.http?.headers[.retryAfter],
       let asked = RetryAfter.delay(field, now: context.services.secondsSince1970())
     else { return (own, nil) }
-    return asked > retryAfterMax ? (own, asked) : (max(own, asked), nil)
+    return asked > options.retryAfterMax ? (own, asked) : (max(own, asked), nil)
   }
 }

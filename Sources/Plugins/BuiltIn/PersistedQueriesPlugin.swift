@@ -83,12 +83,7 @@ public struct PersistedQueriesPlugin: Plugin {
   ///
   /// - Throws: `OptionError` if the manifest cannot be read.
   public func parts(_ environment: PluginEnvironment) throws(OptionError) -> [ChainPart] {
-    [
-      .graphQL(
-        PersistedQueriesInterceptor(
-          queryMethod: queryMethod, retryMethod: retryMethod, ids: try ids(), isOnly: persistedOnly,
-          style: style))
-    ]
+    [.graphQL(PersistedQueriesInterceptor(self, ids: try ids()))]
   }
 
   /// The largest manifest that is read, in bytes.
@@ -118,14 +113,7 @@ enum PersistedQueryStyle: String, CaseIterable, ExpressibleByOption {
   case documentId = "document-id"
 }
 
-/// Whether an endpoint was found not to support persisted queries.
-private actor PersistedQuerySupport {
-  private(set) var isMissing = false
-
-  func noteMissing() { isMissing = true }
-}
-
-private struct PersistedQueriesInterceptor: GraphQLInterceptor, RequestPreviewing {
+private final class PersistedQueriesInterceptor: GraphQLInterceptor, RequestPreviewing {
   struct Manifest: Sendable {
     /// The ids by the bytes of the documents.
     var ids: [UTF8Text: String]
@@ -153,11 +141,14 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor, RequestPreviewin
     typealias Value = Form
   }
 
-  let queryMethod: Endpoint.Method
-  let retryMethod: Endpoint.Method
-  let ids: Manifest?
-  let isOnly: Bool
-  let style: PersistedQueryStyle
+  private let options: PersistedQueriesPlugin
+  private let ids: Manifest?
+  private var isOnly: Bool { options.persistedOnly }
+
+  init(_ options: PersistedQueriesPlugin, ids: Manifest?) {
+    self.options = options
+    self.ids = ids
+  }
 
   func intercept(
     _ request: GraphQLRequest, context: ChainContext, next: NextGraphQL
@@ -173,23 +164,21 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor, RequestPreviewin
         entry: context.entryID,
         delivery: .notSent)
     }
-    let support = context.services.shared.value(
-      PersistedQuerySupport.self, named: context.endpoint?.shownURL ?? "",
-      make: { PersistedQuerySupport() })
+    let support = EndpointSupport.of("persisted queries", context)
     let wanted = request.context[FormKey.self] ?? .hash
-    let isPlain = wanted == .hash && !isOnly ? await support.isMissing : false
+    let isPlain = wanted == .hash && !isOnly && support.isSupported == false
     let form = isPlain ? Form.plain : wanted
     let isNamed = form == .hash || form == .both
     let sent = isNamed ? try named(request, form, location: context.entryID) : request
     return await next(sent)
-      .map { response in
+      .map { [self] response in
         if let answer = Answer(errors: response.errors) {
           try await retry(request, form: form, answer: answer, support: support, context: context)
         }
-        if form == .probe, response.errors.isEmpty { await support.noteMissing() }
+        if form == .probe, response.errors.isEmpty { support.note(isSupported: false) }
         return response
       }
-      .mapErrors { error in
+      .mapErrors { [self] error in
         if let failure = error as? ChainError, let answer = Answer(failure) {
           try await retry(request, form: form, answer: answer, support: support, context: context)
         }
@@ -210,14 +199,14 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor, RequestPreviewin
   ) throws -> GraphQLRequest {
     var request = request
     let id = try id(of: request, location)
-    switch style {
+    switch options.style {
     case .extensions:
       request.extensions["persistedQuery"] = ["version": 1, "sha256Hash": .string(id)]
     case .documentId:
       request.bodyMembers["documentId"] = .string(ids == nil ? "sha256:\(id)" : id)
     }
     request.sendsDocument = form == .both
-    request.method = form == .both ? retryMethod : queryMethod
+    request.method = form == .both ? options.retryMethod : options.queryMethod
     return request
   }
 
@@ -237,7 +226,7 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor, RequestPreviewin
 
   /// Restarts the chain with the document if the answer shows that the server needs it.
   private func retry(
-    _ request: GraphQLRequest, form: Form, answer: Answer, support: PersistedQuerySupport,
+    _ request: GraphQLRequest, form: Form, answer: Answer, support: EndpointSupport,
     context: ChainContext
   ) async throws {
     guard form == .hash else {
@@ -256,7 +245,7 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor, RequestPreviewin
           + "(`persisted_only`); register the operation manifest with the server",
         entry: context.entryID, delivery: .answered)
     }
-    if answer == .notSupported { await support.noteMissing() }
+    if answer == .notSupported { support.note(isSupported: false) }
     context.services.logger.info(
       answer == .notFound
         ? "↻ \(request.label): the server requests the document"

@@ -59,21 +59,12 @@ public struct RateLimitPlugin: Plugin {
 
   /// Creates the interceptor that delays requests.
   public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
-    [
-      .http(
-        RateLimitInterceptor(
-          rate: requests.map { RequestBudget.Rate(interval: per / $0, burst: burst) },
-          kind: budget, reserve: reserve, maxWait: maxWait, credential: credential))
-    ]
+    [.http(RateLimitInterceptor(options: self))]
   }
 }
 
 private struct RateLimitInterceptor: HTTPInterceptor {
-  let rate: RequestBudget.Rate?
-  let kind: RequestBudget.Kind
-  let reserve: Int
-  let maxWait: Duration
-  let credential: String
+  let options: RateLimitPlugin
 
   /// The number of bytes of a body that are searched for costs.
   private static let keptBody = 1 << 20
@@ -83,7 +74,8 @@ private struct RateLimitInterceptor: HTTPInterceptor {
   ) async throws -> HTTPResponseMessage {
     let services = context.services
     let origin = "\(request.head.scheme ?? "")://\(request.head.authority ?? "")"
-    let budget = RequestBudget.shared(in: services, origin: origin, credential: credential)
+    let budget = RequestBudget.shared(
+      in: services, origin: origin, credential: options.credential)
     let cost = try await admission(budget, origin: origin, context: context)
     let response: HTTPResponseMessage
     do {
@@ -95,11 +87,11 @@ private struct RateLimitInterceptor: HTTPInterceptor {
     let clock = services.clock
     budget.note(response.head, now: clock.now(), time: services.secondsSince1970())
     // The body of a subscription has no end for its cost to be read at.
+    let (kind, label, time) = (options.budget, context.operationLabel, services.secondsSince1970)
     guard kind != .headers, context.operationType != .subscription else {
       budget.noteEnd(cost: cost)
       return response
     }
-    let (kind, label, time) = (kind, context.operationLabel, services.secondsSince1970)
     return response.observed(keeping: Self.keptBody) { seen in
       budget.noteEnd(cost: cost)
       guard seen.isComplete, let value = try? JSONValue(parsing: seen.bytes) else { return }
@@ -112,10 +104,15 @@ private struct RateLimitInterceptor: HTTPInterceptor {
     _ budget: RequestBudget, origin: String, context: ChainContext
   ) async throws -> Double {
     let clock = context.services.clock
-    let end = clock.now() + maxWait
+    let end = clock.now() + options.maxWait
+    let label = context.operationLabel
+    let rate = options.requests.map {
+      RequestBudget.Rate(interval: options.per / $0, burst: options.burst)
+    }
     while true {
-      let label = context.operationLabel
-      switch budget.admit(label, rate, reserve: .count(reserve), now: clock.now(), until: end) {
+      switch budget.admit(
+        label, rate, reserve: .count(options.reserve), now: clock.now(), until: end)
+      {
       case .granted(let delay, let cost):
         guard delay > .zero else { return cost }
         do {

@@ -66,25 +66,17 @@ public struct RecordReplayPlugin: Plugin {
   /// Creates the interceptor that reads and writes the recording. The file is opened by the first
   /// request.
   public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
-    [
-      .http(
-        RecordReplayInterceptor(
-          file: file.path, mode: mode, redacted: redact,
-          maxBody: maxBody.bytes))
-    ]
+    [.http(RecordReplayInterceptor(options: self))]
   }
 }
 
 private struct RecordReplayInterceptor: HTTPInterceptor {
-  let file: String
-  let mode: RecordReplayPlugin.Mode
-  /// Names of further members whose values are not recorded.
-  let redacted: [String]
-  let maxBody: Int
+  let options: RecordReplayPlugin
 
   func intercept(
     _ request: HTTPRequestMessage, context: ChainContext, next: NextHTTP
   ) async throws -> HTTPResponseMessage {
+    let (file, mode, redacted) = (options.file.path, options.mode, options.redact)
     let recording = context.services.shared.value(
       Recording.self, named: file, make: { Recording(path: file, isNew: mode == .record) })
     let redactor = BodyRedactor(request.head.headerFields, names: redacted)
@@ -107,11 +99,11 @@ private struct RecordReplayInterceptor: HTTPInterceptor {
         delivery: .notSent)
     }
     let response = try await next(request)
-    let (head, location, limit) = (response.head, context.entryID, maxBody)
+    let (head, location, limit) = (response.head, context.entryID, options.maxBody)
     let (secrets, logger) = (context.services.secrets, context.services.logger)
     let responseRedactor = BodyRedactor(head.headerFields, names: redacted)
     let requestSecrets = request.secrets
-    return response.observed(keeping: maxBody) { seen in
+    return response.observed(keeping: limit.bytes) { seen in
       guard seen.isWhole || seen.hasOwnEnd(head) else {
         let name = recordedRequest.operation
         return logger.warning("\(name): not recorded, because its response was not read to its end")
@@ -120,7 +112,7 @@ private struct RecordReplayInterceptor: HTTPInterceptor {
         guard seen.isKept else {
           throw Recording.Failure(
             message: "the response to \(recordedRequest.operation) is longer than "
-              + "\(ByteSize(bytes: limit)), the option max_body of record-replay")
+              + "\(limit), the option max_body of record-replay")
         }
         // Includes secrets that were received since the request.
         let hiding = secrets.hiding(with: requestSecrets)

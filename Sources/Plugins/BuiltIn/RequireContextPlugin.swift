@@ -41,12 +41,8 @@ public struct RequireContextPlugin: Plugin {
   /// - Throws: `OptionError` for a name that HTTP does not allow.
   public func parts(_ environment: PluginEnvironment) throws(OptionError) -> [ChainPart] {
     let fields = try headers.entries.map { entry throws(OptionError) in
-      guard let name = HTTPField.Name(entry.name) else {
-        throw $headers.error(
-          "`\(entry.name)` is not the name of an HTTP field",
-          remedy: "use letters, digits and hyphens")
-      }
-      return RequireContextInterceptor.Field(name: name, value: entry.value)
+      RequireContextInterceptor.Field(
+        name: try HTTPField.Name(option: entry.name, named: $headers.name), value: entry.value)
     }
     return [.graphQL(RequireContextInterceptor(values: values, fields: fields))]
   }

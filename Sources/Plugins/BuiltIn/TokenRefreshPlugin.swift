@@ -147,12 +147,7 @@ public struct TokenRefreshPlugin: Plugin {
   ///
   /// - Throws: `OptionError` for an OAuth 2 endpoint that is not a URL, or that is not encrypted.
   public func parts(_ environment: PluginEnvironment) throws(OptionError) -> [ChainPart] {
-    [
-      .graphQL(
-        TokenInterceptor(
-          credential: credential, source: try source(), skew: skew, timeout: timeout,
-          header: header, scheme: scheme, statuses: Set(statuses), codes: Set(codes)))
-    ]
+    [.graphQL(TokenInterceptor(self, source: try source()))]
   }
 
   private func source() throws(OptionError) -> any TokenSource {
@@ -175,15 +170,15 @@ public struct TokenRefreshPlugin: Plugin {
   }
 }
 
-private struct TokenInterceptor: GraphQLInterceptor, CredentialHolder {
-  let credential: String
-  let source: any TokenSource
-  let skew: Duration
-  let timeout: Duration
-  let header: HTTPField.Name
-  let scheme: String
-  let statuses: Set<Int>
-  let codes: Set<String>
+private final class TokenInterceptor: GraphQLInterceptor, CredentialHolder {
+  private let options: TokenRefreshPlugin
+  private let source: any TokenSource
+  private var credential: String { options.credential }
+
+  init(_ options: TokenRefreshPlugin, source: any TokenSource) {
+    self.options = options
+    self.source = source
+  }
 
   /// The credentials that were already renewed for this operation.
   private enum Renewed: RequestContextKey {
@@ -200,6 +195,7 @@ private struct TokenInterceptor: GraphQLInterceptor, CredentialHolder {
     let token = try await cache.token(services, skew: skew) {
       failure($0, request: request, context: context)
     }
+    let scheme = options.scheme
     let value = (scheme.isEmpty ? "" : scheme + " ") + token.value.reveal()
     guard HTTPField.isValidValue(value) else {
       throw ChainError(
@@ -209,7 +205,7 @@ private struct TokenInterceptor: GraphQLInterceptor, CredentialHolder {
         entry: context.entryID)
     }
     var sent = request
-    sent.additionalHeaders[header] = value
+    sent.additionalHeaders[options.header] = value
     if context.endpoint?.subscriptions?.connectionParameters != nil {
       sent.context.named["\(credential)_token"] = token.value.reveal()
     }
@@ -217,7 +213,7 @@ private struct TokenInterceptor: GraphQLInterceptor, CredentialHolder {
     // Before the request is passed on, so that no interceptor logs the token.
     secrets.insert(token.value)
     return await next(sent)
-      .map { response in
+      .map { [self] response in
         if isRefusal(response.errors, of: request) {
           _ = try await renewed(
             token, failures: failures, request: request, cache: cache, context: context, cause: nil)
@@ -226,7 +222,7 @@ private struct TokenInterceptor: GraphQLInterceptor, CredentialHolder {
         }
         return secrets.hiding.response(response)
       }
-      .mapErrors { error in
+      .mapErrors { [self] error in
         guard var failure = secrets.hiding.error(error) as? ChainError else { throw error }
         if isRefusal(failure) {
           failure.message += try await renewed(
@@ -239,14 +235,14 @@ private struct TokenInterceptor: GraphQLInterceptor, CredentialHolder {
 
   /// A token must not expire while files are sent: their time is that at 1 MiB per second.
   private func skew(for request: GraphQLRequest) -> Duration {
-    request.uploads.values.reduce(skew) { $0 + .seconds($1.count >> 20) }
+    request.uploads.values.reduce(options.skew) { $0 + .seconds($1.count >> 20) }
   }
 
   private func cache(_ services: Services) -> TokenCache {
     let source: any TokenSource = services[TokenScript.self] ?? source
     return services.shared.value(
       TokenCache.self, named: "\(credential) \(source.label)",
-      make: { TokenCache(source: source, timeout: timeout) })
+      make: { TokenCache(source: source, timeout: options.timeout) })
   }
 
   func forgetCredentials(_ services: Services) async throws -> String {
@@ -282,12 +278,12 @@ private struct TokenInterceptor: GraphQLInterceptor, CredentialHolder {
   private func isRefusal(_ error: ChainError) -> Bool {
     if error.code == .connectionRejected { return true }
     guard let http = error.http, error.code != .tokenRenewalFailed else { return false }
-    return statuses.contains(http.status)
-      || error.refusedErrors.contains { codes.contains($0.code ?? "") }
+    return options.statuses.contains(http.status)
+      || error.refusedErrors.contains { options.codes.contains($0.code ?? "") }
   }
 
   private func isRefusal(_ errors: [GraphQLError], of request: GraphQLRequest) -> Bool {
-    guard errors.contains(where: { codes.contains($0.code ?? "") }) else { return false }
+    guard errors.contains(where: { options.codes.contains($0.code ?? "") }) else { return false }
     // An error with a path belongs to a field: other fields of the mutation may have been executed.
     return request.operationType != .mutation || errors.allSatisfy { $0.path == nil }
   }

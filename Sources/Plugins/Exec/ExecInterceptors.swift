@@ -13,7 +13,7 @@ struct ExecGraphQL: GraphQLInterceptor {
     _ request: GraphQLRequest, context: ChainContext, next: NextGraphQL
   ) async throws -> ResponseStream {
     var request = request
-    if caller.asksForRequests {
+    if caller.asks(for: .request) {
       switch try await caller.ask(
         Self.message(request, context), context: context, delivery: .notSent)
       {
@@ -24,21 +24,22 @@ struct ExecGraphQL: GraphQLInterceptor {
     }
     let sent = request
     var stream = await next(request)
-    if caller.asksForFailures {
+    if caller.asks(for: .failure) {
       stream = stream.mapErrors { try await recovered($0, request: sent, context: context) }
     }
     let isSubscription = context.operationType == .subscription
-    let asksForEvents = caller.asksForEvents && isSubscription
-    guard caller.asksForResponses || asksForEvents else { return stream }
+    let asksForEvents = caller.asks(for: .event) && isSubscription
+    guard caller.asks(for: .response) || asksForEvents else { return stream }
     let count = Atomic(0)
     return ResponseStream(pull: { [stream] in
       while let response = try await stream.next() {
         var message = Self.message(response, context)
-        if caller.maxData > 0 { try Self.addData(response, upTo: caller.maxData, to: &message) }
+        let maxData = caller.options.maxData.bytes
+        if maxData > 0 { try Self.addData(response, upTo: maxData, to: &message) }
         if asksForEvents, response.source == .server {
           let number = count.wrappingAdd(1, ordering: .relaxed).newValue
           try Self.addEvent(number, response, to: &message)
-        } else if !caller.asksForResponses {
+        } else if !caller.asks(for: .response) {
           return response
         }
         switch try await caller.ask(message, context: context, delivery: .answered) {
@@ -120,9 +121,7 @@ struct ExecGraphQL: GraphQLInterceptor {
     _ response: GraphQLResponse, upTo limit: Int, to message: inout JSONObject
   ) throws {
     let isWhole = (response.data?.count ?? 0) <= limit
-    if isWhole {
-      message["data"] = try response.data.map { try JSONValue(parsing: $0.bytes()) } ?? .null
-    }
+    if isWhole { message["data"] = try data(of: response) }
     message["data_is_whole"] = .boolean(isWhole)
   }
 
@@ -131,9 +130,11 @@ struct ExecGraphQL: GraphQLInterceptor {
   ) throws {
     message["event"] = "event"
     message["number"] = .number(JSONNumber(number))
-    var bytes: [UInt8] = []
-    try response.data?.forEachChunk { bytes += $0 }
-    message["data"] = bytes.isEmpty ? .null : try JSONValue(parsing: bytes)
+    message["data"] = try data(of: response)
+  }
+
+  private static func data(of response: GraphQLResponse) throws -> JSONValue {
+    try response.data.map { try JSONValue(parsing: $0.bytes()) } ?? .null
   }
 
   private static func message(_ request: GraphQLRequest, _ context: ChainContext) -> JSONObject {
@@ -204,7 +205,7 @@ struct ExecHTTP: HTTPInterceptor {
     _ request: HTTPRequestMessage, context: ChainContext, next: NextHTTP
   ) async throws -> HTTPResponseMessage {
     var request = request
-    if caller.asksForRequests {
+    if caller.asks(for: .request) {
       switch try await caller.ask(
         Self.message(request, context), context: context, delivery: .notSent)
       {
@@ -229,18 +230,20 @@ struct ExecHTTP: HTTPInterceptor {
     do {
       response = try await next(request)
     } catch {
-      guard caller.asksForFailures, !(error is CancellationError), !(error is ChainRetry) else {
+      guard caller.asks(for: .failure), !(error is CancellationError), !(error is ChainRetry) else {
         throw error
       }
       return try await recovered(error, context)
     }
-    guard caller.asksForResponses else { return response }
+    guard caller.asks(for: .response) else { return response }
     var message: JSONObject = [
       "event": "response", "status": .number(JSONNumber(response.head.status.code)),
       "headers": Self.object(response.head.headerFields),
     ]
-    if caller.maxBody > 0, !Self.arrivesInParts(response) {
-      let beginning = try await response.takeBeginning(caller.maxBody)
+    // Waiting for the body would hold back events and parts.
+    let maxBody = caller.options.maxBody.bytes
+    if maxBody > 0, !response.isStream {
+      let beginning = try await response.takeBeginning(maxBody)
       message["body"] = .string(String(decoding: beginning.bytes, as: UTF8.self))
       message["body_is_whole"] = .boolean(beginning.isWhole)
     }
@@ -267,12 +270,6 @@ struct ExecHTTP: HTTPInterceptor {
       throw error
     }
     return try response(reply, context)
-  }
-
-  /// Whether waiting for the body would hold back events or parts.
-  private static func arrivesInParts(_ response: HTTPResponseMessage) -> Bool {
-    let type = (response.head.headerFields[.contentType] ?? "").lowercased()
-    return type.hasPrefix("text/event-stream") || type.hasPrefix("multipart/")
   }
 
   private static func message(
@@ -303,8 +300,7 @@ struct ExecHTTP: HTTPInterceptor {
     let status = reply["status"]?.intValue ?? 200
     guard (200...999).contains(status) else {
       throw caller.failure(
-        .execFailed,
-        message: "the program answered with the status \(status), which is not valid",
+        "the program answered with the status \(status), which is not valid",
         context: context, delivery: .notSent)
     }
     var head = HTTPResponse(status: .init(code: status))
@@ -315,35 +311,6 @@ struct ExecHTTP: HTTPInterceptor {
     let body = reply["body"]
     let bytes = body?.stringValue.map { Array($0.utf8) } ?? body?.jsonBytes() ?? []
     return HTTPResponseMessage(head: head, body: HTTPBody([bytes]))
-  }
-}
-
-extension HTTPResponseMessage {
-  /// The first bytes of the body, which remain in it.
-  fileprivate mutating func takeBeginning(
-    _ limit: Int
-  ) async throws -> (bytes: [UInt8], isWhole: Bool) {
-    var (bytes, chunks): ([UInt8], [any BodyChunk]) = ([], [])
-    var isWhole = false
-    var iterator = body.makeAsyncIterator()
-    // One byte more shows whether the body ends at the limit.
-    while bytes.count <= limit {
-      guard let chunk = try await iterator.next() else {
-        isWhole = true
-        break
-      }
-      chunks.append(chunk)
-      chunk.withUnsafeBytes { bytes += $0.prefix(limit + 1 - bytes.count) }
-    }
-    let (beginning, rest, hasEnded) = (HTTPBody(chunks), body, isWhole)
-    body = HTTPBody {
-      var iterator = beginning.makeAsyncIterator()
-      if let chunk = try await iterator.next() { return chunk }
-      if hasEnded { return nil }
-      iterator = rest.makeAsyncIterator()
-      return try await iterator.next()
-    }
-    return (Array(bytes.prefix(limit)), isWhole)
   }
 }
 
@@ -369,9 +336,7 @@ extension ExecCaller {
         HTTPField.isValidValue(value)
       else {
         throw failure(
-          .execFailed,
-          message:
-            "the program's field \"\(field.key.prefix(60))\" cannot be sent: a name has letters, "
+          "the program's field \"\(field.key.prefix(60))\" cannot be sent: a name has letters, "
             + "digits and hyphens, a value is one line of text", context: context,
           delivery: .notSent)
       }

@@ -11,16 +11,6 @@ import Logging
 /// limit, it is killed, all waiting callers get an error, and the next request restarts it, up to a
 /// limit.
 actor ExecProgram {
-  struct Settings: Sendable {
-    /// The program and its arguments.
-    var command: [String]
-    var folder: String
-    var stage: String
-    var options: JSONValue
-    /// The most restarts within a minute.
-    var restarts: Int
-  }
-
   struct Failure: Error, Sendable {
     /// The reason, after the program's name: "ended with status 3".
     var reason: String
@@ -43,7 +33,8 @@ actor ExecProgram {
   }
 
   nonisolated let label: String
-  private let settings: Settings
+  private let options: ExecPlugin
+  private let folder: String
   private var child: ExecChild?
   private var generation = 0
   private var nextID = 1
@@ -54,9 +45,10 @@ actor ExecProgram {
   /// The times of its starts within the last minute, on the caller's clock.
   private var starts: [Duration] = []
 
-  init(_ settings: Settings) {
-    self.settings = settings
-    label = "the program \(settings.command.first ?? "")"
+  init(_ options: ExecPlugin, folder: String) {
+    self.options = options
+    self.folder = folder
+    label = "the program \(options.command.first ?? "")"
   }
 
   deinit { child?.end() }
@@ -113,10 +105,10 @@ extension ExecProgram {
   private func running(_ now: Duration, _ logger: Logger) throws(Failure) -> ExecChild {
     if let child { return child }
     starts.removeAll { now - $0 > .seconds(60) }
-    guard starts.count <= settings.restarts else {
+    guard starts.count <= options.restarts else {
       throw Failure(
         reason: "was started \(starts.count) times within a minute and keeps ending; its messages "
-          + "are in the log, and the option restarts of exec allows \(settings.restarts) more "
+          + "are in the log, and the option restarts of exec allows \(options.restarts) more "
           + "starts", messages: lastEnd.messages)
     }
     starts.append(now)
@@ -125,7 +117,7 @@ extension ExecProgram {
     let child: ExecChild
     do throws(SystemError) {
       child = try ExecChild(
-        settings.command, folder: settings.folder,
+        options.command, folder: folder,
         onLine: { [weak self] line in Task { await self?.received(line, number) } },
         onMessage: { [label] in logger.notice("\(label): \($0)") },
         onEnd: { [weak self] end in Task { await self?.ended(end, number) } })
@@ -134,7 +126,8 @@ extension ExecProgram {
     }
     self.child = child
     let hello: JSONObject = [
-      "event": "start", "version": 1, "stage": .string(settings.stage), "options": settings.options,
+      "event": "start", "version": 1, "stage": .string(options.stage.rawValue),
+      "options": options.options ?? [:],
     ]
     child.send(JSONValue.object(hello).jsonBytes() + [UInt8(ascii: "\n")])
     return child

@@ -252,8 +252,7 @@ private struct RateFields {
   init(_ head: HTTPResponse, time: Double) {
     let fields = head.headerFields
     // By the server's own clock, if it sends one.
-    let now =
-      fields[.date].flatMap { RetryAfter.date($0)?.timeIntervalSince1970 } ?? time
+    let now = fields[.date].flatMap { HTTPDate.seconds($0) } ?? time
     if [403, 429, 503].contains(head.status.code), let value = fields[.retryAfter] {
       retryAfter = RetryAfter.delay(value, now: now).map { min($0, .seconds(Self.longest)) }
     }
@@ -323,27 +322,12 @@ final class RetryBudget: Sendable {
 package enum RetryAfter {
   /// The delay from `now` (seconds since 1970); `nil` for an invalid value.
   package static func delay(_ value: String, now: Double) -> Duration? {
-    let value = value.trimmingCharacters(in: .whitespaces)
+    let value = value.trimmed
     if !value.isEmpty, value.utf8.allSatisfy({ (48...57).contains($0) }) {
       // More digits than an Int has are a very long time, not an error.
       return .seconds(min(Int(value) ?? .max, 1 << 40))
     }
-    guard let date = date(value) else { return nil }
-    return .seconds(max(date.timeIntervalSince1970 - now, 0))
-  }
-
-  /// Parses the three forms of HTTP dates: https://www.rfc-editor.org/rfc/rfc9110#section-5.6.7
-  static func date(_ value: String) -> Date? {
-    for format in [
-      "EEE, dd MMM yyyy HH:mm:ss zzz", "EEEE, dd-MMM-yy HH:mm:ss zzz", "EEE MMM d HH:mm:ss yyyy",
-    ] {
-      let formatter = DateFormatter()
-      formatter.locale = Locale(identifier: "en_US_POSIX")
-      formatter.timeZone = TimeZone(secondsFromGMT: 0)
-      formatter.dateFormat = format
-      if let date = formatter.date(from: value) { return date }
-    }
-    return nil
+    return HTTPDate.seconds(value).map { .seconds(max($0 - now, 0)) }
   }
 }
 

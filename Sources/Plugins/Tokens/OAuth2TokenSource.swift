@@ -32,24 +32,6 @@ struct OAuth2TokenSource: TokenSource {
 
   var label: String { "the token endpoint \(endpoint.shownURL)" }
 
-  init(
-    endpoint: Endpoint, grant: Grant, clientID: String, clientSecret: SecretString?,
-    authentication: ClientAuthentication, scope: String?, audience: String?,
-    refreshToken: SecretString?, store: FileTokenStore?, skew: Duration, timeout: Duration
-  ) {
-    self.endpoint = endpoint
-    self.grant = grant
-    self.clientID = clientID
-    self.clientSecret = clientSecret
-    self.authentication = authentication
-    self.scope = scope
-    self.audience = audience
-    self.refreshToken = refreshToken
-    self.store = store
-    self.skew = skew
-    self.timeout = timeout
-  }
-
   func token(replacing refused: AccessToken?, _ services: Services) async throws -> AccessToken {
     guard let store = store(services) else {
       return try await request(StoredTokens(), services).token
