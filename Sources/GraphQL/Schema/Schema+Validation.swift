@@ -203,44 +203,29 @@ struct SchemaValidator {
 
   /// https://spec.graphql.org/September2025/#sec-Input-Objects.Circular-References
   mutating func checkInputCycles() {
-    var visited: Set<String> = []
+    var search = CycleSearch<InputValueDefinition>()
     for name in schema.typeNames {
-      guard case .inputObject(let input)? = schema.types[name], !visited.contains(name) else {
-        continue
-      }
-      checkCycles(from: input, &visited)
-    }
-  }
-
-  /// Traverses without recursion, because a cycle can have as many types as the schema.
-  private mutating func checkCycles(from input: InputObjectType, _ visited: inout Set<String>) {
-    var open: [(input: InputObjectType, next: Int)] = [(input, 0)]
-    var depths = [input.name: 0]
-    var path: [InputValueDefinition] = []
-    visited.insert(input.name)
-    while let (current, index) = open.last {
-      guard index < current.fields.count else {
-        depths[current.name] = nil
-        open.removeLast()
-        if !path.isEmpty { path.removeLast() }
-        continue
-      }
-      open[open.count - 1].next += 1
-      let field = current.fields[index]
-      guard case .nonNull(.named(let name)) = field.type,
-        case .inputObject(let target)? = schema.types[name.value]
-      else { continue }
-      if let start = depths[target.name] {
-        let cycle = path[start...] + [field]
-        report(
-          "Cannot reference Input Object '\(target.name)' within itself through a series of "
-            + "non-null fields: '\(cycle.map(\.name.value).joined(separator: "."))'.",
-          cycle.map(\.location))
-      } else if visited.insert(target.name).inserted {
-        depths[target.name] = path.count + 1
-        path.append(field)
-        open.append((target, 0))
-      }
+      guard case .inputObject(let input)? = schema.types[name] else { continue }
+      search.visit(
+        name, edges: Array(input.fields),
+        target: { field in
+          guard case .nonNull(.named(let name)) = field.type,
+            case .inputObject? = schema.types[name.value]
+          else { return nil }
+          return name.value
+        },
+        successors: { field in
+          guard case .inputObject(let input)? = schema.namedType(of: field.type) else { return [] }
+          return Array(input.fields)
+        },
+        onCycle: { cycle in
+          report(
+            "Cannot reference Input Object '\(cycle.last?.type.namedType.value ?? "")' within itself "
+              + "through a series of non-null fields: "
+              + "'\(cycle.map(\.name.value).joined(separator: "."))'.",
+            cycle.map(\.location))
+          return true
+        })
     }
   }
 }
