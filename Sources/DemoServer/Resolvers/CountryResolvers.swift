@@ -133,7 +133,7 @@ extension Resolvers {
           .pageInfo(
             PageInfo(
               hasNextPage: page.comments.count < page.total,
-              endCursor: page.comments.last?.cursorText)))
+              endCursor: page.comments.last?.cursor.text)))
       },
     ])
 
@@ -142,7 +142,7 @@ extension Resolvers {
       if case .commentEdge(let value) = entity { value } else { nil }
     },
     [
-      "cursor": { comment, _, _ in .string(comment.cursorText) },
+      "cursor": { comment, _, _ in .string(comment.cursor.text) },
       "node": { comment, _, _ in .object(.comment(comment)) },
     ])
 
@@ -205,12 +205,11 @@ protocol FeedComment: Sendable {
   var createdAt: String { get }
   var author: User { get }
   var score: Int { get }
-  var cursorText: String { get }
+  var cursor: Cursor { get }
 }
 
 extension Comment: FeedComment {
   var text: ResolvedValue { .text(body) }
-  var cursorText: String { cursor.text }
 }
 
 extension FeedEdits.AddedComment: FeedComment {
@@ -218,7 +217,6 @@ extension FeedEdits.AddedComment: FeedComment {
   var createdAt: String { "2026-11-20T00:00:00.000Z" }
   var author: User { User(number: 1) }
   var score: Int { 0 }
-  var cursorText: String { cursor }
 }
 
 /// The first comments of a post: the generated ones, then the added ones.

@@ -173,7 +173,7 @@ struct SchemaComparison {
       subject = coordinate
       if !field.type.isSameType(as: other.type) {
         report(
-          field.type.isSafeAsOutput(other.type) ? .fieldChangedKindSafe : .fieldChangedKind,
+          other.type.isSubtype(of: field.type) ? .fieldChangedKindSafe : .fieldChangedKind,
           "\(coordinate) changed type from \(field.type.printed()) to \(other.type.printed()).")
       }
       compareDescriptions(
@@ -326,21 +326,6 @@ extension SchemaType {
     case .union: "a Union type"
     case .enumeration: "an Enum type"
     case .inputObject: "an Input type"
-    }
-  }
-}
-
-extension TypeReference {
-  /// Whether a field of this type may become `other`: every value of that type is a value of this
-  /// one.
-  fileprivate func isSafeAsOutput(_ other: TypeReference) -> Bool {
-    switch (self, other) {
-    case (.nonNull(let inner), .nonNull(let otherInner)): inner.isSafeAsOutput(otherInner)
-    case (.nonNull, _): false
-    case (_, .nonNull(let otherInner)): isSafeAsOutput(otherInner)
-    case (.list(let inner, _), .list(let otherInner, _)): inner.isSafeAsOutput(otherInner)
-    case (.named(let name), .named(let otherName)): name.value == otherName.value
-    default: false
     }
   }
 }
@@ -646,7 +631,7 @@ extension SchemaComparison {
     _ before: InputValueDefinition, after: InputValueDefinition, coordinate: String,
     position: InputPosition
   ) {
-    let isSafe = before.type.isSafeAsInput(after.type)
+    let isSafe = before.type.isSubtype(of: after.type)
     if !before.type.isSameType(as: after.type) {
       report(
         isSafe ? position.typeChangedSafely : position.typeChanged,
@@ -678,19 +663,5 @@ extension SchemaComparison {
       before.description?.value, after: after.description?.value, coordinate: coordinate)
     compareDeprecations(
       before.deprecationReason, after: after.deprecationReason, coordinate: coordinate)
-  }
-}
-
-extension TypeReference {
-  /// Whether an argument may change to `other`: values of this type are of that one too.
-  fileprivate func isSafeAsInput(_ other: TypeReference) -> Bool {
-    switch (self, other) {
-    case (.nonNull(let inner), .nonNull(let otherInner)): inner.isSafeAsInput(otherInner)
-    case (.nonNull(let inner), _): inner.isSafeAsInput(other)
-    case (_, .nonNull): false
-    case (.list(let inner, _), .list(let otherInner, _)): inner.isSafeAsInput(otherInner)
-    case (.named(let name), .named(let otherName)): name.value == otherName.value
-    default: false
-    }
   }
 }
