@@ -241,10 +241,10 @@ final class ServerState: Sendable {
   func misbehaviour(
     parameters: QueryParameters, headers: HTTPFields, isCounted: Bool = true
   ) throws(Misbehaviour.Failure) -> Misbehaviour {
-    var misbehaviour = misbehaviour
+    var misbehaviour = self.misbehaviour
     try misbehaviour.add(parameters: parameters, headers: headers)
     guard let times = misbehaviour.times else { return misbehaviour }
-    let isWithin = isWithin(times, key: misbehaviour.key ?? "", isCounted: isCounted)
+    let isWithin = self.isWithin(times, key: misbehaviour.key ?? "", isCounted: isCounted)
     return isWithin ? misbehaviour : Misbehaviour()
   }
 
