@@ -1,4 +1,5 @@
 import GQLRunSupport
+import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 public import Logging
@@ -234,10 +235,21 @@ final class ServerState: Sendable {
     set { contents.withLock { $0 = Contents(misbehaviour: newValue) } }
   }
 
-  /// Returns whether a request is among the first `times` with its key.
+  /// The misbehaviour of a request, with the options of its URL and header fields.
   ///
-  /// - Parameter isCounted: Whether the request is counted.
-  func isWithin(_ times: Int, key: String, isCounted: Bool = true) -> Bool {
+  /// - Parameter isCounted: Whether the request counts for ``Misbehaviour/times``.
+  func misbehaviour(
+    parameters: QueryParameters, headers: HTTPFields, isCounted: Bool = true
+  ) throws(Misbehaviour.Failure) -> Misbehaviour {
+    var misbehaviour = self.misbehaviour
+    try misbehaviour.add(parameters: parameters, headers: headers)
+    guard let times = misbehaviour.times else { return misbehaviour }
+    let isWithin = self.isWithin(times, key: misbehaviour.key ?? "", isCounted: isCounted)
+    return isWithin ? misbehaviour : Misbehaviour()
+  }
+
+  /// Returns whether a request is among the first `times` with its key.
+  private func isWithin(_ times: Int, key: String, isCounted: Bool) -> Bool {
     contents.withLock { contents in
       if contents.counts.count >= Self.maxKeys { contents.counts.removeAll() }
       let count = contents.counts[key, default: 0] + 1

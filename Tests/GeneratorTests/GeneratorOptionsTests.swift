@@ -94,6 +94,16 @@ struct GeneratorOptionsTests {
     #expect(files.keys.sorted() == ["Operations/WallsQuery.swift"])
   }
 
+  @Test("a deprecation with the reason null deprecates nothing")
+  func nullReason() throws {
+    let sdl = "type Query { a: Int @deprecated(reason: null) b: Int @deprecated }"
+    let files = try Generator(schema: Schema(sdl: Document(parsing: sdl)))
+      .files(from: [("ab.graphql", Array("query AB { a b }".utf8))])
+    let text = try #require(files.first?.text)
+    #expect(text.contains("let a: Int?"))
+    #expect(text.ranges(of: "@available(*, deprecated").count == 1)
+  }
+
   @Test("conformances may be those of all types")
   func conformances() throws {
     let files = try files(GeneratorOptions(conformances: [.hashable, .identifiable]))

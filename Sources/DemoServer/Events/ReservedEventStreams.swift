@@ -25,10 +25,7 @@ final class ReservedEventStreams: Sendable {
 
   /// Reserves a stream. Returns its token, or `nil` if all reservations are in use.
   func reserve() -> String? {
-    let token = (0..<2).map { _ in
-      let digits = String(UInt64.random(in: 0...UInt64.max), radix: 16)
-      return String(repeating: "0", count: 16 - digits.count) + digits
-    }.joined()
+    let token = QuotedText.hexadecimal((0..<16).map { _ in UInt8.random(in: 0...UInt8.max) })
     return state.withLock { state in
       if state.streams.count >= Self.maxReservations {
         guard let old = state.tokens.firstIndex(where: { state.streams[$0]?.isOpen != true }) else {

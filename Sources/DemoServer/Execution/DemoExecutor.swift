@@ -33,10 +33,8 @@ public struct DemoExecutor: Sendable {
   public func execute(
     _ document: String, operationName: String? = nil, variables: JSONValue = [:]
   ) -> [UInt8] {
-    let request = OperationRequest(
-      query: document, operationName: operationName, variables: variables.objectValue ?? [:])
     var response: [UInt8] = []
-    execute(request) { response += $0 }
+    stream(document, operationName: operationName, variables: variables) { response += $0 }
     return response
   }
 
@@ -49,18 +47,12 @@ public struct DemoExecutor: Sendable {
   ///   - write: Called with the chunks of the response in order. An error that it throws ends the
   ///     execution.
   /// - Throws: The error of `write`.
-  public func stream(
+  public func stream<Failure: Error>(
     _ document: String, operationName: String? = nil, variables: JSONValue = [:],
-    write: ([UInt8]) throws -> Void
-  ) throws {
+    write: ([UInt8]) throws(Failure) -> Void
+  ) throws(Failure) {
     let request = OperationRequest(
       query: document, operationName: operationName, variables: variables.objectValue ?? [:])
-    try execute(request, write: write)
-  }
-
-  private func execute<Failure: Error>(
-    _ request: OperationRequest, write: ([UInt8]) throws(Failure) -> Void
-  ) throws(Failure) {
     switch prepare(request) {
     case .refused(let errors): try write(RequestError.response(errors))
     case .ready(let operation) where operation.type == .subscription:

@@ -46,10 +46,10 @@ extension DemoExecutor {
     case "Subscription.countdown":
       let from = max(field.arguments["from"]?.intValue ?? 0, 0)
       let delay = Duration.milliseconds(field.arguments["delay"]?.intValue ?? 0)
-      return (0...from).reversed().async.map { number in
-        if number != from, delay > .zero { try await sleep(delay) }
+      return (0...from).async.map { index in
+        if index > 0, delay > .zero { try await sleep(delay) }
         try Task.checkCancellation()
-        return start(operation, for: .count(number))
+        return start(operation, for: .count(from - index))
       }
     case "Subscription.likesChanged":
       let id = field.arguments.text("post")

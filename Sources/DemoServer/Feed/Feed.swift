@@ -138,6 +138,7 @@ struct Cursor: Sendable, Hashable {
   enum Kind: String {
     case post = "p"
     case comment = "c"
+    case addedComment = "n"
   }
 
   let kind: Kind

@@ -1,4 +1,3 @@
-import Foundation
 import GQLRunSupport
 
 /// The changes to the feed, shared by all operations.
@@ -76,7 +75,7 @@ struct FeedEdits: Sendable {
     let body: String
 
     var id: String { "C_new\(number)" }
-    var cursor: String { Data("n:\(number)".utf8).base64EncodedString() }
+    var cursor: Cursor { Cursor(kind: .addedComment, number: number) }
   }
 
   /// The maximum numbers of liked posts and comments, and the maximum length of a comment in bytes.

@@ -73,14 +73,11 @@ struct DemoResponder: HTTPResponder {
       return Response(.badRequest, error: error)
     }
     state.log.add(RequestLog.Entry(request, body: body.operations))
-    var misbehaviour = state.misbehaviour
+    let misbehaviour: Misbehaviour
     do throws(Misbehaviour.Failure) {
-      try misbehaviour.add(parameters: parameters, headers: request.headers)
+      misbehaviour = try state.misbehaviour(parameters: parameters, headers: request.headers)
     } catch {
       return Response(.badRequest, error: .badRequest(error.message))
-    }
-    if let times = misbehaviour.times, !state.isWithin(times, key: misbehaviour.key ?? "") {
-      misbehaviour = Misbehaviour()
     }
     if let delay = misbehaviour.delay { try await configuration.sleep(delay) }
     let received = ReceivedRequest(

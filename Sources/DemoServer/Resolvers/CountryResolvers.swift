@@ -111,14 +111,13 @@ extension Resolvers {
       "author": { post, _, _ in .object(.user(post.author)) },
       "tags": { post, _, _ in .list(post.tags) { .object(.tag($0)) } },
       "comments": { post, arguments, context in
-        let first = arguments["first"]?.intValue ?? 0
-        let added = context.edits.comments(of: post.number)
-        let generated = min(first, Feed.commentsPerPost)
+        let first = max(arguments["first"]?.intValue ?? 0, 0)
+        let added: [any FeedComment] = context.edits.comments(of: post.number)
+        let generated: [any FeedComment] = (0..<min(first, Feed.commentsPerPost)).map(post.comment)
         return .object(
           .commentPage(
             CommentPage(
-              post: post.number, generated: generated,
-              added: Array(added.prefix(max(0, first - generated))),
+              comments: generated + added.prefix(first - generated.count),
               total: Feed.commentsPerPost + added.count)))
       },
     ])
@@ -128,40 +127,36 @@ extension Resolvers {
     },
     [
       "totalCount": { page, _, _ in .int(page.total) },
-      "edges": { page, _, _ in
-        .list(
-          ResolvedList(count: page.generated + page.added.count) { index in
-            index < page.generated
-              ? .object(.commentEdge(Post(number: page.post).comment(index)))
-              : .object(.addedCommentEdge(page.added[index - page.generated]))
-          })
-      },
+      "edges": { page, _, _ in .list(page.comments) { .object(.commentEdge($0)) } },
       "pageInfo": { page, _, _ in
-        let last =
-          page.added.last?.cursor
-          ?? (page.generated == 0
-            ? nil : Post(number: page.post).comment(page.generated - 1).cursor.text)
-        let count = page.generated + page.added.count
-        return .object(.pageInfo(PageInfo(hasNextPage: count < page.total, endCursor: last)))
+        .object(
+          .pageInfo(
+            PageInfo(
+              hasNextPage: page.comments.count < page.total,
+              endCursor: page.comments.last?.cursor.text)))
       },
     ])
 
-  static let commentEdgeFields: [String: FieldBehaviour] = [
-    "cursor": commentEdge(
-      generated: { .string($0.cursor.text) }, added: { .string($0.cursor) }),
-    "node": commentEdge(
-      generated: { .object(.comment($0)) }, added: { .object(.addedComment($0)) }),
-  ]
+  static let commentEdgeFields = fields(
+    of: { entity -> (any FeedComment)? in
+      if case .commentEdge(let value) = entity { value } else { nil }
+    },
+    [
+      "cursor": { comment, _, _ in .string(comment.cursor.text) },
+      "node": { comment, _, _ in .object(.comment(comment)) },
+    ])
 
-  static let commentFields: [String: FieldBehaviour] = [
-    "id": comment(generated: { .string($0.id) }, added: { .string($0.id) }),
-    "body": comment(generated: { .text($0.body) }, added: { .string($0.body) }),
-    "createdAt": comment(
-      generated: { .string($0.createdAt) }, added: { _ in .string("2026-11-20T00:00:00.000Z") }),
-    "author": comment(
-      generated: { .object(.user($0.author)) }, added: { _ in .object(.user(User(number: 1))) }),
-    "score": comment(generated: { .int($0.score) }, added: { _ in .int(0) }),
-  ]
+  static let commentFields = fields(
+    of: { entity -> (any FeedComment)? in
+      if case .comment(let value) = entity { value } else { nil }
+    },
+    [
+      "id": { comment, _, _ in .string(comment.id) },
+      "body": { comment, _, _ in comment.text },
+      "createdAt": { comment, _, _ in .string(comment.createdAt) },
+      "author": { comment, _, _ in .object(.user(comment.author)) },
+      "score": { comment, _, _ in .int(comment.score) },
+    ])
 
   static let pageInfoFields = fields(
     of: { entity -> PageInfo? in if case .pageInfo(let value) = entity { value } else { nil } },
@@ -201,39 +196,32 @@ extension Resolvers {
   private static let likeCount: FieldBody<Post> = { post, _, context in
     .int(post.likeCount + context.edits.likes(of: post.number))
   }
+}
 
-  private static func commentEdge(
-    generated: @escaping @Sendable (Comment) -> ResolvedValue,
-    added: @escaping @Sendable (FeedEdits.AddedComment) -> ResolvedValue
-  ) -> FieldBehaviour {
-    FieldBehaviour(of: { entity -> ResolvedValue? in
-      switch entity {
-      case .commentEdge(let comment): generated(comment)
-      case .addedCommentEdge(let comment): added(comment)
-      default: nil
-      }
-    }) { resolved, _, _ in resolved }
-  }
+/// A comment of a post: a generated one, or one that a mutation has added.
+protocol FeedComment: Sendable {
+  var id: String { get }
+  var text: ResolvedValue { get }
+  var createdAt: String { get }
+  var author: User { get }
+  var score: Int { get }
+  var cursor: Cursor { get }
+}
 
-  private static func comment(
-    generated: @escaping @Sendable (Comment) -> ResolvedValue,
-    added: @escaping @Sendable (FeedEdits.AddedComment) -> ResolvedValue
-  ) -> FieldBehaviour {
-    FieldBehaviour(of: { entity -> ResolvedValue? in
-      switch entity {
-      case .comment(let comment): generated(comment)
-      case .addedComment(let comment): added(comment)
-      default: nil
-      }
-    }) { resolved, _, _ in resolved }
-  }
+extension Comment: FeedComment {
+  var text: ResolvedValue { .text(body) }
+}
+
+extension FeedEdits.AddedComment: FeedComment {
+  var text: ResolvedValue { .string(body) }
+  var createdAt: String { "2026-11-20T00:00:00.000Z" }
+  var author: User { User(number: 1) }
+  var score: Int { 0 }
 }
 
 /// The first comments of a post: the generated ones, then the added ones.
 struct CommentPage: Sendable {
-  let post: Int
-  let generated: Int
-  let added: [FeedEdits.AddedComment]
+  let comments: [any FeedComment]
   let total: Int
 }
 

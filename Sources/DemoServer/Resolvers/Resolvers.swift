@@ -152,11 +152,9 @@ enum Entity: Sendable {
   case postPage(Range<Int>)
   case post(Post)
   case postEdge(Post)
-  case comment(Comment)
-  indirect case addedComment(FeedEdits.AddedComment)
+  case comment(any FeedComment)
   case commentPage(CommentPage)
-  case commentEdge(Comment)
-  indirect case addedCommentEdge(FeedEdits.AddedComment)
+  case commentEdge(any FeedComment)
   case pageInfo(PageInfo)
   case user(User)
   case tag(Tag)
@@ -178,9 +176,9 @@ enum Entity: Sendable {
     case .postPage: "PostConnection"
     case .post: "Post"
     case .postEdge: "PostEdge"
-    case .comment, .addedComment: "Comment"
+    case .comment: "Comment"
     case .commentPage: "CommentConnection"
-    case .commentEdge, .addedCommentEdge: "CommentEdge"
+    case .commentEdge: "CommentEdge"
     case .pageInfo: "PageInfo"
     case .user: "User"
     case .tag: "Tag"

@@ -90,7 +90,7 @@ extension Resolvers {
       }
       return changing(&context) { (store) throws(RequestError) in
         try store.change { (edits) throws(RequestError) in
-          .addedComment(try edits.addComment(to: post.number, body: input.text("body")))
+          .comment(try edits.addComment(to: post.number, body: input.text("body")))
         }
       }
     }.failing(),
@@ -111,7 +111,7 @@ extension Resolvers {
   /// The node with this id.
   @Sendable private static func node(_ id: String, _ context: ResolverContext) -> Entity? {
     if let post = post(id, context) { return .post(post) }
-    if let added = context.edits.comment(id: id) { return .addedComment(added) }
+    if let added = context.edits.comment(id: id) { return .comment(added) }
     if let number = number(in: id, after: "U_"), number < context.feed.userCount {
       return .user(User(number: number))
     }

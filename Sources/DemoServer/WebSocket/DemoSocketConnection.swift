@@ -166,19 +166,10 @@ struct DemoSocketHandshake: Sendable {
     guard head.method == .GET, parts.first == "/graphql" else { return nil }
     path = head.uri
     headers = HTTPFields(head.headers, splitCookie: false)
-    var misbehaviour = state.misbehaviour
-    do throws(Misbehaviour.Failure) {
-      let query = parts.count > 1 ? String(parts[1]) : nil
-      try misbehaviour.add(parameters: QueryParameters(query), headers: headers)
-    } catch {
-      return nil
-    }
-    if let times = misbehaviour.times,
-      !state.isWithin(times, key: misbehaviour.key ?? "", isCounted: isCounted)
-    {
-      misbehaviour = Misbehaviour()
-    }
-    guard !misbehaviour.failsHandshakes else { return nil }
+    let parameters = QueryParameters(parts.count > 1 ? String(parts[1]) : nil)
+    let wanted = try? state.misbehaviour(
+      parameters: parameters, headers: headers, isCounted: isCounted)
+    guard let misbehaviour = wanted, !misbehaviour.failsHandshakes else { return nil }
     self.misbehaviour = misbehaviour
     subprotocol = head.headers[canonicalForm: "sec-websocket-protocol"]
       .lazy.compactMap { DemoSocketSession.Subprotocol(rawValue: String($0)) }

@@ -375,14 +375,7 @@ extension Value {
   }
 
   /// Whether the value contains no variable.
-  public var isConstant: Bool {
-    switch self {
-    case .variable: false
-    case .list(let values, _): values.allSatisfy(\.isConstant)
-    case .object(let fields, _): fields.allSatisfy(\.value.isConstant)
-    case .int, .float, .string, .boolean, .null, .enumeration: true
-    }
-  }
+  public var isConstant: Bool { variables.isEmpty }
 }
 
 extension TypeReference {

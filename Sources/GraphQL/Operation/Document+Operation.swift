@@ -143,8 +143,7 @@ extension SelectionSet {
   }
 }
 
-/// A depth-first traversal from spread to fragment with an explicit stack, because a chain of
-/// fragments can be as long as the document.
+/// The fragments that spreads lead to, directly or through others.
 private struct FragmentWalk {
   private let fragments: [String: FragmentDefinition]
 
@@ -152,30 +151,17 @@ private struct FragmentWalk {
     self.fragments = fragments
   }
 
-  private struct Step {
-    /// The fragment whose spreads are followed; `nil` for the operation.
-    var name: String?
-    var spreads: ArraySlice<FragmentSpread>
-  }
-
   /// The names of the reached fragments. Throws if one is undefined or contains itself.
   func reached(from selectionSet: SelectionSet) throws(FragmentError) -> Set<String> {
-    var reached: Set<String> = []
-    var open: Set<String> = []
-    var path = [Step(name: nil, spreads: selectionSet.fragmentSpreads[...])]
-    while let last = path.indices.last {
-      guard let spread = path[last].spreads.popFirst() else {
-        if let name = path.removeLast().name { open.remove(name) }
-        continue
-      }
-      let name = spread.name.value
-      if open.contains(name) { throw cycle(spread, path) }
-      guard reached.insert(name).inserted else { continue }
-      guard let fragment = fragments[name] else { throw undefined(spread) }
-      open.insert(name)
-      path.append(Step(name: name, spreads: fragment.selectionSet.fragmentSpreads[...]))
-    }
-    return reached
+    var search = CycleSearch<FragmentSpread>()
+    try search.visit(
+      nil, edges: selectionSet.fragmentSpreads, target: { $0.name.value },
+      successors: { (spread) throws(FragmentError) in
+        guard let fragment = fragments[spread.name.value] else { throw undefined(spread) }
+        return fragment.selectionSet.fragmentSpreads
+      },
+      onCycle: { (spreads) throws(FragmentError) in throw cycle(spreads) })
+    return search.visited
   }
 
   private func undefined(_ spread: FragmentSpread) -> FragmentError {
@@ -186,15 +172,15 @@ private struct FragmentWalk {
       location: spread.location)
   }
 
-  private func cycle(_ spread: FragmentSpread, _ path: [Step]) -> FragmentError {
-    let name = spread.name.value
-    let via = path.drop { $0.name != name }.dropFirst().compactMap(\.name)
-    let names = via.prefix(20).map { "'\($0)'" } + (via.count > 20 ? ["…"] : [])
+  private func cycle(_ spreads: ArraySlice<FragmentSpread>) -> FragmentError {
+    let last = spreads[spreads.endIndex - 1]
+    let via = spreads.dropLast()
+    let names = via.prefix(20).map { "'\($0.name.value)'" } + (via.count > 20 ? ["…"] : [])
     return FragmentError(
       code: .cycle,
-      message: "Cannot spread fragment '\(name)' within itself"
+      message: "Cannot spread fragment '\(last.name.value)' within itself"
         + (names.isEmpty ? "." : " via \(names.joined(separator: ", "))."),
-      location: spread.location)
+      location: last.location)
   }
 }
 

@@ -101,26 +101,7 @@ struct SchemaComparison {
 
   private mutating func compare(_ before: InputObjectType, _ after: InputObjectType) {
     let type = before.name
-    for field in after.fields where before.fields[field.name.value] == nil {
-      let name = field.name.value
-      subject = "\(type).\(name)"
-      if field.isRequired {
-        report(
-          .requiredInputFieldAdded, "A required field \(name) on input type \(type) was added.")
-      } else {
-        report(
-          .optionalInputFieldAdded, "An optional field \(name) on input type \(type) was added.")
-      }
-    }
-    for field in before.fields where after.fields[field.name.value] == nil {
-      subject = "\(type).\(field.name.value)"
-      report(.fieldRemoved, "\(type).\(field.name.value) was removed.")
-    }
-    for field in before.fields {
-      guard let other = after.fields[field.name.value] else { continue }
-      subject = "\(type).\(field.name.value)"
-      compare(field, after: other, coordinate: subject, position: .inputField)
-    }
+    compareInputs(of: type, before: before.fields, after: after.fields, position: .inputField)
     subject = type
     if after.isOneOf, !before.isOneOf {
       report(.oneOfAdded, "\(type) now takes exactly one field.")
@@ -186,12 +167,13 @@ struct SchemaComparison {
     for field in before {
       guard let other = after[field.name.value] else { continue }
       let coordinate = "\(type).\(field.name.value)"
-      compareArguments(
-        coordinate, before: NamedList(field.arguments), after: NamedList(other.arguments))
+      compareInputs(
+        of: coordinate, before: NamedList(field.arguments), after: NamedList(other.arguments),
+        position: .argument)
       subject = coordinate
       if !field.type.isSameType(as: other.type) {
         report(
-          field.type.isSafeAsOutput(other.type) ? .fieldChangedKindSafe : .fieldChangedKind,
+          other.type.isSubtype(of: field.type) ? .fieldChangedKindSafe : .fieldChangedKind,
           "\(coordinate) changed type from \(field.type.printed()) to \(other.type.printed()).")
       }
       compareDescriptions(
@@ -344,21 +326,6 @@ extension SchemaType {
     case .union: "a Union type"
     case .enumeration: "an Enum type"
     case .inputObject: "an Input type"
-    }
-  }
-}
-
-extension TypeReference {
-  /// Whether a field of this type may become `other`: every value of that type is a value of this
-  /// one.
-  fileprivate func isSafeAsOutput(_ other: TypeReference) -> Bool {
-    switch (self, other) {
-    case (.nonNull(let inner), .nonNull(let otherInner)): inner.isSafeAsOutput(otherInner)
-    case (.nonNull, _): false
-    case (_, .nonNull(let otherInner)): isSafeAsOutput(otherInner)
-    case (.list(let inner, _), .list(let otherInner, _)): inner.isSafeAsOutput(otherInner)
-    case (.named(let name), .named(let otherName)): name.value == otherName.value
-    default: false
     }
   }
 }
@@ -537,28 +504,34 @@ public struct SchemaChange: Sendable, Hashable, CustomStringConvertible {
 extension SchemaComparison {
   // MARK: - Arguments and input fields
 
-  mutating func compareArguments(
-    _ coordinate: String, before: NamedList<InputValueDefinition>,
-    after: NamedList<InputValueDefinition>
+  /// Compares the arguments of a field or directive, or the fields of an input object.
+  private mutating func compareInputs(
+    of owner: String, before: NamedList<InputValueDefinition>,
+    after: NamedList<InputValueDefinition>, position: InputPosition
   ) {
-    for argument in before where after[argument.name.value] == nil {
-      subject = "\(coordinate)(\(argument.name.value):)"
-      report(.argumentRemoved, "\(coordinate) arg \(argument.name.value) was removed.")
+    if position.isAdditionFirst { reportAdded() }
+    for value in before {
+      let name = value.name.value
+      guard after[name] == nil else { continue }
+      subject = position.coordinate(owner, name)
+      report(position.removed, position.removal(owner, name))
     }
-    for argument in before {
-      guard let other = after[argument.name.value] else { continue }
-      subject = "\(coordinate)(\(argument.name.value):)"
-      compare(
-        argument, after: other, coordinate: "\(coordinate) arg \(argument.name.value)",
-        position: .argument)
+    for value in before {
+      let name = value.name.value
+      guard let other = after[name] else { continue }
+      subject = position.coordinate(owner, name)
+      compare(value, after: other, coordinate: position.title(owner, name), position: position)
     }
-    for argument in after where before[argument.name.value] == nil {
-      let name = argument.name.value
-      subject = "\(coordinate)(\(name):)"
-      if argument.isRequired {
-        report(.requiredArgumentAdded, "A required arg \(name) on \(coordinate) was added.")
-      } else {
-        report(.optionalArgumentAdded, "An optional arg \(name) on \(coordinate) was added.")
+    if !position.isAdditionFirst { reportAdded() }
+
+    func reportAdded() {
+      for value in after where before[value.name.value] == nil {
+        let name = value.name.value
+        subject = position.coordinate(owner, name)
+        report(
+          value.isRequired ? position.requiredAdded : position.optionalAdded,
+          "\(value.isRequired ? "A required" : "An optional") \(position.noun) \(name) on "
+            + "\(position.owner)\(owner) was added.")
       }
     }
   }
@@ -583,30 +556,9 @@ extension SchemaComparison {
 
   private mutating func compare(_ before: DirectiveDefinition, _ after: DirectiveDefinition) {
     let name = before.name.value
-    for argument in after.arguments where before.argument(named: argument.name.value) == nil {
-      let argumentName = argument.name.value
-      subject = "@\(name)(\(argumentName):)"
-      if argument.isRequired {
-        report(
-          .requiredDirectiveArgumentAdded,
-          "A required arg \(argumentName) on directive \(name) was added.")
-      } else {
-        report(
-          .optionalDirectiveArgumentAdded,
-          "An optional arg \(argumentName) on directive \(name) was added.")
-      }
-    }
-    for argument in before.arguments where after.argument(named: argument.name.value) == nil {
-      subject = "@\(name)(\(argument.name.value):)"
-      report(.directiveArgumentRemoved, "\(argument.name.value) was removed from \(name).")
-    }
-    for argument in before.arguments {
-      guard let other = after.argument(named: argument.name.value) else { continue }
-      subject = "@\(name)(\(argument.name.value):)"
-      compare(
-        argument, after: other, coordinate: "@\(name) arg \(argument.name.value)",
-        position: .directiveArgument)
-    }
+    compareInputs(
+      of: name, before: NamedList(before.arguments), after: NamedList(after.arguments),
+      position: .directiveArgument)
     subject = "@\(name)"
     if before.isRepeatable, !after.isRepeatable {
       report(.directiveRepeatableRemoved, "Repeatable flag was removed from \(name).")
@@ -633,21 +585,45 @@ extension SchemaComparison {
     var defaultChanged: SchemaChange.Kind
     var defaultAdded: SchemaChange.Kind
     var becameRequired: SchemaChange.Kind
+    var removed: SchemaChange.Kind
+    var requiredAdded: SchemaChange.Kind
+    var optionalAdded: SchemaChange.Kind
+    /// Whether additions are reported before other changes, as in the reference implementation.
+    var isAdditionFirst = true
+    var noun = "arg"
+    /// What precedes the name of the owner in messages.
+    var owner = ""
+    /// The schema coordinate of a value, by its owner and name, and how messages call it.
+    var coordinate: @Sendable (String, String) -> String
+    var title: @Sendable (String, String) -> String
+    var removal: @Sendable (String, String) -> String
 
     static let argument = InputPosition(
       typeChanged: .argumentChangedKind, typeChangedSafely: .argumentChangedKindSafe,
       typeVerb: "has changed type", defaultChanged: .argumentDefaultValueChange,
-      defaultAdded: .argumentDefaultValueAdded, becameRequired: .argumentBecameRequired)
+      defaultAdded: .argumentDefaultValueAdded, becameRequired: .argumentBecameRequired,
+      removed: .argumentRemoved, requiredAdded: .requiredArgumentAdded,
+      optionalAdded: .optionalArgumentAdded, isAdditionFirst: false,
+      coordinate: { "\($0)(\($1):)" }, title: { "\($0) arg \($1)" },
+      removal: { "\($0) arg \($1) was removed." })
     static let inputField = InputPosition(
       typeChanged: .fieldChangedKind, typeChangedSafely: .fieldChangedKindSafe,
       typeVerb: "changed type", defaultChanged: .inputFieldDefaultValueChange,
-      defaultAdded: .inputFieldDefaultValueAdded, becameRequired: .inputFieldBecameRequired)
+      defaultAdded: .inputFieldDefaultValueAdded, becameRequired: .inputFieldBecameRequired,
+      removed: .fieldRemoved, requiredAdded: .requiredInputFieldAdded,
+      optionalAdded: .optionalInputFieldAdded, noun: "field", owner: "input type ",
+      coordinate: { "\($0).\($1)" }, title: { "\($0).\($1)" },
+      removal: { "\($0).\($1) was removed." })
     static let directiveArgument = InputPosition(
       typeChanged: .directiveArgumentChangedKind,
       typeChangedSafely: .directiveArgumentChangedKindSafe, typeVerb: "has changed type",
       defaultChanged: .directiveArgumentDefaultValueChange,
       defaultAdded: .directiveArgumentDefaultValueAdded,
-      becameRequired: .directiveArgumentBecameRequired)
+      becameRequired: .directiveArgumentBecameRequired, removed: .directiveArgumentRemoved,
+      requiredAdded: .requiredDirectiveArgumentAdded,
+      optionalAdded: .optionalDirectiveArgumentAdded, owner: "directive ",
+      coordinate: { "@\($0)(\($1):)" }, title: { "@\($0) arg \($1)" },
+      removal: { "\($1) was removed from \($0)." })
   }
 
   /// Compares an input value that both versions have.
@@ -655,7 +631,7 @@ extension SchemaComparison {
     _ before: InputValueDefinition, after: InputValueDefinition, coordinate: String,
     position: InputPosition
   ) {
-    let isSafe = before.type.isSafeAsInput(after.type)
+    let isSafe = before.type.isSubtype(of: after.type)
     if !before.type.isSameType(as: after.type) {
       report(
         isSafe ? position.typeChangedSafely : position.typeChanged,
@@ -687,19 +663,5 @@ extension SchemaComparison {
       before.description?.value, after: after.description?.value, coordinate: coordinate)
     compareDeprecations(
       before.deprecationReason, after: after.deprecationReason, coordinate: coordinate)
-  }
-}
-
-extension TypeReference {
-  /// Whether an argument may change to `other`: values of this type are of that one too.
-  fileprivate func isSafeAsInput(_ other: TypeReference) -> Bool {
-    switch (self, other) {
-    case (.nonNull(let inner), .nonNull(let otherInner)): inner.isSafeAsInput(otherInner)
-    case (.nonNull(let inner), _): inner.isSafeAsInput(other)
-    case (_, .nonNull): false
-    case (.list(let inner, _), .list(let otherInner, _)): inner.isSafeAsInput(otherInner)
-    case (.named(let name), .named(let otherName)): name.value == otherName.value
-    default: false
-    }
   }
 }

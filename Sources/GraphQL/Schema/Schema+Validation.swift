@@ -203,44 +203,29 @@ struct SchemaValidator {
 
   /// https://spec.graphql.org/September2025/#sec-Input-Objects.Circular-References
   mutating func checkInputCycles() {
-    var visited: Set<String> = []
+    var search = CycleSearch<InputValueDefinition>()
     for name in schema.typeNames {
-      guard case .inputObject(let input)? = schema.types[name], !visited.contains(name) else {
-        continue
-      }
-      checkCycles(from: input, &visited)
-    }
-  }
-
-  /// Traverses without recursion, because a cycle can have as many types as the schema.
-  private mutating func checkCycles(from input: InputObjectType, _ visited: inout Set<String>) {
-    var open: [(input: InputObjectType, next: Int)] = [(input, 0)]
-    var depths = [input.name: 0]
-    var path: [InputValueDefinition] = []
-    visited.insert(input.name)
-    while let (current, index) = open.last {
-      guard index < current.fields.count else {
-        depths[current.name] = nil
-        open.removeLast()
-        if !path.isEmpty { path.removeLast() }
-        continue
-      }
-      open[open.count - 1].next += 1
-      let field = current.fields[index]
-      guard case .nonNull(.named(let name)) = field.type,
-        case .inputObject(let target)? = schema.types[name.value]
-      else { continue }
-      if let start = depths[target.name] {
-        let cycle = path[start...] + [field]
-        report(
-          "Cannot reference Input Object '\(target.name)' within itself through a series of "
-            + "non-null fields: '\(cycle.map(\.name.value).joined(separator: "."))'.",
-          cycle.map(\.location))
-      } else if visited.insert(target.name).inserted {
-        depths[target.name] = path.count + 1
-        path.append(field)
-        open.append((target, 0))
-      }
+      guard case .inputObject(let input)? = schema.types[name] else { continue }
+      search.visit(
+        name, edges: Array(input.fields),
+        target: { field in
+          guard case .nonNull(.named(let name)) = field.type,
+            case .inputObject? = schema.types[name.value]
+          else { return nil }
+          return name.value
+        },
+        successors: { field in
+          guard case .inputObject(let input)? = schema.namedType(of: field.type) else { return [] }
+          return Array(input.fields)
+        },
+        onCycle: { cycle in
+          report(
+            "Cannot reference Input Object '\(cycle.last?.type.namedType.value ?? "")' within itself "
+              + "through a series of non-null fields: "
+              + "'\(cycle.map(\.name.value).joined(separator: "."))'.",
+            cycle.map(\.location))
+          return true
+        })
     }
   }
 }
@@ -353,82 +338,53 @@ extension [Name] {
 /// https://spec.graphql.org/September2025/#InputObjectDefaultValueHasCycle()
 extension SchemaValidator {
   mutating func checkDefaultCycles() {
-    var search = DefaultCycleSearch(schema: schema)
+    var search = CycleSearch<OmittedField>()
     for name in schema.typeNames {
       guard case .inputObject? = schema.types[name] else { continue }
-      search.visit(name)
+      search.visit(
+        nil, edges: omittedFields(in: .object([], .generated), of: name),
+        target: { $0.field.defaultValue == nil ? nil : $0.coordinate },
+        successors: { omitted in
+          guard let value = omitted.field.defaultValue else { return [] }
+          return omittedFields(in: value, of: omitted.field.type.namedType.value)
+        },
+        onCycle: { cycle in
+          // The last edge leads back to the first field.
+          let fields = [cycle[cycle.endIndex - 1]] + cycle.dropLast()
+          let others = fields.dropFirst().map(\.coordinate).joined(separator: ", ")
+          report(
+            "Invalid circular reference. The default value of Input Object field "
+              + "\(fields[0].coordinate) references itself"
+              + (others.isEmpty ? "" : " via the default values of: \(others)") + ".",
+            fields.compactMap { $0.field.defaultValue?.location })
+          return true
+        })
     }
-    for issue in search.issues { report(issue.message, issue.locations) }
-  }
-}
-
-/// Follows default values from field to field without recursion, because a cycle can have as many
-/// fields as the schema.
-private struct DefaultCycleSearch {
-  let schema: Schema
-  private(set) var issues: [SchemaError.Issue] = []
-  private var visited: Set<String> = []
-  /// The fields on the current path, and the index of each in `path`.
-  private var path: [(field: String, location: SourceLocation)] = []
-  private var positions: [String: Int] = [:]
-
-  private enum Step {
-    /// A value of an input object type, or a list of them.
-    case value(Value, String)
-    /// A field that a value omits, so that its default value applies.
-    case absent(InputValueDefinition, String)
-    case leave(String)
   }
 
-  init(schema: Schema) { self.schema = schema }
+  /// A field that a value omits, so that its default value applies.
+  private struct OmittedField {
+    var coordinate: String
+    var field: InputValueDefinition
+  }
 
-  /// Checks an input object with all fields omitted.
-  mutating func visit(_ name: String) {
-    var open = [Step.value(.object([], .generated), name)]
-    while let step = open.popLast() {
-      switch step {
-      case .value(.list(let items, _), let type):
-        open += items.reversed().map { .value($0, type) }
-      case .value(.object(let fields, _), let type):
-        open += steps(fields, type).reversed()
-      case .value: break
-      case .absent(let field, let coordinate):
-        guard let value = field.defaultValue else { continue }
-        if let position = positions[coordinate] {
-          report(coordinate, from: position)
-        } else if visited.insert(coordinate).inserted {
-          positions[coordinate] = path.count
-          path.append((coordinate, value.location))
-          open += [.leave(coordinate), .value(value, field.type.namedType.value)]
+  /// The omitted fields of input objects in a value of the type `type`, or in a list of them.
+  private func omittedFields(in value: Value, of type: String) -> [OmittedField] {
+    switch value {
+    case .list(let items, _): return items.flatMap { omittedFields(in: $0, of: type) }
+    case .object(let given, _):
+      guard case .inputObject(let input)? = schema.types[type] else { return [] }
+      var values: [String: Value] = [:]
+      for field in given { values[field.name.value] = field.value }
+      return input.fields.flatMap { field in
+        guard case .inputObject? = schema.namedType(of: field.type) else { return [OmittedField]() }
+        guard let value = values[field.name.value] else {
+          return [OmittedField(coordinate: "\(type).\(field.name.value)", field: field)]
         }
-      case .leave(let coordinate):
-        positions[coordinate] = nil
-        path.removeLast()
+        return omittedFields(in: value, of: field.type.namedType.value)
       }
+    default: return []
     }
-  }
-
-  private func steps(_ given: [ObjectField], _ type: String) -> [Step] {
-    guard case .inputObject(let input)? = schema.types[type] else { return [] }
-    var values: [String: Value] = [:]
-    for field in given { values[field.name.value] = field.value }
-    return input.fields.compactMap { field in
-      guard case .inputObject? = schema.namedType(of: field.type) else { return nil }
-      if let value = values[field.name.value] { return .value(value, field.type.namedType.value) }
-      return .absent(field, "\(type).\(field.name.value)")
-    }
-  }
-
-  private mutating func report(_ coordinate: String, from position: Int) {
-    let others = path[(position + 1)...].map(\.field)
-    issues.append(
-      SchemaError.Issue(
-        message:
-          "Invalid circular reference. The default value of Input Object field \(coordinate) "
-          + "references itself"
-          + (others.isEmpty
-            ? "" : " via the default values of: \(others.joined(separator: ", "))") + ".",
-        locations: path[position...].map(\.location)))
   }
 }
 

@@ -102,18 +102,29 @@ extension Schema {
   ///
   /// https://spec.graphql.org/September2025/#IsSubType()
   public func isSubtype(_ reference: TypeReference, of supertype: TypeReference) -> Bool {
-    switch (reference, supertype) {
-    case (.nonNull(let inner), .nonNull(let superInner)): isSubtype(inner, of: superInner)
-    case (.nonNull(let inner), _): isSubtype(inner, of: supertype)
-    case (_, .nonNull): false
-    case (.list(let inner, _), .list(let superInner, _)): isSubtype(inner, of: superInner)
-    case (.named(let name), .named(let superName)): isSubtype(name.value, of: superName.value)
-    case (.list, .named), (.named, .list): false
-    }
+    reference.isSubtype(of: supertype) { isSubtype($0, of: $1) }
   }
 }
 
 extension TypeReference {
+  /// Whether every value of this type is a value of `supertype`.
+  ///
+  /// - Parameter isSubtype: Whether every value of a named type is a value of another one.
+  func isSubtype(
+    of supertype: TypeReference, where isSubtype: (String, String) -> Bool = { $0 == $1 }
+  ) -> Bool {
+    switch (self, supertype) {
+    case (.nonNull(let inner), .nonNull(let superInner)):
+      inner.isSubtype(of: superInner, where: isSubtype)
+    case (.nonNull(let inner), _): inner.isSubtype(of: supertype, where: isSubtype)
+    case (_, .nonNull): false
+    case (.list(let inner, _), .list(let superInner, _)):
+      inner.isSubtype(of: superInner, where: isSubtype)
+    case (.named(let name), .named(let superName)): isSubtype(name.value, superName.value)
+    case (.list, .named), (.named, .list): false
+    }
+  }
+
   /// Whether both references denote the same type; source locations are ignored.
   public func isSameType(as other: TypeReference) -> Bool {
     switch (self, other) {
