@@ -219,6 +219,24 @@ struct CompletenessTests {
     #expect(message.hasPrefix("incomplete: ") && message.contains(text), "\(message)")
   }
 
+  @Test(
+    "a connection below a list of the result is completed by `nested`, and a list of them is not")
+  func listAdvice() async throws {
+    let connection = #"{"nodes":[],"pageInfo":{"hasNextPage":true}}"#
+    for (value, text) in [
+      (connection, "`nested: [{ path: users[*].posts, type: … }]`"),
+      ("[\(connection)]", "request it in another operation"),
+    ] {
+      let summary = try await Bench.run(
+        manifest(#"query: "{ users { id posts { nodes { id } pageInfo { hasNextPage } } } }""#),
+        transport: ScriptedTransport { _ in
+          ScriptedTransport.response(200, #"{"data":{"users":[{"id":1,"posts":\#(value)}]}}"#)
+        })
+      let message = summary.failures?.all.first?.message ?? ""
+      #expect(message.contains(text), "\(message)")
+    }
+  }
+
   // MARK: Manifests
 
   @Test(
