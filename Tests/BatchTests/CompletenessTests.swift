@@ -149,7 +149,7 @@ struct CompletenessTests {
           paginate: { connection: "lists[0].items" }
           emit: "lists[0].items.nodes[*]"
       """)
-    @Sendable func answer(_ first: Bool, _ second: Bool, _ number: Int) -> HTTPResponseMessage {
+    @Sendable func answer(_ first: Bool, _ second: Bool, page number: Int) -> HTTPResponseMessage {
       func items(_ hasNextPage: Bool) -> String {
         #"{"items":{"nodes":[{"id":1}],"pageInfo":{"hasNextPage":\#(hasNextPage),"endCursor":"\#(number)"}}}"#
       }
@@ -157,10 +157,10 @@ struct CompletenessTests {
         200, #"{"data":{"lists":[\#(items(first)),\#(items(second))]}}"#)
     }
     let done = try await Bench.run(
-      manifest, transport: ScriptedTransport { answer($0 < 3, false, $0) })
+      manifest, transport: ScriptedTransport { answer($0 < 3, false, page: $0) })
     #expect(done.counters.done == 1 && done.counters.records == 3)
     let failed = try await Bench.run(
-      manifest, transport: ScriptedTransport { answer($0 < 3, true, $0) })
+      manifest, transport: ScriptedTransport { answer($0 < 3, true, page: $0) })
     #expect(failed.counters.failed == 1)
     #expect(
       failed.failures?.all.first?.message.hasPrefix(
@@ -217,6 +217,24 @@ struct CompletenessTests {
     let summary = try await Bench.run(manifest, transport: transport)
     let message = summary.failures?.all.first?.message ?? ""
     #expect(message.hasPrefix("incomplete: ") && message.contains(text), "\(message)")
+  }
+
+  @Test(
+    "a connection below a list of the result is completed by `nested`, and a list of them is not")
+  func listAdvice() async throws {
+    let connection = #"{"nodes":[],"pageInfo":{"hasNextPage":true}}"#
+    for (value, text) in [
+      (connection, "`nested: [{ path: users[*].posts, type: … }]`"),
+      ("[\(connection)]", "request it in another operation"),
+    ] {
+      let summary = try await Bench.run(
+        manifest(#"query: "{ users { id posts { nodes { id } pageInfo { hasNextPage } } } }""#),
+        transport: ScriptedTransport { _ in
+          ScriptedTransport.response(200, #"{"data":{"users":[{"id":1,"posts":\#(value)}]}}"#)
+        })
+      let message = summary.failures?.all.first?.message ?? ""
+      #expect(message.contains(text), "\(message)")
+    }
   }
 
   // MARK: Manifests

@@ -241,7 +241,7 @@ private struct NewPages {
       lines.append(
         "    # nested:                        # TYPE is that of the object, which selects its `id`")
       lines += nested.map {
-        "    #   - { path: \(CompletenessCheck.path($0.keys.dropFirst(base.count))), type: TYPE }"
+        "    #   - { path: \(Self.path($0.keys.dropFirst(base.count))), type: TYPE }"
       }
     }
     lines += connections.filter { $0 != followed && !nested.contains($0) }.map {
@@ -259,6 +259,11 @@ private struct NewPages {
     return
       "  # paginate: { connection: \(connection.path) }   # first \(steps.joined(separator: ", and ")); "
       + "`paginate: none` accepts one page"
+  }
+
+  /// A path with these response keys, with `[*]` after those of a connection's lists.
+  private static func path(_ keys: ArraySlice<String>) -> String {
+    keys.map { $0 + (["nodes", "edges"].contains($0) ? "[*]" : "") }.joined(separator: ".")
   }
 
   /// The path of the elements below a connection.

@@ -57,25 +57,26 @@ struct CompletenessCheck: Sendable {
       guard unread > 0 else { return nil }
       return
         "`\(connection.field.path)` has more pages (hasNextPage is true in \(unread) of "
-        + "\(connection.count)): \(advice(connection.field))"
+        + "\(connection.count)): \(advice(connection))"
     }
     return notes.isEmpty ? nil : Self.prefix + notes.joined(separator: "; ")
   }
 
   /// What would request the further pages, or accept a result without them.
   ///
-  /// Depends on the operation alone, so that tasks with the same reason have the same message.
-  private func advice(_ field: ConnectionField) -> String {
+  /// Depends on the shape of the result alone, so that tasks with the same reason have the same message.
+  private func advice(_ connection: UnreadPages.Connection) -> String {
+    let field = connection.field
     let base = emit?.keys ?? []
     let isInRecord = field.keys.count > base.count && field.keys.starts(with: base)
-    let isInConnection = pages.connections.contains {
-      $0.field.keys.count < field.keys.count && field.keys.starts(with: $0.field.keys)
-    }
-    let isInList = isInConnection || isInRecord && emit?.steps.contains(.each) == true
-    if isInList, isInRecord {
+    let isInList = connection.lists.contains { $0 > 0 }
+    if isInList, isInRecord, connection.lists.last == 0 {
+      let path = zip(field.keys, connection.lists).dropFirst(base.count).map {
+        $0 + String(repeating: "[*]", count: $1)
+      }.joined(separator: ".")
       return
-        "complete it with `nested: [{ path: \(Self.path(field.keys.dropFirst(base.count))), type: … }]` of "
-        + "`paginate`; if the first page is enough, do not select its `hasNextPage`"
+        "complete it with `nested: [{ path: \(path), type: … }]` of `paginate`; if the first page is enough, do "
+        + "not select its `hasNextPage`"
     }
     guard pagination?.style == nil, !isInList else {
       return
@@ -89,10 +90,5 @@ struct CompletenessCheck: Sendable {
       return "pass a variable as its cursor, such as `\(name)(after: $after)`, and \(follow)\(last)"
     }
     return (field.endCursor == nil ? "select its `endCursor`, and " : "") + follow + last
-  }
-
-  /// A path with these response keys, with `[*]` after those of a connection's lists.
-  static func path(_ keys: ArraySlice<String>) -> String {
-    keys.map { $0 + (["nodes", "edges"].contains($0) ? "[*]" : "") }.joined(separator: ".")
   }
 }

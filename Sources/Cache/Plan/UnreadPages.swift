@@ -30,6 +30,8 @@ package struct UnreadPages: Sendable {
     package var unread = 0
     /// The last `endCursor` that was read; `nil` without one.
     package var cursor: String?
+    /// The number of list levels that each of the field's keys leads to, where it first had more pages; empty if it had none.
+    package var lists: [Int] = []
 
     fileprivate let hasNextPage: [[UInt8]]
     fileprivate let endCursor: [[UInt8]]?
@@ -74,7 +76,7 @@ package struct UnreadPages: Sendable {
   package mutating func beginCount() {
     for index in connections.indices {
       (connections[index].count, connections[index].unread) = (0, 0)
-      connections[index].cursor = nil
+      (connections[index].cursor, connections[index].lists) = (nil, [])
     }
   }
 
@@ -139,7 +141,24 @@ package struct UnreadPages: Sendable {
   private mutating func count(isTrue: Bool) {
     guard let index = owner(of: { $0.hasNextPage }) else { return }
     connections[index].count += 1
-    if isTrue { connections[index].unread += 1 }
+    guard isTrue else { return }
+    connections[index].unread += 1
+    if connections[index].lists.isEmpty {
+      connections[index].lists = lists(below: connections[index].field.keys.count)
+    }
+  }
+
+  /// The number of lists that each of the first keys of the path leads to.
+  private func lists(below count: Int) -> [Int] {
+    var lists: [Int] = []
+    for container in open {
+      if container != nil {
+        lists.append(0)
+      } else if let last = lists.indices.last {
+        lists[last] += 1
+      }
+    }
+    return Array(lists.prefix(count))
   }
 
   /// The connection that has the value at the current keys.

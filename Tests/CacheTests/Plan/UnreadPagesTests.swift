@@ -45,6 +45,7 @@ struct UnreadPagesTests {
     #expect(customers.field.variable == "c" && customers.cursor == "a\"]}")
     #expect(pages.connections[1].field.endCursor == nil)
     #expect(pages.connections[2].cursor == "z")
+    #expect(pages.connections.map(\.lists) == [[0], [0, 1, 0], [0, 1, 0, 1]])
   }
 
   @Test("results are counted together until the count begins again")
