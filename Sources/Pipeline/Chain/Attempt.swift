@@ -254,7 +254,7 @@ extension Attempt {
     let results = try await parser.interceptor.parse(
       response, for: request, target: target, context: context(parser.id, request))
     let (head, isReplayed) = (response.head, response.isReplayed)
-    let hasOwnHead = response.hasOwnHead
+    let hasHead = !response.deliversResults
     let missing = MissingResult(of: request)
     return ResponseStream(pull: { [self] in
       guard var result = try await next(results) else {
@@ -263,7 +263,7 @@ extension Attempt {
       }
       missing.noteResult()
       result.attempt = number
-      result.http = hasOwnHead ? result.http ?? head : nil
+      result.http = hasHead ? result.http ?? head : nil
       result.isReplayed = isReplayed
       result.timing.total = services.clock.now() - start
       result.timing.firstByte = firstByte

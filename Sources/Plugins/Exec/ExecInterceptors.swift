@@ -239,7 +239,7 @@ struct ExecHTTP: HTTPInterceptor {
       "event": "response", "status": .number(JSONNumber(response.head.status.code)),
       "headers": Self.object(response.head.headerFields),
     ]
-    if caller.maxBody > 0, !Self.arrivesInParts(response) {
+    if caller.maxBody > 0, !Self.arrivesInParts(response, to: request) {
       let beginning = try await response.takeBeginning(caller.maxBody)
       message["body"] = .string(String(decoding: beginning.bytes, as: UTF8.self))
       message["body_is_whole"] = .boolean(beginning.isWhole)
@@ -270,7 +270,11 @@ struct ExecHTTP: HTTPInterceptor {
   }
 
   /// Whether waiting for the body would hold back events or parts.
-  private static func arrivesInParts(_ response: HTTPResponseMessage) -> Bool {
+  private static func arrivesInParts(
+    _ response: HTTPResponseMessage, to request: HTTPRequestMessage
+  ) -> Bool {
+    // A query over WebSocket has one result.
+    guard !response.deliversResults else { return request.webSocket?.isSubscription ?? true }
     let type = (response.head.headerFields[.contentType] ?? "").lowercased()
     return type.hasPrefix("text/event-stream") || type.hasPrefix("multipart/")
   }

@@ -100,17 +100,16 @@ private struct PhaseTransport: HTTPTransport {
     _ request: HTTPRequestMessage, limits: HTTPLimits
   ) async throws -> HTTPResponseMessage {
     sent.value.withLock { $0 += 1 }
-    let response = try await base.send(request, limits: limits)
+    var response = try await base.send(request, limits: limits)
     guard let times = PhaseTimes.current else { return response }
     let body = BodyChunks(response.body)
-    return HTTPResponseMessage(
-      head: response.head,
-      body: HTTPBody {
-        let start = clock.now()
-        let chunk = try await body.next()
-        await times.add((clock.now() - start).seconds)
-        return chunk
-      })
+    response.body = HTTPBody {
+      let start = clock.now()
+      let chunk = try await body.next()
+      await times.add((clock.now() - start).seconds)
+      return chunk
+    }
+    return response
   }
 }
 
