@@ -124,7 +124,7 @@ extension SharedOperation {
     }
   }
 
-  /// Drops the results, because nobody reads them any more. Returns whether the operation has not ended.
+  /// Drops the results, because they are not read any more. Returns whether the operation has not ended.
   func abandon() -> Bool {
     let (isRunning, reader) = state.withLock { state in
       let isRunning = state.end == nil
