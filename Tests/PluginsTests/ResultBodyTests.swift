@@ -16,12 +16,11 @@ import Testing
     ]
 
   private func outcome(
-    _ chain: String, to script: [RawServer.Step] = whole, setup: Bench.Setup,
-    document: String = SocketTests.document
+    _ chain: String, setup: Bench.Setup
   ) async throws -> Outcome {
-    try await RawServer.withServer(script) { server in
+    try await RawServer.withServer(Self.whole) { server in
       try await Bench.with(chain, url: "ws://127.0.0.1:\(server.port)/", setup: setup) {
-        await $0.run(document)
+        await $0.run(SocketTests.document)
       }
     }
   }
@@ -69,7 +68,7 @@ import Testing
     let line = try #require(text.split(separator: "\n").last)
     let response = try #require(try JSONValue(parsing: Array(line.utf8))["response"])
     #expect(response["status"]?.intValue == 200)
-    #expect(response["headers"]?["content-type"]?.stringValue == "application/json-seq")
+    #expect(response["headers"]?["Content-Type"]?.stringValue == "application/json-seq")
     #expect(response["text"]?.stringValue == Self.payloads.map { $0 + "\u{1E}" }.joined())
 
     let replayed = try await replay(path)
@@ -80,6 +79,10 @@ import Testing
     let separated = Self.payloads.map { "\u{1E}" + $0 + "\n" }.joined()
     try replace(separated, in: text, path)
     #expect(try await replay(path).texts == Self.payloads)
+
+    try replace("", in: text, path)
+    let empty = try await replay(path)
+    #expect(empty.texts == [] && empty.error == nil, "\(empty.message)")
 
     try replace(String(Self.payloads.joined(separator: "\u{1E}").dropLast(3)), in: text, path)
     let cut = try await replay(path)
@@ -104,8 +107,14 @@ import Testing
     let transport = AsyncHTTPTransport()
     var setup = Bench.Setup()
     setup.transport = RecordingTransport(transport, recorder: recorder)
-    let outcome = try await outcome(Self.chain, setup: setup)
-    await transport.shutdown()
+    let outcome = try await RawServer.withServer(Self.whole) { [setup] server in
+      let url = "ws://127.0.0.1:\(server.port)/"
+      let outcome = try await Bench.with(Self.chain, url: url, setup: setup) {
+        await $0.run(SocketTests.document)
+      }
+      await transport.shutdown()
+      return outcome
+    }
     #expect(outcome.texts == Self.payloads, "\(outcome.message)")
     let archive = await recorder.archive(creator: "gqlrun", version: "1")
     let response = archive["log"]?["entries"]?.arrayValue?.first?["response"]
