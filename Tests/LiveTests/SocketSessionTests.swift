@@ -344,21 +344,3 @@ struct SocketSessionTests {
     #expect(SocketSession.refusal(of: "mqtt", offered: [.transport, .legacy])?.code == 4406)
   }
 }
-
-@Suite("A sequence of results")
-struct SequenceSplitterTests {
-  @Test("is split at record separators, before or behind the texts")
-  func separators() {
-    let stream = split("{\"a\":\n1}\u{1E}\u{1E}{}\u{1E}", SequenceSplitter())
-    #expect(stream.payloads == ["{\"a\":\n1}", "{}"])
-    #expect(stream.error == nil)
-    let other = split("\u{1E}{}\n\u{1E}[]\n\u{1E}", SequenceSplitter())
-    #expect(other.payloads == ["{}\n", "[]\n"])
-  }
-
-  @Test("that ends inside a text is an error")
-  func truncated() {
-    #expect(split("{}\u{1E}{", SequenceSplitter()).error?.code == .truncated)
-    #expect(split("", SequenceSplitter()).error == nil)
-  }
-}

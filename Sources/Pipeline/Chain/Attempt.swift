@@ -254,7 +254,7 @@ extension Attempt {
     let results = try await parser.interceptor.parse(
       response, for: request, target: target, context: context(parser.id, request))
     let (head, isReplayed) = (response.head, response.isReplayed)
-    let hasOwnHead = response.hasOwnHead
+    let hasHead = !response.deliversResults
     // A stream of a subscription may be empty.
     let isMissing = Atomic(request.operationType != .subscription)
     return ResponseStream(pull: { [self] in
@@ -267,7 +267,7 @@ extension Attempt {
       }
       isMissing.store(false, ordering: .relaxed)
       result.attempt = number
-      result.http = hasOwnHead ? result.http ?? head : nil
+      result.http = hasHead ? result.http ?? head : nil
       result.isReplayed = isReplayed
       result.timing.total = services.clock.now() - start
       result.timing.firstByte = firstByte

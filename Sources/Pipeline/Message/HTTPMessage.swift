@@ -97,12 +97,15 @@ public struct HTTPResponseMessage: Sendable {
   /// Status and header fields.
   public var head: HTTPResponse
   /// The body; read once.
+  ///
+  /// Each chunk is one result if the operation was sent over WebSocket, or its events arrive on a shared event stream.
   public var body: HTTPBody
   /// The version of HTTP, as HTTP archives write it.
   public var version = "HTTP/1.1"
-  /// Whether the server sent ``head``. `false` for results on a connection that operations share, which have no
-  /// HTTP response of their own.
-  package var hasOwnHead = true
+  /// Whether each chunk of ``body`` is one complete result: those of a connection that operations share.
+  ///
+  /// There is no HTTP response then, and the server did not send ``head``.
+  package var deliversResults = false
   /// The head of the request that the response answers, when redirects led to it; `nil` without redirects.
   package var redirectedRequest: HTTPRequest?
   /// Whether the response was read from a recording instead of the network.
@@ -159,12 +162,38 @@ public struct HTTPResponseMessage: Sendable {
   }
 }
 
+/// Results that arrive on a connection that operations share, without an HTTP response of their own.
+///
+/// Where they become a text, as in recordings and logs, they are a JSON text sequence.
+///
+/// https://www.rfc-editor.org/rfc/rfc7464
+extension HTTPResponseMessage {
+  /// The content type of JSON text sequences.
+  package static let sequenceType = "application/json-seq"
+  /// The separator of JSON text sequences, which no JSON text contains.
+  package static let recordSeparator: UInt8 = 0x1E
+
+  /// Creates the response to an operation, with the head that a JSON text sequence has.
+  ///
+  /// - Parameter results: The results. Each chunk is a complete one, in the form of a response to a request.
+  package init(results: HTTPBody) {
+    self.init(
+      head: HTTPResponse(status: .ok, headerFields: [.contentType: Self.sequenceType]),
+      body: results)
+    deliversResults = true
+  }
+
+  /// What is written behind each chunk where the body becomes a text.
+  package var chunkEnd: [UInt8] { deliversResults ? [Self.recordSeparator] : [] }
+}
+
 /// The body of a response as it arrives: read once, chunk by chunk, at the reader's pace.
 public struct HTTPBody: AsyncSequence, Sendable {
   /// A chunk of the body.
   public typealias Element = any BodyChunk
 
   fileprivate let pull: @Sendable () async throws -> (any BodyChunk)?
+  private let ready: (@Sendable () -> (any BodyChunk)?)?
 
   /// Creates a body that calls `pull` for each chunk.
   ///
@@ -172,7 +201,25 @@ public struct HTTPBody: AsyncSequence, Sendable {
   ///   returned `nil` or thrown, and not called concurrently.
   public init(pull: @escaping @Sendable () async throws -> (any BodyChunk)?) {
     self.pull = pull
+    ready = nil
   }
+
+  /// Creates a body whose chunks may arrive faster than they are read.
+  ///
+  /// - Parameters:
+  ///   - ready: Returns the next chunk if it has arrived, otherwise `nil`.
+  ///   - pull: Returns the next chunk, or `nil` at the end. Not called again after it has returned `nil` or thrown.
+  package init(
+    ready: @escaping @Sendable () -> (any BodyChunk)?,
+    pull: @escaping @Sendable () async throws -> (any BodyChunk)?
+  ) {
+    self.pull = pull
+    self.ready = ready
+  }
+
+  /// Removes the next chunk if it is known to have arrived. It saves the reader of many small chunks from suspending for
+  /// each of them.
+  package func takeReady() -> (any BodyChunk)? { ready?() }
 
   /// Creates a body of the chunks of another sequence.
   ///

@@ -283,7 +283,7 @@ extension HTTPResponseMessage {
 
   /// Whether the body is a stream of events.
   package var isStream: Bool {
-    ["text/event-stream", "multipart/mixed", "application/json-seq"].contains(mediaType)
+    deliversResults || ["text/event-stream", "multipart/mixed"].contains(mediaType)
   }
 
   /// Whether the body is a single result with data, or too long to see. The body can be read as before.

@@ -25,13 +25,13 @@ public struct RecordingTransport: HTTPTransport {
     do {
       var response = try await base.send(request, limits: limits)
       await recorder.note(response, of: number)
-      let body = response.body
+      let (body, end) = (response.body, response.chunkEnd)
       response.body = HTTPBody {
         do {
           // The iterator of a body has no state of its own.
           var iterator = body.makeAsyncIterator()
           let chunk = try await iterator.next()
-          await recorder.note(chunk, of: number)
+          await recorder.note(chunk, end: end, of: number)
           return chunk
         } catch {
           await recorder.note(error, of: number)
@@ -103,19 +103,21 @@ public actor ExchangeRecorder {
   }
 
   func note(_ response: HTTPResponseMessage, of number: Int) {
-    exchanges[number].head = response.hasOwnHead ? response.head : nil
+    exchanges[number].head = response.deliversResults ? nil : response.head
     exchanges[number].version = response.version
     exchanges[number].wait = clock.now() - starts[number]
     exchanges[number].total = exchanges[number].wait
   }
 
-  func note(_ chunk: (any BodyChunk)?, of number: Int) {
+  /// - Parameter end: What is kept behind the chunk.
+  func note(_ chunk: (any BodyChunk)?, end: [UInt8], of number: Int) {
     exchanges[number].total = clock.now() - starts[number]
     guard let chunk else { return }
-    let room = keptBytes - exchanges[number].body.count
-    exchanges[number].bodySize += chunk.count
-    guard room > 0 else { return }
-    chunk.withUnsafeBytes { exchanges[number].body += $0.prefix(room) }
+    for part in [chunk, end] {
+      let room = keptBytes - exchanges[number].body.count
+      exchanges[number].bodySize += part.count
+      if room > 0 { part.withUnsafeBytes { exchanges[number].body += $0.prefix(room) } }
+    }
   }
 
   func note(_ error: any Error, of number: Int) {

@@ -1,8 +1,6 @@
 import GQLRunLive
 import GQLRunPipeline
 import GQLRunSupport
-import NIOCore
-import Synchronization
 
 /// An event stream for any number of subscriptions.
 ///
@@ -26,18 +24,15 @@ final class EventStreamConnection: OperationConnection {
 
   private struct State {
     var entries: [Int: Entry] = [:]
-    /// The requests of operations that have not begun.
-    var requests: [Int: HTTPRequestMessage] = [:]
     var lastID = 0
     var isOver = false
     /// Why the stream was not opened; an operation may arrive after that.
     var openingFailure: (any Error)?
     var isOpen = false
-    var idleDue: Duration?
     /// The task that reads, while it waits for the readers of results.
     var paused: CheckedContinuation<Void, Never>?
     var task: Task<Void, Never>?
-    var timerNumber: Int?
+    var onEnd: @Sendable () -> Void = {}
   }
 
   /// What ends a connection.
@@ -47,36 +42,30 @@ final class EventStreamConnection: OperationConnection {
   }
 
   private let opening: EventStreamOpening
-  private let timer: DeadlineTimer
-  private let onEnd: @Sendable (any OperationConnection) -> Void
+  let flow = ConnectionFlow()
+  private let alarm: ConnectionAlarm
   private let state = Locked(State())
   private let commands = AsyncStream.makeStream(of: Command.self)
-  private let waiting = Atomic(0)
-  private let unread = Atomic(0)
 
   private var clock: ServiceClock { opening.sender.clock }
   private var failures: TransportFailures { opening.failures }
 
-  /// - Parameters:
-  ///   - timer: Checks the time limits.
-  ///   - onEnd: Called once no further operation can begin.
-  init(
-    _ opening: EventStreamOpening, timer: DeadlineTimer,
-    onEnd: @escaping @Sendable (any OperationConnection) -> Void
-  ) {
+  /// - Parameter alarm: Ends the stream when it has had no operation for a time.
+  init(_ opening: EventStreamOpening, alarm: ConnectionAlarm) {
     self.opening = opening
-    self.timer = timer
-    self.onEnd = onEnd
+    self.alarm = alarm
   }
 
   var version: String { "HTTP/1.1" }
 
-  func open() {
-    let number = timer.add { [weak self] in self?.rest() }
-    state.withLock { state in
-      state.timerNumber = number
-      state.task = Task { await run() }
+  func open(onEnd: @escaping @Sendable () -> Void) {
+    alarm.start { [weak self] in self?.end(.idle) }
+    let isOver = state.withLock { state in
+      state.onEnd = onEnd
+      if !state.isOver { state.task = Task { await run() } }
+      return state.isOver
     }
+    if isOver { onEnd() }
   }
 
   func shutDown() async {
@@ -88,43 +77,34 @@ final class EventStreamConnection: OperationConnection {
 // MARK: Operations
 
 extension EventStreamConnection {
-  func operation(for request: HTTPRequestMessage) -> SharedOperation {
-    let operation = SharedOperation([], isSubscription: true, on: self)
-    let id = state.withLock { state in
-      state.lastID += 1
-      state.requests[state.lastID] = request
-      return state.lastID
-    }
-    operation.setID(id)
-    return operation
-  }
-
-  func begin(_ operation: SharedOperation) {
-    guard let id = operation.id else { return operation.finish(.failure(.notBegun)) }
-    let failure = state.withLock { state -> SharedOperation.Failure? in
-      let request = state.requests.removeValue(forKey: id)
+  func begin(_ operation: SharedOperation, _ request: HTTPRequestMessage) {
+    let begun = state.withLock { state -> Result<Int, any Error> in
       // Another stream could not be opened either.
-      if let failure = state.openingFailure { return .failed(failure) }
-      guard !state.isOver else { return .notBegun }
-      state.idleDue = nil
-      state.entries[id] = Entry(operation: operation, request: request)
-      return nil
+      if let failure = state.openingFailure { return .failure(failure) }
+      guard !state.isOver else { return .failure(OperationNotBegun()) }
+      state.lastID += 1
+      state.entries[state.lastID] = Entry(operation: operation, request: request)
+      return .success(state.lastID)
     }
-    if let failure { return operation.finish(.failure(failure)) }
-    commands.continuation.yield(.start(id))
+    switch begun {
+    case .success(let id):
+      operation.setID(id)
+      alarm.set(nil)
+      commands.continuation.yield(.start(id))
+    case .failure(let failure): operation.finish(.failure(failure))
+    }
   }
 
   func end(_ operation: SharedOperation) {
     guard let id = operation.id else { return }
     let phase = state.withLock { state -> Phase? in
-      state.requests[id] = nil
       guard let phase = state.entries[id]?.phase else { return nil }
       if phase == .starting { state.entries[id]?.operation = nil } else { state.entries[id] = nil }
       return phase
     }
     if phase == .started { commands.continuation.yield(.stop(id)) }
     noteCount()
-    drained()
+    resume()
   }
 
   private func start(_ id: Int, _ token: String) async {
@@ -135,12 +115,12 @@ extension EventStreamConnection {
     guard let request else { return }
     do {
       if let answer = try await opening.start(id, request: request, token: token) {
-        finish(id, .failure(.failed(OperationAnswered(response: answer))))
+        finish(id, .failure(OperationAnswered(response: answer)))
       } else if began(id) {
         await opening.stop(id, token)
       }
     } catch {
-      finish(id, .failure(.failed(error)))
+      finish(id, .failure(error))
       // The server may have started it.
       if (error as? ChainError)?.delivery != .notSent { await opening.stop(id, token) }
     }
@@ -163,7 +143,7 @@ extension EventStreamConnection {
     return stops
   }
 
-  private func finish(_ id: Int, _ end: Result<Void, SharedOperation.Failure>) {
+  private func finish(_ id: Int, _ end: Result<Void, any Error>) {
     let entry = state.withLock { $0.entries.removeValue(forKey: id) }
     entry?.operation?.finish(end)
     noteCount()
@@ -233,7 +213,7 @@ extension EventStreamConnection {
     switch event {
     case .next(let id, let payload):
       let operation = state.withLock { $0.entries[id]?.operation }
-      _ = operation?.receive(ByteBuffer(bytes: payload))
+      _ = operation?.receive(payload)
       return operation
     case .complete(let id):
       finish(id, .success(()))
@@ -245,63 +225,39 @@ extension EventStreamConnection {
 // MARK: Time
 
 extension EventStreamConnection {
-  /// The longest time between two checks of a connection for which nothing is due.
-  private static let rest = Duration.seconds(3600)
-
   /// Sets the time at which a stream without operations is closed.
   private func noteCount() {
-    let idle = opening.limits.connection.keepAlive
-    let isIdle = state.withLock { state in
-      guard state.entries.isEmpty, state.requests.isEmpty, !state.isOver else { return false }
-      state.idleDue = clock.now() + idle
-      return true
-    }
-    if isIdle { timer.check(within: idle) }
-  }
-
-  private func rest() -> Duration? {
-    guard let due = state.withLock({ $0.idleDue }) else { return Self.rest }
-    let rest = due - clock.now()
-    guard rest <= .zero else { return rest }
-    end(.idle)
-    return state.withLock { $0.isOver } ? nil : Self.rest
+    let isIdle = state.withLock { $0.entries.isEmpty && !$0.isOver }
+    // An operation that begins just now is found at that time.
+    if isIdle { alarm.set(clock.now() + opening.limits.connection.keepAlive) }
   }
 }
 
 // MARK: Back-pressure
 
 extension EventStreamConnection {
-  func noteWaiting(_ change: Int) {
-    waiting.wrappingAdd(change, ordering: .relaxed)
-    if change > 0 { drained() }
-  }
-
-  func noteUnread(_ bytes: Int) { unread.wrappingAdd(bytes, ordering: .relaxed) }
-
-  func noteRead(_ bytes: Int) { unread.wrappingSubtract(bytes, ordering: .relaxed) }
-
-  func drained() { state.withLock { $0.paused.take() }?.resume() }
+  func resume() { state.withLock { $0.paused.take() }?.resume() }
 
   /// Waits while results wait for their readers.
   private func waitForReaders() async {
+    guard isFull else { return }
+    flow.isPaused = true
     while isFull {
       await withTaskCancellationHandler {
         await withCheckedContinuation { continuation in
           state.withLock { $0.paused = continuation }
           // A reader may have begun to wait in between.
-          if !isFull { drained() }
+          if !isFull { resume() }
         }
       } onCancel: {
-        drained()
+        resume()
       }
     }
+    flow.isPaused = false
   }
 
   private var isFull: Bool {
-    let mayPause =
-      waiting.load(ordering: .relaxed) <= 0
-      || unread.load(ordering: .relaxed) >= SocketConnection.maxBytes
-    guard mayPause, !Task.isCancelled else { return false }
+    guard flow.mayPause, !Task.isCancelled else { return false }
     return state.withLock { $0.entries.values.compactMap(\.operation) }.contains { $0.isFull }
   }
 }
@@ -310,24 +266,25 @@ extension EventStreamConnection {
 
 extension EventStreamConnection {
   private func end(_ end: End) {
-    let ended = state.withLock { state -> (operations: [SharedOperation], timer: Int?)? in
+    let ended = state.withLock {
+      state -> (operations: [SharedOperation], onEnd: @Sendable () -> Void)? in
       guard !state.isOver else { return nil }
       // An operation may have come in between.
-      if case .idle = end, !state.entries.isEmpty || !state.requests.isEmpty { return nil }
+      if case .idle = end, !state.entries.isEmpty { return nil }
       state.isOver = true
       if case .failed(let error) = end, !state.isOpen { state.openingFailure = error }
       defer { state.entries = [:] }
-      return (state.entries.values.compactMap(\.operation), state.timerNumber)
+      return (state.entries.values.compactMap(\.operation), state.onEnd)
     }
     guard let ended else { return }
     // Before operations fail: those that begin again find another connection.
-    onEnd(self)
-    if let number = ended.timer { timer.remove(number) }
+    ended.onEnd()
+    alarm.stop()
     opening.observer?(.eventStreamClosed(failures.origin, reason(end)))
-    for operation in ended.operations { operation.finish(.failure(.failed(error(end)))) }
+    for operation in ended.operations { operation.finish(.failure(error(end))) }
     commands.continuation.finish()
     state.withLock { $0.task }?.cancel()
-    drained()
+    resume()
   }
 
   private func error(_ end: End) -> any Error {

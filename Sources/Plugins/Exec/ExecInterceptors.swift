@@ -240,9 +240,8 @@ struct ExecHTTP: HTTPInterceptor {
       "event": "response", "status": .number(JSONNumber(response.head.status.code)),
       "headers": Self.object(response.head.headerFields),
     ]
-    // Waiting for the body would hold back events and parts.
     let maxBody = caller.options.maxBody.bytes
-    if maxBody > 0, !response.isStream {
+    if maxBody > 0, !Self.arrivesInParts(response, to: request) {
       let beginning = try await response.takeBeginning(maxBody)
       message["body"] = .string(String(decoding: beginning.bytes, as: UTF8.self))
       message["body_is_whole"] = .boolean(beginning.isWhole)
@@ -270,6 +269,14 @@ struct ExecHTTP: HTTPInterceptor {
       throw error
     }
     return try response(reply, context)
+  }
+
+  /// Whether waiting for the body would hold back events or parts.
+  private static func arrivesInParts(
+    _ response: HTTPResponseMessage, to request: HTTPRequestMessage
+  ) -> Bool {
+    // A query over WebSocket has one result.
+    response.deliversResults ? request.webSocket?.isSubscription ?? true : response.isStream
   }
 
   private static func message(

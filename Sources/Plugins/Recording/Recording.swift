@@ -263,7 +263,14 @@ struct RecordedResponse: Sendable {
         head.headerFields.append(.init(name: name, value: value))
       }
     }
-    return HTTPResponseMessage(head: head, body: HTTPBody([body]))
+    guard ResponseCheck.mediaType(head) == HTTPResponseMessage.sequenceType else {
+      return HTTPResponseMessage(head: head, body: HTTPBody([body]))
+    }
+    let results = body.split(separator: HTTPResponseMessage.recordSeparator)
+      .filter { !$0.allSatisfy(\.isJSONWhiteSpace) }
+    var message = HTTPResponseMessage(results: HTTPBody(results as [any BodyChunk]))
+    message.head = head
+    return message
   }
 
   init?(_ value: JSONValue) {

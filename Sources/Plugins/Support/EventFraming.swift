@@ -11,11 +11,8 @@ enum EventFraming: Sendable {
   ///
   /// https://www.apollographql.com/docs/graphos/routing/operations/subscriptions/multipart-protocol
   case multipart(boundary: String)
-  /// A JSON text sequence: what arrives over WebSocket.
-  case sequence
-
-  /// The content type of JSON text sequences.
-  static let sequenceType = "application/json-seq"
+  /// None: each chunk is a result. They arrive on a connection that operations share.
+  case results
   /// Parts of one result, as with `@defer` and `@stream`.
   ///
   /// https://github.com/graphql/graphql-over-http/blob/main/rfcs/IncrementalDelivery.md
@@ -26,8 +23,9 @@ enum EventFraming: Sendable {
     of response: HTTPResponseMessage, for request: GraphQLRequest, location: String
   ) throws(ChainError) {
     let type = ResponseCheck.mediaType(response.head)
-    if type == Self.sequenceType {
-      self = .sequence
+    // A response that an interceptor has created for the same body has only the head.
+    guard !response.deliversResults, type != HTTPResponseMessage.sequenceType else {
+      self = .results
       return
     }
     let isSubscription = request.operationType == .subscription

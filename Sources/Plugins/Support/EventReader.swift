@@ -6,6 +6,7 @@ import GQLRunPipeline
 ///
 /// Nothing is read ahead: a slow caller slows the connection.
 actor EventReader {
+  /// An event that has begun and not ended.
   private struct OpenEvent {
     let normalizer: ResponseNormalizer
     var bytes = 0
@@ -14,7 +15,8 @@ actor EventReader {
   private let body: HTTPBody
   private let results: ResultReader
   private let maxEventBytes: Int
-  private var splitter: any StreamSplitter
+  /// Finds the events in the body; `nil` if each chunk is one.
+  private var splitter: (any StreamSplitter)?
   /// Finds the payload in each part; `nil` if events are payloads themselves.
   private var envelope: EnvelopeSplitter?
   private let hasEnvelopes: Bool
@@ -39,8 +41,8 @@ actor EventReader {
     case .multipart(let boundary), .parts(let boundary):
       splitter = MultipartSplitter(boundary: boundary)
       hasEnvelopes = true
-    case .sequence:
-      splitter = SequenceSplitter()
+    case .results:
+      splitter = nil
       hasEnvelopes = false
     }
   }
@@ -48,13 +50,30 @@ actor EventReader {
   /// The next event, or `nil` after the last one.
   func next() async throws -> GraphQLResponse? {
     do {
-      return try await read()
+      return try await splitter == nil ? readResult() : read()
     } catch {
       isComplete = true
       await event?.normalizer.abandon()
       event = nil
       throw results.describe(error)
     }
+  }
+
+  /// Reads a chunk that is an event.
+  private func readResult() async throws -> GraphQLResponse? {
+    guard !isComplete, let result = try await nextResult() else {
+      isComplete = true
+      return nil
+    }
+    try begin()
+    try await feed(result, 0..<result.count)
+    return try await end()
+  }
+
+  private func nextResult() async throws -> (any BodyChunk)? {
+    if let result = body.takeReady() { return result }
+    var iterator = body.makeAsyncIterator()
+    return try await iterator.next()
   }
 
   private func read() async throws -> GraphQLResponse? {
@@ -90,7 +109,7 @@ actor EventReader {
   @inline(never)
   private func nextPiece() throws -> StreamPiece? {
     try chunk.withUnsafeBytes { bytes throws(StreamError) in
-      try splitter.next(bytes, from: &offset)
+      try splitter?.next(bytes, from: &offset)
     }
   }
 
@@ -111,7 +130,7 @@ actor EventReader {
   private func readChunk() async throws {
     var iterator = body.makeAsyncIterator()
     guard let next = try await iterator.next() else {
-      try splitter.finish()
+      try splitter?.finish()
       isComplete = true
       return
     }

@@ -11,7 +11,7 @@ extension HTTPResponseMessage {
   func observed(
     keeping limit: Int, onEnd: @escaping @Sendable (ObservedBytes) throws -> Void
   ) -> HTTPResponseMessage {
-    let (body, observer) = (body, BodyObserver(limit: limit, onEnd: onEnd))
+    let (body, end, observer) = (body, chunkEnd, BodyObserver(limit: limit, onEnd: onEnd))
     var response = self
     response.body = HTTPBody {
       var iterator = body.makeAsyncIterator()
@@ -20,13 +20,14 @@ extension HTTPResponseMessage {
         return nil
       }
       observer.add(chunk)
+      if !end.isEmpty { observer.add(end) }
       return chunk
     }
     return response
   }
 }
 
-/// The observed part of a body.
+/// The observed part of a body; results are a JSON text sequence in it.
 struct ObservedBytes: Sendable {
   /// The first bytes.
   var bytes: [UInt8] = []

@@ -10,11 +10,14 @@ final class SocketHandler: ChannelInboundHandler {
   typealias InboundIn = WebSocketFrame
 
   private let opening: SocketOpening
+  private let loop: any EventLoop
   private let clock: ServiceClock
-  private let onEnd: @Sendable (any OperationConnection) -> Void
+  private let flow: ConnectionFlow
+  private let alarm: ConnectionAlarm
+  private var onEnd: @Sendable () -> Void = {}
   private var session: SocketSession
-  /// `nil` after the end.
-  private var connection: SocketConnection?
+  /// Whether no operation can begin, and no message is read.
+  private var hasEnded = false
   private var channel: (any Channel)?
   private var operations: [Int: SharedOperation] = [:]
   private var lastID = 0
@@ -26,7 +29,6 @@ final class SocketHandler: ChannelInboundHandler {
   private var openingDue: Duration?
   /// Why the connection was not opened; an operation may arrive after that.
   private var openingFailure: (any Error)?
-  private var timerNumber: Int?
   /// Whether the channel takes frames.
   private var isUpgraded = false
   private var isPaused = false
@@ -36,12 +38,14 @@ final class SocketHandler: ChannelInboundHandler {
   private var closed: [EventLoopPromise<Void>] = []
 
   init(
-    _ opening: SocketOpening, clock: ServiceClock,
-    onEnd: @escaping @Sendable (any OperationConnection) -> Void
+    _ opening: SocketOpening, on loop: any EventLoop, clock: ServiceClock, flow: ConnectionFlow,
+    alarm: ConnectionAlarm
   ) {
     self.opening = opening
+    self.loop = loop
     self.clock = clock
-    self.onEnd = onEnd
+    self.flow = flow
+    self.alarm = alarm
     messages = SocketMessages(limit: opening.limits.messageBytes)
     session = SocketSession(
       parameters: opening.request.webSocket?.connectionParameters,
@@ -52,13 +56,13 @@ final class SocketHandler: ChannelInboundHandler {
 // MARK: Opening
 
 extension SocketHandler {
-  func open(_ connection: SocketConnection, timer: Int) {
-    self.connection = connection
-    timerNumber = timer
+  func open(onEnd: @escaping @Sendable () -> Void) {
+    guard !hasEnded else { return onEnd() }
+    self.onEnd = onEnd
     openingDue = clock.now() + opening.limits.connect + .seconds(1)
     setDue()
-    let bound = NIOLoopBound(self, eventLoop: connection.loop)
-    opening.open(on: connection.loop, handler: bound).whenComplete { bound.value.opened($0) }
+    let bound = NIOLoopBound(self, eventLoop: loop)
+    opening.open(on: loop, handler: bound).whenComplete { bound.value.opened($0) }
   }
 
   /// A connection to the server or to a proxy exists.
@@ -66,7 +70,7 @@ extension SocketHandler {
     self.channel = channel
     let bound = NIOLoopBound(self, eventLoop: channel.eventLoop)
     channel.closeFuture.whenComplete { _ in bound.value.channelClosed() }
-    if connection == nil { channel.close(promise: nil) }
+    if hasEnded { channel.close(promise: nil) }
   }
 
   private func opened(_ result: Result<SocketOpening.Answer, any Error>) {
@@ -92,16 +96,16 @@ extension SocketHandler {
 // MARK: Operations
 
 extension SocketHandler {
-  func begin(_ operation: SharedOperation) {
+  func begin(_ operation: SharedOperation, _ payload: [UInt8]) {
     // Another connection could not be opened either.
-    if let openingFailure { return operation.finish(.failure(.failed(openingFailure))) }
-    guard connection != nil, !session.isOver else {
-      return operation.finish(.failure(.notBegun))
+    if let openingFailure { return operation.finish(.failure(openingFailure)) }
+    guard !hasEnded, !session.isOver else {
+      return operation.finish(.failure(OperationNotBegun()))
     }
     lastID += 1
     operations[lastID] = operation
     operation.setID(lastID)
-    perform(session.begin(lastID, operation.payload, at: clock.now()))
+    perform(session.begin(lastID, payload, at: clock.now()))
   }
 
   func end(_ operation: SharedOperation) {
@@ -129,7 +133,8 @@ extension SocketHandler {
   }
 
   private func setDue() {
-    connection?.setDue(SocketSession.earliest(openingDue, session.due))
+    guard !hasEnded else { return }
+    alarm.set(SocketSession.earliest(openingDue, session.due))
   }
 }
 
@@ -170,7 +175,7 @@ extension SocketHandler {
   private func deliver(_ message: ByteBuffer?, _ range: Range<Int>, to operation: SharedOperation) {
     if operation.receive(Self.slice(message, range)), !isPaused { adjustReading() }
     if let last = wakes.last, last === operation { return }
-    if wakes.isEmpty, let loop = connection?.loop {
+    if wakes.isEmpty {
       let bound = NIOLoopBound(self, eventLoop: loop)
       loop.execute { bound.value.wakeReaders() }
     }
@@ -207,7 +212,7 @@ extension SocketHandler {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     let frame = unwrapInboundIn(data)
     if frame.opcode == .connectionClose { return receiveClose(frame.data) }
-    guard connection != nil else { return }
+    guard !hasEnded else { return }
     do throws(SocketClose) {
       switch try messages.receive(frame) {
       case nil: if frame.data.readableBytes == 0 { try noteEmpty(frame.data) }
@@ -244,7 +249,7 @@ extension SocketHandler {
     var data = data
     let code = data.readInteger(as: UInt16.self).map(Int.init)
     let close = SocketClose(code ?? 1005, String(buffer: data))
-    if connection != nil, let code { write(.connectionClose, ByteBuffer(integer: UInt16(code))) }
+    if !hasEnded, let code { write(.connectionClose, ByteBuffer(integer: UInt16(code))) }
     end(.closed(close))
     channel?.pipeline.syncOperations.flush()
     channel?.close(promise: nil)
@@ -265,17 +270,19 @@ extension SocketHandler {
 
   /// Stops reading while results wait for their readers, or answers for the server.
   func adjustReading() {
-    guard let channel, let connection else { return }
-    let isFull = connection.mayPause && operations.values.contains { $0.isFull }
+    guard let channel, !hasEnded else { return }
+    let isFull = flow.mayPause && operations.values.contains { $0.isFull }
     let pauses = isFull || !channel.isWritable
     guard pauses != isPaused else { return }
     isPaused = pauses
-    connection.setPaused(pauses)
+    flow.isPaused = pauses
     session.setPaused(pauses, at: clock.now())
     try? channel.syncOptions?.setOption(.autoRead, value: !pauses)
     setDue()
     // A reader may have begun to wait in between.
-    if pauses { connection.loop.execute { connection.drained() } }
+    guard pauses else { return }
+    let bound = NIOLoopBound(self, eventLoop: loop)
+    loop.execute { bound.value.adjustReading() }
   }
 }
 
@@ -293,22 +300,22 @@ extension SocketHandler {
   }
 
   private func end(_ end: End) {
-    guard let connection else { return }
-    self.connection = nil
+    guard !hasEnded else { return }
+    hasEnded = true
     if case .notOpened(let error) = end { openingFailure = error }
     session.closed()
     // Before operations fail: those that begin again find another connection.
-    onEnd(connection)
-    if let timerNumber { connection.removeTimer(timerNumber) }
+    onEnd()
+    onEnd = {}
+    alarm.stop()
     opening.observer?(.socketClosed(opening.failures.origin, opening.failures.reason(end)))
     let running = operations
     operations = [:]
     for operation in running.values {
       operation.finish(
         .failure(
-          .failed(
-            opening.failures.error(
-              end, isBegun: operation.isBegun, isSubscription: operation.isSubscription))))
+          opening.failures.error(
+            end, isBegun: operation.isBegun, isSubscription: operation.isSubscription)))
     }
     close(end)
   }

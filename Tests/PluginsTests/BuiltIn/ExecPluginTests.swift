@@ -251,6 +251,33 @@ import Testing
     }
   }
 
+  @Test func `a program gets no body of a subscription, whose events would wait for it`()
+    async throws
+  {
+    let folder = try Folder(Self.seeing("none", ""))
+    let exec =
+      "- exec: { command: [sh, \(folder.path)/plugin.sh], stage: http, "
+      + "events: [response], max_body: 1MiB }"
+    // The subscription does not end: waiting for its body would not end either.
+    let script: [RawServer.Step] =
+      RawServer.Step.greeting + [.message(SocketTests.next("Ada")), .untilClosed]
+    try await RawServer.withServer(script) { server in
+      try await Bench.with(
+        Bench.plain.replacing("- fetch", with: exec + "\n- fetch"),
+        url: "ws://127.0.0.1:\(server.port)/"
+      ) { bench in
+        var count = 0
+        for try await _ in bench.runner.execute(try Bench.request(SocketTests.document)) {
+          count += 1
+          break
+        }
+        #expect(count == 1)
+      }
+    }
+    #expect(folder.text("seen").contains(#""event":"response""#), "\(folder.text("seen"))")
+    #expect(!folder.text("seen").contains(#""body""#))
+  }
+
   private static let partial = FakeNetwork.Answer.body(
     #"{"data":{"user":{"__typename":"User","id":"1","name":null}},"#
       + #""errors":[{"message":"no","path":["user","name"],"extensions":{"code":"DENIED"}}],"#

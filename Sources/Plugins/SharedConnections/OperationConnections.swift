@@ -70,8 +70,7 @@ final class OperationConnections: Sendable {
 
   /// Sends an operation, and returns when it was sent.
   ///
-  /// - Returns: A response whose body is a JSON text sequence of the results, or the response with which the server
-  ///   refused the operation.
+  /// - Returns: A response that delivers results, or the response with which the server refused the operation.
   func send(
     _ request: HTTPRequestMessage, _ limits: HTTPLimits
   ) async throws -> HTTPResponseMessage {
@@ -84,38 +83,46 @@ final class OperationConnections: Sendable {
       else {
         throw failures.failure(.shutDown)
       }
-      let operation = connection.operation(for: request)
-      let limit = operation.isSubscription ? nil : expiry(of: operation, limits, failures)
-      let body = SocketBody(operation) { [timer] in limit.map(timer.remove) }
+      let operation = SharedOperation(
+        isSubscription: request.webSocket?.isSubscription ?? true, flow: connection.flow)
+      let limit =
+        operation.isSubscription ? nil : expiry(of: operation, on: connection, limits, failures)
+      let reader = OperationReader(of: operation, on: connection) { [timer] in
+        limit.map(timer.remove)
+      }
       do {
+        try await reader.begin(request)
+      } catch is OperationNotBegun {
         // A connection that ends just now is replaced.
-        guard try await operation.begin() else { continue }
+        continue
       } catch let error as ChainError where error.cause is CertificateRefused {
         throw await failures.explained(error)
       } catch let answer as OperationAnswered {
         return answer.response
       }
       var response = HTTPResponseMessage(
-        head: HTTPResponse(status: .ok, headerFields: [.contentType: EventFraming.sequenceType]),
-        body: HTTPBody(pull: { try await body.next() }))
+        results: HTTPBody(ready: { reader.ready() }, pull: { try await reader.next() }))
       response.version = connection.version
-      response.hasOwnHead = false
-      response.interrupt = { [weak operation] in operation?.expire($0) }
+      response.interrupt = { [weak connection, weak operation] error in
+        guard let operation else { return }
+        connection?.expire(operation, error)
+      }
       return response
     }
   }
 
   /// Limits the time of a query or mutation. Returns the number of the limit.
   private func expiry(
-    of operation: SharedOperation, _ limits: HTTPLimits, _ failures: TransportFailures
+    of operation: SharedOperation, on connection: any OperationConnection, _ limits: HTTPLimits,
+    _ failures: TransportFailures
   ) -> Int {
     let clock = sender.clock
     let deadline = clock.now() + limits.total
-    return timer.add { [weak operation] in
+    return timer.add { [weak connection, weak operation] in
       guard let operation else { return nil }
       let rest = deadline - clock.now()
       guard rest <= .zero else { return rest }
-      operation.expire(failures.failure(.headTimedOut))
+      connection?.expire(operation, failures.failure(.headTimedOut))
       return nil
     }
   }
@@ -130,27 +137,28 @@ final class OperationConnections: Sendable {
       state.open[key] = connection
       return (connection, true)
     }
-    if isNew { connection?.open() }
+    guard let connection, isNew else { return connection }
+    connection.open { [weak self, weak connection] in
+      if let connection { self?.remove(connection, key) }
+    }
     return connection
   }
 
   private func new(
     _ key: Key, request: HTTPRequestMessage, limits: HTTPLimits, failures: TransportFailures
   ) -> any OperationConnection {
-    let onEnd: @Sendable (any OperationConnection) -> Void = { [weak self] in
-      self?.remove($0, key)
-    }
+    let alarm = ConnectionAlarm(timer, clock: sender.clock)
     guard !key.isEventStream else {
       return EventStreamConnection(
         EventStreamOpening(
           request: request, limits: limits, failures: failures, sender: sender, observer: observer),
-        timer: timer, onEnd: onEnd)
+        alarm: alarm)
     }
-    let opening = SocketOpening(
-      request: request, limits: limits, failures: failures, userAgent: sender.userAgent,
-      meter: meter, observer: observer)
     return SocketConnection(
-      opening, on: Self.loop, clock: sender.clock, timer: timer, onEnd: onEnd)
+      SocketOpening(
+        request: request, limits: limits, failures: failures, userAgent: sender.userAgent,
+        meter: meter, observer: observer),
+      on: Self.loop, clock: sender.clock, alarm: alarm)
   }
 
   /// The loop of a task that already runs on one, whose results then need no other thread.
@@ -173,32 +181,4 @@ final class OperationConnections: Sendable {
       for connection in open { group.addTask { await connection.shutDown() } }
     }
   }
-}
-
-/// A connection for any number of operations, from any thread.
-protocol OperationConnection: AnyObject, Sendable {
-  /// The protocol of the connection, as HTTP archives name it.
-  var version: String { get }
-
-  /// Connects.
-  func open()
-  /// The operation of a request. It has not begun.
-  func operation(for request: HTTPRequestMessage) -> SharedOperation
-  func begin(_ operation: SharedOperation)
-  func end(_ operation: SharedOperation)
-  /// Notes that a reader waits, or does not wait any more.
-  func noteWaiting(_ change: Int)
-  /// Notes the bytes of a result that is not read yet.
-  func noteUnread(_ bytes: Int)
-  /// Notes bytes that were read, or are not wanted any more.
-  func noteRead(_ bytes: Int)
-  /// Reads on, if enough results were read.
-  func drained()
-  /// Ends all operations, and returns when the connection is closed.
-  func shutDown() async
-}
-
-/// The response with which a server answered an operation instead of beginning it.
-struct OperationAnswered: Error {
-  var response: HTTPResponseMessage
 }
