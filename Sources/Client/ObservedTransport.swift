@@ -98,14 +98,9 @@ private final class ExchangeObservation: Sendable {
 
   /// https://www.rfc-editor.org/rfc/rfc3986#section-3.2.2
   private static func server(_ head: HTTPRequest) -> (address: String, port: Int) {
-    let authority = head.authority ?? ""
-    let usual = head.scheme == "https" ? 443 : 80
-    let bracket = authority.first == "[" ? authority.firstIndex(of: "]") : nil
-    guard let colon = authority[(bracket ?? authority.startIndex)...].lastIndex(of: ":") else {
-      return (authority, usual)
-    }
+    let authority = Authority(head.authority ?? "")
     return (
-      String(authority[..<colon]), Int(authority[authority.index(after: colon)...]) ?? usual
+      String(authority.writtenHost), authority.port ?? (head.scheme == "https" ? 443 : 80)
     )
   }
 

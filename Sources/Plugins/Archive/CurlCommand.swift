@@ -48,7 +48,7 @@ extension HTTPRequestMessage {
   /// secret members of those.
   var shownURL: String {
     let path = head.path ?? "/"
-    let address = "\(head.scheme ?? "http")://\(head.authority ?? "")"
+    let address = head.origin
     guard let mark = path.firstIndex(of: "?") else { return address + path }
     let parameters = path[path.index(after: mark)...].split(
       separator: "&", omittingEmptySubsequences: false
