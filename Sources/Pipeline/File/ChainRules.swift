@@ -217,21 +217,6 @@ struct ChainDraft {
   var name: String { given.key }
   /// The source location of the plugin's name.
   var location: FileLocation { given.keyLocation }
-
-  init(
-    id: String, plugin: any Plugin, given: YAMLNode.Member, condition: OperationCondition,
-    isSound: Bool, isUnresolved: Bool, hasCommands: Bool
-  ) {
-    self.id = id
-    self.plugin = plugin
-    self.given = given
-    self.condition = condition
-    self.isSound = isSound
-    self.isUnresolved = isUnresolved
-    self.hasCommands = hasCommands
-    traits = plugin.traits
-    placement = plugin.placement
-  }
 }
 
 /// An entry of a chain as the file writes it: a plugin with the keys next to it.

@@ -323,7 +323,8 @@ extension PipelineLoader {
       id: id(members.first { $0.key == "id" }, plugin: named, ids: &ids), plugin: configured,
       given: named, condition: condition(members.first { $0.key == "when" }),
       isSound: decoder.findings.count == errorsBefore, isUnresolved: isUnresolved,
-      hasCommands: decoder.programs.count > programsBefore)
+      hasCommands: decoder.programs.count > programsBefore, traits: configured.traits,
+      placement: configured.placement)
   }
 
   private mutating func report(_ error: OptionError, in plugin: YAMLNode.Member) {
