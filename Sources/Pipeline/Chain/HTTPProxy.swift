@@ -1,3 +1,5 @@
+import Foundation
+
 /// An HTTP or SOCKS5 proxy.
 ///
 /// An HTTP proxy tunnels TLS connections (`CONNECT`) and forwards plain requests, which it can
@@ -51,8 +53,9 @@ public struct HTTPProxy: Sendable, Hashable {
     if let at = authority.lastIndex(of: "@") {
       let parts = authority[..<at].split(
         separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-      user = parts.first.map { Self.decoded($0) }
-      password = parts.count > 1 ? SecretString(Self.decoded(parts[1])) : nil
+      user = parts.first.map { $0.removingPercentEncoding ?? String($0) }
+      password =
+        parts.count > 1 ? SecretString(parts[1].removingPercentEncoding ?? String(parts[1])) : nil
       authority = authority[authority.index(after: at)...]
       guard kind == .http else {
         throw InvalidURL(reason: "a name and password for a SOCKS proxy are not supported")
@@ -68,34 +71,12 @@ public struct HTTPProxy: Sendable, Hashable {
     }
     self.port = port
   }
-
-  private static func decoded(_ text: Substring) -> String {
-    var bytes: [UInt8] = []
-    var rest = Array(text.utf8)[...]
-    while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "%"), rest.count >= 2,
-        let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
-      {
-        bytes.append(value)
-        rest = rest.dropFirst(2)
-      } else {
-        bytes.append(byte)
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
-  }
 }
 
 extension HTTPProxy: CustomStringConvertible {
   /// Host and port, without credentials.
   public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 /// The proxies for each scheme, and the hosts that are reached without one.
 public struct HTTPProxies: Sendable, Hashable {

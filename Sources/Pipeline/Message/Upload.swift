@@ -207,21 +207,14 @@ final class OpenUpload: Sendable {
     } catch {
       throw Self.failure("cannot spool standard input in \(error.path)", code: error.code)
     }
-    var buffer = [UInt8](repeating: 0, count: 64 << 10)
-    while true {
-      let count = Foundation.read(source, &buffer, buffer.count)
-      if count < 0, errno == EINTR { continue }
-      var code: Int32 = count < 0 ? errno : 0
-      if count > 0 {
-        code = buffer.withUnsafeBytes {
-          SystemIO.writeAll(UnsafeRawBufferPointer(rebasing: $0[..<count]), to: target)
-        }
-      }
-      if code != 0 {
-        close(target)
-        throw Self.failure("cannot spool standard input", code: code)
-      }
-      if count == 0 { break }
+    var written: Int32 = 0
+    let read = SystemIO.forEachPiece(of: source) { piece in
+      written = piece.withUnsafeBytes { SystemIO.writeAll($0, to: target) }
+      return written == 0
+    }
+    guard read == 0, written == 0 else {
+      close(target)
+      throw Self.failure("cannot spool standard input", code: max(read, written))
     }
     try self.init(target, "the copy of standard input")
   }
