@@ -36,9 +36,7 @@ struct ObservedTransport: HTTPTransport {
       let body = response.body
       response.body = HTTPBody {
         do {
-          // The iterator of a body has no state of its own.
-          var iterator = body.makeAsyncIterator()
-          let chunk = try await iterator.next()
+          let chunk = try await body.next()
           if chunk == nil { exchange.end() }
           return chunk
         } catch {

@@ -29,8 +29,7 @@ public struct RecordingTransport: HTTPTransport {
       response.body = HTTPBody {
         do {
           // The iterator of a body has no state of its own.
-          var iterator = body.makeAsyncIterator()
-          let chunk = try await iterator.next()
+          let chunk = try await body.next()
           await recorder.note(chunk, of: number)
           return chunk
         } catch {

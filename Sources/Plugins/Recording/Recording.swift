@@ -248,7 +248,7 @@ struct RecordedResponse: Sendable {
     _ head: HTTPResponse, _ body: [UInt8], redactor: BodyRedactor, hiding: SecretHiding
   ) {
     self.head = HTTPResponse(
-      status: head.status,
+      status: .init(code: head.status.code),
       headerFields: HTTPFields(
         head.headerFields.filter { Self.keptFields.contains($0.name.canonicalName) }))
     let redacted = redactor.redact(body)
