@@ -12,15 +12,6 @@ struct ChainRules {
   let location: FileLocation
   private(set) var findings: [PipelineDiagnostic] = []
 
-  init(
-    _ drafts: [ChainDraft], features: Set<PipelineFeature>, hasUnknown: Bool, location: FileLocation
-  ) {
-    self.drafts = drafts
-    self.features = features
-    self.hasUnknown = hasUnknown
-    self.location = location
-  }
-
   mutating func check() {
     for index in drafts.indices { check(index) }
     checkAnswer()

@@ -72,7 +72,8 @@ extension PipelineLoader {
       if !ages.isEmpty { features.insert(.ages) }
       if given.$endpoint.isGiven { features.insert(.endpoint) }
       var rules = ChainRules(
-        drafts.known, features: features, hasUnknown: drafts.hasUnknown, location: chain.keyLocation
+        drafts: drafts.known, features: features, hasUnknown: drafts.hasUnknown,
+        location: chain.keyLocation
       )
       rules.check()
       decoder.findings += rules.findings
