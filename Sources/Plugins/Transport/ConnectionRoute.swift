@@ -160,9 +160,7 @@ extension ConnectionRoute.Setting {
     guard isPassedOn else { return }
     configuration.http1_1ConnectionDebugInitializer = { channel in
       channel.eventLoop.makeCompletedFuture {
-        let pipeline = channel.pipeline.syncOperations
-        try pipeline.addHandler(
-          AbsoluteFormHandler(), position: .after(pipeline.handler(type: HTTPRequestEncoder.self)))
+        try channel.add(AbsoluteFormHandler(), after: HTTPRequestEncoder.self)
       }
     }
   }
@@ -247,9 +245,7 @@ final class HTTP2ErrorHandler: ChannelInboundHandler {
 
   static func add(to channel: any Channel) -> EventLoopFuture<Void> {
     channel.eventLoop.makeCompletedFuture {
-      let pipeline = channel.pipeline.syncOperations
-      try pipeline.addHandler(
-        HTTP2ErrorHandler(), position: .after(pipeline.handler(type: NIOHTTP2Handler.self)))
+      try channel.add(HTTP2ErrorHandler(), after: NIOHTTP2Handler.self)
     }
   }
 
