@@ -36,9 +36,7 @@ struct ObservedTransport: HTTPTransport {
       let body = response.body
       response.body = HTTPBody {
         do {
-          // The iterator of a body has no state of its own.
-          var iterator = body.makeAsyncIterator()
-          let chunk = try await iterator.next()
+          let chunk = try await body.next()
           if chunk == nil { exchange.end() }
           return chunk
         } catch {
@@ -98,14 +96,9 @@ private final class ExchangeObservation: Sendable {
 
   /// https://www.rfc-editor.org/rfc/rfc3986#section-3.2.2
   private static func server(_ head: HTTPRequest) -> (address: String, port: Int) {
-    let authority = head.authority ?? ""
-    let usual = head.scheme == "https" ? 443 : 80
-    let bracket = authority.first == "[" ? authority.firstIndex(of: "]") : nil
-    guard let colon = authority[(bracket ?? authority.startIndex)...].lastIndex(of: ":") else {
-      return (authority, usual)
-    }
+    let authority = Authority(head.authority ?? "")
     return (
-      String(authority[..<colon]), Int(authority[authority.index(after: colon)...]) ?? usual
+      String(authority.writtenHost), authority.port ?? (head.scheme == "https" ? 443 : 80)
     )
   }
 

@@ -43,6 +43,12 @@ package enum Quantity {
     return Double(rounded) ?? 0 < 1e3 ? rounded + " ms" : text(seconds, decimals) + " s"
   }
 
+  /// `2026-01-31T12:00:00.000Z`
+  package static func timestamp(_ secondsSince1970: Double) -> String {
+    Date(timeIntervalSince1970: secondsSince1970).formatted(
+      Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+  }
+
   /// `45s`, `4m32s`, `2h5m`: a time that is left or has passed, in seconds.
   package static func clockTime(_ seconds: Double) -> String {
     // In this order, what is not a number is 0.

@@ -224,12 +224,7 @@ package final class Descriptor: Sendable {
 
   /// Calls `body` with each chunk until the end, or until `body` returns `false`.
   package func forEachChunk(_ body: (ArraySlice<UInt8>) -> Bool) {
-    var buffer = [UInt8](repeating: 0, count: 64 << 10)
-    while true {
-      let count = Foundation.read(number, &buffer, buffer.count)
-      if count < 0, errno == EINTR { continue }
-      guard count > 0, body(buffer[..<count]) else { return }
-    }
+    _ = SystemIO.forEachPiece(of: number, body)
   }
 }
 

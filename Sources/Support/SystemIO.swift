@@ -89,14 +89,28 @@ package enum SystemIO {
     _ descriptor: Int32, path: String, limit: Int
   ) throws(SystemError) -> [UInt8] {
     var bytes: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 16 << 10)
+    let code = forEachPiece(of: descriptor) { piece in
+      bytes += piece
+      return bytes.count <= limit
+    }
+    guard code == 0, bytes.count <= limit else {
+      throw SystemError("read", path: path, code: code == 0 ? EFBIG : code)
+    }
+    return bytes
+  }
+
+  /// Calls `body` with the bytes of a descriptor, piece by piece, up to their end or until `body` returns `false`.
+  ///
+  /// - Returns: The code of an error, or 0.
+  package static func forEachPiece(
+    of descriptor: Int32, _ body: (ArraySlice<UInt8>) -> Bool
+  ) -> Int32 {
+    var buffer = [UInt8](repeating: 0, count: 64 << 10)
     while true {
       let count = read(descriptor, &buffer, buffer.count)
       if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw SystemError("read", path: path) }
-      guard count > 0 else { return bytes }
-      bytes += buffer[..<count]
-      guard bytes.count <= limit else { throw SystemError("read", path: path, code: EFBIG) }
+      guard count >= 0 else { return errno }
+      guard count > 0, body(buffer[..<count]) else { return 0 }
     }
   }
 }

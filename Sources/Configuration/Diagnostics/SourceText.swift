@@ -98,9 +98,7 @@ package struct SourceText: Sendable {
     }
     let length = max(1, min(location.length, line.count - start))
     func text(_ scalars: ArraySlice<Unicode.Scalar>) -> String {
-      var view = String.UnicodeScalarView()
-      view.append(contentsOf: scalars)
-      return Printable.line(String(view))
+      Printable.line(String(String.UnicodeScalarView(scalars)))
     }
     return Excerpt(
       text: text(line[...]), offset: text(line[..<start]).count,

@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunSupport
 
 /// Escapes characters that a terminal would execute or hide, in text that arrives in pieces.
 ///
@@ -83,11 +84,6 @@ package struct TerminalEscaper: Sendable {
 
   /// Whether a terminal executes the character, or displays other text differently because of it.
   package static func isHarmful(_ scalar: UInt32) -> Bool {
-    switch scalar {
-    case 0x09, 0x0A: false
-    case 0..<0x20, 0x7F...0x9F: true
-    case 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF: true
-    default: false
-    }
+    scalar != 0x09 && scalar != 0x0A && Printable.isUnsafe(scalar)
   }
 }

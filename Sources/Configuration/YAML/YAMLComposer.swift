@@ -174,9 +174,7 @@ extension YAMLComposer {
     var scalars = Array(text.unicodeScalars)
     guard let start = offset(ofLine: mark.line, in: scalars) else { return nil }
     scalars[start + column] = standIn
-    var view = String.UnicodeScalarView()
-    view.append(contentsOf: scalars)
-    return String(view)
+    return String(String.UnicodeScalarView(scalars))
   }
 
   private func offset(ofLine line: Int, in scalars: [Unicode.Scalar]) -> Int? {
@@ -205,10 +203,7 @@ extension YAMLComposer {
     let line = source.lines[location.line - 1]
     var column = location.column - 1
     if line[column] == "\"" || line[column] == "'" { column += 1 }
-    var view = String.UnicodeScalarView()
-    view.append(line[column])
-    view.append(contentsOf: key.unicodeScalars.dropFirst())
-    return String(view)
+    return String(String.UnicodeScalarView([line[column]] + key.unicodeScalars.dropFirst()))
   }
 }
 
@@ -320,9 +315,7 @@ extension YAMLComposer {
 
   private func hint(for problem: String, _ location: FileLocation) -> String? {
     let line = source.lines[location.line - 1]
-    var view = String.UnicodeScalarView()
-    view.append(contentsOf: line)
-    if problem.contains("','") && String(view).contains("${") {
+    if problem.contains("','") && String(String.UnicodeScalarView(line)).contains("${") {
       return "quote an expansion inside { } and [ ]: \"${env:NAME}\""
     }
     if problem.contains("mapping values") || problem.contains("expected '-' indicator"),
@@ -340,9 +333,7 @@ extension YAMLComposer {
   /// - Parameter number: The number of the line with the key.
   private func bareEntry(above number: Int) -> String? {
     func text(_ line: [Unicode.Scalar]) -> (indentation: Int, words: [Substring])? {
-      var view = String.UnicodeScalarView()
-      view.append(contentsOf: line)
-      let words = String(view).split { $0 == " " || $0 == "\t" }
+      let words = String(String.UnicodeScalarView(line)).split { $0 == " " || $0 == "\t" }
       guard let first = words.first, !first.hasPrefix("#") else { return nil }
       return (line.prefix { $0 == " " }.count, words)
     }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// An HTTP or SOCKS5 proxy.
 ///
 /// An HTTP proxy tunnels TLS connections (`CONNECT`) and forwards plain requests, which it can
@@ -51,41 +53,23 @@ public struct HTTPProxy: Sendable, Hashable {
     if let at = authority.lastIndex(of: "@") {
       let parts = authority[..<at].split(
         separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-      user = parts.first.map { Self.decoded($0) }
-      password = parts.count > 1 ? SecretString(Self.decoded(parts[1])) : nil
+      user = parts.first.map { $0.removingPercentEncoding ?? String($0) }
+      password =
+        parts.count > 1 ? SecretString(parts[1].removingPercentEncoding ?? String(parts[1])) : nil
       authority = authority[authority.index(after: at)...]
       guard kind == .http else {
         throw InvalidURL(reason: "a name and password for a SOCKS proxy are not supported")
       }
     }
-    let bracket = authority.hasPrefix("[") ? authority.firstIndex(of: "]") : nil
-    let colon = authority[(bracket ?? authority.startIndex)...].firstIndex(of: ":")
-    let name = authority[..<(colon ?? authority.endIndex)]
-    host = String(bracket == nil ? name : name.dropFirst().dropLast())
+    let parts = Authority(authority)
+    host = parts.host
     guard !host.isEmpty, host.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
       throw InvalidURL(reason: "it has no host")
     }
-    let digits = colon.map { authority[authority.index(after: $0)...] } ?? "1080"
-    guard let port = Int(digits), (1...65_535).contains(port) else {
+    guard let port = Int(parts.portText ?? "1080"), (1...65_535).contains(port) else {
       throw InvalidURL(reason: "its port is not a number from 1 to 65535")
     }
     self.port = port
-  }
-
-  private static func decoded(_ text: Substring) -> String {
-    var bytes: [UInt8] = []
-    var rest = Array(text.utf8)[...]
-    while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "%"), rest.count >= 2,
-        let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
-      {
-        bytes.append(value)
-        rest = rest.dropFirst(2)
-      } else {
-        bytes.append(byte)
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
   }
 }
 
@@ -93,12 +77,6 @@ extension HTTPProxy: CustomStringConvertible {
   /// Host and port, without credentials.
   public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 /// The proxies for each scheme, and the hosts that are reached without one.
 public struct HTTPProxies: Sendable, Hashable {
@@ -154,11 +132,8 @@ public struct HTTPProxies: Sendable, Hashable {
   ///   - authority: The host, with its port if the URL has one.
   public func proxy(scheme: String, authority: String) -> HTTPProxy? {
     guard let proxy = scheme == "https" ? https : http else { return nil }
-    let host =
-      authority.hasPrefix("[")
-      ? authority.dropFirst().prefix { $0 != "]" }.lowercased()
-      : authority.prefix { $0 != ":" }.lowercased()
-    let address = IPAddress(host)
+    let host = Authority(authority).host.lowercased()
+    let address = AddressRange.address(host)
     let isExcepted = exceptions.contains { exception in
       if exception == "*" { return true }
       if let address { return AddressRange(exception)?.contains(address) ?? false }
@@ -169,32 +144,16 @@ public struct HTTPProxies: Sendable, Hashable {
   }
 }
 
-/// The bytes of an IPv4 or IPv6 address.
-private struct IPAddress: Equatable {
-  var bytes: [UInt8]
-
-  init?(_ text: some StringProtocol) {
-    for (family, count) in [(AF_INET, 4), (AF_INET6, 16)] {
-      var bytes = [UInt8](repeating: 0, count: count)
-      if inet_pton(family, String(text), &bytes) == 1 {
-        self.bytes = bytes
-        return
-      }
-    }
-    return nil
-  }
-}
-
 /// The addresses that share a prefix, such as `10.0.0.0/8`, or a single address.
 private struct AddressRange {
-  private let first: IPAddress
+  private let first: [UInt8]
   private let bits: Int
 
   init?(_ text: String) {
     let parts = text.filter { $0 != "[" && $0 != "]" }
       .split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-    guard let first = parts.first.flatMap({ IPAddress($0) }) else { return nil }
-    let all = first.bytes.count * 8
+    guard let first = parts.first.flatMap({ Self.address(String($0)) }) else { return nil }
+    let all = first.count * 8
     guard let bits = parts.count == 1 ? all : Int(parts[1]), (0...all).contains(bits) else {
       return nil
     }
@@ -202,9 +161,18 @@ private struct AddressRange {
     self.bits = bits
   }
 
-  func contains(_ address: IPAddress) -> Bool {
-    guard address.bytes.count == first.bytes.count else { return false }
-    return zip(first.bytes, address.bytes).enumerated().allSatisfy { index, pair in
+  /// The bytes of an IPv4 or IPv6 address.
+  static func address(_ text: String) -> [UInt8]? {
+    for (family, count) in [(AF_INET, 4), (AF_INET6, 16)] {
+      var bytes = [UInt8](repeating: 0, count: count)
+      if inet_pton(family, text, &bytes) == 1 { return bytes }
+    }
+    return nil
+  }
+
+  func contains(_ address: [UInt8]) -> Bool {
+    guard address.count == first.count else { return false }
+    return zip(first, address).enumerated().allSatisfy { index, pair in
       let left = min(max(bits - index * 8, 0), 8)
       return pair.0 >> (8 - left) == pair.1 >> (8 - left)
     }

@@ -34,7 +34,8 @@ public struct PipelineRunner: Sendable {
       services.secrets.insert(contentsOf: SecretNames.secrets(inURL: endpoint.path))
     }
     if !(services.logger.handler is SecretHidingLog) {
-      services.logger.handler = SecretHidingLog(services.logger.handler, services.secrets)
+      services.logger.handler = SecretHidingLog(
+        base: services.logger.handler, secrets: services.secrets)
     }
     self.services = services
     self.observer = observer

@@ -12,15 +12,6 @@ struct ChainRules {
   let location: FileLocation
   private(set) var findings: [PipelineDiagnostic] = []
 
-  init(
-    _ drafts: [ChainDraft], features: Set<PipelineFeature>, hasUnknown: Bool, location: FileLocation
-  ) {
-    self.drafts = drafts
-    self.features = features
-    self.hasUnknown = hasUnknown
-    self.location = location
-  }
-
   mutating func check() {
     for index in drafts.indices { check(index) }
     checkAnswer()
@@ -217,21 +208,6 @@ struct ChainDraft {
   var name: String { given.key }
   /// The source location of the plugin's name.
   var location: FileLocation { given.keyLocation }
-
-  init(
-    id: String, plugin: any Plugin, given: YAMLNode.Member, condition: OperationCondition,
-    isSound: Bool, isUnresolved: Bool, hasCommands: Bool
-  ) {
-    self.id = id
-    self.plugin = plugin
-    self.given = given
-    self.condition = condition
-    self.isSound = isSound
-    self.isUnresolved = isUnresolved
-    self.hasCommands = hasCommands
-    traits = plugin.traits
-    placement = plugin.placement
-  }
 }
 
 /// An entry of a chain as the file writes it: a plugin with the keys next to it.

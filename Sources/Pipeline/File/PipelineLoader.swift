@@ -72,7 +72,8 @@ extension PipelineLoader {
       if !ages.isEmpty { features.insert(.ages) }
       if given.$endpoint.isGiven { features.insert(.endpoint) }
       var rules = ChainRules(
-        drafts.known, features: features, hasUnknown: drafts.hasUnknown, location: chain.keyLocation
+        drafts: drafts.known, features: features, hasUnknown: drafts.hasUnknown,
+        location: chain.keyLocation
       )
       rules.check()
       decoder.findings += rules.findings
@@ -323,7 +324,8 @@ extension PipelineLoader {
       id: id(members.first { $0.key == "id" }, plugin: named, ids: &ids), plugin: configured,
       given: named, condition: condition(members.first { $0.key == "when" }),
       isSound: decoder.findings.count == errorsBefore, isUnresolved: isUnresolved,
-      hasCommands: decoder.programs.count > programsBefore)
+      hasCommands: decoder.programs.count > programsBefore, traits: configured.traits,
+      placement: configured.placement)
   }
 
   private mutating func report(_ error: OptionError, in plugin: YAMLNode.Member) {

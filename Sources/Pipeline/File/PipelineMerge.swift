@@ -5,17 +5,12 @@ import GQLRunSupport
 /// Mappings are merged by key; other values are replaced. A `store` with a kind replaces the
 /// inherited one. In the chain, each entry declares its change: `insert`, `replace` or `remove`.
 struct PipelineMerge {
-  private let registry: PluginRegistry
+  let registry: PluginRegistry
   /// The path of the extended file, for messages.
-  private let base: String
+  let base: String
   private(set) var findings: [PipelineDiagnostic] = []
   /// The number of members that were indexed or merged; proportional to the length of both files.
   private(set) var steps = 0
-
-  init(registry: PluginRegistry, base: String) {
-    self.registry = registry
-    self.base = base
-  }
 
   /// The members of a file merged with the inherited ones. Tests are not inherited: they are about
   /// their own file.
@@ -222,17 +217,12 @@ struct PipelineSource {
   /// The most files that extend one another.
   static let maxDepth = 16
 
-  private let registry: PluginRegistry
-  private let environment: PipelineFileEnvironment
+  let registry: PluginRegistry
+  let environment: PipelineFileEnvironment
   private(set) var findings: [PipelineDiagnostic] = []
   private(set) var sources: [SourceText] = []
   /// The files that were read, with their bytes.
   private(set) var files: [(path: String, bytes: [UInt8])] = []
-
-  init(registry: PluginRegistry, environment: PipelineFileEnvironment) {
-    self.registry = registry
-    self.environment = environment
-  }
 
   /// The root of the file, or `nil` with at least one diagnostic.
   mutating func read(_ bytes: [UInt8], file: String) -> YAMLNode? {

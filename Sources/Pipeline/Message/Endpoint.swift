@@ -91,10 +91,7 @@ public struct Endpoint: Sendable, Hashable {
   ///
   /// https://www.rfc-editor.org/rfc/rfc3986#section-3.2.3
   private static func hasPossiblePort(_ authority: Substring) -> Bool {
-    let bracket = authority.first == "[" ? authority.firstIndex(of: "]") : nil
-    let rest = authority[(bracket ?? authority.startIndex)...]
-    guard let colon = rest.firstIndex(of: ":") else { return true }
-    let digits = rest[rest.index(after: colon)...]
+    guard let digits = Authority(authority).portText else { return true }
     guard digits.allSatisfy({ ("0"..."9").contains($0) }) else { return false }
     return digits.isEmpty || (1...65_535).contains(Int(digits) ?? 0)
   }

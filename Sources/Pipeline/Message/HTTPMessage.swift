@@ -144,9 +144,8 @@ public struct HTTPResponseMessage: Sendable {
   ) async throws -> (bytes: [UInt8], isWhole: Bool) {
     var (bytes, chunks): ([UInt8], [any BodyChunk]) = ([], [])
     var isWhole = false
-    var iterator = body.makeAsyncIterator()
     while !isWhole, bytes.count <= limit {
-      if let chunk = try await iterator.next() {
+      if let chunk = try await body.next() {
         chunks.append(chunk)
         chunk.withUnsafeBytes { bytes += $0.prefix(limit + 1 - bytes.count) }
       } else {
@@ -156,7 +155,7 @@ public struct HTTPResponseMessage: Sendable {
     let (read, rest, ends) = (ElementQueue(chunks), body, isWhole)
     body = HTTPBody {
       if let chunk = read.next() { return chunk }
-      return ends ? nil : try await rest.pull()
+      return ends ? nil : try await rest.next()
     }
     return (Array(bytes.prefix(limit)), isWhole)
   }
@@ -192,7 +191,7 @@ public struct HTTPBody: AsyncSequence, Sendable {
   /// A chunk of the body.
   public typealias Element = any BodyChunk
 
-  fileprivate let pull: @Sendable () async throws -> (any BodyChunk)?
+  private let pull: @Sendable () async throws -> (any BodyChunk)?
   private let ready: (@Sendable () -> (any BodyChunk)?)?
 
   /// Creates a body that calls `pull` for each chunk.
@@ -236,6 +235,9 @@ public struct HTTPBody: AsyncSequence, Sendable {
     let queue = ElementQueue(chunks)
     self.init { queue.next() }
   }
+
+  /// The next chunk; `nil` at the end.
+  package func next() async throws -> (any BodyChunk)? { try await pull() }
 
   /// Creates an iterator; all iterators of a body share its position.
   public func makeAsyncIterator() -> AsyncIterator {

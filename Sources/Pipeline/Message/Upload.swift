@@ -16,7 +16,7 @@ public struct Upload: Sendable, Hashable {
   enum Source: Sendable, Hashable {
     case bytes([UInt8])
     case file(path: String, FileVersion)
-    case spool(UploadSpool)
+    case spool(OpenUpload)
   }
 
   let source: Source
@@ -62,8 +62,8 @@ public struct Upload: Sendable, Hashable {
   package init(
     spooling descriptor: Int32, fileName: String, contentType: String?
   ) throws(ChainError) {
-    let spool = try UploadSpool(copying: descriptor)
-    try self.init(.spool(spool), count: spool.count, fileName: fileName, contentType)
+    let spool = try OpenUpload(copying: descriptor)
+    try self.init(.spool(spool), count: spool.version.size, fileName: fileName, contentType)
   }
 
   private init(
@@ -176,7 +176,7 @@ final class OpenUpload: Sendable {
     try self.init(descriptor, path)
   }
 
-  fileprivate init(_ descriptor: Int32, _ label: String) throws(ChainError) {
+  private init(_ descriptor: Int32, _ label: String) throws(ChainError) {
     self.descriptor = descriptor
     self.label = label
     var status = stat()
@@ -197,6 +197,26 @@ final class OpenUpload: Sendable {
         message: "cannot send \(label): the system does not tell its size; copy it to a file first",
         delivery: .notSent)
     }
+  }
+
+  /// The contents of a pipe up to its end, in an unnamed temporary file, which is deleted when this is released.
+  convenience init(copying source: Int32) throws(ChainError) {
+    let target: Int32
+    do throws(SystemError) {
+      target = try UnnamedFile.create()
+    } catch {
+      throw Self.failure("cannot spool standard input in \(error.path)", code: error.code)
+    }
+    var written: Int32 = 0
+    let read = SystemIO.forEachPiece(of: source) { piece in
+      written = piece.withUnsafeBytes { SystemIO.writeAll($0, to: target) }
+      return written == 0
+    }
+    guard read == 0, written == 0 else {
+      close(target)
+      throw Self.failure("cannot spool standard input", code: max(read, written))
+    }
+    try self.init(target, "the copy of standard input")
   }
 
   deinit { close(descriptor) }
@@ -239,7 +259,7 @@ final class OpenUpload: Sendable {
     return bytes
   }
 
-  fileprivate static func failure(
+  private static func failure(
     _ what: String, code: Int32, delivery: ChainError.Delivery = .notSent
   ) -> ChainError {
     ChainError(
@@ -248,40 +268,8 @@ final class OpenUpload: Sendable {
   }
 }
 
-/// The contents of a pipe in an unnamed temporary file, deleted when it is released.
-final class UploadSpool: Sendable, Hashable {
-  let file: OpenUpload
-
-  var count: Int { file.version.size }
-
-  /// Copies everything up to the end of the pipe.
-  init(copying source: Int32) throws(ChainError) {
-    let target: Int32
-    do throws(SystemError) {
-      target = try UnnamedFile.create()
-    } catch {
-      throw OpenUpload.failure("cannot spool standard input in \(error.path)", code: error.code)
-    }
-    var buffer = [UInt8](repeating: 0, count: 64 << 10)
-    while true {
-      let count = read(source, &buffer, buffer.count)
-      if count < 0, errno == EINTR { continue }
-      var code: Int32 = count < 0 ? errno : 0
-      if count > 0 {
-        code = buffer.withUnsafeBytes {
-          SystemIO.writeAll(UnsafeRawBufferPointer(rebasing: $0[..<count]), to: target)
-        }
-      }
-      if code != 0 {
-        close(target)
-        throw OpenUpload.failure("cannot spool standard input", code: code)
-      }
-      if count == 0 { break }
-    }
-    file = try OpenUpload(target, "the copy of standard input")
-  }
-
-  static func == (left: UploadSpool, right: UploadSpool) -> Bool { left === right }
+extension OpenUpload: Hashable {
+  static func == (left: OpenUpload, right: OpenUpload) -> Bool { left === right }
 
   func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
@@ -291,7 +279,7 @@ extension Upload {
   func opened() throws(ChainError) -> (file: OpenUpload, version: FileVersion)? {
     switch source {
     case .bytes: return nil
-    case .spool(let spool): return (spool.file, spool.file.version)
+    case .spool(let spool): return (spool, spool.version)
     case .file(let path, let version): return (try OpenUpload(path: path), version)
     }
   }

@@ -99,8 +99,8 @@ public struct PlacementRule: Sendable {
   let condition: Condition
   let code: PipelineDiagnostic.Code
   let text: String
-  let remedy: String?
-  let severity: PipelineDiagnostic.Severity
+  private(set) var remedy: String?
+  private(set) var severity = PipelineDiagnostic.Severity.error
 
   /// The entry is above the first one that has `traits`.
   ///
@@ -117,8 +117,7 @@ public struct PlacementRule: Sendable {
     reason: String
   ) -> PlacementRule {
     PlacementRule(
-      condition: .above([traits], moving: target), code: code, text: reason, remedy: nil,
-      severity: .error)
+      condition: .above([traits], moving: target), code: code, text: reason)
   }
 
   /// The entry is below the first one that has `traits` or, when none has them, `alternative`.
@@ -133,8 +132,7 @@ public struct PlacementRule: Sendable {
     reason: String
   ) -> PlacementRule {
     PlacementRule(
-      condition: .below([traits] + [alternative].compactMap { $0 }), code: code, text: reason,
-      remedy: nil, severity: .error)
+      condition: .below([traits] + [alternative].compactMap { $0 }), code: code, text: reason)
   }
 
   /// The entry is below all that have `traits`; otherwise there is a warning.
@@ -161,8 +159,7 @@ public struct PlacementRule: Sendable {
     _ traits: PluginTraits, code: PipelineDiagnostic.Code, verb: String
   ) -> PlacementRule {
     PlacementRule(
-      condition: .once(traits), code: code, text: verb, remedy: "remove one of them",
-      severity: .error)
+      condition: .once(traits), code: code, text: verb, remedy: "remove one of them")
   }
 
   /// An entry of the chain has at least one of `traits`.

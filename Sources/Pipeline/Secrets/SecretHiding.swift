@@ -153,13 +153,8 @@ extension SecretHiding {
 
 /// A log handler that hides the known secrets of a run in every message.
 struct SecretHidingLog: LogHandler {
-  private var base: any LogHandler
-  private let secrets: KnownSecrets
-
-  init(_ base: any LogHandler, _ secrets: KnownSecrets) {
-    self.base = base
-    self.secrets = secrets
-  }
+  var base: any LogHandler
+  let secrets: KnownSecrets
 
   var logLevel: Logger.Level {
     get { base.logLevel }

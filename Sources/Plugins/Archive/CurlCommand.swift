@@ -48,7 +48,7 @@ extension HTTPRequestMessage {
   /// secret members of those.
   var shownURL: String {
     let path = head.path ?? "/"
-    let address = "\(head.scheme ?? "http")://\(head.authority ?? "")"
+    let address = head.origin
     guard let mark = path.firstIndex(of: "?") else { return address + path }
     let parameters = path[path.index(after: mark)...].split(
       separator: "&", omittingEmptySubsequences: false
@@ -67,7 +67,7 @@ extension HTTPRequestMessage {
   private static func redacted(_ value: Substring) -> String {
     let plain = value.removingPercentEncoding ?? String(value)
     let bytes = Array(plain.utf8)
-    let redacted = JSONRedactor(names: []).redact(bytes)
+    let redacted = BodyRedactor().redact(bytes)
     guard redacted != bytes else { return String(value) }
     return String(decoding: redacted, as: UTF8.self)
       .split(separator: SecretString.redacted, omittingEmptySubsequences: false)

@@ -28,9 +28,7 @@ public struct RecordingTransport: HTTPTransport {
       let (body, end) = (response.body, response.chunkEnd)
       response.body = HTTPBody {
         do {
-          // The iterator of a body has no state of its own.
-          var iterator = body.makeAsyncIterator()
-          let chunk = try await iterator.next()
+          let chunk = try await body.next()
           await recorder.note(chunk, end: end, of: number)
           return chunk
         } catch {

@@ -1,6 +1,7 @@
 import Foundation
 public import GQLRunJSON
 import GQLRunPipeline
+import GQLRunSupport
 import HTTPTypes
 
 extension ExchangeRecorder {
@@ -44,7 +45,7 @@ private struct HTTPArchive {
 
   var entry: JSONValue {
     var entry: JSONObject = [
-      "startedDateTime": .string(Self.time(exchange.start)),
+      "startedDateTime": .string(Quantity.timestamp(exchange.start)),
       "time": Self.milliseconds(exchange.total),
       "request": .object(request), "response": .object(response), "cache": .object([:]),
       "timings": .object([
@@ -160,10 +161,5 @@ private struct HTTPArchive {
     guard let duration else { return -1 }
     let value = (duration / .milliseconds(1) * 1_000).rounded() / 1_000
     return JSONNumber(value).map(JSONValue.number) ?? 0
-  }
-
-  private static func time(_ seconds: Double) -> String {
-    Date(timeIntervalSince1970: seconds).formatted(
-      Date.ISO8601FormatStyle(includingFractionalSeconds: true))
   }
 }

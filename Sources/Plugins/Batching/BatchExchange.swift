@@ -123,9 +123,9 @@ struct BatchExchange: Sendable {
   private func pass(_ parts: [ArraySplitter.Part], of chunk: any BodyChunk) async throws {
     for part in parts where part.element < members.count {
       let member = members[part.element]
-      if !part.range.isEmpty { try await member.pieces.offer(chunk.bytes(part.range)) }
+      if !part.range.isEmpty { try await member.offer(chunk.bytes(part.range)) }
       // The last operation ends with the response: releasing it earlier would close the connection.
-      if part.isLast, part.element < members.count - 1 { member.pieces.end(.success(())) }
+      if part.isLast, part.element < members.count - 1 { member.end(.success(())) }
     }
   }
 
@@ -140,7 +140,7 @@ struct BatchExchange: Sendable {
   /// Ends the last operation, and those without an element or with half of one.
   private func finish(_ splitter: ArraySplitter) {
     if splitter.hasEnded, splitter.count == members.count {
-      members.last?.pieces.end(.success(()))
+      members.last?.end(.success(()))
       return
     }
     let error =
@@ -151,7 +151,7 @@ struct BatchExchange: Sendable {
         message:
           "the response to \(members.count) operations of one request ended within the answer to "
           + "operation \(splitter.count)", delivery: areMutations ? .unknown : .answered)
-    for member in members { member.pieces.end(.failure(error)) }
+    for member in members { member.end(.failure(error)) }
   }
 
   /// A response that is no array.
@@ -213,6 +213,10 @@ final class BatchMember: Sendable {
 
   private struct State: Sendable {
     var answer: Answer?
+    /// The part of the body that was not yet read; at most one is buffered.
+    var piece: (any BodyChunk)?
+    var end: Result<Void, any Error>?
+    /// Whether the operation takes nothing more.
     var hasLeft = false
     /// Called once when the operation is no longer interested.
     var onLeave: (@Sendable () -> Void)?
@@ -229,8 +233,6 @@ final class BatchMember: Sendable {
   let isMutation: Bool
   /// The head without the request's own identifiers.
   let anonymousHead: HTTPRequest
-  /// The body of the operation's response.
-  let pieces = Handover()
   private let state = Monitor(State())
 
   init(_ request: HTTPRequestMessage, isMutation: Bool, anonymousHead: HTTPRequest) {
@@ -270,19 +272,50 @@ final class BatchMember: Sendable {
     }
   }
 
-  /// Gives the operation the head of a response, whose body comes through ``pieces``.
+  /// Gives the operation the head of a response, whose body consists of the pieces that are offered.
   func give(head response: HTTPResponseMessage) {
     var response = response
     let reading = Reading(self)
     response.head.headerFields[.contentLength] = nil
-    response.body = HTTPBody(pull: { try await reading.member.pieces.next() })
+    response.body = HTTPBody(pull: { try await reading.member.next() })
     give(.response(response))
   }
 
   /// Ends the operation with an error, before or within its body.
   func fail(_ error: any Error) {
     give(.failure(error))
-    pieces.end(.failure(error))
+    end(.failure(error))
+  }
+
+  /// Passes a piece of the body on; suspends until the one before was read. Returns at once if the operation has left.
+  ///
+  /// - Throws: `CancellationError` if the task is cancelled while it waits.
+  func offer(_ piece: any BodyChunk) async throws {
+    try await state.wait { state in
+      if state.hasLeft { return true }
+      guard state.piece == nil else { return false }
+      state.piece = piece
+      return true
+    }
+  }
+
+  /// Ends the body. Has no effect on a body that has ended.
+  func end(_ result: Result<Void, any Error>) {
+    state.update { if $0.end == nil { $0.end = result } }
+  }
+
+  private func next() async throws -> (any BodyChunk)? {
+    do {
+      return try await state.take { state -> (any BodyChunk)?? in
+        if let piece = state.piece.take() { return piece }
+        guard let end = state.end else { return nil }
+        try end.get()
+        return .some(nil)
+      }
+    } catch is CancellationError {
+      leave()
+      throw CancellationError()
+    }
   }
 
   /// Calls `action` when the operation is no longer interested.
@@ -298,10 +331,12 @@ final class BatchMember: Sendable {
     // Released outside the lock, which releasing a response takes.
     let (action, unread) = state.update { state in
       state.hasLeft = true
+      state.piece = nil
+      if state.end == nil { state.end = .failure(CancellationError()) }
       return (state.onLeave.take(), state.answer.take())
     }
-    withExtendedLifetime(unread) { pieces.leave() }
     action?()
+    withExtendedLifetime(unread) {}
   }
 
   /// Releasing the body of a response releases its place in the batch.

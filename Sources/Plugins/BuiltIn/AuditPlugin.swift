@@ -184,7 +184,7 @@ private struct AuditInterceptor: GraphQLInterceptor {
     let named = request.context.named.merging(outcome.response?.context.named ?? [:]) { $1 }
     func value(_ name: String) -> JSONValue { named[name].map { .string($0) } ?? .null }
     var object = JSONObject()
-    object["time"] = .string(Self.time(context.services.secondsSince1970()))
+    object["time"] = .string(Quantity.timestamp(context.services.secondsSince1970()))
     object["operation"] = .string(
       request.operationName ?? "anonymous \(request.operationType.rawValue)")
     object["type"] = .string(request.operationType.rawValue)
@@ -204,12 +204,6 @@ private struct AuditInterceptor: GraphQLInterceptor {
 
   /// The most characters of an error in a line.
   private static let maxErrorLength = 1_000
-
-  /// `2026-01-31T12:00:00.000Z`
-  private static func time(_ seconds: Double) -> String {
-    Date(timeIntervalSince1970: seconds).formatted(
-      Date.ISO8601FormatStyle(includingFractionalSeconds: true))
-  }
 }
 
 /// What a line says about an operation.

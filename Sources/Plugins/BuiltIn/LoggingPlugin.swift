@@ -111,10 +111,7 @@ private struct ExchangeLog: HTTPInterceptor {
   ) async throws -> HTTPResponseMessage {
     let logger = context.services.logger
     let path = request.head.path.map { $0.prefix { $0 != "?" } } ?? "/"
-    logger.log(
-      level: level,
-      "> \(request.head.method) \(request.head.scheme ?? "http")://\(request.head.authority ?? "")\(path)"
-    )
+    logger.log(level: level, "> \(request.head.method) \(request.head.origin)\(path)")
     let hiding = context.services.secrets.hiding(with: request.secrets)
     if showsHeaders { log(request.head.headerFields, sign: ">", hiding: hiding, logger: logger) }
     for file in request.multipart?.files ?? [] { logger.log(level: level, "> file \(file)") }

@@ -85,15 +85,10 @@ public struct TokenRefreshPlugin: Plugin {
       guard !endpoint.isWebSocket else {
         throw $tokenURL.error("this is not an http or https URL", remedy: "use https")
       }
-      guard endpoint.scheme == "https" || Self.isLocal(endpoint.authority) else {
+      guard endpoint.scheme == "https" || Authority(endpoint.authority).isLoopback else {
         throw $tokenURL.error("secrets would be sent without encryption", remedy: "use https")
       }
       return endpoint
-    }
-
-    private static func isLocal(_ authority: String) -> Bool {
-      let host = authority.hasPrefix("[") ? authority : String(authority.prefix { $0 != ":" })
-      return host == "localhost" || host.hasPrefix("127.") || host.hasPrefix("[::1]")
     }
   }
 
@@ -271,7 +266,7 @@ private final class TokenInterceptor: GraphQLInterceptor, CredentialHolder {
     }
     context.services.logger.info("↻ \(request.label): retry with a new token")
     var retry = request.withOwnRetry()
-    retry.context[Renewed.self, default: []].insert(credential)
+    retry.context[Renewed.self] = (request.context[Renewed.self] ?? []).union([credential])
     throw ChainRetry(retry, cause: cause)
   }
 
@@ -312,15 +307,6 @@ private final class TokenInterceptor: GraphQLInterceptor, CredentialHolder {
         .request, code: .tokenRenewalFailed, message: "there is no token for \(request.label)",
         entry: context.entryID, cause: error, delivery: .notSent)
     }
-  }
-}
-
-extension RequestContext {
-  fileprivate subscript<Key: RequestContextKey>(
-    key: Key.Type, default value: Key.Value
-  ) -> Key.Value {
-    get { self[key] ?? value }
-    set { self[key] = newValue }
   }
 }
 

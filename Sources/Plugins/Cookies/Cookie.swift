@@ -1,3 +1,5 @@
+import GQLRunPipeline
+
 /// A cookie of a server.
 ///
 /// https://httpwg.org/http-extensions/draft-ietf-httpbis-rfc6265bis.html#section-5.7
@@ -47,12 +49,7 @@ struct CookieOrigin: Sendable {
   var isSecure: Bool
 
   init(scheme: String, authority: String, path: String) {
-    let authority = authority.lowercased()
-    if authority.hasPrefix("["), let end = authority.firstIndex(of: "]") {
-      host = String(authority[...end])
-    } else {
-      host = String(authority.prefix { $0 != ":" })
-    }
+    host = Authority(authority).writtenHost.lowercased()
     self.path = String(path.prefix { $0 != "?" && $0 != "#" })
     isSecure = scheme == "https" || scheme == "wss"
   }

@@ -285,7 +285,7 @@ struct ExecHTTP: HTTPInterceptor {
     let head = request.head
     return [
       "event": "request", "method": .string(head.method.rawValue),
-      "url": .string("\(head.scheme ?? "http")://\(head.authority ?? "")\(head.path ?? "/")"),
+      "url": .string(head.origin + (head.path ?? "/")),
       "headers": object(head.headerFields),
       "body": request.body.map { .string(String(decoding: $0, as: UTF8.self)) } ?? .null,
       "attempt": .number(JSONNumber(context.attempt)),

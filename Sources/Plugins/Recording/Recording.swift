@@ -174,9 +174,9 @@ struct RecordedRequest: Sendable {
     method = request.head.method.rawValue
     let bytes = request.body.map { redactor.redact($0) } ?? []
     if let multipart = request.multipart {
-      body = redactor.json.redacted(multipart.recorded)
+      body = redactor.redacted(multipart.recorded)
     } else if request.body == nil {
-      body = redactor.json.redacted(Self.members(of: request.head.path ?? ""))
+      body = redactor.redacted(Self.members(of: request.head.path ?? ""))
     } else if let value = try? JSONValue(parsing: bytes) {
       body = value
     } else {
@@ -235,8 +235,7 @@ extension MultipartBody {
 
 /// A response in a recording.
 struct RecordedResponse: Sendable {
-  var status: Int
-  var fields: [(name: String, value: String)]
+  var head: HTTPResponse
   var body: [UInt8]
 
   /// Header fields without secrets that do not describe the transfer of the body.
@@ -248,21 +247,16 @@ struct RecordedResponse: Sendable {
   init(
     _ head: HTTPResponse, _ body: [UInt8], redactor: BodyRedactor, hiding: SecretHiding
   ) {
-    status = head.status.code
-    fields = head.headerFields.filter { Self.keptFields.contains($0.name.canonicalName) }
-      .map { ($0.name.rawName, $0.value) }
+    self.head = HTTPResponse(
+      status: .init(code: head.status.code),
+      headerFields: HTTPFields(
+        head.headerFields.filter { Self.keptFields.contains($0.name.canonicalName) }))
     let redacted = redactor.redact(body)
     self.body =
       String(validating: redacted, as: UTF8.self).map { Array(hiding.text($0).utf8) } ?? redacted
   }
 
   var message: HTTPResponseMessage {
-    var head = HTTPResponse(status: .init(code: status))
-    for (name, value) in fields {
-      if let name = HTTPField.Name(name) {
-        head.headerFields.append(.init(name: name, value: value))
-      }
-    }
     guard ResponseCheck.mediaType(head) == HTTPResponseMessage.sequenceType else {
       return HTTPResponseMessage(head: head, body: HTTPBody([body]))
     }
@@ -275,9 +269,12 @@ struct RecordedResponse: Sendable {
 
   init?(_ value: JSONValue) {
     guard let status = value["status"]?.intValue, (100...599).contains(status) else { return nil }
-    self.status = status
-    fields = (value["headers"]?.objectValue ?? JSONObject()).compactMap { member in
-      member.value.stringValue.map { (member.key, $0) }
+    head = HTTPResponse(status: .init(code: status))
+    for member in value["headers"]?.objectValue ?? [:] {
+      guard let name = HTTPField.Name(member.key), let text = member.value.stringValue else {
+        continue
+      }
+      head.headerFields.append(HTTPField(name: name, value: text))
     }
     if let json = value["body"] {
       body = json.jsonBytes()
@@ -293,9 +290,9 @@ struct RecordedResponse: Sendable {
   /// A JSON body is recorded as JSON if that loses nothing, otherwise as text or base64.
   var json: JSONValue {
     var object = JSONObject()
-    object["status"] = .number(JSONNumber(status))
+    object["status"] = .number(JSONNumber(head.status.code))
     var headers = JSONObject()
-    for (name, value) in fields { headers[name] = .string(value) }
+    for field in head.headerFields { headers[field.name.rawName] = .string(field.value) }
     object["headers"] = .object(headers)
     if let value = try? JSONValue(parsing: body) {
       object["body"] = value
@@ -305,12 +302,5 @@ struct RecordedResponse: Sendable {
       object["base64"] = .string(Data(body).base64EncodedString())
     }
     return .object(object)
-  }
-}
-
-extension JSONRedactor {
-  /// The same value with secret members hidden.
-  func redacted(_ value: JSONValue) -> JSONValue {
-    (try? JSONValue(parsing: redact(value.jsonBytes()))) ?? value
   }
 }

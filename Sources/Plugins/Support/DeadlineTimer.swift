@@ -67,12 +67,6 @@ final class DeadlineTimer: Sendable {
     }
   }
 
-  private enum Outcome {
-    case sleep(Duration)
-    case again
-    case over
-  }
-
   private func check() -> Duration? {
     while true {
       let (checks, number) = state.withLock { ($0.checks, $0.number) }
@@ -84,23 +78,19 @@ final class DeadlineTimer: Sendable {
           remove(id)
         }
       }
-      let outcome = state.withLock { state -> Outcome in
+      let next = state.withLock { state -> Duration?? in
         // Another task has replaced this one.
-        if Task.isCancelled { return .over }
+        if Task.isCancelled { return .some(nil) }
         // Limits that were added meanwhile depend on this task.
-        if state.number != number { return .again }
+        if state.number != number { return nil }
         guard let delay else {
           state.task = nil
-          return .over
+          return .some(nil)
         }
         state.nextCheck = clock.now() + delay
-        return .sleep(delay)
+        return delay
       }
-      switch outcome {
-      case .sleep(let delay): return delay
-      case .again: continue
-      case .over: return nil
-      }
+      if let next { return next }
     }
   }
 }

@@ -14,8 +14,7 @@ extension HTTPResponseMessage {
     let (body, end, observer) = (body, chunkEnd, BodyObserver(limit: limit, onEnd: onEnd))
     var response = self
     response.body = HTTPBody {
-      var iterator = body.makeAsyncIterator()
-      guard let chunk = try await iterator.next() else {
+      guard let chunk = try await body.next() else {
         try observer.end(isWhole: true)
         return nil
       }

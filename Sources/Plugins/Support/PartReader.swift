@@ -97,8 +97,7 @@ actor PartReader {
       isComplete = true
       return
     }
-    var iterator = body.makeAsyncIterator()
-    guard let next = try await iterator.next() else {
+    guard let next = try await body.next() else {
       isComplete = true
       try splitter.finish()
       return

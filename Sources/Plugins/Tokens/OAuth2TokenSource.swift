@@ -1,6 +1,7 @@
 import Foundation
 import GQLRunJSON
 import GQLRunPipeline
+import GQLRunSupport
 import HTTPTypes
 
 /// Requests tokens from an OAuth 2 server, with client credentials or a refresh token.
@@ -28,45 +29,50 @@ struct OAuth2TokenSource: TokenSource {
   let store: FileTokenStore?
   let skew: Duration
   let timeout: Duration
-  private let unsaved = Unsaved()
+  /// Renewed tokens that are not in the store yet; the old ones are no longer valid.
+  private let unsaved = Monitor(StoredTokens?.none)
 
   var label: String { "the token endpoint \(endpoint.shownURL)" }
 
   func token(replacing refused: AccessToken?, _ services: Services) async throws -> AccessToken {
-    guard let store = store(services) else {
-      return try await request(StoredTokens(), services).token
+    let secrets = [clientSecret, refreshToken].compactMap { $0 }
+    // Several machines share the tokens of a queue.
+    if let shared = services[SharedTokensKey.self], !secrets.isEmpty {
+      let identity = [endpoint.shownURL, grant.rawValue, clientID, scope ?? "", audience ?? ""]
+      return try await SharedTokenStore(shared, identity: identity, secrets: secrets, local: store)
+        .whileLocked(services) { try await token(in: $0, replacing: refused, services) }
     }
-    return try await store.whileLocked(services) { slot in
-      if let waiting = await unsaved.contents {
-        // Tokens that could not be saved before. They are only used after they are saved.
-        try await keep(waiting, in: slot)
-        await unsaved.set(nil)
-      }
-      let kept = try await slot.read()
-      if let token = token(kept, services), token.value != refused?.value,
-        token.isUsable(at: services.clock.now(), skew: skew)
-      {
-        // Another process has renewed it.
-        return token
-      }
-      let answer = try await request(kept, services)
-      await unsaved.set(answer.contents)
-      try await keep(answer.contents, in: slot)
-      await unsaved.set(nil)
-      return answer.token
+    guard let store else { return try await request(StoredTokens(), services).token }
+    return try await store.whileLocked(services.clock) {
+      try await token(in: store, replacing: refused, services)
     }
   }
 
-  /// The store of the tokens: the one that several machines share, if there is one; otherwise the file.
-  private func store(_ services: Services) -> (any TokenStore)? {
-    let secrets = [clientSecret, refreshToken].compactMap { $0 }
-    guard let shared = services[SharedTokensKey.self], !secrets.isEmpty else { return store }
-    let identity = [endpoint.shownURL, grant.rawValue, clientID, scope ?? "", audience ?? ""]
-    return SharedTokenStore(shared, identity: identity, secrets: secrets, local: store)
+  /// The token of a store, or a new one, which is stored.
+  private func token(
+    in slot: any TokenSlot, replacing refused: AccessToken?, _ services: Services
+  ) async throws -> AccessToken {
+    if let waiting = unsaved.withLock({ $0 }) {
+      // Tokens that could not be saved before. They are only used after they are saved.
+      try await keep(waiting, in: slot)
+      unsaved.withLock { $0 = nil }
+    }
+    let kept = try await slot.read()
+    if let token = token(kept, services), token.value != refused?.value,
+      token.isUsable(at: services.clock.now(), skew: skew)
+    {
+      // Another process has renewed it.
+      return token
+    }
+    let answer = try await request(kept, services)
+    unsaved.withLock { $0 = answer.contents }
+    try await keep(answer.contents, in: slot)
+    unsaved.withLock { $0 = nil }
+    return answer.token
   }
 
   func forget(_ services: Services) async throws {
-    await unsaved.set(nil)
+    unsaved.withLock { $0 = nil }
     try await store?.clear(services.clock)
   }
 
@@ -78,13 +84,6 @@ struct OAuth2TokenSource: TokenSource {
         message: "the tokens from \(endpoint.shownURL) are not used, because they cannot be "
           + "stored: \(error)")
     }
-  }
-
-  /// Renewed tokens that are not in the store yet; the old ones are no longer valid.
-  private actor Unsaved {
-    private(set) var contents: StoredTokens?
-
-    func set(_ contents: StoredTokens?) { self.contents = contents }
   }
 
   /// A stored token with its remaining lifetime.

@@ -30,7 +30,7 @@ package enum SharedTokensKey: ServiceKey {
 ///
 /// They are sealed with a key that is derived from the secret of the client and the first refresh token, which all
 /// processes with this credential have, and others who can read the store do not.
-struct SharedTokenStore: TokenStore {
+struct SharedTokenStore {
   private let shared: any SharedTokens
   private let name: String
   private let key: SealingKey

@@ -3,16 +3,8 @@ import GQLRunJSON
 import GQLRunPipeline
 import GQLRunSupport
 
-/// Stores the tokens of one credential outside of the process: one of several processes renews them, and the others
-/// read what it stored.
-protocol TokenStore: Sendable {
-  /// Calls `work` while no other process reads or writes the tokens.
-  func whileLocked<Value: Sendable>(
-    _ services: Services, _ work: @Sendable (any TokenSlot) async throws -> Value
-  ) async throws -> Value
-}
-
-/// The tokens of a ``TokenStore`` that is locked.
+/// The stored tokens of one credential while no other process reads or writes them: one of several processes renews
+/// them, and the others read what it stored.
 protocol TokenSlot: Sendable {
   /// The stored tokens; empty if there are none.
   func read() async throws -> StoredTokens
@@ -62,19 +54,13 @@ struct StoredTokens: Sendable, Hashable {
 ///
 /// Only its owner can read it, and it is replaced atomically. A renewal holds the lock file next to
 /// it, so that one of several processes renews and the others read its tokens.
-struct FileTokenStore: TokenStore, TokenSlot {
+struct FileTokenStore: TokenSlot {
   let path: String
 
   /// The interval between tries to acquire the lock.
   static let lockInterval = Duration.milliseconds(20)
 
   func whileLocked<Value: Sendable>(
-    _ services: Services, _ work: @Sendable (any TokenSlot) async throws -> Value
-  ) async throws -> Value {
-    try await whileLocked(services.clock) { try await work(self) }
-  }
-
-  private func whileLocked<Value: Sendable>(
     _ clock: ServiceClock, _ work: @Sendable () async throws -> Value
   ) async throws -> Value {
     let lockPath = path + ".lock"

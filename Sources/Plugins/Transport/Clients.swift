@@ -3,6 +3,7 @@ import GQLRunPipeline
 import GQLRunSupport
 import HTTPTypes
 import NIOCore
+import NIOHTTP2
 
 /// The HTTP clients, one per combination of settings that async-http-client has per client, and the
 /// cached origins (``OriginClient``) of requests.
@@ -94,7 +95,8 @@ final class Clients: Sendable {
     configuration.http2StreamChannelDebugInitializer = { channel in
       channel.eventLoop.makeCompletedFuture {
         try channel.pipeline.syncOperations.addHandler(GoAwayHandler(), position: .first)
-        try ResponsePartHandler.add(toStream: channel)
+        try channel.add(
+          ResponsePartHandler(), after: HTTP2FramePayloadToHTTP1ClientCodec.self)
       }
     }
     let ownOfRoute = configuration.http1_1ConnectionDebugInitializer

@@ -36,19 +36,21 @@ struct ConnectionRoute: Sendable {
   /// The peer of the connection.
   let peer: String
   private let origin: String
+  private let authority: Authority
   /// Whether the name in the certificate of a server on a Unix domain socket cannot be verified.
   private var isUnverifiable = false
   let unixSocket: String?
 
   init(_ head: HTTPRequest, _ connection: HTTPConnection) {
     let scheme = head.scheme ?? "http"
-    let authority = head.authority ?? ""
-    origin = "\(scheme)://\(authority)"
+    origin = head.origin
+    authority = Authority(head.authority ?? "")
     unixSocket = connection.unixSocket
     proxy =
       unixSocket == nil
       ? connection.proxies.proxy(
-        scheme: scheme == "wss" ? "https" : scheme == "ws" ? "http" : scheme, authority: authority)
+        scheme: scheme == "wss" ? "https" : scheme == "ws" ? "http" : scheme,
+        authority: head.authority ?? "")
       : nil
     if let unixSocket {
       peer = "unix:\(unixSocket)"
@@ -60,7 +62,7 @@ struct ConnectionRoute: Sendable {
       peer = origin
     }
     guard scheme == "https" else { return }
-    let host = URL(string: origin)?.host()?.filter { $0 != "[" && $0 != "]" }
+    let host = authority.host.isEmpty ? nil : authority.host
     if unixSocket != nil {
       let name = connection.tls.serverName ?? host
       let isAddress = name.map { (try? SocketAddress(ipAddress: $0, port: 0)) != nil } ?? true
@@ -129,7 +131,7 @@ struct ConnectionRoute: Sendable {
     // ``AbsoluteFormHandler`` removes the first slash.
     if setting.isPassedOn { return "\(peer)/\(origin)\(path)" }
     guard let certificate = setting.certificate else { return origin + path }
-    let port = URL(string: origin)?.port.map { ":\($0)" } ?? ""
+    let port = authority.port.map { ":\($0)" } ?? ""
     return "https://\(certificate.name)\(port)\(path)"
   }
 }
@@ -158,9 +160,7 @@ extension ConnectionRoute.Setting {
     guard isPassedOn else { return }
     configuration.http1_1ConnectionDebugInitializer = { channel in
       channel.eventLoop.makeCompletedFuture {
-        let pipeline = channel.pipeline.syncOperations
-        try pipeline.addHandler(
-          AbsoluteFormHandler(), position: .after(pipeline.handler(type: HTTPRequestEncoder.self)))
+        try channel.add(AbsoluteFormHandler(), after: HTTPRequestEncoder.self)
       }
     }
   }
@@ -245,9 +245,7 @@ final class HTTP2ErrorHandler: ChannelInboundHandler {
 
   static func add(to channel: any Channel) -> EventLoopFuture<Void> {
     channel.eventLoop.makeCompletedFuture {
-      let pipeline = channel.pipeline.syncOperations
-      try pipeline.addHandler(
-        HTTP2ErrorHandler(), position: .after(pipeline.handler(type: NIOHTTP2Handler.self)))
+      try channel.add(HTTP2ErrorHandler(), after: NIOHTTP2Handler.self)
     }
   }
 

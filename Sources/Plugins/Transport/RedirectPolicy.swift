@@ -72,7 +72,7 @@ struct RedirectPolicy: Sendable, Hashable {
   private func target(
     of location: String, _ head: HTTPRequest
   ) -> (scheme: String, authority: String, path: String)? {
-    let base = "\(head.scheme ?? "http")://\(head.authority ?? "")\(head.path ?? "/")"
+    let base = head.origin + (head.path ?? "/")
     guard location.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
       let url = URL(string: location, relativeTo: URL(string: base))?.absoluteURL,
       let scheme = url.scheme?.lowercased()

@@ -44,17 +44,8 @@ final class ResponsePartHandler: ChannelDuplexHandler {
   /// Adds the handler to a connection over HTTP/1.1.
   static func add(to channel: any Channel) -> EventLoopFuture<Void> {
     channel.eventLoop.makeCompletedFuture {
-      let pipeline = channel.pipeline.syncOperations
-      let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPResponseDecoder>.self)
-      try pipeline.addHandler(ResponsePartHandler(), position: .after(decoder))
+      try channel.add(ResponsePartHandler(), after: ByteToMessageHandler<HTTPResponseDecoder>.self)
     }
-  }
-
-  /// Adds the handler to a stream over HTTP/2, on its event loop.
-  static func add(toStream channel: any Channel) throws {
-    let pipeline = channel.pipeline.syncOperations
-    let codec = try pipeline.handler(type: HTTP2FramePayloadToHTTP1ClientCodec.self)
-    try pipeline.addHandler(ResponsePartHandler(), position: .after(codec))
   }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -188,9 +179,7 @@ final class WholeRequestHandler: ChannelOutboundHandler {
 
   static func add(to channel: any Channel) -> EventLoopFuture<Void> {
     channel.eventLoop.makeCompletedFuture {
-      let pipeline = channel.pipeline.syncOperations
-      try pipeline.addHandler(
-        WholeRequestHandler(), position: .after(pipeline.handler(type: HTTPRequestEncoder.self)))
+      try channel.add(WholeRequestHandler(), after: HTTPRequestEncoder.self)
     }
   }
 
@@ -215,6 +204,14 @@ final class WholeRequestHandler: ChannelOutboundHandler {
       self.holdsFlush = false
       context.flush()
     }
+  }
+}
+
+extension Channel {
+  /// Adds a handler after the one of a type, on the channel's event loop.
+  func add<Other: ChannelHandler>(_ handler: any ChannelHandler, after other: Other.Type) throws {
+    let pipeline = pipeline.syncOperations
+    try pipeline.addHandler(handler, position: .after(pipeline.handler(type: other)))
   }
 }
 

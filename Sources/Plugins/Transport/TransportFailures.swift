@@ -18,9 +18,7 @@ struct TransportFailures: Sendable {
   let route: ConnectionRoute
 
   /// Scheme and authority.
-  var origin: String {
-    "\(request.head.scheme ?? "http")://\(request.head.authority ?? "")"
-  }
+  var origin: String { request.head.origin }
 
   /// The proxy that the request goes through, or `nil`.
   var proxy: HTTPProxy? { route.proxy }
@@ -479,9 +477,10 @@ extension TransportFailures {
     var explained = error
     explained.cause = nil
     // There is no inspection through a tunnel or over a socket.
-    guard proxy == nil, route.unixSocket == nil, let (host, port) = address,
+    let authority = Authority(request.head.authority ?? "")
+    guard proxy == nil, route.unixSocket == nil, !authority.host.isEmpty,
       let problem = await CertificateProbe.problem(
-        host: host, name: limits.connection.tls.serverName, port: port,
+        host: authority.host, name: limits.connection.tls.serverName, port: authority.port ?? 443,
         connect: .nanoseconds(limits.connect.nanoseconds),
         now: Date().timeIntervalSince1970)
     else { return explained }
@@ -489,11 +488,5 @@ extension TransportFailures {
       "no secure connection to \(origin): its certificate \(problem); is this machine's clock "
       + "right?"
     return explained
-  }
-
-  private var address: (host: String, port: Int)? {
-    let authority = request.head.authority ?? ""
-    guard let url = URL(string: "https://\(authority)"), let host = url.host() else { return nil }
-    return (host.filter { $0 != "[" && $0 != "]" }, url.port ?? 443)
   }
 }

@@ -30,17 +30,15 @@ package enum WebSocketProbe {
     to head: HTTPRequest, offering subprotocols: [String], limits: HTTPLimits
   ) async throws -> Answer? {
     let scheme = head.scheme ?? "http"
-    guard let url = URL(string: "\(scheme)://\(head.authority ?? "")"), let host = url.host() else {
-      return nil
-    }
-    let name = host.filter { $0 != "[" && $0 != "]" }
-    let port = url.port ?? (scheme == "https" ? 443 : 80)
+    let authority = Authority(head.authority ?? "")
+    let port = authority.port ?? (scheme == "https" ? 443 : 80)
     let request = text(of: head, subprotocols)
     return try await withThrowingTaskGroup(of: Answer?.self) { group in
       group.addTask {
         let channel: NIOAsyncChannel<ByteBuffer, ByteBuffer>
         do {
-          channel = try await connect(name, port: port, isSecure: scheme == "https", limits: limits)
+          channel = try await connect(
+            authority.host, port: port, isSecure: scheme == "https", limits: limits)
         } catch {
           try Task.checkCancellation()
           return nil

@@ -58,7 +58,9 @@ struct FormatTests {
   func controlCharacters() {
     let text = check("version: 1\u{1B}[31m\nchain: [x]\n").rendered(as: .human())
     #expect(!text.contains("\u{1B}"))
-    let bidirectional = check("\u{202E}a: 1\n").rendered(as: .human())
-    #expect(!bidirectional.contains("\u{202E}"))
+    for mark in ["\u{202E}", "\u{61C}"] {
+      let bidirectional = check("\(mark)a: 1\n").rendered(as: .human())
+      #expect(!bidirectional.contains(mark))
+    }
   }
 }

@@ -24,6 +24,10 @@ import Testing
     ("token-refresh: { oauth2: { token_url: \"http://example.com/\", client_id: c } }", "https"),
     ("token-refresh: { oauth2: { token_url: \"http://127.0.0.1:1/\", client_id: c } }", nil),
     ("token-refresh: { oauth2: { token_url: \"http://[::1]:1/\", client_id: c } }", nil),
+    (
+      "token-refresh: { oauth2: { token_url: \"http://127.example.com/\", client_id: c } }",
+      "without encryption"
+    ),
     ("token-refresh: { oauth2: { token_url: \"ftp://x/\", client_id: c } }", "http and https"),
     (
       "token-refresh: { oauth2: { token_url: \"https://x/\", client_id: c, client_secret: s } }",

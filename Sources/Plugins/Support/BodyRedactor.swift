@@ -3,30 +3,45 @@ import GQLRunJSON
 import GQLRunPipeline
 import HTTPTypes
 
-/// Hides the values of secret members in JSON text, by ``SecretNames`` and further names.
+/// Hides secret values in a body by their names: those of JSON members, by ``SecretNames`` and further names, or of form
+/// parameters.
 ///
-/// Works on the bytes of the text: all others do not change, and truncated or invalid text is
-/// supported.
-struct JSONRedactor: Sendable {
+/// Works on the bytes: all others do not change, and truncated or invalid bodies are supported.
+struct BodyRedactor: Sendable {
   private let names: Set<String>
+  private let isForm: Bool
 
-  /// - Parameter names: Further names; case, `_` and `-` are ignored.
-  init(names: [String]) {
+  /// - Parameters:
+  ///   - fields: The header fields of the body; without any, it is JSON.
+  ///   - names: Names of further JSON members; case, `_` and `-` are ignored.
+  init(_ fields: HTTPFields = [:], names: [String] = []) {
     self.names = Set(names.map { SecretNames.plain($0) })
+    let type = fields[.contentType]?.prefix { $0 != ";" }.lowercased() ?? ""
+    isForm = type.filter { !$0.isWhitespace } == "application/x-www-form-urlencoded"
   }
 
-  func hides(_ name: String) -> Bool {
-    SecretNames.isSecretMember(name) || names.contains(SecretNames.plain(name))
-  }
-
-  /// The text with the values of hidden members replaced by `"•••"`.
-  func redact(_ bytes: [UInt8]) -> [UInt8] {
+  /// The body with hidden values replaced by `•••`.
+  func redact(_ bytes: some Collection<UInt8>) -> [UInt8] {
     var found: [SecretString] = []
     return redact(bytes, found: &found)
   }
 
   /// The same; appends the hidden texts to `found`.
-  func redact(_ bytes: [UInt8], found: inout [SecretString]) -> [UInt8] {
+  func redact(_ bytes: some Collection<UInt8>, found: inout [SecretString]) -> [UInt8] {
+    isForm ? Self.form(Array(bytes), found: &found) : json(Array(bytes), found: &found)
+  }
+
+  /// The same value with secret members hidden.
+  func redacted(_ value: JSONValue) -> JSONValue {
+    var found: [SecretString] = []
+    return (try? JSONValue(parsing: json(value.jsonBytes(), found: &found))) ?? value
+  }
+
+  private func hides(_ name: String) -> Bool {
+    SecretNames.isSecretMember(name) || names.contains(SecretNames.plain(name))
+  }
+
+  private func json(_ bytes: [UInt8], found: inout [SecretString]) -> [UInt8] {
     bytes.withUnsafeBytes { text in
       var result: [UInt8] = []
       var cursor = JSONCursor(text)
@@ -54,35 +69,6 @@ struct JSONRedactor: Sendable {
       return (try? JSONValue(parsing: Array(string)))?.stringValue ?? ""
     }
     return String(decoding: string.dropFirst().dropLast(), as: UTF8.self)
-  }
-}
-
-/// Hides secret values in a body by their names: those of JSON members, or of form parameters.
-///
-/// All other bytes do not change, and truncated bodies are supported.
-struct BodyRedactor: Sendable {
-  /// For bodies that are not forms.
-  let json: JSONRedactor
-  private let isForm: Bool
-
-  /// - Parameters:
-  ///   - fields: The header fields of the body.
-  ///   - names: Names of further JSON members.
-  init(_ fields: HTTPFields, names: [String] = []) {
-    json = JSONRedactor(names: names)
-    let type = fields[.contentType]?.prefix { $0 != ";" }.lowercased() ?? ""
-    isForm = type.filter { !$0.isWhitespace } == "application/x-www-form-urlencoded"
-  }
-
-  func redact(_ bytes: some Collection<UInt8>) -> [UInt8] {
-    var found: [SecretString] = []
-    return redact(bytes, found: &found)
-  }
-
-  /// The same; appends the hidden texts to `found`.
-  func redact(_ bytes: some Collection<UInt8>, found: inout [SecretString]) -> [UInt8] {
-    isForm
-      ? Self.form(Array(bytes), found: &found) : json.redact(Array(bytes), found: &found)
   }
 
   /// https://url.spec.whatwg.org/#application/x-www-form-urlencoded

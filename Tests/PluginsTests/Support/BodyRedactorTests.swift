@@ -2,8 +2,8 @@ import Testing
 
 @testable import GQLRunPlugins
 
-@Suite struct JSONRedactorTests {
-  private let redactor = JSONRedactor(names: ["token", "client_secret"])
+@Suite struct BodyRedactorTests {
+  private let redactor = BodyRedactor(names: ["token", "client_secret"])
 
   private func redact(_ text: String) -> String {
     String(decoding: redactor.redact(Array(text.utf8)), as: UTF8.self)
