@@ -178,10 +178,7 @@ extension NormalizerState {
     current = nil
     containers.push(object)
     if !part.typename.isEmpty {
-      let plan = part.typename.withUnsafeBufferPointer {
-        table.variant(of: object.node, typename: Bytes($0))
-      }
-      setPlan(plan)
+      setPlan(part.typename.withBytes { table.variant(of: object.node, typename: $0) })
     } else if !table.nodes[Int(object.node)].isConditional {
       setPlan(table.nodes[Int(object.node)].union)
     }
@@ -212,8 +209,7 @@ extension NormalizerState {
     if object.pointee.typenameStart < 0, !part.typename.isEmpty {
       text.separate()
       text.buffer.append(utf8: "\"__typename\":")
-      let name = part.typename.withUnsafeBufferPointer { Bytes($0).string }
-      text.append(string: name)
+      text.append(string: String(decoding: part.typename, as: UTF8.self))
     }
     text.buffer.append(UInt8(ascii: "}"))
     if object.pointee.plan >= 0, table.plans[Int(object.pointee.plan)].hasStoredDuplicates {
@@ -221,9 +217,7 @@ extension NormalizerState {
       guard hasSameIdentity(object, as: part) else { return false }
     }
     if let owner = part.owner, part.steps.isEmpty {
-      owner.withUnsafeBufferPointer {
-        staging.stage(key: Bytes($0), text: text.buffer.bytes(start..<text.count))
-      }
+      owner.withBytes { staging.stage(key: $0, text: text.buffer.bytes(start..<text.count)) }
     } else {
       partText = text.buffer.bytes(start..<text.count).array
     }
@@ -245,9 +239,9 @@ extension NormalizerState {
       }
     }
     guard let owner = part.owner, part.steps.isEmpty else { return true }
-    let difference = part.typename.withUnsafeBufferPointer { typename in
+    let difference = part.typename.withBytes {
       keys.difference(
-        of: object, in: containers, &table, from: owner, typename: Bytes(typename), &text.buffer)
+        of: object, in: containers, &table, from: owner, typename: $0, &text.buffer)
     }
     guard let difference, !(partHasErrors && difference.found == "null") else { return true }
     return contradicts(
@@ -291,6 +285,6 @@ extension NormalizerState {
 
 extension StoredText {
   fileprivate mutating func append(string: String) {
-    Array(string.utf8).withUnsafeBufferPointer { append(string: Bytes($0)) }
+    Array(string.utf8).withBytes { append(string: $0) }
   }
 }

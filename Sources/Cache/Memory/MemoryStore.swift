@@ -211,7 +211,7 @@ private struct MemoryHousekeeping: HousekeepingRecords {
         removed(key, text)
         table.remove(at: index)
       case .replace(let text, let times):
-        text.withUnsafeBufferPointer { table.replace(at: index, text: Bytes($0)) }
+        text.withBytes { table.replace(at: index, text: $0) }
         table.setTimes(at: index, times)
       }
     }
@@ -219,9 +219,7 @@ private struct MemoryHousekeeping: HousekeepingRecords {
 
   func forEach(_ keys: [[UInt8]], _ body: (Bytes, Bytes) throws -> Void) throws {
     for key in keys {
-      try key.withUnsafeBufferPointer { key in
-        if let index = table.find(Bytes(key)) { try body(Bytes(key), table.text(at: index)) }
-      }
+      if let index = table.find(key) { try body(table.key(at: index), table.text(at: index)) }
     }
   }
 }

@@ -468,8 +468,8 @@ extension NormalizerState {
     let start = object.pointee.textStart
     let source = text.buffer.bytes(start..<text.count).array
     var folded = ByteStack(capacity: source.count + 64)
-    let isTentative = source.withUnsafeBufferPointer { buffer in
-      Merge.fold(Bytes(buffer), access: staging.records, into: &folded)
+    let isTentative = source.withBytes {
+      Merge.fold($0, access: staging.records, into: &folded)
     }
     if isTentative { staging.noteTentativeNulls() }
     text.buffer.truncate(to: start)
@@ -792,7 +792,7 @@ extension NormalizerState {
     text.open(UInt8(ascii: "{"))
     mode = .object
     // The copy is outside the chunk: its strings are escaped again.
-    return raw.withUnsafeBufferPointer { replay(Bytes($0)) }
+    return raw.withBytes { replay($0) }
   }
 
   private enum Replayed: UInt8 {

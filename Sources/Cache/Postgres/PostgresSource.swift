@@ -55,7 +55,7 @@ final class PostgresRecords {
       let first = unfollowed.count
       try load(wanted)
       wanted = unfollowed[first...].flatMap { RecordLinks.segments(of: table.text(at: $0)) }
-        .filter { key in key.withUnsafeBufferPointer { isUnknown(Bytes($0)) } }
+        .filter { $0.withBytes { isUnknown($0) } }
     }
   }
 
@@ -64,8 +64,7 @@ final class PostgresRecords {
     if lists.isEmpty { return }
     try load(Array(Set(lists.map(\.owner))))
     let ends = lists.flatMap { list in
-      list.owner.withUnsafeBufferPointer { table.find(Bytes($0)) }
-        .map { list.lastSegments(in: table.text(at: $0).array) } ?? []
+      table.text(of: list.owner).map { list.lastSegments(in: $0) } ?? []
     }
     if !ends.isEmpty { try load(ends) }
   }
@@ -95,12 +94,8 @@ final class PostgresRecords {
       unfollowed.append(index)
     }
     for key in keys {
-      key.withUnsafeBufferPointer { key in
-        let hash = RecordTable.hash(Bytes(key))
-        guard table.find(Bytes(key), hash: hash) == nil,
-          missing.find(Bytes(key), hash: hash) == nil
-        else { return }
-        missing.insert(Bytes(key), hash: hash, text: .empty)
+      key.withBytes { key in
+        if isUnknown(key) { missing.insert(key, hash: RecordTable.hash(key), text: .empty) }
       }
     }
   }

@@ -523,8 +523,8 @@ private struct PostgresHousekeeping: HousekeepingRecords {
         removals.append(key.array)
         if removals.count == Self.maxChanges { try remove(&removals, removed) }
       case .replace(let text, let times):
-        try text.withUnsafeBufferPointer {
-          try replacements.add(key, text: Bytes($0), times: times, to: connection)
+        try text.withBytes {
+          try replacements.add(key, text: $0, times: times, to: connection)
         }
       }
     }

@@ -90,10 +90,10 @@ final class NullSettling {
       guard let text = access.text(of: key), let name = Segments.name(ofKey: key) else {
         return out.append(value)
       }
-      let settled = text.withUnsafeBufferPointer { text -> UInt64? in
-        guard TentativeNull.mayBeIn(Bytes(text), orIn: "{\"$segments\":") else { return nil }
+      let settled = text.withBytes { text -> UInt64? in
+        guard TentativeNull.mayBeIn(text, orIn: "{\"$segments\":") else { return nil }
         var list = ByteStack(capacity: text.count)
-        settle(list: Bytes(text), into: &list)
+        settle(list: text, into: &list)
         return access.addSegment(elements: list.bytes(1..<(list.count - 1)))
       }
       if let settled, settled != name { spent.insert(key) }

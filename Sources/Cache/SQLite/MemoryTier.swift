@@ -39,12 +39,10 @@ final class MemoryTier: @unchecked Sendable {
     version += 1
     use &+= 1
     for (key, text) in records {
-      key.withUnsafeBufferPointer { key in
-        guard let text else {
-          if let index = table.find(Bytes(key)) { table.remove(at: index) }
-          return
-        }
-        text.withUnsafeBufferPointer { put(Bytes(key), Bytes($0)) }
+      if let text {
+        key.withBytes { key in text.withBytes { put(key, $0) } }
+      } else if let index = table.find(key) {
+        table.remove(at: index)
       }
     }
     evict()

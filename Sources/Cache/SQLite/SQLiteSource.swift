@@ -122,7 +122,7 @@ final class StoredRecords: RecordAccess {
     noting(nil) {
       try writer.pool.read { db in
         var source = SQLiteSource(db)
-        let text = key.withUnsafeBufferPointer { source.text(key: Bytes($0), depth: 0)?.array }
+        let text = source.text(key: key, depth: 0)?.array
         if let failure = source.failure { throw failure }
         return text
       }
@@ -149,7 +149,8 @@ final class StoredRecords: RecordAccess {
     _ key: Bytes, text: Bytes, fields: [[UInt8]]
   ) throws -> RecordTimes? {
     let now = try writer.times(of: key)
-    if let old = try writer.text(of: key), let joined = now.joined(old, after: text, lists: fields)
+    if let old = try writer.text(of: key),
+      let joined = now.joined(old, after: text.array, lists: fields)
     {
       return joined
     }
@@ -159,7 +160,7 @@ final class StoredRecords: RecordAccess {
     }
     guard let before else { return nil }
     let restored = fields.map { field in
-      (key: field, time: field.withUnsafeBufferPointer { before.time(of: Bytes($0)) })
+      (key: field, time: field.withBytes { before.time(of: $0) })
     }
     let new = now.replacing(restored, in: text)
     return new == now ? nil : new

@@ -43,12 +43,10 @@ actor SQLiteTransaction: RecordTransaction {
     if keys != nil { for index in records.table.live { keys?.add(records.table.key(at: index)) } }
     if let paging = records.paging {
       pages.append(paging)
-      for key in paging.keys { key.withUnsafeBufferPointer { keys?.add(Bytes($0)) } }
+      for key in paging.keys { key.withBytes { keys?.add($0) } }
     }
     deltas += records.deltas
-    for delta in records.deltas {
-      delta.owner.withUnsafeBufferPointer { keys?.add(Bytes($0)) }
-    }
+    for delta in records.deltas { delta.owner.withBytes { keys?.add($0) } }
     if let new = records.types {
       if !types.contains(where: { $0.number == new.number }) { types.append(new) }
       // The schema has these types even if the response is rolled back.
@@ -110,7 +108,7 @@ actor SQLiteTransaction: RecordTransaction {
     for removal in removals {
       let target = try removal.target()
       targets.append(target)
-      target.key.withUnsafeBufferPointer { keys?.add(Bytes($0)) }
+      target.key.withBytes { keys?.add($0) }
     }
     let removed = try await write { [targets] in try $0.remove(targets) }
     log.add(removed)
