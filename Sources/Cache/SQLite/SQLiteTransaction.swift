@@ -176,7 +176,7 @@ actor SQLiteTransaction: RecordTransaction {
     }
     var records: [(key: [UInt8], text: [UInt8]?)]?
     if let tier, let keys, !keys.areTooMany {
-      records = try keys.records(size: tier.maxSize / 2) { try writer.text(of: $0) }
+      records = try keys.records(size: tier.maxSize / 2) { try writer.records.text(of: $0) }
     }
     return try store.activity.changing {
       try db.commit()
