@@ -54,9 +54,9 @@ actor BufferedTransaction: RecordTransaction {
     return nil
   }
 
-  func resolve(_ nulls: NullResolutionRequest) {
+  func resolve(_ nulls: NullResolution) {
     guard case .records(let table)? = edits.last else { return }
-    nulls.resolution.run(
+    nulls.run(
       StagedRecords(table: table, seed: store.segmentSeed, received: table.firstReceived))
   }
 

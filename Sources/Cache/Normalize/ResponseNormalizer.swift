@@ -251,7 +251,7 @@ public final class ResponseNormalizer {
       batch.types = state.pointee.table.responseTypes()
       _ = try await transaction.merge(batch)
       if !resolution.isEmpty {
-        try await transaction.resolve(NullResolutionRequest(resolution))
+        try await transaction.resolve(resolution)
       }
       self.transaction = nil
       return PendingWrite(open: transaction, store: store, epoch: epoch)

@@ -73,10 +73,9 @@ package final class PostgresStore: BufferedStore {
     options: ReadOptions
   ) throws -> StoreAnswer {
     try Self.learn(activity.concreteTypes, for: operation.plan, connection)
-    let records = PostgresRecords(connection)
-    let answer = try answer(
-      operation, from: PostgresSource(records: records), under: edits, options: options)
-    if let failure = records.failure { throw failure }
+    let source = PostgresSource(connection)
+    let answer = try answer(operation, from: source, under: edits, options: options)
+    if let failure = source.failure { throw failure }
     return answer
   }
 
@@ -386,7 +385,7 @@ struct PostgresChange: Sendable {
       }
     }
     growing.removeAll { keys.contains($0.owner) }
-    let records = PostgresRecords(connection)
+    let records = PostgresSource(connection)
     try records.loadWithSegments(Array(keys))
     try records.loadEnds(of: growing)
     before = records.table
@@ -470,7 +469,7 @@ struct PostgresChange: Sendable {
 private struct PostgresScan: RecordScan {
   let connection: PostgresConnection
 
-  var source: PostgresSource { PostgresSource(records: PostgresRecords(connection)) }
+  var source: PostgresSource { PostgresSource(connection) }
   var damagedRecords: Int { 0 }
 
   func noteTypes(of operation: PreparedOperation, in activity: StoreActivity) throws {

@@ -93,10 +93,10 @@ actor SQLiteTransaction: RecordTransaction {
     }
   }
 
-  func resolve(_ nulls: NullResolutionRequest) async throws(CacheError) {
+  func resolve(_ nulls: NullResolution) async throws(CacheError) {
     let resolved = try await write { writer in
       let records = StoredRecords(writer)
-      nulls.resolution.run(records)
+      nulls.run(records)
       if let failure = records.failure { throw failure }
       return records.resolved
     }
