@@ -353,17 +353,29 @@ extension JSONValue {
 
   /// The value of a literal without variables; enum values become strings, as in JSON.
   init(constant literal: GQLRunLanguage.Value) {
+    self = JSONValue(literal, variables: JSONObject()) ?? .null
+  }
+
+  /// The value of a literal; `nil` for an absent variable. Fields of objects with such a value are omitted, elements
+  /// of lists are null.
+  init?(_ literal: GQLRunLanguage.Value, variables: JSONObject) {
     switch literal {
-    case .variable, .null: self = .null
+    case .variable(let name):
+      guard let value = variables[name.value] else { return nil }
+      self = value
+    case .null: self = .null
     case .int(let text, _), .float(let text, _):
       self = JSONNumber(text: text).map { .number($0) } ?? .null
     case .string(let string): self = .string(string.value)
     case .boolean(let flag, _): self = .boolean(flag)
     case .enumeration(let name): self = .string(name.value)
-    case .list(let values, _): self = .array(values.map { JSONValue(constant: $0) })
+    case .list(let values, _):
+      self = .array(values.map { JSONValue($0, variables: variables) ?? .null })
     case .object(let fields, _):
       var object = JSONObject()
-      for field in fields { object[field.name.value] = JSONValue(constant: field.value) }
+      for field in fields {
+        object[field.name.value] = JSONValue(field.value, variables: variables)
+      }
       self = .object(object)
     }
   }
