@@ -40,7 +40,7 @@ package actor MemoryStore: BufferedStore {
 
   /// Starts a transaction; waits until other transactions have ended.
   package func begin() async throws(CacheError) -> any RecordTransaction {
-    try await acquire()
+    try await gate.acquire(toWriteTo: "in memory")
     return BufferedTransaction(store: self)
   }
 
@@ -48,7 +48,7 @@ package actor MemoryStore: BufferedStore {
   package func write(
     _ records: RecordBatch, since epoch: Int, settling layer: OptimisticLayer?
   ) async throws(CacheError) -> WriteSummary {
-    try await acquire()
+    try await gate.acquire(toWriteTo: "in memory")
     guard activity.epoch == epoch else {
       gate.release()
       if let layer { activity.remove(layer) }
@@ -57,19 +57,6 @@ package actor MemoryStore: BufferedStore {
     var edits = BufferedEdits()
     edits.add(records, activity)
     return commit(edits.edits, pages: edits.pages, types: edits.types, settling: layer)
-  }
-
-  /// Waits until no transaction is open.
-  ///
-  /// - Throws: ``CacheError`` with the code `cancelled` when the task is cancelled meanwhile.
-  private func acquire() async throws(CacheError) {
-    do throws(CancellationError) {
-      try await gate.acquire()
-    } catch {
-      throw CacheError(
-        .cancelled,
-        "cannot write to the cache in memory: the task was cancelled while it waited for the lock")
-    }
   }
 
   /// Reads an operation from the records and optimistic layers; see ``CacheStore``.
@@ -101,7 +88,7 @@ package actor MemoryStore: BufferedStore {
 
   /// Removes all records and optimistic layers.
   package func clear() async throws(CacheError) {
-    try await acquire()
+    try await gate.acquire(toWriteTo: "in memory")
     table = RecordTable()
     activity.noteCleared()
     gate.release()

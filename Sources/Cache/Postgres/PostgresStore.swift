@@ -130,14 +130,7 @@ package final class PostgresStore: BufferedStore {
 
   /// Begins a transaction of the database that no other store runs at the same time.
   func lock() async throws(CacheError) {
-    do throws(CancellationError) {
-      try await gate.acquire()
-    } catch {
-      throw CacheError(
-        .cancelled,
-        "cannot write to the cache in PostgreSQL: the task was cancelled while it waited for the lock"
-      )
-    }
+    try await gate.acquire(toWriteTo: "in PostgreSQL")
     let wait = options.maxWait
     do {
       try await connections.write { connection in

@@ -386,12 +386,7 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
     return fields
   }
 
-  private mutating func fail(_ key: Bytes) {
-    failure =
-      failure
-      ?? CacheError(
-        .damagedDatabase, "the record \(String(key.string.prefix(200))) of the cache is damaged")
-  }
+  private mutating func fail(_ key: Bytes) { failure = failure ?? .damagedRecord(key) }
 }
 
 extension RecordScan {

@@ -118,11 +118,7 @@ struct DumpWriter<Source: RecordSource>: ~Copyable {
     if cursor.isMalformed { throw damaged(key) }
   }
 
-  private func damaged(_ key: Bytes) -> CacheError {
-    source.failure
-      ?? CacheError(
-        .damagedDatabase, "the record \(String(key.string.prefix(200))) of the cache is damaged")
-  }
+  private func damaged(_ key: Bytes) -> CacheError { source.failure ?? .damagedRecord(key) }
 }
 
 extension RecordScan {

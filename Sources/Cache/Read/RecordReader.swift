@@ -341,8 +341,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
   }
 
   mutating func malformed(_ key: Bytes) -> Bool {
-    failure = CacheError(
-      .damagedDatabase, "the record \(String(key.string.prefix(200))) of the cache is damaged")
+    failure = .damagedRecord(key)
     return false
   }
 }

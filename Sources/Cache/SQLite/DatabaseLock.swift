@@ -187,7 +187,7 @@ final class WriteLock: Sendable {
   ///   cannot be locked.
   func acquire() async throws(CacheError) {
     if isReadOnly { throw .readOnly(path) }
-    try await takeTurn()
+    try await turns.acquire(toWriteTo: path, path: path)
     do throws(CacheError) {
       try await lockFile()
     } catch {
@@ -199,11 +199,7 @@ final class WriteLock: Sendable {
   /// Acquires the lock if neither this store nor another one holds it.
   func acquireIfFree() async -> Bool {
     if isReadOnly { return false }
-    do {
-      try await takeTurn()
-    } catch {
-      return false
-    }
+    do { try await turns.acquire() } catch { return false }
     guard let file else { return true }
     if case .locked = file.tryLock(.writing, exclusively: true) {
       file.noteHolder()
@@ -219,10 +215,6 @@ final class WriteLock: Sendable {
     turns.release()
   }
 
-  private func takeTurn() async throws(CacheError) {
-    do throws(CancellationError) { try await turns.acquire() } catch { throw cancelled }
-  }
-
   // MARK: Between stores and processes
 
   private func lockFile() async throws(CacheError) {
@@ -230,7 +222,7 @@ final class WriteLock: Sendable {
     var waited = Duration.zero
     var pause = Duration.milliseconds(1)
     while true {
-      if Task.isCancelled { throw cancelled }
+      if Task.isCancelled { throw .cancelled(writingTo: path, path: path) }
       switch file.tryLock(.writing, exclusively: true) {
       case .locked: return file.noteHolder()
       case .impossible(let reason):
@@ -242,21 +234,12 @@ final class WriteLock: Sendable {
       guard waited < maxWait else {
         throw CacheError.busy(path, file.holder, after: maxWait)
       }
-      do {
-        try await clock.sleep(for: pause)
-      } catch {
-        throw cancelled
+      do { try await clock.sleep(for: pause) } catch {
+        throw .cancelled(writingTo: path, path: path)
       }
       waited += pause
       pause = min(pause * 2, .milliseconds(20))
     }
-  }
-
-  private var cancelled: CacheError {
-    CacheError(
-      .cancelled,
-      "cannot write to the cache \(path): the task was cancelled while it waited for the lock",
-      path: path)
   }
 }
 
