@@ -14,14 +14,14 @@ package struct PagedField: Sendable, Hashable {
 
 extension PreparedOperation {
   /// The lists of the operation whose pages variables select, as the caller wrote them.
-  package func pagedFields() throws -> [PagedField] {
-    var search = PageSearch(self, try Document(parsing: callerDocument))
+  package func pagedFields() -> [PagedField] {
+    var search = PageSearch(self, parts.callerDocument)
     return search.found().fields
   }
 
   /// The fields that select `pageInfo { hasNextPage }`, at any depth, as the caller wrote them.
-  package func connectionFields() throws -> [ConnectionField] {
-    var search = PageSearch(self, try Document(parsing: callerDocument))
+  package func connectionFields() -> [ConnectionField] {
+    var search = PageSearch(self, parts.callerDocument)
     return search.found().connections
   }
 }

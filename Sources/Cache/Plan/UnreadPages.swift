@@ -58,8 +58,8 @@ package struct UnreadPages: Sendable {
   private var text: [UInt8] = []
 
   /// Finds nothing in the results of an operation without such fields.
-  package init(of operation: PreparedOperation) throws {
-    connections = try operation.connectionFields().map { Connection($0) }
+  package init(of operation: PreparedOperation) {
+    connections = operation.connectionFields().map { Connection($0) }
   }
 
   /// Those that have more pages.

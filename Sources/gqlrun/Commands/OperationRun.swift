@@ -58,7 +58,7 @@ struct OperationRun: Sendable {
     request.mergesParts = !isIncremental
     var lines = PartLines()
     // The parts of a response and the events of a subscription are no whole results.
-    var unread = isLive || isIncremental ? nil : try UnreadPages(of: operation)
+    var unread = isLive || isIncremental ? nil : UnreadPages(of: operation)
     let results: RunPages
     do {
       results = try RunPages(
