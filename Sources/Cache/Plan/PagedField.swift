@@ -15,32 +15,31 @@ package struct PagedField: Sendable, Hashable {
 extension PreparedOperation {
   /// The lists of the operation whose pages variables select, as the caller wrote them.
   package func pagedFields() -> [PagedField] {
-    var search = PageSearch(self, parts.callerDocument)
+    var search = PageSearch(self)
     return search.found().fields
   }
 
   /// The fields that select `pageInfo { hasNextPage }`, at any depth, as the caller wrote them.
   package func connectionFields() -> [ConnectionField] {
-    var search = PageSearch(self, parts.callerDocument)
+    var search = PageSearch(self)
     return search.found().connections
   }
 }
 
 private struct PageSearch {
   private let operation: PreparedOperation
-  private let document: Document
   private let fragments: [String: FragmentDefinition]
   private var fields: [PagedField] = []
   private var connections: [ConnectionField] = []
 
-  init(_ operation: PreparedOperation, _ document: Document) {
+  init(_ operation: PreparedOperation) {
     self.operation = operation
-    self.document = document
-    fragments = Dictionary(document.fragments.map { ($0.name.value, $0) }) { first, _ in first }
+    let known = operation.parts.callerDocument.fragments.map { ($0.name.value, $0) }
+    fragments = Dictionary(known) { first, _ in first }
   }
 
   mutating func found() -> (fields: [PagedField], connections: [ConnectionField]) {
-    for definition in document.operations { visit(definition.selectionSet, []) }
+    visit(operation.parts.definition.selectionSet, [])
     return (fields, connections)
   }
 
