@@ -169,12 +169,10 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
   }
 
   private func described(_ plan: FieldPlan, recordKey: String, path: String) -> Field {
-    var scratch = ByteStack(capacity: 64)
     let key = plan.key.string
-    let stored = plan.storedPrefix[0..<(plan.storedPrefix.count - 1)]
     return Field(
       path: path.isEmpty ? key : "\(path).\(key)", responseKey: key, recordKey: recordKey,
-      field: RecordText.withUnescaped(stored, scratch: &scratch) { $0.string }, status: .hit)
+      field: plan.storedName, status: .hit)
   }
 
   /// Determines the age of a field, and whether it is stale.

@@ -324,11 +324,8 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     _ field: UnsafeMutablePointer<FieldPlan>, recordKey: String
   ) -> Bool {
     path.append(.field(field.pointee.key))
-    let prefix = field.pointee.storedPrefix
-    let stored = prefix[0..<(prefix.count - 1)]
-    let name = RecordText.withUnescaped(stored, scratch: &keyScratch) { $0.string }
     let isFirst = miss == nil
-    _ = miss(recordKey: recordKey, field: name)
+    _ = miss(recordKey: recordKey, field: field.pointee.storedName)
     if isFirst, field.pointee.deferral >= 0 {
       miss?.deferredFragment = table.plan.deliveries[Int(field.pointee.deferral)].title
     }
@@ -588,11 +585,9 @@ extension RecordReader {
     }
     if found.isAccepted && stale != nil { return true }
     path.append(.field(field.pointee.key))
-    let name = RecordText.withUnescaped(stored[0..<(stored.count - 1)], scratch: &keyScratch) {
-      $0.string
-    }
     var miss = CacheMiss(
-      path: path.text, recordKey: recordKey?.string ?? RootRecord.queryKey, field: name)
+      path: path.text, recordKey: recordKey?.string ?? RootRecord.queryKey,
+      field: field.pointee.storedName)
     miss.staleness = found.staleness
     if found.isAccepted {
       path.removeLast()
