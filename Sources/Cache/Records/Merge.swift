@@ -29,17 +29,11 @@ struct Merge: ~Copyable {
     return differs ? out.all.array : nil
   }
 
-  /// Appends the merge of two records to `out`; returns whether it differs from `old`.
+  /// Appends the merge of two records or objects to `out`; returns whether it differs from `old`.
   ///
   /// `changed` is called with the quoted stored key of every changed field.
   mutating func records(
     old: Bytes, new: Bytes, into out: inout ByteStack, changed: ((Bytes) -> Void)? = nil
-  ) -> Bool {
-    objects(old: old, new: new, into: &out, changed: changed)
-  }
-
-  private mutating func objects(
-    old: Bytes, new: Bytes, into out: inout ByteStack, changed: ((Bytes) -> Void)?
   ) -> Bool {
     let mark = out.count
     if let result = lockstep(old: old, new: new, into: &out, changed: changed) { return result }
@@ -146,7 +140,7 @@ struct Merge: ~Copyable {
       return true
     case (.object, .object):
       guard Self.sameType(old, new), !old.hasPrefix(TentativeNull.prefix) else { break }
-      return objects(old: old, new: new, into: &out, changed: nil)
+      return records(old: old, new: new, into: &out)
     case (.list, .list), (.list, .segments), (.segments, .list), (.segments, .segments):
       if let result = lists(old: old, new: new, into: &out) { return result }
     default: break

@@ -95,7 +95,7 @@ final class DatabaseLock: Sendable {
 
   /// The current writer, for error messages: `process 4711 (gqlrun)`.
   var holder: String {
-    let words = read(at: Self.holderOffset).split(separator: " ")
+    let words = words(at: Self.holderOffset)
     guard words.count == 2, words[0] == "pid", let id = Int32(words[1]) else {
       return "another program"
     }
@@ -115,7 +115,7 @@ final class DatabaseLock: Sendable {
   }
 
   /// Whether the database showed damage and must be checked when it is opened next.
-  var isSuspect: Bool { read(at: Self.suspectOffset) == "suspect" }
+  var isSuspect: Bool { words(at: Self.suspectOffset) == ["suspect"] }
 
   func setSuspect(_ flag: Bool) { write(flag ? "suspect" : "", at: Self.suspectOffset) }
 
@@ -131,26 +131,16 @@ final class DatabaseLock: Sendable {
     _ = pwrite(descriptor, bytes, bytes.count, offset)
   }
 
-  private func read(at offset: off_t) -> String {
+  private func words(at offset: off_t) -> [Substring] {
     var bytes = [UInt8](repeating: 0, count: Self.noteSize)
     let count = Self.read(descriptor, &bytes, at: offset)
-    let text = bytes.prefix(max(Int(count), 0)).filter { $0 > 0x20 && $0 < 0x7f || $0 == 0x20 }
-    return String(decoding: text, as: UTF8.self).trimmed
+    let text = bytes.prefix(max(Int(count), 0)).filter { $0 >= 0x20 && $0 < 0x7f }
+    return String(decoding: text, as: UTF8.self).split(separator: " ")
   }
 
   private static func read(_ descriptor: Int32, _ bytes: inout [UInt8], at offset: off_t) -> Int {
     let size = bytes.count
     return bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, size, offset) }
-  }
-}
-
-extension String {
-  /// Without spaces at its ends.
-  fileprivate var trimmed: String {
-    var text = self[...]
-    while text.first == " " { text.removeFirst() }
-    while text.last == " " { text.removeLast() }
-    return String(text)
   }
 }
 
