@@ -35,14 +35,7 @@ private final class LayeredLookup<Base: RecordSource>: SegmentAccess {
     self.base = base
     self.edits = edits
     segments = StagedRecords(table: merged, seed: seed)
-    for edit in edits {
-      edit.forEachKey { key in
-        let hash = RecordTable.hash(key)
-        if concerned.find(key, hash: hash) == nil {
-          concerned.insert(key, hash: hash, text: .empty)
-        }
-      }
-    }
+    for edit in edits { edit.forEachKey { concerned.insertMissing($0) } }
   }
 
   func text(key: Bytes, depth: Int) -> Bytes? {

@@ -61,9 +61,8 @@ actor BufferedTransaction: RecordTransaction {
   }
 
   func remove(_ removals: [RecordRemoval]) throws(CacheError) {
-    var targets: [(key: [UInt8], field: [UInt8]?)] = []
-    for removal in removals { targets.append(try removal.target()) }
-    edits.add(.removals(targets))
+    edits.add(
+      .removals(try removals.map { (removal) throws(CacheError) in try removal.target() }))
   }
 
   func read(_ operation: PreparedOperation) async throws(CacheError) -> CacheReadResult {

@@ -103,16 +103,16 @@ package actor MemoryStore: BufferedStore {
   ) -> WriteSummary {
     defer { gate.release() }
     countUse()
-    let isWatched = activity.isWatched
+    let collection = activity.collection(all: collectsChanges)
     var editor = TableEditor(table: table, use: use, seed: segmentSeed)
-    let summary = editor.apply(
-      edits, pages, collects: collectsChanges ? .all : isWatched ? .bounded : .none)
+    let summary = editor.apply(edits, pages, collects: collection)
     table = editor.table
     var evicted = RemovalSummary()
     if let maxSize, table.liveBytes > maxSize {
       // If it fails, because a temporary file cannot be written, the next commit tries again.
       evicted =
-        (try? housekeep(.trim(to: maxSize / 10 * 9), collectsChanges: isWatched)) ?? evicted
+        (try? housekeep(.trim(to: maxSize / 10 * 9), collectsChanges: collection != .none))
+        ?? evicted
       table = table.compacted()
     }
     tidy()

@@ -84,9 +84,7 @@ final class PostgresSource: RecordSource {
       unfollowed.append(index)
     }
     for key in keys {
-      key.withBytes { key in
-        if isUnknown(key) { missing.insert(key, hash: RecordTable.hash(key), text: .empty) }
-      }
+      if table.find(key) == nil { key.withBytes { missing.insertMissing($0) } }
     }
   }
 

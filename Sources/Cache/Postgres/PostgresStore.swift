@@ -160,8 +160,7 @@ package final class PostgresStore: BufferedStore {
   func commit(
     _ edits: [StoreEdit], pages: [Paging], types: [String], settling layer: OptimisticLayer?
   ) async throws(CacheError) -> WriteSummary {
-    let collection: ChangeCollection =
-      collectsChanges ? .all : activity.isWatched ? .bounded : .none
+    let collection = activity.collection(all: collectsChanges)
     do {
       // A separate task: cancelling the caller does not interrupt the commit.
       let (summary, settled) = try await Task { [self] in

@@ -153,6 +153,12 @@ package final class RecordTable: @unchecked Sendable {
     return pointers.count - 1
   }
 
+  /// Inserts a record, unless the table contains its key.
+  func insertMissing(_ key: Bytes, text: Bytes = .empty) {
+    let hash = Self.hash(key)
+    if find(key, hash: hash) == nil { insert(key, hash: hash, text: text) }
+  }
+
   /// Replaces the text of the record at `index`.
   package func replace(at index: Int, text: Bytes) {
     let pointer = pointers[index]

@@ -119,10 +119,7 @@ struct RememberingSource<Base: RecordSource>: RecordSource {
 
   mutating func text(key: Bytes, depth: Int) -> Bytes? {
     guard let text = base.text(key: key, depth: depth) else { return nil }
-    let hash = RecordTable.hash(key)
-    if records.liveBytes < limit, records.find(key, hash: hash) == nil {
-      records.insert(key, hash: hash, text: text)
-    }
+    if records.liveBytes < limit { records.insertMissing(key, text: text) }
     return text
   }
 }
@@ -139,8 +136,7 @@ struct WrittenKeys: Sendable {
 
   mutating func add(_ key: Bytes) {
     if areTooMany { return }
-    let hash = RecordTable.hash(key)
-    if keys.find(key, hash: hash) == nil { keys.insert(key, hash: hash, text: .empty) }
+    keys.insertMissing(key)
     areTooMany = keys.liveBytes > limit
   }
 

@@ -24,7 +24,7 @@ actor SQLiteTransaction: RecordTransaction {
 
   init(store: SQLiteStore) {
     self.store = store
-    collection = store.collectsChanges ? .all : store.activity.isWatched ? .bounded : .none
+    collection = store.activity.collection(all: store.collectsChanges)
     log = TransactionLog(collection)
     keys = store.activity.memoryTier.map { WrittenKeys(limit: $0.maxSize / 8) }
   }
@@ -104,14 +104,9 @@ actor SQLiteTransaction: RecordTransaction {
   }
 
   func remove(_ removals: [RecordRemoval]) async throws(CacheError) {
-    var targets: [(key: [UInt8], field: [UInt8]?)] = []
-    for removal in removals {
-      let target = try removal.target()
-      targets.append(target)
-      target.key.withBytes { keys?.add($0) }
-    }
-    let removed = try await write { [targets] in try $0.remove(targets) }
-    log.add(removed)
+    let targets = try removals.map { (removal) throws(CacheError) in try removal.target() }
+    for target in targets { target.key.withBytes { keys?.add($0) } }
+    log.add(try await write { try $0.remove(targets) })
   }
 
   func read(_ operation: PreparedOperation) async throws(CacheError) -> CacheReadResult {
