@@ -31,13 +31,6 @@ package actor MemoryStore: BufferedStore {
     self.collectsChanges = collectsChanges
   }
 
-  /// Creates a store with the records of a table.
-  init(_ table: RecordTable, collectsChanges: Bool) {
-    maxSize = nil
-    self.collectsChanges = collectsChanges
-    self.table = table
-  }
-
   /// Starts a transaction; waits until other transactions have ended.
   package func begin() async throws(CacheError) -> any RecordTransaction {
     try await gate.acquire(toWriteTo: "in memory")

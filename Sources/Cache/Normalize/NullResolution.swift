@@ -25,18 +25,14 @@ package struct NullResolution: Sendable {
   let paths: ErrorPaths
   /// The root fields, if they are not among the records.
   let roots: RecordTable?
-  /// Whether pages have separate names.
-  let separatesPages: Bool
   /// The type conditions that are concrete types, as the response was read.
   let concreteConditions: Set<String>
 
   init(
-    plan: OperationPlan, errors: [JSONValue], roots: RecordTable?, separatesPages: Bool = true,
-    concreteConditions: Set<String> = []
+    plan: OperationPlan, errors: [JSONValue], roots: RecordTable?, concreteConditions: Set<String>
   ) {
     self.plan = plan
     self.concreteConditions = concreteConditions
-    self.separatesPages = separatesPages
     self.roots = roots
     paths = ErrorPaths(errors)
   }
@@ -47,7 +43,6 @@ package struct NullResolution: Sendable {
     self.paths = paths
     self.concreteConditions = concreteConditions
     roots = nil
-    separatesPages = true
   }
 
   var isEmpty: Bool { paths.isEmpty }
@@ -85,7 +80,7 @@ package struct NullResolution: Sendable {
   }
 
   private func walk(_ access: any RecordAccess) -> Walk {
-    var table = PlanTable(plan, separatesPages: separatesPages)
+    var table = PlanTable(plan, separatesPages: true)
     for name in concreteConditions { table.noteConcrete(name) }
     return Walk(table: table, paths: paths, access: access)
   }

@@ -140,10 +140,7 @@ struct Staging: ~Copyable {
     guard hasUnplacedNulls else { return }
     hasUnplacedNulls = false
     for index in table.live where !Segments.isSegment(key: table.key(at: index)) {
-      // A segmented list may contain them in its segments.
-      if TentativeNull.mayBeIn(table.text(at: index), orIn: "{\"$segments\":") {
-        tentative.insert(index)
-      }
+      if TentativeNull.mayBeIn(table.text(at: index)) { tentative.insert(index) }
     }
   }
 

@@ -110,15 +110,6 @@ extension RecordBatch {
   }
 
   static func mayHoldPages(_ text: Bytes) -> Bool {
-    let dollar = UInt8(ascii: "$")
-    var position = 1
-    while position < text.count {
-      if text.start[position] == dollar {
-        let rest = text[(position - 1)..<text.count]
-        if rest.hasPrefix(PageRule.mark) || rest.hasPrefix("\"$segments\"") { return true }
-      }
-      position += 1
-    }
-    return false
+    text.contains(PageRule.mark, or: "\"$segments\":")
   }
 }

@@ -205,6 +205,19 @@ package struct Bytes {
 
   package func equals(_ other: [UInt8]) -> Bool { other.withBytes { equals($0) } }
 
+  /// Whether one of two texts, which begin with `"$`, is among the bytes.
+  func contains(_ text: StaticString, or other: StaticString) -> Bool {
+    var position = 1
+    while position < count {
+      if start[position] == UInt8(ascii: "$") {
+        let rest = self[(position - 1)..<count]
+        if rest.hasPrefix(text) || rest.hasPrefix(other) { return true }
+      }
+      position += 1
+    }
+    return false
+  }
+
   package func hasPrefix(_ text: StaticString) -> Bool {
     count >= text.utf8CodeUnitCount
       && compareBytes(start, b: text.utf8Start, count: text.utf8CodeUnitCount)

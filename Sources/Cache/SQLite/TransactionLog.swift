@@ -99,7 +99,7 @@ struct TransactionLog {
   /// Makes the remaining nulls permanent, and returns the changes since the state before the
   /// transaction.
   mutating func finish(
-    _ records: StoredRecords, joining pages: [Paging] = [], applying deltas: [RecordDelta] = []
+    _ records: StoredRecords, joining pages: [Paging], applying deltas: [RecordDelta]
   ) throws -> WriteSummary {
     let keys = hasManyTentative ? try records.keysWithTentativeNulls() : Array(tentative)
     let settling = NullSettling(access: records)
