@@ -241,14 +241,9 @@ struct RedirectKeys {
     case .null, .array, .object: return nil
     }
     guard isJoined else { return text }
-    var escaped: [UInt8] = []
-    for byte in text.utf8 {
-      if byte == UInt8(ascii: "+") || byte == UInt8(ascii: "\\") {
-        escaped.append(UInt8(ascii: "\\"))
-      }
-      escaped.append(byte)
-    }
-    return String(decoding: escaped, as: UTF8.self)
+    var escaped = ByteStack(capacity: 64)
+    Array(text.utf8).withBytes { escaped.append(joinedPart: $0) }
+    return escaped.all.string
   }
 
   /// The value of an argument, or of a field of an input object in it, with defaults; `nil` if it is absent.
