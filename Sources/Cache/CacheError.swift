@@ -1,4 +1,5 @@
 public import GQLRunLanguage
+import GQLRunSupport
 
 /// An error of the cache: an operation that cannot be prepared, a response that cannot be stored,
 /// or a store that cannot be used.
@@ -86,6 +87,34 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     switch code {
     case .storage, .busy, .readOnly, .damagedDatabase: true
     default: false
+    }
+  }
+}
+
+extension CacheError {
+  /// - Parameter store: The store, as after "the cache".
+  static func cancelled(writingTo store: String, path: String? = nil) -> CacheError {
+    CacheError(
+      .cancelled,
+      "cannot write to the cache \(store): the task was cancelled while it waited for the lock",
+      path: path)
+  }
+}
+
+extension CacheError {
+  static func damagedRecord(_ key: Bytes) -> CacheError {
+    CacheError(
+      .damagedDatabase, "the record \(String(key.string.prefix(200))) of the cache is damaged")
+  }
+}
+
+extension AsyncMutex {
+  /// Waits until no other task of the process writes to a store.
+  ///
+  /// - Throws: ``CacheError`` with the code `cancelled` if the task is cancelled.
+  func acquire(toWriteTo store: String, path: String? = nil) async throws(CacheError) {
+    do throws(CancellationError) { try await acquire() } catch {
+      throw .cancelled(writingTo: store, path: path)
     }
   }
 }

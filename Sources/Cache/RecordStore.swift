@@ -193,7 +193,7 @@ package protocol RecordTransaction: Sendable {
   /// - Returns: The memory of an earlier batch, for reuse.
   func merge(_ records: RecordBatch) async throws(CacheError) -> RecordBatch?
   /// Restores the values that were replaced by nulls of errors.
-  func resolve(_ nulls: NullResolutionRequest) async throws(CacheError)
+  func resolve(_ nulls: NullResolution) async throws(CacheError)
   /// Removes records and fields. Ignores those that do not exist.
   func remove(_ removals: [RecordRemoval]) async throws(CacheError)
   /// Reads an operation from the records including this transaction's changes, without optimistic
@@ -241,11 +241,4 @@ package struct RecordBatch: Sendable {
     self.nullsAreFacts = nullsAreFacts
     self.tentative = tentative
   }
-}
-
-/// The errors whose nulls are reverted.
-package struct NullResolutionRequest: Sendable {
-  package let resolution: NullResolution
-
-  package init(_ resolution: NullResolution) { self.resolution = resolution }
 }

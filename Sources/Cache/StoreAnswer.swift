@@ -90,9 +90,7 @@ extension Set<FieldChange> {
   /// Inserts fields of a record by their quoted stored keys.
   mutating func insert(_ fields: some Sequence<[UInt8]>, of key: Bytes) {
     for field in fields {
-      field.withUnsafeBufferPointer {
-        _ = insert(FieldChange(key: key, quotedField: Bytes($0)))
-      }
+      field.withBytes { _ = insert(FieldChange(key: key, quotedField: $0)) }
     }
   }
 

@@ -321,7 +321,7 @@ extension PipelineClient {
   private func pagedField(
     of operation: PreparedOperation, _ list: String?
   ) throws -> PagedField {
-    let all = try operation.pagedFields()
+    let all = operation.pagedFields()
     let joined = all.filter { $0.isJoined && (list == nil || $0.path == list) }
     if joined.count == 1 { return joined[0] }
     if joined.count > 1 {

@@ -18,8 +18,8 @@ package struct RecordTimes: Equatable, Sendable {
   /// The time of the field with the quoted stored key `key`; 0 if it is unreadable.
   func time(of key: Bytes) -> UInt32 {
     if ages.isEmpty { return received }
-    return ages.withUnsafeBufferPointer { ages in
-      var cursor = FieldCursor(Bytes(ages))
+    return ages.withBytes { ages in
+      var cursor = FieldCursor(ages)
       while let field = cursor.next() {
         guard cursor.text[field.key].equals(key) else { continue }
         return UInt32(cursor.text[field.value].string) ?? 0
@@ -39,27 +39,28 @@ package struct RecordTimes: Equatable, Sendable {
     return RecordTimes(fields, default: received)
   }
 
+  func replacing(_ other: [(key: [UInt8], time: UInt32)], in text: [UInt8]) -> RecordTimes {
+    text.withBytes { replacing(other, in: $0) }
+  }
+
   /// The times of a record after the pages among `before` were joined with their lists: a list that
   /// consists of its page only has the page's time, every other list keeps its time. `nil` if
   /// nothing was joined.
-  func joined(_ before: [UInt8], after: Bytes, lists: [[UInt8]]) -> RecordTimes? {
+  func joined(_ before: [UInt8], after: [UInt8], lists: [[UInt8]]) -> RecordTimes? {
     guard !lists.isEmpty else { return nil }
     let pages = ObjectText(before).entries.filter(\.isPage)
     guard !pages.isEmpty else { return nil }
-    var values: [[UInt8]: [UInt8]] = [:]
-    var cursor = FieldCursor(after)
-    while let field = cursor.next() {
-      // The pages still exist: nothing was joined yet.
-      if after[field.key].hasPrefix(PageRule.mark) { return nil }
-      values[after[field.key].array] = after[field.value].array
-    }
+    let object = ObjectText(after)
+    // The pages still exist: nothing was joined yet.
+    if object.entries.contains(where: \.isPage) { return nil }
+    let values = object.values
     let replaced = lists.compactMap { list -> (key: [UInt8], time: UInt32)? in
       let page = pages.first { page in
         page.key.suffix(list.count).elementsEqual([UInt8(ascii: ":")] + list.dropFirst())
           && values[list] == page.value
       }
       guard let page else { return nil }
-      return (list, page.key.withUnsafeBufferPointer { time(of: Bytes($0)) })
+      return (list, page.key.withBytes { time(of: $0) })
     }
     return replacing(replaced, in: after)
   }

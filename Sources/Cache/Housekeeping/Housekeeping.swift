@@ -111,8 +111,7 @@ struct Housekeeping<Records: HousekeepingRecords> {
       changed.note(
         key: record.key, removed: removed, bytes: record.text.count - rest.count,
         collectsChanges: collectsChanges)
-      let times = rest.withUnsafeBufferPointer { record.times.replacing([], in: Bytes($0)) }
-      return .replace(rest, times)
+      return .replace(rest, record.times.replacing([], in: rest))
     }
     summary.add(changed)
   }
@@ -204,7 +203,7 @@ struct Housekeeping<Records: HousekeepingRecords> {
     try edit(needsTexts: true) { record in
       if record.isSegment { return .keep }
       for key in RecordLinks.segments(of: record.text) {
-        try key.withUnsafeBufferPointer { try owned.insert(Bytes($0)) }
+        try key.withBytes { try owned.insert($0) }
       }
       return .keep
     }

@@ -12,7 +12,7 @@ enum RecordLinks {
       try RecordText.withUnescaped(quoted, scratch: &scratch) { try body($0) }
     case .segments, .values:
       guard let segments = Segments.keys(of: text) else { return false }
-      for key in segments.keys { try key.withUnsafeBufferPointer { try body(Bytes($0)) } }
+      for key in segments.keys { try key.withBytes { try body($0) } }
     case .object:
       var cursor = FieldCursor(text)
       while let field = cursor.next() {

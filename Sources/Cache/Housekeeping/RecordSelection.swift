@@ -98,8 +98,9 @@ public struct RecordSelection: Sendable, Hashable {
   func remainder(of text: Bytes) -> (text: [UInt8]?, removed: [[UInt8]]) {
     let removed = fields(of: text)
     guard fields != nil else { return (nil, removed) }
-    let rest = RecordText.removing(from: text) { key in removed.contains { key.equals($0) } }
-    return (rest, removed)
+    var rest = ObjectText(text)
+    rest.entries.removeAll { removed.contains($0.key) }
+    return (rest.entries.isEmpty ? nil : rest.text, removed)
   }
 }
 

@@ -140,7 +140,7 @@ extension NormalizerState {
       let owner = earlier.owner, earlier.steps.isEmpty
     else { return nil }
     let start = text.count
-    owner.withUnsafeBufferPointer { text.buffer.append(Bytes($0)) }
+    text.buffer.append(owner)
     return start..<text.count
   }
 

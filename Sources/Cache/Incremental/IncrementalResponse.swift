@@ -350,18 +350,13 @@ package final class IncrementalResponse {
     let found = try normalizer.read(
       text, at: path.isEmpty ? nil : anchor, after: anchors, errors: delta.errors)
     try add(found.anchors, areTooMany: found.areAnchorsTooMany)
-    if var data = merged {
-      merged = nil
-      let isMerged = ResultMerge(keepsValues: !delta.errors.isEmpty).merge(
-        try value(found.result), into: &data, at: path[...])
-      merged = data
-      guard isMerged else { throw unknown(path, "fields of an object") }
+    let merge = ResultMerge(keepsValues: !delta.errors.isEmpty)
+    let isMerged = try change(&merged) { (data) throws(CacheError) in
+      merge.merge(try value(found.result), into: &data, at: path[...])
     }
-    if var data = whole {
-      whole = nil
-      _ = ResultMerge(keepsValues: !delta.errors.isEmpty).merge(
-        try value(text), into: &data, at: path[...])
-      whole = data
+    guard isMerged else { throw unknown(path, "fields of an object") }
+    _ = try change(&whole) { (data) throws(CacheError) in
+      merge.merge(try value(text), into: &data, at: path[...])
     }
     return DeliveredFragment(
       path: path, label: label, data: ResultBody(memory: found.result))
@@ -374,23 +369,27 @@ package final class IncrementalResponse {
     let found = try normalizer.read(text, at: anchor, after: anchors, errors: delta.errors)
     anchors[anchor.path]?.count = found.count
     try add(found.anchors, areTooMany: found.areAnchorsTooMany)
-    if var data = merged {
-      merged = nil
-      let isAppended = ResultMerge.append(
+    let isAppended = try change(&merged) { (data) throws(CacheError) in
+      ResultMerge.append(
         try value(found.result).arrayValue ?? [], to: &data, at: anchor.path[...])
-      merged = data
-      guard isAppended else { throw unknown(anchor.path, "elements of a list") }
     }
+    guard isAppended else { throw unknown(anchor.path, "elements of a list") }
     hasGrown = hasGrown || !anchor.parts.isEmpty
-    if var data = whole {
-      whole = nil
-      _ = ResultMerge.append(
-        try value(text).arrayValue ?? [], to: &data, at: anchor.path[...])
-      whole = data
+    _ = try change(&whole) { (data) throws(CacheError) in
+      ResultMerge.append(try value(text).arrayValue ?? [], to: &data, at: anchor.path[...])
     }
     return DeliveredFragment(
       path: anchor.path, label: label, firstIndex: anchor.count,
       data: ResultBody(memory: found.result))
+  }
+
+  /// Changes data without a copy of it; returns the result of `body`, or true without data.
+  private func change(
+    _ data: inout JSONValue?, _ body: (inout JSONValue) throws(CacheError) -> Bool
+  ) throws(CacheError) -> Bool {
+    guard var value = data.take() else { return true }
+    defer { data = value }
+    return try body(&value)
   }
 
   private func value(_ text: [UInt8]) throws(CacheError) -> JSONValue {

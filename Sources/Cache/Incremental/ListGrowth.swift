@@ -80,7 +80,7 @@ struct ListGrowth {
     let isShort = isLast && elements.count <= Segments.size
     let salt = isShort ? salt(text.names.count) : 0
     text.append(
-      name: elements.withUnsafeBufferPointer { access.addSegment(elements: Bytes($0), salt: salt) })
+      name: elements.withBytes { access.addSegment(elements: $0, salt: salt) })
   }
 
   /// The last segment, if this type has added it as a short one and it has fewer than `limit` bytes.
@@ -95,9 +95,7 @@ struct ListGrowth {
     else { return nil }
     let elements = Array(segment[1..<(segment.count - 1)])
     let position = text.names.count - GrowingList.nameLength
-    let expected = elements.withUnsafeBufferPointer {
-      access.segmentName(of: Bytes($0), salt: salt(position))
-    }
+    let expected = elements.withBytes { access.segmentName(of: $0, salt: salt(position)) }
     return name == expected ? (key.all.array, elements) : nil
   }
 
@@ -107,9 +105,7 @@ struct ListGrowth {
   }
 
   private static func hash(_ text: [UInt8]) -> UInt64 {
-    text.withUnsafeBufferPointer { text in
-      text.baseAddress.map { hashBytes($0, text.count, seed: 1) } ?? 0
-    }
+    text.withBytes { hashBytes($0.start, $0.count, seed: 1) }
   }
 }
 

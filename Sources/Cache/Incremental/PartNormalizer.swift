@@ -5,7 +5,8 @@ import GQLRunJSON
 final class PartNormalizer {
   private let operation: PreparedOperation
   private let options: ResponseNormalizer.Options
-  private let state: UnsafeMutablePointer<NormalizerState>
+  private let memory: NormalizerMemory
+  private var state: UnsafeMutablePointer<NormalizerState> { memory.state }
   private var deltas: [RecordDelta] = []
   private var hasErrors = false
   private(set) var bytes = 0
@@ -17,22 +18,8 @@ final class PartNormalizer {
   ) {
     self.operation = operation
     self.options = options
-    state = .allocate(capacity: 1)
-    state.initialize(
-      to: NormalizerState(
-        plan: operation.plan,
-        staging: Staging(segmentSeed: segmentSeed, received: Seconds.stored(options.received)),
-        wantsResult: true, storesRoot: options.writesRoots, limits: options.limits,
-        separatesPages: options.joinsPages))
-    if let types { state.pointee.table.learn(types) }
-  }
-
-  deinit {
-    var table = PlanTable()
-    swap(&table, &state.pointee.table)
-    operation.plan.tables.give(table)
-    state.deinitialize(count: 1)
-    state.deallocate()
+    memory = NormalizerMemory(
+      operation.plan, segmentSeed: segmentSeed, types: types, wantsResult: true, options: options)
   }
 
   /// What was found in one object or list.
@@ -94,9 +81,7 @@ final class PartNormalizer {
   private func parse(_ text: [UInt8], at anchor: Anchor?) throws(CacheError) {
     let place = PathStep.text(anchor?.path ?? [])
     do {
-      var parser = try JSONParser(
-        handlers: normalizerHandlers, context: UnsafeMutableRawPointer(state),
-        options: options.parsing)
+      var parser = try memory.parser(options.parsing)
       try text.withUnsafeBytes { bytes in
         state.pointee.text.setChunk(bytes)
         defer { state.pointee.text.setChunk(nil) }
@@ -150,19 +135,14 @@ final class PartNormalizer {
   /// The records of everything that was read; `nil` if there are none.
   func pendingWrite(to store: any RecordStore, epoch: Int) -> PendingWrite? {
     if hasErrors && options.errorPolicy == .discard { return nil }
-    var batch = state.pointee.staging.release().noting(pagesOf: operation.plan)
-    batch.types = state.pointee.table.responseTypes()
+    var batch = state.pointee.release().noting(pagesOf: operation.plan)
     batch.deltas = deltas
     guard !batch.table.isEmpty || !deltas.isEmpty else { return nil }
     return PendingWrite(store: store, batch: batch, epoch: epoch)
   }
 
   /// Notices about objects without identity.
-  var diagnostics: [CacheDiagnostic] {
-    state.pointee.keys.diagnostics.sorted {
-      ($0.typename, $0.keyField) < ($1.typename, $1.keyField)
-    }
-  }
+  var diagnostics: [CacheDiagnostic] { state.pointee.diagnostics }
 }
 
 /// Later parts of a response: the fields of one object, or the elements of one list.
@@ -178,10 +158,7 @@ extension NormalizerState {
     current = nil
     containers.push(object)
     if !part.typename.isEmpty {
-      let plan = part.typename.withUnsafeBufferPointer {
-        table.variant(of: object.node, typename: Bytes($0))
-      }
-      setPlan(plan)
+      setPlan(part.typename.withBytes { table.variant(of: object.node, typename: $0) })
     } else if !table.nodes[Int(object.node)].isConditional {
       setPlan(table.nodes[Int(object.node)].union)
     }
@@ -212,8 +189,7 @@ extension NormalizerState {
     if object.pointee.typenameStart < 0, !part.typename.isEmpty {
       text.separate()
       text.buffer.append(utf8: "\"__typename\":")
-      let name = part.typename.withUnsafeBufferPointer { Bytes($0).string }
-      text.append(string: name)
+      text.append(string: String(decoding: part.typename, as: UTF8.self))
     }
     text.buffer.append(UInt8(ascii: "}"))
     if object.pointee.plan >= 0, table.plans[Int(object.pointee.plan)].hasStoredDuplicates {
@@ -221,9 +197,7 @@ extension NormalizerState {
       guard hasSameIdentity(object, as: part) else { return false }
     }
     if let owner = part.owner, part.steps.isEmpty {
-      owner.withUnsafeBufferPointer {
-        staging.stage(key: Bytes($0), text: text.buffer.bytes(start..<text.count))
-      }
+      owner.withBytes { staging.stage(key: $0, text: text.buffer.bytes(start..<text.count)) }
     } else {
       partText = text.buffer.bytes(start..<text.count).array
     }
@@ -245,9 +219,9 @@ extension NormalizerState {
       }
     }
     guard let owner = part.owner, part.steps.isEmpty else { return true }
-    let difference = part.typename.withUnsafeBufferPointer { typename in
+    let difference = part.typename.withBytes {
       keys.difference(
-        of: object, in: containers, &table, from: owner, typename: Bytes(typename), &text.buffer)
+        of: object, in: containers, &table, from: owner, typename: $0, &text.buffer)
     }
     guard let difference, !(partHasErrors && difference.found == "null") else { return true }
     return contradicts(
@@ -291,6 +265,6 @@ extension NormalizerState {
 
 extension StoredText {
   fileprivate mutating func append(string: String) {
-    Array(string.utf8).withUnsafeBufferPointer { append(string: Bytes($0)) }
+    Array(string.utf8).withBytes { append(string: $0) }
   }
 }

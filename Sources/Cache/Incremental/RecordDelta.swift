@@ -29,7 +29,7 @@ struct RecordDelta: Sendable {
       guard let next = ObjectText(value)[key] else { return [] }
       value = next
     }
-    let keys = value.withUnsafeBufferPointer { Segments.keys(of: Bytes($0))?.keys ?? [] }
+    let keys = value.withBytes { Segments.keys(of: $0)?.keys ?? [] }
     return keys.suffix(ListGrowth.maxShortSegments)
   }
 
@@ -50,11 +50,10 @@ struct RecordDelta: Sendable {
   private func edited(
     _ value: [UInt8], steps: ArraySlice<RecordStep>, access: any SegmentAccess
   ) -> [UInt8]? {
-    let kind = value.withUnsafeBufferPointer { RecordText.kind(Bytes($0)) }
     switch steps.first {
     case nil: return changed(value, access)
     case .field(let key)?:
-      guard kind == .object else { return nil }
+      guard RecordText.kind(value) == .object else { return nil }
       var object = ObjectText(value)
       if case .removal = change, steps.count == 1 {
         object[key] = nil
@@ -67,9 +66,8 @@ struct RecordDelta: Sendable {
       object[key] = new
       return object.text
     case .element(let index)?:
-      guard let list = PageValue(value, access: access), !list.isLeaf, index < list.reader.count
+      guard var reader = ListReader(value, access: access), !reader.isLeaf, index < reader.count
       else { return nil }
-      var reader = list.reader
       var writer = ListWriter(access: access)
       var position = 0
       while let element = reader.next() {
@@ -88,14 +86,7 @@ struct RecordDelta: Sendable {
     case .removal: return nil
     case .fields(let new):
       guard Merge.isSameObject(value, new) else { return nil }
-      return value.withUnsafeBufferPointer { old in
-        new.withUnsafeBufferPointer { new in
-          var merged = ByteStack(capacity: old.count + new.count)
-          var merge = Merge(access: access)
-          return merge.records(old: Bytes(old), new: Bytes(new), into: &merged)
-            ? merged.all.array : nil
-        }
-      }
+      return new.withBytes { Merge.merged(value, $0, access: access) }
     case .elements(let new, let count):
       return ListGrowth(owner: owner, steps: steps, access: access)
         .appended(new, to: value, count: count)

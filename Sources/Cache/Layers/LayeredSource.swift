@@ -35,14 +35,7 @@ private final class LayeredLookup<Base: RecordSource>: SegmentAccess {
     self.base = base
     self.edits = edits
     segments = StagedRecords(table: merged, seed: seed)
-    for edit in edits {
-      edit.forEachKey { key in
-        let hash = RecordTable.hash(key)
-        if concerned.find(key, hash: hash) == nil {
-          concerned.insert(key, hash: hash, text: .empty)
-        }
-      }
-    }
+    for edit in edits { edit.forEachKey { concerned.insertMissing($0) } }
   }
 
   func text(key: Bytes, depth: Int) -> Bytes? {
@@ -67,13 +60,11 @@ private final class LayeredLookup<Base: RecordSource>: SegmentAccess {
   }
 
   func text(of key: [UInt8]) -> [UInt8]? {
-    key.withUnsafeBufferPointer { key in
-      if let index = merged.find(Bytes(key)) { return merged.text(at: index).array }
-      for case .records(let table) in edits {
-        if let index = table.find(Bytes(key)) { return table.text(at: index).array }
-      }
-      return base.text(key: Bytes(key), depth: depth)?.array
+    if let text = merged.text(of: key) { return text }
+    for case .records(let table) in edits {
+      if let text = table.text(of: key) { return text }
     }
+    return base.text(key: key, depth: depth)?.array
   }
 
   var segmentSeed: UInt64 { segments.segmentSeed }
@@ -89,7 +80,7 @@ private final class TextBuffer {
 
   func hold(_ text: [UInt8]) -> Bytes {
     bytes.truncate(to: 0)
-    text.withUnsafeBufferPointer { bytes.append($0) }
+    bytes.append(text)
     return bytes.all
   }
 }

@@ -116,21 +116,13 @@ extension StoreEdit {
           fingerprints.add(record: table.key(at: index), text: table.text(at: index))
         }
       case .removals(let removals):
-        for (key, field) in removals {
-          key.withUnsafeBufferPointer { key in
-            field?.withUnsafeBufferPointer {
-              fingerprints.add(key: Bytes(key), quotedField: Bytes($0))
-            }
-          }
+        for case (let key, let field?) in removals {
+          fingerprints.add(key: key, quotedField: field)
         }
       case .deltas(let deltas):
         for delta in deltas {
           guard case .field(let field)? = delta.steps.first else { continue }
-          delta.owner.withUnsafeBufferPointer { key in
-            field.withUnsafeBufferPointer {
-              fingerprints.add(key: Bytes(key), quotedField: Bytes($0))
-            }
-          }
+          fingerprints.add(key: delta.owner, quotedField: field)
         }
       }
     }

@@ -48,12 +48,7 @@ enum StoreEdit: Sendable {
       guard let index = table.find(key) else { return text }
       let new = table.text(at: index)
       guard let text, !Segments.isSegment(key: key) else { return new.array }
-      return text.withUnsafeBufferPointer { text in
-        var merged = ByteStack(capacity: text.count + new.count)
-        var merge = Merge(access: access)
-        _ = merge.records(old: Bytes(text), new: new, into: &merged)
-        return merged.all.array
-      }
+      return Merge.merged(text, new, access: access) ?? text
     case .removals(let removals):
       var text = text
       for removal in removals where key.equals(removal.key) {
@@ -78,11 +73,10 @@ enum StoreEdit: Sendable {
     guard case .records(let table) = self, let index = table.find(key) else { return times }
     let received = table.times(at: index).received
     guard let below else { return RecordTimes(received: received) }
-    return below.withUnsafeBufferPointer { below in
-      text.withUnsafeBufferPointer { text in
+    return below.withBytes { below in
+      text.withBytes { text in
         TimeMerge(received: received, granularity: 0).times(
-          old: Bytes(below), times, new: table.text(at: index), merged: Bytes(text), differs: true)
-          ?? times
+          old: below, times, new: table.text(at: index), merged: text, differs: true) ?? times
       }
     }
   }
@@ -91,10 +85,8 @@ enum StoreEdit: Sendable {
   func forEachKey(_ body: (Bytes) -> Void) {
     switch self {
     case .records(let table): for index in table.live { body(table.key(at: index)) }
-    case .removals(let removals):
-      for removal in removals { removal.key.withUnsafeBufferPointer { body(Bytes($0)) } }
-    case .deltas(let deltas):
-      for delta in deltas { delta.owner.withUnsafeBufferPointer { body(Bytes($0)) } }
+    case .removals(let removals): for removal in removals { removal.key.withBytes(body) }
+    case .deltas(let deltas): for delta in deltas { delta.owner.withBytes(body) }
     }
   }
 }
@@ -105,21 +97,8 @@ extension RecordText {
 
   /// The record without the field with that quoted key, if it has one.
   static func removing(_ field: [UInt8], from text: [UInt8]) -> [UInt8] {
-    text.withUnsafeBufferPointer { removing(from: Bytes($0)) { $0.equals(field) } }
-      ?? Array("{}".utf8)
-  }
-
-  /// The record without the fields whose quoted keys `isRemoved` accepts; `nil` if no field remains.
-  static func removing(from text: Bytes, where isRemoved: (Bytes) -> Bool) -> [UInt8]? {
-    var out = ByteStack(capacity: text.count)
-    var cursor = FieldCursor(text)
-    while let field = cursor.next() {
-      if isRemoved(text[field.key]) { continue }
-      out.append(UInt8(ascii: out.count == 0 ? "{" : ","))
-      out.append(text[field.key.lowerBound..<field.value.upperBound])
-    }
-    if out.count == 0 { return nil }
-    out.append(UInt8(ascii: "}"))
-    return out.all.array
+    var object = ObjectText(text)
+    object[field] = nil
+    return object.text
   }
 }

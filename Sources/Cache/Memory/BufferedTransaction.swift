@@ -54,16 +54,15 @@ actor BufferedTransaction: RecordTransaction {
     return nil
   }
 
-  func resolve(_ nulls: NullResolutionRequest) {
+  func resolve(_ nulls: NullResolution) {
     guard case .records(let table)? = edits.last else { return }
-    nulls.resolution.run(
+    nulls.run(
       StagedRecords(table: table, seed: store.segmentSeed, received: table.firstReceived))
   }
 
   func remove(_ removals: [RecordRemoval]) throws(CacheError) {
-    var targets: [(key: [UInt8], field: [UInt8]?)] = []
-    for removal in removals { targets.append(try removal.target()) }
-    edits.add(.removals(targets))
+    edits.add(
+      .removals(try removals.map { (removal) throws(CacheError) in try removal.target() }))
   }
 
   func read(_ operation: PreparedOperation) async throws(CacheError) -> CacheReadResult {

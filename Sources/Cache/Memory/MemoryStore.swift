@@ -31,16 +31,9 @@ package actor MemoryStore: BufferedStore {
     self.collectsChanges = collectsChanges
   }
 
-  /// Creates a store with the records of a table.
-  init(_ table: RecordTable, collectsChanges: Bool) {
-    maxSize = nil
-    self.collectsChanges = collectsChanges
-    self.table = table
-  }
-
   /// Starts a transaction; waits until other transactions have ended.
   package func begin() async throws(CacheError) -> any RecordTransaction {
-    try await acquire()
+    try await gate.acquire(toWriteTo: "in memory")
     return BufferedTransaction(store: self)
   }
 
@@ -48,7 +41,7 @@ package actor MemoryStore: BufferedStore {
   package func write(
     _ records: RecordBatch, since epoch: Int, settling layer: OptimisticLayer?
   ) async throws(CacheError) -> WriteSummary {
-    try await acquire()
+    try await gate.acquire(toWriteTo: "in memory")
     guard activity.epoch == epoch else {
       gate.release()
       if let layer { activity.remove(layer) }
@@ -57,19 +50,6 @@ package actor MemoryStore: BufferedStore {
     var edits = BufferedEdits()
     edits.add(records, activity)
     return commit(edits.edits, pages: edits.pages, types: edits.types, settling: layer)
-  }
-
-  /// Waits until no transaction is open.
-  ///
-  /// - Throws: ``CacheError`` with the code `cancelled` when the task is cancelled meanwhile.
-  private func acquire() async throws(CacheError) {
-    do throws(CancellationError) {
-      try await gate.acquire()
-    } catch {
-      throw CacheError(
-        .cancelled,
-        "cannot write to the cache in memory: the task was cancelled while it waited for the lock")
-    }
   }
 
   /// Reads an operation from the records and optimistic layers; see ``CacheStore``.
@@ -101,7 +81,7 @@ package actor MemoryStore: BufferedStore {
 
   /// Removes all records and optimistic layers.
   package func clear() async throws(CacheError) {
-    try await acquire()
+    try await gate.acquire(toWriteTo: "in memory")
     table = RecordTable()
     activity.noteCleared()
     gate.release()
@@ -116,16 +96,16 @@ package actor MemoryStore: BufferedStore {
   ) -> WriteSummary {
     defer { gate.release() }
     countUse()
-    let isWatched = activity.isWatched
+    let collection = activity.collection(all: collectsChanges)
     var editor = TableEditor(table: table, use: use, seed: segmentSeed)
-    let summary = editor.apply(
-      edits, pages, collects: collectsChanges ? .all : isWatched ? .bounded : .none)
+    let summary = editor.apply(edits, pages, collects: collection)
     table = editor.table
     var evicted = RemovalSummary()
     if let maxSize, table.liveBytes > maxSize {
       // If it fails, because a temporary file cannot be written, the next commit tries again.
       evicted =
-        (try? housekeep(.trim(to: maxSize / 10 * 9), collectsChanges: isWatched)) ?? evicted
+        (try? housekeep(.trim(to: maxSize / 10 * 9), collectsChanges: collection != .none))
+        ?? evicted
       table = table.compacted()
     }
     tidy()
@@ -211,7 +191,7 @@ private struct MemoryHousekeeping: HousekeepingRecords {
         removed(key, text)
         table.remove(at: index)
       case .replace(let text, let times):
-        text.withUnsafeBufferPointer { table.replace(at: index, text: Bytes($0)) }
+        text.withBytes { table.replace(at: index, text: $0) }
         table.setTimes(at: index, times)
       }
     }
@@ -219,9 +199,7 @@ private struct MemoryHousekeeping: HousekeepingRecords {
 
   func forEach(_ keys: [[UInt8]], _ body: (Bytes, Bytes) throws -> Void) throws {
     for key in keys {
-      try key.withUnsafeBufferPointer { key in
-        if let index = table.find(Bytes(key)) { try body(Bytes(key), table.text(at: index)) }
-      }
+      if let index = table.find(key) { try body(table.key(at: index), table.text(at: index)) }
     }
   }
 }

@@ -50,7 +50,7 @@ struct TableEditor {
       edit.forEachKey { key in
         if Segments.isSegment(key: key) { return }
         let key = key.array
-        if before[key] == nil { before[key] = .some(text(of: key)) }
+        if before[key] == nil { before[key] = .some(table.text(of: key)) }
       }
     }
     let received = edits.reduce(UInt32(0)) { latest, edit in
@@ -76,24 +76,18 @@ struct TableEditor {
       warnings += join.warnings
     }
     var comparison = RecordComparison()
-    for (key, old) in before { comparison.add(key, before: old, after: text(of: key)) }
+    for (key, old) in before { comparison.add(key, before: old, after: table.text(of: key)) }
     var summary = comparison.summary
     summary.warnings = warnings
     return summary
   }
 
-  private func text(of key: [UInt8]) -> [UInt8]? {
-    key.withUnsafeBufferPointer { table.find(Bytes($0)).map { table.text(at: $0).array } }
-  }
-
   private func remove(_ key: [UInt8], _ field: [UInt8]?) {
-    guard let index = key.withUnsafeBufferPointer({ table.find(Bytes($0)) }) else { return }
+    guard let index = table.find(key) else { return }
     guard let field else { return table.remove(at: index) }
     let rest = RecordText.removing(field, from: table.text(at: index).array)
-    rest.withUnsafeBufferPointer { rest in
-      table.setTimes(at: index, table.times(at: index).replacing([], in: Bytes(rest)))
-      table.replace(at: index, text: Bytes(rest))
-    }
+    table.setTimes(at: index, table.times(at: index).replacing([], in: rest))
+    rest.withBytes { table.replace(at: index, text: $0) }
   }
 
   private func join(_ batch: RecordTable, _ summary: inout WriteSummary) {

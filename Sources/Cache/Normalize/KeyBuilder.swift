@@ -202,13 +202,7 @@ struct KeyBuilder {
   private static func appendJoined(_ quotedInner: Bytes, to text: inout ByteStack) {
     var plain = ByteStack(capacity: quotedInner.count + 16)
     plain.append(unescaping: quotedInner)
-    for i in 0..<plain.count {
-      let byte = plain[i]
-      if byte == UInt8(ascii: "+") || byte == UInt8(ascii: "\\") {
-        text.append(UInt8(ascii: "\\"))
-      }
-      text.append(byte)
-    }
+    text.append(joinedPart: plain.all)
   }
 
   // MARK: Diagnostics
@@ -239,6 +233,19 @@ struct KeyBuilder {
     let fields = table.plan.keyFields(of: typename)
     guard part < fields.count else { return }
     diagnostics.insert(CacheDiagnostic(typename: typename, keyField: fields[part]))
+  }
+}
+
+extension ByteStack {
+  /// Appends a part of a key that is joined of several: `+` and `\` are escaped.
+  mutating func append(joinedPart part: Bytes) {
+    for index in 0..<part.count {
+      let byte = part.start[index]
+      if byte == UInt8(ascii: "+") || byte == UInt8(ascii: "\\") {
+        append(UInt8(ascii: "\\"))
+      }
+      append(byte)
+    }
   }
 }
 

@@ -72,6 +72,18 @@ struct NormalizerState: ~Copyable {
     result = ResultWriter(isWanted: wantsResult)
   }
 
+  /// Takes the staged records at the end of the response, or of one of its parts.
+  mutating func release() -> RecordBatch {
+    var batch = staging.release()
+    batch.types = table.responseTypes()
+    return batch
+  }
+
+  /// Notices about objects without identity.
+  var diagnostics: [CacheDiagnostic] {
+    keys.diagnostics.sorted { ($0.typename, $0.keyField) < ($1.typename, $1.keyField) }
+  }
+
   /// Sets the plan of the innermost object.
   @inline(__always)
   mutating func setPlan(_ plan: Int32) {
@@ -136,6 +148,43 @@ struct NormalizerState: ~Copyable {
       }
     }
     return parts
+  }
+}
+
+/// The memory of a ``NormalizerState``, which is the context of parsers.
+struct NormalizerMemory: ~Copyable {
+  let state: UnsafeMutablePointer<NormalizerState>
+  private let plan: OperationPlan
+
+  /// - Parameters:
+  ///   - segmentSeed: That of the store.
+  ///   - types: The concrete types that the store has met.
+  init(
+    _ plan: OperationPlan, segmentSeed: UInt64, types: ConcreteTypes?, wantsResult: Bool,
+    options: ResponseNormalizer.Options
+  ) {
+    self.plan = plan
+    state = .allocate(capacity: 1)
+    state.initialize(
+      to: NormalizerState(
+        plan: plan,
+        staging: Staging(segmentSeed: segmentSeed, received: Seconds.stored(options.received)),
+        wantsResult: wantsResult, storesRoot: options.writesRoots, limits: options.limits,
+        separatesPages: options.joinsPages))
+    if let types { state.pointee.table.learn(types) }
+  }
+
+  deinit {
+    var table = PlanTable()
+    swap(&table, &state.pointee.table)
+    plan.tables.give(table)
+    state.deinitialize(count: 1)
+    state.deallocate()
+  }
+
+  func parser(_ options: JSONParser.Options) throws(JSONError) -> JSONParser {
+    try JSONParser(
+      handlers: normalizerHandlers, context: UnsafeMutableRawPointer(state), options: options)
   }
 }
 
@@ -468,8 +517,8 @@ extension NormalizerState {
     let start = object.pointee.textStart
     let source = text.buffer.bytes(start..<text.count).array
     var folded = ByteStack(capacity: source.count + 64)
-    let isTentative = source.withUnsafeBufferPointer { buffer in
-      Merge.fold(Bytes(buffer), access: staging.records, into: &folded)
+    let isTentative = source.withBytes {
+      Merge.fold($0, access: staging.records, into: &folded)
     }
     if isTentative { staging.noteTentativeNulls() }
     text.buffer.truncate(to: start)
@@ -792,7 +841,7 @@ extension NormalizerState {
     text.open(UInt8(ascii: "{"))
     mode = .object
     // The copy is outside the chunk: its strings are escaped again.
-    return raw.withUnsafeBufferPointer { replay(Bytes($0)) }
+    return raw.withBytes { replay($0) }
   }
 
   private enum Replayed: UInt8 {
@@ -930,7 +979,7 @@ extension NormalizerState {
 
 /// The callbacks of yajl: each gets the state from the context, lets the scope count the event and
 /// enforce the limits, and forwards the event.
-let normalizerHandlers = JSONEventHandlers(
+private let normalizerHandlers = JSONEventHandlers(
   null: { context in
     guard let state = state(context) else { return 0 }
     state.pointee.scope.count()

@@ -25,18 +25,14 @@ package struct NullResolution: Sendable {
   let paths: ErrorPaths
   /// The root fields, if they are not among the records.
   let roots: RecordTable?
-  /// Whether pages have separate names.
-  let separatesPages: Bool
   /// The type conditions that are concrete types, as the response was read.
   let concreteConditions: Set<String>
 
   init(
-    plan: OperationPlan, errors: [JSONValue], roots: RecordTable?, separatesPages: Bool = true,
-    concreteConditions: Set<String> = []
+    plan: OperationPlan, errors: [JSONValue], roots: RecordTable?, concreteConditions: Set<String>
   ) {
     self.plan = plan
     self.concreteConditions = concreteConditions
-    self.separatesPages = separatesPages
     self.roots = roots
     paths = ErrorPaths(errors)
   }
@@ -47,7 +43,6 @@ package struct NullResolution: Sendable {
     self.paths = paths
     self.concreteConditions = concreteConditions
     roots = nil
-    separatesPages = true
   }
 
   var isEmpty: Bool { paths.isEmpty }
@@ -85,7 +80,7 @@ package struct NullResolution: Sendable {
   }
 
   private func walk(_ access: any RecordAccess) -> Walk {
-    var table = PlanTable(plan, separatesPages: separatesPages)
+    var table = PlanTable(plan, separatesPages: true)
     for name in concreteConditions { table.noteConcrete(name) }
     return Walk(table: table, paths: paths, access: access)
   }
@@ -118,14 +113,15 @@ package struct NullResolution: Sendable {
         guard let field = field(table.root, key) else { continue }
         let key = field.rootKey.array
         if let roots {
-          let text = key.withUnsafeBufferPointer { key in
-            roots.find(Bytes(key)).map { roots.text(at: $0).array }
+          if let text = roots.text(of: key) {
+            var record = ObjectText(text)
+            _ = edit(field, of: &record, before: nil, at: position)
           }
-          if let text { _ = edit(field, of: text, before: nil, at: position) }
         } else if let text = access.text(of: key) {
-          let before = access.recordBefore(key: key)
-          if let edited = edit(field, of: text, before: before, at: position) {
-            store(key, old: text, text: edited, fields: [field.storedKey])
+          var record = ObjectText(text)
+          let before = access.recordBefore(key: key).map { ObjectText($0) }
+          if edit(field, of: &record, before: before, at: position) {
+            store(key, old: text, text: record.text, fields: [field.storedKey])
           }
         }
         followReferences()
@@ -164,65 +160,33 @@ package struct NullResolution: Sendable {
       _ fields: inout [[UInt8]]
     ) -> [UInt8]? {
       guard node >= 0 else { return nil }
-      let plan = object.withUnsafeBufferPointer { object in
-        table.variant(of: node, typename: RecordText.typename(of: Bytes(object)))
+      let plan = object.withBytes {
+        table.variant(of: node, typename: RecordText.typename(of: $0))
       }
-      var text = object
+      var record = ObjectText(object)
+      let before = before.map { ObjectText($0) }
       for (key, next) in paths.fields(after: position) {
-        guard let field = field(plan, key),
-          let edited = edit(field, of: text, before: before, at: next)
+        guard let field = field(plan, key), edit(field, of: &record, before: before, at: next)
         else { continue }
-        text = edited
         fields.append(field.storedKey)
       }
-      return fields.isEmpty ? nil : text
+      return fields.isEmpty ? nil : record.text
     }
 
-    /// The object's text with another value for one field; `nil` if it is unchanged.
+    /// Changes or removes one field of an object; returns whether it was necessary.
     private mutating func edit(
-      _ field: FieldPlan, of object: [UInt8], before: [UInt8]?, at position: Int
-    ) -> [UInt8]? {
-      let storedKey = field.storedKey
-      guard let found = find(storedKey, in: object) else { return nil }
-      var old: [UInt8]?
-      if let before, let found = find(storedKey, in: before) { old = Array(before[found.value]) }
-      switch edit(value: Array(object[found.value]), before: old, under: field.child, at: position)
-      {
-      case .unchanged: return nil
-      case .replaced(let value): return splice(object, position: found, value: value)
-      case .errored(let replaced): return splice(object, position: found, value: replaced ?? old)
+      _ field: FieldPlan, of object: inout ObjectText, before: ObjectText?, at position: Int
+    ) -> Bool {
+      let key = field.storedKey
+      examined += object.entries.count + (before?.entries.count ?? 0)
+      guard let value = object[key] else { return false }
+      let old = before?[key]
+      switch edit(value: value, before: old, under: field.child, at: position) {
+      case .unchanged: return false
+      case .replaced(let value): object[key] = value
+      case .errored(let replaced): object[key] = replaced ?? old
       }
-    }
-
-    private mutating func find(
-      _ key: [UInt8], in object: [UInt8]
-    ) -> (key: Range<Int>, value: Range<Int>)? {
-      object.withUnsafeBufferPointer { object in
-        var cursor = FieldCursor(Bytes(object))
-        while let field = cursor.next() {
-          examined += 1
-          if cursor.text[field.key].equals(key) { return field }
-        }
-        return nil
-      }
-    }
-
-    /// The object with another value for a field, or without the field.
-    private func splice(
-      _ object: [UInt8], position: (key: Range<Int>, value: Range<Int>), value: [UInt8]?
-    ) -> [UInt8] {
-      if let value {
-        return Array(object[..<position.value.lowerBound]) + value
-          + Array(object[position.value.upperBound...])
-      }
-      var start = position.key.lowerBound
-      var end = position.value.upperBound
-      if object[end] == UInt8(ascii: ",") {
-        end += 1
-      } else if object[start - 1] == UInt8(ascii: ",") {
-        start -= 1
-      }
-      return Array(object[..<start]) + Array(object[end...])
+      return true
     }
 
     // MARK: Values
@@ -230,8 +194,8 @@ package struct NullResolution: Sendable {
     mutating func edit(
       value: [UInt8], before: [UInt8]?, under node: Int32, at position: Int
     ) -> Outcome {
-      if value.withUnsafeBufferPointer({ Bytes($0).hasPrefix(TentativeNull.prefix) }) {
-        let replaced = value.withUnsafeBufferPointer { TentativeNull.value(Bytes($0)).array }
+      if value.withBytes({ $0.hasPrefix(TentativeNull.prefix) }) {
+        let replaced = value.withBytes { TentativeNull.value($0).array }
         // The restored value may itself contain nulls of errors.
         switch edit(value: replaced, before: before, under: node, at: position) {
         case .unchanged: return .errored(replaced)
@@ -239,14 +203,14 @@ package struct NullResolution: Sendable {
         case .errored(let value): return .errored(value)
         }
       }
-      let kind = value.withUnsafeBufferPointer { RecordText.kind(Bytes($0)) }
+      let kind = RecordText.kind(value)
       if kind == .null { return .errored(nil) }
       if paths.isEnd(position) { return .unchanged }
       switch kind {
       case .reference:
         var scratch = ByteStack(capacity: 64)
-        let key = value.withUnsafeBufferPointer { value in
-          RecordText.referenceText(Bytes(value)).map {
+        let key = value.withBytes { value in
+          RecordText.referenceText(value).map {
             RecordText.withUnescaped($0, scratch: &scratch) { $0.array }
           }
         }
@@ -267,8 +231,9 @@ package struct NullResolution: Sendable {
       list: [UInt8], before: [UInt8]?, under node: Int32, at position: Int
     ) -> Outcome {
       let wanted = paths.elements(after: position)
-      let reader = list.withUnsafeBufferPointer { ListReader(Bytes($0), access: access) }
-      guard !wanted.isEmpty, let reader else { return .unchanged }
+      guard !wanted.isEmpty, let reader = ListReader(list, access: access) else {
+        return .unchanged
+      }
       var old = before.flatMap { Merge.elements(of: $0, alignedWith: reader, access: access) }
       var replacements: [Int: [UInt8]] = [:]
       var isErrored = false
@@ -305,12 +270,8 @@ package struct NullResolution: Sendable {
     /// Whether a path leads to a null in a list of leaf values.
     private mutating func isSpoilt(_ value: [UInt8], at position: Int) -> Bool {
       if value.starts(with: "null".utf8) { return true }
-      let list = value.first == UInt8(ascii: " ") ? Array(value.dropFirst()) : value
-      let isList =
-        list.first == UInt8(ascii: "[")
-        || list.withUnsafeBufferPointer { RecordText.kind(Bytes($0)) } == .values
-      let reader = list.withUnsafeBufferPointer { ListReader(Bytes($0), access: access) }
-      guard isList, var elements = reader else { return false }
+      guard RecordText.kind(value) != .segments, var elements = ListReader(value, access: access)
+      else { return false }
       var index = 0
       for wanted in paths.elements(after: position) {
         while index < wanted.index {

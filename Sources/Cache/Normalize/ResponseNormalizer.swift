@@ -20,7 +20,9 @@ public final class ResponseNormalizer {
   /// The clearings of the store when the response was requested.
   private let epoch: Int
   private let options: Options
-  private let state: UnsafeMutablePointer<NormalizerState>
+  // The parser does not use its context when it is released.
+  private let memory: NormalizerMemory
+  private var state: UnsafeMutablePointer<NormalizerState> { memory.state }
   private var parser: JSONParser
   private var spool = ResultSpool()
   private let shape: ResponseShape?
@@ -61,33 +63,12 @@ public final class ResponseNormalizer {
     shape =
       options.checksShape || operation.checksShape
       ? try ResponseShape(operation, limits: options.limits.json) : nil
-    state = .allocate(capacity: 1)
-    state.initialize(
-      to: NormalizerState(
-        plan: operation.plan,
-        staging: Staging(segmentSeed: segmentSeed, received: Seconds.stored(options.received)),
-        wantsResult: options.wantsResult, storesRoot: options.writesRoots, limits: options.limits,
-        separatesPages: options.joinsPages))
-    if let store { state.pointee.table.learn(store.activity.concreteTypes) }
-    do {
-      parser = try JSONParser(
-        handlers: normalizerHandlers, context: UnsafeMutableRawPointer(state),
-        options: options.parsing)
-    } catch {
-      state.deinitialize(count: 1)
-      state.deallocate()
+    memory = NormalizerMemory(
+      operation.plan, segmentSeed: segmentSeed, types: store?.activity.concreteTypes,
+      wantsResult: options.wantsResult, options: options)
+    do { parser = try memory.parser(options.parsing) } catch {
       throw CacheError(.storage, "cannot start a JSON parser: \(error.message)")
     }
-  }
-
-  deinit {
-    // The parser is released only after this body, and does not use its context when it is
-    // released.
-    var table = PlanTable()
-    swap(&table, &state.pointee.table)
-    operation.plan.tables.give(table)
-    state.deinitialize(count: 1)
-    state.deallocate()
   }
 
   /// Processes the next chunk of the response.
@@ -202,10 +183,7 @@ public final class ResponseNormalizer {
     }
     var response = NormalizedResponse(
       errors: errors, extensions: extensions?.objectValue, hasData: state.pointee.envelope.hasData,
-      statistics: statistics,
-      diagnostics: state.pointee.keys.diagnostics.sorted {
-        ($0.typename, $0.keyField) < ($1.typename, $1.keyField)
-      },
+      statistics: statistics, diagnostics: state.pointee.diagnostics,
       warnings: (shape?.warnings ?? []) + state.pointee.table.guessWarnings)
     if options.wantsResult, state.pointee.envelope.hasData {
       let finished = try consumeSpool()
@@ -251,7 +229,7 @@ public final class ResponseNormalizer {
       batch.types = state.pointee.table.responseTypes()
       _ = try await transaction.merge(batch)
       if !resolution.isEmpty {
-        try await transaction.resolve(NullResolutionRequest(resolution))
+        try await transaction.resolve(resolution)
       }
       self.transaction = nil
       return PendingWrite(open: transaction, store: store, epoch: epoch)
@@ -259,8 +237,7 @@ public final class ResponseNormalizer {
     if !resolution.isEmpty {
       examinedForErrors = resolution.run(state.pointee.staging.records)
     }
-    var batch = state.pointee.staging.release().noting(pagesOf: operation.plan)
-    batch.types = state.pointee.table.responseTypes()
+    let batch = state.pointee.release().noting(pagesOf: operation.plan)
     return PendingWrite(store: store, batch: batch, epoch: epoch)
   }
 
@@ -282,9 +259,7 @@ public final class ResponseNormalizer {
       throw CacheError(.invalidData, "\(error)")
     }
     try normalizer.end()
-    var batch = normalizer.state.pointee.staging.release()
-    batch.types = normalizer.state.pointee.table.responseTypes()
-    return batch
+    return normalizer.state.pointee.release()
   }
 
   private func members(_ text: [UInt8]?, _ name: String) throws(CacheError) -> JSONValue? {

@@ -14,8 +14,7 @@ public final class ResponseShape {
   public var warnings: [String] { check.warnings }
 
   private let check: ShapeCheck
-  private let context: UnsafeMutablePointer<ShapeContext>
-  private var parser: JSONParser
+  private var reader: JSONEventReader
 
   /// Creates a check for one response.
   ///
@@ -31,37 +30,23 @@ public final class ResponseShape {
           + "with --schema FILE or the pipeline's key `schema`")
     }
     check = ShapeCheck(plan: operation.plan, schema: schema)
-    context = .allocate(capacity: 1)
-    context.initialize(
-      to: ShapeContext(
-        scope: JSONEventScope(limits: limits), check: Unmanaged.passUnretained(check)))
-    do {
-      parser = try JSONParser(
-        handlers: shapeHandlers, context: UnsafeMutableRawPointer(context))
-    } catch {
-      context.deinitialize(count: 1)
-      context.deallocate()
+    do { reader = try JSONEventReader(check, limits: limits) } catch {
       throw CacheError(.storage, "cannot start a JSON parser: \(error.message)")
     }
-  }
-
-  deinit {
-    context.deinitialize(count: 1)
-    context.deallocate()
   }
 
   /// Checks the next chunk of the response.
   ///
   /// - Throws: ``CacheError``: `unexpectedShape` with the path, `invalidJSON` with the byte offset.
   public func feed(_ bytes: UnsafeRawBufferPointer) throws(CacheError) {
-    do { try parser.feed(bytes) } catch { throw describe(error) }
+    do { try reader.feed(bytes) } catch { throw describe(error) }
   }
 
   /// Ends the response.
   ///
   /// - Throws: ``CacheError`` if its JSON text is incomplete.
   public func finish() throws(CacheError) {
-    do { try parser.finish() } catch { throw describe(error) }
+    do { try reader.finish() } catch { throw describe(error) }
   }
 
   private func describe(_ error: JSONError) -> CacheError {
@@ -75,68 +60,6 @@ public final class ResponseShape {
       byteOffset: error.offset)
   }
 }
-
-/// The context of the parser's handlers; the scope is first.
-private struct ShapeContext {
-  var scope: JSONEventScope
-  let check: Unmanaged<ShapeCheck>
-}
-
-/// Forwards an event to the check; returns 0 to stop the parser.
-private func pass(
-  _ context: UnsafeMutableRawPointer?, counting count: (inout JSONEventScope) -> Bool,
-  to body: (ShapeCheck) -> Bool
-) -> Int32 {
-  let context = context.unsafelyUnwrapped.assumingMemoryBound(to: ShapeContext.self)
-  guard count(&context.pointee.scope) else { return 0 }
-  if body(context.pointee.check.takeUnretainedValue()) { return 1 }
-  context.pointee.scope.fail(JSONFailureCode(rawValue: JSONFailureCode.firstHandlerCode))
-  return 0
-}
-
-private func string(_ bytes: UnsafePointer<UInt8>?, _ length: Int) -> String {
-  String(decoding: UnsafeBufferPointer(start: bytes, count: length), as: UTF8.self)
-}
-
-private func counted(_ scope: inout JSONEventScope) -> Bool {
-  scope.count()
-  return true
-}
-
-private func left(_ scope: inout JSONEventScope) -> Bool {
-  scope.leave()
-  return true
-}
-
-private let shapeHandlers = JSONEventHandlers(
-  null: { pass($0, counting: counted, to: { $0.value(.null) }) },
-  boolean: { context, _ in pass(context, counting: counted, to: { $0.value(.boolean) }) },
-  number: { context, bytes, length in
-    pass(
-      context, counting: { $0.checkNumber(length) },
-      to: { check in
-        let text = bytes.map {
-          String(
-            decoding: UnsafeRawBufferPointer(start: UnsafeRawPointer($0), count: length),
-            as: UTF8.self)
-        }
-        return check.value(.number(text ?? ""))
-      })
-  },
-  string: { context, bytes, length in
-    pass(
-      context, counting: { $0.checkString(length) },
-      // Only type names and enum values are used, which are short.
-      to: { $0.value(.string(string(bytes, min(length, 256)))) })
-  },
-  startObject: { pass($0, counting: { $0.enter() }, to: { $0.open(isObject: true) }) },
-  key: { context, bytes, length in
-    pass(
-      context, counting: { $0.checkKey(length) }, to: { $0.key(string(bytes, length)) })
-  },
-  endObject: { pass($0, counting: left, to: { $0.close() }) },
-  startArray: { pass($0, counting: { $0.enter() }, to: { $0.open(isObject: false) }) },
-  endArray: { pass($0, counting: left, to: { $0.close() }) })
 
 /// Writes the caller's result: the selected fields under their response keys.
 struct ResultWriter: ~Copyable {

@@ -1,8 +1,9 @@
+import GQLRunJSON
 import GQLRunLanguage
 
 /// The state of a ``ResponseShape``: the expected type at the current position of the response.
-final class ShapeCheck {
-  enum Event {
+final class ShapeCheck: JSONEventReceiver {
+  private enum Event {
     case null, boolean
     case number(String)
     case string(String)
@@ -70,7 +71,20 @@ final class ShapeCheck {
 
   // MARK: - Events
 
-  func key(_ key: String) -> Bool {
+  func receive(_ event: JSONEvent) -> Bool {
+    switch event {
+    case .null: value(.null)
+    case .boolean: value(.boolean)
+    case .number(let text): value(.number(String(decoding: text, as: UTF8.self)))
+    // Only type names and enum values are used, which are short.
+    case .string(let text): value(.string(String(decoding: text.prefix(256), as: UTF8.self)))
+    case .key(let text): key(String(decoding: text, as: UTF8.self))
+    case .start(let isObject): open(isObject: isObject)
+    case .end: close()
+    }
+  }
+
+  private func key(_ key: String) -> Bool {
     guard let last = frames.indices.last else { return true }
     frames[last].key = key
     switch frames[last].kind {
@@ -82,7 +96,7 @@ final class ShapeCheck {
     return true
   }
 
-  func value(_ event: Event) -> Bool {
+  private func value(_ event: Event) -> Bool {
     guard let last = frames.indices.last else { return true }
     let frame = frames[last]
     switch frame.kind {
@@ -102,7 +116,7 @@ final class ShapeCheck {
     return true
   }
 
-  func open(isObject: Bool) -> Bool {
+  private func open(isObject: Bool) -> Bool {
     guard let last = frames.indices.last else {
       frames.append(Frame(kind: isObject ? .envelope : .skipped))
       return true
@@ -134,7 +148,7 @@ final class ShapeCheck {
     return true
   }
 
-  func close() -> Bool {
+  private func close() -> Bool {
     guard let frame = frames.popLast() else { return true }
     if frame.kind == .object {
       for key in shape(of: frame).required where !frame.seen.contains(key) {

@@ -140,10 +140,7 @@ struct Staging: ~Copyable {
     guard hasUnplacedNulls else { return }
     hasUnplacedNulls = false
     for index in table.live where !Segments.isSegment(key: table.key(at: index)) {
-      // A segmented list may contain them in its segments.
-      if TentativeNull.mayBeIn(table.text(at: index), orIn: "{\"$segments\":") {
-        tentative.insert(index)
-      }
+      if TentativeNull.mayBeIn(table.text(at: index)) { tentative.insert(index) }
     }
   }
 
@@ -174,11 +171,7 @@ final class StagedRecords: RecordAccess {
     self.received = received
   }
 
-  private func index(of key: [UInt8]) -> Int? {
-    key.withUnsafeBufferPointer { table.find(Bytes($0)) }
-  }
-
-  func text(of key: [UInt8]) -> [UInt8]? { index(of: key).map { table.text(at: $0).array } }
+  func text(of key: [UInt8]) -> [UInt8]? { table.text(of: key) }
 
   func storeSegment(_ key: Bytes, _ text: Bytes) -> Bool {
     let hash = RecordTable.hash(key)
@@ -192,7 +185,7 @@ final class StagedRecords: RecordAccess {
   }
 
   func removeSegment(_ key: [UInt8]) {
-    if let index = index(of: key) { table.remove(at: index) }
+    if let index = table.find(key) { table.remove(at: index) }
   }
 
   func recordBefore(key: [UInt8]) -> [UInt8]? { nil }
@@ -200,16 +193,13 @@ final class StagedRecords: RecordAccess {
   var holdsOnlyThisResponse: Bool { true }
 
   func setRecord(key: [UInt8], text: [UInt8]?, fields: [[UInt8]]) {
-    guard let index = index(of: key) else { return }
+    guard let index = table.find(key) else { return }
     guard let text else { return table.remove(at: index) }
     let before = table.text(at: index).array
-    text.withUnsafeBufferPointer { text in
-      let times = table.times(at: index)
-      if let joined = times.joined(before, after: Bytes(text), lists: fields) {
-        table.setTimes(at: index, joined)
-      }
-      table.replace(at: index, text: Bytes(text))
+    if let joined = table.times(at: index).joined(before, after: text, lists: fields) {
+      table.setTimes(at: index, joined)
     }
+    text.withBytes { table.replace(at: index, text: $0) }
   }
 }
 

@@ -62,29 +62,23 @@ struct PageJoin {
 
   /// A value with the pages inside it joined; `nil` if there are none.
   private mutating func join(value: [UInt8], _ path: String) -> [UInt8]? {
-    let kind = value.withUnsafeBufferPointer { RecordText.kind(Bytes($0)) }
-    switch kind {
-    case .object:
-      guard value.withUnsafeBufferPointer({ RecordBatch.mayHoldPages(Bytes($0)) }) else {
-        return nil
-      }
+    let kind = RecordText.kind(value)
+    guard kind == .object || kind == .list || kind == .segments,
+      value.withBytes({ RecordBatch.mayHoldPages($0) })
+    else { return nil }
+    if kind == .object {
       var fields: [[UInt8]] = []
       return join(object: value, path, &fields)
-    case .list, .segments:
-      let reader = value.withUnsafeBufferPointer { value in
-        RecordBatch.mayHoldPages(Bytes(value)) ? ListReader(Bytes(value), access: access) : nil
-      }
-      guard var elements = reader else { return nil }
-      var writer = ListWriter(access: access)
-      var isEdited = false
-      while let element = elements.next() {
-        let edited = join(value: element, path)
-        if edited != nil { isEdited = true }
-        writer.append(edited ?? element)
-      }
-      return isEdited && !elements.isBroken ? writer.finish() : nil
-    default: return nil
     }
+    guard var elements = ListReader(value, access: access) else { return nil }
+    var writer = ListWriter(access: access)
+    var isEdited = false
+    while let element = elements.next() {
+      let edited = join(value: element, path)
+      if edited != nil { isEdited = true }
+      writer.append(edited ?? element)
+    }
+    return isEdited && !elements.isBroken ? writer.finish() : nil
   }
 
   // MARK: - Joining
@@ -92,14 +86,17 @@ struct PageJoin {
   private mutating func joined(
     _ old: [UInt8]?, new: [UInt8], rule: PageRule, title: String
   ) -> [UInt8]? {
-    let kind = PageValue.Kind(new)
+    let kind = RecordText.kind(new)
     if kind == .null { return nil }
-    guard let old, PageValue.Kind(old) != .null else {
+    guard let old, RecordText.kind(old) != .null else {
       guard rule.policy == .offset, rule.offset > 0 else { return new }
       warn(title, "starts at \(rule.offset), but nothing is stored before it")
       return nil
     }
-    guard kind == PageValue.Kind(old), kind == .object || kind == .list else {
+    guard
+      kind == .object && RecordText.kind(old) == .object
+        || RecordText.isList(new) && RecordText.isList(old)
+    else {
       if kind == .reference {
         warn(title, "has its own record, so it cannot be joined; it replaces the stored list")
       }
@@ -108,11 +105,13 @@ struct PageJoin {
     switch rule.policy {
     case .connection: return connection(old, new: new, rule: rule, title: title)
     case .offset:
-      return lists(old, new: new, title: title) { join, old, new in
-        join.overlaid(old, new, at: rule.offset)
+      return lists(old, new: new, title: title) { join, old, new throws(PageGap) in
+        try join.overlaid(old, new, at: rule.offset)
       }
     case .append:
-      return lists(old, new: new, title: title) { join, old, new in join.appended(old, new) }
+      return lists(old, new: new, title: title) { join, old, new throws(PageGap) in
+        try join.appended(old, new)
+      }
     }
   }
 
@@ -123,69 +122,74 @@ struct PageJoin {
   /// Joins a list, or all lists of an object, with `body`; `nil` if one cannot be joined.
   private mutating func lists(
     _ old: [UInt8], new: [UInt8], title: String,
-    body: (PageJoin, PageValue, PageValue) -> Result<[UInt8], PageGap>
+    body: (PageJoin, ListReader, ListReader) throws(PageGap) -> [UInt8]
   ) -> [UInt8]? {
-    if let oldList = PageValue(old, access: access), let newList = PageValue(new, access: access) {
-      return listed(body(self, oldList, newList), title)
+    do throws(PageGap) {
+      return try lists(old, new: new) { old, new throws(PageGap) in try body(self, old, new) }
+    } catch {
+      warn(title, error.problem)
+      return nil
+    }
+  }
+
+  private func lists(
+    _ old: [UInt8], new: [UInt8],
+    body: (ListReader, ListReader) throws(PageGap) -> [UInt8]
+  ) throws(PageGap) -> [UInt8] {
+    if let oldList = ListReader(old, access: access), let newList = ListReader(new, access: access)
+    {
+      return try body(oldList, newList)
     }
     let stored = ObjectText(old)
     var result = ObjectText(new)
     for index in result.entries.indices {
       let entry = result.entries[index]
-      guard let value = stored[entry.key], let oldList = PageValue(value, access: access),
-        let newList = PageValue(entry.value, access: access)
+      guard let value = stored[entry.key], let oldList = ListReader(value, access: access),
+        let newList = ListReader(entry.value, access: access)
       else { continue }
-      guard let joined = listed(body(self, oldList, newList), title) else { return nil }
-      result.entries[index].value = joined
+      result.entries[index].value = try body(oldList, newList)
     }
-    for entry in stored.entries where result[entry.key] == nil {
-      if PageValue(entry.value, access: access) == nil { result[entry.key] = entry.value }
+    for entry in stored.entries
+    where result[entry.key] == nil && ListReader(entry.value, access: access) == nil {
+      result[entry.key] = entry.value
     }
     return result.text
   }
 
-  private mutating func listed(_ result: Result<[UInt8], PageGap>, _ title: String) -> [UInt8]? {
-    switch result {
-    case .success(let text): return text
-    case .failure(let gap):
-      warn(title, gap.problem)
-      return nil
-    }
-  }
-
-  private func appended(_ old: PageValue, _ new: PageValue) -> Result<[UInt8], PageGap> {
+  private func appended(_ old: ListReader, _ new: ListReader) throws(PageGap) -> [UInt8] {
     var known: Set<[UInt8]> = []
-    var elements = old.reader
+    var elements = old
     while let element = elements.next() {
-      if PageValue.Kind(element) == .reference { known.insert(element) }
+      if RecordText.kind(element) == .reference { known.insert(element) }
     }
     var writer = ListWriter(access: access, isLeaf: old.isLeaf)
     writer.append(contentsOf: old)
-    var arriving = new.reader
+    var arriving = new
     while let element = arriving.next() {
-      if PageValue.Kind(element) == .reference, !known.insert(element).inserted { continue }
+      if RecordText.kind(element) == .reference, !known.insert(element).inserted { continue }
       writer.append(element)
     }
-    return elements.isBroken || arriving.isBroken ? .failure(.broken) : .success(writer.finish())
+    if elements.isBroken || arriving.isBroken { throw .broken }
+    return writer.finish()
   }
 
   private func overlaid(
-    _ old: PageValue, _ new: PageValue, at offset: Int
-  ) -> Result<[UInt8], PageGap> {
-    let count = old.reader.count
+    _ old: ListReader, _ new: ListReader, at offset: Int
+  ) throws(PageGap) -> [UInt8] {
+    let count = old.count
     guard offset <= count else {
-      return .failure(PageGap("starts at \(offset), but only \(count) elements are stored"))
+      throw PageGap(problem: "starts at \(offset), but only \(count) elements are stored")
     }
     var writer = ListWriter(access: access, isLeaf: old.isLeaf)
     if offset == count {
       writer.append(contentsOf: old)
       writer.append(contentsOf: new)
-      return .success(writer.finish())
+      return writer.finish()
     }
-    var before = old.reader
-    var arriving = new.reader
+    var before = old
+    var arriving = new
     for index in 0..<count {
-      guard let element = before.next() else { return .failure(.broken) }
+      guard let element = before.next() else { throw .broken }
       guard index >= offset, let own = arriving.next() else {
         writer.append(element)
         continue
@@ -193,22 +197,23 @@ struct PageJoin {
       writer.append(merged(element, own))
     }
     while let own = arriving.next() { writer.append(own) }
-    return arriving.isBroken ? .failure(.broken) : .success(writer.finish())
+    if arriving.isBroken { throw .broken }
+    return writer.finish()
   }
 
   /// Merges a received element with the stored one at its index: objects without identity are
   /// merged.
   private func merged(_ old: [UInt8], _ new: [UInt8]) -> [UInt8] {
     guard Merge.isSameObject(old, new) else { return new }
-    var merge = Merge(access: access)
-    var out = ByteStack(capacity: old.count + new.count)
-    old.withUnsafeBufferPointer { old in
-      new.withUnsafeBufferPointer { new in
-        _ = merge.records(old: Bytes(old), new: Bytes(new), into: &out)
-      }
-    }
-    return out.all.array
+    return new.withBytes { Merge.merged(old, $0, access: access) } ?? old
   }
+}
+
+/// Why a page cannot be joined.
+private struct PageGap: Error {
+  let problem: String
+
+  static let broken = PageGap(problem: "cannot be joined: a part of the stored list is missing")
 }
 
 // MARK: - Connections
@@ -217,7 +222,7 @@ extension PageJoin {
   private mutating func connection(
     _ old: [UInt8], new: [UInt8], rule: PageRule, title: String
   ) -> [UInt8]? {
-    guard PageValue.Kind(old) == .object else {
+    guard RecordText.kind(old) == .object else {
       warn(title, "is a plain list without `pageInfo`, so its end is unknown")
       return nil
     }
@@ -246,12 +251,12 @@ extension PageJoin {
 
   private func joined(first: Connection, then second: Connection, latest: Connection) -> [UInt8] {
     let other = latest.fields.text == first.fields.text ? second : first
-    var result = ObjectText(empty: ())
+    var result = ObjectText()
     for entry in latest.fields.entries {
-      if PageValue(entry.value, access: access) != nil {
+      if ListReader(entry.value, access: access) != nil {
         // A list that only one of them has would appear to be complete.
-        guard let a = first.fields[entry.key].flatMap({ PageValue($0, access: access) }),
-          let b = second.fields[entry.key].flatMap({ PageValue($0, access: access) })
+        guard let a = first.fields[entry.key].flatMap({ ListReader($0, access: access) }),
+          let b = second.fields[entry.key].flatMap({ ListReader($0, access: access) })
         else { continue }
         var writer = ListWriter(access: access, isLeaf: a.isLeaf)
         writer.append(contentsOf: a)
@@ -263,7 +268,7 @@ extension PageJoin {
     }
     for entry in other.fields.entries
     where latest.fields[entry.key] == nil && entry.key != Connection.pageInfo {
-      if PageValue(entry.value, access: access) == nil { result[entry.key] = entry.value }
+      if ListReader(entry.value, access: access) == nil { result[entry.key] = entry.value }
     }
     if let info = Connection.joinedInfo(first.info, second.info) {
       result[Connection.pageInfo] = info
@@ -286,14 +291,13 @@ private struct Connection {
   init(_ fields: ObjectText, access: any SegmentAccess) {
     self.fields = fields
     info = fields[Self.pageInfo].flatMap { value in
-      PageValue.Kind(value) == .object ? ObjectText(value) : nil
+      RecordText.kind(value) == .object ? ObjectText(value) : nil
     }
     start = info?[Self.startFields[0]].flatMap(Self.text(ofCursor:))
     end = info?[Self.endFields[0]].flatMap(Self.text(ofCursor:))
     guard start == nil || end == nil, let edges = fields[Array("\"edges\"".utf8)],
-      let list = PageValue(edges, access: access)
+      var reader = ListReader(edges, access: access)
     else { return }
-    var reader = list.reader
     var last = reader.next()
     start = start ?? last.flatMap(Self.cursor(ofEdge:))
     while let element = reader.next() { last = element }
@@ -301,7 +305,7 @@ private struct Connection {
   }
 
   private static func cursor(ofEdge edge: [UInt8]) -> String? {
-    guard PageValue.Kind(edge) == .object else { return nil }
+    guard RecordText.kind(edge) == .object else { return nil }
     return ObjectText(edge)[Array("\"cursor\"".utf8)].flatMap(text(ofCursor:))
   }
 
@@ -311,9 +315,7 @@ private struct Connection {
     switch first {
     case UInt8(ascii: "\""):
       var scratch = ByteStack(capacity: value.count)
-      return value.withUnsafeBufferPointer {
-        RecordText.withUnescaped(Bytes($0), scratch: &scratch) { $0.string }
-      }
+      return value.withBytes { RecordText.withUnescaped($0, scratch: &scratch) { $0.string } }
     case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
       return String(decoding: value, as: UTF8.self)
     default: return nil
@@ -323,7 +325,7 @@ private struct Connection {
   /// The start of the first and the end of the second.
   static func joinedInfo(_ first: ObjectText?, _ second: ObjectText?) -> [UInt8]? {
     guard first != nil || second != nil else { return nil }
-    var result = ObjectText(empty: ())
+    var result = ObjectText()
     for entry in (first?.entries ?? []) + (second?.entries ?? []) {
       if startFields.contains(entry.key) {
         if let value = first?[entry.key] { result[entry.key] = value }

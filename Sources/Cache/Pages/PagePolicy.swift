@@ -41,13 +41,8 @@ struct PageRule: Sendable, Hashable {
   init?(_ policy: PagePolicy, _ field: Field, storedKey: String, variables: JSONObject) {
     func argument(_ names: String...) -> JSONValue? {
       for name in names {
-        guard let given = field.arguments.first(where: { $0.name.value == name }) else { continue }
-        let value: JSONValue? =
-          if case .variable(let variable) = given.value {
-            variables[variable.value]
-          } else {
-            JSONValue(constant: given.value)
-          }
+        let given = field.arguments.first { $0.name.value == name }
+        let value = given.flatMap { JSONValue($0.value, variables: variables) }
         if let value, value != .null { return value }
       }
       return nil
@@ -115,15 +110,6 @@ extension RecordBatch {
   }
 
   static func mayHoldPages(_ text: Bytes) -> Bool {
-    let dollar = UInt8(ascii: "$")
-    var position = 1
-    while position < text.count {
-      if text.start[position] == dollar {
-        let rest = text[(position - 1)..<text.count]
-        if rest.hasPrefix(PageRule.mark) || rest.hasPrefix("\"$segments\"") { return true }
-      }
-      position += 1
-    }
-    return false
+    text.contains(PageRule.mark, or: "\"$segments\":")
   }
 }

@@ -161,7 +161,7 @@ struct RedirectKeys {
       let path = argument.split(separator: ".").map(String.init)[...]
       guard let head = path.first else { return nil }
       let given = field.arguments.first { $0.name.value == head }
-        .flatMap { Self.value(of: $0.value, variables) }
+        .flatMap { JSONValue($0.value, variables: variables) }
       let found = value(at: path.dropFirst(), of: given, definition?.argument(named: head))
       guard var value = found.value else { return nil }
       // A single value of a list type is a list of one:
@@ -241,14 +241,9 @@ struct RedirectKeys {
     case .null, .array, .object: return nil
     }
     guard isJoined else { return text }
-    var escaped: [UInt8] = []
-    for byte in text.utf8 {
-      if byte == UInt8(ascii: "+") || byte == UInt8(ascii: "\\") {
-        escaped.append(UInt8(ascii: "\\"))
-      }
-      escaped.append(byte)
-    }
-    return String(decoding: escaped, as: UTF8.self)
+    var escaped = ByteStack(capacity: 64)
+    Array(text.utf8).withBytes { escaped.append(joinedPart: $0) }
+    return escaped.all.string
   }
 
   /// The value of an argument, or of a field of an input object in it, with defaults; `nil` if it is absent.
@@ -262,20 +257,6 @@ struct RedirectKeys {
     if case .inputObject(let object)? = type { field = object.fields[name] }
     guard case .object(let object)? = value else { return (nil, nil) }
     return self.value(at: path.dropFirst(), of: object[name], field)
-  }
-
-  /// The value of a literal; `nil` for an absent variable.
-  private static func value(of literal: Value, _ variables: JSONObject) -> JSONValue? {
-    switch literal {
-    case .variable(let name): return variables[name.value]
-    case .list(let elements, _):
-      return .array(elements.map { value(of: $0, variables) ?? .null })
-    case .object(let fields, _):
-      var object = JSONObject()
-      for field in fields { object[field.name.value] = value(of: field.value, variables) }
-      return .object(object)
-    default: return JSONValue(constant: literal)
-    }
   }
 }
 

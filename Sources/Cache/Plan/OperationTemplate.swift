@@ -7,23 +7,58 @@ import GQLRunSupport
 /// Preparing it with variables checks these and creates the plan; parsing, selecting the operation,
 /// adding key fields and printing are done once.
 public struct OperationTemplate: Sendable {
+  /// What does not depend on variables. One object, because prepared operations, which have it too, are copied often.
+  final class Parts: Sendable {
+    let definition: OperationDefinition
+    let callerDocument: Document
+    let printedCallerDocument: String
+    /// The document of a subscription with all its operations, for ``PreparedOperation/companion(_:in:)``.
+    let wholeDocument: Document?
+    /// The document and the operation that are sent.
+    let augmented: Document
+    let sent: OperationDefinition
+    let printed: String
+    let locations: SentLocations
+    let coercion: VariableCoercion
+    let keys: KeyRules
+    let facts: TypeFacts?
+    fileprivate let passing = PassingPlans()
+
+    fileprivate init(
+      document: Document, operationName: String?, keys: KeyRules, facts: TypeFacts?
+    ) throws(CacheError) {
+      let (operation, reduced) = try PreparedOperation.select(operationName, in: document)
+      try PreparedOperation.refuseImpossible(reduced)
+      try OperationTemplate.refuseUnknownDelivery(
+        operation, document: reduced, schema: facts?.schema)
+      augmented = Augmentation(reduced, keys: keys, facts: facts).augmented()
+      guard let sent = augmented.operations.first else {
+        throw CacheError(.invalidOperation, "the document has no operation")
+      }
+      self.sent = sent
+      definition = operation
+      callerDocument = reduced
+      printedCallerDocument = reduced.printed()
+      wholeDocument = operation.type == .subscription ? document : nil
+      printed = augmented.printed()
+      locations = SentLocations(sent: printed, document: augmented)
+      coercion = VariableCoercion(operation: operation, schema: facts?.schema)
+      self.keys = keys
+      self.facts = facts
+    }
+  }
+
+  let parts: Parts
   /// The operation's name; `nil` if it is anonymous.
-  public var name: String? { texts.name }
+  public var name: String? { definition.name?.value }
   /// Whether it is a query, a mutation or a subscription.
-  public var type: OperationType { texts.type }
+  public var type: OperationType { definition.type }
   /// The document to send; see ``PreparedOperation/document``.
-  public var document: String { texts.document }
+  public var document: String { parts.printed }
   /// The operation as written by the caller.
-  public let definition: OperationDefinition
+  public var definition: OperationDefinition { parts.definition }
   /// The caller's document, reduced to the operation and its fragments.
-  public let callerDocument: Document
-  private let texts: PreparedOperation.Texts
-  private let augmented: Document
-  private let sent: OperationDefinition
-  private let coercion: VariableCoercion
-  private let keys: KeyRules
-  private let facts: TypeFacts?
-  private let passing = PassingPlans()
+  public var callerDocument: Document { parts.callerDocument }
 
   /// Prepares what does not depend on variables.
   ///
@@ -32,29 +67,13 @@ public struct OperationTemplate: Sendable {
     document: Document, operationName: String? = nil, keys: KeyRules = KeyRules(),
     facts: TypeFacts? = nil
   ) throws(CacheError) {
-    let (operation, reduced) = try PreparedOperation.select(operationName, in: document)
-    try PreparedOperation.refuseImpossible(reduced)
-    try Self.refuseUnknownDelivery(operation, document: reduced, schema: facts?.schema)
-    augmented = Augmentation(reduced, keys: keys, facts: facts).augmented()
-    guard let sent = augmented.operations.first else {
-      throw CacheError(.invalidOperation, "the document has no operation")
-    }
-    self.sent = sent
-    definition = operation
-    callerDocument = reduced
-    let printed = augmented.printed()
-    texts = PreparedOperation.Texts(
-      name: operation.name?.value, type: operation.type, document: printed,
-      callerDocument: reduced.printed(),
-      wholeDocument: operation.type == .subscription ? document : nil,
-      locations: SentLocations(sent: printed, document: augmented))
-    coercion = VariableCoercion(operation: operation, schema: facts?.schema)
-    self.keys = keys
-    self.facts = facts
+    parts = try Parts(document: document, operationName: operationName, keys: keys, facts: facts)
   }
 
+  init(_ parts: Parts) { self.parts = parts }
+
   /// A reader that converts text to values of the operation's variables.
-  public var reader: VariableReader { VariableReader(coercion) }
+  public var reader: VariableReader { VariableReader(parts.coercion) }
 
   /// Coerces variables: checks them, and adds defaults for absent ones.
   ///
@@ -66,7 +85,7 @@ public struct OperationTemplate: Sendable {
   public func coerce(
     _ variables: JSONObject, uploads: [String] = []
   ) throws(CacheError) -> JSONObject {
-    try coercion.coerce(variables, uploads: uploads)
+    try parts.coercion.coerce(variables, uploads: uploads)
   }
 
   /// Prepares the operation with variables; see ``coerce(_:uploads:)``.
@@ -90,16 +109,18 @@ public struct OperationTemplate: Sendable {
     let plan: OperationPlan
     if isStored {
       plan = try OperationPlan(
-        document: augmented, operation: sent, variables: coerced, keys: keys, facts: facts)
+        document: parts.augmented, operation: parts.sent, variables: coerced, keys: parts.keys,
+        facts: parts.facts)
       // Compiled here, so that the first response does not have to.
       plan.tables.give(PlanTable(plan))
     } else {
-      plan = try passing.plan(for: coerced) { () throws(CacheError) in
+      plan = try parts.passing.plan(for: coerced) { () throws(CacheError) in
         try OperationPlan(
-          passing: augmented, operation: sent, variables: coerced, keys: keys, facts: facts)
+          passing: parts.augmented, operation: parts.sent, variables: coerced, keys: parts.keys,
+          facts: parts.facts)
       }
     }
-    return PreparedOperation(texts, variables: coerced, plan: plan)
+    return PreparedOperation(parts, variables: coerced, plan: plan)
   }
 }
 

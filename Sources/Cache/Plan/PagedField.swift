@@ -14,22 +14,22 @@ package struct PagedField: Sendable, Hashable {
 
 extension PreparedOperation {
   /// The lists of the operation whose pages variables select, as the caller wrote them.
-  package func pagedFields() throws -> [PagedField] {
-    var search = PageSearch(try Document(parsing: callerDocument), rules: self)
+  package func pagedFields() -> [PagedField] {
+    var search = PageSearch(parts.callerDocument, rules: self)
     return search.found().fields
   }
 
   /// The fields that select `pageInfo { hasNextPage }`, at any depth, as the caller wrote them.
-  package func connectionFields() throws -> [ConnectionField] {
-    var search = PageSearch(try Document(parsing: callerDocument), rules: self)
+  package func connectionFields() -> [ConnectionField] {
+    var search = PageSearch(parts.callerDocument, rules: self)
     return search.found().connections
   }
 
   /// The response keys of the connections whose `pageInfo { hasNextPage }` the operation does not select, although it
   /// selects their elements; empty for an operation that was prepared without a schema.
-  package func connectionsWithoutPageInfo() throws -> [[String]] {
+  package func connectionsWithoutPageInfo() -> [[String]] {
     guard let schema = plan.facts?.schema else { return [] }
-    var search = PageSearch(try Document(parsing: callerDocument), rules: self, schema: schema)
+    var search = PageSearch(parts.callerDocument, rules: self, schema: schema)
     return search.found().withoutPageInfo
   }
 }

@@ -29,6 +29,13 @@ struct FieldPlan {
   /// Whether it is a leaf whose response key equals the stored key.
   var isVerbatim: Bool
 
+  /// The stored name of the field, with its arguments.
+  var storedName: String {
+    var scratch = ByteStack(capacity: 64)
+    let quoted = storedPrefix[0..<(storedPrefix.count - 1)]
+    return RecordText.withUnescaped(quoted, scratch: &scratch) { $0.string }
+  }
+
   /// The quoted key under which the value is stored.
   var storedKey: [UInt8] { storedPrefix[0..<(storedPrefix.count - 1)].array }
 }

@@ -4,44 +4,21 @@ public import GQLRunLanguage
 /// One operation, ready to be sent, stored and read: selected by name, with checked variables,
 /// added key fields and a plan.
 public struct PreparedOperation: Sendable {
-  /// What does not depend on variables. One object, because operations are copied often.
-  final class Texts: Sendable {
-    let name: String?
-    let type: OperationType
-    let document: String
-    let callerDocument: String
-    /// The document of a subscription with all its operations, for ``companion(_:in:)``.
-    let wholeDocument: Document?
-    let locations: SentLocations
-
-    init(
-      name: String?, type: OperationType, document: String, callerDocument: String,
-      wholeDocument: Document?, locations: SentLocations
-    ) {
-      self.name = name
-      self.type = type
-      self.document = document
-      self.callerDocument = callerDocument
-      self.wholeDocument = wholeDocument
-      self.locations = locations
-    }
-  }
-
   /// The operation's name; `nil` if it is anonymous.
-  public var name: String? { texts.name }
+  public var name: String? { parts.definition.name?.value }
   /// Whether it is a query, a mutation or a subscription.
-  public var type: OperationType { texts.type }
+  public var type: OperationType { parts.definition.type }
   /// The document to send: the operation and its fragments with added key fields, in canonical
   /// layout.
-  public var document: String { texts.document }
+  public var document: String { parts.printed }
   /// The caller's document, reduced to the operation, in canonical layout.
-  public var callerDocument: String { texts.callerDocument }
+  public var callerDocument: String { parts.printedCallerDocument }
   /// The variables to send: the given ones, and defaults for absent ones.
   public let variables: JSONObject
   /// Whether responses are checked against the schema, as by ``ResponseShape``. `false` by default.
   public var checksShape = false
   package var plan: OperationPlan
-  private(set) var texts: Texts
+  let parts: OperationTemplate.Parts
 
   /// Prepares the operation named `operationName`, or the only one.
   ///
@@ -63,8 +40,8 @@ public struct PreparedOperation: Sendable {
     ).prepared(variables, uploads: uploads)
   }
 
-  init(_ texts: Texts, variables: JSONObject, plan: OperationPlan) {
-    self.texts = texts
+  init(_ parts: OperationTemplate.Parts, variables: JSONObject, plan: OperationPlan) {
+    self.parts = parts
     self.variables = variables
     self.plan = plan
   }
@@ -73,16 +50,8 @@ public struct PreparedOperation: Sendable {
   ///
   /// - Throws: ``CacheError`` with code `invalidVariables`.
   public func with(variables: JSONObject) throws(CacheError) -> PreparedOperation {
-    let caller: Document
-    do {
-      caller = try Document(parsing: callerDocument)
-    } catch {
-      throw CacheError(.invalidOperation, error.message, location: error.location)
-    }
-    var operation = try PreparedOperation(
-      document: caller, variables: variables, keys: plan.keys, facts: plan.facts)
+    var operation = try OperationTemplate(parts).prepared(variables)
     operation.checksShape = checksShape
-    operation.texts = texts
     return operation
   }
 
@@ -91,7 +60,7 @@ public struct PreparedOperation: Sendable {
   /// A field that the cache added is located at the selection set it was added to. Lines and
   /// columns are counted from 1. `nil` for a location outside ``document``.
   public func sourceLocation(ofSentLine line: Int, column: Int) -> SourceLocation? {
-    texts.locations.source(line: line, column: column)
+    parts.locations.source(line: line, column: column)
   }
 
   /// Rejects a document that no server can accept, before anything is sent.
@@ -139,7 +108,7 @@ extension PreparedOperation {
   package func companion(
     _ name: String?, in document: Document?
   ) throws(CacheError) -> PreparedOperation {
-    guard let document = document ?? texts.wholeDocument else {
+    guard let document = document ?? parts.wholeDocument else {
       throw CacheError(.invalidOperation, "the document of the operation is not known")
     }
     let (definition, _) = try Self.select(name, in: document)

@@ -70,7 +70,6 @@ extension PlanTable {
 
   private func collected() -> [ResponseTypes.RecordType] {
     var types: [ResponseTypes.RecordType] = []
-    var scratch = ByteStack(capacity: 64)
     for index in 0..<planCount {
       for entry in plans[index].keyEntries where !entry.parts.isEmpty && entry.usedIn == use {
         let typename = entry.typename.string
@@ -79,10 +78,7 @@ extension PlanTable {
         for number in 0..<plans[index].fieldCount {
           let field = plans[index].fields[number]
           guard belongs(field, of: Int32(index), to: typename) else { continue }
-          let stored = field.storedPrefix
-          var key = RecordText.withUnescaped(stored[0..<(stored.count - 1)], scratch: &scratch) {
-            $0.string
-          }
+          var key = field.storedName
           // A page becomes a part of the list.
           if key.hasPrefix("$page"), let colon = key.firstIndex(of: ":") {
             key = String(key[key.index(after: colon)...])

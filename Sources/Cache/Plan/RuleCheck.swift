@@ -79,9 +79,15 @@ public struct RuleCheck: Sendable {
   public func argument(_ name: String, of field: String, in type: String) -> Problem? {
     guard let definition = schema.field(field, on: type), definition.argument(named: name) == nil
     else { return nil }
-    let names = definition.arguments.map(\.name.value)
+    return unknownArgument(name, of: definition, "\(type).\(field)")
+  }
+
+  private func unknownArgument(
+    _ name: String, of field: FieldDefinition, _ coordinate: String
+  ) -> Problem {
+    let names = field.arguments.map(\.name.value)
     return Problem(
-      message: "the field `\(type).\(field)` has no argument `\(name)`",
+      message: "the field `\(coordinate)` has no argument `\(name)`",
       hint: names.isEmpty ? "it takes no arguments" : Self.hint(name, names))
   }
 
@@ -188,33 +194,39 @@ extension RuleCheck {
     return []
   }
 
-  /// What is wrong with `input.code`.
-  private func argument(
-    path: String, of field: FieldDefinition, _ coordinate: String
-  ) -> Problem? {
+  /// The type of `input.code`.
+  private func type(
+    ofPath path: String, of field: FieldDefinition, _ coordinate: String
+  ) throws(Problem) -> TypeReference {
     let names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard let argument = field.argument(named: names[0]) else {
-      let known = field.arguments.map(\.name.value)
-      return Problem(
-        message: "the field `\(coordinate)` has no argument `\(names[0])`",
-        hint: known.isEmpty ? "it takes no arguments" : Self.hint(names[0], known))
+      throw unknownArgument(names[0], of: field, coordinate)
     }
     var type = argument.type
     for name in names.dropFirst() {
       guard case .inputObject(let object)? = schema.type(named: type.namedType.value),
         type.listDepth == 0
       else {
-        return Problem(
+        throw Problem(
           message: "`\(path)` of `\(coordinate)`: \(type.printed()) has no field `\(name)`",
           hint: "a path leads through input objects")
       }
       guard let next = object.fields[name] else {
-        return Problem(
+        throw Problem(
           message: "`\(path)` of `\(coordinate)`: \(object.name) has no field `\(name)`",
           hint: Self.hint(name, object.fields.names))
       }
       type = next.type
     }
+    return type
+  }
+
+  /// What is wrong with `input.code`.
+  private func argument(
+    path: String, of field: FieldDefinition, _ coordinate: String
+  ) -> Problem? {
+    let type: TypeReference
+    do { type = try self.type(ofPath: path, of: field, coordinate) } catch { return error }
     guard case .inputObject(let object)? = schema.type(named: type.namedType.value) else {
       return nil
     }
@@ -267,25 +279,15 @@ extension RuleCheck {
   private func lists(
     _ redirect: CacheRedirect, of field: FieldDefinition, _ coordinate: String
   ) -> Problem? {
-    let depths = redirect.arguments.map { depth(ofPath: $0, field) }
-    guard depths.reduce(0, +) != field.type.listDepth else { return nil }
+    let depth = redirect.arguments.reduce(0) { depth, path in
+      depth + ((try? type(ofPath: path, of: field, coordinate).listDepth) ?? 0)
+    }
+    guard depth != field.type.listDepth else { return nil }
     return Problem(
       message: "`\(coordinate)` is \(field.type.printed()), and its key arguments contain "
-        + (depths.reduce(0, +) == 0 ? "no list" : "a list"),
+        + (depth == 0 ? "no list" : "a list"),
       hint: field.type.listDepth == 1
         ? "exactly one argument must be a list" : "no argument may be a list")
-  }
-
-  private func depth(ofPath path: String, _ field: FieldDefinition) -> Int {
-    let names = path.split(separator: ".").map(String.init)
-    var type = field.argument(named: names.first ?? "")?.type
-    for name in names.dropFirst() {
-      guard case .inputObject(let object)? = type.flatMap({ schema.namedType(of: $0) }) else {
-        return 0
-      }
-      type = object.fields[name]?.type
-    }
-    return type?.listDepth ?? 0
   }
 
   /// The records of an abstract type must have its prefix.

@@ -60,9 +60,7 @@ package struct UnreadPages: Sendable {
   private var text: [UInt8] = []
 
   /// Finds nothing in the results of an operation without such fields.
-  package init(of operation: PreparedOperation) throws {
-    self.init(try operation.connectionFields())
-  }
+  package init(of operation: PreparedOperation) { self.init(operation.connectionFields()) }
 
   /// Finds those of the given connections.
   package init(_ fields: [ConnectionField]) {

@@ -146,14 +146,23 @@ struct VariableCoercion {
   /// Checks that a file can be the value of a type: of a scalar that the specification does not
   /// define.
   private func checkFile(_ type: Name, path: String, problems: inout Problems) {
-    let isScalar =
-      switch schema?.type(named: type.value) {
-      case .scalar?, nil: true
-      default: false
-      }
-    guard !isScalar || Schema.builtInScalars.contains(type.value) else { return }
+    if acceptsAnyJSON(type.value) { return }
     problems.add(
       mismatch(path, "expected \(type.value), found a file; --var-file sends the text of a file"))
+  }
+
+  /// Whether the values of a type are not known: of a custom scalar, or of a type without a schema.
+  func acceptsAnyJSON(_ type: String) -> Bool {
+    if Schema.builtInScalars.contains(type) { return false }
+    switch schema?.type(named: type) {
+    case .scalar?, nil: return true
+    default: return false
+    }
+  }
+
+  /// The declaration of a variable; `nil` if it is not declared.
+  func variable(_ name: String) -> VariableDefinition? {
+    operation.variables.first { $0.name.value.utf8.elementsEqual(name.utf8) }
   }
 
   /// The value with each number that is an `ID` as a string.
@@ -290,8 +299,7 @@ struct VariableCoercion {
   ///
   /// Without a schema, and in a custom scalar, parts have the type ``anyType``.
   func type(at path: VariablePath) throws(CacheError) -> TypeReference {
-    let declared = operation.variables.first { $0.name.value.utf8.elementsEqual(path.name.utf8) }
-    guard var type = declared?.type else { throw undeclared(path.name) }
+    guard var type = variable(path.name)?.type else { throw undeclared(path.name) }
     var shown = path.name
     for step in path.steps.dropFirst() {
       while case .nonNull(let inner) = type { type = inner }
@@ -306,20 +314,17 @@ struct VariableCoercion {
         type = element
         shown += "[\(step)]"
       case .named(let name):
-        switch schema?.type(named: name.value) {
-        case .inputObject(let object)?:
+        if case .inputObject(let object)? = schema?.type(named: name.value) {
           shown += ".\(step)"
           guard let field = object.fields[step] else {
             throw unknownField(step, of: object, shown)
           }
           type = field.type
-        case .scalar?, nil:
-          guard !Schema.builtInScalars.contains(name.value) else {
-            throw mismatch(shown, "\(name.value) has no part \"\(step.prefix(40))\"")
-          }
+        } else if acceptsAnyJSON(name.value) {
           type = Self.anyType
           shown += ".\(step)"
-        default: throw mismatch(shown, "\(name.value) has no part \"\(step.prefix(40))\"")
+        } else {
+          throw mismatch(shown, "\(name.value) has no part \"\(step.prefix(40))\"")
         }
       case .nonNull: break
       }
@@ -353,17 +358,29 @@ extension JSONValue {
 
   /// The value of a literal without variables; enum values become strings, as in JSON.
   init(constant literal: GQLRunLanguage.Value) {
+    self = JSONValue(literal, variables: JSONObject()) ?? .null
+  }
+
+  /// The value of a literal; `nil` for an absent variable. Fields of objects with such a value are omitted, elements
+  /// of lists are null.
+  init?(_ literal: GQLRunLanguage.Value, variables: JSONObject) {
     switch literal {
-    case .variable, .null: self = .null
+    case .variable(let name):
+      guard let value = variables[name.value] else { return nil }
+      self = value
+    case .null: self = .null
     case .int(let text, _), .float(let text, _):
       self = JSONNumber(text: text).map { .number($0) } ?? .null
     case .string(let string): self = .string(string.value)
     case .boolean(let flag, _): self = .boolean(flag)
     case .enumeration(let name): self = .string(name.value)
-    case .list(let values, _): self = .array(values.map { JSONValue(constant: $0) })
+    case .list(let values, _):
+      self = .array(values.map { JSONValue($0, variables: variables) ?? .null })
     case .object(let fields, _):
       var object = JSONObject()
-      for field in fields { object[field.name.value] = JSONValue(constant: field.value) }
+      for field in fields {
+        object[field.name.value] = JSONValue(field.value, variables: variables)
+      }
       self = .object(object)
     }
   }

@@ -54,15 +54,11 @@ public struct VariableReader: Sendable {
   public var names: [String] { coercion.operation.variables.map(\.name.value) }
 
   /// The declared type of a variable; `nil` if it is not declared.
-  public func type(of name: String) -> TypeReference? { variable(name)?.type }
+  public func type(of name: String) -> TypeReference? { coercion.variable(name)?.type }
 
   /// Whether a variable is required: non-null and without a default.
   public func isRequired(_ name: String) -> Bool {
-    variable(name).map { $0.type.isNonNull && $0.defaultValue == nil } ?? false
-  }
-
-  private func variable(_ name: String) -> VariableDefinition? {
-    coercion.operation.variables.first { $0.name.value.utf8.elementsEqual(name.utf8) }
+    coercion.variable(name).map { $0.type.isNonNull && $0.defaultValue == nil } ?? false
   }
 
   /// The value of `text` for a variable; `nil` if the variable is absent.
@@ -72,7 +68,7 @@ public struct VariableReader: Sendable {
   public func value(
     ofText text: String, for name: String, empty: Empty = .omit
   ) throws(CacheError) -> JSONValue? {
-    guard let type = variable(name)?.type else { throw coercion.undeclared(name) }
+    guard let type = coercion.variable(name)?.type else { throw coercion.undeclared(name) }
     return try value(ofText: text, as: type, for: name, empty: empty)
   }
 
@@ -90,7 +86,7 @@ public struct VariableReader: Sendable {
       switch empty {
       case .omit: return nil
       case .null: return try checked(.null, name: name, type: type)
-      case .string where type.acceptsText || isUnknown(type.namedType.value): break
+      case .string where type.acceptsText || coercion.acceptsAnyJSON(type.namedType.value): break
       case .string:
         throw coercion.mismatch(name, "expected \(type.printed()), found an empty text")
       }
@@ -104,7 +100,7 @@ public struct VariableReader: Sendable {
   /// The command line uses it for `--var code="PT"` and `--var after=null`. Cells of tables are data:
   /// a quoted phrase keeps its quotes.
   public func jsonSpelling(of text: String, for name: String) -> JSONValue? {
-    variable(name).flatMap { Self.jsonSpelling(of: text, as: $0.type) }
+    coercion.variable(name).flatMap { Self.jsonSpelling(of: text, as: $0.type) }
   }
 
   private static func jsonSpelling(of text: String, as type: TypeReference) -> JSONValue? {
@@ -118,7 +114,7 @@ public struct VariableReader: Sendable {
 
   /// Checks a value from JSON or YAML against the declared type.
   public func value(_ value: JSONValue, for name: String) throws(CacheError) -> JSONValue {
-    guard let type = variable(name)?.type else { throw coercion.undeclared(name) }
+    guard let type = coercion.variable(name)?.type else { throw coercion.undeclared(name) }
     return try checked(value, name: name, type: type)
   }
 
@@ -206,14 +202,6 @@ public struct VariableReader: Sendable {
         return try json(text, name: name, type: .named(Name(type, at: .added)))
       }
       return (try? JSONValue(parsing: text)) ?? .string(text)
-    }
-  }
-
-  private func isUnknown(_ type: String) -> Bool {
-    if Schema.builtInScalars.contains(type) { return false }
-    switch coercion.schema?.type(named: type) {
-    case .scalar?, nil: return true
-    default: return false
     }
   }
 

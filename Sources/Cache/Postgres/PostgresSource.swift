@@ -4,17 +4,7 @@ import GQLRunPostgres
 ///
 /// Records are read in groups: the first record that is missing here brings all the records that the last group refers
 /// to, so that an operation takes about as many requests as it has levels, not records.
-struct PostgresSource: RecordSource {
-  let records: PostgresRecords
-  var failure: CacheError? { records.failure }
-
-  mutating func text(key: Bytes, depth: Int) -> Bytes? { records.text(of: key) }
-
-  func times(depth: Int) -> RecordTimes { records.lastTimes }
-}
-
-/// The records that a transaction has read.
-final class PostgresRecords {
+final class PostgresSource: RecordSource {
   private let connection: PostgresConnection
   let table = RecordTable()
   /// Keys that the database does not have.
@@ -31,11 +21,11 @@ final class PostgresRecords {
 
   init(_ connection: PostgresConnection) { self.connection = connection }
 
-  var lastTimes: RecordTimes {
+  func times(depth: Int) -> RecordTimes {
     last.map { table.times(at: $0) } ?? RecordTimes(received: 0)
   }
 
-  func text(of key: Bytes) -> Bytes? {
+  func text(key: Bytes, depth: Int) -> Bytes? {
     last = table.find(key)
     if last == nil, failure == nil, missing.find(key) == nil {
       do throws(PostgresError) {
@@ -55,7 +45,7 @@ final class PostgresRecords {
       let first = unfollowed.count
       try load(wanted)
       wanted = unfollowed[first...].flatMap { RecordLinks.segments(of: table.text(at: $0)) }
-        .filter { key in key.withUnsafeBufferPointer { isUnknown(Bytes($0)) } }
+        .filter { $0.withBytes { isUnknown($0) } }
     }
   }
 
@@ -64,8 +54,7 @@ final class PostgresRecords {
     if lists.isEmpty { return }
     try load(Array(Set(lists.map(\.owner))))
     let ends = lists.flatMap { list in
-      list.owner.withUnsafeBufferPointer { table.find(Bytes($0)) }
-        .map { list.lastSegments(in: table.text(at: $0).array) } ?? []
+      table.text(of: list.owner).map { list.lastSegments(in: $0) } ?? []
     }
     if !ends.isEmpty { try load(ends) }
   }
@@ -91,17 +80,11 @@ final class PostgresRecords {
       "SELECT key, data, received, ages FROM gqlrun_record WHERE key = ANY($1)",
       .byteStrings(keys))
     for row in 0..<rows.count {
-      let index = PostgresRecords.insert(rows, row, into: table)
+      let index = Self.insert(rows, row, into: table)
       unfollowed.append(index)
     }
     for key in keys {
-      key.withUnsafeBufferPointer { key in
-        let hash = RecordTable.hash(Bytes(key))
-        guard table.find(Bytes(key), hash: hash) == nil,
-          missing.find(Bytes(key), hash: hash) == nil
-        else { return }
-        missing.insert(Bytes(key), hash: hash, text: .empty)
-      }
+      if table.find(key) == nil { key.withBytes { missing.insertMissing($0) } }
     }
   }
 

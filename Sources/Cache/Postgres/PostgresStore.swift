@@ -73,10 +73,9 @@ package final class PostgresStore: BufferedStore {
     options: ReadOptions
   ) throws -> StoreAnswer {
     try Self.learn(activity.concreteTypes, for: operation.plan, connection)
-    let records = PostgresRecords(connection)
-    let answer = try answer(
-      operation, from: PostgresSource(records: records), under: edits, options: options)
-    if let failure = records.failure { throw failure }
+    let source = PostgresSource(connection)
+    let answer = try answer(operation, from: source, under: edits, options: options)
+    if let failure = source.failure { throw failure }
     return answer
   }
 
@@ -131,14 +130,7 @@ package final class PostgresStore: BufferedStore {
 
   /// Begins a transaction of the database that no other store runs at the same time.
   func lock() async throws(CacheError) {
-    do throws(CancellationError) {
-      try await gate.acquire()
-    } catch {
-      throw CacheError(
-        .cancelled,
-        "cannot write to the cache in PostgreSQL: the task was cancelled while it waited for the lock"
-      )
-    }
+    try await gate.acquire(toWriteTo: "in PostgreSQL")
     let wait = options.maxWait
     do {
       try await connections.write { connection in
@@ -168,8 +160,7 @@ package final class PostgresStore: BufferedStore {
   func commit(
     _ edits: [StoreEdit], pages: [Paging], types: [String], settling layer: OptimisticLayer?
   ) async throws(CacheError) -> WriteSummary {
-    let collection: ChangeCollection =
-      collectsChanges ? .all : activity.isWatched ? .bounded : .none
+    let collection = activity.collection(all: collectsChanges)
     do {
       // A separate task: cancelling the caller does not interrupt the commit.
       let (summary, settled) = try await Task { [self] in
@@ -386,7 +377,7 @@ struct PostgresChange: Sendable {
       }
     }
     growing.removeAll { keys.contains($0.owner) }
-    let records = PostgresRecords(connection)
+    let records = PostgresSource(connection)
     try records.loadWithSegments(Array(keys))
     try records.loadEnds(of: growing)
     before = records.table
@@ -470,7 +461,7 @@ struct PostgresChange: Sendable {
 private struct PostgresScan: RecordScan {
   let connection: PostgresConnection
 
-  var source: PostgresSource { PostgresSource(records: PostgresRecords(connection)) }
+  var source: PostgresSource { PostgresSource(connection) }
   var damagedRecords: Int { 0 }
 
   func noteTypes(of operation: PreparedOperation, in activity: StoreActivity) throws {
@@ -523,8 +514,8 @@ private struct PostgresHousekeeping: HousekeepingRecords {
         removals.append(key.array)
         if removals.count == Self.maxChanges { try remove(&removals, removed) }
       case .replace(let text, let times):
-        try text.withUnsafeBufferPointer {
-          try replacements.add(key, text: Bytes($0), times: times, to: connection)
+        try text.withBytes {
+          try replacements.add(key, text: $0, times: times, to: connection)
         }
       }
     }

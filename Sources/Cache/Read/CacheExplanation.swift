@@ -146,17 +146,15 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
       var field = described(plan, recordKey: RootRecord.queryKey, path: "")
       if let record = source.text(key: plan.rootKey, depth: 0)?.array {
         let times = source.times(depth: 0)
-        record.withUnsafeBufferPointer { buffer in
-          let text = Bytes(buffer)
+        record.withBytes { text in
           var cursor = FieldCursor(text)
           guard let entry = cursor.next() else { return fail(plan.rootKey) }
-          type.withUnsafeBufferPointer {
-            judge(
-              &field, index: index, plan: table.root, typename: Bytes($0),
-              time: times.time(of: text[entry.key]))
+          let time = times.time(of: text[entry.key])
+          type.withBytes {
+            judge(&field, index: index, plan: table.root, typename: $0, time: time)
           }
           fill(
-            &field, plan: plan, value: text[entry.value], time: times.time(of: text[entry.key]),
+            &field, plan: plan, value: text[entry.value], time: time,
             recordKey: plan.rootKey.string, depth: 1)
         }
       } else {
@@ -171,12 +169,10 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
   }
 
   private func described(_ plan: FieldPlan, recordKey: String, path: String) -> Field {
-    var scratch = ByteStack(capacity: 64)
     let key = plan.key.string
-    let stored = plan.storedPrefix[0..<(plan.storedPrefix.count - 1)]
     return Field(
       path: path.isEmpty ? key : "\(path).\(key)", responseKey: key, recordKey: recordKey,
-      field: RecordText.withUnescaped(stored, scratch: &scratch) { $0.string }, status: .hit)
+      field: plan.storedName, status: .hit)
   }
 
   /// Determines the age of a field, and whether it is stale.
@@ -212,19 +208,17 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
     guard isStored(target, depth: depth) else { return }
     field.status = .hit
     (field.received, field.age, field.maxAge) = (nil, nil, nil)
-    (field.value, field.fields) = target.value.withUnsafeBufferPointer {
+    (field.value, field.fields) = target.value.withBytes {
       composite(
-        Bytes($0), node: object.fields[index].child, RecordTimes(received: 0),
+        $0, node: object.fields[index].child, RecordTimes(received: 0),
         recordKey: field.recordKey, path: field.path, depth: depth)
     }
   }
 
   private mutating func isStored(_ target: RedirectTarget, depth: Int) -> Bool {
     target.keys.allSatisfy { key in
-      key.withUnsafeBufferPointer {
-        source.text(key: Bytes($0), depth: depth)
-          .map { target.accepts(RecordText.typename(of: $0)) } ?? false
-      }
+      source.text(key: key, depth: depth)
+        .map { target.accepts(RecordText.typename(of: $0)) } ?? false
     }
   }
 
@@ -255,10 +249,8 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
         field.status = .missing
         field.value = .unfit
       case .values:
-        for key in Segments.keys(of: value)?.keys ?? [] {
-          let found = key.withUnsafeBufferPointer { source.text(key: Bytes($0), depth: depth) }
-          if found == nil { field.status = .missing }
-        }
+        for key in Segments.keys(of: value)?.keys ?? []
+        where source.text(key: key, depth: depth) == nil { field.status = .missing }
       default: break
       }
       return
@@ -298,8 +290,7 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
     }
     let key = RecordText.withUnescaped(quoted, scratch: &scratch) { $0.array }
     let name = String(decoding: key, as: UTF8.self)
-    let text = key.withUnsafeBufferPointer { source.text(key: Bytes($0), depth: depth) }
-    guard let text else {
+    guard let text = source.text(key: key, depth: depth) else {
       explanation.counts[.missing, default: 0] += 1
       return (.missingRecord(name), [])
     }
@@ -313,12 +304,12 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
   private mutating func list(
     _ value: Bytes, node: Int32, _ times: RecordTimes, recordKey: String, path: String, depth: Int
   ) -> Value {
-    let segments = value.array.withUnsafeBufferPointer { buffer -> [[UInt8]?] in
-      guard RecordText.kind(Bytes(buffer)) == .segments else { return [Array(buffer)] }
-      return (Segments.keys(of: Bytes(buffer))?.keys ?? []).map { key in
-        key.withUnsafeBufferPointer { source.text(key: Bytes($0), depth: depth)?.array }
-      }
-    }
+    let list = value.array
+    let segments =
+      RecordText.kind(list) == .segments
+      ? (list.withBytes { Segments.keys(of: $0)?.keys } ?? []).map {
+        source.text(key: $0, depth: depth)?.array
+      } : [list]
     var count = 0
     var elements: [CacheExplanation.Element] = []
     var leftOut = 0
@@ -328,11 +319,11 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
         explanation.counts[.missing, default: 0] += 1
         return .missingRecord("a part of the list at \(path)")
       }
-      segment.withUnsafeBufferPointer { buffer in
-        var cursor = ElementCursor(Bytes(buffer))
+      segment.withBytes { text in
+        var cursor = ElementCursor(text)
         while let range = cursor.next() {
           let (value, fields) = composite(
-            Bytes(buffer)[range], node: node, times, recordKey: recordKey,
+            text[range], node: node, times, recordKey: recordKey,
             path: "\(path)[\(count)]", depth: depth + 1)
           let element = CacheExplanation.Element(index: count, value: value, fields: fields)
           count += 1
@@ -350,7 +341,7 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
             if isBad { problems += 1 }
           }
         }
-        if cursor.isMalformed { fail(Bytes(buffer)) }
+        if cursor.isMalformed { fail(text) }
       }
     }
     return .list(count: count, elements: elements, leftOut: leftOut)
@@ -380,8 +371,7 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
       {
         field.status = .leftOut
       } else if let value = stored[plan.storedKey] {
-        let key = plan.storedKey
-        let time = key.withUnsafeBufferPointer { times.time(of: Bytes($0)) }
+        let time = plan.storedKey.withBytes { times.time(of: $0) }
         judge(&field, index: index, plan: number, typename: typename, time: time)
         fill(&field, plan: plan, value: text[value], time: time, recordKey: recordKey, depth: depth)
       } else {
@@ -394,12 +384,7 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
     return fields
   }
 
-  private mutating func fail(_ key: Bytes) {
-    failure =
-      failure
-      ?? CacheError(
-        .damagedDatabase, "the record \(String(key.string.prefix(200))) of the cache is damaged")
-  }
+  private mutating func fail(_ key: Bytes) { failure = failure ?? .damagedRecord(key) }
 }
 
 extension RecordScan {

@@ -91,16 +91,17 @@ struct DumpWriter<Source: RecordSource>: ~Copyable {
     out.append(UInt8(ascii: "["))
     var isFirst = true
     for segment in segments.keys {
-      let text = segment.withUnsafeBufferPointer { source.text(key: Bytes($0), depth: 0)?.array }
-      guard let text, text.count >= 2 else { throw damaged(key) }
+      guard let text = source.text(key: segment, depth: 0)?.array, text.count >= 2 else {
+        throw damaged(key)
+      }
       if areOpaque {
         // Leaf values are written unchanged.
         if !isFirst { out.append(UInt8(ascii: ",")) }
         isFirst = false
-        text.withUnsafeBufferPointer { out.append(Bytes($0)[1..<(text.count - 1)]) }
+        text.withBytes { out.append($0[1..<(text.count - 1)]) }
         if out.count > 64 << 10 { try flush() }
       } else {
-        try text.withUnsafeBufferPointer { try elements(Bytes($0), &isFirst, key: key) }
+        try text.withBytes { try elements($0, &isFirst, key: key) }
       }
     }
     out.append(UInt8(ascii: "]"))
@@ -117,11 +118,7 @@ struct DumpWriter<Source: RecordSource>: ~Copyable {
     if cursor.isMalformed { throw damaged(key) }
   }
 
-  private func damaged(_ key: Bytes) -> CacheError {
-    source.failure
-      ?? CacheError(
-        .damagedDatabase, "the record \(String(key.string.prefix(200))) of the cache is damaged")
-  }
+  private func damaged(_ key: Bytes) -> CacheError { source.failure ?? .damagedRecord(key) }
 }
 
 extension RecordScan {

@@ -155,11 +155,11 @@ enum RecordLookup {
           if key.hasPrefix("QUERY_ROOT.") { try writer.add(key: key, text: text) }
         }
       } else {
-        try Array(key.utf8).withUnsafeBufferPointer { key in
+        try Array(key.utf8).withBytes { key in
           // The writer looks up the segments of lists at the first depth.
-          let text = source.text(key: Bytes(key), depth: 1)
+          let text = source.text(key: key, depth: 1)
           if let failure = source.failure { throw failure }
-          if let text { try writer.add(key: Bytes(key), text: text) }
+          if let text { try writer.add(key: key, text: text) }
         }
       }
       try writer.finish()

@@ -18,6 +18,10 @@ extension RecordSource {
   package static var hasTimes: Bool { false }
 
   package func times(depth: Int) -> RecordTimes { RecordTimes(received: 0) }
+
+  mutating func text(key: [UInt8], depth: Int) -> Bytes? {
+    key.withBytes { text(key: $0, depth: depth) }
+  }
 }
 
 /// A source whose records have times, so that the ages of fields are checked.
@@ -115,8 +119,8 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
       if Source.hasTimes {
         times = source.times(depth: 0)
         let type = Array(table.plan.rootType.utf8)
-        let isFresh = type.withUnsafeBufferPointer {
-          checkAge(index, of: table.root, typename: Bytes($0), times, recordKey: nil)
+        let isFresh = type.withBytes {
+          checkAge(index, of: table.root, typename: $0, times, recordKey: nil)
         }
         guard isFresh else {
           guard redirectedFromStale(index, of: table.root, depth: 1, &isFirst) else {
@@ -320,11 +324,8 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     _ field: UnsafeMutablePointer<FieldPlan>, recordKey: String
   ) -> Bool {
     path.append(.field(field.pointee.key))
-    let prefix = field.pointee.storedPrefix
-    let stored = prefix[0..<(prefix.count - 1)]
-    let name = RecordText.withUnescaped(stored, scratch: &keyScratch) { $0.string }
     let isFirst = miss == nil
-    _ = miss(recordKey: recordKey, field: name)
+    _ = miss(recordKey: recordKey, field: field.pointee.storedName)
     if isFirst, field.pointee.deferral >= 0 {
       miss?.deferredFragment = table.plan.deliveries[Int(field.pointee.deferral)].title
     }
@@ -337,8 +338,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
   }
 
   mutating func malformed(_ key: Bytes) -> Bool {
-    failure = CacheError(
-      .damagedDatabase, "the record \(String(key.string.prefix(200))) of the cache is damaged")
+    failure = .damagedRecord(key)
     return false
   }
 }
@@ -382,8 +382,7 @@ extension RecordReader {
       guard let segments = Segments.keys(of: value) else { return malformed(recordKey) }
       var isFirst = true
       for key in segments.keys {
-        let found = key.withUnsafeBufferPointer { source.text(key: Bytes($0), depth: depth) }
-        guard let text = found, text.count >= 2 else {
+        guard let text = source.text(key: key, depth: depth), text.count >= 2 else {
           return missing(field, recordKey: recordKey.string)
         }
         if !isFirst { out.append(UInt8(ascii: ",")) }
@@ -467,8 +466,7 @@ extension RecordReader {
     path.append(.index(0))
     var count = 0
     for key in segments.keys {
-      let found = key.withUnsafeBufferPointer { source.text(key: Bytes($0), depth: depth) }
-      guard let text = found, text.count >= 2 else {
+      guard let text = source.text(key: key, depth: depth), text.count >= 2 else {
         return miss(recordKey: recordKey.string, field: nil)
       }
       let end = elements(
@@ -488,7 +486,7 @@ extension RecordReader {
       return record(inner, node: node, depth: depth)
     }
     let key = RecordText.withUnescaped(quoted, scratch: &keyScratch) { $0.array }
-    return key.withUnsafeBufferPointer { record(Bytes($0), node: node, depth: depth) }
+    return key.withBytes { record($0, node: node, depth: depth) }
   }
 
   @inline(__always)
@@ -529,8 +527,8 @@ extension RecordReader {
     let field = table.plans[Int(plan)].fields + index
     appendPrefix(field, &isFirst)
     path.append(.field(field.pointee.key))
-    let end = target.value.withUnsafeBufferPointer {
-      composite(Bytes($0), 0, node: field.pointee.child, depth: depth, recordKey: .empty)
+    let end = target.value.withBytes {
+      composite($0, 0, node: field.pointee.child, depth: depth, recordKey: .empty)
     }
     guard end >= 0 else { return false }
     path.removeLast()
@@ -555,16 +553,13 @@ extension RecordReader {
   mutating func redirect(_ index: Int, of plan: Int32, depth: Int) -> RedirectTarget? {
     guard let target = table.plans[Int(plan)].redirects[index] else { return nil }
     for key in target.keys {
-      let isStored = key.withUnsafeBufferPointer { key in
-        if let text = source.text(key: Bytes(key), depth: depth),
-          target.accepts(RecordText.typename(of: text, at: 0))
-        {
-          return true
-        }
-        if isTracking { dependencies.add(missing: Bytes(key)) }
-        return false
+      if let text = source.text(key: key, depth: depth),
+        target.accepts(RecordText.typename(of: text, at: 0))
+      {
+        continue
       }
-      guard isStored else { return nil }
+      if isTracking { key.withBytes { dependencies.add(missing: $0) } }
+      return nil
     }
     return target
   }
@@ -590,11 +585,9 @@ extension RecordReader {
     }
     if found.isAccepted && stale != nil { return true }
     path.append(.field(field.pointee.key))
-    let name = RecordText.withUnescaped(stored[0..<(stored.count - 1)], scratch: &keyScratch) {
-      $0.string
-    }
     var miss = CacheMiss(
-      path: path.text, recordKey: recordKey?.string ?? RootRecord.queryKey, field: name)
+      path: path.text, recordKey: recordKey?.string ?? RootRecord.queryKey,
+      field: field.pointee.storedName)
     miss.staleness = found.staleness
     if found.isAccepted {
       path.removeLast()
@@ -628,7 +621,7 @@ extension RecordReader {
       let name = RecordText.withUnescaped(prefix[0..<(prefix.count - 1)], scratch: &scratch) {
         $0.array
       }
-      name.withUnsafeBufferPointer { dependencies.add(record: key, field: Bytes($0)) }
+      name.withBytes { dependencies.add(record: key, field: $0) }
     }
   }
 }

@@ -21,7 +21,7 @@ struct ResultSpool: ~Copyable {
       let file = try FileSpool()
       self.file = file
       var first = ByteStack(capacity: memory.count)
-      memory.withUnsafeBufferPointer { first.append($0) }
+      first.append(memory)
       memory = []
       fileCount = first.count
       try file.write(&first)

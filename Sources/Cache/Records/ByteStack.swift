@@ -89,6 +89,8 @@ package struct ByteStack: ~Copyable {
 
   package mutating func append(_ bytes: Bytes) { append(bytes.start, bytes.count) }
 
+  mutating func append(_ bytes: [UInt8]) { bytes.withBytes { append($0) } }
+
   package mutating func append(utf8 text: StaticString) {
     append(text.utf8Start, text.utf8CodeUnitCount)
   }
@@ -201,13 +203,34 @@ package struct Bytes {
     count == text.utf8CodeUnitCount && compareBytes(start, b: text.utf8Start, count: count)
   }
 
-  package func equals(_ other: [UInt8]) -> Bool {
-    other.withUnsafeBufferPointer { equals(Bytes($0)) }
+  package func equals(_ other: [UInt8]) -> Bool { other.withBytes { equals($0) } }
+
+  /// Whether one of two texts, which begin with `"$`, is among the bytes.
+  func contains(_ text: StaticString, or other: StaticString) -> Bool {
+    var position = 1
+    while position < count {
+      if start[position] == UInt8(ascii: "$") {
+        let rest = self[(position - 1)..<count]
+        if rest.hasPrefix(text) || rest.hasPrefix(other) { return true }
+      }
+      position += 1
+    }
+    return false
   }
 
   package func hasPrefix(_ text: StaticString) -> Bool {
     count >= text.utf8CodeUnitCount
       && compareBytes(start, b: text.utf8Start, count: text.utf8CodeUnitCount)
+  }
+}
+
+extension [UInt8] {
+  /// Calls `body` with the bytes, which are valid until it returns.
+  @inline(__always)
+  func withBytes<Result, Failure: Error>(
+    _ body: (Bytes) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try withUnsafeBufferPointer { (buffer) throws(Failure) in try body(Bytes(buffer)) }
   }
 }
 

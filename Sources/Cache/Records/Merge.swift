@@ -21,17 +21,19 @@ struct Merge: ~Copyable {
     self.access = access
   }
 
-  /// Appends the merge of two records to `out`; returns whether it differs from `old`.
+  /// The merge of two records or objects; `nil` if it does not differ from `old`.
+  static func merged(_ old: [UInt8], _ new: Bytes, access: any SegmentAccess) -> [UInt8]? {
+    var merge = Merge(access: access)
+    var out = ByteStack(capacity: old.count + new.count)
+    let differs = old.withBytes { merge.records(old: $0, new: new, into: &out) }
+    return differs ? out.all.array : nil
+  }
+
+  /// Appends the merge of two records or objects to `out`; returns whether it differs from `old`.
   ///
   /// `changed` is called with the quoted stored key of every changed field.
   mutating func records(
     old: Bytes, new: Bytes, into out: inout ByteStack, changed: ((Bytes) -> Void)? = nil
-  ) -> Bool {
-    objects(old: old, new: new, into: &out, changed: changed)
-  }
-
-  private mutating func objects(
-    old: Bytes, new: Bytes, into out: inout ByteStack, changed: ((Bytes) -> Void)?
   ) -> Bool {
     let mark = out.count
     if let result = lockstep(old: old, new: new, into: &out, changed: changed) { return result }
@@ -138,7 +140,7 @@ struct Merge: ~Copyable {
       return true
     case (.object, .object):
       guard Self.sameType(old, new), !old.hasPrefix(TentativeNull.prefix) else { break }
-      return objects(old: old, new: new, into: &out, changed: nil)
+      return records(old: old, new: new, into: &out)
     case (.list, .list), (.list, .segments), (.segments, .list), (.segments, .segments):
       if let result = lists(old: old, new: new, into: &out) { return result }
     default: break
@@ -170,20 +172,16 @@ struct Merge: ~Copyable {
       needsSegments = true
       return nil
     }
-    guard let left = ListReader(old, access: access), let right = ListReader(new, access: access)
+    guard var a = ListReader(old.array, access: access),
+      var b = ListReader(new.array, access: access), Self.isAligned(a, b)
     else { return nil }
-    guard Self.isAligned(left, right) else { return nil }
-    var (a, b) = (left, right)
     var writer = ListWriter(access: access)
     var differs = false
     var element = ByteStack(capacity: 256)
     while let x = a.next(), let y = b.next() {
       element.truncate(to: 0)
-      x.withUnsafeBufferPointer { x in
-        y.withUnsafeBufferPointer { y in
-          if values(old: Bytes(x), new: Bytes(y), into: &element) { differs = true }
-        }
-      }
+      let isChanged = x.withBytes { x in y.withBytes { values(old: x, new: $0, into: &element) } }
+      if isChanged { differs = true }
       writer.append(element.all)
     }
     if !differs {
@@ -199,17 +197,12 @@ struct Merge: ~Copyable {
     guard old.count == new.count else { return false }
     var (a, b) = (old, new)
     while let x = a.next(), let y = b.next() {
-      if contradict(x, y) { return false }
+      let isConflict = x.withBytes { x in
+        y.withBytes { contradict(TentativeNull.unwrapped(x), TentativeNull.unwrapped($0)) }
+      }
+      if isConflict { return false }
     }
     return !a.isBroken && !b.isBroken
-  }
-
-  private static func contradict(_ old: [UInt8], _ new: [UInt8]) -> Bool {
-    old.withUnsafeBufferPointer { old in
-      new.withUnsafeBufferPointer { new in
-        contradict(TentativeNull.unwrapped(Bytes(old)), TentativeNull.unwrapped(Bytes(new)))
-      }
-    }
   }
 
   private static func contradict(_ old: Bytes, _ new: Bytes) -> Bool {
@@ -223,25 +216,16 @@ struct Merge: ~Copyable {
 
   /// Whether two values are objects without identity that can be merged.
   static func isSameObject(_ old: [UInt8], _ new: [UInt8]) -> Bool {
-    old.withUnsafeBufferPointer { old in
-      new.withUnsafeBufferPointer { new in
-        RecordText.kind(Bytes(old)) == .object && RecordText.kind(Bytes(new)) == .object
-          && sameType(Bytes(old), Bytes(new))
-      }
-    }
+    RecordText.kind(old) == .object && RecordText.kind(new) == .object
+      && old.withBytes { old in new.withBytes { sameType(old, $0) } }
   }
 
   /// The elements of a list that is merged with another by index; `nil` if it is not.
   static func elements(
     of value: [UInt8], alignedWith list: ListReader, access: any SegmentAccess
   ) -> ListReader? {
-    let reader = value.withUnsafeBufferPointer { value -> ListReader? in
-      switch RecordText.kind(Bytes(value)) {
-      case .list, .segments: ListReader(Bytes(value), access: access)
-      default: nil
-      }
-    }
-    guard let reader, isAligned(reader, list) else { return nil }
+    guard let reader = ListReader(value, access: access), !reader.isLeaf, isAligned(reader, list)
+    else { return nil }
     return reader
   }
 
@@ -251,31 +235,22 @@ struct Merge: ~Copyable {
   static func fold(
     _ object: Bytes, access: any SegmentAccess, into out: inout ByteStack
   ) -> Bool {
-    var seen: [[UInt8]] = []
-    var values: [[UInt8]] = []
+    var folded = ObjectText()
     var merge = Merge(nullsAreTentative: true, access: access)
     var cursor = FieldCursor(object)
     while let field = cursor.next() {
       let key = object[field.key].array
-      guard let index = seen.firstIndex(of: key) else {
-        seen.append(key)
-        values.append(object[field.value].array)
+      guard let index = folded.entries.firstIndex(where: { $0.key == key }) else {
+        folded.entries.append(ObjectText.Entry(key: key, value: object[field.value].array))
         continue
       }
       var joined = ByteStack(capacity: 256)
-      values[index].withUnsafeBufferPointer { old in
-        _ = merge.values(old: Bytes(old), new: object[field.value], into: &joined)
+      folded.entries[index].value.withBytes {
+        _ = merge.values(old: $0, new: object[field.value], into: &joined)
       }
-      values[index] = joined.all.array
+      folded.entries[index].value = joined.all.array
     }
-    out.append(UInt8(ascii: "{"))
-    for index in seen.indices {
-      if index > 0 { out.append(UInt8(ascii: ",")) }
-      seen[index].withUnsafeBufferPointer { out.append($0) }
-      out.append(UInt8(ascii: ":"))
-      values[index].withUnsafeBufferPointer { out.append($0) }
-    }
-    out.append(UInt8(ascii: "}"))
+    folded.append(to: &out)
     return merge.hasTentativeNulls
   }
 }
@@ -338,7 +313,7 @@ struct RecordComparison {
     guard after == nil else { return add(key, isNew: before == nil, changed: changed) }
     guard before != nil else { return }
     summary.removedRecords += 1
-    key.withUnsafeBufferPointer { summary.changes.insert(changed, of: Bytes($0)) }
+    key.withBytes { summary.changes.insert(changed, of: $0) }
   }
 
   /// Adds a record whose changed fields are known.
@@ -350,25 +325,13 @@ struct RecordComparison {
     } else {
       summary.changedRecords += 1
     }
-    key.withUnsafeBufferPointer { summary.changes.insert(changed, of: Bytes($0)) }
+    key.withBytes { summary.changes.insert(changed, of: $0) }
   }
 
   /// The quoted stored keys of the fields that differ or exist in only one of the records.
   private static func changedFields(before: [UInt8]?, after: [UInt8]?) -> Set<[UInt8]> {
-    let old = before.map(fields) ?? [:]
-    let new = after.map(fields) ?? [:]
+    let old = before.map { ObjectText($0).values } ?? [:]
+    let new = after.map { ObjectText($0).values } ?? [:]
     return Set(old.keys.filter { new[$0] != old[$0] }).union(new.keys.filter { old[$0] == nil })
-  }
-
-  /// The fields of a record by their quoted stored keys.
-  static func fields(_ record: [UInt8]) -> [[UInt8]: [UInt8]] {
-    record.withUnsafeBufferPointer { record in
-      var fields: [[UInt8]: [UInt8]] = [:]
-      var cursor = FieldCursor(Bytes(record))
-      while let field = cursor.next() {
-        fields[cursor.text[field.key].array] = cursor.text[field.value].array
-      }
-      return fields
-    }
   }
 }

@@ -112,6 +112,11 @@ package final class RecordTable: @unchecked Sendable {
 
   package func find(_ key: Bytes) -> Int? { find(key, hash: Self.hash(key)) }
 
+  func find(_ key: [UInt8]) -> Int? { key.withBytes { find($0) } }
+
+  /// The text of the record with this key; `nil` if there is none.
+  func text(of key: [UInt8]) -> [UInt8]? { find(key).map { text(at: $0).array } }
+
   @inline(__always)
   package func find(_ key: Bytes, hash: UInt64) -> Int? {
     let tag = hash >> 32
@@ -146,6 +151,12 @@ package final class RecordTable: @unchecked Sendable {
     liveCount += 1
     if Segments.isSegment(key: key) { segmentCount += 1 }
     return pointers.count - 1
+  }
+
+  /// Inserts a record, unless the table contains its key.
+  func insertMissing(_ key: Bytes, text: Bytes = .empty) {
+    let hash = Self.hash(key)
+    if find(key, hash: hash) == nil { insert(key, hash: hash, text: text) }
   }
 
   /// Replaces the text of the record at `index`.

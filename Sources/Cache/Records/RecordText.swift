@@ -114,6 +114,25 @@ package enum RecordText {
     }
   }
 
+  static func kind(_ value: [UInt8]) -> Kind { value.withBytes { kind($0) } }
+
+  /// Whether a value is a list, of objects or leaf values, inline or in segments.
+  static func isList(_ value: [UInt8]) -> Bool {
+    switch kind(value) {
+    case .list, .segments, .values: true
+    case .opaque: value.count > 1 && value[1] == UInt8(ascii: "[")
+    case .null, .scalar, .reference, .object: false
+    }
+  }
+
+  /// The quoted keys of an object's fields, in order.
+  static func keys(of object: Bytes) -> [[UInt8]] {
+    var keys: [[UInt8]] = []
+    var cursor = FieldCursor(object)
+    while let field = cursor.next() { keys.append(object[field.key].array) }
+    return keys
+  }
+
   /// The quoted key of a reference: `"User:1"` of `{"$ref":"User:1"}`.
   @inline(__always)
   package static func referenceText(_ value: Bytes) -> Bytes? {

@@ -102,34 +102,44 @@ extension SegmentAccess {
   }
 }
 
-/// Iterates over the elements of a list, inline or segmented.
+/// Iterates over the elements of a list of objects or leaf values, inline or segmented.
 struct ListReader {
-  private let inline: [UInt8]?
-  private var keys: [[UInt8]] = []
+  /// The keys of the segments; `nil` for an inline list.
+  let segments: [[UInt8]]?
   private var nextKey = 0
-  private var current: [UInt8]
+  private var current: [UInt8] = []
   private var position = 1
   private let access: (any SegmentAccess)?
   private(set) var isBroken = false
   /// The number of elements; counted for inline lists.
   let count: Int
+  /// Whether the elements are leaf values, which are never merged.
+  let isLeaf: Bool
 
-  init?(_ value: Bytes, access: (any SegmentAccess)?) {
+  /// `nil` if the value is not a list, or a segmented one without access to segments.
+  init?(_ value: [UInt8], access: (any SegmentAccess)?) {
+    guard RecordText.isList(value) else { return nil }
     self.access = access
-    if RecordText.kind(value) == .list {
-      inline = value.array
-      current = inline ?? []
-      var cursor = ElementCursor(value)
-      var count = 0
-      while cursor.next() != nil { count += 1 }
-      if cursor.isMalformed { return nil }
+    let kind = RecordText.kind(value)
+    isLeaf = kind == .opaque || kind == .values
+    if kind == .list || kind == .opaque {
+      segments = nil
+      // The space before the text marks leaf values.
+      current = kind == .opaque ? Array(value.dropFirst()) : value
+      let count = current.withBytes { text -> Int? in
+        var cursor = ElementCursor(text)
+        var count = 0
+        while cursor.next() != nil { count += 1 }
+        return cursor.isMalformed ? nil : count
+      }
+      guard let count else { return nil }
       self.count = count
     } else {
-      guard access != nil, let segments = Segments.keys(of: value) else { return nil }
-      inline = nil
-      keys = segments.keys
-      count = segments.count
-      current = []
+      guard access != nil, let found = value.withBytes({ Segments.keys(of: $0) }) else {
+        return nil
+      }
+      segments = found.keys
+      count = found.count
     }
   }
 
@@ -138,20 +148,17 @@ struct ListReader {
     while true {
       let text = current
       if position < text.count, text[position] != UInt8(ascii: "]") {
-        let element = text.withUnsafeBufferPointer { buffer -> Range<Int>? in
-          guard let end = RecordText.endOfValue(Bytes(buffer), from: position) else { return nil }
-          return position..<end
-        }
-        guard let element, element.upperBound < text.count else {
+        let end = text.withBytes { RecordText.endOfValue($0, from: position) }
+        guard let end, end < text.count else {
           isBroken = true
           return nil
         }
-        position = element.upperBound
-        if text[position] == UInt8(ascii: ",") { position += 1 }
-        return Array(text[element])
+        let element = Array(text[position..<end])
+        position = text[end] == UInt8(ascii: ",") ? end + 1 : end
+        return element
       }
-      guard inline == nil, nextKey < keys.count else { return nil }
-      guard let segment = access?.text(of: keys[nextKey]) else {
+      guard let segments, nextKey < segments.count else { return nil }
+      guard let segment = access?.text(of: segments[nextKey]) else {
         isBroken = true
         return nil
       }
@@ -183,23 +190,18 @@ struct ListWriter: ~Copyable {
     if elements.count > Segments.size { cut() }
   }
 
-  mutating func append(_ element: [UInt8]) {
-    element.withUnsafeBufferPointer { append(Bytes($0)) }
-  }
+  mutating func append(_ element: [UInt8]) { element.withBytes { append($0) } }
 
-  mutating func append(contentsOf list: PageValue) {
-    let segments =
-      list.isSegmented
-      ? list.text.withUnsafeBufferPointer { Segments.keys(of: Bytes($0)) } : nil
-    guard let segments else {
-      var reader = list.reader
+  mutating func append(contentsOf list: ListReader) {
+    guard let segments = list.segments else {
+      var reader = list
       while let element = reader.next() { append(element) }
       return
     }
     cut()
-    names += segments.keys.compactMap { Segments.name(ofKey: $0) }
-    count += segments.count
-    reopenLast(segments.keys.last)
+    names += segments.compactMap { Segments.name(ofKey: $0) }
+    count += list.count
+    reopenLast(segments.last)
   }
 
   /// Reopens a short last segment, so that many short pages do not create many short segments.
@@ -207,7 +209,7 @@ struct ListWriter: ~Copyable {
     guard let key, let text = access?.text(of: key), text.count < Segments.size / 2, text.count > 2
     else { return }
     names.removeLast()
-    text.withUnsafeBufferPointer { elements.append(Bytes($0)[1..<(text.count - 1)]) }
+    text.withBytes { elements.append($0[1..<(text.count - 1)]) }
   }
 
   private mutating func cut() {

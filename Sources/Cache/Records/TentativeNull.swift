@@ -16,20 +16,9 @@ enum TentativeNull {
   /// The value that a tentative null replaced, or the value itself.
   static func unwrapped(_ text: Bytes) -> Bytes { text.hasPrefix(prefix) ? value(text) : text }
 
-  /// Whether `text` contains the bytes of a tentative null, or those of `other`; an opaque value
-  /// may contain them as well.
-  static func mayBeIn(_ text: Bytes, orIn other: StaticString = TentativeNull.prefix) -> Bool {
-    let dollar = UInt8(ascii: "$")
-    var position = 2
-    while position < text.count {
-      if text.start[position] == dollar {
-        let rest = text[(position - 2)..<text.count]
-        if rest.hasPrefix(prefix) || rest.hasPrefix(other) { return true }
-      }
-      position += 1
-    }
-    return false
-  }
+  /// Whether `text` contains the bytes of a tentative null, or a segmented list that may contain one; an opaque value
+  /// may have these bytes as well.
+  static func mayBeIn(_ text: Bytes) -> Bool { text.contains("\"$null\":", or: "\"$segments\":") }
 }
 
 /// Makes tentative nulls permanent.
@@ -90,10 +79,10 @@ final class NullSettling {
       guard let text = access.text(of: key), let name = Segments.name(ofKey: key) else {
         return out.append(value)
       }
-      let settled = text.withUnsafeBufferPointer { text -> UInt64? in
-        guard TentativeNull.mayBeIn(Bytes(text), orIn: "{\"$segments\":") else { return nil }
+      let settled = text.withBytes { text -> UInt64? in
+        guard TentativeNull.mayBeIn(text) else { return nil }
         var list = ByteStack(capacity: text.count)
-        settle(list: Bytes(text), into: &list)
+        settle(list: text, into: &list)
         return access.addSegment(elements: list.bytes(1..<(list.count - 1)))
       }
       if let settled, settled != name { spent.insert(key) }

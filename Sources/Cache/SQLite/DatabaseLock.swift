@@ -95,7 +95,7 @@ final class DatabaseLock: Sendable {
 
   /// The current writer, for error messages: `process 4711 (gqlrun)`.
   var holder: String {
-    let words = read(at: Self.holderOffset).split(separator: " ")
+    let words = words(at: Self.holderOffset)
     guard words.count == 2, words[0] == "pid", let id = Int32(words[1]) else {
       return "another program"
     }
@@ -115,7 +115,7 @@ final class DatabaseLock: Sendable {
   }
 
   /// Whether the database showed damage and must be checked when it is opened next.
-  var isSuspect: Bool { read(at: Self.suspectOffset) == "suspect" }
+  var isSuspect: Bool { words(at: Self.suspectOffset) == ["suspect"] }
 
   func setSuspect(_ flag: Bool) { write(flag ? "suspect" : "", at: Self.suspectOffset) }
 
@@ -131,26 +131,16 @@ final class DatabaseLock: Sendable {
     _ = pwrite(descriptor, bytes, bytes.count, offset)
   }
 
-  private func read(at offset: off_t) -> String {
+  private func words(at offset: off_t) -> [Substring] {
     var bytes = [UInt8](repeating: 0, count: Self.noteSize)
     let count = Self.read(descriptor, &bytes, at: offset)
-    let text = bytes.prefix(max(Int(count), 0)).filter { $0 > 0x20 && $0 < 0x7f || $0 == 0x20 }
-    return String(decoding: text, as: UTF8.self).trimmed
+    let text = bytes.prefix(max(Int(count), 0)).filter { $0 >= 0x20 && $0 < 0x7f }
+    return String(decoding: text, as: UTF8.self).split(separator: " ")
   }
 
   private static func read(_ descriptor: Int32, _ bytes: inout [UInt8], at offset: off_t) -> Int {
     let size = bytes.count
     return bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, size, offset) }
-  }
-}
-
-extension String {
-  /// Without spaces at its ends.
-  fileprivate var trimmed: String {
-    var text = self[...]
-    while text.first == " " { text.removeFirst() }
-    while text.last == " " { text.removeLast() }
-    return String(text)
   }
 }
 
@@ -187,7 +177,7 @@ final class WriteLock: Sendable {
   ///   cannot be locked.
   func acquire() async throws(CacheError) {
     if isReadOnly { throw .readOnly(path) }
-    try await takeTurn()
+    try await turns.acquire(toWriteTo: path, path: path)
     do throws(CacheError) {
       try await lockFile()
     } catch {
@@ -199,11 +189,7 @@ final class WriteLock: Sendable {
   /// Acquires the lock if neither this store nor another one holds it.
   func acquireIfFree() async -> Bool {
     if isReadOnly { return false }
-    do {
-      try await takeTurn()
-    } catch {
-      return false
-    }
+    do { try await turns.acquire() } catch { return false }
     guard let file else { return true }
     if case .locked = file.tryLock(.writing, exclusively: true) {
       file.noteHolder()
@@ -219,10 +205,6 @@ final class WriteLock: Sendable {
     turns.release()
   }
 
-  private func takeTurn() async throws(CacheError) {
-    do throws(CancellationError) { try await turns.acquire() } catch { throw cancelled }
-  }
-
   // MARK: Between stores and processes
 
   private func lockFile() async throws(CacheError) {
@@ -230,7 +212,7 @@ final class WriteLock: Sendable {
     var waited = Duration.zero
     var pause = Duration.milliseconds(1)
     while true {
-      if Task.isCancelled { throw cancelled }
+      if Task.isCancelled { throw .cancelled(writingTo: path, path: path) }
       switch file.tryLock(.writing, exclusively: true) {
       case .locked: return file.noteHolder()
       case .impossible(let reason):
@@ -242,21 +224,12 @@ final class WriteLock: Sendable {
       guard waited < maxWait else {
         throw CacheError.busy(path, file.holder, after: maxWait)
       }
-      do {
-        try await clock.sleep(for: pause)
-      } catch {
-        throw cancelled
+      do { try await clock.sleep(for: pause) } catch {
+        throw .cancelled(writingTo: path, path: path)
       }
       waited += pause
       pause = min(pause * 2, .milliseconds(20))
     }
-  }
-
-  private var cancelled: CacheError {
-    CacheError(
-      .cancelled,
-      "cannot write to the cache \(path): the task was cancelled while it waited for the lock",
-      path: path)
   }
 }
 

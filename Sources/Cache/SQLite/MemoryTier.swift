@@ -39,12 +39,10 @@ final class MemoryTier: @unchecked Sendable {
     version += 1
     use &+= 1
     for (key, text) in records {
-      key.withUnsafeBufferPointer { key in
-        guard let text else {
-          if let index = table.find(Bytes(key)) { table.remove(at: index) }
-          return
-        }
-        text.withUnsafeBufferPointer { put(Bytes(key), Bytes($0)) }
+      if let text {
+        key.withBytes { key in text.withBytes { put(key, $0) } }
+      } else if let index = table.find(key) {
+        table.remove(at: index)
       }
     }
     evict()
@@ -121,10 +119,7 @@ struct RememberingSource<Base: RecordSource>: RecordSource {
 
   mutating func text(key: Bytes, depth: Int) -> Bytes? {
     guard let text = base.text(key: key, depth: depth) else { return nil }
-    let hash = RecordTable.hash(key)
-    if records.liveBytes < limit, records.find(key, hash: hash) == nil {
-      records.insert(key, hash: hash, text: text)
-    }
+    if records.liveBytes < limit { records.insertMissing(key, text: text) }
     return text
   }
 }
@@ -141,8 +136,7 @@ struct WrittenKeys: Sendable {
 
   mutating func add(_ key: Bytes) {
     if areTooMany { return }
-    let hash = RecordTable.hash(key)
-    if keys.find(key, hash: hash) == nil { keys.insert(key, hash: hash, text: .empty) }
+    keys.insertMissing(key)
     areTooMany = keys.liveBytes > limit
   }
 

@@ -82,10 +82,7 @@ final class MergeFunctions {
   private func replace(key: Bytes, by new: Bytes) {
     merged.truncate(to: 0)
     merged.append(new)
-    if collectsChanges {
-      var cursor = FieldCursor(new)
-      while let field = cursor.next() { changed.append(new[field.key].array) }
-    }
+    if collectsChanges { changed = RecordText.keys(of: new) }
     mergedTimes = RecordTimes(received: times.received)
     mergedChecksum = SQLiteText.checksum(key: key, text: new)
     isDamaged = true
@@ -129,9 +126,7 @@ final class MergeFunctions {
     try add("gqlrun_merged_ages", count: 0, state: context.toOpaque(), to: db) { context, _, _ in
       guard let functions = MergeFunctions.of(context) else { return }
       if functions.mergedTimes.ages.isEmpty { return sqlite3_result_null(context) }
-      functions.mergedTimes.ages.withUnsafeBufferPointer {
-        MergeFunctions.result(context, Bytes($0))
-      }
+      functions.mergedTimes.ages.withBytes { MergeFunctions.result(context, $0) }
     }
     // Returns the state of the connection to `state(of:)`.
     try add("gqlrun_merge_state", count: 0, state: context.toOpaque(), to: db) { context, _, _ in

@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 import GRDBSQLite
 
@@ -7,16 +6,16 @@ struct RecordWriter {
   let db: Database
   /// The connections that see the state before the transaction.
   let pool: SQLiteConnections
+  let records: SQLiteRecords
   private let functions: MergeFunctions
   private let upsert: OpaquePointer
-  private let select: OpaquePointer
   private let collection: ChangeCollection
   private let nullsAreTentative: Bool
   private let times: TimeMerge
   private let damage: DamageLog
   let seed: UInt64
-  /// Keeps the prepared statements alive.
-  private let statements: [Statement]
+  /// Keeps the prepared statement alive.
+  private let statement: Statement
 
   init(
     _ db: Database, store: SQLiteStore, collection: ChangeCollection, nullsAreTentative: Bool,
@@ -28,13 +27,14 @@ struct RecordWriter {
     self.collection = collection
     seed = store.segmentSeed
     damage = store.damage
+    records = try SQLiteRecords(db, damage)
     functions = try MergeFunctions.state(of: db)
     functions.collectsChanges = collection != .none
     functions.nullsAreTentative = nullsAreTentative
     times = TimeMerge(received: received, granularity: UInt32(clamping: store.ageGranularity))
     functions.times = times
     // An unchanged record whose times are recent enough is not merged.
-    let upsert = try db.cachedStatement(
+    statement = try db.cachedStatement(
       sql: """
         INSERT INTO records (key, received, data, checksum) VALUES (?1, ?2, ?3, ?4)
         ON CONFLICT (key) DO UPDATE SET
@@ -47,14 +47,10 @@ struct RecordWriter {
           OR received NOT BETWEEN ?5 AND ?6
         ) AND gqlrun_merge(key, data, excluded.data, checksum, received, ages)
         """)
-    let select = try db.cachedStatement(
-      sql: "SELECT data, checksum, received, ages FROM records WHERE key = ?1")
-    statements = [upsert, select]
-    self.upsert = upsert.sqliteStatement
-    self.select = select.sqliteStatement
+    upsert = statement.sqliteStatement
     let near = Int64(max(times.granularity, 1) - 1)
-    sqlite3_bind_int64(self.upsert, 5, Int64(received) - near)
-    sqlite3_bind_int64(self.upsert, 6, Int64(received) + near)
+    sqlite3_bind_int64(upsert, 5, Int64(received) - near)
+    sqlite3_bind_int64(upsert, 6, Int64(received) + near)
   }
 
   /// Writes a batch in key order, so that neighboring keys share pages.
@@ -97,44 +93,9 @@ struct RecordWriter {
     if functions.isDamaged { damage.reportMismatch(key) }
   }
 
-  /// The stored text of a record; `nil` if it is missing or does not match its checksum.
-  func text(of key: Bytes) throws -> [UInt8]? {
-    SQLiteText.bind(select, index: 1, bytes: key)
-    defer { sqlite3_reset(select) }
-    guard try SQLiteText.step(select) else { return nil }
-    let text = SQLiteText.column(select, 0)
-    guard sqlite3_column_int64(select, 1) == SQLiteText.checksum(key: key, text: text) else {
-      damage.reportMismatch(key)
-      return nil
-    }
-    return text.array
-  }
-
   /// The times of a record; those of this response if the record is missing.
-  func times(of key: Bytes) throws -> RecordTimes {
-    SQLiteText.bind(select, index: 1, bytes: key)
-    defer { sqlite3_reset(select) }
-    guard sqlite3_step(select) == SQLITE_ROW else { return RecordTimes(received: times.received) }
-    return SQLiteText.times(select, 2)
-  }
-
-  /// Replaces a record's text; its times are unchanged unless others are given.
-  func replace(_ key: Bytes, text: Bytes, times: RecordTimes? = nil) throws {
-    try db.execute(
-      sql: "UPDATE records SET data = CAST(? AS TEXT), checksum = ? WHERE key = CAST(? AS TEXT)",
-      arguments: [
-        Data(text.buffer), SQLiteText.checksum(key: key, text: text), Data(key.buffer),
-      ])
-    if let times { try setTimes(key, times) }
-  }
-
-  func setTimes(_ key: Bytes, _ times: RecordTimes) throws {
-    try db.execute(
-      sql: """
-        UPDATE records SET received = ?, ages = CAST(NULLIF(?, x'') AS TEXT)
-        WHERE key = CAST(? AS TEXT)
-        """,
-      arguments: [Int64(times.received), Data(times.ages), Data(key.buffer)])
+  func storedTimes(of key: Bytes) throws -> RecordTimes {
+    try records.times(of: key) ?? RecordTimes(received: times.received)
   }
 
   /// Removes records and fields.
@@ -142,57 +103,47 @@ struct RecordWriter {
     try SQLiteSchema.recordRemovals(in: db)
     var log = TransactionLog(collection)
     for (key, field) in targets {
-      try key.withUnsafeBufferPointer { bytes in
-        guard let text = try text(of: Bytes(bytes)) else { return }
+      try key.withBytes { bytes in
+        guard let text = try records.text(of: bytes) else { return }
         guard let field else {
-          try remove(Bytes(bytes))
+          try records.remove(bytes)
           return log.noteRemoved(key, text)
         }
         let rest = RecordText.removing(field, from: text)
         if rest == text { return }
-        let times = try times(of: Bytes(bytes))
-        try rest.withUnsafeBufferPointer { rest in
-          try replace(
-            Bytes(bytes), text: Bytes(rest), times: times.replacing([], in: Bytes(rest)))
-        }
-        log.noteChanged(Bytes(bytes), [field])
+        let times = try storedTimes(of: bytes).replacing([], in: rest)
+        try rest.withBytes { try records.replace(bytes, text: $0, times: times) }
+        log.noteChanged(bytes, [field])
       }
     }
     return log
   }
 
-  /// Removes a record.
-  func remove(_ key: Bytes) throws {
-    try db.execute(
-      sql: "DELETE FROM records WHERE key = CAST(? AS TEXT)", arguments: [Data(key.buffer)])
-  }
-
   private func mergeWithSegments(
     _ key: Bytes, text: Bytes, log: inout TransactionLog
   ) throws {
-    guard let old = try self.text(of: key) else {
-      try replace(key, text: text, times: RecordTimes(received: times.received))
+    guard let old = try records.text(of: key) else {
+      try records.replace(key, text: text, times: RecordTimes(received: times.received))
       return log.noteNew(key, text)
     }
-    let oldTimes = try times(of: key)
-    let records = StoredRecords(self)
-    var merge = Merge(nullsAreTentative: nullsAreTentative, access: records)
+    let oldTimes = try storedTimes(of: key)
+    let access = StoredRecords(self)
+    var merge = Merge(nullsAreTentative: nullsAreTentative, access: access)
     var merged = ByteStack(capacity: text.count + 64)
     var changed: [[UInt8]] = []
-    let differs = old.withUnsafeBufferPointer { old in
-      merge.records(old: Bytes(old), new: text, into: &merged) { changed.append($0.array) }
+    let differs = old.withBytes { old in
+      merge.records(old: old, new: text, into: &merged) { changed.append($0.array) }
     }
-    if let failure = records.failure { throw failure }
-    let newTimes = old.withUnsafeBufferPointer { old in
-      times.times(
-        old: Bytes(old), oldTimes, new: text, merged: merged.all, differs: differs)
+    if let failure = access.failure { throw failure }
+    let newTimes = old.withBytes {
+      times.times(old: $0, oldTimes, new: text, merged: merged.all, differs: differs)
     }
     guard differs else {
-      if let newTimes { try setTimes(key, newTimes) }
+      if let newTimes { try records.replace(key, text: merged.all, times: newTimes) }
       return log.noteUnchanged(key)
     }
     if merge.hasTentativeNulls { log.noteTentative(key.array) }
-    try replace(key, text: merged.all, times: newTimes)
+    try records.replace(key, text: merged.all, times: newTimes ?? oldTimes)
     log.noteChanged(key, changed)
   }
 }

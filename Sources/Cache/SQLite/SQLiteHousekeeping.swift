@@ -4,10 +4,8 @@ import GRDBSQLite
 /// The records of a file, in a transaction of the writer.
 struct SQLiteHousekeeping: HousekeepingRecords {
   private let db: Database
+  private let records: SQLiteRecords
   private let rows: Statement
-  private let text: Statement
-  private let deletion: Statement
-  private let update: Statement
 
   /// The maximum number of changes that are made at a time.
   private static let maxChanges = 1000
@@ -16,13 +14,7 @@ struct SQLiteHousekeeping: HousekeepingRecords {
     self.db = db
     rows = try db.makeStatement(
       sql: "SELECT key, data, received, ages FROM records WHERE key > ?1 ORDER BY key")
-    text = try db.makeStatement(sql: "SELECT data, checksum FROM records WHERE key = ?1")
-    deletion = try db.makeStatement(sql: "DELETE FROM records WHERE key = ?1")
-    update = try db.makeStatement(
-      sql: """
-        UPDATE records SET data = ?2, checksum = ?3, received = ?4, ages = NULLIF(?5, '')
-        WHERE key = ?1
-        """)
+    records = try SQLiteRecords(db)
   }
 
   var hasSegments: Bool {
@@ -44,7 +36,7 @@ struct SQLiteHousekeeping: HousekeepingRecords {
       last = try changesAfter(
         start, prefix: prefix, removed: removed, changes: &changes, body: body)
       for (key, change) in changes {
-        try key.withUnsafeBufferPointer { try make(change, to: Bytes($0)) }
+        try key.withBytes { try make(change, to: $0) }
       }
     }
   }
@@ -59,13 +51,13 @@ struct SQLiteHousekeeping: HousekeepingRecords {
   ) throws -> [UInt8]? {
     let handle = rows.sqliteStatement
     defer { sqlite3_reset(handle) }
-    return try start.withUnsafeBufferPointer { start in
-      SQLiteText.bind(handle, index: 1, bytes: Bytes(start))
+    return try start.withBytes { start in
+      SQLiteText.bind(handle, index: 1, bytes: start)
       while try SQLiteText.step(handle) {
         let key = SQLiteText.column(handle, 0)
         if !prefix.isEmpty, !key.array.starts(with: prefix) {
           // Skips keys before the prefix; ends after it.
-          if prefix.withUnsafeBufferPointer({ compareKeys(key, Bytes($0)) }) { continue }
+          if prefix.withBytes({ compareKeys(key, $0) }) { continue }
           return nil
         }
         let text = SQLiteText.column(handle, 1)
@@ -89,40 +81,17 @@ struct SQLiteHousekeeping: HousekeepingRecords {
   private func make(_ change: RecordChange, to key: Bytes) throws {
     switch change {
     case .keep: break
-    case .remove:
-      SQLiteText.bind(deletion.sqliteStatement, index: 1, bytes: key)
-      try execute(deletion.sqliteStatement)
+    case .remove: try records.remove(key)
     case .replace(let text, let times):
-      try text.withUnsafeBufferPointer { text in
-        try times.ages.withUnsafeBufferPointer { ages in
-          let handle = update.sqliteStatement
-          SQLiteText.bind(handle, index: 1, bytes: key)
-          SQLiteText.bind(handle, index: 2, bytes: Bytes(text))
-          sqlite3_bind_int64(handle, 3, SQLiteText.checksum(key: key, text: Bytes(text)))
-          sqlite3_bind_int64(handle, 4, Int64(times.received))
-          SQLiteText.bind(handle, index: 5, bytes: Bytes(ages))
-          try execute(handle)
-        }
-      }
+      try text.withBytes { try records.replace(key, text: $0, times: times) }
     }
   }
 
   func forEach(_ keys: [[UInt8]], _ body: (Bytes, Bytes) throws -> Void) throws {
-    let handle = text.sqliteStatement
     for key in keys {
-      try key.withUnsafeBufferPointer { key in
-        defer { sqlite3_reset(handle) }
-        SQLiteText.bind(handle, index: 1, bytes: Bytes(key))
-        guard try SQLiteText.step(handle) else { return }
-        let text = SQLiteText.column(handle, 0)
-        let checksum = SQLiteText.checksum(key: Bytes(key), text: text)
-        if sqlite3_column_int64(handle, 1) == checksum { try body(Bytes(key), text) }
+      try key.withBytes { key in
+        if let text = try records.text(of: key) { try text.withBytes { try body(key, $0) } }
       }
     }
-  }
-
-  private func execute(_ handle: OpaquePointer) throws {
-    defer { sqlite3_reset(handle) }
-    _ = try SQLiteText.step(handle)
   }
 }

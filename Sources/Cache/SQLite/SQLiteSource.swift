@@ -80,6 +80,70 @@ private final class OpenStatements {
   }
 }
 
+/// The records of a file by key, on the connection that writes.
+struct SQLiteRecords {
+  let db: Database
+  private let damage: DamageLog?
+  /// Keeps the prepared statement alive.
+  private let statement: Statement
+  private let select: OpaquePointer
+
+  /// - Parameter damage: Collects damaged records, which are treated as missing.
+  init(_ db: Database, _ damage: DamageLog? = nil) throws {
+    self.db = db
+    self.damage = damage
+    statement = try db.cachedStatement(
+      sql: "SELECT data, checksum, received, ages FROM records WHERE key = ?1")
+    select = statement.sqliteStatement
+  }
+
+  /// The stored text of a record; `nil` if it is missing or does not match its checksum.
+  func text(of key: Bytes) throws -> [UInt8]? {
+    SQLiteText.bind(select, index: 1, bytes: key)
+    defer { sqlite3_reset(select) }
+    guard try SQLiteText.step(select) else { return nil }
+    let text = SQLiteText.column(select, 0)
+    guard sqlite3_column_int64(select, 1) == SQLiteText.checksum(key: key, text: text) else {
+      damage?.reportMismatch(key)
+      return nil
+    }
+    return text.array
+  }
+
+  /// The times of a record; `nil` if it is missing.
+  func times(of key: Bytes) throws -> RecordTimes? {
+    SQLiteText.bind(select, index: 1, bytes: key)
+    defer { sqlite3_reset(select) }
+    return try SQLiteText.step(select) ? SQLiteText.times(select, 2) : nil
+  }
+
+  /// Replaces the text and the times of a stored record.
+  func replace(_ key: Bytes, text: Bytes, times: RecordTimes) throws {
+    let statement = try db.cachedStatement(
+      sql: """
+        UPDATE records SET data = ?2, checksum = ?3, received = ?4, ages = NULLIF(?5, '')
+        WHERE key = ?1
+        """)
+    let update = statement.sqliteStatement
+    try times.ages.withBytes { ages in
+      SQLiteText.bind(update, index: 1, bytes: key)
+      SQLiteText.bind(update, index: 2, bytes: text)
+      sqlite3_bind_int64(update, 3, SQLiteText.checksum(key: key, text: text))
+      sqlite3_bind_int64(update, 4, Int64(times.received))
+      SQLiteText.bind(update, index: 5, bytes: ages)
+      defer { sqlite3_reset(update) }
+      _ = try SQLiteText.step(update)
+    }
+  }
+
+  func remove(_ key: Bytes) throws {
+    let deletion = try db.cachedStatement(sql: "DELETE FROM records WHERE key = ?1").sqliteStatement
+    SQLiteText.bind(deletion, index: 1, bytes: key)
+    defer { sqlite3_reset(deletion) }
+    _ = try SQLiteText.step(deletion)
+  }
+}
+
 /// The records of a file in the transaction of a response which is written in several batches.
 final class StoredRecords: RecordAccess {
   private let writer: RecordWriter
@@ -102,19 +166,19 @@ final class StoredRecords: RecordAccess {
   }
 
   func text(of key: [UInt8]) -> [UInt8]? {
-    noting(nil) { try key.withUnsafeBufferPointer { try writer.text(of: Bytes($0)) } }
+    noting(nil) { try key.withBytes { try writer.records.text(of: $0) } }
   }
 
   func storeSegment(_ key: Bytes, _ text: Bytes) -> Bool {
     noting(true) {
-      if let known = try writer.text(of: key) { return text.equals(known) }
+      if let known = try writer.records.text(of: key) { return text.equals(known) }
       try writer.put(key, text)
       return true
     }
   }
 
   func removeSegment(_ key: [UInt8]) {
-    noting(()) { try key.withUnsafeBufferPointer { try writer.remove(Bytes($0)) } }
+    noting(()) { try key.withBytes { try writer.records.remove($0) } }
   }
 
   /// Another connection sees the state before the transaction; this one sees its own writes.
@@ -122,7 +186,7 @@ final class StoredRecords: RecordAccess {
     noting(nil) {
       try writer.pool.read { db in
         var source = SQLiteSource(db)
-        let text = key.withUnsafeBufferPointer { source.text(key: Bytes($0), depth: 0)?.array }
+        let text = source.text(key: key, depth: 0)?.array
         if let failure = source.failure { throw failure }
         return text
       }
@@ -131,13 +195,10 @@ final class StoredRecords: RecordAccess {
 
   func setRecord(key: [UInt8], text: [UInt8]?, fields: [[UInt8]]) {
     noting(()) {
-      try key.withUnsafeBufferPointer { key in
-        guard let text else { return try writer.remove(Bytes(key)) }
-        try text.withUnsafeBufferPointer { text in
-          let times =
-            try fields.isEmpty ? nil : self.times(Bytes(key), text: Bytes(text), fields: fields)
-          try writer.replace(Bytes(key), text: Bytes(text), times: times)
-        }
+      try key.withBytes { key in
+        guard let text else { return try writer.records.remove(key) }
+        let times = try times(key, text: text, fields: fields)
+        try text.withBytes { try writer.records.replace(key, text: $0, times: times) }
       }
       if !fields.isEmpty { resolved.append((key, fields)) }
     }
@@ -146,10 +207,12 @@ final class StoredRecords: RecordAccess {
   /// The times of a record after fields changed: those joined with pages of this response, and
   /// those restored to their previous value.
   private func times(
-    _ key: Bytes, text: Bytes, fields: [[UInt8]]
-  ) throws -> RecordTimes? {
-    let now = try writer.times(of: key)
-    if let old = try writer.text(of: key), let joined = now.joined(old, after: text, lists: fields)
+    _ key: Bytes, text: [UInt8], fields: [[UInt8]]
+  ) throws -> RecordTimes {
+    let now = try writer.storedTimes(of: key)
+    if fields.isEmpty { return now }
+    if let old = try writer.records.text(of: key),
+      let joined = now.joined(old, after: text, lists: fields)
     {
       return joined
     }
@@ -157,12 +220,11 @@ final class StoredRecords: RecordAccess {
       var source = SQLiteSource(db)
       return source.text(key: key, depth: 0) == nil ? nil : source.times(depth: 0)
     }
-    guard let before else { return nil }
+    guard let before else { return now }
     let restored = fields.map { field in
-      (key: field, time: field.withUnsafeBufferPointer { before.time(of: Bytes($0)) })
+      (key: field, time: field.withBytes { before.time(of: $0) })
     }
-    let new = now.replacing(restored, in: text)
-    return new == now ? nil : new
+    return now.replacing(restored, in: text)
   }
 
   /// The keys of all records that may contain a tentative null.

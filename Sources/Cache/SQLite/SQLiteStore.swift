@@ -31,7 +31,8 @@ package final class SQLiteStore: RecordStore {
   let versions: DataVersion
   let views = KnownViews()
   private let registration: Registration
-  private let log = LogGrowth()
+  /// The size of the write-ahead log after the last checkpoint.
+  private let logSize = Locked(0)
 
   /// Opens the cache at `path`; creates it if it does not exist.
   ///
@@ -185,7 +186,8 @@ package final class SQLiteStore: RecordStore {
   private func checkpointHoldingGate() async throws(CacheError) {
     do {
       let isEmpty = try await pool.checkpoint()
-      log.note(isEmpty ? 0 : Self.size(of: registration.name + "-wal"))
+      let size = isEmpty ? 0 : Self.size(of: registration.name + "-wal")
+      logSize.withLock { $0 = size }
     } catch {
       gate.release()
       throw SQLiteFile.describe(error, action: "checkpoint the cache", path: path)
@@ -200,7 +202,13 @@ package final class SQLiteStore: RecordStore {
   /// writers and checkpoints can damage the log of SQLite before 3.51.3
   /// (https://sqlite.org/wal.html).
   func checkpointIfLarge() {
-    guard log.hasGrown(to: Self.size(of: registration.name + "-wal"), by: 4 << 20) else { return }
+    let size = Self.size(of: registration.name + "-wal")
+    let growth = logSize.withLock { last in
+      // A smaller log was restarted.
+      if size < last { last = 0 }
+      return size - last
+    }
+    guard growth > 4 << 20 else { return }
     Task {
       // If the lock is not free, the next checkpoint moves the pages.
       guard await gate.acquireIfFree() else { return }
@@ -214,21 +222,6 @@ package final class SQLiteStore: RecordStore {
       throw SQLiteFile.describe(error, action: "close the cache", path: path)
     }
     registration.leave()
-  }
-}
-
-/// The size of the write-ahead log after the last checkpoint.
-private final class LogGrowth: Sendable {
-  private let size = Locked(0)
-
-  func note(_ now: Int) { size.withLock { $0 = now } }
-
-  func hasGrown(to now: Int, by growth: Int) -> Bool {
-    size.withLock { size in
-      // The log was restarted.
-      if now < size { size = 0 }
-      return now - size > growth
-    }
   }
 }
 

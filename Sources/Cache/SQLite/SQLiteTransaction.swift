@@ -24,7 +24,7 @@ actor SQLiteTransaction: RecordTransaction {
 
   init(store: SQLiteStore) {
     self.store = store
-    collection = store.collectsChanges ? .all : store.activity.isWatched ? .bounded : .none
+    collection = store.activity.collection(all: store.collectsChanges)
     log = TransactionLog(collection)
     keys = store.activity.memoryTier.map { WrittenKeys(limit: $0.maxSize / 8) }
   }
@@ -43,12 +43,10 @@ actor SQLiteTransaction: RecordTransaction {
     if keys != nil { for index in records.table.live { keys?.add(records.table.key(at: index)) } }
     if let paging = records.paging {
       pages.append(paging)
-      for key in paging.keys { key.withUnsafeBufferPointer { keys?.add(Bytes($0)) } }
+      for key in paging.keys { key.withBytes { keys?.add($0) } }
     }
     deltas += records.deltas
-    for delta in records.deltas {
-      delta.owner.withUnsafeBufferPointer { keys?.add(Bytes($0)) }
-    }
+    for delta in records.deltas { delta.owner.withBytes { keys?.add($0) } }
     if let new = records.types {
       if !types.contains(where: { $0.number == new.number }) { types.append(new) }
       // The schema has these types even if the response is rolled back.
@@ -95,10 +93,10 @@ actor SQLiteTransaction: RecordTransaction {
     }
   }
 
-  func resolve(_ nulls: NullResolutionRequest) async throws(CacheError) {
+  func resolve(_ nulls: NullResolution) async throws(CacheError) {
     let resolved = try await write { writer in
       let records = StoredRecords(writer)
-      nulls.resolution.run(records)
+      nulls.run(records)
       if let failure = records.failure { throw failure }
       return records.resolved
     }
@@ -106,14 +104,9 @@ actor SQLiteTransaction: RecordTransaction {
   }
 
   func remove(_ removals: [RecordRemoval]) async throws(CacheError) {
-    var targets: [(key: [UInt8], field: [UInt8]?)] = []
-    for removal in removals {
-      let target = try removal.target()
-      targets.append(target)
-      target.key.withUnsafeBufferPointer { keys?.add(Bytes($0)) }
-    }
-    let removed = try await write { [targets] in try $0.remove(targets) }
-    log.add(removed)
+    let targets = try removals.map { (removal) throws(CacheError) in try removal.target() }
+    for target in targets { target.key.withBytes { keys?.add($0) } }
+    log.add(try await write { try $0.remove(targets) })
   }
 
   func read(_ operation: PreparedOperation) async throws(CacheError) -> CacheReadResult {
@@ -178,7 +171,7 @@ actor SQLiteTransaction: RecordTransaction {
     }
     var records: [(key: [UInt8], text: [UInt8]?)]?
     if let tier, let keys, !keys.areTooMany {
-      records = try keys.records(size: tier.maxSize / 2) { try writer.text(of: $0) }
+      records = try keys.records(size: tier.maxSize / 2) { try writer.records.text(of: $0) }
     }
     return try store.activity.changing {
       try db.commit()

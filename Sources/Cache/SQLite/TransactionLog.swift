@@ -31,10 +31,7 @@ struct TransactionLog {
   mutating func noteNew(_ key: Bytes, _ text: Bytes) {
     counts.newRecords += 1
     guard collectsChanges else { return }
-    var fields: [[UInt8]] = []
-    var cursor = FieldCursor(text)
-    while let field = cursor.next() { fields.append(text[field.key].array) }
-    note(key.array, Entry(isNew: true, fields: Set(fields)))
+    note(key.array, Entry(isNew: true, fields: Set(RecordText.keys(of: text))))
   }
 
   mutating func noteChanged(_ key: Bytes, _ fields: [[UInt8]]) {
@@ -50,8 +47,8 @@ struct TransactionLog {
   mutating func noteRemoved(_ key: [UInt8], _ text: [UInt8]) {
     counts.removedRecords += 1
     guard collectsChanges else { return }
-    note(
-      key, Entry(isNew: false, fields: Set(RecordComparison.fields(text).keys), isRewritten: true))
+    let fields = Set(text.withBytes { RecordText.keys(of: $0) })
+    note(key, Entry(isNew: false, fields: fields, isRewritten: true))
   }
 
   mutating func noteTentative(_ key: [UInt8]) {
@@ -102,14 +99,14 @@ struct TransactionLog {
   /// Makes the remaining nulls permanent, and returns the changes since the state before the
   /// transaction.
   mutating func finish(
-    _ records: StoredRecords, joining pages: [Paging] = [], applying deltas: [RecordDelta] = []
+    _ records: StoredRecords, joining pages: [Paging], applying deltas: [RecordDelta]
   ) throws -> WriteSummary {
     let keys = hasManyTentative ? try records.keysWithTentativeNulls() : Array(tentative)
     let settling = NullSettling(access: records)
     for key in keys {
       guard let text = records.text(of: key) else { continue }
       var settled = ByteStack(capacity: text.count)
-      text.withUnsafeBufferPointer { settling.settle(Bytes($0), into: &settled) }
+      text.withBytes { settling.settle($0, into: &settled) }
       if settled.all.equals(text) { continue }
       records.setRecord(key: key, text: settled.all.array, fields: [])
       entries[key]?.isRewritten = true

@@ -238,9 +238,7 @@ enum SQLiteConcreteTypes {
       return false
     }
     var source = SQLiteSource(db, damage)
-    return Array(key.utf8).withUnsafeBufferPointer { key in
-      guard let text = source.text(key: Bytes(key), depth: 0) else { return false }
-      return RecordText.typename(of: text).equals(Array(name.utf8))
-    }
+    guard let text = source.text(key: Array(key.utf8), depth: 0) else { return false }
+    return RecordText.typename(of: text).equals(Array(name.utf8))
   }
 }

@@ -187,9 +187,7 @@ struct DataShape: ~Copyable {
           "the field is missing; it determines the type of the object, and its key fields",
           at: "__typename")
       }
-      let plan = Array(typename.utf8).withUnsafeBufferPointer {
-        table.variant(of: node, typename: Bytes($0))
-      }
+      let plan = Array(typename.utf8).withBytes { table.variant(of: node, typename: $0) }
       try check(object, plan: plan)
     default: throw wrong("expected an object, a list of objects or null; found: \(value.kind)")
     }

@@ -80,6 +80,10 @@ struct Fingerprints: Sendable {
     while let field = cursor.next() { add(key: key, quotedField: text[field.key]) }
   }
 
+  mutating func add(key: [UInt8], quotedField: [UInt8]) {
+    key.withBytes { key in quotedField.withBytes { add(key: key, quotedField: $0) } }
+  }
+
   /// Adds a field by its quoted stored key; root records are split into record and field.
   mutating func add(key: Bytes, quotedField: Bytes) {
     var scratch = ByteStack(capacity: 64)

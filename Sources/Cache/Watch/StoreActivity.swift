@@ -46,6 +46,11 @@ package final class StoreActivity: Sendable {
   /// Whether there are watchers.
   var isWatched: Bool { state.withLock { !$0.signals.isEmpty } }
 
+  /// Which changed fields a transaction collects.
+  ///
+  /// - Parameter all: Whether the store collects all of them, with or without watchers.
+  func collection(all: Bool) -> ChangeCollection { all ? .all : isWatched ? .bounded : .none }
+
   /// The number of watchers.
   var watchCount: Int { state.withLock { $0.signals.count } }
 

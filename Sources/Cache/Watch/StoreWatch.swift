@@ -54,7 +54,8 @@ package final class WatchedOperation: Sendable {
   private let store: CacheStore
   private let operation: PreparedOperation
   let signal = WatchSignal()
-  private let last = LastAnswer()
+  /// The latest result, to skip equal ones.
+  private let last = Locked<ResultDigest?>(nil)
 
   package init(store: CacheStore, operation: PreparedOperation) {
     self.store = store
@@ -107,7 +108,8 @@ package final class WatchedOperation: Sendable {
   package func note(
     count: Int, _ forEachChunk: ((UnsafeRawBufferPointer) throws -> Void) throws -> Void
   ) async throws {
-    await last.set(try LastAnswer.digest(count: count, forEachChunk))
+    let digest = try ResultDigest(count: count, forEachChunk)
+    last.withLock { $0 = digest }
   }
 
   /// Reads the result if it may have changed; returns it if it has.
@@ -116,7 +118,12 @@ package final class WatchedOperation: Sendable {
     do {
       let answer = try await store.read(operation, options: ReadOptions(tracking: .fingerprints))
       signal.endReading(answer.dependencies)
-      return try await last.isReplaced(by: answer.result) ? answer.result : nil
+      let digest = try ResultDigest(answer.result)
+      let isNew = last.withLock { last in
+        defer { last = digest }
+        return last != digest
+      }
+      return isNew ? answer.result : nil
     } catch {
       signal.endReading(nil)
       if Task.isCancelled { return nil }
@@ -125,32 +132,22 @@ package final class WatchedOperation: Sendable {
   }
 }
 
-/// The latest result, to skip equal ones.
-private actor LastAnswer {
-  private var digest: Digest?
+/// A 128-bit digest of a result, so that a watcher does not keep the result.
+private enum ResultDigest: Equatable {
+  case miss
+  case hit(count: Int, UInt64, UInt64)
 
-  enum Digest: Equatable {
-    case miss
-    case hit(count: Int, UInt64, UInt64)
+  init(_ result: CacheReadResult) throws {
+    guard case .hit(let body) = result else {
+      self = .miss
+      return
+    }
+    self = try ResultDigest(count: body.count) { try body.forEachChunk($0) }
   }
 
-  func set(_ digest: Digest) { self.digest = digest }
-
-  func isReplaced(by result: CacheReadResult) throws -> Bool {
-    let new = try Self.digest(result)
-    defer { digest = new }
-    return new != digest
-  }
-
-  /// A 128-bit digest of a result, so that a watcher does not keep the result.
-  private static func digest(_ result: CacheReadResult) throws -> Digest {
-    guard case .hit(let body) = result else { return .miss }
-    return try digest(count: body.count) { try body.forEachChunk($0) }
-  }
-
-  static func digest(
+  init(
     count: Int, _ forEachChunk: ((UnsafeRawBufferPointer) throws -> Void) throws -> Void
-  ) rethrows -> Digest {
+  ) rethrows {
     var one = processSeed
     var other = ~processSeed
     try forEachChunk { chunk in
@@ -158,7 +155,7 @@ private actor LastAnswer {
       one = hashBytes(bytes.start, bytes.count, seed: one)
       other = hashBytes(bytes.start, bytes.count, seed: other)
     }
-    return .hit(count: count, one, other)
+    self = .hit(count: count, one, other)
   }
 }
 

@@ -1,9 +1,7 @@
 import GQLRunJSON
 
 /// The counts so far, and the open containers.
-struct ShapeState {
-  /// Must be first: the parser reads it.
-  var scope = JSONEventScope()
+final class ShapeState: JSONEventReceiver {
   var paths = PathTree()
   var types: TypeTable
   var entities = EntityCount()
@@ -43,13 +41,26 @@ struct ShapeState {
 
   // MARK: Events
 
-  mutating func key(_ name: UnsafeRawBufferPointer) {
+  func receive(_ event: JSONEvent) -> Bool {
+    switch event {
+    case .null: scalar(count: 4, isNull: true)
+    case .boolean(let value): scalar(count: value ? 4 : 5, isNull: false)
+    case .number(let text): self.text(text, isString: false)
+    case .string(let text): self.text(text, isString: true)
+    case .key(let name): key(name)
+    case .start(let isObject): open(isObject: isObject)
+    case .end: close()
+    }
+    return true
+  }
+
+  private func key(_ name: UnsafeRawBufferPointer) {
     guard depth > 0 else { return }
     totals.bytes += name.count + 3 + (frames[depth - 1].elements > 0 ? 1 : 0)
     frames[depth - 1].next = paths.child(of: frames[depth - 1].pathIndex, named: name)
   }
 
-  mutating func scalar(count: Int, isNull: Bool) {
+  private func scalar(count: Int, isNull: Bool) {
     let pathIndex = begin()
     totals.bytes += count
     totals.values += 1
@@ -57,7 +68,7 @@ struct ShapeState {
     end(pathIndex, bytes: count, isNull: isNull)
   }
 
-  mutating func text(_ text: UnsafeRawBufferPointer, isString: Bool) {
+  private func text(_ text: UnsafeRawBufferPointer, isString: Bool) {
     let pathIndex = begin()
     let count = text.count + (isString ? 2 : 0)
     totals.bytes += count
@@ -71,7 +82,7 @@ struct ShapeState {
     end(pathIndex, bytes: count, isNull: false)
   }
 
-  mutating func open(isObject: Bool) {
+  private func open(isObject: Bool) {
     let pathIndex = begin()
     totals.bytes += 2
     if depth == frames.count { frames.append(Frame()) }
@@ -89,7 +100,7 @@ struct ShapeState {
     totals.depth = max(totals.depth, depth)
   }
 
-  mutating func close() {
+  private func close() {
     depth -= 1
     let count = totals.bytes - frames[depth].start
     let pathIndex = frames[depth].pathIndex
@@ -112,14 +123,14 @@ struct ShapeState {
   // MARK: Values
 
   /// The path of the value that begins.
-  private mutating func begin() -> Int {
+  private func begin() -> Int {
     guard depth > 0 else { return 0 }
     if !frames[depth - 1].isObject, frames[depth - 1].elements > 0 { totals.bytes += 1 }
     frames[depth - 1].elements += 1
     return frames[depth - 1].next
   }
 
-  private mutating func end(_ pathIndex: Int, bytes count: Int, isNull: Bool) {
+  private func end(_ pathIndex: Int, bytes count: Int, isNull: Bool) {
     // The elements of a list are counted with the list.
     guard depth == 0 || frames[depth - 1].isObject else {
       paths.noteElement(at: pathIndex, isNull: isNull)
@@ -130,7 +141,7 @@ struct ShapeState {
     frames[depth - 1].fields.append(FieldCount(pathIndex: pathIndex, bytes: count, isNull: isNull))
   }
 
-  private mutating func note(_ text: UnsafeRawBufferPointer, at pathIndex: Int) {
+  private func note(_ text: UnsafeRawBufferPointer, at pathIndex: Int) {
     if paths.isTypename(pathIndex) {
       frames[depth - 1].typename = types.index(of: text)
     } else if paths.mayBeKey(pathIndex, types) {
@@ -139,7 +150,7 @@ struct ShapeState {
   }
 
   /// Counts an object for its type; returns whether it has an identity.
-  private mutating func closeObject(_ frame: Frame, _ count: Int) -> Bool {
+  private func closeObject(_ frame: Frame, _ count: Int) -> Bool {
     guard let type = frame.typename else { return false }
     let own = count - frame.entityBytes
     types.note(type, bytes: count - frame.typedBytes, fields: frame.fields, names: paths)

@@ -58,7 +58,7 @@ struct OperationRun: Sendable {
     request.mergesParts = !isIncremental
     var lines = PartLines()
     // The parts of a response and the events of a subscription are no whole results.
-    var unread = isLive || isIncremental ? nil : try UnreadPages(of: operation)
+    var unread = isLive || isIncremental ? nil : UnreadPages(of: operation)
     let results: RunPages
     do {
       results = try RunPages(
@@ -116,7 +116,7 @@ struct OperationRun: Sendable {
   /// Warns of connections that have more pages than the result; with `--paginate` that is an error. Notes those that
   /// cannot tell whether they have.
   private func report(_ unread: UnreadPages, followed: String?) throws {
-    for keys in isQuiet ? [] : try operation.connectionsWithoutPageInfo() {
+    for keys in isQuiet ? [] : operation.connectionsWithoutPageInfo() {
       Terminal.hint(
         "`\(keys.joined(separator: "."))` may have more pages; select its `pageInfo { hasNextPage endCursor }` to "
           + "know")

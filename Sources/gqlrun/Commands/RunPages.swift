@@ -121,7 +121,7 @@ extension PreparedOperation {
   ///
   /// - Parameter name: The document's name, for error messages.
   fileprivate func pager(_ name: String) throws -> (Pager, path: String) {
-    let matches = try pagedFields()
+    let matches = pagedFields()
     let connections = matches.filter(\.isConnection)
     let candidates = connections.isEmpty ? matches : connections
     let named = candidates.filter { $0.variable == "endCursor" }

@@ -24,7 +24,7 @@ struct UnreadPagesTests {
 
   private static func read(cutEvery size: Int) throws -> UnreadPages {
     let operation = try PreparedOperation(document: Document(parsing: document), keys: KeyRules())
-    var pages = try UnreadPages(of: operation)
+    var pages = UnreadPages(of: operation)
     pages.beginResult()
     let bytes = Array(data.utf8)
     for start in stride(from: 0, to: bytes.count, by: size) {
@@ -52,7 +52,7 @@ struct UnreadPagesTests {
   func counts() throws {
     let operation = try PreparedOperation(
       document: Document(parsing: "{ l { pageInfo { hasNextPage } } }"), keys: KeyRules())
-    var pages = try UnreadPages(of: operation)
+    var pages = UnreadPages(of: operation)
     for _ in 0..<2 {
       pages.beginResult()
       Array(#"{"l":{"pageInfo":{"hasNextPage":true}}}"#.utf8).withUnsafeBytes { pages.read($0) }

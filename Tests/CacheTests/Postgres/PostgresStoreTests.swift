@@ -165,11 +165,9 @@ struct PostgresStoreTests {
       #"{"data":{"posts":[\#(posts.joined(separator: ","))]}}"#, document)
     let plan = try prepare(document).plan
     let requests = try await store.connections.read { connection in
-      let records = PostgresRecords(connection)
-      _ = try RecordReader(
-        plan, source: PostgresSource(records: records), types: ConcreteTypes()
-      ).read()
-      return records.requests
+      let source = PostgresSource(connection)
+      _ = try RecordReader(plan, source: source, types: ConcreteTypes()).read()
+      return source.requests
     }
     // The root, the list's segments, the posts, the authors.
     #expect(requests <= 5)
