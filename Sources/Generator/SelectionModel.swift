@@ -31,7 +31,7 @@ struct ObjectModel: Hashable {
 }
 
 /// One stored property of a structure.
-struct Property: Hashable {
+struct Property: Hashable, GeneratedProperty {
   /// How the property is read from the object.
   enum Reading: Hashable {
     /// The value of a member.
@@ -58,6 +58,7 @@ struct Property: Hashable {
   var deprecation: String?
 
   var isOptional: Bool { type.hasSuffix("?") }
+  var defaultValue: String? { nil }
 }
 
 /// An enumeration of the type conditions of a selection set, each with the fields that it adds.
@@ -357,12 +358,14 @@ extension TypeReference {
 extension [Directive] {
   /// The reason of `@deprecated`; `nil` without the directive.
   var deprecationReason: String? {
-    guard let directive = first(where: { $0.name.value == "deprecated" }) else { return nil }
-    if case .string(let reason)? = directive.arguments.first(where: { $0.name.value == "reason" })?
-      .value
-    {
-      return reason.value
-    }
-    return "No longer supported"
+    first { $0.name.value == "deprecated" }.map { $0.string("reason") ?? "No longer supported" }
+  }
+}
+
+extension Directive {
+  /// The text of an argument; `nil` if there is none, or its value is no string.
+  func string(_ name: String) -> String? {
+    let value = arguments.first { $0.name.value == name }?.value
+    return if case .string(let text)? = value { text.value } else { nil }
   }
 }
