@@ -57,7 +57,6 @@ struct Property: Hashable, GeneratedProperty {
   var documentation: String?
   var deprecation: String?
 
-  var isOptional: Bool { type.hasSuffix("?") }
   var defaultValue: String? { nil }
 }
 

@@ -70,9 +70,7 @@ struct EndpointArguments: ParsableArguments {
     } pipeline: {
       $0.pipeline
     }
-    if !loaded.warnings.warnings.isEmpty && !isQuiet {
-      Terminal.note(loaded.warnings.rendered(as: .human(colors: Terminal.usesColor)))
-    }
+    if !isQuiet { loaded.warnings.show() }
     var result = loaded.pipeline
     let projectFields = given.isEmpty && fallback != nil ? project?.headers ?? [:] : [:]
     if endpoint != nil {

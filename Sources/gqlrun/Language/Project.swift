@@ -58,12 +58,10 @@ struct Project {
     do {
       file = try ProjectFile.load(path: found)
     } catch {
-      Terminal.note(error.rendered(as: .human(colors: Terminal.usesColor)))
+      error.show()
       throw Failure(.badInput, "")
     }
-    if !file.warnings.warnings.isEmpty, !isQuiet {
-      Terminal.note(file.warnings.rendered(as: .human(colors: Terminal.usesColor)))
-    }
+    if !isQuiet { file.warnings.show() }
     return file
   }
 

@@ -66,6 +66,24 @@ enum SchemaFile {
     }
   }
 
+  /// The key rules of operations, and the schema that completes them.
+  ///
+  /// - Parameters:
+  ///   - pipeline: Provides the rules and, without `paths`, the schema.
+  ///   - paths: The files of the schema.
+  ///   - flags: The values of `--keys`.
+  /// - Throws: ``Failure`` if a rule or the schema is invalid.
+  static func rules(
+    of pipeline: Pipeline?, schema paths: [String] = [], flags: [String] = []
+  ) throws -> (keys: KeyRules, schema: Schema?) {
+    var keys = pipeline?.keys ?? KeyRules()
+    try keys.add(flags: flags)
+    let paths = paths.isEmpty ? [pipeline?.schema].compactMap { $0 } : paths
+    guard !paths.isEmpty else { return (keys, nil) }
+    let schema = try load(paths)
+    return (try rules(keys, of: schema, pipeline: pipeline, flags: flags), schema)
+  }
+
   /// Combines the given rules with those of the schema's directives, and warns about differences.
   ///
   /// - Parameters:
@@ -134,5 +152,14 @@ enum SchemaFile {
   private static func isJSON(_ bytes: [UInt8]) -> Bool {
     let text = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? bytes.dropFirst(3) : bytes[...]
     return text.first { !$0.isJSONWhiteSpace } == UInt8(ascii: "{")
+  }
+}
+
+extension KeyRules {
+  /// Adds the values of `--keys`.
+  mutating func add(flags: [String]) throws {
+    for flag in flags {
+      do { try add(rule: flag) } catch { throw Failure(.usage, "--keys: \(error)") }
+    }
   }
 }

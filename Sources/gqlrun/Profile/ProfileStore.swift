@@ -59,14 +59,8 @@ enum ProfileStore: Sendable, Hashable, ExpressibleByArgument {
         PartialFiles.remove(file)
       }
     }
-    let store = try StoreChoice.open(path)
-    do {
-      let result = try await body(store, files) { try await store.checkpoint() }
-      try store.close()
-      return result
-    } catch {
-      try? store.close()
-      throw error
+    return try await StoreChoice.open(path).close { store in
+      try await body(store, files) { try await store.checkpoint() }
     }
   }
 

@@ -287,10 +287,10 @@ struct ManifestOptions: ParsableArguments {
       } pipeline: {
         $0.manifest.pipeline
       }
-      if !loaded.warnings.all.isEmpty || format == .json { try show(loaded.warnings, format) }
+      try loaded.warnings.write(as: format)
       return loaded
     } catch let found as PipelineDiagnostics {
-      try show(found, format)
+      try found.write(as: format)
       let isPipeline = found.errors.allSatisfy { $0.location.file != file }
       throw Failure(isPipeline ? .badPipeline : .badInput, "")
     }
@@ -304,14 +304,6 @@ struct ManifestOptions: ParsableArguments {
   ) throws -> Result {
     do { return try body() } catch {
       throw BatchOutcome.failure(error, manifest, during: work)
-    }
-  }
-
-  private func show(_ found: PipelineDiagnostics, _ format: FindingFormat) throws {
-    switch format {
-    case .human: Terminal.note(found.rendered(as: .human(colors: Terminal.usesColor)))
-    case .json: try Terminal.write(found.rendered(as: .json))
-    case .github: try Terminal.write(found.rendered(as: .github))
     }
   }
 }
