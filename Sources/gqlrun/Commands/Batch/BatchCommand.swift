@@ -124,7 +124,9 @@ struct BatchCommand: AsyncParsableCommand {
       if manifest.queueURL != nil {
         try journal.refuse(manifest)
         do {
-          return try await QueueStatus(BatchQueue(manifest), source.manifest, json: json).show()
+          return try await QueueStatus(
+            queue: BatchQueue(manifest), manifest: source.manifest, json: json
+          ).show()
         } catch {
           throw BatchOutcome.failure(error, source.manifest, during: .queue)
         }
