@@ -92,17 +92,11 @@ extension Schema {
         "\(json.name) is an introspection result; the plugins read type definitions, which gqlrun schema "
           + "print writes")
     }
-    for file in sources.files {
-      do {
-        _ = try Document(parsingUTF8: file.bytes)
-      } catch {
-        throw GenerationFailure(
-          "\(file.name):\(error.location.line):\(error.location.column): \(error.message)")
-      }
+    if let (file, error) = sources.syntaxErrors.first {
+      throw GenerationFailure("\(file.name):\(error)")
     }
-    let limit = ParseOptions(maxTokens: ParseOptions().maxTokens * paths.count)
     do {
-      try self.init(sdl: Document(parsingUTF8: sources.text, options: limit))
+      try self.init(sdl: sources.document())
     } catch let error as SchemaError {
       throw GenerationFailure(
         error.issues.prefix(20).map { issue in

@@ -42,15 +42,14 @@ enum SchemaFile {
     var report = FindingReport(findings: [], sources: SourceFiles(files))
     let sources = report.sources
     if files.count > 1 {
-      // A construct that one file leaves open must not be closed by the next.
-      report.findings = sources.files.compactMap(syntaxError)
+      report.findings = syntaxErrors(of: sources)
       guard report.findings.isEmpty else { throw failure(report) }
     }
     do {
-      let options = ParseOptions(maxTokens: ParseOptions().maxTokens * max(files.count, 1))
       // Errors at the end of a single file must not be located after it.
-      let text = files.count == 1 ? sources.files[0].bytes : sources.text
-      return try Schema(sdl: Document(parsingUTF8: text, options: options))
+      return try Schema(
+        sdl: files.count == 1
+          ? Document(parsingUTF8: sources.files[0].bytes) : sources.document())
     } catch let error as GraphQLSyntaxError {
       report.findings = [finding(error, sources.location(error.location))]
       throw failure(report)
@@ -129,13 +128,10 @@ enum SchemaFile {
     }
   }
 
-  /// The syntax error of a file; `nil` if it can be parsed.
-  static func syntaxError(of file: SourceFiles.File) -> Finding? {
-    do {
-      _ = try Document(parsingUTF8: file.bytes)
-      return nil
-    } catch {
-      return finding(error, Finding.Location(file: file.name, location: error.location))
+  /// The syntax errors of files that cannot be parsed.
+  static func syntaxErrors(of sources: SourceFiles) -> [Finding] {
+    sources.syntaxErrors.map { file, error in
+      finding(error, Finding.Location(file: file.name, location: error.location))
     }
   }
 
