@@ -6,9 +6,6 @@ import GQLRunSupport
 import HTTPTypes
 
 /// The options that select an endpoint and a pipeline.
-///
-/// Not with those of requests in one group: in debug builds, the parser describes the options of a group inside
-/// another one four times as often.
 struct EndpointArguments: ParsableArguments {
   @Option(
     name: .shortAndLong, help: Self.endpointHelp("overrides GQL_URL and the pipeline file"))

@@ -244,7 +244,11 @@ struct ManifestOptions: ParsableArguments {
     help: EndpointArguments.endpointHelp("overrides GQL_URL, the manifest and its pipeline"))
   var endpoint: String?
 
-  @OptionGroup var trust: TrustOptions
+  @Flag(name: .long, help: TrustOptions.help)
+  var allowExec = false
+
+  /// The flag as the group that other commands have; a group in a group takes longer to parse.
+  private var trust: TrustOptions { TrustOptions(allowExec: allowExec) }
 
   /// Loads the manifest; prints its diagnostics, and throws if it has errors.
   ///
