@@ -57,21 +57,18 @@ extension OperationResult where Value: Decodable {
     _ response: GraphQLResponse, label: String, decoder: JSONTextDecoder,
     onErrors: GraphQLErrorHandling
   ) throws {
-    self.response = response
-    if onErrors == .firstError, let error = response.errors.first { throw error }
-    guard let text = response.data else { return }
-    let bytes = try text.bytes()
-    if bytes.elementsEqual("null".utf8) { return }
-    do {
-      data = try Self.decode(bytes, decoder)
-    } catch let error as DecodingError {
-      // The first parts of a response may lack fields that the type requires.
-      if error.isExplained(by: response.errors) || !response.isComplete { return }
-      throw ChainError(
-        .graphQL, code: .undecodableData,
-        message:
-          "the data of \(label) cannot be decoded as \(Value.self); compare the type with the document",
-        cause: error, graphQLErrors: response.errors)
+    try self.init(response, onErrors: onErrors) { bytes in
+      do {
+        return try Self.decode(bytes, decoder)
+      } catch let error as DecodingError {
+        // The first parts of a response may lack fields that the type requires.
+        if error.isExplained(by: response.errors) || !response.isComplete { return nil }
+        throw ChainError(
+          .graphQL, code: .undecodableData,
+          message:
+            "the data of \(label) cannot be decoded as \(Value.self); compare the type with the document",
+          cause: error, graphQLErrors: response.errors)
+      }
     }
   }
 
@@ -91,28 +88,33 @@ extension OperationResult {
   init<Operation: GraphQLOperation>(
     _ response: GraphQLResponse, of operation: Operation, onErrors: GraphQLErrorHandling
   ) throws where Value == Operation.Data {
+    try self.init(response, onErrors: onErrors) { bytes in
+      do {
+        return try operation.data(checked: bytes)
+      } catch let error as TypeMismatch {
+        if error.isNull,
+          response.errors.explainNull(at: error.path.map(GraphQLError.PathElement.init))
+        {
+          return nil
+        }
+        throw ChainError(
+          .graphQL, code: .undecodableData,
+          message:
+            "the data of \(Operation.operationName) does not match its type: \(error); compare the schema "
+            + "with the server's, and run gqlrun generate",
+          cause: error, graphQLErrors: response.errors)
+      }
+    }
+  }
+
+  /// - Parameter decode: Decodes the JSON text of the data; `nil` if an error explains why it cannot be decoded.
+  private init(
+    _ response: GraphQLResponse, onErrors: GraphQLErrorHandling, decode: ([UInt8]) throws -> Value?
+  ) throws {
     self.response = response
     if onErrors == .firstError, let error = response.errors.first { throw error }
-    guard let text = response.data else { return }
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(text.count)
-    try text.forEachChunk { bytes.append(contentsOf: $0) }
-    if bytes.elementsEqual("null".utf8) { return }
-    do {
-      data = try operation.data(checked: bytes)
-    } catch let error as TypeMismatch {
-      if error.isNull,
-        response.errors.explainNull(at: error.path.map(GraphQLError.PathElement.init))
-      {
-        return
-      }
-      throw ChainError(
-        .graphQL, code: .undecodableData,
-        message:
-          "the data of \(Operation.operationName) does not match its type: \(error); compare the schema "
-          + "with the server's, and run gqlrun generate",
-        cause: error, graphQLErrors: response.errors)
-    }
+    guard let bytes = try response.data?.bytes(), !bytes.elementsEqual("null".utf8) else { return }
+    data = try decode(bytes)
   }
 }
 

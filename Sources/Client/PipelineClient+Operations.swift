@@ -94,13 +94,7 @@ extension PipelineClient {
         let request = GraphQLRequest(
           try prepare(document, variables: variables, operationName: operationName),
           cachePolicy: cachePolicy)
-        guard request.operationType == .subscription else {
-          throw ChainError(
-            .request, code: .invalidRequest,
-            message:
-              "cannot subscribe to \(request.label): it is a \(request.operationType.rawValue); use `fetch`",
-            delivery: .notSent)
-        }
+        try Self.check(request, is: .subscription, for: "subscribe to")
         return runner.execute(request)
       }, convert: converting(operationName, onErrors))
   }
@@ -175,17 +169,8 @@ extension PipelineClient {
       try prepared.operation(
         mutation, name: operationName, variables: variables, uploads: Array(uploads.keys)),
       uploads: uploads)
-    guard request.operationType == .mutation else {
-      throw ChainError(
-        .request, code: .invalidRequest,
-        message:
-          "cannot perform \(request.label): it is a \(request.operationType.rawValue); use `fetch`",
-        delivery: .notSent)
-    }
-    let stream =
-      try optimistic.map { try runner.execute(request, optimistic: $0) } ?? runner.execute(request)
-    let response = try await lastResponse(of: stream, request)
-    watches.refetch(refetch)
+    try Self.check(request, is: .mutation, for: "perform")
+    let response = try await perform(request, optimistic: optimistic, refetch: refetch)
     return try OperationResult(response, label: request.label, decoder: decoder, onErrors: onErrors)
   }
 
@@ -210,6 +195,29 @@ extension PipelineClient {
     try OperationResult(
       await lastResponse(of: stream, request), label: request.label, decoder: decoder,
       onErrors: onErrors)
+  }
+
+  /// Throws unless a request is of the type that `action` is for.
+  private static func check(
+    _ request: GraphQLRequest, is type: OperationType, for action: String
+  ) throws(ChainError) {
+    guard request.operationType != type else { return }
+    throw ChainError(
+      .request, code: .invalidRequest,
+      message:
+        "cannot \(action) \(request.label): it is a \(request.operationType.rawValue); use `fetch`",
+      delivery: .notSent)
+  }
+
+  /// The response to a mutation, whose expected data is shown until then.
+  private func perform(
+    _ request: GraphQLRequest, optimistic: JSONValue?, refetch: [String]
+  ) async throws -> GraphQLResponse {
+    let stream =
+      try optimistic.map { try runner.execute(request, optimistic: $0) } ?? runner.execute(request)
+    let response = try await lastResponse(of: stream, request)
+    watches.refetch(refetch)
+    return response
   }
 
   /// The last response of a request.
@@ -412,11 +420,7 @@ extension PipelineClient {
     onErrors: GraphQLErrorHandling = .partial
   ) async throws -> OperationResult<Mutation.Data> {
     let request = try request(for: mutation)
-    let stream =
-      try optimistic.map { try runner.execute(request, optimistic: $0.json) }
-      ?? runner.execute(request)
-    let response = try await lastResponse(of: stream, request)
-    watches.refetch(refetch)
+    let response = try await perform(request, optimistic: optimistic?.json, refetch: refetch)
     return try OperationResult(response, of: mutation, onErrors: onErrors)
   }
 

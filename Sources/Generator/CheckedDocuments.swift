@@ -13,18 +13,13 @@ package struct CheckedDocuments {
   package init(_ files: [SourceFiles.File], schema: Schema) throws(GeneratorError) {
     sources = SourceFiles(files)
     self.schema = schema
-    var found: [GeneratorError.Diagnostic] = []
-    for file in sources.files {
-      do throws(GraphQLSyntaxError) {
-        _ = try Document(parsingUTF8: file.bytes)
-      } catch {
-        found.append(.init(file: file.name, location: error.location, message: error.message))
-      }
+    let found = sources.syntaxErrors.map { file, error in
+      GeneratorError.Diagnostic(
+        file: file.name, location: error.location, message: error.message)
     }
     if !found.isEmpty { throw GeneratorError(diagnostics: found) }
     do throws(GraphQLSyntaxError) {
-      let options = ParseOptions(maxTokens: ParseOptions().maxTokens * max(files.count, 1))
-      document = try Document(parsingUTF8: sources.text, options: options)
+      document = try sources.document()
     } catch {
       throw Self.error([(error.message, error.location)], sources)
     }

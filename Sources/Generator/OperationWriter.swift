@@ -76,11 +76,6 @@ struct OperationWriter {
 
 /// Writes what variables and input objects have in common.
 enum InputWriter {
-  /// Whether Swift has an initializer: an internal one, unless a property is private.
-  private static func isImplicit(_ properties: [InputProperty], _ access: String) -> Bool {
-    access.isEmpty && properties.allSatisfy { $0.deprecation == nil }
-  }
-
   /// The name and type of a property, with the default value for the initializer of Swift.
   static func declaration(of property: InputProperty, _ access: String) -> String {
     let name = SwiftNames.escaped(property.name)
@@ -91,24 +86,8 @@ enum InputWriter {
   static func writeInitializer(
     _ properties: [InputProperty], access: String, text: inout SwiftText
   ) {
-    if isImplicit(properties, access) {
-      if !properties.isEmpty { text.line() }
-      return
-    }
-    text.line()
-    if properties.isEmpty { return text.line("\(access)init() {}") }
-    let parameters = properties.map { property in
-      "\(SwiftNames.parameter(property.name)): \(property.type)"
-        + (property.defaultValue.map { " = \($0)" } ?? "")
-    }
-    text.initializer(
-      "\(access)init", parameters: parameters,
-      statements: properties.map { "self.\(stored($0)) = \(SwiftNames.escaped($0.name))" })
-  }
-
-  /// The property that stores the value; that of a deprecated field can be used without a warning.
-  static func stored(_ property: InputProperty) -> String {
-    property.deprecation == nil ? SwiftNames.escaped(property.name) : "_\(property.name)"
+    if !properties.isEmpty || !access.isEmpty { text.line() }
+    text.initializer(of: properties, access: access)
   }
 
   static func writeFunction(
@@ -117,9 +96,41 @@ enum InputWriter {
     guard !properties.isEmpty else { return }
     text.function(
       "\(access)func write(to \(parameter): inout ObjectWriter)",
-      properties.map { property in
-        let value = stored(property) == parameter ? "self.\(parameter)" : stored(property)
-        return "\(parameter).\(property.method)(\"\(property.key)\", \(value))"
+      properties.map {
+        "\(parameter).\($0.method)(\"\($0.key)\", \($0.stored(beside: parameter)))"
       })
+  }
+}
+
+/// A property of a generated structure.
+protocol GeneratedProperty {
+  var name: String { get }
+  var type: String { get }
+  /// The default value of the parameter; `nil` if it is required.
+  var defaultValue: String? { get }
+  var deprecation: String? { get }
+}
+
+extension GeneratedProperty {
+  /// The property that stores the value; that of a deprecated field can be used without a warning.
+  var stored: String { deprecation == nil ? SwiftNames.escaped(name) : "_\(name)" }
+
+  /// The stored property in a function that has a parameter of this name.
+  func stored(beside parameter: String) -> String {
+    stored == parameter ? "self.\(parameter)" : stored
+  }
+}
+
+extension SwiftText {
+  /// Adds the initializer of a structure, unless Swift has one: an internal one, if no property is private.
+  mutating func initializer(of properties: [some GeneratedProperty], access: String) {
+    guard !access.isEmpty || properties.contains(where: { $0.deprecation != nil }) else { return }
+    let parameters = properties.map { property in
+      "\(SwiftNames.parameter(property.name)): \(property.type)"
+        + (property.defaultValue.map { " = \($0)" } ?? "")
+    }
+    initializer(
+      "\(access)init", parameters: parameters,
+      statements: properties.map { "self.\($0.stored) = \(SwiftNames.escaped($0.name))" })
   }
 }

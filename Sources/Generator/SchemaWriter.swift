@@ -85,16 +85,15 @@ struct SchemaWriter {
       for property in properties {
         text.documentation(property.documentation)
         let name = SwiftNames.escaped(property.name)
-        let stored = InputWriter.stored(property)
         text.deprecation(property.deprecation)
         if property.deprecation == nil {
           text.line("\(access)var \(InputWriter.declaration(of: property, access))")
         } else {
           text.block("\(access)var \(name): \(property.type)") { text in
-            text.line("get { \(stored) }")
-            text.line("set { \(stored) = newValue }")
+            text.line("get { \(property.stored) }")
+            text.line("set { \(property.stored) = newValue }")
           }
-          text.line("private var \(stored): \(property.type)")
+          text.line("private var \(property.stored): \(property.type)")
         }
       }
       InputWriter.writeInitializer(properties, access: access, text: &text)

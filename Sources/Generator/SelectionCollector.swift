@@ -155,12 +155,7 @@ extension InlineFragment {
   /// The label of `@defer`, else a name with the number; `nil` if the fragment is not deferred.
   fileprivate func deferLabel(_ number: Int) -> String? {
     guard let directive = directives.first(where: { $0.name.value == "defer" }) else { return nil }
-    if case .string(let label)? = directive.arguments.first(where: { $0.name.value == "label" })?
-      .value
-    {
-      return label.value
-    }
-    return number == 0 ? "deferred" : "deferred\(number + 1)"
+    return directive.string("label") ?? (number == 0 ? "deferred" : "deferred\(number + 1)")
   }
 }
 
@@ -317,11 +312,10 @@ final class UsedTypes {
 }
 
 /// A variable of an operation or a field of an input object.
-struct InputProperty {
+struct InputProperty: GeneratedProperty {
   var name: String
   var key: String
   var type: String
-  /// The default value of the parameter; `nil` if it is required.
   var defaultValue: String?
   /// The method of the writer.
   var method: String

@@ -31,7 +31,7 @@ struct ObjectModel: Hashable {
 }
 
 /// One stored property of a structure.
-struct Property: Hashable {
+struct Property: Hashable, GeneratedProperty {
   /// How the property is read from the object.
   enum Reading: Hashable {
     /// The value of a member.
@@ -57,7 +57,7 @@ struct Property: Hashable {
   var documentation: String?
   var deprecation: String?
 
-  var isOptional: Bool { type.hasSuffix("?") }
+  var defaultValue: String? { nil }
 }
 
 /// An enumeration of the type conditions of a selection set, each with the fields that it adds.
@@ -343,5 +343,14 @@ extension TypeReference {
     case .list(let inner, _): "[\(inner.swift(base))]"
     case .nonNull(let inner): inner.swiftNonNull(base)
     }
+  }
+}
+}
+
+extension Directive {
+  /// The text of an argument; `nil` if there is none, or its value is no string.
+  func string(_ name: String) -> String? {
+    let value = arguments.first { $0.name.value == name }?.value
+    return if case .string(let text)? = value { text.value } else { nil }
   }
 }

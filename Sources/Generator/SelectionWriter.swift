@@ -17,7 +17,7 @@ struct SelectionWriter {
     text.block("\(access)struct \(object.name): \(protocols)") { text in
       for property in object.properties { declare(property, in: &text) }
       if !object.properties.isEmpty { text.line() }
-      writeInitializer(of: object, to: &text)
+      text.initializer(of: object.properties, access: access)
       text.call(
         "\(access)static func read(from object: inout ObjectReader) throws -> Self",
         callee: object.properties.isEmpty ? "Self" : "try Self",
@@ -38,28 +38,8 @@ struct SelectionWriter {
     }
     // The types below use the property without a warning.
     text.deprecation(property.deprecation)
-    text.line("\(access)var \(name): \(property.type) { \(stored(property)) }")
-    text.line("private let \(stored(property)): \(property.type)")
-  }
-
-  private func stored(_ property: Property) -> String {
-    property.deprecation == nil ? SwiftNames.escaped(property.name) : "_\(property.name)"
-  }
-
-  /// The stored property in a function that has a parameter `object`.
-  private func own(_ property: Property) -> String {
-    stored(property) == "object" ? "self.object" : stored(property)
-  }
-
-  /// Swift has an internal initializer, unless a property is private.
-  private func writeInitializer(of object: ObjectModel, to text: inout SwiftText) {
-    if access.isEmpty, object.properties.allSatisfy({ $0.deprecation == nil }) { return }
-    let parameters = object.properties.map {
-      "\(SwiftNames.parameter($0.name)): \($0.type)"
-    }
-    text.initializer(
-      "\(access)init", parameters: parameters,
-      statements: object.properties.map { "self.\(stored($0)) = \(SwiftNames.escaped($0.name))" })
+    text.line("\(access)var \(name): \(property.type) { \(property.stored) }")
+    text.line("private let \(property.stored): \(property.type)")
   }
 
   private func reading(_ property: Property) -> String {
@@ -82,7 +62,7 @@ struct SelectionWriter {
     var parts: [String] = []
     var others: [String] = []
     for property in object.properties {
-      let name = own(property)
+      let name = property.stored(beside: "object")
       switch property.reading {
       case .field: members.append("\"\(property.key)\": \(name)")
       case .part: parts.append(name)

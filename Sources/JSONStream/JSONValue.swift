@@ -421,6 +421,14 @@ private func treeContext(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePo
   context.unsafelyUnwrapped.assumingMemoryBound(to: TreeContext.self)
 }
 
+extension [JSONValue] {
+  /// The values as one JSON array with an element per line, and a line end.
+  package var linePerElement: String {
+    guard !isEmpty else { return "[]\n" }
+    return "[\n" + map { "  " + $0.jsonText() }.joined(separator: ",\n") + "\n]\n"
+  }
+}
+
 /// The members of a JSON object, in their written order.
 ///
 /// Keys are compared as UTF-8 bytes. A lookup scans small objects and uses a hash table in large

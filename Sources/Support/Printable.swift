@@ -102,6 +102,21 @@ package enum QuotedText {
     replacing(text) { ["%": "%25", "\r": "%0D", "\n": "%0A"][$0] }
   }
 
+  /// A workflow command of GitHub, which annotates a file, with a line end.
+  ///
+  /// https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
+  ///
+  /// - Parameters:
+  ///   - level: `error`, `warning` or `notice`.
+  ///   - properties: The properties of the command, such as `file` and `line`.
+  ///   - text: The message.
+  package static func githubCommand(
+    _ level: String, properties: [(name: String, value: String)], text: String
+  ) -> String {
+    let list = properties.map { "\($0.name)=\(githubProperty($0.value))" }.joined(separator: ",")
+    return "::\(level) \(list)::\(githubData(text))\n"
+  }
+
   /// The value of a property of a workflow command of GitHub.
   package static func githubProperty(_ text: String) -> String {
     replacing(githubData(text)) { [":": "%3A", ",": "%2C"][$0] }

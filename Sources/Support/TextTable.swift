@@ -68,7 +68,9 @@ extension String {
 
   /// The width on a terminal, in columns. A grapheme cluster, such as a flag, counts once.
   package var width: Int {
-    reduce(0) { sum, character in
+    // In ASCII, each byte is a column, except that CR and LF are one character.
+    if utf8.allSatisfy({ $0 < 0x80 && $0 != 0x0d }) { return utf8.count }
+    return reduce(0) { sum, character in
       let isEmoji = character.unicodeScalars.contains { $0.value == 0xfe0f }
       return sum + (isEmoji ? 2 : character.unicodeScalars.map(\.width).max() ?? 0)
     }

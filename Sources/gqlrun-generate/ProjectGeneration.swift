@@ -65,7 +65,7 @@ struct ProjectGeneration {
 
   private func generated() throws -> [GeneratedFile] {
     let sources = try documents.map { (path: $0, text: try Self.bytes(of: $0)) }
-    let files = try Generator(schema: try SchemaFiles(schema).schema(), options: options)
+    let files = try Generator(schema: try Schema(files: schema), options: options)
       .files(from: sources)
     for warning in files.flatMap(\.warnings) {
       FileHandle.standardError.write(Data("warning: \(warning)\n".utf8))
@@ -82,44 +82,28 @@ struct ProjectGeneration {
   }
 }
 
-/// The type definitions of a schema, in one file or several.
-private struct SchemaFiles {
-  private let sources: SourceFiles
-
-  init(_ paths: [String]) throws {
-    sources = SourceFiles(
-      try paths.map {
-        SourceFiles.File(name: $0, bytes: try ProjectGeneration.bytes(of: $0))
-      })
+extension Schema {
+  /// Parses the type definitions of a schema, in one file or several.
+  fileprivate init(files paths: [String]) throws {
+    let sources = SourceFiles(
+      try paths.map { SourceFiles.File(name: $0, bytes: try ProjectGeneration.bytes(of: $0)) })
     if let json = sources.files.first(where: { $0.bytes.first == UInt8(ascii: "{") }) {
       throw GenerationFailure(
         "\(json.name) is an introspection result; the plugins read type definitions, which gqlrun schema "
           + "print writes")
     }
-  }
-
-  func schema() throws -> Schema {
-    for file in sources.files {
-      do {
-        _ = try Document(parsingUTF8: file.bytes)
-      } catch {
-        throw GenerationFailure("\(file.name):\(error)")
-      }
+    if let (file, error) = sources.syntaxErrors.first {
+      throw GenerationFailure("\(file.name):\(error)")
     }
-    let limit = ParseOptions(maxTokens: ParseOptions().maxTokens * sources.files.count)
     do {
-      return try Schema(sdl: Document(parsingUTF8: sources.text, options: limit))
+      try self.init(sdl: sources.document())
     } catch let error as SchemaError {
       throw GenerationFailure(
         error.issues.prefix(20).map { issue in
-          (issue.location.map { "\(position(of: $0)): " } ?? "") + issue.message
+          guard let location = issue.location else { return issue.message }
+          let (file, place) = (sources.index(of: location), sources.local(location))
+          return "\(sources.files[file].name):\(place.line):\(place.column): \(issue.message)"
         }.joined(separator: "\n"))
     }
-  }
-
-  /// The file and position of a location in the combined text.
-  private func position(of location: SourceLocation) -> String {
-    let local = sources.local(location)
-    return "\(sources.files[sources.index(of: location)].name):\(local.line):\(local.column)"
   }
 }

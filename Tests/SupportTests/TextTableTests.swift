@@ -23,6 +23,13 @@ struct TextTableTests {
     #expect(table.text == "東京  x\ne\u{301}a    y\n")
   }
 
+  @Test(
+    "a text of ASCII is as wide as its characters",
+    arguments: [("", 0), ("stage", 5), ("a\tb", 3), ("a\r\nb", 3), ("a\rb", 3), ("a\nb", 3)])
+  func ascii(text: String, width: Int) {
+    #expect(text.width == width)
+  }
+
   @Test("a column has a smallest width, which longer texts exceed")
   func minWidths() {
     var table = TextTable(minWidths: [9])

@@ -1,4 +1,4 @@
-import GQLRunJSON
+package import GQLRunJSON
 import GQLRunSupport
 
 /// All diagnostics of a file and those it extends, in the order of the files.
@@ -61,7 +61,7 @@ extension PipelineDiagnostics {
     case .human(let colors):
       all.map { HumanRenderer(source: source(of: $0), colors: colors).render($0) }
         .joined(separator: "\n")
-    case .json: JSONRenderer().render(all)
+    case .json: all.map(\.json).linePerElement
     case .github: all.map { GitHubRenderer().render($0) }.joined()
     }
   }
@@ -113,30 +113,23 @@ struct HumanRenderer {
   }
 }
 
-/// Renders diagnostics as one JSON array with an object per diagnostic, for editors and scripts.
-struct JSONRenderer {
-  func render(_ diagnostics: [PipelineDiagnostic]) -> String {
-    guard !diagnostics.isEmpty else { return "[]\n" }
-    let rows = diagnostics.map { "  " + JSONValue.object(object($0)).jsonText() }
-    return "[\n\(rows.joined(separator: ",\n"))\n]\n"
-  }
-
-  private func object(_ diagnostic: PipelineDiagnostic) -> JSONObject {
-    let location = diagnostic.location
+extension PipelineDiagnostic {
+  /// The diagnostic as an object, for editors and scripts.
+  package var json: JSONValue {
     var object: JSONObject = [
-      "severity": .string(diagnostic.severity.rawValue),
-      "code": .string(diagnostic.code.rawValue),
-      "message": .string(diagnostic.message),
+      "severity": .string(severity.rawValue),
+      "code": .string(code.rawValue),
+      "message": .string(message),
       "file": .string(location.file),
       "line": .number(JSONNumber(location.line)),
       "column": .number(JSONNumber(location.column)),
       "end_column": .number(JSONNumber(location.column + location.length)),
     ]
-    if let hint = diagnostic.hint { object["hint"] = .string(hint) }
+    if let hint { object["hint"] = .string(hint) }
     var notes = JSONObject()
-    for note in diagnostic.notes { notes[note.label] = .string(note.text) }
+    for note in self.notes { notes[note.label] = .string(note.text) }
     if !notes.isEmpty { object["notes"] = .object(notes) }
-    return object
+    return .object(object)
   }
 }
 
@@ -148,15 +141,14 @@ struct GitHubRenderer {
 
   func render(_ diagnostic: PipelineDiagnostic) -> String {
     let location = diagnostic.location
-    let properties = [
-      "file=\(QuotedText.githubProperty(location.file))", "line=\(location.line)",
-      "col=\(location.column)",
-      "endColumn=\(location.column + location.length)",
-      "title=\(QuotedText.githubProperty(title ?? diagnostic.code.rawValue))",
-    ]
-    let text = ([diagnostic.message] + [diagnostic.hint].compactMap { $0 }).joined(separator: "; ")
-    return
-      "::\(diagnostic.severity) \(properties.joined(separator: ","))::\(QuotedText.githubData(text))\n"
+    return QuotedText.githubCommand(
+      diagnostic.severity.rawValue,
+      properties: [
+        ("file", location.file), ("line", "\(location.line)"), ("col", "\(location.column)"),
+        ("endColumn", "\(location.column + location.length)"),
+        ("title", title ?? diagnostic.code.rawValue),
+      ],
+      text: ([diagnostic.message] + [diagnostic.hint].compactMap { $0 }).joined(separator: "; "))
   }
 }
 

@@ -121,6 +121,25 @@ package struct SourceFiles: Sendable {
       offset: location.offset - file.start)
   }
 
+  /// The files that cannot be parsed by themselves. A construct that one file leaves open must not be closed by the
+  /// next.
+  package var syntaxErrors: [(file: File, error: GraphQLSyntaxError)] {
+    files.compactMap { file in
+      do throws(GraphQLSyntaxError) {
+        _ = try Document(parsingUTF8: file.bytes)
+        return nil
+      } catch {
+        return (file, error)
+      }
+    }
+  }
+
+  /// The definitions of all files, with locations in the combined text. The limit on tokens is one for each file.
+  package func document() throws(GraphQLSyntaxError) -> Document {
+    let options = ParseOptions(maxTokens: ParseOptions().maxTokens * max(files.count, 1))
+    return try Document(parsingUTF8: text, options: options)
+  }
+
   /// The number of line ends; CR, LF and CRLF each end a line.
   private static func lineEnds(_ bytes: [UInt8]) -> Int {
     var count = 0

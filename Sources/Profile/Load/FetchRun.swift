@@ -49,10 +49,7 @@ package struct FetchRun: Sendable {
     try await tap?.finish()
     if isInParts, let copy, let merged = outcome.merged { try save(merged, copy) }
     return FetchMeasurement(
-      seconds: seconds, connect: outcome.phases[.connect] ?? 0,
-      firstByte: outcome.phases[.firstByte] ?? 0,
-      download: outcome.phases[.download] ?? 0, parse: outcome.phases[.parse] ?? 0,
-      write: outcome.phases[.write] ?? 0, bytes: outcome.receivedBytes,
+      seconds: seconds, phases: outcome.phases, bytes: outcome.receivedBytes,
       wireBytes: meter.map { $0.receivedBytes - wireBefore }, parts: outcome.parts)
   }
 

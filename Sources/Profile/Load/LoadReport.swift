@@ -149,13 +149,10 @@ package struct NetworkReport: Codable, Sendable {
 }
 
 /// The measurements of one fetch.
-package struct FetchMeasurement: Codable, Sendable {
+package struct FetchMeasurement: Sendable {
   package var seconds: Double
-  package var connect: Double
-  package var firstByte: Double
-  package var download: Double
-  package var parse: Double
-  package var write: Double
+  /// The duration of each phase, in seconds.
+  package var phases: [Phase: Double]
   package var bytes: Int
   package var wireBytes: Int?
   /// When the parts of the response were complete.
@@ -165,11 +162,10 @@ package struct FetchMeasurement: Codable, Sendable {
 extension NetworkReport {
   /// - Parameter fetches: At least one; otherwise the result is nil.
   package init?(_ fetches: [FetchMeasurement], label: String, first: [FetchMeasurement]?) {
+    func spread(_ phase: Phase) -> Spread? { Spread(fetches.map { $0.phases[phase] ?? 0 }) }
     guard let last = fetches.last, let seconds = Spread(fetches.map(\.seconds)),
-      let connect = Spread(fetches.map(\.connect)),
-      let firstByte = Spread(fetches.map(\.firstByte)),
-      let download = Spread(fetches.map(\.download)), let parse = Spread(fetches.map(\.parse)),
-      let write = Spread(fetches.map(\.write))
+      let connect = spread(.connect), let firstByte = spread(.firstByte),
+      let download = spread(.download), let parse = spread(.parse), let write = spread(.write)
     else { return nil }
     self.label = label
     self.seconds = seconds

@@ -20,33 +20,33 @@ package struct RunMeasurement: Codable, Sendable {
   package var label: String
   /// From the start of the process to its end, as measured from outside; before
   /// ``enclose(start:end:cpu:)``, the work alone.
-  package var seconds: Double
+  package var seconds = 0.0
   /// From the first chunk to the end of the last part, in seconds.
-  package var workSeconds: Double
+  package var workSeconds = 0.0
   /// Processor time of all threads during the work.
-  package var cpuSeconds: Double
+  package var cpuSeconds = 0.0
   /// Processor time of the process before the work.
-  package var cpuSecondsBefore: Double
+  package var cpuSecondsBefore = 0.0
   /// Processor time of the whole process; 0 until it has ended.
-  package var processCPUSeconds: Double
+  package var processCPUSeconds = 0.0
   /// The time of the first read and of the end of the last part, on ``StageClock/wall()``, which
   /// all processes share.
-  package var began: UInt64
-  package var ended: UInt64
-  package var parts: [Part: PartTime]
+  package var began: UInt64 = 0
+  package var ended: UInt64 = 0
+  package var parts: [Part: PartTime] = [:]
   /// The time of each chunk, in nanoseconds.
-  package var pieceTimes: [Part: [UInt64]]
-  package var counts: Counts
+  package var pieceTimes: [Part: [UInt64]] = [:]
+  package var counts = Counts()
   /// From the first chunk until the first record was complete.
   package var firstRecordSeconds: Double?
-  package var memory: [MemorySample]
-  package var peakBytes: Int
+  package var memory: [MemorySample] = []
+  package var peakBytes = 0
   /// The number of allocator calls; `nil` where they cannot be counted.
   package var allocations: Int?
-  package var minorFaults: Int
-  package var majorFaults: Int
+  package var minorFaults = 0
+  package var majorFaults = 0
   /// The number of laps of the stopwatch.
-  package var laps: Int
+  package var laps = 0
 
   /// What was processed.
   package struct Counts: Codable, Sendable, Hashable {
@@ -69,21 +69,6 @@ package struct RunMeasurement: Codable, Sendable {
   package init(kind: Kind, label: String) {
     self.kind = kind
     self.label = label
-    seconds = 0
-    workSeconds = 0
-    cpuSeconds = 0
-    cpuSecondsBefore = 0
-    processCPUSeconds = 0
-    began = 0
-    ended = 0
-    parts = [:]
-    pieceTimes = [:]
-    counts = Counts()
-    memory = []
-    peakBytes = 0
-    minorFaults = 0
-    majorFaults = 0
-    laps = 0
   }
 }
 

@@ -117,7 +117,7 @@ package struct ShapeReport: Codable, Sendable, Hashable {
 }
 
 /// The names of fields in the order in which they were found.
-struct FieldNames {
+struct FieldPositions {
   /// Up to this number, names are searched linearly.
   private static let maxLinear = 32
   private var names: [[UInt8]] = []
@@ -153,7 +153,7 @@ struct PathTree {
     var parent: Int
     /// The children, in the order of their names.
     var children: [Int] = []
-    var names = FieldNames()
+    var names = FieldPositions()
     /// The counts, without the path and the own bytes.
     var shape = ShapeReport.PathShape()
   }

@@ -4,7 +4,7 @@ struct TypeTable {
     var bytesOfName: [UInt8]
     var keyFields: [[UInt8]]
     /// The names of the fields in the shape.
-    var names = FieldNames()
+    var names = FieldPositions()
     var shape: ShapeReport.TypeShape
   }
 

@@ -48,15 +48,7 @@ struct OperationsCommand: AsyncParsableCommand {
           path: $0, registry: .builtIn, environment: .gqlrun(endpoint: nil).withPlaceholders
         ).pipeline
       }
-      var rules = loaded?.keys ?? KeyRules()
-      for rule in keys {
-        do { try rules.add(rule: rule) } catch { throw Failure(.usage, "--keys: \(error)") }
-      }
-      let paths = schema.isEmpty ? [loaded?.schema].compactMap { $0 } : schema
-      let schema = paths.isEmpty ? nil : try SchemaFile.load(paths)
-      if let schema {
-        rules = try SchemaFile.rules(rules, of: schema, pipeline: loaded, flags: keys)
-      }
+      let (rules, schema) = try SchemaFile.rules(of: loaded, schema: schema, flags: keys)
       let documents = try DocumentSet(paths: files)
       let report = documents.report(against: schema, warnings: false)
       if report.hasErrors {

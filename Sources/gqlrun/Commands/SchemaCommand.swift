@@ -279,29 +279,26 @@ struct SchemaDiff {
   }
 
   private func json() -> String {
-    guard !changes.isEmpty else { return "[]\n" }
-    let rows = sorted.map { change in
-      "  "
-        + JSONValue.object([
-          "severity": .string(change.severity.rawValue), "kind": .string(change.kind.rawValue),
-          "description": .string(change.description),
-        ]).jsonText()
-    }
-    return "[\n\(rows.joined(separator: ",\n"))\n]\n"
+    sorted.map { change in
+      [
+        "severity": .string(change.severity.rawValue), "kind": .string(change.kind.rawValue),
+        "description": .string(change.description),
+      ]
+    }.linePerElement
   }
 
   private func github() -> String {
     sorted.map { change in
-      let command =
+      let level =
         switch change.severity {
         case .breaking: "error"
         case .dangerous: "warning"
         case .safe: "notice"
         }
-      let place = location(of: change).map { ",line=\($0.line),col=\($0.column)" } ?? ""
-      return
-        "::\(command) file=\(QuotedText.githubProperty(file))\(place),title=\(change.kind.rawValue)::"
-        + QuotedText.githubData(change.description) + "\n"
+      let line = location(of: change).map { [("line", "\($0.line)"), ("col", "\($0.column)")] }
+      return QuotedText.githubCommand(
+        level, properties: [("file", file)] + (line ?? []) + [("title", change.kind.rawValue)],
+        text: change.description)
     }.joined()
   }
 }

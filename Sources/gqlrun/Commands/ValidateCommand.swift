@@ -37,15 +37,7 @@ struct ValidateCommand: AsyncParsableCommand {
   @Flag(name: .long, help: "Omit warnings.")
   var noWarnings = false
 
-  @Option(
-    name: .long,
-    help: ArgumentHelp(
-      "Project file, instead of the nearest graphql.config.* or .graphqlrc*.",
-      valueName: "file"))
-  var config: String?
-
-  @Option(name: .long, help: "Name of the project, if the project file has several.")
-  var project: String?
+  @OptionGroup var projectOptions: ProjectOptions
 
   func run() async throws {
     var total = FindingReport(findings: [], sources: SourceFiles([]))
@@ -72,12 +64,12 @@ struct ValidateCommand: AsyncParsableCommand {
   private func projects() throws -> [Project] {
     guard files.isEmpty else {
       var schema = schema
-      if schema.isEmpty, config != nil || project != nil {
-        schema = try Project.load(config, named: project).flatMap(\.schema)
+      if schema.isEmpty, projectOptions.isGiven {
+        schema = try projectOptions.projects().flatMap(\.schema)
       }
       return [Project(schema: schema, documents: try Project.expanded(files))]
     }
-    var projects = try Project.load(config, named: project)
+    var projects = try projectOptions.projects()
     if !schema.isEmpty {
       for index in projects.indices { projects[index].schema = schema }
     }

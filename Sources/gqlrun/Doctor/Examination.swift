@@ -305,45 +305,52 @@ extension Examination {
 
 extension Examination {
   private mutating func depth() async throws {
-    var admitted: Int?
-    for levels in [10, 25, 50] {
+    try await limit(.depth, [10, 25, 50], shown: { "\($0) levels" }) { levels in
       let nested = String(repeating: "{ofType", count: levels - 4)
-      let document =
-        "{__schema{types{fields{type\(nested){name}"
+      return "{__schema{types{fields{type\(nested){name}"
         + String(repeating: "}", count: levels - 4) + "}}}}"
-      let outcome = try await probe.send(ProbeRequest(document))
-      guard let answer = outcome.answer else {
-        return note(.depth, verdict: .unknown, detail: outcome.problem)
-      }
-      guard answer.data?["__schema"] != nil else {
-        let reason = answer.summary
-        return note(
-          .depth, verdict: admitted == nil ? .unknown : .yes,
-          detail: (admitted.map { "\($0) levels" } ?? "not known")
-            + "; \(levels) levels are refused: \(reason)")
-      }
-      admitted = levels
+    } isAdmitted: {
+      $0.data?["__schema"] != nil
     }
-    note(.depth, verdict: .yes, detail: "at least 50 levels")
   }
 
   private mutating func size() async throws {
+    try await limit(
+      .size, [100 << 10, 1 << 20], subject: "requests of ", shown: { Quantity.size($0) }
+    ) { size in
+      "\(Self.typename)\n\(String(repeating: "#", count: size))"
+    } isAdmitted: {
+      $0.data != nil
+    }
+  }
+
+  /// Sends larger and larger documents until one is refused.
+  ///
+  /// - Parameters:
+  ///   - feature: The feature to note.
+  ///   - sizes: The sizes, in ascending order.
+  ///   - subject: What has the size, with a space.
+  ///   - shown: A size as text.
+  ///   - document: The document of a size.
+  ///   - isAdmitted: Whether an answer shows that its document was admitted.
+  private mutating func limit(
+    _ feature: DoctorFinding.Feature, _ sizes: [Int], subject: String = "",
+    shown: (Int) -> String, document: (Int) -> String, isAdmitted: (ProbeAnswer) -> Bool
+  ) async throws {
     var admitted: Int?
-    for size in [100 << 10, 1 << 20] {
-      let padding = String(repeating: "#", count: size)
-      let outcome = try await probe.send(ProbeRequest("\(Self.typename)\n\(padding)"))
+    for size in sizes {
+      let outcome = try await probe.send(ProbeRequest(document(size)))
       guard let answer = outcome.answer else {
-        return note(.size, verdict: .unknown, detail: outcome.problem)
+        return note(feature, verdict: .unknown, detail: outcome.problem)
       }
-      guard answer.data != nil else {
-        let reason = answer.summary
+      guard isAdmitted(answer) else {
         return note(
-          .size, verdict: admitted == nil ? .unknown : .yes,
-          detail: (admitted.map { "requests of \(Quantity.size($0))" } ?? "not known")
-            + "; \(Quantity.size(size)) are refused: \(reason)")
+          feature, verdict: admitted == nil ? .unknown : .yes,
+          detail: (admitted.map { subject + shown($0) } ?? "not known")
+            + "; \(shown(size)) are refused: \(answer.summary)")
       }
       admitted = size
     }
-    note(.size, verdict: .yes, detail: "requests of at least \(Quantity.size(1 << 20))")
+    note(feature, verdict: .yes, detail: "\(subject)at least \(shown(sizes.last ?? 0))")
   }
 }

@@ -21,32 +21,26 @@ struct DocumentSet {
   }
 
   init(_ files: [SourceFiles.File]) {
-    var readable: [SourceFiles.File] = []
-    for file in files {
-      if let error = SchemaFile.syntaxError(of: file) {
-        syntaxErrors.append(error)
+    shown = SourceFiles(files)
+    syntaxErrors = SchemaFile.syntaxErrors(of: shown)
+    let unreadable = Set(syntaxErrors.map(\.location.file))
+    sources = SourceFiles(
+      files.map { file in
+        var file = file
         // Its lines are needed for excerpts, its definitions are not.
-        var blank = file
-        blank.bytes = []
-        readable.append(blank)
-      } else {
-        readable.append(file)
-      }
-    }
-    let common = SourceFiles(readable)
-    let options = ParseOptions(maxTokens: ParseOptions().maxTokens * max(files.count, 1))
-    let everything = try? Document(parsingUTF8: common.text, options: options)
+        if unreadable.contains(file.name) { file.bytes = [] }
+        return file
+      })
+    let everything = try? sources.document()
     var documents = files.map { _ in Document(definitions: []) }
     var fragments: [String: [(file: Int, fragment: FragmentDefinition)]] = [:]
     for definition in everything?.definitions ?? [] {
-      let file = common.index(of: definition.location)
+      let file = sources.index(of: definition.location)
       documents[file].definitions.append(definition)
       if case .fragment(let fragment) = definition {
         fragments[fragment.name.value, default: []].append((file, fragment))
       }
     }
-    sources = common
-    shown = SourceFiles(files)
     self.documents = documents
     self.fragments = fragments
   }

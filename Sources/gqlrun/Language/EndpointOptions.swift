@@ -6,9 +6,6 @@ import GQLRunSupport
 import HTTPTypes
 
 /// The options that select an endpoint and a pipeline.
-///
-/// Not with those of requests in one group: in debug builds, the parser describes the options of a group inside
-/// another one four times as often.
 struct EndpointArguments: ParsableArguments {
   @Option(
     name: .shortAndLong, help: Self.endpointHelp("overrides GQL_URL and the pipeline file"))
@@ -70,9 +67,7 @@ struct EndpointArguments: ParsableArguments {
     } pipeline: {
       $0.pipeline
     }
-    if !loaded.warnings.warnings.isEmpty && !isQuiet {
-      Terminal.note(loaded.warnings.rendered(as: .human(colors: Terminal.usesColor)))
-    }
+    if !isQuiet { loaded.warnings.show() }
     var result = loaded.pipeline
     let projectFields = given.isEmpty && fallback != nil ? project?.headers ?? [:] : [:]
     if endpoint != nil {

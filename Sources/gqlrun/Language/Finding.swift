@@ -64,8 +64,7 @@ struct FindingReport {
 
   /// A JSON array with an object per finding, for editors and scripts.
   func json() -> String {
-    guard !findings.isEmpty else { return "[]\n" }
-    let rows = findings.map { finding in
+    findings.map { finding in
       var object: JSONObject = [
         "severity": .string(finding.severity.rawValue), "code": .string(finding.code),
         "message": .string(finding.message),
@@ -74,22 +73,20 @@ struct FindingReport {
       if !finding.related.isEmpty {
         object["related"] = .array(finding.related.map { .object(Self.object($0)) })
       }
-      return "  " + JSONValue.object(object).jsonText()
-    }
-    return "[\n\(rows.joined(separator: ",\n"))\n]\n"
+      return .object(object)
+    }.linePerElement
   }
 
-  /// Annotations of a GitHub workflow:
-  /// https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
+  /// Annotations of a GitHub workflow.
   func github() -> String {
     findings.map { finding in
-      var properties = ["file=\(QuotedText.githubProperty(finding.location.file))"]
-      if let location = finding.location.location {
-        properties += ["line=\(location.line)", "col=\(location.column)"]
-      }
-      properties.append("title=\(QuotedText.githubProperty(finding.code))")
-      return "::\(finding.severity) \(properties.joined(separator: ","))::"
-        + QuotedText.githubData(finding.message) + "\n"
+      let location = finding.location.location
+      return QuotedText.githubCommand(
+        finding.severity.rawValue,
+        properties: [("file", finding.location.file)]
+          + (location.map { [("line", "\($0.line)"), ("col", "\($0.column)")] } ?? [])
+          + [("title", finding.code)],
+        text: finding.message)
     }.joined()
   }
 

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import GQLRunPipeline
 
@@ -58,12 +59,10 @@ struct Project {
     do {
       file = try ProjectFile.load(path: found)
     } catch {
-      Terminal.note(error.rendered(as: .human(colors: Terminal.usesColor)))
+      error.show()
       throw Failure(.badInput, "")
     }
-    if !file.warnings.warnings.isEmpty, !isQuiet {
-      Terminal.note(file.warnings.rendered(as: .human(colors: Terminal.usesColor)))
-    }
+    if !isQuiet { file.warnings.show() }
     return file
   }
 
@@ -102,4 +101,23 @@ struct Project {
     let prefix = folder.hasSuffix("/") ? folder : folder + "/"
     return path.hasPrefix(prefix) ? String(path.dropFirst(prefix.count)) : path
   }
+}
+
+/// The options that select projects of a project file.
+struct ProjectOptions: ParsableArguments {
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Project file, instead of the nearest graphql.config.* or .graphqlrc*.",
+      valueName: "file"))
+  var config: String?
+
+  @Option(name: .long, help: "Name of the project, if the project file has several.")
+  var project: String?
+
+  /// Whether an option is given.
+  var isGiven: Bool { config != nil || project != nil }
+
+  /// The selected projects.
+  func projects() throws -> [Project] { try Project.load(config, named: project) }
 }

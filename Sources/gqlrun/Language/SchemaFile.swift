@@ -42,15 +42,14 @@ enum SchemaFile {
     var report = FindingReport(findings: [], sources: SourceFiles(files))
     let sources = report.sources
     if files.count > 1 {
-      // A construct that one file leaves open must not be closed by the next.
-      report.findings = sources.files.compactMap(syntaxError)
+      report.findings = syntaxErrors(of: sources)
       guard report.findings.isEmpty else { throw failure(report) }
     }
     do {
-      let options = ParseOptions(maxTokens: ParseOptions().maxTokens * max(files.count, 1))
       // Errors at the end of a single file must not be located after it.
-      let text = files.count == 1 ? sources.files[0].bytes : sources.text
-      return try Schema(sdl: Document(parsingUTF8: text, options: options))
+      return try Schema(
+        sdl: files.count == 1
+          ? Document(parsingUTF8: sources.files[0].bytes) : sources.document())
     } catch let error as GraphQLSyntaxError {
       report.findings = [finding(error, sources.location(error.location))]
       throw failure(report)
@@ -64,6 +63,24 @@ enum SchemaFile {
       }
       throw failure(report)
     }
+  }
+
+  /// The key rules of operations, and the schema that completes them.
+  ///
+  /// - Parameters:
+  ///   - pipeline: Provides the rules and, without `paths`, the schema.
+  ///   - paths: The files of the schema.
+  ///   - flags: The values of `--keys`.
+  /// - Throws: ``Failure`` if a rule or the schema is invalid.
+  static func rules(
+    of pipeline: Pipeline?, schema paths: [String] = [], flags: [String] = []
+  ) throws -> (keys: KeyRules, schema: Schema?) {
+    var keys = pipeline?.keys ?? KeyRules()
+    try keys.add(flags: flags)
+    let paths = paths.isEmpty ? [pipeline?.schema].compactMap { $0 } : paths
+    guard !paths.isEmpty else { return (keys, nil) }
+    let schema = try load(paths)
+    return (try rules(keys, of: schema, pipeline: pipeline, flags: flags), schema)
   }
 
   /// Combines the given rules with those of the schema's directives, and warns about differences.
@@ -111,13 +128,10 @@ enum SchemaFile {
     }
   }
 
-  /// The syntax error of a file; `nil` if it can be parsed.
-  static func syntaxError(of file: SourceFiles.File) -> Finding? {
-    do {
-      _ = try Document(parsingUTF8: file.bytes)
-      return nil
-    } catch {
-      return finding(error, Finding.Location(file: file.name, location: error.location))
+  /// The syntax errors of files that cannot be parsed.
+  static func syntaxErrors(of sources: SourceFiles) -> [Finding] {
+    sources.syntaxErrors.map { file, error in
+      finding(error, Finding.Location(file: file.name, location: error.location))
     }
   }
 
@@ -134,5 +148,14 @@ enum SchemaFile {
   private static func isJSON(_ bytes: [UInt8]) -> Bool {
     let text = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? bytes.dropFirst(3) : bytes[...]
     return text.first { !$0.isJSONWhiteSpace } == UInt8(ascii: "{")
+  }
+}
+
+extension KeyRules {
+  /// Adds the values of `--keys`.
+  mutating func add(flags: [String]) throws {
+    for flag in flags {
+      do { try add(rule: flag) } catch { throw Failure(.usage, "--keys: \(error)") }
+    }
   }
 }

@@ -49,6 +49,8 @@ struct CommandInfo: Decodable {
   var shownCommands: [CommandInfo] { allCommands.filter(\.shouldDisplay) }
   /// The arguments that help shows.
   var shownArguments: [Argument] { allArguments.filter(\.shouldDisplay) }
+  /// The subcommands that have a manual page.
+  var documentedCommands: [CommandInfo] { shownCommands.filter { $0.commandName != "help" } }
   var positionals: [Argument] { shownArguments.filter { $0.kind == .positional } }
   var options: [Argument] { shownArguments.filter { $0.kind != .positional } }
 

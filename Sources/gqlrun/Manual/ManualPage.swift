@@ -14,8 +14,7 @@ struct ManualPage {
   {
     let page = ManualPage(command: command, path: path + [command.commandName], date: date)
     return [page]
-      + command.shownCommands.filter { $0.commandName != "help" }
-      .flatMap { pages(of: $0, below: page.path, date: date) }
+      + command.documentedCommands.flatMap { pages(of: $0, below: page.path, date: date) }
   }
 
   private init(command: CommandInfo, path: [String], date: String) {
@@ -82,7 +81,7 @@ struct ManualPage {
   private mutating func commands() {
     guard !command.shownCommands.isEmpty else { return }
     section("COMMANDS")
-    for subcommand in command.shownCommands where subcommand.commandName != "help" {
+    for subcommand in command.documentedCommands {
       lines.append(".TP")
       lines.append(reference(name + "-" + subcommand.commandName, ""))
       lines += Self.filled(subcommand.abstract ?? "")
@@ -117,9 +116,7 @@ struct ManualPage {
   private mutating func seeAlso() {
     section("SEE ALSO")
     var names = (1..<path.count).map { path.prefix($0).joined(separator: "-") }
-    names += command.shownCommands.filter { $0.commandName != "help" }.map {
-      "\(name)-\($0.commandName)"
-    }
+    names += command.documentedCommands.map { "\(name)-\($0.commandName)" }
     for (index, other) in names.enumerated() {
       lines.append(reference(other, index == names.count - 1 ? "" : ","))
     }

@@ -234,7 +234,8 @@ struct ProfileCommand: AsyncParsableCommand {
     if shape {
       Terminal.showStatus("looking at the shape of the response")
       do {
-        report.shape = try ShapeAnalyzer.analyze(path, keys: options.keyRules())
+        let keys = try SchemaFile.rules(of: nil, flags: options.keys).keys
+        report.shape = try ShapeAnalyzer.analyze(path, keys: keys)
       } catch let error as ProfileError {
         throw Failure(.badInput, error.message)
       } catch {

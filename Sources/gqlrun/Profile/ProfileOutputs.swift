@@ -78,15 +78,23 @@ struct ProfileOutputs: ParsableArguments {
   func check() throws {
     _ = try budgets()
     _ = try earlier()
-    for (path, form) in files where path != "-" { try OutputFile.check(path, replacing: form) }
+    for (path, form, _) in files where path != "-" { try OutputFile.check(path, replacing: form) }
   }
 
-  /// The reports to write, each with the form of files that it may replace.
-  private var files: [(path: String, form: OutputForm)] {
-    [
-      (json, Form.json), (html, Form.html), (trace, Form.trace), (folded, Form.folded),
-      (prometheus, Form.prometheus),
-    ].compactMap { path, form in path.map { ($0, replace.replacing(form)) } }
+  /// A report to write, with the form of files that it may replace.
+  private typealias File = (
+    path: String, form: OutputForm, data: (ProfileReport) throws -> Data
+  )
+
+  private var files: [File] {
+    let all: [(path: String?, form: OutputForm, data: (ProfileReport) throws -> Data)] = [
+      (json, Form.json, { try $0.json() + Data("\n".utf8) }),
+      (html, Form.html, { Data($0.html.utf8) }),
+      (trace, Form.trace, { try $0.chromeTrace() }),
+      (folded, Form.folded, { Data($0.foldedStacks.utf8) }),
+      (prometheus, Form.prometheus, { Data($0.prometheus.utf8) }),
+    ]
+    return all.compactMap { path, form, data in path.map { ($0, replace.replacing(form), data) } }
   }
 
   /// Standard output then carries only the machine-readable report.
@@ -109,13 +117,7 @@ struct ProfileOutputs: ParsableArguments {
 
   func write(_ report: ProfileReport) throws {
     if !isQuiet { try Terminal.write(Terminal.safe(report.text)) }
-    if let json { try save(report.json() + Data("\n".utf8), path: json, form: Form.json) }
-    if let html { try save(Data(report.html.utf8), path: html, form: Form.html) }
-    if let trace { try save(report.chromeTrace(), path: trace, form: Form.trace) }
-    if let folded { try save(Data(report.foldedStacks.utf8), path: folded, form: Form.folded) }
-    if let prometheus {
-      try save(Data(report.prometheus.utf8), path: prometheus, form: Form.prometheus)
-    }
+    for file in files { try save(file.data(report), path: file.path, form: file.form) }
     var violations = try budgets().flatMap { $0.violations(in: report) }
     if let earlier = try earlier() {
       let comparison = ReportComparison(before: earlier, after: report)
@@ -135,7 +137,7 @@ struct ProfileOutputs: ParsableArguments {
 
   private func save(_ data: Data, path: String, form: OutputForm) throws {
     guard path != "-" else { return try data.withUnsafeBytes { try Terminal.write($0) } }
-    let file = try OutputFile(path, replacing: replace.replacing(form))
+    let file = try OutputFile(path, replacing: form)
     try data.withUnsafeBytes { try file.write($0) }
     try file.finish()
   }

@@ -59,14 +59,8 @@ enum ProfileStore: Sendable, Hashable, ExpressibleByArgument {
         PartialFiles.remove(file)
       }
     }
-    let store = try StoreChoice.open(path)
-    do {
-      let result = try await body(store, files) { try await store.checkpoint() }
-      try store.close()
-      return result
-    } catch {
-      try? store.close()
-      throw error
+    return try await StoreChoice.open(path).close { store in
+      try await body(store, files) { try await store.checkpoint() }
     }
   }
 
@@ -108,23 +102,18 @@ struct LoadOptions: ParsableArguments {
     if let concurrency, !(1...10_000).contains(concurrency) {
       throw ValidationError("--concurrency is 1 to 10000")
     }
-    guard seconds != nil else {
+    guard parsedDuration != nil else {
       throw ValidationError("--duration is a time such as 500ms, 10s or 2m, at most a day")
     }
   }
 
-  private var seconds: Double? {
-    for (suffix, factor) in [("ms", 1e-3), ("s", 1), ("m", 60), ("h", 3600)]
-    where duration.hasSuffix(suffix) {
-      guard let number = Double(duration.dropLast(suffix.count)), number > 0,
-        number * factor <= 86_400
-      else { return nil }
-      return number * factor
+  private var parsedDuration: Duration? {
+    (try? Duration(optionText: duration)).flatMap {
+      $0 > .zero && $0 <= .seconds(86_400) ? $0 : nil
     }
-    return nil
   }
 
-  var time: Duration { .seconds(seconds ?? 10) }
+  var time: Duration { parsedDuration ?? .seconds(10) }
 
   var model: LoadReport.Model {
     if let rate { return .open(rate: rate, inFlight: concurrency ?? 1000) }

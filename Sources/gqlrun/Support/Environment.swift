@@ -63,6 +63,22 @@ extension PipelineFileEnvironment {
   }
 }
 
+extension PipelineFile {
+  /// Loads a file that will not run, and prints its warnings. It needs no endpoint.
+  ///
+  /// - Parameters:
+  ///   - path: The path of the file, or the name of a ready-made pipeline.
+  ///   - runsPrograms: Whether to expand `${exec:…}` all the same.
+  static func inspected(_ path: String, runsPrograms: Bool = false) throws -> Pipeline {
+    let environment = PipelineFileEnvironment.unsent
+    let loaded = try load(
+      path: ReadyMade.path(for: path), registry: .builtIn,
+      environment: runsPrograms ? environment : environment.withPlaceholders)
+    loaded.warnings.show()
+    return loaded.pipeline
+  }
+}
+
 extension Endpoint {
   /// The URL of pipelines whose requests are not sent; no server can have it.
   ///

@@ -108,7 +108,7 @@ extension Failure {
     switch error {
     case let error as ChainError: self.init(error)
     case let diagnostics as PipelineDiagnostics:
-      Terminal.note(diagnostics.rendered(as: .human(colors: Terminal.usesColor)))
+      diagnostics.show()
       self.init(.badPipeline, "")
     default: return nil
     }

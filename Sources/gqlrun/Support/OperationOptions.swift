@@ -58,7 +58,7 @@ struct OperationOptions: ParsableArguments {
         value = try YAMLValues.value(
           of: Input.bytes(variables, "the variables file"), file: Input.label(variables))
       } catch let error as PipelineDiagnostics {
-        Terminal.note(error.rendered(as: .human(colors: Terminal.usesColor)))
+        error.show()
         throw Failure(.badInput, "")
       }
     } else {
@@ -160,18 +160,6 @@ struct OperationOptions: ParsableArguments {
     return (String(parts[0].hasPrefix("$") ? parts[0].dropFirst() : parts[0]), String(parts[1]))
   }
 
-  func keyRules(_ base: KeyRules = KeyRules()) throws -> KeyRules {
-    var rules = base
-    for rule in keys {
-      do {
-        try rules.add(rule: rule)
-      } catch {
-        throw Failure(.usage, "--keys: \(error)")
-      }
-    }
-    return rules
-  }
-
   /// Prepares the operation of the document at `path` for execution.
   ///
   /// - Parameters:
@@ -202,14 +190,10 @@ struct OperationOptions: ParsableArguments {
     guard files.count(where: { $0 == "-" }) < 2 else {
       throw Failure(.usage, "only one file can be - (standard input); name the others")
     }
-    var rules = try keyRules(pipeline?.keys ?? KeyRules())
     let bytes = try source.bytes()
     let name = source.label
     let document = try Input.document(bytes, named: name)
-    let schema = try schemas.isEmpty ? nil : SchemaFile.load(schemas)
-    if let schema {
-      rules = try SchemaFile.rules(rules, of: schema, pipeline: pipeline, flags: keys)
-    }
+    let (rules, schema) = try SchemaFile.rules(of: pipeline, schema: schemas, flags: keys)
     if isSent, let schema { try check(document, against: schema, bytes: bytes, name: name) }
     do {
       let (variables, problems) = try givenVariables(document, schema)
@@ -270,38 +254,5 @@ extension CacheError {
   fileprivate var variableName: String? {
     guard let path, path.hasPrefix("variables.") else { return nil }
     return VariablePath(String(path.dropFirst("variables.".count))).name
-  }
-}
-
-/// Checks command names before arguments are parsed, to distinguish a misspelled command from a
-/// surplus argument.
-enum CommandNames {
-  static func check(_ arguments: [String], root: any ParsableCommand.Type) throws {
-    var command = root
-    var path = root._commandName
-    for (index, argument) in arguments.enumerated() {
-      let subcommands = command.configuration.subcommands
-      if argument.hasPrefix("-") || subcommands.isEmpty { return }
-      if argument == "help" {
-        if index == 0 { continue }
-        throw CleanExit.helpRequest(command)
-      }
-      guard let next = subcommands.first(where: { $0._commandName == argument }) else {
-        let names = subcommands.filter { $0.configuration.shouldDisplay }.map { $0._commandName }
-        let likely =
-          names.first { $0.hasPrefix(argument) } ?? suggestion(for: argument, in: names)
-        let meant =
-          path == root._commandName && ["completion", "completions"].contains(argument)
-          ? "; did you mean gqlrun --generate-completion-script SHELL?"
-          : likely.map { "; did you mean \($0)?" } ?? ""
-        throw Failure(
-          .usage,
-          "\(path) has no command \(argument)\(meant)\nits commands: \(names.joined(separator: ", "))"
-            + (arguments.first == "help" ? "\nits topics: see `gqlrun help topics`" : "")
-        )
-      }
-      command = next
-      path += " \(argument)"
-    }
   }
 }

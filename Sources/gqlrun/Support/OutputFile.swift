@@ -5,10 +5,16 @@ import GQLRunSupport
 
 /// The option of commands that write files which the user names.
 struct ReplaceOptions: ParsableArguments {
-  @Flag(
-    name: .long,
-    help: "Replace existing files, also those that do not look like earlier outputs of this kind.")
+  /// The help of --overwrite.
+  static let help: ArgumentHelp =
+    "Replace existing files, also those that do not look like earlier outputs of this kind."
+
+  @Flag(name: .long, help: Self.help)
   var overwrite = false
+
+  init() {}
+
+  init(overwrite: Bool) { self.overwrite = overwrite }
 
   /// The files that may be replaced.
   ///

@@ -25,7 +25,11 @@ struct OutputOptions: ParsableArguments {
         + "replaced, another file with --overwrite.", valueName: "file"))
   var output: String?
 
-  @OptionGroup var replace: ReplaceOptions
+  @Flag(name: .long, help: ReplaceOptions.help)
+  var overwrite = false
+
+  /// The flag as the group that other commands have; a group in a group takes longer to parse.
+  var replace: ReplaceOptions { ReplaceOptions(overwrite: overwrite) }
 
   @Option(
     name: .long,

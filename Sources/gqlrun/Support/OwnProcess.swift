@@ -23,19 +23,19 @@ enum OwnProcess {
 
 /// The options that allow programs named in files to run.
 struct TrustOptions: ParsableArguments {
-  @Flag(
-    name: .long,
-    help: ArgumentHelp(
-      "Start the programs of the files (${exec:…}, exec, token commands) even if the files are not "
-        + "trusted; same as GQLRUN_ALLOW_EXEC=1."))
+  /// The help of --allow-exec.
+  static let help: ArgumentHelp =
+    "Start the programs of the files (${exec:…}, exec, token commands) even if the files are not trusted; same as GQLRUN_ALLOW_EXEC=1."
+
+  @Flag(name: .long, help: Self.help)
   var allowExec = false
 
+  init() {}
+
+  init(allowExec: Bool) { self.allowExec = allowExec }
+
   /// Allows only trusted programs.
-  static var none: TrustOptions {
-    var options = TrustOptions()
-    options.allowExec = false
-    return options
-  }
+  static var none: TrustOptions { TrustOptions(allowExec: false) }
 
   /// Whether the flag or the environment variable allows all programs.
   var allowsAll: Bool {

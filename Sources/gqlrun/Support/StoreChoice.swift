@@ -91,6 +91,21 @@ enum StoreChoice: Sendable {
   }
 }
 
+extension CacheStore {
+  /// Runs `body`, then closes the store, even if `body` throws.
+  func close<Result>(after body: (CacheStore) async throws -> Result) async throws -> Result {
+    let result: Result
+    do {
+      result = try await body(self)
+    } catch {
+      try? close()
+      throw error
+    }
+    try close()
+    return result
+  }
+}
+
 /// The files whose programs may run: their paths, with the hashes of their contents when they were
 /// trusted.
 ///

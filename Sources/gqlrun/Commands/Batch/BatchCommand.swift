@@ -124,7 +124,9 @@ struct BatchCommand: AsyncParsableCommand {
       if manifest.queueURL != nil {
         try journal.refuse(manifest)
         do {
-          return try await QueueStatus(BatchQueue(manifest), source.manifest, json: json).show()
+          return try await QueueStatus(
+            queue: BatchQueue(manifest), manifest: source.manifest, json: json
+          ).show()
         } catch {
           throw BatchOutcome.failure(error, source.manifest, during: .queue)
         }
@@ -242,7 +244,11 @@ struct ManifestOptions: ParsableArguments {
     help: EndpointArguments.endpointHelp("overrides GQL_URL, the manifest and its pipeline"))
   var endpoint: String?
 
-  @OptionGroup var trust: TrustOptions
+  @Flag(name: .long, help: TrustOptions.help)
+  var allowExec = false
+
+  /// The flag as the group that other commands have; a group in a group takes longer to parse.
+  private var trust: TrustOptions { TrustOptions(allowExec: allowExec) }
 
   /// Loads the manifest; prints its diagnostics, and throws if it has errors.
   ///
@@ -287,10 +293,10 @@ struct ManifestOptions: ParsableArguments {
       } pipeline: {
         $0.manifest.pipeline
       }
-      if !loaded.warnings.all.isEmpty || format == .json { try show(loaded.warnings, format) }
+      try loaded.warnings.write(as: format)
       return loaded
     } catch let found as PipelineDiagnostics {
-      try show(found, format)
+      try found.write(as: format)
       let isPipeline = found.errors.allSatisfy { $0.location.file != file }
       throw Failure(isPipeline ? .badPipeline : .badInput, "")
     }
@@ -304,14 +310,6 @@ struct ManifestOptions: ParsableArguments {
   ) throws -> Result {
     do { return try body() } catch {
       throw BatchOutcome.failure(error, manifest, during: work)
-    }
-  }
-
-  private func show(_ found: PipelineDiagnostics, _ format: FindingFormat) throws {
-    switch format {
-    case .human: Terminal.note(found.rendered(as: .human(colors: Terminal.usesColor)))
-    case .json: try Terminal.write(found.rendered(as: .json))
-    case .github: try Terminal.write(found.rendered(as: .github))
     }
   }
 }

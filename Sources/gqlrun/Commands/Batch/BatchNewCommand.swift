@@ -77,7 +77,7 @@ extension BatchCommand {
           Array(text.utf8), path: path, registry: .builtIn,
           environment: .unsent.withPlaceholders)
       } catch let found as PipelineDiagnostics {
-        Terminal.note(found.rendered(as: .human(colors: Terminal.usesColor)))
+        found.show()
         throw Failure(.badInput, "no manifest is written: it would have these errors")
       } catch let problem as Failure {
         throw problem

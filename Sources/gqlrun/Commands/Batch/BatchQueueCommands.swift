@@ -100,15 +100,10 @@ private func queue(
 
 /// The status of a queue: on a terminal, a text that changes until no tasks are left.
 struct QueueStatus {
-  private let queue: BatchQueue
-  private let manifest: String
-  private let json: Bool
-
-  init(_ queue: BatchQueue, _ manifest: String, json: Bool) {
-    self.queue = queue
-    self.manifest = manifest
-    self.json = json
-  }
+  let queue: BatchQueue
+  /// The manifest's file, for messages.
+  let manifest: String
+  let json: Bool
 
   func show() async throws {
     if json { return try Terminal.write(queue.status().json) }

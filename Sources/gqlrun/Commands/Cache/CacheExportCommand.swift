@@ -35,18 +35,13 @@ extension CacheCommand {
 
     func run() async throws {
       guard !file.isEmpty else { throw Failure(.usage, "the name of the file is empty") }
-      let store = try await storeOptions.openExisting()
-      do {
+      try await storeOptions.openExisting().close { store in
         try check()
         switch format ?? Self.format(of: file) {
         case .ndjson: try await dump(store)
         case .sqlite: try await copy(store)
         }
-      } catch {
-        try? store.close()
-        throw error
       }
-      try store.close()
     }
 
     private static func format(of file: String) -> Format {

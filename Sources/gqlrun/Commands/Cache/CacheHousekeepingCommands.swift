@@ -44,13 +44,11 @@ extension CacheCommand {
 
     /// The rules of the pipeline file and of the schema that it names.
     private func rules() throws -> (keys: KeyRules?, facts: TypeFacts?) {
-      guard let pipeline = try pipeline.map(CacheRules.load) else { return (nil, nil) }
-      guard let path = pipeline.schema else { return (pipeline.keys, nil) }
-      let schema = try SchemaFile.load([path])
-      return (
-        try SchemaFile.rules(pipeline.keys, of: schema, pipeline: pipeline, flags: []),
-        TypeFacts(schema)
-      )
+      guard let pipeline = try pipeline.map({ try PipelineFile.inspected($0) }) else {
+        return (nil, nil)
+      }
+      let (keys, schema) = try SchemaFile.rules(of: pipeline)
+      return (keys, schema.map { TypeFacts($0) })
     }
   }
 
@@ -133,15 +131,7 @@ extension CacheCommand {
 extension CacheCommand.StoreOptions {
   /// Opens the store, runs `work`, prints what was removed, and closes the store.
   func runHousekeeping(_ work: (CacheStore) async throws -> RemovalSummary) async throws {
-    let store = try await openExisting()
-    let summary: RemovalSummary
-    do {
-      summary = try await work(store)
-    } catch {
-      try? store.close()
-      throw error
-    }
-    try store.close()
+    let summary = try await openExisting().close(after: work)
     var parts = [Quantity.count(summary.records, "record")]
     if summary.changedRecords > 0 {
       parts.append("fields of \(Quantity.count(summary.changedRecords, "record"))")

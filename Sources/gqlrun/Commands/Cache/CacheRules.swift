@@ -59,19 +59,9 @@ struct CacheRules: ParsableArguments {
     var options: ReadOptions
   }
 
-  /// Loads a pipeline file without sending anything, and prints its warnings.
-  static func load(_ path: String) throws -> Pipeline {
-    let file = try PipelineFile.load(
-      path: path, registry: .builtIn, environment: .unsent.withPlaceholders)
-    if !file.warnings.warnings.isEmpty {
-      Terminal.note(file.warnings.rendered(as: .human(colors: Terminal.usesColor)))
-    }
-    return file.pipeline
-  }
-
   func load() throws -> Loaded {
     var loaded = Loaded(options: ReadOptions())
-    if let pipeline = try pipeline.map(Self.load) {
+    if let pipeline = try pipeline.map({ try PipelineFile.inspected($0) }) {
       loaded.pipeline = pipeline
       loaded.options.ages = pipeline.allAges
       if let stale = pipeline.maxStale { loaded.options.stale = .upTo(stale) }

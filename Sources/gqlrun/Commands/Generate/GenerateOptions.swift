@@ -81,14 +81,7 @@ struct GenerateOptions: ParsableArguments {
       "Configuration of Apollo iOS to begin with: apollo-codegen-config.json.", valueName: "file"))
   var fromApollo: String?
 
-  @Option(
-    name: .long,
-    help: ArgumentHelp(
-      "Project file, instead of the nearest graphql.config.* or .graphqlrc*.", valueName: "file"))
-  var config: String?
-
-  @Option(name: .long, help: "Name of the project, if the project file has several.")
-  var project: String?
+  @OptionGroup var projectOptions: ProjectOptions
 
   func validate() throws {
     guard schemaOutput == nil || schemaModule != nil else {
@@ -102,18 +95,19 @@ struct GenerateOptions: ParsableArguments {
       let apollo = try ApolloConfiguration(path: fromApollo)
       return [try plan(apollo.values, folder: apollo.folder, nil)]
     }
-    if !schema.isEmpty, !documents.isEmpty, config == nil, project == nil {
+    if !schema.isEmpty, !documents.isEmpty, !projectOptions.isGiven {
       return [try plan([:], folder: "", nil)]
     }
-    guard let file = try Project.file(config, isQuiet: true) else {
+    guard let file = try Project.file(projectOptions.config, isQuiet: true) else {
       throw Failure(
         .usage,
         "there is nothing to generate from: name --schema and --documents, or describe the project in "
           + "a file \(ProjectFile.names[0])")
     }
     let folder = (file.path as NSString).deletingLastPathComponent
-    let chosen = file.projects.filter { project == nil || $0.name == project }
-    let projects = try Project.load(file.path, named: project)
+    let name = projectOptions.project
+    let chosen = file.projects.filter { name == nil || $0.name == name }
+    let projects = try Project.load(file.path, named: name)
     let pairs = zip(chosen, projects).filter { $0.0.generation != nil || chosen.count == 1 }
     return try pairs.map { settings, project in
       try plan(

@@ -1,4 +1,5 @@
 import ArgumentParser
+import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunPlugins
@@ -57,36 +58,22 @@ struct PipelineCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-      var hasErrors = false
-      var rows: [String] = []
+      var found: [PipelineDiagnostic] = []
       for file in files {
         let diagnostics = PipelineFile.check(
           path: file, registry: .builtIn, environment: .unsent,
           readSchema: Self.schema)
-        if !diagnostics.errors.isEmpty { hasErrors = true }
-        switch format {
-        case .json:
-          // One array for all files: joins the rows between the brackets of each.
-          rows += diagnostics.rendered(as: .json).split(separator: "\n")
-            .filter { $0.hasPrefix("  ") }
-            .map { String($0.last == "," ? $0.dropLast() : $0) }
-        case .github: try Terminal.write(diagnostics.rendered(as: .github))
-        case .human:
-          if diagnostics.all.isEmpty {
-            Terminal.note("\(Terminal.safe(file)): ok")
-            if let remark = Self.uploadRemark(file) {
-              Terminal.note("\(Terminal.safe(file)): \(remark)")
-            }
-          } else {
-            Terminal.note(diagnostics.rendered(as: .human(colors: Terminal.usesColor)))
-          }
+        found += diagnostics.all
+        if format != .json { try diagnostics.write(as: format) }
+        guard format == .human, diagnostics.all.isEmpty else { continue }
+        Terminal.note("\(Terminal.safe(file)): ok")
+        if let remark = Self.uploadRemark(file) {
+          Terminal.note("\(Terminal.safe(file)): \(remark)")
         }
       }
-      if format == .json {
-        try Terminal.write(
-          rows.isEmpty ? "[]\n" : "[\n" + rows.joined(separator: ",\n") + "\n]\n")
-      }
-      if hasErrors { throw Failure(.badPipeline, "") }
+      // One array for all files.
+      if format == .json { try Terminal.write(found.map(\.json).linePerElement) }
+      if found.contains(where: { $0.severity == .error }) { throw Failure(.badPipeline, "") }
     }
   }
 
@@ -104,27 +91,27 @@ struct PipelineCommand: AsyncParsableCommand {
     var file: String
 
     func run() async throws {
-      try Terminal.write(try PipelineCommand.load(file).show())
+      try Terminal.write(try PipelineFile.inspected(file).show())
     }
-  }
-}
-
-extension PipelineCommand {
-  /// Loads a file to inspect it, and prints its warnings. Starts no programs.
-  ///
-  /// - Parameter runsPrograms: Whether to expand `${exec:…}` all the same.
-  static func load(_ file: String, runsPrograms: Bool = false) throws -> Pipeline {
-    let environment = PipelineFileEnvironment.unsent
-    let loaded = try PipelineFile.load(
-      path: ReadyMade.path(for: file), registry: .builtIn,
-      environment: runsPrograms ? environment : environment.withPlaceholders)
-    if !loaded.warnings.warnings.isEmpty {
-      Terminal.note(loaded.warnings.rendered(as: .human(colors: Terminal.usesColor)))
-    }
-    return loaded.pipeline
   }
 }
 
 enum FindingFormat: String, ExpressibleByArgument, CaseIterable {
   case human, json, github
+}
+
+extension PipelineDiagnostics {
+  /// Prints the diagnostics for people on standard error; nothing if there are none.
+  func show() {
+    if !all.isEmpty { Terminal.note(rendered(as: .human(colors: Terminal.usesColor))) }
+  }
+
+  /// Writes the diagnostics to standard error in the format for people, otherwise to standard output.
+  func write(as format: FindingFormat) throws {
+    switch format {
+    case .human: show()
+    case .json: try Terminal.write(rendered(as: .json))
+    case .github: try Terminal.write(rendered(as: .github))
+    }
+  }
 }

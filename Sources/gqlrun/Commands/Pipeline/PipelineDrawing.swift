@@ -35,7 +35,7 @@ extension PipelineCommand {
 
     func run() async throws {
       try Terminal.write(
-        try PipelineCommand.load(file).graph(format == .dot ? .dot : .mermaid))
+        try PipelineFile.inspected(file).graph(format == .dot ? .dot : .mermaid))
     }
   }
 
