@@ -58,7 +58,6 @@ final class Journal: Sendable {
         guard try Int32.fetchOne(db, sql: "PRAGMA user_version") ?? 0 <= Self.schemaVersion else {
           throw JournalError("\(path) was written by a newer gqlrun; update gqlrun to use it")
         }
-        if !isReadOnly { try Self.migrate(db) }
       }
     } catch let error as DatabaseError {
       throw JournalError(
@@ -106,69 +105,54 @@ final class Journal: Sendable {
       "another run is using the journal \(path); wait for it, or start without --resume")
   }
 
-  /// Creates the tables of a new journal.
+  /// Creates the tables of a new journal, and those that a journal of an earlier version does not have.
   ///
   /// Tasks are stored in order of arrival. Their ids are hashes, so inserting them into an index
   /// writes to random pages; the index is created on the first lookup (``index()``). A checkpoint
   /// then copies the changes of many steps.
   private static func prepare(_ db: Database) throws {
-    guard try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") == 0 else { return }
+    let isNew = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") == 0
+    guard
+      try isNew
+        || Int32.fetchOne(db, sql: "PRAGMA application_id") == applicationID
+          && Int32.fetchOne(db, sql: "PRAGMA user_version") ?? 0 < schemaVersion
+    else { return }
     try db.inTransaction(.exclusive) {
       try db.execute(
         sql: """
-          CREATE TABLE tasks (
+          CREATE TABLE IF NOT EXISTS tasks (
             id BLOB NOT NULL, op INTEGER NOT NULL, key TEXT NOT NULL,
             state INTEGER NOT NULL, page INTEGER NOT NULL, attempts INTEGER NOT NULL,
             http INTEGER, ended REAL NOT NULL, ms REAL NOT NULL, bytes INTEGER NOT NULL,
             records INTEGER NOT NULL, cursor TEXT, error TEXT
           );
-          CREATE TABLE operations (number INTEGER PRIMARY KEY, id TEXT NOT NULL);
-          CREATE TABLE captures (
+          CREATE TABLE IF NOT EXISTS operations (number INTEGER PRIMARY KEY, id TEXT NOT NULL);
+          CREATE TABLE IF NOT EXISTS captures (
             op INTEGER NOT NULL, key TEXT NOT NULL, data TEXT NOT NULL, PRIMARY KEY (op, key)
           ) WITHOUT ROWID;
-          CREATE TABLE bookmarks (name TEXT NOT NULL PRIMARY KEY, op INTEGER NOT NULL,
+          CREATE TABLE IF NOT EXISTS bookmarks (name TEXT NOT NULL PRIMARY KEY, op INTEGER NOT NULL,
             data TEXT NOT NULL) WITHOUT ROWID;
-          CREATE TABLE sinks (
+          CREATE TABLE IF NOT EXISTS sinks (
             path TEXT NOT NULL PRIMARY KEY, position INTEGER NOT NULL, records INTEGER NOT NULL,
             header TEXT, published INTEGER NOT NULL, checksum INTEGER
           ) WITHOUT ROWID;
-          \(outputsTable)
-          \(gapsTable)
-          CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value) WITHOUT ROWID;
+          -- All outputs of the run: files, tables of databases, the cache.
+          CREATE TABLE IF NOT EXISTS outputs (
+            path TEXT NOT NULL, name TEXT NOT NULL, format TEXT NOT NULL, takes TEXT NOT NULL, identity TEXT,
+            step INTEGER NOT NULL, records INTEGER NOT NULL, PRIMARY KEY (path, name)
+          ) WITHOUT ROWID;
+          -- The times in which events of subscriptions may have been missed.
+          CREATE TABLE IF NOT EXISTS gaps (
+            op INTEGER NOT NULL, key TEXT NOT NULL, events INTEGER NOT NULL, since REAL NOT NULL,
+            until REAL NOT NULL, cause TEXT
+          );
+          CREATE TABLE IF NOT EXISTS meta (name TEXT NOT NULL PRIMARY KEY, value) WITHOUT ROWID;
           PRAGMA application_id = \(applicationID);
           PRAGMA user_version = \(schemaVersion);
           """)
-      return .commit
-    }
-  }
-
-  /// All outputs of the run: files, tables of databases, the cache.
-  private static let outputsTable = """
-    CREATE TABLE outputs (
-      path TEXT NOT NULL, name TEXT NOT NULL, format TEXT NOT NULL, takes TEXT NOT NULL, identity TEXT,
-      step INTEGER NOT NULL, records INTEGER NOT NULL, PRIMARY KEY (path, name)
-    ) WITHOUT ROWID;
-    """
-
-  /// The times in which events of subscriptions may have been missed.
-  private static let gapsTable = """
-    CREATE TABLE gaps (
-      op INTEGER NOT NULL, key TEXT NOT NULL, events INTEGER NOT NULL, since REAL NOT NULL,
-      until REAL NOT NULL, cause TEXT
-    );
-    """
-
-  /// Migrates a journal of an earlier version.
-  private static func migrate(_ db: Database) throws {
-    guard try Int32.fetchOne(db, sql: "PRAGMA user_version") ?? 0 < schemaVersion else { return }
-    let hasChecksum = try db.columns(in: "sinks").contains { $0.name == "checksum" }
-    let hasOutputs = try db.tableExists("outputs")
-    let hasGaps = try db.tableExists("gaps")
-    try db.inTransaction(.exclusive) {
-      if !hasChecksum { try db.execute(sql: "ALTER TABLE sinks ADD COLUMN checksum INTEGER") }
-      if !hasOutputs { try db.execute(sql: outputsTable) }
-      if !hasGaps { try db.execute(sql: gapsTable) }
-      try db.execute(sql: "PRAGMA user_version = \(schemaVersion)")
+      if try !db.columns(in: "sinks").contains(where: { $0.name == "checksum" }) {
+        try db.execute(sql: "ALTER TABLE sinks ADD COLUMN checksum INTEGER")
+      }
       return .commit
     }
   }

@@ -86,21 +86,13 @@ extension TextTemplate {
   static func filled(_ text: String, _ operation: String) throws(TaskProblem) -> String {
     var scope = Scope()
     scope.operation = operation
+    let template: TextTemplate
     do throws(Malformed) {
-      return try scopeText(TextTemplate(text), scope)
+      template = try TextTemplate(text)
     } catch {
       throw TaskProblem(error.message)
     }
-  }
-
-  private static func scopeText(_ template: TextTemplate, _ scope: Scope) throws(Malformed)
-    -> String
-  {
-    do throws(TaskProblem) {
-      return try template.text(in: scope)
-    } catch {
-      throw Malformed(message: error.message, hint: "")
-    }
+    return try template.text(in: scope)
   }
 }
 
