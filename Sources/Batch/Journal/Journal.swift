@@ -366,13 +366,12 @@ extension Journal {
     }
   }
 
-  /// The counts of one operation, or of all.
-  func counts(operation: Int? = nil) throws -> TaskCounts {
+  /// The numbers of tasks.
+  func counts() throws -> TaskCounts {
     try read { db in
       var counts = TaskCounts()
-      let filter = operation.map { " WHERE op = \($0)" } ?? ""
       let rows = try GRDB.Row.fetchCursor(
-        db, sql: "SELECT state, count(*) FROM tasks\(filter) GROUP BY state")
+        db, sql: "SELECT state, count(*) FROM tasks GROUP BY state")
       while let row = try rows.next() {
         if let state = TaskState(rawValue: row[0]) { counts.byState[state] = row[1] }
       }
@@ -588,6 +587,14 @@ extension Journal {
   }
 }
 
+/// Identifies an output of a run.
+struct OutputID: Hashable, Sendable {
+  /// The path; in a journal relative to the manifest's folder.
+  var path: String
+  /// The table of a database; empty for a file.
+  var table = ""
+}
+
 /// One output of a run, as the journal records it before the run writes to it.
 struct OutputRecord: Sendable, Equatable {
   /// The path relative to the manifest's folder.
@@ -605,8 +612,7 @@ struct OutputRecord: Sendable, Equatable {
   /// For a table: the number of records written to it.
   var records = 0
 
-  /// Unique among the outputs of a run.
-  var identifier: String { "\(path)\u{0}\(name)" }
+  var id: OutputID { OutputID(path: path, table: name) }
 
   /// The name of the output in messages.
   var shown: String { name.isEmpty ? path : "table `\(name)` of \(path)" }
