@@ -267,28 +267,14 @@ extension AtomicFile {
   }
 }
 
-/// The journal's record of a task.
-struct TaskRecord: Sendable {
-  var state: TaskState
-  /// The number of pages written.
-  var page: Int
-  var attempts: Int
-  /// When the task finished, in seconds since 1970.
-  var ended: Double
-  /// The cursor or offset of the next page.
-  var cursor: String?
-  /// The duration of all requests so far.
-  var milliseconds = 0.0
-  var bytes = 0
-  var records = 0
-}
-
-/// The change recorded when a page of a task, or the whole task, has finished.
+/// The record of a task: the change when a page of it, or the whole task, has finished, or the state in which earlier ones
+/// left it.
 struct TaskUpdate: Sendable {
   var id: TaskID
   var operation: Int
   var key: String
   var state: TaskState
+  /// The number of pages written.
   var page = 0
   var attempts = 0
   var http: Int?
@@ -298,6 +284,7 @@ struct TaskUpdate: Sendable {
   var milliseconds = 0.0
   var bytes = 0
   var records = 0
+  /// The cursor or offset of the next page.
   var cursor: String?
   var error: String?
   /// The lease under which the task is executed; see ``TaskItem/lease``.
@@ -339,19 +326,20 @@ public struct TaskCounts: Sendable, Equatable {
 
 extension Journal {
   /// The record of a task. Creates the index on the calling thread unless ``index()`` did before.
-  func task(_ id: TaskID) throws -> TaskRecord? {
+  func task(_ id: TaskID) throws -> TaskUpdate? {
     if !isIndexed { try makeIndex() }
     return try read { db in
       let statement = try db.cachedStatement(
         sql: """
-          SELECT state, page, attempts, ended, cursor, ms, bytes, records FROM tasks WHERE id = ?
+          SELECT op, key, state, page, attempts, ended, ms, bytes, records, cursor FROM tasks WHERE id = ?
           """)
       guard let row = try GRDB.Row.fetchOne(statement, arguments: [Data(id.bytes)]) else {
         return nil
       }
-      return TaskRecord(
-        state: TaskState(rawValue: row[0]) ?? .queued, page: row[1], attempts: row[2],
-        ended: row[3], cursor: row[4], milliseconds: row[5], bytes: row[6], records: row[7])
+      return TaskUpdate(
+        id: id, operation: row[0], key: row[1], state: TaskState(rawValue: row[2]) ?? .queued,
+        page: row[3], attempts: row[4], ended: row[5], milliseconds: row[6], bytes: row[7],
+        records: row[8], cursor: row[9])
     }
   }
 
