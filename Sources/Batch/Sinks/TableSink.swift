@@ -44,11 +44,8 @@ final class TableFile {
   /// A batch creates an index named after each of its tables.
   static func foreign(_ path: String, tables: [String]) -> (index: Int, reason: String)? {
     guard let status = FileStatus(path), status.size > 0 else { return nil }
-    var configuration = Configuration()
-    configuration.readonly = true
-    configuration.busyMode = .timeout(10)
     do {
-      return try DatabaseQueue(path: path, configuration: configuration).read { db in
+      return try DatabaseQueue(path: path, configuration: .reading).read { db in
         let application = try Int32.fetchOne(db, sql: "PRAGMA application_id") ?? 0
         guard application == 0 else {
           return (
@@ -87,11 +84,8 @@ final class TableFile {
 
   /// Compares a table with what a journal recorded, without changing it.
   static func verify(_ path: String, table: String, step: Int, journal: String) throws {
-    var configuration = Configuration()
-    configuration.readonly = true
-    configuration.busyMode = .timeout(10)
     do {
-      try DatabaseQueue(path: path, configuration: configuration).read { db in
+      try DatabaseQueue(path: path, configuration: .reading).read { db in
         let name = try String.fetchOne(
           db, sql: "SELECT owner FROM \(TableMarker.tableName) WHERE name = ? AND journal = ?",
           arguments: [table, journal])
@@ -143,6 +137,16 @@ final class TableFile {
     guard let error = error as? DatabaseError else { return error }
     return StoppedByStorage(
       message: "cannot write \(path): \(error.message ?? "SQLite error \(error.resultCode)")")
+  }
+}
+
+extension Configuration {
+  /// The configuration of a connection that only reads, and waits for writers.
+  static var reading: Self {
+    var configuration = Self()
+    configuration.readonly = true
+    configuration.busyMode = .timeout(10)
+    return configuration
   }
 }
 
