@@ -91,7 +91,7 @@ final class RunProgress: Sendable {
   init(_ manifest: Manifest, _ services: Services, after earlier: Double = 0, stop: RunStop) {
     clock = services.clock
     beginning = max(services.secondsSince1970(), earlier)
-    startTime = clock.now()
+    startTime = services.clock.now()
     limit = manifest.settings.failureLimit
     self.stop = stop
   }
