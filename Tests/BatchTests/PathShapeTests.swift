@@ -185,7 +185,7 @@ struct PathShapeTests {
         _ = try ShardMerge(manifest)
         let table = name.replacingOccurrences(of: "\\\"", with: "\"") + (key.isEmpty ? "" : "2")
         let count = try await DatabaseQueue(path: location.file("o.db")).read {
-          try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table.quotedForSQLite)")
+          try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table.quotedForSQL)")
         }
         #expect(try #require(count) > 200)
       }

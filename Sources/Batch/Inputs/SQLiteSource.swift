@@ -44,14 +44,11 @@ final class QuerySource: RowSource {
 
   init(path: String, query: String) throws(InputProblem) {
     self.path = path
-    var configuration = Configuration()
-    configuration.readonly = true
-    configuration.busyMode = .timeout(10)
     guard FileManager.default.fileExists(atPath: path) else {
       throw InputProblem(file: path, line: nil, message: "there is no such file")
     }
     do {
-      queue = try DatabaseQueue(path: path, configuration: configuration)
+      queue = try DatabaseQueue(path: path, configuration: .reading)
       cursor = try queue.inDatabase { db in
         try GRDB.Row.fetchCursor(db, sql: query)
       }
@@ -82,9 +79,7 @@ final class QuerySource: RowSource {
   /// The column names of a query's result.
   static func columns(path: String, query: String) throws(InputProblem) -> [String] {
     do {
-      var configuration = Configuration()
-      configuration.readonly = true
-      let queue = try DatabaseQueue(path: path, configuration: configuration)
+      let queue = try DatabaseQueue(path: path, configuration: .reading)
       return try queue.inDatabase { try $0.makeStatement(sql: query).columnNames }
     } catch {
       throw problem(path, error)

@@ -58,7 +58,6 @@ final class Journal: Sendable {
         guard try Int32.fetchOne(db, sql: "PRAGMA user_version") ?? 0 <= Self.schemaVersion else {
           throw JournalError("\(path) was written by a newer gqlrun; update gqlrun to use it")
         }
-        if !isReadOnly { try Self.migrate(db) }
       }
     } catch let error as DatabaseError {
       throw JournalError(
@@ -106,69 +105,54 @@ final class Journal: Sendable {
       "another run is using the journal \(path); wait for it, or start without --resume")
   }
 
-  /// Creates the tables of a new journal.
+  /// Creates the tables of a new journal, and those that a journal of an earlier version does not have.
   ///
   /// Tasks are stored in order of arrival. Their ids are hashes, so inserting them into an index
   /// writes to random pages; the index is created on the first lookup (``index()``). A checkpoint
   /// then copies the changes of many steps.
   private static func prepare(_ db: Database) throws {
-    guard try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") == 0 else { return }
+    let isNew = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") == 0
+    guard
+      try isNew
+        || Int32.fetchOne(db, sql: "PRAGMA application_id") == applicationID
+          && Int32.fetchOne(db, sql: "PRAGMA user_version") ?? 0 < schemaVersion
+    else { return }
     try db.inTransaction(.exclusive) {
       try db.execute(
         sql: """
-          CREATE TABLE tasks (
+          CREATE TABLE IF NOT EXISTS tasks (
             id BLOB NOT NULL, op INTEGER NOT NULL, key TEXT NOT NULL,
             state INTEGER NOT NULL, page INTEGER NOT NULL, attempts INTEGER NOT NULL,
             http INTEGER, ended REAL NOT NULL, ms REAL NOT NULL, bytes INTEGER NOT NULL,
             records INTEGER NOT NULL, cursor TEXT, error TEXT
           );
-          CREATE TABLE operations (number INTEGER PRIMARY KEY, id TEXT NOT NULL);
-          CREATE TABLE captures (
+          CREATE TABLE IF NOT EXISTS operations (number INTEGER PRIMARY KEY, id TEXT NOT NULL);
+          CREATE TABLE IF NOT EXISTS captures (
             op INTEGER NOT NULL, key TEXT NOT NULL, data TEXT NOT NULL, PRIMARY KEY (op, key)
           ) WITHOUT ROWID;
-          CREATE TABLE bookmarks (name TEXT NOT NULL PRIMARY KEY, op INTEGER NOT NULL,
+          CREATE TABLE IF NOT EXISTS bookmarks (name TEXT NOT NULL PRIMARY KEY, op INTEGER NOT NULL,
             data TEXT NOT NULL) WITHOUT ROWID;
-          CREATE TABLE sinks (
+          CREATE TABLE IF NOT EXISTS sinks (
             path TEXT NOT NULL PRIMARY KEY, position INTEGER NOT NULL, records INTEGER NOT NULL,
             header TEXT, published INTEGER NOT NULL, checksum INTEGER
           ) WITHOUT ROWID;
-          \(outputsTable)
-          \(gapsTable)
-          CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value) WITHOUT ROWID;
+          -- All outputs of the run: files, tables of databases, the cache.
+          CREATE TABLE IF NOT EXISTS outputs (
+            path TEXT NOT NULL, name TEXT NOT NULL, format TEXT NOT NULL, takes TEXT NOT NULL, identity TEXT,
+            step INTEGER NOT NULL, records INTEGER NOT NULL, PRIMARY KEY (path, name)
+          ) WITHOUT ROWID;
+          -- The times in which events of subscriptions may have been missed.
+          CREATE TABLE IF NOT EXISTS gaps (
+            op INTEGER NOT NULL, key TEXT NOT NULL, events INTEGER NOT NULL, since REAL NOT NULL,
+            until REAL NOT NULL, cause TEXT
+          );
+          CREATE TABLE IF NOT EXISTS meta (name TEXT NOT NULL PRIMARY KEY, value) WITHOUT ROWID;
           PRAGMA application_id = \(applicationID);
           PRAGMA user_version = \(schemaVersion);
           """)
-      return .commit
-    }
-  }
-
-  /// All outputs of the run: files, tables of databases, the cache.
-  private static let outputsTable = """
-    CREATE TABLE outputs (
-      path TEXT NOT NULL, name TEXT NOT NULL, format TEXT NOT NULL, takes TEXT NOT NULL, identity TEXT,
-      step INTEGER NOT NULL, records INTEGER NOT NULL, PRIMARY KEY (path, name)
-    ) WITHOUT ROWID;
-    """
-
-  /// The times in which events of subscriptions may have been missed.
-  private static let gapsTable = """
-    CREATE TABLE gaps (
-      op INTEGER NOT NULL, key TEXT NOT NULL, events INTEGER NOT NULL, since REAL NOT NULL,
-      until REAL NOT NULL, cause TEXT
-    );
-    """
-
-  /// Migrates a journal of an earlier version.
-  private static func migrate(_ db: Database) throws {
-    guard try Int32.fetchOne(db, sql: "PRAGMA user_version") ?? 0 < schemaVersion else { return }
-    let hasChecksum = try db.columns(in: "sinks").contains { $0.name == "checksum" }
-    let hasOutputs = try db.tableExists("outputs")
-    let hasGaps = try db.tableExists("gaps")
-    try db.inTransaction(.exclusive) {
-      if !hasChecksum { try db.execute(sql: "ALTER TABLE sinks ADD COLUMN checksum INTEGER") }
-      if !hasOutputs { try db.execute(sql: outputsTable) }
-      if !hasGaps { try db.execute(sql: gapsTable) }
-      try db.execute(sql: "PRAGMA user_version = \(schemaVersion)")
+      if try !db.columns(in: "sinks").contains(where: { $0.name == "checksum" }) {
+        try db.execute(sql: "ALTER TABLE sinks ADD COLUMN checksum INTEGER")
+      }
       return .commit
     }
   }
@@ -283,28 +267,14 @@ extension AtomicFile {
   }
 }
 
-/// The journal's record of a task.
-struct TaskRecord: Sendable {
-  var state: TaskState
-  /// The number of pages written.
-  var page: Int
-  var attempts: Int
-  /// When the task finished, in seconds since 1970.
-  var ended: Double
-  /// The cursor or offset of the next page.
-  var cursor: String?
-  /// The duration of all requests so far.
-  var milliseconds = 0.0
-  var bytes = 0
-  var records = 0
-}
-
-/// The change recorded when a page of a task, or the whole task, has finished.
+/// The record of a task: the change when a page of it, or the whole task, has finished, or the state in which earlier ones
+/// left it.
 struct TaskUpdate: Sendable {
   var id: TaskID
   var operation: Int
   var key: String
   var state: TaskState
+  /// The number of pages written.
   var page = 0
   var attempts = 0
   var http: Int?
@@ -314,6 +284,7 @@ struct TaskUpdate: Sendable {
   var milliseconds = 0.0
   var bytes = 0
   var records = 0
+  /// The cursor or offset of the next page.
   var cursor: String?
   var error: String?
   /// The lease under which the task is executed; see ``TaskItem/lease``.
@@ -355,19 +326,20 @@ public struct TaskCounts: Sendable, Equatable {
 
 extension Journal {
   /// The record of a task. Creates the index on the calling thread unless ``index()`` did before.
-  func task(_ id: TaskID) throws -> TaskRecord? {
+  func task(_ id: TaskID) throws -> TaskUpdate? {
     if !isIndexed { try makeIndex() }
     return try read { db in
       let statement = try db.cachedStatement(
         sql: """
-          SELECT state, page, attempts, ended, cursor, ms, bytes, records FROM tasks WHERE id = ?
+          SELECT op, key, state, page, attempts, ended, ms, bytes, records, cursor FROM tasks WHERE id = ?
           """)
       guard let row = try GRDB.Row.fetchOne(statement, arguments: [Data(id.bytes)]) else {
         return nil
       }
-      return TaskRecord(
-        state: TaskState(rawValue: row[0]) ?? .queued, page: row[1], attempts: row[2],
-        ended: row[3], cursor: row[4], milliseconds: row[5], bytes: row[6], records: row[7])
+      return TaskUpdate(
+        id: id, operation: row[0], key: row[1], state: TaskState(rawValue: row[2]) ?? .queued,
+        page: row[3], attempts: row[4], ended: row[5], milliseconds: row[6], bytes: row[7],
+        records: row[8], cursor: row[9])
     }
   }
 
@@ -382,13 +354,12 @@ extension Journal {
     }
   }
 
-  /// The counts of one operation, or of all.
-  func counts(operation: Int? = nil) throws -> TaskCounts {
+  /// The numbers of tasks.
+  func counts() throws -> TaskCounts {
     try read { db in
       var counts = TaskCounts()
-      let filter = operation.map { " WHERE op = \($0)" } ?? ""
       let rows = try GRDB.Row.fetchCursor(
-        db, sql: "SELECT state, count(*) FROM tasks\(filter) GROUP BY state")
+        db, sql: "SELECT state, count(*) FROM tasks GROUP BY state")
       while let row = try rows.next() {
         if let state = TaskState(rawValue: row[0]) { counts.byState[state] = row[1] }
       }
@@ -604,6 +575,14 @@ extension Journal {
   }
 }
 
+/// Identifies an output of a run.
+struct OutputID: Hashable, Sendable {
+  /// The path; in a journal relative to the manifest's folder.
+  var path: String
+  /// The table of a database; empty for a file.
+  var table = ""
+}
+
 /// One output of a run, as the journal records it before the run writes to it.
 struct OutputRecord: Sendable, Equatable {
   /// The path relative to the manifest's folder.
@@ -621,8 +600,7 @@ struct OutputRecord: Sendable, Equatable {
   /// For a table: the number of records written to it.
   var records = 0
 
-  /// Unique among the outputs of a run.
-  var identifier: String { "\(path)\u{0}\(name)" }
+  var id: OutputID { OutputID(path: path, table: name) }
 
   /// The name of the output in messages.
   var shown: String { name.isEmpty ? path : "table `\(name)` of \(path)" }

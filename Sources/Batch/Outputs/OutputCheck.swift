@@ -184,13 +184,13 @@ struct OutputCheck {
     let published = Set(
       try journal?.sinks().values.filter(\.isPublished).map { base.shown(base.relative($0.path)) }
         ?? [])
-    let known = Set(try journal?.outputs().map { "\($0.path)\u{0}\($0.name)" } ?? [])
+    let known = Set(try journal?.outputs().map(\.id) ?? [])
     var problems: [OutputProblem] = []
     for output in outputs where !output.isDatabase && (includingSinks || !output.isSink) {
       if published.contains(output.path) { continue }
       // Unfinished files are compared when they are opened, even if the list of outputs was lost.
       if output.path.hasSuffix(".part"),
-        known.contains(base.relative(String(output.path.dropLast(5))) + "\u{0}")
+        known.contains(OutputID(path: base.relative(String(output.path.dropLast(5)))))
       {
         continue
       }
@@ -217,7 +217,7 @@ struct OutputCheck {
     }
     var tables: [String: [SinkPlan.Entry]] = [:]
     for entry in plan.entries where entry.isTable && !entry.isInQueue && includingSinks {
-      if known.contains("\(base.relative(entry.path))\u{0}\(entry.table)") { continue }
+      if known.contains(OutputID(path: base.relative(entry.path), table: entry.table)) { continue }
       tables[entry.path, default: []].append(entry)
     }
     for (path, entries) in tables.sorted(by: { $0.key < $1.key }) {

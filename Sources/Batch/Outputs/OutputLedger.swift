@@ -138,7 +138,7 @@ struct OutputLedger {
   }
 }
 
-/// The status of a file, with symbolic links resolved.
+/// The status of a file.
 struct FileStatus: Equatable {
   var device: UInt64
   var inode: UInt64
@@ -147,9 +147,21 @@ struct FileStatus: Equatable {
   var modified: String
   var isRegular: Bool
 
+  /// Reads the status of the file at a path, with symbolic links resolved.
   init?(_ path: String) {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }
+    self.init(status)
+  }
+
+  /// Reads the status of an open file.
+  init?(descriptor: Int32) {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { return nil }
+    self.init(status)
+  }
+
+  private init(_ status: stat) {
     device = UInt64(status.st_dev)
     inode = UInt64(status.st_ino)
     size = Int(status.st_size)

@@ -32,16 +32,16 @@ struct ResumeCheck {
 
   private func compare(_ known: [OutputRecord]) async throws {
     let ended = try journal.operationsWithResults()
-    let names = Set(wanted.map(\.identifier))
-    let recorded = Dictionary(known.map { ($0.identifier, $0) }) { first, _ in first }
+    let names = Set(wanted.map(\.id))
+    let recorded = Dictionary(known.map { ($0.id, $0) }) { first, _ in first }
     for output in known where output.takes.keys.contains(where: { ended.contains($0) }) {
-      guard !names.contains(output.identifier) else { continue }
+      guard !names.contains(output.id) else { continue }
       throw refusal(
         "the journal recorded \(shown(output)), and the manifest no longer has that sink")
     }
     for output in wanted {
       let taken = output.takes.filter { ended.contains($0.key) }
-      guard let old = recorded[output.identifier] else {
+      guard let old = recorded[output.id] else {
         guard let operation = taken.keys.sorted().first else { continue }
         throw refusal(
           "\(shown(output)) was added after results of `\(operation)` were recorded, which it would not "

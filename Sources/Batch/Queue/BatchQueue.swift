@@ -296,38 +296,21 @@ extension BatchQueue {
       while true {
         let rows = try connection.run(
           """
-          SELECT id, op, key, state, page, requests, http, ended, ms, bytes, records, cursor, error
-          FROM gq_task WHERE run = $1::uuid AND id > $2 ORDER BY id LIMIT 10000
+          SELECT \(TaskUpdate.columns)
+          FROM gq_task t WHERE t.run = $1::uuid AND t.id > $2 ORDER BY t.id LIMIT 10000
           """, .text(run.id), .bytes(last))
         guard rows.count > 0 else { break }
         try journal.record(
-          JournalStep(tasks: (0..<rows.count).map { Self.update(rows, row: $0, numbers: numbers) }))
+          JournalStep(
+            tasks: (0..<rows.count).map {
+              TaskUpdate(rows, row: $0, operation: numbers[rows.text($0, 1)] ?? 0)
+            }))
         last = Array(rows.bytes(rows.count - 1, 0))
       }
       try journal.set(["started": "\(started)"])
       try journal.setEnded(
         manifest, at: Date().timeIntervalSince1970, stop: run.state == "open" ? nil : .cancelled)
     }
-  }
-
-  private static func update(
-    _ rows: PostgresRows, row: Int, numbers: [String: Int]
-  ) -> TaskUpdate {
-    // A worker has the other tasks.
-    let state = TaskState.allCases.first { $0.name == rows.text(row, 3) } ?? .running
-    var update = TaskUpdate(
-      id: TaskID(rows.bytes(row, 0)), operation: numbers[rows.text(row, 1)] ?? 0,
-      key: rows.text(row, 2), state: state)
-    update.page = rows.int(row, 4)
-    update.attempts = rows.int(row, 5)
-    update.http = rows.isNull(row, 6) ? nil : rows.int(row, 6)
-    update.ended = rows.double(row, 7)
-    update.milliseconds = rows.double(row, 8)
-    update.bytes = rows.int(row, 9)
-    update.records = rows.int(row, 10)
-    update.cursor = rows.isNull(row, 11) ? nil : rows.text(row, 11)
-    update.error = rows.isNull(row, 12) ? nil : rows.text(row, 12)
-    return update
   }
 }
 

@@ -194,14 +194,12 @@ extension Manifest {
 
 /// Tasks that are added in one statement.
 struct QueueTaskGroup {
+  /// The texts of a task: operation, key, variables, error, files and state.
+  private typealias Texts = [[UInt8]?]
+
   private let run: String
   private var ids: [[UInt8]] = []
-  private var operations: [[UInt8]?] = []
-  private var keys: [[UInt8]?] = []
-  private var variables: [[UInt8]?] = []
-  private var states: [[UInt8]?] = []
-  private var errors: [[UInt8]?] = []
-  private var uploads: [[UInt8]?] = []
+  private var texts: [Texts] = []
   private var bytes = 0
 
   init(run: String) { self.run = run }
@@ -209,26 +207,25 @@ struct QueueTaskGroup {
   var isFull: Bool { ids.count >= 10_000 || bytes >= 8 << 20 }
 
   mutating func add(_ item: TaskItem, _ operation: String) throws {
-    let text = JSONValue.object(item.variables).jsonBytes()
-    // PostgreSQL stores no NUL characters; in JSON they are escaped.
-    let key = item.key.utf8.filter { $0 != 0 }
-    ids.append(item.id.bytes)
-    operations.append(Array(operation.utf8))
-    keys.append(key)
-    variables.append(text)
     let state: TaskState =
       item.problem == nil ? .queued : item.isSkipped ? .skipped : .failed
-    states.append(Array(state.name.utf8))
-    errors.append(item.problem.map { $0.utf8.filter { $0 != 0 } })
-    let files = TaskUpload.text(of: item.uploads)
-    uploads.append(files)
-    bytes += text.count + key.count + (files?.count ?? 0)
+    let task: Texts = [
+      Array(operation.utf8),
+      // PostgreSQL stores no NUL characters; in JSON they are escaped.
+      item.key.utf8.filter { $0 != 0 }, JSONValue.object(item.variables).jsonBytes(),
+      item.problem.map { $0.utf8.filter { $0 != 0 } }, TaskUpload.text(of: item.uploads),
+      Array(state.name.utf8),
+    ]
+    ids.append(item.id.bytes)
+    texts.append(task)
+    bytes += task.reduce(0) { $0 + ($1?.count ?? 0) }
   }
 
   mutating func insert(
     _ connection: PostgresConnection, _ total: inout BatchQueue.Enqueued
   ) throws {
     guard !ids.isEmpty else { return }
+    let columns = texts[0].indices.map { column in PostgresValue.texts(texts.map { $0[column] }) }
     let rows = try connection.run(
       """
       WITH added AS (
@@ -240,8 +237,7 @@ struct QueueTaskGroup {
           AS u(id, op, key, variables, error, uploads, state)
         ON CONFLICT DO NOTHING RETURNING state)
       SELECT count(*), count(*) FILTER (WHERE state = 'failed') FROM added
-      """, .text(run), .byteStrings(ids), .texts(operations), .texts(keys), .texts(variables),
-      .texts(errors), .texts(uploads), .texts(states))
+      """, parameters: [.text(run), .byteStrings(ids)] + columns)
     total.added += rows.int(0, 0)
     total.known += ids.count - rows.int(0, 0)
     total.failed += rows.int(0, 1)

@@ -227,7 +227,7 @@ actor QueueTokens: SharedTokens {
 
   /// Calls `body` with the connection that has the lock of a name, and locks again if that connection was lost.
   private func use<Value>(
-    _ action: String, _ name: String, _ body: (PostgresConnection) throws -> Value
+    _ action: String, of name: String, _ body: (PostgresConnection) throws -> Value
   ) async throws -> Value {
     while true {
       if locked?.isOpen != true { try await lock(name) }
@@ -288,7 +288,7 @@ actor QueueTokens: SharedTokens {
   }
 
   private func read(_ name: String) async throws -> (bytes: [UInt8], age: Duration)? {
-    try await use("read a token", name) { connection in
+    try await use("read a token", of: name) { connection in
       let rows = try connection.run(
         """
         SELECT contents, extract(epoch FROM clock_timestamp() - written_at)::float8
@@ -304,7 +304,7 @@ actor QueueTokens: SharedTokens {
   /// If the connection was lost meanwhile, the row is locked once more: the server may have made the former tokens
   /// invalid, so the new ones must not be lost.
   private func write(_ name: String, _ bytes: [UInt8]) async throws {
-    try await use("store a token", name) { connection in
+    try await use("store a token", of: name) { connection in
       try connection.run(
         "UPDATE gq_token SET contents = $2, written_at = clock_timestamp() WHERE name = $1",
         .text(name), .bytes(bytes))

@@ -141,12 +141,10 @@ struct QueueTable {
 
   /// Creates the table if it does not exist, with columns of text. A table that exists keeps its types.
   static func create(_ entry: SinkPlan.Entry, _ connection: PostgresConnection) throws {
-    var lines = names(entry).map { "\(quoted($0)) text" }
-    if !entry.key.isEmpty {
-      lines.append("PRIMARY KEY (\(entry.key.map(quoted).joined(separator: ", ")))")
-    }
+    var lines = names(entry).map { "\($0.quotedForSQL) text" }
+    if !entry.key.isEmpty { lines.append("PRIMARY KEY (\(SQLText.list(entry.key)))") }
     try connection.run(
-      "CREATE TABLE IF NOT EXISTS \(quoted(entry.table)) (\(lines.joined(separator: ", ")))")
+      "CREATE TABLE IF NOT EXISTS \(entry.table.quotedForSQL) (\(lines.joined(separator: ", ")))")
     _ = try QueueTable(entry, connection)
   }
 
@@ -155,7 +153,7 @@ struct QueueTable {
   /// - Throws: ``JournalError`` if the table or a column does not exist, or no unique index has the key.
   init(_ entry: SinkPlan.Entry, _ connection: PostgresConnection) throws {
     self.entry = entry
-    let table = Self.quoted(entry.table)
+    let table = entry.table.quotedForSQL
     let rows = try connection.run(
       """
       SELECT attname::text, format_type(atttypid, atttypmod) FROM pg_attribute
@@ -186,20 +184,15 @@ struct QueueTable {
   private static func insertion(
     into table: String, _ columns: [(name: String, type: String)], key: [String]
   ) -> String {
-    let names = columns.map { quoted($0.name) }
+    let names = SQLText.list(columns.map(\.name))
     let arrays = columns.indices.map { "$\($0 + 1)::text[]" }.joined(separator: ", ")
-    let values = columns.map { "\(quoted($0.name))::\($0.type)" }.joined(separator: ", ")
-    let from =
-      "FROM unnest(\(arrays)) WITH ORDINALITY AS r(\(names.joined(separator: ", ")), \"#\")"
-    let insert = "INSERT INTO \(table) (\(names.joined(separator: ", ")))"
+    let values = columns.map { "\($0.name.quotedForSQL)::\($0.type)" }.joined(separator: ", ")
+    let from = "FROM unnest(\(arrays)) WITH ORDINALITY AS r(\(names), \"#\")"
+    let insert = "INSERT INTO \(table) (\(names))"
     guard !key.isEmpty else { return "\(insert) SELECT \(values) \(from)" }
-    let keys = key.map(quoted).joined(separator: ", ")
-    let sortKeys = key.map { "r.\(quoted($0))" }.joined(separator: ", ")
-    let updates = columns.map(\.name).filter { !key.contains($0) }
-      .map { "\(quoted($0)) = excluded.\(quoted($0))" }
+    let sortKeys = key.map { "r.\($0.quotedForSQL)" }.joined(separator: ", ")
     return "\(insert) SELECT DISTINCT ON (\(sortKeys)) \(values) \(from) "
-      + "ORDER BY \(sortKeys), \"#\" DESC ON CONFLICT (\(keys)) DO "
-      + (updates.isEmpty ? "NOTHING" : "UPDATE SET \(updates.joined(separator: ", "))")
+      + "ORDER BY \(sortKeys), \"#\" DESC" + SQLText.replacing(columns.map(\.name), key: key)
   }
 
   private var emptyColumns: [PostgresValue] { columns.map { _ in .texts([]) } }
@@ -231,9 +224,5 @@ struct QueueTable {
     case .integer(let number): Array("\(number)".utf8)
     case .real(let number): Array("\(number)".utf8)
     }
-  }
-
-  static func quoted(_ name: String) -> String {
-    "\"\(name.replacing("\"", with: "\"\""))\""
   }
 }

@@ -213,28 +213,24 @@ enum QueueClaim {
       UPDATE gq_task t SET state = 'leased', attempt = attempt + 1, lease = nextval('gq_lease'),
         worker = $2::uuid
       FROM next WHERE t.run = $1::uuid AND t.id = next.id
-      RETURNING t.id, op, key, variables, lease, page, requests, ended, cursor, ms, bytes, records,
-        coalesce(uploads, '')
+      RETURNING \(TaskUpdate.columns), variables, lease, coalesce(uploads, '')
       """, .text(worker.run), .text(worker.id), .int(limit))
     return try (0..<rows.count).map { row in
-      let (id, key) = (rows.text(row, 1), rows.text(row, 2))
+      let id = rows.text(row, 1)
       guard let operation = operations[id] else {
         throw JournalError("the queue has a task of the unknown operation `\(id)`")
       }
+      // The progress of earlier workers.
+      let record = TaskUpdate(rows, row: row, operation: operation)
       var scope = Scope()
-      scope.key = key
+      scope.key = record.key
       scope.operation = id
       var item = TaskItem(
-        id: TaskID(rows.bytes(row, 0)), operation: operation, key: key,
-        variables: try JSONValue(parsing: rows.text(row, 3)).objectValue ?? JSONObject(),
+        id: record.id, operation: operation, key: record.key,
+        variables: try JSONValue(parsing: rows.text(row, 13)).objectValue ?? JSONObject(),
         scope: scope)
-      item.uploads = try TaskUpload.list(parsing: rows.text(row, 12))
-      item.lease = rows.int(row, 4)
-      // The progress of earlier workers.
-      let record = TaskRecord(
-        state: .queued, page: rows.int(row, 5), attempts: rows.int(row, 6),
-        ended: rows.double(row, 7), cursor: rows.isNull(row, 8) ? nil : rows.text(row, 8),
-        milliseconds: rows.double(row, 9), bytes: rows.int(row, 10), records: rows.int(row, 11))
+      item.lease = rows.int(row, 14)
+      item.uploads = try TaskUpload.list(parsing: rows.text(row, 15))
       if record.page + record.attempts > 0 { item.record = record }
       return item
     }
@@ -252,5 +248,27 @@ enum QueueClaim {
       FROM gq_run r WHERE r.id = $1::uuid AND t.run = $1::uuid AND t.worker = $2::uuid
         AND t.state = 'leased' AND t.lease <> ALL ($3::bigint[])
       """, .text(worker.run), .text(worker.id), .ints(leases))
+  }
+}
+
+extension TaskUpdate {
+  /// The columns of a task `t` that ``init(_:row:operation:)`` reads.
+  static let columns = """
+    t.id, t.op, t.key, t.state, t.page, t.requests, t.http, t.ended, t.ms, t.bytes, t.records, t.cursor, t.error
+    """
+
+  /// Reads the record of a task in the queue.
+  init(_ rows: PostgresRows, row: Int, operation: Int) {
+    func text(_ column: Int) -> String? {
+      rows.isNull(row, column) ? nil : rows.text(row, column)
+    }
+    self.init(
+      id: TaskID(rows.bytes(row, 0)), operation: operation, key: rows.text(row, 2),
+      // A worker has the other tasks.
+      state: TaskState.allCases.first { $0.name == rows.text(row, 3) } ?? .running,
+      page: rows.int(row, 4), attempts: rows.int(row, 5),
+      http: rows.isNull(row, 6) ? nil : rows.int(row, 6), ended: rows.double(row, 7),
+      milliseconds: rows.double(row, 8), bytes: rows.int(row, 9), records: rows.int(row, 10),
+      cursor: text(11), error: text(12))
   }
 }

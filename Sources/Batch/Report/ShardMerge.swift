@@ -136,10 +136,10 @@ public struct ShardMerge {
     let sink = try TableSink(
       file, table: entry.table, columns: entry.columns, key: entry.key, owner: owner)
     let columns = entry.columns + (entry.key.isEmpty ? ["_task"] : [])
-    let names = columns.map(\.quotedForSQLite).joined(separator: ", ")
+    let names = columns.map(\.quotedForSQL).joined(separator: ", ")
     for part in parts {
       let source = try QuerySource(
-        path: part.entry.path, query: "SELECT \(names) FROM \(part.entry.table.quotedForSQLite)")
+        path: part.entry.path, query: "SELECT \(names) FROM \(part.entry.table.quotedForSQL)")
       while let row = try source.next() {
         guard case .values(let object) = row.content else { continue }
         try sink.append(

@@ -73,7 +73,10 @@ public struct RunCounters: Sendable {
 
 /// The counters of a run while its tasks are running, and its clock.
 final class RunProgress: Sendable {
-  private let time: RunTime
+  private let clock: ServiceClock
+  /// The time of day at which the run started, and that of the clock.
+  private let beginning: Double
+  private let startTime: Duration
   private let limit: RunSettings.FailureLimit?
   private let stop: RunStop
   private let state = Locked(RunCounters())
@@ -83,16 +86,19 @@ final class RunProgress: Sendable {
   /// - Parameters:
   ///   - manifest: The manifest, with its limit of failures.
   ///   - services: The clocks.
-  ///   - earlier: The latest time in the journal, in seconds since 1970.
+  ///   - earlier: The latest time in the journal, in seconds since 1970; the time of day may have been set back since.
   ///   - stop: Stops the run after too many failures.
   init(_ manifest: Manifest, _ services: Services, after earlier: Double = 0, stop: RunStop) {
-    time = RunTime(services, after: earlier)
+    clock = services.clock
+    beginning = max(services.secondsSince1970(), earlier)
+    startTime = services.clock.now()
     limit = manifest.settings.failureLimit
     self.stop = stop
   }
 
-  /// The time of the run, in seconds since 1970.
-  func now() -> Double { time.now() }
+  /// The time of the run, in seconds since 1970: the time of day at its start, advanced by a monotonic clock. Later events
+  /// of a run, or of a later run with the same journal, have later times.
+  func now() -> Double { beginning + (clock.now() - startTime).seconds }
 
   var counters: RunCounters { state.withLock { $0 } }
 

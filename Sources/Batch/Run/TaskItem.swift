@@ -16,7 +16,7 @@ struct TaskItem: Sendable {
   /// The number of tasks that started before this one in the run; 0 in a queue.
   var position = 0
   /// The journal's record of an earlier attempt.
-  var record: TaskRecord?
+  var record: TaskUpdate?
   /// The fence of the lease under which a queue's task is executed; 0 without a queue.
   var lease = 0
   /// Why the task cannot be sent.

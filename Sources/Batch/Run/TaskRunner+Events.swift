@@ -11,12 +11,6 @@ import Logging
 /// Events that the server sends while nothing is connected are missed, and the journal records each
 /// such gap.
 extension TaskRunner {
-  private enum Child: Sendable {
-    case listener(EventListener)
-    case timeIsUp
-    case hasStopped
-  }
-
   /// Submits the events of a subscription until its task has ended. Returns `false` if the run
   /// stops before.
   func follow(
@@ -58,31 +52,26 @@ extension TaskRunner {
   ) async throws -> (EventListener, Bool) {
     let clock = runner.services.clock
     let end = listener.operation.until?.for.map { start + $0 }
-    let result = try await withThrowingTaskGroup(of: Child.self) { group in
+    // What a child found, and whether it is that the time is up.
+    let result = try await withThrowingTaskGroup(of: (EventListener?, Bool).self) { group in
       group.addTask {
         var listener = listener
         try await listener.listen()
-        return .listener(listener)
+        return (listener, false)
       }
       group.addTask {
         await stop.wait()
-        return .hasStopped
+        return (nil, false)
       }
       if let end {
-        group.addTask {
-          try? await clock.sleep(for: end - clock.now())
-          return .timeIsUp
-        }
+        group.addTask { (nil, (try? await clock.sleep(for: end - clock.now())) != nil) }
       }
-      var found = listener
-      var isOver = false
-      var isFirst = true
-      while let child = try await group.next() {
-        if case .listener(let listener) = child { found = listener }
-        if case .timeIsUp = child, isFirst { isOver = true }
+      var (found, isOver) = (listener, false)
+      while let (listener, isTimeUp) = try await group.next() {
+        if let listener { found = listener }
+        if isTimeUp { isOver = true }
         // The listener ends with what it has received.
-        if isFirst { group.cancelAll() }
-        isFirst = false
+        group.cancelAll()
       }
       return (found, isOver)
     }

@@ -61,8 +61,8 @@ private struct CSVRecords: ResultFormat {
     guard let data else { return }
     var found = Array(repeating: false, count: columns.paths.count)
     defer { usage?.note(found) }
-    try writeTogether(data, at: emit, write: write) { record in
-      CSVText.line(try columns.cells(of: JSONValue(parsing: record), &found))
+    try writeTogether(data, at: emit, write: write) { record, bytes in
+      bytes += CSVText.line(try columns.cells(of: JSONValue(parsing: record), &found))
     }
   }
 }

@@ -131,14 +131,13 @@ final class FileSink {
   private static func verified(
     _ descriptor: Int32, candidate: String, recorded: SinkPosition
   ) throws -> Checksum {
-    var status = stat()
-    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+    guard let status = FileStatus(descriptor: descriptor), status.isRegular else {
       throw StoppedByStorage(
         refusing:
           "cannot continue \(candidate): it is not a regular file; restore the file that the "
           + "earlier run wrote, or start without --resume")
     }
-    guard Int(status.st_size) >= recorded.position else {
+    guard status.size >= recorded.position else {
       throw StoppedByStorage(
         refusing: "\(candidate) is shorter than the \(recorded.position) bytes that the journal "
           + "recorded; restore the file, or start without --resume")
@@ -181,9 +180,8 @@ final class FileSink {
   }
 
   private static func standardOutputFile() -> (file: String, size: Int)? {
-    var status = stat()
-    guard fstat(1, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-    return ("\(status.st_dev):\(status.st_ino)", Int(status.st_size))
+    guard let status = FileStatus(descriptor: 1), status.isRegular else { return nil }
+    return ("\(status.device):\(status.inode)", status.size)
   }
 
   private static func parsed(_ text: String) -> (file: String, end: Int)? {
@@ -299,9 +297,7 @@ final class FileSink {
 
   /// The inode of the open file, which renaming preserves.
   var inode: UInt64? {
-    var status = stat()
-    guard !isStandardOutput, fstat(descriptor, &status) == 0 else { return nil }
-    return UInt64(status.st_ino)
+    isStandardOutput ? nil : FileStatus(descriptor: descriptor)?.inode
   }
 
   /// Closes the file; renames it to its final name if `isComplete`.

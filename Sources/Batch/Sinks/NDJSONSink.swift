@@ -42,7 +42,7 @@ struct NDJSONSink: Sink {
     return SinkOutput(
       format: FileFormat(name: isCompressed ? "ndjson.gz" : "ndjson", isCompressed: isCompressed),
       records: areRecords
-        ? RecordLines(emit: operation.emit, writesGaps: gaps == .inline)
+        ? RecordText(emit: operation.emit, suffix: [0x0A], writesGaps: gaps == .inline)
         : ResultLines(writesGaps: gaps == .inline))
   }
 }
@@ -85,17 +85,23 @@ private struct ResultLines: ResultFormat {
   }
 }
 
-/// A line per record.
-private struct RecordLines: ResultFormat {
+/// The text of each record between fixed bytes.
+private struct RecordText: ResultFormat {
   let emit: ResultPath?
-  let writesGaps: Bool
+  var prefix: [UInt8] = []
+  var suffix: [UInt8] = []
+  var writesGaps = false
 
   func pieces(
     of data: (any ResultData)?, line: [UInt8], task: @autoclosure () -> String,
     _ write: (SinkPiece) throws -> Void
   ) throws {
     guard let data else { return }
-    try writeTogether(data, at: emit, write: write) { $0 + [0x0A] }
+    try writeTogether(data, at: emit, write: write) { record, bytes in
+      bytes += prefix
+      bytes += record
+      bytes += suffix
+    }
   }
 }
 
@@ -116,18 +122,6 @@ struct JSONSink: Sink {
     SinkOutput(
       format: FileFormat(
         name: "json", header: Array("[".utf8), footer: Array("\n]\n".utf8), separator: [0x2C]),
-      records: ArrayElements(emit: operation.emit))
-  }
-}
-
-private struct ArrayElements: ResultFormat {
-  let emit: ResultPath?
-
-  func pieces(
-    of data: (any ResultData)?, line: [UInt8], task: @autoclosure () -> String,
-    _ write: (SinkPiece) throws -> Void
-  ) throws {
-    guard let data else { return }
-    try writeTogether(data, at: emit, write: write) { [0x2C, 0x0A] + $0 }
+      records: RecordText(emit: operation.emit, prefix: [0x2C, 0x0A]))
   }
 }

@@ -96,11 +96,4 @@ struct PostgresSink: TableSettings {
       nil
     }
   }
-
-  func check(
-    _ operations: [BatchOperation], at location: FileLocation, schema: Schema?,
-    loader: inout ManifestLoader
-  ) {
-    checkTables(of: operations, at: location, schema, &loader)
-  }
 }

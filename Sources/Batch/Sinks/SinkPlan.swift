@@ -35,7 +35,7 @@ struct SinkPlan: Sendable {
 
   /// - Parameter suffix: Inserted before the extension, for the files of a shard.
   init(_ manifest: Manifest, suffix: String = "") throws(TaskProblem) {
-    var locations: [String: Int] = [:]
+    var locations: [OutputID: Int] = [:]
     for operation in manifest.operations {
       var uses: [Use] = []
       for (number, settings) in manifest.sinks.enumerated() where settings.takes(operation.id) {
@@ -49,8 +49,8 @@ struct SinkPlan: Sendable {
           sink: number, path: path, format: output.format, isTable: output.table != nil,
           table: output.table?.name ?? "", columns: output.table?.columns ?? [],
           key: output.table?.key ?? [])
-        let name = "\(entry.path)\u{0}\(entry.table)"
-        let location = locations[name] ?? entries.count
+        let id = OutputID(path: entry.path, table: entry.table)
+        let location = locations[id] ?? entries.count
         if location < entries.count,
           entries[location].format != entry.format
             || entries[location].columns != entry.columns || entries[location].key != entry.key
@@ -59,8 +59,8 @@ struct SinkPlan: Sendable {
             "`\(operation.id)` and another operation write different columns to \(entry.path); "
               + "give each its own, as with {{op}}")
         }
-        if locations[name] == nil {
-          locations[name] = location
+        if locations[id] == nil {
+          locations[id] = location
           entries.append(entry)
         }
         let before = entries[location].takes[operation.id].map { $0 + ", " } ?? ""
@@ -86,21 +86,13 @@ extension TextTemplate {
   static func filled(_ text: String, _ operation: String) throws(TaskProblem) -> String {
     var scope = Scope()
     scope.operation = operation
+    let template: TextTemplate
     do throws(Malformed) {
-      return try scopeText(TextTemplate(text), scope)
+      template = try TextTemplate(text)
     } catch {
       throw TaskProblem(error.message)
     }
-  }
-
-  private static func scopeText(_ template: TextTemplate, _ scope: Scope) throws(Malformed)
-    -> String
-  {
-    do throws(TaskProblem) {
-      return try template.text(in: scope)
-    } catch {
-      throw Malformed(message: error.message, hint: "")
-    }
+    return try template.text(in: scope)
   }
 }
 

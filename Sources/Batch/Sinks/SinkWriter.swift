@@ -10,13 +10,13 @@ final class SinkWriter {
   private let owner: TableMarker.Owner?
   private var files: [String: FileSink] = [:]
   private var databases: [String: TableFile] = [:]
-  private var tables: [String: TableSink] = [:]
+  private var tables: [OutputID: TableSink] = [:]
   /// The rows for tables in the database of the queue, by index of the entry.
   private var rows: [Int: [[SQLValue]]] = [:]
   /// The journal's records of files, by path.
   private let recorded: [String: SinkPosition]
-  /// The journal's records of tables, by path and name.
-  private var recordedTables: [String: OutputRecord] = [:]
+  /// The journal's records of tables.
+  private var recordedTables: [OutputID: OutputRecord] = [:]
 
   /// Creates the writer of a run with a journal.
   ///
@@ -57,13 +57,11 @@ final class SinkWriter {
   /// - Throws: ``StoppedByStorage`` if an output cannot be written or differs from what the journal
   ///   recorded.
   func open(_ outputs: [OutputRecord]) throws {
-    for output in outputs where output.step > 0 {
-      recordedTables[Self.name(output.path, output.name)] = output
-    }
+    for output in outputs where output.step > 0 { recordedTables[output.id] = output }
     guard plan.entries.count > Self.maxOpenAtOnce else { return try openAll() }
     // Verify existing outputs now, one after another.
     for entry in plan.entries {
-      if entry.isTable, recordedTables[name(entry)] != nil {
+      if entry.isTable, recordedTables[id(entry)] != nil {
         _ = try table(entry)
         closeDatabases()
       } else if !entry.isTable, position(entry) != nil {
@@ -97,10 +95,10 @@ final class SinkWriter {
   }
 
   private func table(_ entry: SinkPlan.Entry) throws -> TableSink {
-    let name = name(entry)
-    if let table = tables[name] { return table }
+    let id = id(entry)
+    if let table = tables[id] { return table }
     guard let owner else { preconditionFailure("a table of a SQLite database in a queue") }
-    let known = recordedTables[name]
+    let known = recordedTables[id]
     let file =
       try databases[entry.path]
       ?? TableFile(path: entry.path, base: base, mustExist: known != nil)
@@ -108,7 +106,7 @@ final class SinkWriter {
     let table = try TableSink(
       file, table: entry.table, columns: entry.columns, key: entry.key, owner: owner,
       recorded: known)
-    tables[name] = table
+    tables[id] = table
     return table
   }
 
@@ -118,11 +116,9 @@ final class SinkWriter {
     recorded[base.relative(entry.path)] ?? recorded[entry.path]
   }
 
-  private func name(_ entry: SinkPlan.Entry) -> String {
-    Self.name(base.relative(entry.path), entry.table)
+  private func id(_ entry: SinkPlan.Entry) -> OutputID {
+    OutputID(path: base.relative(entry.path), table: entry.table)
   }
-
-  private static func name(_ path: String, _ table: String) -> String { "\(path)\u{0}\(table)" }
 
   // MARK: Writing
 
@@ -161,9 +157,7 @@ final class SinkWriter {
 
   /// Syncs the tables of SQLite databases, and returns the positions of those that have changed.
   func syncTables() throws -> [TablePosition] {
-    let changed = try tables.compactMap { name, table in
-      try table.endStep(String(name.prefix { $0 != "\u{0}" }))
-    }
+    let changed = try tables.compactMap { id, table in try table.endStep(id.path) }
     for database in databases.values { try database.sync() }
     return changed
   }

@@ -44,11 +44,8 @@ final class TableFile {
   /// A batch creates an index named after each of its tables.
   static func foreign(_ path: String, tables: [String]) -> (index: Int, reason: String)? {
     guard let status = FileStatus(path), status.size > 0 else { return nil }
-    var configuration = Configuration()
-    configuration.readonly = true
-    configuration.busyMode = .timeout(10)
     do {
-      return try DatabaseQueue(path: path, configuration: configuration).read { db in
+      return try DatabaseQueue(path: path, configuration: .reading).read { db in
         let application = try Int32.fetchOne(db, sql: "PRAGMA application_id") ?? 0
         guard application == 0 else {
           return (
@@ -87,11 +84,8 @@ final class TableFile {
 
   /// Compares a table with what a journal recorded, without changing it.
   static func verify(_ path: String, table: String, step: Int, journal: String) throws {
-    var configuration = Configuration()
-    configuration.readonly = true
-    configuration.busyMode = .timeout(10)
     do {
-      try DatabaseQueue(path: path, configuration: configuration).read { db in
+      try DatabaseQueue(path: path, configuration: .reading).read { db in
         let name = try String.fetchOne(
           db, sql: "SELECT owner FROM \(TableMarker.tableName) WHERE name = ? AND journal = ?",
           arguments: [table, journal])
@@ -146,6 +140,16 @@ final class TableFile {
   }
 }
 
+extension Configuration {
+  /// The configuration of a connection that only reads, and waits for writers.
+  static var reading: Self {
+    var configuration = Self()
+    configuration.readonly = true
+    configuration.busyMode = .timeout(10)
+    return configuration
+  }
+}
+
 /// A sink that writes rows into a table of a SQLite database.
 ///
 /// With a key, a record replaces the one with the same key. Without a key, rows carry their task,
@@ -183,21 +187,21 @@ final class TableSink {
     records = recorded?.records ?? 0
     step = try file.change { [step] db in
       let found = step > 0 ? try marker.verified(db, path: file.path, step: step) : 0
-      let definitions = all.map { $0.quotedForSQLite }.joined(separator: ", ")
-      try db.execute(sql: "CREATE TABLE IF NOT EXISTS \(table.quotedForSQLite) (\(definitions))")
+      try db.execute(
+        sql: "CREATE TABLE IF NOT EXISTS \(table.quotedForSQL) (\(SQLText.list(all)))")
       // SQLite ignores the case of ASCII letters in names.
       let known = Set(
         try String.fetchAll(
           db, sql: "SELECT lower(name) FROM pragma_table_info(?)", arguments: [table]))
       for column in all where !known.contains(column.asciiLowercased) {
         try db.execute(
-          sql: "ALTER TABLE \(table.quotedForSQLite) ADD COLUMN \(column.quotedForSQLite)")
+          sql: "ALTER TABLE \(table.quotedForSQL) ADD COLUMN \(column.quotedForSQL)")
       }
       let name = "gqlrun_\(table)_\(key.isEmpty ? "_task" : key.joined(separator: "_"))"
-      let on = (key.isEmpty ? ["_task"] : key).map { $0.quotedForSQLite }.joined(separator: ", ")
+      let on = SQLText.list(key.isEmpty ? ["_task"] : key)
       try db.execute(
-        sql: "CREATE \(key.isEmpty ? "" : "UNIQUE ")INDEX IF NOT EXISTS \(name.quotedForSQLite) "
-          + "ON \(table.quotedForSQLite) (\(on))")
+        sql: "CREATE \(key.isEmpty ? "" : "UNIQUE ")INDEX IF NOT EXISTS \(name.quotedForSQL) "
+          + "ON \(table.quotedForSQL) (\(on))")
       if found == 0 { try marker.write(db, step: 0) }
       return found
     }
@@ -213,7 +217,7 @@ final class TableSink {
         let range = unit.hasSuffix(".1") ? (unit.dropLast(1), unit.dropLast(2) + "/") : nil
         try db.cachedStatement(
           sql:
-            "DELETE FROM \(table.quotedForSQLite) WHERE _task = ?1 OR (_task > ?2 AND _task < ?3)"
+            "DELETE FROM \(table.quotedForSQL) WHERE _task = ?1 OR (_task > ?2 AND _task < ?3)"
         ).execute(arguments: [unit, range.map { String($0.0) }, range.map { String($0.1) }])
       }
       let values: [(any DatabaseValueConvertible)?] = row.map { Self.argument($0) }
@@ -233,15 +237,10 @@ final class TableSink {
 
   private lazy var insertion: String = {
     let all = key.isEmpty ? columns + ["_task"] : columns
-    let names = all.map { $0.quotedForSQLite }.joined(separator: ", ")
+    let names = SQLText.list(all)
     let marks = all.map { _ in "?" }.joined(separator: ", ")
-    let insert = "INSERT INTO \(table.quotedForSQLite) (\(names)) VALUES (\(marks))"
-    guard !key.isEmpty else { return insert }
-    let others = columns.filter { !key.contains($0) }
-    let conflict = "ON CONFLICT (\(key.map { $0.quotedForSQLite }.joined(separator: ", "))) DO "
-    guard !others.isEmpty else { return "\(insert) \(conflict)NOTHING" }
-    let updates = others.map { "\($0.quotedForSQLite) = excluded.\($0.quotedForSQLite)" }
-    return "\(insert) \(conflict)UPDATE SET \(updates.joined(separator: ", "))"
+    let insert = "INSERT INTO \(table.quotedForSQL) (\(names)) VALUES (\(marks))"
+    return insert + SQLText.replacing(columns, key: key)
   }()
 
   private static func argument(_ value: SQLValue) -> (any DatabaseValueConvertible)? {
@@ -355,7 +354,7 @@ struct TableMarker: Sendable {
   /// The highest row id; `nil` for an empty table or one without row ids.
   private func top(_ db: Database) throws -> Int64? {
     guard let rowID else { return nil }
-    return try? Int64.fetchOne(db, sql: "SELECT max(\(rowID)) FROM \(table.quotedForSQLite)")
+    return try? Int64.fetchOne(db, sql: "SELECT max(\(rowID)) FROM \(table.quotedForSQL)")
   }
 
   private func refusal(_ path: String, _ reason: String) -> StoppedByStorage {
@@ -373,11 +372,26 @@ struct TableMarker: Sendable {
   }
 }
 
-extension String {
-  /// The name as a quoted identifier of SQLite.
-  var quotedForSQLite: String {
-    "\"" + replacingOccurrences(of: "\"", with: "\"\"") + "\""
+/// Parts of statements that SQLite and PostgreSQL have in common.
+enum SQLText {
+  /// Names as a list of quoted identifiers.
+  static func list(_ names: [String]) -> String {
+    names.map(\.quotedForSQL).joined(separator: ", ")
   }
+
+  /// The end of an insertion of rows that replace those with the same key; empty without a key.
+  static func replacing(_ columns: [String], key: [String]) -> String {
+    guard !key.isEmpty else { return "" }
+    let updates = columns.filter { !key.contains($0) }
+      .map { "\($0.quotedForSQL) = excluded.\($0.quotedForSQL)" }
+    return " ON CONFLICT (\(list(key))) DO "
+      + (updates.isEmpty ? "NOTHING" : "UPDATE SET \(updates.joined(separator: ", "))")
+  }
+}
+
+extension String {
+  /// The name as a quoted identifier of SQL.
+  var quotedForSQL: String { "\"\(replacing("\"", with: "\"\""))\"" }
 
   /// The text with ASCII letters in lower case, as SQLite compares names.
   var asciiLowercased: String {
@@ -417,6 +431,13 @@ extension TableSettings {
         key: key.compactMap { columns.firstIndex(of: $0) }, cell: { Self.cell($0) }),
       table: SinkOutput.Table(
         name: try TextTemplate.filled(table.value, operation.id), columns: columns, key: key))
+  }
+
+  func check(
+    _ operations: [BatchOperation], at location: FileLocation, schema: Schema?,
+    loader: inout ManifestLoader
+  ) {
+    checkTables(of: operations, at: location, schema, &loader)
   }
 
   /// Checks the names of the tables and the columns of the key.
