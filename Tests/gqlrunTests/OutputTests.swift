@@ -154,18 +154,6 @@ struct OutputTests {
     }
   }
 
-  @Test("server text cannot steer a terminal: control characters are shown on standard error")
-  func escaping() async throws {
-    let folder = try Folder()
-    try folder.write(
-      #"{"data":null,"errors":[{"message":"a\u0000b\u001b[31mc\u202ed\u009be"}]}"#, to: "r.json")
-    let result = try await Program.run(
-      ["cache", "import", "germany.graphql", "r.json"], in: folder)
-    #expect(
-      result.errors.contains("graphql error: a\\u{0}b\\u{1b}[31mc\\u{202e}d\\u{9b}e\n"), "\(result)"
-    )
-  }
-
   @Test("nor on standard output, where a terminal gets the same JSON with escapes")
   func terminal() async throws {
     let folder = try Folder()
