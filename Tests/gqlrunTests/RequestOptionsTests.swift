@@ -185,25 +185,6 @@ struct RequestOptionsTests {
     }
   }
 
-  @Test("batch check refuses the options that batch run refuses, and sends nothing")
-  func checked() async throws {
-    let folder = try Self.folder()
-    for command in [["check"], ["run", "--dry-run"], ["run"]] {
-      for (options, status, text) in [
-        (["--token-env", "ABSENT"], Int32(77), "ABSENT, which --token-env names, is not set"),
-        (["-H", "no field"], 64, "cannot read --header"),
-        (["--cacert", "absent.pem"], 65, "the certificates of --cacert absent.pem"),
-        (["--key", "a.pem"], 64, "--key needs --cert"),
-      ] {
-        let result = try await Program.run(
-          ["batch"] + command + ["m.batch.yaml"] + options, in: folder)
-        #expect(result.status == status && result.errors.contains(text), "\(result)")
-      }
-    }
-    let twice = try await Program.run(["batch", "check", "-", "-H", "@-"], in: folder)
-    #expect(twice.status == 64 && twice.errors.contains("--header @- cannot read it"), "\(twice)")
-  }
-
   @Test("an endpoint without a scheme is http for this machine, for manifests, too")
   func withoutScheme() async throws {
     try await DemoServer.withServer { server in
