@@ -140,12 +140,16 @@ struct Transcript: Sendable {
     var lines: [String] = []
     var index = 0
     for (offset, line) in shown.enumerated() {
+      if removed.contains(offset) {
+        lines.append("- \(line)")
+        continue
+      }
       while inserted.contains(index) {
         lines.append("+ \(printed[index])")
         index += 1
       }
-      lines.append((removed.contains(offset) ? "- " : "  ") + line)
-      if !removed.contains(offset) { index += 1 }
+      lines.append("  \(line)")
+      index += 1
     }
     return (lines + printed[min(index, printed.count)...].map { "+ \($0)" }).joined(separator: "\n")
   }
