@@ -224,6 +224,12 @@ test: packages packages-test ## Run all tests
 	@$(call prepare,.build-debug)
 	@.ci/test .build-debug/test.log $(SWIFT) test --scratch-path .build-debug $(TEST_FLAGS)
 
+.PHONY: transcripts
+transcripts: packages packages-test ## Write the outputs of commands that have changed into Tests/Transcripts
+	@$(call prepare,.build-debug)
+	-@GQLRUN_RECORD=1 $(SWIFT) test --scratch-path .build-debug --filter TranscriptTests $(TEST_FLAGS)
+	@git diff --stat -- Tests/Transcripts
+
 .PHONY: test-uploads
 test-uploads: build ## Upload a file of 4 GiB, and compare memory and contents
 	Tests/Uploads/upload.py $(PROGRAM) 4294967296

@@ -345,7 +345,6 @@ extension TypeReference {
     }
   }
 }
-}
 
 extension Directive {
   /// The text of an argument; `nil` if there is none, or its value is no string.

@@ -133,6 +133,7 @@ class Figures:
         self.functions, self.unlabelled, self.long, self.undocumented = [], [], [], []
         self.limits = []
         self.public = 0
+        self.transcripts = 0
         self.types = collections.defaultdict(dict)
         self.windows = collections.defaultdict(list)
         for path, text in files:
@@ -145,6 +146,9 @@ class Figures:
     def read(self, path, text):
         lines = text.splitlines()
         folder = path.split("/")[0]
+        if not path.endswith(".swift"):
+            self.transcripts += sum(bool(line.strip()) for line in lines)
+            return
         kind = "generated" if GENERATED.search(path) else folder
         self.code[kind] += sum(not re.match(r"^ *(//.*)?$", line) for line in lines)
         self.comments[kind] += sum(bool(re.match(r"^ *//", line)) for line in lines)
@@ -246,6 +250,7 @@ class Figures:
             ("lines of code in `Sources`", f"{self.code['Sources']:,}"),
             ("comment lines in `Sources`", f"{self.comments['Sources']:,}"),
             ("lines of code in `Tests`, without generated files", f"{self.code['Tests']:,}"),
+            ("lines of transcripts of commands, in `Tests/Transcripts`", f"{self.transcripts:,}"),
             ("lines of code that are generated", f"{self.code['generated']:,}"),
             ("files in `Sources`", f"{len(sizes)}"),
             ("lines of a file: median / 90 % / 99 % / longest", quantiles(sizes)),
@@ -263,8 +268,13 @@ class Figures:
         ]
 
 
+def is_read(path):
+    """Whether a file counts: Swift, and the transcripts of commands."""
+    return path.endswith(".swift") or path.startswith("Tests/Transcripts/")
+
+
 def tracked(revision):
-    """The Swift files of a revision, or those on disk: path and text."""
+    """The files of a revision that count, or those on disk: path and text."""
     def git(*arguments):
         return subprocess.run(
             ["git", "-C", str(ROOT), *arguments], check=True, capture_output=True, text=True).stdout
@@ -272,12 +282,13 @@ def tracked(revision):
     folders = ["Sources", "Tests"]
     if revision is None:
         for folder in folders:
-            for path in sorted((ROOT / folder).rglob("*.swift")):
-                yield str(path.relative_to(ROOT)), path.read_text()
+            for path in sorted((ROOT / folder).rglob("*")):
+                if is_read(str(path.relative_to(ROOT))):
+                    yield str(path.relative_to(ROOT)), path.read_text()
         return
     entries = [
         line.split(None, 3) for line in git("ls-tree", "-r", revision, *folders).splitlines()]
-    entries = [(entry[2], entry[3]) for entry in entries if entry[3].endswith(".swift")]
+    entries = [(entry[2], entry[3]) for entry in entries if is_read(entry[3])]
     process = subprocess.run(
         ["git", "-C", str(ROOT), "cat-file", "--batch"], check=True, capture_output=True,
         input="".join(f"{blob}\n" for blob, _ in entries).encode())
@@ -315,4 +326,6 @@ def main():
 
 
 sys.setrecursionlimit(10_000)
-main()
+
+if __name__ == "__main__":
+    main()

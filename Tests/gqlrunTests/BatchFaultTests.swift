@@ -90,19 +90,6 @@ struct BatchFaultTests {
     }
   }
 
-  @Test("outputs that cannot be written are reported before anything is sent")
-  func unwritable() async throws {
-    try await DemoServer.withServer { server in
-      let folder = try folder(5)
-      try folder.write("", to: "out")
-      let result = try await Program.run(
-        ["batch", "run", "m.batch.yaml", "--endpoint", server.url], in: folder)
-      #expect(
-        result.status == 75 && result.errors.contains("cannot create the folder"), "\(result)")
-      #expect(server.requestCount == 0)
-    }
-  }
-
   @Test("with fewer descriptors than requests at a time, there are fewer requests at a time")
   func descriptors() async throws {
     try await DemoServer.withServer { server in

@@ -88,30 +88,6 @@ struct BatchOutputTests {
     }
   }
 
-  @Test("outputs that are inputs, or files of others, end with 65 from check and from run")
-  func inputs() async throws {
-    try await withFeed { server, folder in
-      try folder.write("[core]\n", to: "config")
-      for (path, message) in [("m.batch.yaml", "the manifest"), ("config", "--overwrite")] {
-        try folder.write(
-          Self.pages.replacingOccurrences(
-            of: "run: {", with: "sinks: [{ ndjson: { path: \(path) } }]\nrun: {"),
-          to: "m.batch.yaml")
-        for command in ["check", "run"] {
-          let result = try await Program.run(
-            ["batch", command, "m.batch.yaml", "--endpoint", server.url], in: folder)
-          #expect(result.status == 65 && result.errors.contains(message), "\(result)")
-          #expect(result.errors.contains("m.batch.yaml:3:27"), "\(result)")
-        }
-      }
-      #expect(try folder.text("config") == "[core]\n")
-      #expect(server.requestCount == 0)
-      let check = try await Program.run(
-        ["batch", "check", "m.batch.yaml", "--overwrite", "--endpoint", server.url], in: folder)
-      #expect(check.status == 0, "\(check)")
-    }
-  }
-
   @Test("status lists both outputs of a manifest, as text and as JSON")
   func status() async throws {
     try await withFeed { server, folder in

@@ -8,22 +8,6 @@ import Testing
 
 @Suite("gqlrun batch new, schema and sinks")
 struct BatchReferenceTests {
-  private func folder() throws -> Folder {
-    let folder = try Folder()
-    try folder.write(
-      """
-      query Country($code: ID!, $short: Boolean = false) {
-        country(code: $code) { code name @skip(if: $short) }
-      }
-      query B { __typename }
-      subscription Added($post: ID) { commentAdded(postId: $post) { id } }
-      """,
-      to: "c.graphql")
-    try folder.write("code,label\nDE,Germany\nFR,France\n", to: "codes.csv")
-    try folder.write("{\"code\": \"DE\"}\n", to: "codes.jsonl")
-    return folder
-  }
-
   @Test("pipelines/batch.schema.json is what the program prints: make generated")
   func schema() async throws {
     let result = try await Program.run(["batch", "schema"], in: Folder())
@@ -52,49 +36,6 @@ struct BatchReferenceTests {
         }
       }
     }
-    let one = try await Program.run(["batch", "sinks", "jsonl"], in: folder).output
-    #expect(one.contains("jsonl:") && !one.contains("ndjson:"), "\(one)")
-    let unknown = try await Program.run(["batch", "sinks", "xml"], in: folder)
-    #expect(unknown.status == 1 && unknown.errors.contains("ndjson"), "\(unknown)")
-  }
-
-  @Test(
-    "a new manifest passes the check as written",
-    arguments: [
-      [], ["--rows", "codes.csv"], ["--sink", "-"],
-      ["--document", "c.graphql", "--operation", "Country"],
-      ["--document", "c.graphql", "--operation", "B", "--rows", "codes.csv"],
-      ["--document", "c.graphql", "--operation", "Added"],
-      ["--document", "c.graphql", "--operation", "Country", "--rows", "codes.jsonl"],
-      ["--document", "c.graphql", "--operation", "Country", "--sink", "out/a.csv"],
-      ["--document", "c.graphql", "--operation", "Country", "--sink", "a.json"],
-      ["--document", "c.graphql", "--operation", "Country", "--sink", "a.db"],
-      ["--document", "c.graphql", "--operation", "B", "--sink", "a.ndjson.gz"],
-      ["--endpoint", "http://127.0.0.1:9/x"],
-    ])
-  func passesCheck(options: [String]) async throws {
-    let folder = try folder()
-    let new = try await Program.run(["batch", "new", "mine"] + options, in: folder)
-    #expect(new.status == 0 && new.errors.contains("wrote mine.batch.yaml"), "\(new)")
-    let check = try await Program.run(["batch", "check", "mine.batch.yaml"], in: folder)
-    let text = try folder.text("mine.batch.yaml")
-    #expect(check.status == 0, "\(check) \(text)")
-  }
-
-  @Test("a new manifest runs: rows of a file, in a folder of its own, to standard output")
-  func runs() async throws {
-    try await DemoServer.withServer { server in
-      let folder = try folder()
-      let new = try await Program.run(
-        [
-          "batch", "new", "folder/c", "--document", "c.graphql", "--operation", "Country", "--rows",
-          "codes.csv", "--sink", "-", "--endpoint", server.url,
-        ], in: folder)
-      #expect(new.status == 0, "\(new)")
-      let run = try await Program.run(["batch", "run", "folder/c.batch.yaml"], in: folder)
-      #expect(run.status == 0 && run.output.contains("\"Germany\""), "\(run)")
-      #expect(run.output.split(separator: "\n").count == 2)
-    }
   }
 
   @Test("a new manifest for a connection gets all of its pages")
@@ -102,7 +43,7 @@ struct BatchReferenceTests {
     var configuration = DemoServer.Configuration()
     configuration.feedSize = 250
     try await DemoServer.withServer(configuration) { server in
-      let folder = try folder()
+      let folder = try Folder()
       try folder.write(
         """
         query Feed($first: Int!, $after: String) {
@@ -135,30 +76,5 @@ struct BatchReferenceTests {
       let status = try await Program.run(["batch", "status", "g.batch.yaml"], in: folder)
       #expect(status.output.contains("incomplete"), "\(status)")
     }
-  }
-
-  @Test("an existing file is not changed")
-  func keepsFiles() async throws {
-    let folder = try folder()
-    try folder.write("mine", to: "new.batch.yaml")
-    let new = try await Program.run(["batch", "new"], in: folder)
-    #expect(new.status == 1 && new.errors.contains("already exists"), "\(new)")
-    #expect(try folder.text("new.batch.yaml") == "mine")
-  }
-
-  @Test(
-    "what cannot become a manifest is refused, and nothing is written",
-    arguments: [
-      (["--document", "c.graphql"], "Country"),
-      (["--document", "nowhere.graphql"], "does not exist"),
-      (["--rows", "nowhere.csv"], "no such file"), (["--rows", "a.xlsx"], ".jsonl"),
-      (["--sink", "a.xml"], ".ndjson"), (["--sink", "../a.csv"], "manifest's folder"),
-      (["--operation", "A"], "--document"), (["--endpoint", "x"], "URL"),
-    ])
-  func refuses(options: [String], message: String) async throws {
-    let folder = try folder()
-    let new = try await Program.run(["batch", "new", "mine"] + options, in: folder)
-    #expect(new.status != 0 && new.errors.contains(message), "\(new)")
-    #expect(!folder.exists("mine.batch.yaml"))
   }
 }

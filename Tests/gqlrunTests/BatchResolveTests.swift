@@ -80,19 +80,6 @@ struct BatchResolveTests {
     }
   }
 
-  @Test(
-    "what is not a decision is a wrong usage",
-    arguments: [
-      "resolve m.batch.yaml P_1", "resolve m.batch.yaml --done", "retry m.batch.yaml",
-      "resolve m.batch.yaml --done --retry P_1", "resolve m.batch.yaml --done P_1 --only unknown",
-      "retry m.batch.yaml P_1 --failed",
-    ])
-  func usage(_ line: String) async throws {
-    let result = try await Program.run(
-      ["batch"] + line.split(separator: " ").map { String($0) }, in: try folder(1))
-    #expect(result.status == 64, "\(result)")
-  }
-
   @Test("runs that end with 1 say why, also with --quiet, and so does a comparison of runs")
   func reasons() async throws {
     let folder = try folder(3)

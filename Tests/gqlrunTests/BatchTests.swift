@@ -59,29 +59,6 @@ struct BatchTests {
     }
   }
 
-  @Test("a dry run sends nothing, and shows requests without what looks secret")
-  func dryRun() async throws {
-    try await DemoServer.withServer { server in
-      let folder = try folder(3)
-      try folder.write(
-        Self.users.replacingOccurrences(of: "($id: ID!)", with: "($id: ID!, $token: String!)")
-          .replacingOccurrences(
-            of: "{ id login } }", with: "{ id login } search(text: $token) { __typename } }"
-          )
-          .replacingOccurrences(
-            of: "id: \"{{row.id}}\" }\n    emit",
-            with: "id: \"{{row.id}}\", token: canary }\n    emit"),
-        to: "m.batch.yaml")
-      let dry = try await Program.run(
-        ["batch", "run", "m.batch.yaml", "--dry-run", "--endpoint", server.url], in: folder)
-      #expect(dry.status == 0 && dry.output.contains("users: 3 tasks"), "\(dry)")
-      #expect(dry.output.contains(#""id":"U_1""#) && !dry.output.contains("canary"))
-      #expect(server.requestCount == 0)
-      #expect(dry.output.contains("estimated cost: 3 requests, up to 6 objects"), "\(dry)")
-      #expect(!folder.exists("runs"))
-    }
-  }
-
   @Test("the manifests in Examples run against the demo server")
   func examples() async throws {
     let examples = Repository.root + "/Examples/batch"
@@ -105,83 +82,6 @@ struct BatchTests {
       #expect(try folder.text("out/feed-state.json").contains("newest"))
       #expect(try folder.text("out/countries-of.ndjson").split(separator: "\n").count > 200)
     }
-  }
-
-  @Test(
-    "mistakes end with 65 before anything is sent, refused credentials with 77, no server with 69")
-  func codes() async throws {
-    let folder = try folder(5)
-    try folder.write(
-      Self.users.replacingOccurrences(of: "emit: user", with: "emit: usr"), to: "typo.batch.yaml")
-    let typo = try await Program.run(
-      ["batch", "run", "typo.batch.yaml", "--endpoint", "http://127.0.0.1:1/"], in: folder)
-    #expect(typo.status == 65 && typo.errors.contains("did you mean `user`?"), "\(typo)")
-    let github = try await Program.run(
-      [
-        "batch", "check", "typo.batch.yaml", "--endpoint", "http://127.0.0.1:1/", "--format",
-        "github",
-      ],
-      in: folder)
-    #expect(github.output.hasPrefix("::error file=typo.batch.yaml,line=11,"), "\(github)")
-    try await DemoServer.withServer { server in
-      let refused = try await Program.run(
-        ["batch", "run", "m.batch.yaml", "--endpoint", server.url + "?auth=secret"], in: folder)
-      #expect(refused.status == 77 && refused.errors.contains("--resume continues"), "\(refused)")
-    }
-  }
-
-  @Test("failed tasks show their reasons in the output of the run, in a table and as JSON")
-  func errors() async throws {
-    let folder = try folder(3)
-    try folder.write("id\nU_1\nabsent\nnone\n", to: "ids.csv")
-    try folder.write(
-      Self.users + "\n    expect: [\"data.user != null\"]\n", to: "m.batch.yaml")
-    try await DemoServer.withServer { server in
-      let to = ["--endpoint", server.url]
-      let run = try await Program.run(["batch", "run", "m.batch.yaml"] + to, in: folder)
-      #expect(run.status == 1 && run.errors.contains("1 done, 2 failed, 1 record, "), "\(run)")
-      let reason = "expected data.user != null, found null"
-      #expect(
-        run.errors.contains("error: users absent and 1 other task: \(reason)\n")
-          || run.errors.contains("error: users none and 1 other task: \(reason)\n"), "\(run)")
-      #expect(run.errors.split(separator: "\n").count { $0.contains(reason) } == 1, "\(run)")
-      let table = try await Program.run(["batch", "errors", "m.batch.yaml"] + to, in: folder)
-      #expect(table.status == 0, "\(table)")
-      #expect(
-        table.output.split(separator: "\n").first?.split(separator: " ")
-          == ["tasks", "operation", "first", "last", "reason"], "\(table)")
-      #expect(table.output.contains(reason), "\(table)")
-      let json = try await Program.run(
-        ["batch", "errors", "m.batch.yaml", "--json"] + to, in: folder)
-      let reasons = try JSONValue(parsing: json.output)
-      #expect(reasons.arrayValue?.count == 1)
-      #expect(reasons[0]?["count"]?.intValue == 2 && reasons[0]?["reason"] == .string(reason))
-      let again = try await Program.run(
-        ["batch", "run", "m.batch.yaml", "--resume"] + to, in: folder)
-      #expect(again.status == 1 && again.errors.contains("2 tasks failed earlier"), "\(again)")
-    }
-  }
-
-  @Test("an unreachable server ends with 69, its reason and how long the run waited")
-  func unreachable() async throws {
-    let folder = try folder(3)
-    try folder.write(
-      """
-      version: 1
-      endpoint: { url: "http://127.0.0.1:1/" }
-      store: { kind: none }
-      chain: [fetch, response-code, parse]
-      """, to: "p.pipeline.yaml")
-    try folder.write(
-      Self.users.replacing("concurrency: 4", with: "concurrency: 4, patience: 0s")
-        .replacing("name: users", with: "pipeline: p.pipeline.yaml"), to: "m.batch.yaml")
-    let run = try await Program.run(["batch", "run", "m.batch.yaml"], in: folder)
-    #expect(run.status == 69, "\(run)")
-    let errors = run.errors.split(separator: "\n").filter { $0.hasPrefix("error: ") }
-    #expect(errors.count == 1, "\(run)")
-    #expect(errors.first?.contains("the server was unreachable for ") == true, "\(run)")
-    #expect(errors.first?.contains("127.0.0.1:1") == true, "\(run)")
-    #expect(errors.first?.hasSuffix("--resume continues the run") == true, "\(run)")
   }
 
   @Test("prune lists and removes the journals of earlier runs, and keeps what --resume needs")

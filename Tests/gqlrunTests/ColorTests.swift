@@ -50,21 +50,6 @@ struct ColorTests {
     #expect(coloring.applies(onTerminal: isTerminal, environment) == isColored)
   }
 
-  @Test("a result is colored on request, and not in a file")
-  func program() async throws {
-    try await DemoServer.withServer { server in
-      let folder = try Folder()
-      let run = ["run", "germany.graphql", "-e", server.url]
-      #expect(try await Program.run(run, in: folder).output == RunTests.germany)
-      let forced = try await Program.run(run, in: folder, environment: ["FORCE_COLOR": "1"])
-      #expect(forced.output.contains("\u{1b}[34;1m\"country\"\u{1b}[0m"), "\(forced)")
-      let always = try await Program.run(run + ["--color", "always", "--pretty"], in: folder)
-      #expect(always.output.contains("\u{1b}[0;32m\"Germany\"\u{1b}[0m"), "\(always)")
-      _ = try await Program.run(run + ["--color", "always", "-o", "out"], in: folder)
-      #expect(try folder.text("out") == RunTests.germany)
-    }
-  }
-
   @Test("progress is shown from the first second of a download on")
   func progress() {
     var progress = TransferProgress()

@@ -5,39 +5,6 @@ import Testing
 
 @Suite("Standard output, --output and signals", .timeLimit(.minutes(10)))
 struct OutputTests {
-  @Test("a file appears when it is complete, keeps its permissions, and links stay")
-  func file() async throws {
-    try await DemoServer.withServer { server in
-      let folder = try Folder()
-      let run = ["run", "germany.graphql", "-e", server.url, "--output"]
-      #expect(try await Program.run(run + ["new.json"], in: folder).output == "")
-      #expect(try folder.text("new.json") == RunTests.germany)
-      try folder.write(#"{"data": null}"#, to: "old.json")
-      let files = FileManager.default
-      try files.setAttributes([.posixPermissions: 0o640], ofItemAtPath: folder.file("old.json"))
-      try files.createSymbolicLink(
-        atPath: folder.file("link.json"), withDestinationPath: "old.json")
-      #expect(try await Program.run(run + ["link.json"], in: folder).status == 0)
-      #expect(try folder.text("old.json") == RunTests.germany)
-      #expect(try files.destinationOfSymbolicLink(atPath: folder.file("link.json")) == "old.json")
-      let mode = try files.attributesOfItem(atPath: folder.file("old.json"))[.posixPermissions]
-      #expect((mode as? NSNumber)?.intValue == 0o640)
-      #expect(folder.partialFiles == [])
-    }
-  }
-
-  @Test("what is not a regular file is written to, not replaced")
-  func pipe() async throws {
-    try await DemoServer.withServer { server in
-      let folder = try Folder()
-      let result = try await Program.shell(
-        "mkfifo p; cat p > got & \"$GQLRUN\" run germany.graphql -e '\(server.url)' -o p; "
-          + "code=$?; [ -p p ] || code=99; wait; exit $code", in: folder)
-      #expect(result.status == 0, "\(result)")
-      #expect(try folder.text("got") == RunTests.germany)
-    }
-  }
-
   @Test("a file has the events before an error, and keeps what it holds if there is none")
   func eventsBeforeAnError() async throws {
     try await DemoServer.withServer { server in
@@ -69,28 +36,6 @@ struct OutputTests {
         plain + ["old.ndjson", "-e", "http://127.0.0.1:1/"], in: folder)
       #expect(none.status == 69, "\(none)")
       #expect(try folder.text("old.ndjson") == #"{"data":1}"#)
-      #expect(folder.partialFiles == [])
-    }
-  }
-
-  @Test("a file that cannot be written keeps what it holds")
-  func unwritable() async throws {
-    try await DemoServer.withServer { server in
-      let folder = try Folder()
-      let run = ["run", "germany.graphql", "-e", server.url, "-o"]
-      for (name, status, says) in [
-        ("absent/x.json", Int32(1), "cannot write absent/x.json: No such file"),
-        ("folder", 1, "it is a directory"), ("", 64, "--output needs the name of a file"),
-      ] {
-        let result = try await Program.run(run + [name], in: folder)
-        #expect(result.status == status && result.errors.contains(says), "\(result)")
-      }
-      try folder.write(#"{"data":1}"#, to: "old.json")
-      let failed = try await Program.run(
-        ["run", "germany.graphql", "-e", server.url + "?truncate=20", "-o", "old.json", "-p"]
-          + [Repository.root + "/pipelines/plain.pipeline.yaml"], in: folder)
-      #expect(failed.status == 1, "\(failed)")
-      #expect(try folder.text("old.json") == #"{"data":1}"#)
       #expect(folder.partialFiles == [])
     }
   }
@@ -152,18 +97,6 @@ struct OutputTests {
       #expect(!folder.exists("x.json"))
       #expect(folder.partialFiles == [])
     }
-  }
-
-  @Test("server text cannot steer a terminal: control characters are shown on standard error")
-  func escaping() async throws {
-    let folder = try Folder()
-    try folder.write(
-      #"{"data":null,"errors":[{"message":"a\u0000b\u001b[31mc\u202ed\u009be"}]}"#, to: "r.json")
-    let result = try await Program.run(
-      ["cache", "import", "germany.graphql", "r.json"], in: folder)
-    #expect(
-      result.errors.contains("graphql error: a\\u{0}b\\u{1b}[31mc\\u{202e}d\\u{9b}e\n"), "\(result)"
-    )
   }
 
   @Test("nor on standard output, where a terminal gets the same JSON with escapes")

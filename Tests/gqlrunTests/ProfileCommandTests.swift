@@ -76,23 +76,6 @@ struct ProfileCommandTests {
     #expect(!second.errors.contains("peak"))
   }
 
-  @Test(
-    "a response that cannot be used ends with 65 and the reason",
-    arguments: [
-      ("", "the response is empty"), ("<html>", "not valid JSON"),
-      (#"{"data":{"feed":"#, "truncated"), ("\u{feff}{}", "byte order mark"),
-      (#"{"x":1}"#, "neither \"data\" nor \"errors\""),
-    ])
-  func badResponses(text: String, reason: String) async throws {
-    let folder = try Folder()
-    try folder.write(text, to: "response.json")
-    try folder.write("{ feed(first: 1) { totalCount } }", to: "q.graphql")
-    let result = try await Program.run(
-      ["profile", "--file", "response.json", "--document", "q.graphql"], in: folder)
-    #expect(result.status == 65, "\(result)")
-    #expect(result.errors.contains(reason), "\(result)")
-  }
-
   @Test("a response and a document are read from standard input and from pipes")
   func standardInput() async throws {
     let folder = try Folder()
@@ -113,16 +96,6 @@ struct ProfileCommandTests {
     #expect(fifo.status == 0, "\(fifo)")
   }
 
-  @Test("a compressed response says how to unpack it")
-  func compressed() async throws {
-    let folder = try Folder()
-    try folder.write("{ feed(first: 1) { totalCount } }", to: "q.graphql")
-    let result = try await Program.shell(
-      #"echo '{"data":{}}' | gzip > r.gz; "$GQLRUN" profile --file r.gz -d q.graphql"#, in: folder)
-    #expect(result.status == 65, "\(result)")
-    #expect(result.errors.contains("gunzip -c r.gz"))
-  }
-
   @Test("the peak of the memory is that of the measured process, however large its parent is")
   func peakIsItsOwn() async throws {
     let folder = try Folder()
@@ -135,21 +108,6 @@ struct ProfileCommandTests {
     #expect(result.status == 0, "\(result)")
     let peak = try JSONValue(parsing: result.output)["peakBytes"]?.intValue
     #expect(try #require(peak) < 200 << 20)
-  }
-
-  @Test("reports that cannot be written are refused before anything is measured")
-  func outputsAreTried() async throws {
-    let folder = try Folder()
-    for option in ["--json", "--html", "--trace", "--folded", "--prometheus"] {
-      let result = try await Program.run(
-        ["profile", "--generate", "feed:5", option, "none/report"], in: folder)
-      #expect(result.status == 1, "\(result)")
-      #expect(result.output.isEmpty)
-      #expect(result.errors.contains("cannot write none/report"))
-    }
-    let both = try await Program.run(
-      ["profile", "--generate", "feed:5", "--json", "-", "--folded", "-"], in: folder)
-    #expect(both.status == 64, "\(both)")
   }
 
   @Test("standard output holds one report and nothing else, when asked for")
@@ -181,16 +139,6 @@ struct ProfileCommandTests {
     #expect(!again.output.contains("note:"))
   }
 
-  @Test("a server that is not there ends with 69", arguments: [[], ["--rate", "5"]])
-  func unreachable(load: [String]) async throws {
-    let folder = try Folder()
-    try folder.write("{ feed(first: 1) { totalCount } }", to: "q.graphql")
-    let result = try await Program.run(
-      ["profile", "--endpoint", "http://127.0.0.1:1/graphql", "-d", "q.graphql"] + load, in: folder)
-    #expect(result.status == 69, "\(result)")
-    #expect(result.errors.contains("connection refused"))
-  }
-
   @Test("a response with errors only is profiled, and the report has a note")
   func errorsOnly() async throws {
     let folder = try Folder()
@@ -215,31 +163,5 @@ struct ProfileCommandTests {
         environment: ["GQL_URL": url])
       #expect(result.status == 0 && result.output.contains(url), "\(result)")
     }
-  }
-
-  @Test(
-    "what cannot be meant is refused before anything is measured",
-    arguments: [
-      (["profile"], "name one response to profile"),
-      (["profile", "--generate", "feed"], "feed:N"),
-      (["profile", "--generate", "feed:5", "--file", "x"], "name one response"),
-      (["profile", "--file", "x"], "--document"),
-      (["profile", "--generate", "feed:5", "--runs", "0"], "--runs"),
-      (["profile", "--generate", "feed:5", "--rate", "5"], "--endpoint"),
-      (["profile", "--generate", "feed:5", "--budget", "total<3"], "total<3"),
-      (["profile", "--generate", "feed:5", "--fail-above", "3"], "--compare"),
-      (["profile", "--endpoint", "http://x", "--document", "d", "--rate", "0"], "--rate"),
-      (
-        ["profile", "--endpoint", "http://x", "-d", "d", "--rate", "1", "--duration", "1"],
-        "--duration"
-      ),
-      (["profile", "--generate", "feed:5", "--store", "disk"], "--store"),
-    ])
-  func wrongUse(arguments: [String], reason: String) async throws {
-    let folder = try Folder()
-    let result = try await Program.run(arguments, in: folder)
-    #expect(result.status == 64, "\(result)")
-    #expect(result.errors.contains(reason), "\(result)")
-    #expect(result.output.isEmpty)
   }
 }

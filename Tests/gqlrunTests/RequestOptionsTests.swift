@@ -185,44 +185,6 @@ struct RequestOptionsTests {
     }
   }
 
-  @Test("batch check refuses the options that batch run refuses, and sends nothing")
-  func checked() async throws {
-    let folder = try Self.folder()
-    for command in [["check"], ["run", "--dry-run"], ["run"]] {
-      for (options, status, text) in [
-        (["--token-env", "ABSENT"], Int32(77), "ABSENT, which --token-env names, is not set"),
-        (["-H", "no field"], 64, "cannot read --header"),
-        (["--cacert", "absent.pem"], 65, "the certificates of --cacert absent.pem"),
-        (["--key", "a.pem"], 64, "--key needs --cert"),
-      ] {
-        let result = try await Program.run(
-          ["batch"] + command + ["m.batch.yaml"] + options, in: folder)
-        #expect(result.status == status && result.errors.contains(text), "\(result)")
-      }
-    }
-    let twice = try await Program.run(["batch", "check", "-", "-H", "@-"], in: folder)
-    #expect(twice.status == 64 && twice.errors.contains("--header @- cannot read it"), "\(twice)")
-  }
-
-  @Test("an endpoint without a scheme is http for this machine, for manifests, too")
-  func withoutScheme() async throws {
-    try await DemoServer.withServer { server in
-      let folder = try Self.folder()
-      let address = "127.0.0.1:\(server.port)/graphql"
-      for command in ["check", "run"] {
-        let result = try await Program.run(
-          ["batch", command, "m.batch.yaml", "-e", address], in: folder)
-        #expect(result.status == 0, "\(result)")
-      }
-      #expect(server.requestCount == 1)
-      let new = try await Program.run(["batch", "new", "n", "-e", address], in: folder)
-      #expect(new.status == 0, "\(new)")
-      #expect(try folder.text("n.batch.yaml").contains("endpoint: \"http://\(address)\""))
-      let other = try await Program.run(["batch", "new", "o", "-e", "a b"], in: folder)
-      #expect(other.status == 64 && other.errors.contains("--endpoint"), "\(other)")
-    }
-  }
-
   @Test("a pipeline of a manifest that does not send GQL_TOKEN is named when it is missed")
   func unsentToken() async throws {
     try await DemoServer.withServer { server in
@@ -239,53 +201,5 @@ struct RequestOptionsTests {
       #expect(unsent.status == 77 && unsent.errors.contains("plain \(hint)"), "\(unsent)")
       #expect(server.log.last?.header("Authorization") == nil)
     }
-  }
-
-  @Test("a pipeline that replays a recording needs no endpoint, and one that sends does")
-  func replay() async throws {
-    let folder = try Self.folder()
-    let manifest = try folder.text("m.batch.yaml").replacing(
-      "endpoint: \"http://127.0.0.1:1/\"", with: "pipeline: ci")
-    try folder.write(manifest, to: "ci.batch.yaml")
-    let record = ["GQL_RECORD": "record"]
-    try await DemoServer.withServer { server in
-      for command in [
-        ["run", "germany.graphql", "-p", "ci", "-e", server.url],
-        ["batch", "run", "ci.batch.yaml", "-e", server.url],
-      ] {
-        let environment = command[0] == "run" ? record : ["GQL_RECORD": "auto"]
-        let result = try await Program.run(command, in: folder, environment: environment)
-        #expect(result.status == 0, "\(result)")
-      }
-      #expect(server.requestCount == 2)
-    }
-    let run = try await Program.run(["run", "germany.graphql", "-p", "ci"], in: folder)
-    #expect(run.output == RunTests.germany && run.errors == "", "\(run)")
-    for command in ["check", "run"] {
-      let batch = try await Program.run(["batch", command, "ci.batch.yaml"], in: folder)
-      #expect(batch.status == 0, "\(batch)")
-      let sending = try await Program.run(
-        ["batch", command, "ci.batch.yaml"], in: folder, environment: record)
-      #expect(sending.status == 78 && sending.errors.contains("GQL_URL"), "\(sending)")
-    }
-    let sending = try await Program.run(
-      ["run", "germany.graphql", "-p", "ci"], in: folder, environment: record)
-    #expect(sending.status == 78 && sending.errors.contains("`GQL_URL` is not set"), "\(sending)")
-  }
-
-  @Test("the policy cache-only needs no endpoint")
-  func cacheOnly() async throws {
-    let folder = try Folder()
-    let store = ["--store", "cache.db"]
-    try await DemoServer.withServer { server in
-      let result = try await Program.run(
-        ["run", "germany.graphql", "-e", server.url] + store, in: folder)
-      #expect(result.status == 0, "\(result)")
-    }
-    let cached = try await Program.run(
-      ["run", "germany.graphql", "--policy", "cache-only"] + store, in: folder)
-    #expect(cached.output == RunTests.germany, "\(cached)")
-    let sending = try await Program.run(["run", "germany.graphql"] + store, in: folder)
-    #expect(sending.status == 64 && sending.errors.contains("no endpoint"), "\(sending)")
   }
 }

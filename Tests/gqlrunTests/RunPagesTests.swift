@@ -171,37 +171,6 @@ struct RunPagesTests {
     }
   }
 
-  @Test(
-    "what has no pages to follow is an error with what would work",
-    arguments: [
-      ("{ countries { name } }", "finds no list with pages in the anonymous query"),
-      (
-        "{ feed(first: 2) { pageInfo { hasNextPage endCursor } } }",
-        "finds no list with pages"
-      ),
-      (
-        """
-        query Q($a: String, $b: String) {
-          one: feed(first: 1, after: $a) { pageInfo { hasNextPage endCursor } }
-          two: feed(first: 1, after: $b) { pageInfo { hasNextPage endCursor } }
-        }
-        """,
-        "finds several lists with pages in query Q: one ($a), two ($b)"
-      ),
-      ("mutation { likePost(id: 1) { id } }", "--paginate follows the pages of queries"),
-    ])
-  func refusals(document: String, message: String) async throws {
-    let folder = try Folder()
-    try folder.write(document, to: "q.graphql")
-    let result = try await Program.run(
-      ["run", "q.graphql", "-e", "http://127.0.0.1:1/", "--paginate"], in: folder)
-    #expect([64, 65].contains(result.status) && result.output == "", "\(result)")
-    #expect(result.errors.contains(message), "\(result)")
-    let slurp = try await Program.run(
-      ["run", "q.graphql", "-e", "http://127.0.0.1:1/", "--slurp"], in: folder)
-    #expect(slurp.status == 64 && slurp.errors.contains("--slurp requires --paginate"))
-  }
-
   /// The pages that a server answers, and the error at their end.
   private func follow(
     _ document: String, _ keys: KeyRules = KeyRules(),

@@ -17,34 +17,6 @@ struct UploadTests {
       "python3 '\(script)' \"$GQLRUN\" \(256 << 20)", in: Folder())
     #expect(result.status == 0, "\(result)")
   }
-
-  @Test("an option that is no upload is refused before anything is sent")
-  func usage() async throws {
-    let folder = try Folder()
-    try folder.write("x", to: "x.txt")
-    try folder.write("{}", to: "v.json")
-    for (options, status, message) in [
-      (["--upload", "file=x.txt"], 64, "write --upload name=@file"),
-      (["--upload", "@x.txt"], 64, "write --upload name=@file"),
-      (["--upload", "file=@"], 64, "write --upload name=@file"),
-      (["--upload", "file=@x.txt", "--upload", "file=@x.txt"], 64, "is given twice"),
-      (["--upload", "file=@absent.txt"], 65, "cannot open absent.txt: No such file"),
-      (["--upload", "file=@."], 65, "is not a regular file"),
-      (["--upload", "file=@/proc/self/status"], 65, "does not tell its size; copy it"),
-      (["--upload", "file=@x.txt;type=png"], 65, "write one such as image/png"),
-      (["--upload", "file=@x.txt;filename="], 65, "needs a file name"),
-      (["--upload", "other=@x.txt"], 65, "\"$other\" is not declared by mutation Attach"),
-      (["--upload", "a=@-", "--upload", "b=@-"], 64, "standard input is one file"),
-      (["--upload", "file=@-", "--variables", "-"], 64, "only one file can be -"),
-      (["--var", "file=x.txt"], 65, "expected a file, found a string"),
-      (["--var", "file=x.txt", "--upload", "file=@x.txt"], 65, "expected a file, found a string"),
-    ] as [([String], Int32, String)] {
-      let result = try await Program.run(
-        ["run", Self.attach, "-e", "http://127.0.0.1:1/graphql"] + options, in: folder)
-      #expect(result.status == status, "\(options): \(result)")
-      #expect(result.errors.contains(message), "\(options): \(result)")
-    }
-  }
 }
 
 @Suite(
@@ -155,29 +127,6 @@ struct FormUploadTests {
       #expect(sent.contains("variables.file: \(file)"), "\(sent)")
     }
     #expect(!sent.contains("secret"))
-  }
-
-  @Test("a manifest with a broken upload is refused")
-  func manifest() async throws {
-    let folder = try Folder()
-    for (value, message) in [
-      ("{ upload: a.txt, name: x }", "has no `name`"),
-      ("{ upload: \"{{row.path}}\" }", "`row`, which does not exist"),
-      ("a.txt", "expected a file, found a string"),
-    ] {
-      try folder.write(
-        """
-        version: 1
-        operations:
-          - id: attach
-            query: "mutation Attach($file: Upload!) { attach(file: $file) }"
-            variables: { file: \(value) }
-
-        """, to: "m.batch.yaml")
-      let result = try await Program.run(
-        ["batch", "check", "m.batch.yaml", "-e", "http://127.0.0.1:1/"], in: folder)
-      #expect(result.status == 65 && result.errors.contains(message), "\(value): \(result)")
-    }
   }
 }
 

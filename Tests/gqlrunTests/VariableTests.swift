@@ -31,24 +31,34 @@ struct VariableTests {
     VariableText("Date", "2020-01-01", #""2020-01-01""#), VariableText("Date", "5", "5"),
   ]
 
-  private static func folder(_ type: String) throws -> Folder {
+  /// A folder with an operation that has a variable for each type: `$v0`, `$v1` and so on, for the fields `f0`, `f1`.
+  private static func folder(_ types: [String]) throws -> Folder {
     let folder = try Folder()
-    try folder.write("query Q($v: \(type)) { f(a: $v) }", to: "q.graphql")
+    func each(_ text: (Int, String) -> String) -> String {
+      types.enumerated().map(text).joined(separator: " ")
+    }
+    try folder.write(
+      "query Q(\(each { "$v\($0): \($1)" })) { \(each { i, _ in "f\(i)(a: $v\(i))" }) }",
+      to: "q.graphql")
     try folder.write(
       """
-      type Query { f(a: \(type)): Int } scalar Date enum Role { ADMIN USER }
+      type Query { \(each { "f\($0)(a: \($1)): Int" }) } scalar Date enum Role { ADMIN USER }
       input Filter { ids: [ID!] role: Role }
       """, to: "s.graphql")
     return folder
   }
 
-  @Test(
-    "run, batch and profile send the same bytes for the same text and type",
-    arguments: texts)
-  func sameBytes(_ text: VariableText) async throws {
-    let folder = try Self.folder(text.type)
-    let cell = text.text.replacing("\"", with: "\"\"")
-    try folder.write("v\n\"\(cell)\"\n", to: "rows.csv")
+  private static func options(_ texts: [String]) -> [String] {
+    texts.enumerated().flatMap { ["--var", "v\($0)=\($1)"] }
+  }
+
+  @Test("run, batch and profile send the same bytes for the same text and type")
+  func sameBytes() async throws {
+    let folder = try Self.folder(Self.texts.map(\.type))
+    let names = Self.texts.indices.map { "v\($0)" }
+    let cells = Self.texts.map { "\"" + $0.text.replacing("\"", with: "\"\"") + "\"" }
+    try folder.write(
+      names.joined(separator: ",") + "\n" + cells.joined(separator: ",") + "\n", to: "rows.csv")
     try folder.write(
       """
       version: 1
@@ -57,94 +67,74 @@ struct VariableTests {
         - id: q
           document: q.graphql
           foreach: { csv: rows.csv }
-          variables: { v: "{{row.v}}" }
+          variables: { \(names.map { "\($0): \"{{row.\($0)}}\"" }.joined(separator: ", ")) }
       """, to: "m.batch.yaml")
     try await DemoServer.withServer { server in
-      let given = ["--var", "v=\(text.text)", "--schema", "s.graphql", "--endpoint", server.url]
+      let given =
+        Self.options(Self.texts.map(\.text)) + ["--schema", "s.graphql", "--endpoint", server.url]
       let commands = [
         ["run", "q.graphql"] + given,
         ["batch", "run", "m.batch.yaml", "--endpoint", server.url],
         ["profile", "--document", "q.graphql", "--runs", "1", "--warmup", "0"] + given,
       ]
-      var bodies: [[UInt8]] = []
+      var bodies: [String] = []
       for command in commands {
         let before = server.log.requestCount
         // The server has no such field: what counts is what it was asked.
         let result = try await Program.run(command, in: folder)
         #expect(server.log.requestCount > before, "\(result)")
-        bodies.append(try #require(server.log.last?.body))
+        bodies.append(try #require(server.log.last?.bodyText))
       }
-      let sent = try JSONValue(parsing: bodies[0])["variables"]?["v"]
-      #expect(sent?.jsonText() == text.value)
-      #expect(
-        bodies.map { String(decoding: $0, as: UTF8.self) }
-          == Array(repeating: String(decoding: bodies[0], as: UTF8.self), count: 3))
+      let sent = try JSONValue(parsing: bodies[0])["variables"]
+      for (name, text) in zip(names, Self.texts) {
+        #expect(sent?[name]?.jsonText() == text.value, "\(text.testDescription)")
+      }
+      #expect(Set(bodies).count == 1, "\(bodies)")
     }
   }
 
-  @Test(
-    "cache import, read and explain use the same stored field for the same text and type",
-    arguments: texts)
-  func sameKeys(_ text: VariableText) async throws {
-    let folder = try Self.folder(text.type)
-    try folder.write(#"{"data":{"f":1}}"#, to: "r.json")
+  @Test("cache import, read and explain use the same stored field for the same text and type")
+  func sameKeys() async throws {
+    let folder = try Self.folder(Self.texts.map(\.type))
+    func members(_ text: (Int, VariableText) -> String) -> String {
+      Self.texts.enumerated().map(text).joined(separator: ",")
+    }
+    try folder.write("{\"data\":{\(members { i, _ in "\"f\(i)\":1" })}}", to: "r.json")
     // What a batch or a run with a JSON file has kept.
-    try folder.write(#"{"v":\#(text.value)}"#, to: "v.json")
+    try folder.write("{\(members { "\"v\($0)\":\($1.value)" })}", to: "v.json")
     let common = ["--schema", "s.graphql", "--store", "sqlite:c.db"]
-    let imported = try await Program.run(
-      ["cache", "import", "q.graphql", "r.json", "--variables", "v.json"] + common, in: folder)
-    #expect(imported.status == 0, "\(imported)")
-    for command in ["read", "explain"] {
-      let result = try await Program.run(
-        ["cache", command, "q.graphql", "--var", "v=\(text.text)"] + common, in: folder)
+    let given = Self.options(Self.texts.map(\.text)) + common
+    for command in [
+      ["import", "q.graphql", "r.json", "--variables", "v.json"] + common,
+      ["read", "q.graphql"] + given, ["explain", "q.graphql"] + given,
+      ["import", "q.graphql", "r.json"] + given,
+    ] {
+      let result = try await Program.run(["cache"] + command, in: folder)
       #expect(result.status == 0, "\(result)")
     }
-    let again = try await Program.run(
-      ["cache", "import", "q.graphql", "r.json", "--var", "v=\(text.text)"] + common, in: folder)
-    #expect(again.status == 0, "\(again)")
     let dump = try await Program.run(["cache", "dump", "--store", "sqlite:c.db"], in: folder)
-    #expect(
-      dump.output == #"{"key":"QUERY_ROOT","fields":{"f(\#(Self.escaped(text.value)))":1}}"# + "\n",
-      "\(dump)")
-  }
-
-  /// The arguments of a stored field, as a key of a dump contains them.
-  private static func escaped(_ value: String) -> String {
-    String(JSONValue.string(#"{"a":\#(value)}"#).jsonText().dropFirst().dropLast())
-  }
-
-  @Test("a number and a string are the same id, wherever the number comes from")
-  func numericID() async throws {
-    let folder = try Self.folder("ID = 42")
-    try folder.write("type Query { f(a: ID = 42): Int }", to: "s.graphql")
-    try folder.write(#"{"data":{"f":1}}"#, to: "r.json")
-    try folder.write(#"{"v":42}"#, to: "v.json")
-    try folder.write("v: 42\n", to: "v.yaml")
-    let common = ["--schema", "s.graphql", "--store", "sqlite:c.db"]
-    let imported = try await Program.run(
-      ["cache", "import", "q.graphql", "r.json", "--var", "v=42"] + common, in: folder)
-    #expect(imported.status == 0, "\(imported)")
-    let sources = [["--variables", "v.json"], ["--variables", "v.yaml"], ["--var", "v:=42"], []]
-    for source in sources {
-      let result = try await Program.run(
-        ["cache", "read", "q.graphql"] + source + common, in: folder)
-      #expect(result.status == 0, "\(source) \(result)")
+    let fields = try JSONValue(parsing: dump.output)["fields"]?.objectValue
+    for (index, text) in Self.texts.enumerated() {
+      #expect(fields?["f\(index)({\"a\":\(text.value)})"] == 1, "\(text.testDescription): \(dump)")
     }
+    #expect(fields?.count == Self.texts.count)
   }
 
-  @Test(
-    "--var takes JSON after := and, for strings and ids, null and text in quotes",
-    arguments: [
-      ("v:=null", "null"), ("v=null", "null"), (#"v:="null""#, #""null""#), (#"v="DE""#, #""DE""#),
-      (#"v:="\"DE\"""#, #""\"DE\"""#), ("v=5", #""5""#),
-    ])
-  func json(assignment: String, sent: String) async throws {
-    let folder = try Self.folder("String")
+  @Test("--var takes JSON after := and, for strings and ids, null and text in quotes")
+  func json() async throws {
+    let cases = [
+      (":=null", "null"), ("=null", "null"), (#":="null""#, #""null""#), (#"="DE""#, #""DE""#),
+      (#":="\"DE\"""#, #""\"DE\"""#), ("=5", #""5""#),
+    ]
+    let folder = try Self.folder(cases.map { _ in "String" })
     try await DemoServer.withServer { server in
       let result = try await Program.run(
-        ["run", "q.graphql", "--endpoint", server.url, "--var", assignment], in: folder)
-      #expect(
-        server.log.last?.bodyText.contains(#""variables":{"v":\#(sent)}"#) == true, "\(result)")
+        ["run", "q.graphql", "--endpoint", server.url]
+          + cases.enumerated().flatMap { ["--var", "v\($0)\($1.0)"] }, in: folder)
+      let sent = try server.log.last.map { try JSONValue(parsing: $0.body) }?["variables"]
+      for (index, (text, value)) in cases.enumerated() {
+        #expect(sent?["v\(index)"]?.jsonText() == value, "\(text): \(result)")
+      }
     }
   }
 
@@ -159,38 +149,47 @@ struct VariableTests {
     "query Q($input: In, $ids: [ID!], $code: String) { f(input: $input, ids: $ids, code: $code) }"
 
   /// The variables that a command sends, or the result if it sends none.
-  private func sent(_ arguments: [String], files: [String: String] = [:]) async throws -> (
-    variables: String?, result: RunResult
-  ) {
+  private func sent(
+    _ arguments: [String], document: String = document, files: [String: String] = [:]
+  ) async throws -> (variables: String?, result: RunResult) {
     let folder = try Folder()
     try folder.write(Self.typed, to: "s.graphql")
     for (name, text) in files { try folder.write(text, to: name) }
     return try await DemoServer.withServer { server in
       let result = try await Program.run(
-        ["run", Self.document, "-e", server.url] + arguments, in: folder)
+        ["run", document, "-e", server.url] + arguments, in: folder)
       let body = try server.log.last.map { try JSONValue(parsing: $0.body) }
       return (body?["variables"]?.canonicalText, result)
     }
   }
 
-  @Test(
-    "a part of a variable is set by its path, in its type",
-    arguments: [
-      (["input.id=7", "input.count=7", "input.name=7"], #"{"count":7,"id":"7","name":"7"}"#),
-      (["input.id=a", "input.tags.1=y", "input.tags[0]=x"], #"{"id":"a","tags":["x","y"]}"#),
-      (["input.id=a", "input.tags=x"], #"{"id":"a","tags":["x"]}"#),
+  @Test("a part of a variable is set by its path, in its type")
+  func parts() async throws {
+    let cases: [(texts: [String], value: String)] = [
+      ([".id=7", ".count=7", ".name=7"], #"{"count":7,"id":"7","name":"7"}"#),
+      ([".id=a", ".tags.1=y", ".tags[0]=x"], #"{"id":"a","tags":["x","y"]}"#),
+      ([".id=a", ".tags=x"], #"{"id":"a","tags":["x"]}"#),
       (
-        ["input.id=a", "input.sub.items.0.on=TRUE", "input.sub.on=false"],
+        [".id=a", ".sub.items.0.on=TRUE", ".sub.on=false"],
         #"{"id":"a","sub":{"items":[{"on":true}],"on":false}}"#
       ),
-      (["$input.id=a", #"input.sub:={"on":true}"#], #"{"id":"a","sub":{"on":true}}"#),
-      (["input.id=a", "input.any.b.0=1", "input.any.c=x"], #"{"any":{"b":[1],"c":"x"},"id":"a"}"#),
-      (["input.id=a", "input.name=null", "input.id=b"], #"{"id":"b","name":null}"#),
-    ])
-  func parts(_ texts: [String], _ input: String) async throws {
+      ([".id=a", #".sub:={"on":true}"#], #"{"id":"a","sub":{"on":true}}"#),
+      ([".id=a", ".any.b.0=1", ".any.c=x"], #"{"any":{"b":[1],"c":"x"},"id":"a"}"#),
+      ([".id=a", ".name=null", ".id=b"], #"{"id":"b","name":null}"#),
+    ]
+    let names = cases.indices.map { "$i\($0)" }
+    let document =
+      "query Q(\(names.map { "\($0): In" }.joined(separator: ", "))) { "
+      + names.map { "\($0.dropFirst()): f(input: \($0))" }.joined(separator: " ") + " }"
     let (variables, result) = try await sent(
-      ["--schema", "s.graphql"] + texts.flatMap { ["--var", $0] })
-    #expect(variables == #"{"input":\#(input)}"#, "\(result)")
+      ["--schema", "s.graphql"]
+        + zip(names, cases).flatMap { name, part in
+          // The dollar sign may be left out.
+          part.texts.flatMap { ["--var", name.dropFirst(name == "$i4" ? 0 : 1) + $0] }
+        },
+      document: document)
+    let expected = cases.enumerated().map { "\"i\($0)\":\($1.value)" }
+    #expect(variables == "{\(expected.joined(separator: ","))}", "\(result)")
   }
 
   @Test("a part replaces that part of the file's value, also with the text of a file")
@@ -211,92 +210,5 @@ struct VariableTests {
       ])
     #expect(
       variables == #"{"ids":["7"],"input":{"id":7,"n":"7","name":"c1"}}"#, "\(result)")
-  }
-
-  @Test(
-    "a part that does not fit is refused",
-    arguments: [
-      (["input={}", "input.id=1"], "--var input.id=… sets a part of $input, and --var input=…"),
-      (["input.id=1", "input:={}"], "and --var input:=… sets all of it; leave one out"),
-      (["input.tags.2=a"], "variables.input.tags: the list has 0 elements; give element 0, too"),
-      (["input.id=1", "input.id.x=2"], "variables.input.id: ID has no part \"x\""),
-      (["code.x=2"], "variables.code: String has no part \"x\""),
-      (["ids.x=2"], "variables.ids: \"x\" is not the index of an element of [ID!]; write ids.0"),
-      (
-        ["input.idd=2"],
-        "variables.input.idd: the input object In has no field \"idd\"; did you mean"
-      ),
-      (["nope.x=2"], "variable \"$nope\" is not declared"),
-      (["input.sub.on=maybe"], "variables.input.sub.on: expected Boolean"),
-      ([".x=2"], "variable \"$\" is not declared"),
-    ])
-  func misfits(_ texts: [String], _ message: String) async throws {
-    let (variables, result) = try await sent(
-      ["--schema", "s.graphql"] + texts.flatMap { ["--var", $0] })
-    #expect(variables == nil && [64, 65].contains(result.status), "\(result)")
-    #expect(result.errors.contains(message), "\(result)")
-  }
-
-  @Test("cache, pipeline and profile set parts of variables as run does")
-  func partsElsewhere() async throws {
-    let folder = try Folder()
-    try folder.write(Self.document, to: "q.graphql")
-    try folder.write(Self.typed, to: "s.graphql")
-    try folder.write(#"{"data":{"f":1}}"#, to: "r.json")
-    let given = ["--schema", "s.graphql", "--var", "input.id=7", "--var", "ids.0=1"]
-    let imported = try await Program.run(
-      ["cache", "import", "q.graphql", "r.json", "--store", "c.db"] + given, in: folder)
-    #expect(imported.status == 0, "\(imported)")
-    for command in ["read", "explain"] {
-      let result = try await Program.run(
-        ["cache", command, "q.graphql", "--store", "c.db"] + given, in: folder)
-      #expect(result.status == 0, "\(result)")
-    }
-    let explained = try await Program.run(["pipeline", "explain", "q.graphql"] + given, in: folder)
-    #expect(explained.output.contains(#""input":{"id":"7"}"#), "\(explained)")
-    let profile = try await Program.run(
-      ["profile", "--file", "r.json", "-d", "q.graphql", "--runs", "1", "--warmup", "0"]
-        + ["--no-baselines"] + given, in: folder)
-    #expect(profile.status == 0, "\(profile)")
-  }
-
-  @Test("all wrong variables are reported, each on its line")
-  func allProblems() async throws {
-    let (variables, result) = try await sent(
-      [
-        "--schema", "s.graphql", "--variables", "v.json", "--var", "code:=1", "--var", "ids.x=1",
-        "--var", "input.count=z",
-      ],
-      files: ["v.json": #"{"input":{"tags":[1,"a",2],"sub":{"of":1}},"nope":1}"#])
-    #expect(variables == nil && result.status == 65, "\(result)")
-    let lines = result.errors.split(separator: "\n")
-    let wanted = [
-      "variables.code: expected String, found a number",
-      "variables.ids: \"x\" is not the index",
-      "variables.input.count: expected Int, found \"z\"",
-      "variable \"$nope\" is not declared by query Q",
-    ]
-    #expect(lines.count == wanted.count, "\(result)")
-    for text in wanted { #expect(lines.contains { $0.contains("query: \(text)") }, "\(text)") }
-    // Without a text that cannot be read, the parts of a value are all checked.
-    let (_, others) = try await sent(
-      ["--schema", "s.graphql", "--variables", "v.json"],
-      files: ["v.json": #"{"input":{"tags":[1,"a",2],"sub":{"of":1}},"ids":[true]}"#])
-    for text in ["input.tags[0]:", "input.tags[2]:", "input.sub.of:", "input.id:", "ids[0]:"] {
-      #expect(others.errors.contains("query: variables.\(text)"), "\(text) \(others)")
-    }
-  }
-
-  @Test("missing variables are reported with wrong ones")
-  func missingProblems() async throws {
-    let folder = try Folder()
-    let result = try await Program.run(
-      ["run", "query($a: Int!, $b: Int!, $c: ID!) { f(a: $a, b: $b, c: $c) }", "--var", "a=x"]
-        + ["-e", "http://127.0.0.1:1/"], in: folder)
-    #expect(result.status == 65, "\(result)")
-    let lines = result.errors.split(separator: "\n")
-    #expect(lines.count == 3 && lines[0].contains("variables.a: expected Int"), "\(result)")
-    #expect(lines[1].contains("\"$b\" of type Int! is required"), "\(result)")
-    #expect(lines[2].contains("\"$c\" of type ID! is required"), "\(result)")
   }
 }

@@ -43,7 +43,10 @@ extension ReadyMade {
   /// file; else the path itself.
   static func path(for path: String) -> String {
     let name = (path as NSString).lastPathComponent.replacing(".pipeline.yaml", with: "")
-    guard let text = file(name), path != name, !FileManager.default.fileExists(atPath: name),
+    var isFolder: ObjCBool = false
+    let isFile =
+      FileManager.default.fileExists(atPath: name, isDirectory: &isFolder) && !isFolder.boolValue
+    guard let text = file(name), path != name, !isFile,
       FileManager.default.contents(atPath: path) == Data(text.utf8)
     else { return path }
     return name

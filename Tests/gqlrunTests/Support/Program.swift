@@ -87,6 +87,41 @@ enum Program {
       errors: try folder.text(errors))
   }
 
+  /// Runs a transcript, with a server whose port is shown as `PORT`.
+  ///
+  /// - Returns: The lines that each step printed.
+  static func transcript(
+    _ transcript: Transcript, in folder: Folder, url: String, port: Int
+  ) async throws -> [[String]] {
+    let steps = try Folder()
+    let script = try steps.write(transcript.script(in: steps.path), to: "script")
+    let products = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    var bash = ChildProcess("/bin/bash", [script], in: folder.path)
+    bash.environment = clean.merging(
+      [
+        "PATH": "\(products):\(clean["PATH"] ?? "/usr/bin:/bin")", "URL": url,
+        "ROOT": Repository.root,
+      ]
+    ) { $1 }
+    bash.errors = try steps.write("", to: "errors")
+    _ = try await bash.run()
+    let shown = { (text: String) in
+      text.replacing(folder.path, with: "$FOLDER").replacing(Repository.root, with: "$ROOT")
+        .replacing("port \(port)", with: "port PORT").replacing(":\(port)", with: ":PORT")
+    }
+    return try transcript.steps.indices.map { index in
+      // Without a status the shell did not come to the step.
+      guard steps.exists("\(index).status") else {
+        return ["the shell has ended: " + (try steps.text("errors"))]
+      }
+      return Transcript.rendered(
+        output: shown(try steps.text("\(index).out")),
+        errors: shown(try steps.text("\(index).err")),
+        status: Int(
+          try steps.text("\(index).status").trimmingCharacters(in: .whitespacesAndNewlines)) ?? -1)
+    }
+  }
+
   private static let clean: [String: String] = {
     let kept = ["PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH"]
     return ProcessInfo.processInfo.environment.filter { kept.contains($0.key) }
