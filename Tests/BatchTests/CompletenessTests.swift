@@ -271,7 +271,7 @@ struct CompletenessTests {
     scalar Cursor
     type Info { hasNextPage: Boolean!, endCursor: Cursor }
     type Customers { nodes: [Customer!]!, pageInfo: Info!, totalCount: Int }
-    type Customer implements Node { id: ID!, orders(first: Int, after: Cursor): Orders!, address: Address! }
+    type Customer implements Node { id: ID!, name: String, orders(first: Int, after: Cursor): Orders!, address: Address! }
     type Address { id: ID!, lines(after: Cursor): Lines! }
     type Orders { nodes: [Order!]!, pageInfo: Info! }
     type Order implements Node { id: ID!, lines(first: Int, after: Cursor): Lines! }

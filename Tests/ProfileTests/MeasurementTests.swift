@@ -34,7 +34,7 @@ struct MeasurementTests {
       .appendingPathComponent("profile-\(UUID()).json")
     defer { try? FileManager.default.removeItem(at: path) }
     var bytes: [UInt8] = []
-    try DemoExecutor(feedSize: posts).stream(
+    DemoExecutor(feedSize: posts).stream(
       operation.document, variables: .object(operation.variables)
     ) { bytes += $0 }
     try Data(bytes).write(to: path)
