@@ -17,8 +17,8 @@
 /// Linux it reports each use as a race. Builds with `-DGQLRUN_THREAD_SANITIZER` use
 /// `pthread_mutex_t`, which it supports.
 ///
-/// It is `public`, although no product contains its module: the compiler inlines `package` functions in no other
-/// module, and a call that is not inlined looks up the type's metadata, 430 instructions each time.
+/// It is `public`, although no product contains its module, so that other modules inline it
+/// (`docs/decisions/0019-the-path-of-a-request.md`).
 public struct Locked<Value: ~Copyable>: ~Copyable, Sendable {
   #if GQLRUN_THREAD_SANITIZER
     private let storage: PThreadStorage<Value>

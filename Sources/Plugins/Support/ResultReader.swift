@@ -20,7 +20,7 @@ struct ResultReader: Sendable {
 
   /// Reads a body with one result.
   ///
-  /// Not inlined: its frame of 18 KB would also be that of every subscription.
+  /// Not inlined, because every subscription would have its frame (`docs/decisions/0051-the-path-of-an-event.md`).
   @inline(never)
   func read(_ body: HTTPBody) async throws -> GraphQLResponse {
     var normalizer: ResponseNormalizer?

@@ -3,7 +3,7 @@ import Foundation
 /// The completion scripts of `completions/`, which the program prints itself.
 ///
 /// swift-argument-parser prints scripts of its own for this option; see
-/// docs/decisions/0033-completions-and-manual.md.
+/// docs/decisions/0033-completions-manual-and-guides.md.
 enum CompletionScript {
   private static let option = "--generate-completion-script"
 

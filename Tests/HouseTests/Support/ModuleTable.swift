@@ -1,4 +1,4 @@
-/// The modules and what each may import: the table of `docs/decisions/0001-modules-and-dependencies.md`.
+/// The modules and what each may import. The reasons are in `docs/decisions/0001-modules-and-dependencies.md`.
 ///
 /// A change here is a change of the architecture. It belongs into a commit that says why.
 struct Module {
