@@ -542,10 +542,10 @@ private struct TreeServer: Sendable {
     let data: String
     if let id = variables?["gqlrunID"]?.stringValue {
       let after = variables?["gqlrunAfter"]?.stringValue
-      let field =
+      data =
         lines[id] == nil
-        ? #""o":\#(orders(of: id, after: after))"# : #""lines":\#(lines(of: id, after: after))"#
-      data = #"{"node":{"__typename":"X",\#(field)}}"#
+        ? #"{"node":{"__typename":"Customer","o":\#(orders(of: id, after: after))}}"#
+        : #"{"node":{"__typename":"Order","lines":\#(lines(of: id, after: after))}}"#
     } else {
       let page = Self.page(customers, after: variables?["after"]?.stringValue) { id in
         #"{"id":"\#(id)","name":"n","o":\#(orders(of: id, after: nil))}"#

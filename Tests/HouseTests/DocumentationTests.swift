@@ -77,7 +77,8 @@ struct DocumentationTests {
     let tests = Repository.files(in: "Tests", suffix: ".swift").filter {
       $0.path != "Tests/HouseTests/DocumentationTests.swift"
     }.map(\.text)
-    let scripts = Repository.files(in: "Tests/Torture").map(\.path)
+    let scripts = ["Tests/Torture", "Tests/Transcripts"].flatMap { Repository.files(in: $0) }.map(
+      \.path)
     /// The numbers of the rows with so many cells, whose third one names tests.
     func numbers(cellCount: Int) -> Set<Int> {
       var numbers: Set<Int> = []
