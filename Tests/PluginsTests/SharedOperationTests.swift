@@ -1,6 +1,8 @@
 import GQLRunPipeline
 import GQLRunSupport
+import GQLRunTestSupport
 import HTTPTypes
+import NIOPosix
 import Testing
 
 @testable import GQLRunPlugins
@@ -60,6 +62,39 @@ import Testing
   @Test func `an operation that was not sent has the error of its connection`() async {
     let (_, reader) = operation(Connection { $0.finish(.failure(OperationNotBegun())) })
     await #expect(throws: OperationNotBegun.self) { try await reader.begin(request) }
+  }
+
+  @Test func `an operation that has ended before its connection begins it is not sent`()
+    async throws
+  {
+    let script = RawServer.Step.greeting + [.closing]
+    try await RawServer.withServer(script) { server in
+      var request = HTTPRequestMessage(
+        head: HTTPRequest(
+          method: .get, scheme: "ws", authority: "127.0.0.1:\(server.port)", path: "/"),
+        body: Array("{}".utf8))
+      request.webSocket = WebSocketRequest(
+        subprotocols: ["graphql-transport-ws"], isSubscription: false)
+      let (limits, clock) = (HTTPLimits(), ServiceClock(TestClock()))
+      let failures = TransportFailures(
+        request: request, limits: limits, route: ConnectionRoute(request.head, limits.connection))
+      let connection = SocketConnection(
+        SocketOpening(
+          request: request, limits: limits, failures: failures, userAgent: "test", meter: nil,
+          observer: nil),
+        on: MultiThreadedEventLoopGroup.singleton.next(), clock: clock,
+        alarm: ConnectionAlarm(DeadlineTimer(clock), clock: clock))
+      let operations = (1...2).map { _ in
+        SharedOperation(isSubscription: false, flow: connection.flow)
+      }
+      connection.expire(operations[0], Lost())
+      for operation in operations { connection.begin(operation, request) }
+      connection.open {}
+      let first = await server.log.frame(containing: "subscribe")
+      await connection.shutDown()
+      #expect(first.contains(#""id":"2""#))
+      #expect(throws: Lost.self) { try operations[0].hasBegun() }
+    }
   }
 
   @Test func `a cancelled reader ends its operation once`() async {

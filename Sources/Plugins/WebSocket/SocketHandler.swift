@@ -106,6 +106,8 @@ extension SocketHandler {
     operations[lastID] = operation
     operation.setID(lastID)
     perform(session.begin(lastID, payload, at: clock.now()))
+    // Its time may be over already, before there was a number to end it by.
+    if operation.hasEnded { end(operation) }
   }
 
   func end(_ operation: SharedOperation) {
