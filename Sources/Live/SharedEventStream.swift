@@ -13,12 +13,12 @@ package struct SharedEventStream: Sendable {
   }
 
   private var splitter = EventStreamSplitter(isShared: true)
-  /// The data of the current event, as far as it has arrived.
+  /// The data of the current event, as far as it has arrived, or of the one before.
   private var data: [UInt8] = []
   private let maxBytes: Int
 
   /// Whether a part of an event's data has arrived.
-  package var isInEvent: Bool { !data.isEmpty }
+  package private(set) var isInEvent = false
 
   /// - Parameter maxBytes: The size of the largest event.
   package init(maxBytes: Int) { self.maxBytes = maxBytes }
@@ -33,7 +33,7 @@ package struct SharedEventStream: Sendable {
   ) throws(StreamError) -> Event? {
     while let piece = try splitter.next(bytes, from: &offset) {
       switch piece {
-      case .begin: data.removeAll(keepingCapacity: data.capacity <= Self.keptBytes)
+      case .begin: data.removeAll(keepingCapacity: true)
       case .bytes(let range): try append(UnsafeRawBufferPointer(rebasing: bytes[range]))
       case .held(let held): try append(held)
       case .end: if let event = try event(isComplete: false) { return event }
@@ -51,12 +51,17 @@ package struct SharedEventStream: Sendable {
       throw StreamError(.tooLarge, "an event is larger than \(maxBytes) bytes")
     }
     data += bytes
+    isInEvent = true
   }
 
   private mutating func event(isComplete: Bool) throws(StreamError) -> Event? {
     let name = isComplete ? "complete" : "next"
-    defer { data.removeAll(keepingCapacity: data.capacity <= Self.keptBytes) }
-    guard !data.isEmpty else {
+    defer {
+      isInEvent = false
+      // A small buffer is emptied when the next event begins: until then, the payload is a part of it.
+      if data.capacity > Self.keptBytes { data = [] }
+    }
+    guard isInEvent else {
       throw StreamError(
         .malformed, "an event `\(name)` has no data, where an operation's id was expected")
     }

@@ -28,6 +28,16 @@ package struct SocketSession: Sendable {
     package init(idle: Duration) { self.idle = idle }
   }
 
+  /// What a message is for the owner.
+  ///
+  /// A result has a case of its own, so that results need no list.
+  package enum Received: Sendable, Hashable {
+    /// A result of an operation: the position of the payload in the message.
+    case result(Int, payload: Range<Int>)
+    /// Any other message, and what the owner has to do.
+    case actions([Action])
+  }
+
   /// What the owner has to do. Positions are those in the received message.
   package enum Action: Sendable, Hashable {
     /// Send a text message.
@@ -38,8 +48,6 @@ package struct SocketSession: Sendable {
     case acknowledged
     /// The operation was sent to the server.
     case began(Int)
-    /// Deliver a result.
-    case next(Int, payload: Range<Int>)
     /// End an operation with errors: a list of them, or one.
     case failed(Int, errors: Range<Int>, isList: Bool)
     /// End an operation.
@@ -49,10 +57,10 @@ package struct SocketSession: Sendable {
     /// The server rejected the connection, with this payload. The session is over.
     case rejected(payload: Range<Int>?)
 
-    /// Whether it concerns an operation: a result or its end.
-    package var isResult: Bool {
+    /// Whether it ends an operation.
+    package var endsOperation: Bool {
       switch self {
-      case .next, .failed, .complete: true
+      case .failed, .complete: true
       case .send, .ping, .acknowledged, .began, .close, .rejected: false
       }
     }
@@ -234,21 +242,22 @@ extension SocketSession {
   /// A text message has arrived.
   package mutating func received(
     _ text: UnsafeRawBufferPointer, at now: @autoclosure () -> Duration
-  ) -> [Action] {
-    guard !isOver else { return [] }
+  ) -> Received {
+    guard !isOver else { return .actions([]) }
     guard (try? UTF8Span(validating: text.bindMemory(to: UInt8.self).span)) != nil else {
-      return close(
-        SocketClose(SocketClose.OwnCode.invalidText, "Text is not UTF-8", isOwn: true))
+      return .actions(
+        close(SocketClose(SocketClose.OwnCode.invalidText, "Text is not UTF-8", isOwn: true)))
     }
     do throws(StreamError) {
       let message = try SocketMessage(text)
       if isOpen, message.type == (subprotocol == .legacy ? "data" : "next") {
-        return try next(message)
+        return try result(message)
       }
-      return try subprotocol == .legacy
-        ? legacy(message, at: now()) : current(message, text, at: now())
+      return .actions(
+        try subprotocol == .legacy
+          ? legacy(message, at: now()) : current(message, text, at: now()))
     } catch {
-      return badResponse(error.message)
+      return .actions(badResponse(error.message))
     }
   }
 
@@ -311,13 +320,13 @@ extension SocketSession {
     return [.acknowledged] + begun.flatMap { start($0.id, $0.payload) }
   }
 
-  private func next(_ message: SocketMessage) throws(StreamError) -> [Action] {
+  private func result(_ message: SocketMessage) throws(StreamError) -> Received {
     try requireID(message)
     guard let payload = message.payload, message.hasObject else {
       throw StreamError(.malformed, "the payload of `\(message.type)` is not an object")
     }
-    guard let id = message.id, running.contains(id) else { return [] }
-    return [.next(id, payload: payload)]
+    guard let id = message.id, running.contains(id) else { return .actions([]) }
+    return .result(id, payload: payload)
   }
 
   private mutating func failed(

@@ -17,13 +17,22 @@ private struct Peer {
     if isAcknowledged { _ = receive(#"{"type":"connection_ack"}"#) }
   }
 
-  mutating func receive(_ text: String) -> [SocketSession.Action] {
-    receive(Array(text.utf8))
-  }
-
-  mutating func receive(_ bytes: [UInt8]) -> [SocketSession.Action] {
+  mutating func received(_ bytes: [UInt8]) -> SocketSession.Received {
     bytes.withUnsafeBytes { session.received($0, at: now) }
   }
+
+  mutating func received(_ text: String) -> SocketSession.Received { received(Array(text.utf8)) }
+
+  /// The actions after a message that is no result.
+  mutating func receive(_ bytes: [UInt8]) -> [SocketSession.Action] {
+    guard case .actions(let actions) = received(bytes) else {
+      Issue.record("\(String(decoding: bytes, as: UTF8.self)) is a result")
+      return []
+    }
+    return actions
+  }
+
+  mutating func receive(_ text: String) -> [SocketSession.Action] { receive(Array(text.utf8)) }
 
   mutating func begin(_ id: Int) -> [SocketSession.Action] {
     session.begin(id, Array(#"{"query":"{a}"}"#.utf8), at: now)
@@ -84,9 +93,9 @@ struct SocketSessionTests {
   func order(_ text: String) throws {
     var peer = Peer()
     _ = peer.begin(1)
-    let actions = peer.receive(text)
-    guard case .next(1, let payload)? = actions.first, actions.count == 1 else {
-      Issue.record("\(actions)")
+    let received = peer.received(text)
+    guard case .result(1, let payload) = received else {
+      Issue.record("\(received)")
       return
     }
     #expect(String(decoding: Array(text.utf8)[payload], as: UTF8.self) == #"{"data":{"a":"}"}}"#)
@@ -264,7 +273,7 @@ struct SocketSessionTests {
       peer.receive(#"{"type":"connection_ack"}"#).sent
         == [#"{"id":"1","type":"start","payload":{"query":"{a}"}}"#])
     #expect(
-      peer.receive(#"{"type":"data","id":"1","payload":{}}"#) == [.next(1, payload: 34..<36)])
+      peer.received(#"{"type":"data","id":"1","payload":{}}"#) == .result(1, payload: 34..<36))
     #expect(
       peer.receive(#"{"type":"error","id":"1","payload":{"message":"m"}}"#)
         == [.failed(1, errors: 35..<50, isList: false)])
@@ -321,7 +330,7 @@ struct SocketSessionTests {
     var (usual, other) = (Peer(), Peer())
     _ = (usual.begin(1), other.begin(1))
     // Members that no protocol has are ignored, but such a message has no usual form.
-    #expect(usual.receive(message + "}") == other.receive(message + #","more":1}"#))
+    #expect(usual.received(message + "}") == other.received(message + #","more":1}"#))
   }
 
   @Test("refuses what follows a message")

@@ -53,9 +53,8 @@ public struct HTTPProxy: Sendable, Hashable {
     if let at = authority.lastIndex(of: "@") {
       let parts = authority[..<at].split(
         separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-      user = parts.first.map { $0.removingPercentEncoding ?? String($0) }
-      password =
-        parts.count > 1 ? SecretString(parts[1].removingPercentEncoding ?? String(parts[1])) : nil
+      user = parts.first.map { Self.decoded($0) }
+      password = parts.count > 1 ? SecretString(Self.decoded(parts[1])) : nil
       authority = authority[authority.index(after: at)...]
       guard kind == .http else {
         throw InvalidURL(reason: "a name and password for a SOCKS proxy are not supported")
@@ -70,6 +69,15 @@ public struct HTTPProxy: Sendable, Hashable {
       throw InvalidURL(reason: "its port is not a number from 1 to 65535")
     }
     self.port = port
+  }
+
+  /// As curl decodes it: a percent sign without two digits is itself.
+  private static func decoded(_ text: Substring) -> String {
+    let parts = text.split(separator: "%", omittingEmptySubsequences: false)
+    let escapes = parts.dropFirst().map { part in
+      (part.count > 1 && part.prefix(2).allSatisfy(\.isHexDigit) ? "%" : "%25") + part
+    }
+    return (parts[0] + escapes.joined()).removingPercentEncoding ?? String(text)
   }
 }
 

@@ -172,7 +172,12 @@ final class ConnectionAlarm: Sendable {
   /// Begins to call `onDue` at the times that are set.
   func start(_ onDue: @escaping @Sendable () -> Void) {
     let number = timer.add { [weak self] in self?.check(onDue) }
-    state.withLock { $0.number = number }
+    let isStopped = state.withLock { state in
+      state.number = state.isStopped ? nil : number
+      return state.isStopped
+    }
+    // A connection may end before it is opened.
+    if isStopped { timer.remove(number) }
   }
 
   /// Sets the time, in place of the one before; `nil` if nothing is due.

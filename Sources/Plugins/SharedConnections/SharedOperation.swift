@@ -41,6 +41,9 @@ final class SharedOperation: Sendable {
   /// Whether the operation was sent to the server.
   var isBegun: Bool { state.withLock { $0.isBegun } }
 
+  /// Whether the operation has ended, or is not read any more.
+  var hasEnded: Bool { state.withLock { $0.end != nil } }
+
   /// The number on the connection; `nil` before the connection has it.
   var id: Int? { state.withLock { $0.id } }
 

@@ -106,6 +106,8 @@ extension SocketHandler {
     operations[lastID] = operation
     operation.setID(lastID)
     perform(session.begin(lastID, payload, at: clock.now()))
+    // Its time may be over already, before there was a number to end it by.
+    if operation.hasEnded { end(operation) }
   }
 
   func end(_ operation: SharedOperation) {
@@ -142,19 +144,12 @@ extension SocketHandler {
 
 extension SocketHandler {
   private func perform(_ actions: [SocketSession.Action], _ message: ByteBuffer? = nil) {
-    // What a result changes has no time limit, and nothing is sent.
-    if actions.count == 1, case .next(let id, let payload) = actions[0] {
-      if let operation = operations[id] { deliver(message, payload, to: operation) }
-      return
-    }
     for action in actions {
       switch action {
       case .send(let text): write(.text, ByteBuffer(bytes: text))
       case .ping: write(.ping, ByteBuffer())
       case .acknowledged: opening.observer?(.socketOpened(opening.failures.origin))
       case .began(let id): operations[id]?.noteBegun()
-      case .next(let id, let payload):
-        if let operation = operations[id] { deliver(message, payload, to: operation) }
       case .failed(let id, let errors, let isList):
         guard let operation = operations.removeValue(forKey: id) else { continue }
         var result = ByteBuffer(string: isList ? #"{"errors":"# : #"{"errors":["#)
@@ -216,10 +211,7 @@ extension SocketHandler {
     do throws(SocketClose) {
       switch try messages.receive(frame) {
       case nil: if frame.data.readableBytes == 0 { try noteEmpty(frame.data) }
-      case .text(let text):
-        let actions = text.withUnsafeReadableBytes { session.received($0, at: clock.now()) }
-        if actions.contains(where: \.isResult) { traffic.reset() } else { try noteEmpty(text) }
-        perform(actions, text)
+      case .text(let text): try receive(text)
       case .binary: perform(session.receivedBinary())
       case .ping(let bytes):
         try noteEmpty(bytes)
@@ -232,6 +224,18 @@ extension SocketHandler {
       }
     } catch {
       end(.closed(error))
+    }
+  }
+
+  private func receive(_ text: ByteBuffer) throws(SocketClose) {
+    switch text.withUnsafeReadableBytes({ session.received($0, at: clock.now()) }) {
+    case .result(let id, let payload):
+      traffic.reset()
+      // A result changes no time limit, and nothing is sent.
+      if let operation = operations[id] { deliver(text, payload, to: operation) }
+    case .actions(let actions):
+      if actions.contains(where: \.endsOperation) { traffic.reset() } else { try noteEmpty(text) }
+      perform(actions, text)
     }
   }
 

@@ -173,6 +173,16 @@ import Testing
   }
 
   @Test(arguments: [
+    ("p%40ss%3a", "p@ss:"), ("100%", "100%"), ("%", "%"), ("50%zz%41%2", "50%zzA%2"),
+    ("%%41%c3%bc", "%Aü"), ("a:b", "a:b"), ("", ""),
+  ]) func `a percent sign in a password that begins no escape is itself`(
+    _ written: String, _ password: String
+  ) throws {
+    let all = try proxies(["ALL_PROXY": "http://user:\(written)@proxy:1"])
+    #expect(all.https?.password?.reveal() == password)
+  }
+
+  @Test(arguments: [
     ("10.0.0.0/8", "10.255.1.2", true), ("10.0.0.0/8", "11.0.0.1", false),
     ("192.168.7.128/25", "192.168.7.200", true), ("192.168.7.128/25", "192.168.7.100", false),
     ("fd00::/8", "[fd12::1]:80", true), ("[fd00::1]", "[fd00:0::1]", true),
