@@ -92,6 +92,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
 }
 
 extension CacheError {
+  /// The error of a task that was cancelled while it waited for its turn to write.
+  ///
   /// - Parameter store: The store, as after "the cache".
   static func cancelled(writingTo store: String, path: String? = nil) -> CacheError {
     CacheError(
@@ -99,9 +101,7 @@ extension CacheError {
       "cannot write to the cache \(store): the task was cancelled while it waited for the lock",
       path: path)
   }
-}
 
-extension CacheError {
   static func damagedRecord(_ key: Bytes) -> CacheError {
     CacheError(
       .damagedDatabase, "the record \(String(key.string.prefix(200))) of the cache is damaged")

@@ -155,7 +155,7 @@ extension InlineFragment {
   /// The label of `@defer`, else a name with the number; `nil` if the fragment is not deferred.
   fileprivate func deferLabel(_ number: Int) -> String? {
     guard let directive = directives.first(where: { $0.name.value == "defer" }) else { return nil }
-    return directive.string("label") ?? (number == 0 ? "deferred" : "deferred\(number + 1)")
+    return directive.text(of: "label") ?? (number == 0 ? "deferred" : "deferred\(number + 1)")
   }
 }
 

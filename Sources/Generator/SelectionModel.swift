@@ -345,11 +345,3 @@ extension TypeReference {
     }
   }
 }
-
-extension Directive {
-  /// The text of an argument; `nil` if there is none, or its value is no string.
-  func string(_ name: String) -> String? {
-    let value = arguments.first { $0.name.value == name }?.value
-    return if case .string(let text)? = value { text.value } else { nil }
-  }
-}

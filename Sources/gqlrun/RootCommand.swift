@@ -45,9 +45,9 @@ struct RootCommand: AsyncParsableCommand {
   static func main() async {
     StandardDescriptors.prepare()
     let arguments = Array(CommandLine.arguments.dropFirst())
-    // Answered without the parser, which first describes all commands.
-    if arguments == ["--version"] { return write(result: version) }
     do {
+      // Answered without the parser, which first describes all commands.
+      if arguments == ["--version"] { return try Terminal.write(version + "\n") }
       try StandardDescriptors.expectRoom()
       if let page = HelpTopic.page(for: arguments) { return try Terminal.write(page) }
       let login = EnvironmentVariables.value(of: "SHELL")
@@ -66,13 +66,10 @@ struct RootCommand: AsyncParsableCommand {
     }
   }
 
-  /// Writes help or a version, which are results. A closed output needs no message.
-  private static func write(result: String) {
-    do { try Terminal.write(result + "\n") } catch { Foundation.exit(141) }
-  }
-
   /// Reports an error and exits.
   private static func exit(with error: any Error) -> Never {
+    // The reader closed standard output; there is nowhere to report to.
+    if error is ClosedOutput { Foundation.exit(141) }
     if let failure = error as? Failure {
       Terminal.error(failure.message)
       Foundation.exit(failure.status.rawValue)
@@ -80,7 +77,8 @@ struct RootCommand: AsyncParsableCommand {
     let code = exitCode(for: error)
     let text = fullMessage(for: error)
     if code.isSuccess {
-      write(result: text)
+      // Help and the version are results.
+      do { try Terminal.write(text + "\n") } catch { exit(with: error) }
     } else if !text.isEmpty {
       var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { String($0) }
       for (label, ours) in [("Error: ", ""), ("Help:  ", "help:  "), ("Usage: ", "usage: ")] {

@@ -114,6 +114,9 @@ struct BatchFaultTests {
         "ulimit -n 16; \"$GQLRUN\" batch run m.batch.yaml --endpoint \(server.url)", in: folder)
       #expect(result.status == 1 && result.errors.contains("ulimit -n 256"), "\(result)")
       #expect(server.requestCount == 0)
+      let inherited = try await Program.shell(
+        "exec 7</dev/null 8<&7 9<&7; ulimit -n 4; \"$GQLRUN\" format m.batch.yaml", in: folder)
+      #expect(inherited.errors.contains("no more than 0 files"), "\(inherited)")
     }
   }
 

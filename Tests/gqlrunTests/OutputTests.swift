@@ -53,6 +53,12 @@ struct OutputTests {
       141, ""
     ),
     ("\(withoutReader); \"$GQLRUN\" --help >&3", 141, ""),
+    ("\(withoutReader); \"$GQLRUN\" --version >&3", 141, ""),
+    ("\(withoutReader); \"$GQLRUN\" help topics >&3", 141, ""),
+    ("\(withoutReader); \"$GQLRUN\" --generate-completion-script bash >&3", 141, ""),
+    ("\(withoutReader); \"$GQLRUN\" complete 'gqlrun ' >&3", 141, ""),
+    ("\"$GQLRUN\" --help > /dev/full", 1, "No space left"),
+    ("\"$GQLRUN\" --version > /dev/full", 1, "No space left"),
     ("\"$GQLRUN\" plugins > /dev/full", 1, "No space left"),
     ("\"$GQLRUN\" run germany.graphql -v 2>&-", 0, ""),
     ("\"$GQLRUN\" run - <&-", 65, "cannot read the document on standard input"),

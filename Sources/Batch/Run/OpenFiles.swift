@@ -20,7 +20,8 @@ public enum OpenFiles {
     // Besides the open files, there are the folder itself, its parent, and the descriptor of the listing.
     var open = -3
     while readdir(folder) != nil { open += 1 }
-    return Int(clamping: limit.rlim_cur) - open
+    // Inherited descriptors can be above the limit.
+    return max(Int(clamping: limit.rlim_cur) - open, 0)
   }
 
   /// The number of requests that may be in flight so that each can have a connection.

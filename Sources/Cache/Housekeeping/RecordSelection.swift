@@ -98,6 +98,8 @@ public struct RecordSelection: Sendable, Hashable {
   func remainder(of text: Bytes) -> (text: [UInt8]?, removed: [[UInt8]]) {
     let removed = fields(of: text)
     guard fields != nil else { return (nil, removed) }
+    // Most records have none of the fields; splitting them would allocate memory for each field.
+    if removed.isEmpty, !text.equals("{}") { return (text.array, removed) }
     var rest = ObjectText(text)
     rest.entries.removeAll { removed.contains($0.key) }
     return (rest.entries.isEmpty ? nil : rest.text, removed)

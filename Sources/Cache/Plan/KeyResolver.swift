@@ -180,7 +180,7 @@ struct RedirectKeys {
   func target(_ values: [JSONValue], returning name: String) -> RedirectTarget? {
     let prefix = rules.prefix(of: name)
     guard !values.isEmpty, rules.fields(of: name, facts: facts).count == values.count,
-      isName(prefix[...])
+      Name.isValid(prefix)
     else { return nil }
     let isJoined = rules.hasJoinedKeys(with: name, facts: facts)
     let list = values.firstIndex { $0.arrayValue != nil }

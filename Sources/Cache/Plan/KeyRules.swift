@@ -86,7 +86,7 @@ public struct KeyRules: Sendable, Hashable {
         let declared = facts?.schema?.field(field, on: type)?.type.namedType.value
         guard let name = redirect.type ?? declared else { continue }
         let prefix = prefix(of: name)
-        if isName(prefix[...]) { prefixes.insert(prefix) }
+        if Name.isValid(prefix) { prefixes.insert(prefix) }
       }
     }
     return prefixes
@@ -116,7 +116,7 @@ public struct KeyRules: Sendable, Hashable {
     let fields =
       parts.count == 2
       ? parts[1].split(separator: ",").map { String($0) }.filter { !$0.isEmpty } : []
-    guard parts.count == 2, isName(parts[0]), fields.allSatisfy({ isName($0[...]) }),
+    guard parts.count == 2, Name.isValid(parts[0]), fields.allSatisfy(Name.isValid),
       !fields.isEmpty
     else {
       throw CacheError(
@@ -125,15 +125,6 @@ public struct KeyRules: Sendable, Hashable {
     }
     types[String(parts[0])] = fields
   }
-}
-
-/// Whether `text` is a GraphQL name: https://spec.graphql.org/September2025/#Name
-package func isName(_ text: Substring) -> Bool {
-  guard let first = text.utf8.first else { return false }
-  let isLetter = { (byte: UInt8) in
-    (65...90).contains(byte) || (97...122).contains(byte) || byte == 95
-  }
-  return isLetter(first) && text.utf8.allSatisfy { isLetter($0) || (48...57).contains($0) }
 }
 
 /// Rules that a schema brings along.

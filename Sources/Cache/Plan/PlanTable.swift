@@ -180,7 +180,7 @@ struct PlanTable: ~Copyable {
       parts: [], missingField: nil, usedIn: use)
     var names: [String] = []
     // Text that is not a GraphQL name could equal a root or segment key, so it identifies nothing.
-    let isName = isName(name[...])
+    let isName = Name.isValid(name)
     for field in isName ? self.plan.keyFields(of: name) : [] {
       let match = (0..<object.pointee.fieldCount).first {
         let plan = object.pointee.fields[$0]

@@ -1,3 +1,4 @@
+import GQLRunLanguage
 import GQLRunSupport
 
 /// The types of a response: those of its records with their fields, for the SQL views, and all of which it had objects.
@@ -62,7 +63,7 @@ extension PlanTable {
       for entry in plans[index].keyEntries where entry.usedIn == use && entry.typename.count <= 200
       {
         let name = entry.typename.string
-        if isName(name[...]) { names.insert(name) }
+        if Name.isValid(name) { names.insert(name) }
       }
     }
     return names.sorted()

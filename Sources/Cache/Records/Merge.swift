@@ -330,6 +330,7 @@ struct RecordComparison {
 
   /// The quoted stored keys of the fields that differ or exist in only one of the records.
   private static func changedFields(before: [UInt8]?, after: [UInt8]?) -> Set<[UInt8]> {
+    if before == after { return [] }
     let old = before.map { ObjectText($0).values } ?? [:]
     let new = after.map { ObjectText($0).values } ?? [:]
     return Set(old.keys.filter { new[$0] != old[$0] }).union(new.keys.filter { old[$0] == nil })

@@ -38,7 +38,7 @@ struct ObjectText {
 
   /// The values by quoted key.
   var values: [[UInt8]: [UInt8]] {
-    Dictionary(entries.map { ($0.key, $0.value) }) { $1 }
+    entries.reduce(into: [:]) { $0[$1.key] = $1.value }
   }
 
   /// Removes the pages; returns the index of each one's rule and the key of its list.

@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunLanguage
 import GQLRunSupport
 import GRDB
 
@@ -84,7 +85,7 @@ enum TypeViews {
 
   /// https://spec.graphql.org/September2025/#Name
   private static func isName(_ text: String) -> Bool {
-    GQLRunCache.isName(text[...]) && text.utf8.count <= 200
+    Name.isValid(text) && text.utf8.count <= 200
   }
 
   // MARK: Columns

@@ -100,6 +100,8 @@ struct FieldParameters {
   let value: String
   private var parameters: [String: String] = [:]
 
+  /// Parses a field, of whose parameters with one name the first counts.
+  ///
   /// Browsers write `%22` for a quotation mark, and some programs `\"`; neither is decoded further.
   init(_ field: some StringProtocol) {
     value = field.prefix { $0 != ";" }.lowercased().filter { $0 != " " && $0 != "\t" }

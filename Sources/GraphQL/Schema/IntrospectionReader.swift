@@ -292,6 +292,7 @@ struct IntrospectionReader {
     return value["isDeprecated"]?.boolean == true ? [Directive("deprecated")] : []
   }
 
+  /// The name in `value`. It must be valid, because names are printed in queries and files.
   private mutating func name(of value: IntrospectionValue, _ what: String) -> Name? {
     guard let text = value["name"]?.string else {
       report("The name of \(what) is missing from the introspection result.")
@@ -307,8 +308,8 @@ struct IntrospectionReader {
 }
 
 extension Name {
-  /// https://spec.graphql.org/September2025/#Name
-  static func isValid(_ text: String) -> Bool {
+  /// Whether `text` is a GraphQL name: https://spec.graphql.org/September2025/#Name
+  package static func isValid(_ text: some StringProtocol) -> Bool {
     guard let first = text.utf8.first, !first.isDigit else { return false }
     return text.utf8.allSatisfy { $0.isDigit || $0.isNameStart }
   }

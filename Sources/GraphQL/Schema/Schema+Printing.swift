@@ -104,8 +104,8 @@ extension Directive {
       location: .generated)
   }
 
-  /// The value of an argument that is a string.
-  func text(of argument: String) -> String? {
+  /// The text of an argument; `nil` if there is none, or its value is not a string.
+  package func text(of argument: String) -> String? {
     guard case .string(let text)? = arguments.first(where: { $0.name.value == argument })?.value
     else { return nil }
     return text.value

@@ -31,7 +31,7 @@ struct FieldRule {
     var name = text.filter { $0 != "!" && $0 != " " }
     let isList = name.hasPrefix("[") && name.hasSuffix("]")
     if isList { name = String(name.dropFirst().dropLast()) }
-    return isName(name[...]) ? (name, isList) : nil
+    return Name.isValid(name) ? (name, isList) : nil
   }
 
   /// What is wrong with the rule for `name`, without regard to a schema.

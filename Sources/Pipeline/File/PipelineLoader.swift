@@ -460,7 +460,7 @@ extension PipelineLoader {
     var ages: [String: [String: Duration]] = [:]
     for entry in given.fields.entries {
       let parts = entry.name.split(separator: ".", omittingEmptySubsequences: false)
-      guard parts.count == 2, parts.allSatisfy(isName) else {
+      guard parts.count == 2, parts.allSatisfy(Name.isValid) else {
         decoder.findings.report(
           .wrongValue, message: "`\(entry.name)` in `fields` does not name a field of a type",
           location: entry.nameLocation ?? given.$fields.location,
@@ -483,7 +483,7 @@ extension PipelineLoader {
   mutating func typeRules(_ given: PipelineFileOptions) -> [String: Duration] {
     var ages: [String: Duration] = [:]
     for entry in given.types.entries {
-      guard isName(entry.name[...]) else {
+      guard Name.isValid(entry.name) else {
         let isField = entry.name.contains(".")
         decoder.findings.report(
           .wrongValue, message: "`\(entry.name)` in `types` does not name a type",
@@ -499,7 +499,7 @@ extension PipelineLoader {
   /// A group must be a prefix of keys, as the name of a type is; other text could be the beginning
   /// of another key.
   mutating func checkGroups(_ given: PipelineFileOptions) {
-    for group in given.keys?.groups.entries ?? [] where !isName(group.value.value[...]) {
+    for group in given.keys?.groups.entries ?? [] where !Name.isValid(group.value.value) {
       decoder.findings.report(
         .wrongValue, message: "`\(group.value.value)` in `groups` cannot be the prefix of keys",
         location: group.value.location, hint: "write a name, such as `Animal`")

@@ -1,4 +1,3 @@
-import GQLRunCache
 public import GQLRunJSON
 import GQLRunLanguage
 
@@ -293,7 +292,7 @@ extension PipelineTest {
     switch value {
     case .array(let elements): return elements.lazy.compactMap { selection($0) }.first
     case .object(let object):
-      let fields = object.filter { isName($0.key[...]) }.map { member in
+      let fields = object.filter { Name.isValid($0.key) }.map { member in
         selection(member.value).map { "\(member.key) \($0)" } ?? member.key
       }
       return fields.isEmpty ? nil : "{ \(fields.joined(separator: " ")) }"

@@ -51,20 +51,17 @@ extension Failure {
 }
 
 extension AsyncParsableCommand {
-  /// Runs the command. Prints its error as one message, and throws its exit code.
+  /// Runs the command. Prints its error as one message, and throws its exit code; throws what needs no message, and
+  /// errors in the use of the command, as they are.
   mutating func runReporting() async throws {
     do {
       try await run()
       RunLog.printHeld()
-    } catch let exit as ExitCode {
-      throw exit
-    } catch let help as CleanExit {
-      throw help
-    } catch let error as ArgumentParser.ValidationError {
+    } catch let error
+      where error is ExitCode || error is CleanExit || error is ArgumentParser.ValidationError
+      || error is ClosedOutput
+    {
       throw error
-    } catch is ClosedOutput {
-      // The reader closed standard output; there is nowhere to report to.
-      throw ExitCode(141)
     } catch let halt as JQHalt {
       // As jq does: the message is printed as it is.
       Terminal.note(Terminal.safe(halt.message.trimmingCharacters(in: .newlines)))

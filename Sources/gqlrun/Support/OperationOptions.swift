@@ -190,10 +190,11 @@ struct OperationOptions: ParsableArguments {
     guard files.count(where: { $0 == "-" }) < 2 else {
       throw Failure(.usage, "only one file can be - (standard input); name the others")
     }
+    // Before the document: mistakes in options are reported without waiting for standard input.
+    let (rules, schema) = try SchemaFile.rules(of: pipeline, schema: schemas, flags: keys)
     let bytes = try source.bytes()
     let name = source.label
     let document = try Input.document(bytes, named: name)
-    let (rules, schema) = try SchemaFile.rules(of: pipeline, schema: schemas, flags: keys)
     if isSent, let schema { try check(document, against: schema, bytes: bytes, name: name) }
     do {
       let (variables, problems) = try givenVariables(document, schema)

@@ -31,6 +31,7 @@ struct GenerateCommand: AsyncParsableCommand {
       """)
 
   @OptionGroup var settings: GenerateOptions
+  @OptionGroup var projectOptions: ProjectOptions
 
   @Flag(
     name: .long, help: "Write nothing; print the differences, and fail if there are any.")
@@ -52,7 +53,7 @@ struct GenerateCommand: AsyncParsableCommand {
   }
 
   private func generate() throws {
-    for plan in try settings.plans() {
+    for plan in try settings.plans(of: projectOptions) {
       let files = try plan.files()
       let output = GeneratedFolder(files)
       if check {
@@ -81,7 +82,7 @@ struct GenerateCommand: AsyncParsableCommand {
   private func generateOnChanges() async throws {
     var before: [String]?
     while !Task.isCancelled {
-      let state = (try? settings.plans().flatMap(\.inputs).map(Self.state)) ?? []
+      let state = (try? settings.plans(of: projectOptions).flatMap(\.inputs).map(Self.state)) ?? []
       if state != before {
         before = state
         do {

@@ -81,16 +81,14 @@ struct GenerateOptions: ParsableArguments {
       "Configuration of Apollo iOS to begin with: apollo-codegen-config.json.", valueName: "file"))
   var fromApollo: String?
 
-  @OptionGroup var projectOptions: ProjectOptions
-
   func validate() throws {
     guard schemaOutput == nil || schemaModule != nil else {
       throw ValidationError("--schema-output needs --schema-module, the module of that folder")
     }
   }
 
-  /// One plan, or one for each project of the project file that has settings.
-  func plans() throws -> [GeneratePlan] {
+  /// One plan, or one for each selected project of the project file that has settings.
+  func plans(of projectOptions: ProjectOptions) throws -> [GeneratePlan] {
     if let fromApollo {
       let apollo = try ApolloConfiguration(path: fromApollo)
       return [try plan(apollo.values, folder: apollo.folder, nil)]
