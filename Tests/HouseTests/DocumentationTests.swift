@@ -154,7 +154,9 @@ struct DocumentationTests {
       names += identifiers
     }
     let unknown = Set(names).subtracting(declared).subtracting(folders)
-      .subtracting(["CommandConfiguration", "ParsableArguments", "PostgreSQL", "Sources", "WebSocket"])
+      .subtracting([
+        "CommandConfiguration", "ParsableArguments", "PostgreSQL", "Sources", "WebSocket",
+      ])
     #expect(names.count > 40)
     #expect(unknown.sorted() == [])
   }
