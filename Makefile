@@ -331,7 +331,7 @@ bench-live: build packages-bench-live ## Measure subscriptions beside Python and
 	  --subscriptions $(LIVE_SUBSCRIPTIONS) --clients $(LIVE_CLIENTS)
 
 .PHONY: generated
-generated: packages embedded ## Make again what is made from the sources: plugins.md, the schema of pipeline files
+generated: packages embedded ## Make again what is made from the sources: plugins.md, the schemas of pipeline files and manifests, the embedded files
 	$(SWIFT) build --scratch-path .build-debug --product gqlrun $(TEST_FLAGS)
 	.build-debug/debug/gqlrun plugins --markdown > docs/plugins.md
 	.build-debug/debug/gqlrun pipeline schema > pipelines/pipeline.schema.json

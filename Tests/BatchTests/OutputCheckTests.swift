@@ -67,11 +67,11 @@ struct OutputCheckTests {
       atPath: location.file("soft.csv"), withDestinationPath: "ids.csv")
     try FileManager.default.createSymbolicLink(
       atPath: location.file("folder"), withDestinationPath: ".")
-    for (output, position) in [
-      ("sinks: [{ ndjson: { path: \(path) } }]", "4:27"),
-      ("sinks: [{ csv: { path: \(path) } }]", "4:24"),
-      ("sinks: [{ json: { path: \(path) } }]", "4:25"),
-      ("sinks: [{ sqlite: { path: \(path) } }]", "4:27"),
+    let sinks = Sinks.all.filter { !$0.fileExtensions.isEmpty }.map { kind in
+      let start = "sinks: [{ \(kind.name): { path: "
+      return ("\(start)\(path) } }]", "4:\(start.count + 1)")
+    }
+    for (output, position) in sinks + [
       ("report: { junit: \(path) }", "4:18"), ("report: { html: \(path) }", "4:17"),
       ("report: { json: \(path) }", "4:17"), ("state: { file: \(path) }", "4:16"),
     ] {
@@ -136,14 +136,13 @@ struct OutputCheckTests {
 
   // MARK: Files that are there
 
+  private static let files = FileSinkEntry.all(named: "o")
+
   private static let open = """
     version: 1
     name: open
     sinks:
-      - ndjson: { path: o.ndjson }
-      - csv: { path: o.csv }
-      - json: { path: o.json }
-      - ndjson: { path: o.ndjson.gz }
+    \(files.map { "  - \($0.text)" }.joined(separator: "\n"))
       - sqlite: { path: o.db, table: t, key: [id] }
     report: { junit: r.xml, html: r.html, json: r.json }
     state: { file: state.json }
@@ -158,9 +157,8 @@ struct OutputCheckTests {
 
   @Test(
     "a file that is not an earlier output is refused, left as it is, and replaced with --overwrite",
-    arguments: [
-      "o.ndjson", "o.csv", "o.json", "o.ndjson.gz", "o.csv.part", "r.xml", "r.html", "r.json",
-      "state.json", "o.db",
+    arguments: files.map(\.file) + [
+      "o.csv.part", "r.xml", "r.html", "r.json", "state.json", "o.db",
     ])
   func foreign(_ name: String) async throws {
     try await DemoServer.withServer { server in

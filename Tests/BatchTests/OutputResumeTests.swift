@@ -20,11 +20,11 @@ struct OutputResumeTests {
     try location.write(Bench.ids(200), to: "ids.csv")
   }
 
-  private static let kinds = [
-    "ndjson: { path: o.ndjson }", "ndjson: { path: r.ndjson, lines: results }",
-    "ndjson: { path: o.ndjson.gz }", "csv: { path: o.csv }", "json: { path: o.json }",
-  ]
-  private static let files = ["o.ndjson", "r.ndjson", "o.ndjson.gz", "o.csv", "o.json"]
+  private static let entries =
+    FileSinkEntry.all(named: "o") + [
+      FileSinkEntry(text: "{ ndjson: { path: r.ndjson, lines: results } }", file: "r.ndjson")
+    ]
+  private static let files = entries.map(\.file)
 
   private static func yaml(_ sinks: String) -> String {
     """
@@ -40,7 +40,7 @@ struct OutputResumeTests {
     """
   }
 
-  private static let allFiles = yaml(kinds.map { "{ \($0) }" }.joined(separator: ", "))
+  private static let allFiles = yaml(entries.map(\.text).joined(separator: ", "))
   private static let tables = yaml(
     "{ sqlite: { path: o.db, table: keyed, key: [id] } }, { sqlite: { path: o.db, table: plain } }")
 

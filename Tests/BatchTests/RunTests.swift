@@ -133,17 +133,15 @@ struct RunTests {
 
   @Test("records go to every kind of sink")
   func sinks() async throws {
+    let files = FileSinkEntry.all(named: "out/r")
     try await DemoServer.withServer { server in
       let summary = try await Bench.run(
         """
         version: 1
         sinks:
-          - ndjson: { path: out/r.ndjson }
-          - ndjson: { path: out/r.ndjson.gz }
-          - csv: { path: out/r.csv }
-          - json: { path: out/r.json }
           - sqlite: { path: out/r.db, table: "{{op}}", key: [code] }
           - sqlite: { path: out/r.db, table: plain }
+        \(files.map { "  - \($0.text)" }.joined(separator: "\n"))
         operations:
           - id: countries
             query: "query($c: ID!) { country(code: $c) { code name capital languages { code } } }"
@@ -167,6 +165,12 @@ struct RunTests {
     }
     #expect(rows == ["AQ Antarctica", "DE Germany", "FR France"])
     #expect(try await queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM plain") } == 3)
+    for entry in files {
+      let text = try entry.isCompressed ? gunzip(entry.file) : location.text(entry.file)
+      for name in ["Antarctica", "France", "Germany"] {
+        #expect(text.contains(name), "\(entry.file): \(text)")
+      }
+    }
     #expect(try gunzip("out/r.ndjson.gz") == location.text("out/r.ndjson"))
   }
 

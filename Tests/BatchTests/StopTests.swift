@@ -13,7 +13,19 @@ import Testing
 struct StopTests {
   enum Shape: CaseIterable { case pages, tasks, orderedTasks }
 
-  enum Output: CaseIterable { case file, gzip, csv, json, table, cache }
+  /// An output that a run without a queue can write.
+  struct Output: Sendable, CustomTestStringConvertible {
+    /// The entry of `sinks`, in YAML.
+    let sink: String
+
+    var isCache: Bool { sink == CacheSink.name }
+    var testDescription: String { sink }
+
+    static let all =
+      Sinks.all.flatMap { kind in
+        kind.fileExtensions.map { Output(sink: "{ \(kind.name): { path: o\($0) } }") }
+      } + [Output(sink: CacheSink.name)]
+  }
 
   private let location: Place
 
@@ -68,21 +80,12 @@ struct StopTests {
 
   @Test(
     "a run whose output cannot be written ends with that error", arguments: Shape.allCases,
-    Output.allCases)
+    Output.all)
   func outputFails(_ shape: Shape, _ output: Output) async throws {
-    let sink =
-      switch output {
-      case .file: "{ ndjson: { path: o } }"
-      case .gzip: "{ ndjson: { path: o.gz } }"
-      case .csv: "{ csv: { path: o } }"
-      case .json: "{ json: { path: o } }"
-      case .table: "{ sqlite: { path: o } }"
-      case .cache: "cache"
-      }
     var configuration = DemoServer.Configuration()
     configuration.feedSize = 100_000
     try await DemoServer.withServer(configuration) { server in
-      let manifest = try Bench.load(yaml(shape, sink), in: location, url: server.url)
+      let manifest = try Bench.load(yaml(shape, output.sink), in: location, url: server.url)
       let base = try CacheStore.sqlite(path: location.file("cache.db"))
       let store = WatchedStore(base: base.records) { () throws(CacheError) in
         throw CacheError(.storage, "no room")
@@ -90,11 +93,11 @@ struct StopTests {
       let network = AsyncHTTPTransport()
       // The first answer finds the output broken: its descriptor leads to a full device.
       let breaking = BreakingTransport(network) { [path = location.path] in
-        guard output != .cache else { return }
+        guard !output.isCache else { return }
         try Descriptors.redirect(from: path + "/o", to: "/dev/full")
       }
       let services = Services(
-        transport: breaking, store: output == .cache ? CacheStore(store) : nil)
+        transport: breaking, store: output.isCache ? CacheStore(store) : nil)
       await #expect(throws: StoppedByStorage.self) {
         _ = try await BatchRun(manifest, options: RunOptions(), services: services).run()
       }

@@ -8,12 +8,22 @@
    right exit code, and --resume must complete what can be completed.
 Ends with 1 at the first difference. SEED=N repeats a run of this script.
 """
-import os, random, shutil, signal, sqlite3, subprocess, sys, tempfile, time
+import json, os, random, re, shutil, signal, sqlite3, subprocess, sys, tempfile, time
 
 from batch_rig import MANIFEST, Run, Server
 from common import expect, main
 
-FILES = ["users.ndjson", "results.ndjson", "users.ndjson.gz", "users.csv", "users.json"]
+# The files of the manifest that have the results of users.
+FILES = [
+    path.replace("{{op}}", "users")
+    for kind, path in re.findall(r'^  - (\w+): \{ path: "?([^" ,]+)', MANIFEST, re.MULTILINE) if kind != "sqlite"]
+
+
+def sinks_with_path(program):
+    """The kinds of sinks that write to a path."""
+    result = subprocess.run([program, "batch", "sinks", "--json"], capture_output=True, text=True, check=True)
+    kinds = json.loads(result.stdout)["sinks"]
+    return [kind["name"] for kind in kinds if any(option["name"] == "path" for option in kind["options"])]
 
 
 def sql(path, text):
@@ -124,10 +134,9 @@ def damaged(program, server, count, chance):
 
 def inputs(program, server):
     """Every output on every input."""
-    outputs = {
-        "ndjson": "sinks: [{{ ndjson: {{ path: {} }} }}]", "csv": "sinks: [{{ csv: {{ path: {} }} }}]",
-        "json": "sinks: [{{ json: {{ path: {} }} }}]", "gzip": "sinks: [{{ ndjson: {{ path: {}, gzip: true }} }}]",
-        "sqlite": "sinks: [{{ sqlite: {{ path: {} }} }}]", "junit": "report: {{ junit: {} }}",
+    outputs = {kind: f"sinks: [{{{{ {kind}: {{{{ path: {{}} }}}} }}}}]" for kind in sinks_with_path(program)}
+    outputs |= {
+        "gzip": "sinks: [{{ ndjson: {{ path: {}, gzip: true }} }}]", "junit": "report: {{ junit: {} }}",
         "html": "report: {{ html: {} }}", "report": "report: {{ json: {} }}", "state": "state: {{ file: {} }}",
     }
     files = ["m.batch.yaml", "p.pipeline.yaml", "q.graphql", "ids.csv", "hard.csv", "soft.csv", "foreign.txt", ".git/config"]
@@ -175,10 +184,8 @@ TASKS = """
 
 def ends(program, server, count):
     """Runs that must end by themselves."""
-    sinks = {
-        "stdout": "ndjson: {}", "ndjson": "ndjson: { path: o }", "gzip": "ndjson: { path: o.gz }", "csv": "csv: { path: o }",
-        "json": "json: { path: o }", "sqlite": "sqlite: { path: o.db }",
-    }
+    sinks = {kind: f"{kind}: {{ path: o }}" for kind in sinks_with_path(program)}
+    sinks |= {"stdout": "ndjson: {}", "gzip": "ndjson: { path: o.gz }"}
     # What ends the run: a shell line, and the exit codes that are right.
     ways = {
         "head": ('"$GQLRUN" batch run m.batch.yaml -q | head -2 > /dev/null; exit ${PIPESTATUS[0]}', (141,)),

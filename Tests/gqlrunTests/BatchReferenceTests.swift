@@ -38,6 +38,14 @@ struct BatchReferenceTests {
     }
   }
 
+  @Test("the help of new names the extension of each kind of sink and of rows")
+  func extensions() async throws {
+    let help = try await Program.run(["batch", "new", "--help"], in: Folder()).output
+    let kinds = NewManifest.sinkExtensions + NewManifest.rowExtensions
+    #expect(Set(kinds).count > 5)
+    for name in kinds { #expect(help.contains(name), "\(name)") }
+  }
+
   @Test("a new manifest for a connection gets all of its pages")
   func followsPages() async throws {
     var configuration = DemoServer.Configuration()

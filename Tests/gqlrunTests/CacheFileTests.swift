@@ -68,12 +68,22 @@ struct CacheFileTests {
     let imported = try await Program.shell("\"$GQLRUN\" \(Self.line) r.json", in: folder)
     #expect(imported.status == 0, "\(imported)")
     let expected = try await Program.run(["cache", "dump", "--store", "sqlite:c.db"], in: folder)
-    for (line, says) in [
-      ("cache dump --store sqlite:c.db", expected.output),
-      ("cache get Country:DE --store sqlite:c.db", #""name":"Germany""#),
-      ("cache stats --store sqlite:c.db", "Country"),
-    ] {
-      let result = try await Self.reading(line, in: folder)
+    let operation = "country.graphql --var code=DE --keys Country=code"
+    let reading = [
+      "dump": ("dump", expected.output), "get": ("get Country:DE", #""name":"Germany""#),
+      "stats": ("stats", "Country"), "read": ("read \(operation)", "Germany"),
+      "explain": ("explain \(operation)", "3 hit"),
+      "sql": ("sql 'SELECT key FROM records'", "Country:DE"),
+    ]
+    // Each command of the group is in one of the lists, so that a new one is tried here, too.
+    let writing = ["import", "write", "update", "export", "evict", "gc", "trim", "clear"]
+    let commands = HelpTextTests.commands.compactMap { command -> String? in
+      let words = command.name.split(separator: " ")
+      return words.count == 3 && words[1] == "cache" ? String(words[2]) : nil
+    }
+    #expect(commands.sorted() == (reading.keys + writing).sorted())
+    for (line, says) in reading.values {
+      let result = try await Self.reading("cache \(line) --store sqlite:c.db", in: folder)
       #expect(
         result.status == 0 && result.output.contains(says) && result.errors == "", "\(result)")
     }

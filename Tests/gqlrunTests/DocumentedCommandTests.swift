@@ -1,3 +1,4 @@
+import Foundation
 import GQLRunBatch
 import GQLRunPipeline
 import GQLRunPlugins
@@ -25,21 +26,69 @@ struct DocumentedCommandTests {
     #expect(violations == [])
   }
 
-  @Test("the table of plugins and that of sinks name each one that is registered")
-  func tables() throws {
-    for (path, names) in [
-      (
-        "Sources/Plugins/GQLRunPlugins.docc/GQLRunPlugins.md",
-        PluginRegistry.builtIn.names
-      ),
-      ("docs/guide-batch.md", Manifest.sinkKinds.map(\.name)),
-    ] {
-      let rows = try #require(Repository.text(path)).lines.filter { $0.hasPrefix("| ") }
-      #expect(!names.isEmpty)
-      for name in names {
-        #expect(rows.contains { $0.contains("`\(name)`") }, "\(path): no table names \(name)")
+  @Test("the page of the plugins has each one among the jobs, in the usual order and in the topics")
+  func plugins() throws {
+    let registry = PluginRegistry.builtIn
+    let page = try #require(Repository.text("Sources/Plugins/GQLRunPlugins.docc/GQLRunPlugins.md"))
+    let jobs = try Self.rows(of: "job", in: page).map(\.text).joined(separator: "\n")
+    let parts = page.components(separatedBy: "```\n")
+    let order = try #require(parts.count == 3 ? parts[1] : nil, "the page has one diagram")
+      .components(separatedBy: CharacterSet(charactersIn: " ,\n▶")).filter { !$0.isEmpty }
+    let topics = try #require(page.range(of: "## Topics")).upperBound
+    #expect(!registry.names.isEmpty)
+    for name in registry.names {
+      let type = String(describing: try #require(registry[name]))
+      #expect(jobs.contains("`\(name)`"), "the table of jobs has no \(name)")
+      #expect(order.contains(name), "the usual order has no \(name)")
+      #expect(page[topics...].contains("\n- ``\(type)``"), "the topics have no \(type)")
+    }
+    let entries = try order.filter { registry.names.contains($0) }.map { name in
+      "  - " + (try #require(registry[name])).documentation.example
+    }
+    let chain = """
+      version: 1
+      endpoint: { url: "http://localhost/" }
+      store: { kind: memory }
+      chain:
+      \(entries.joined(separator: "\n"))
+      """
+    let found = PipelineFile.check(
+      Array(chain.utf8), file: "usual.pipeline.yaml", registry: registry,
+      environment: PipelineFileEnvironment())
+    #expect(found.errors.map(\.message) == [])
+  }
+
+  @Test("the guide to batches has each kind of sink in its tables, and each kind of rows")
+  func kinds() throws {
+    let page = try #require(Repository.text("docs/guide-batch.md"))
+    let sinks = Manifest.sinkKinds.map(\.name)
+    #expect(!sinks.isEmpty && !Manifest.rowKinds.isEmpty)
+    for table in ["sink", "output"] {
+      let firstCells = try Self.rows(of: table, in: page).map(\.firstCell)
+      for name in sinks {
+        #expect(
+          firstCells.contains { $0.contains("`\(name)`") }, "the table `\(table)` has no \(name)")
       }
     }
+    let paragraph = try #require(
+      page.components(separatedBy: "\n\n").first { $0.hasPrefix("`foreach` names one source") })
+    for name in Manifest.rowKinds.map(\.name) {
+      #expect(
+        paragraph.contains("`\(name)`") || paragraph.contains("`\(name):"),
+        "the paragraph on `foreach` has no \(name)")
+    }
+  }
+
+  /// The rows of the table whose first column has a heading, without the heading.
+  private static func rows(
+    of heading: String, in page: String
+  ) throws -> [(text: Substring, firstCell: Substring)] {
+    let lines = page.lines
+    let start = try #require(
+      lines.firstIndex { $0.hasPrefix("| \(heading) |") }, "no table has the heading \(heading)")
+    let rows = lines[start...].prefix { $0.hasPrefix("|") }.dropFirst(2)
+    #expect(!rows.isEmpty)
+    return rows.map { ($0, $0.dropFirst().prefix { $0 != "|" }) }
   }
 
   @Test(

@@ -24,6 +24,12 @@ public struct NewManifest: Sendable {
   /// standard output. `nil` for NDJSON files in `out`.
   public var sink: String?
 
+  /// The extensions of files with rows that a new manifest can read.
+  package static let rowExtensions = RowInputs.all.flatMap { $0.fileExtensions }
+
+  /// The extensions of files that a new manifest can write.
+  package static let sinkExtensions = Sinks.all.flatMap { $0.fileExtensions }
+
   /// Creates a manifest without a document.
   public init(name: String, folder: String) {
     self.name = name
@@ -146,7 +152,7 @@ public struct NewManifest: Sendable {
       kind.fileExtensions.contains { path.hasSuffix($0) }
     }
     if let input = kind?.reading(path) { return input }
-    let extensions = RowInputs.all.flatMap { $0.fileExtensions }.joined(separator: ", ")
+    let extensions = Self.rowExtensions.joined(separator: ", ")
     throw InputProblem(
       file: path, line: nil,
       message:
@@ -160,7 +166,7 @@ public struct NewManifest: Sendable {
       path == "-" ? kind.mayBeStandardOutput : kind.fileExtensions.contains { path.hasSuffix($0) }
     }
     guard let kind else {
-      let extensions = Sinks.all.flatMap { $0.fileExtensions }.joined(separator: ", ")
+      let extensions = Self.sinkExtensions.joined(separator: ", ")
       throw InputProblem(
         file: path, line: nil, message: "the extension of a sink is one of \(extensions)")
     }

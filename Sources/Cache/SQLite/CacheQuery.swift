@@ -1,3 +1,4 @@
+import Foundation
 import GRDBSQLite
 
 /// A read-only SQL query on the file of a cache.
@@ -82,8 +83,11 @@ public final class CacheQuery {
 
   private static func open(_ path: String) throws(CacheError) -> OpaquePointer {
     var database: OpaquePointer?
+    let name = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    let immutable = SQLiteFile.immutableURI(of: name)
     let code = sqlite3_open_v2(
-      path, &database, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nil)
+      immutable ?? path, &database,
+      SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | (immutable == nil ? 0 : SQLITE_OPEN_URI), nil)
     guard code == SQLITE_OK, let database else {
       let error = error(code, database: database, path: path, action: "open")
       sqlite3_close_v2(database)

@@ -48,6 +48,20 @@ enum SQLiteFile {
     return version
   }
 
+  /// The URI by which SQLite reads a file without its log; `nil` if the log exists or can be created.
+  ///
+  /// - Parameter name: The path without symbolic links.
+  static func immutableURI(of name: String) -> String? {
+    guard access(name + "-wal", F_OK) != 0 || access(name + "-shm", F_OK) != 0 else { return nil }
+    guard access((name as NSString).deletingLastPathComponent, W_OK) != 0 else { return nil }
+    var status = stat()
+    if stat(name + "-wal", &status) == 0, status.st_size > 0 { return nil }
+    var allowed = CharacterSet.urlPathAllowed
+    allowed.remove(charactersIn: "?#%")
+    let escaped = name.addingPercentEncoding(withAllowedCharacters: allowed) ?? name
+    return "file:\(escaped)?immutable=1"
+  }
+
   private static func number(_ header: [UInt8], at offset: Int) -> UInt32 {
     header[offset..<(offset + 4)].reduce(0) { $0 << 8 | UInt32($1) }
   }

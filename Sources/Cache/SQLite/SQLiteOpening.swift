@@ -212,16 +212,7 @@ struct SQLiteOpening {
 
   /// The path or URI for SQLite.
   private var target: String {
-    if isWritable { return name }
-    // If the log neither exists nor can be created, the file is opened as immutable.
-    guard access(name + "-wal", F_OK) != 0 || access(name + "-shm", F_OK) != 0 else { return name }
-    guard access((name as NSString).deletingLastPathComponent, W_OK) != 0 else { return name }
-    var status = stat()
-    if stat(name + "-wal", &status) == 0, status.st_size > 0 { return name }
-    var allowed = CharacterSet.urlPathAllowed
-    allowed.remove(charactersIn: "?#%")
-    let escaped = name.addingPercentEncoding(withAllowedCharacters: allowed) ?? name
-    return "file:\(escaped)?immutable=1"
+    isWritable ? name : SQLiteFile.immutableURI(of: name) ?? name
   }
 
   private func connect(_ expected: Int) throws -> Opened {

@@ -33,14 +33,14 @@ extension BatchCommand {
     @Option(
       name: .long,
       help: ArgumentHelp(
-        "Rows, in CSV or JSON lines; columns fill the variables of the same name.",
+        "Rows (\(NewManifest.rowExtensions.joined(separator: ", "))); columns fill the variables of the same name.",
         valueName: "file"))
     var rows: String?
 
     @Option(
       name: .long,
       help: ArgumentHelp(
-        "Output in the manifest's folder: .ndjson, .csv, .json, .db, or - for standard output.",
+        "Output in the manifest's folder (\(NewManifest.sinkExtensions.joined(separator: ", "))), or - for standard output.",
         valueName: "file"))
     var sink: String?
 
