@@ -15,7 +15,7 @@ struct TaskStoreTests {
     journal = try Journal(path: location.file("a.journal"))
   }
 
-  private func store() throws -> JournalStore {
+  private func store(_ stop: RunStop = RunStop()) throws -> JournalStore {
     let manifest = try Bench.load(
       """
       version: 1
@@ -28,7 +28,7 @@ struct TaskStoreTests {
     return try JournalStore(
       manifest, state: [:], journal: journal,
       stage: SinkStage(manifest, journal: journal, plan: plan, ledger: OutputLedger(manifest)),
-      plan: plan, options: RunOptions(), services: Services())
+      plan: plan, options: RunOptions(), services: Services(), stop: stop)
   }
 
   private func task(_ claim: TaskClaim) -> TaskItem? {
@@ -56,6 +56,22 @@ struct TaskStoreTests {
     #expect(second.operation == 1 && second.problem == nil)
     try await end(second, .done, in: store)
     #expect(task(try await store.claim()) == nil)
+    journal.close()
+  }
+
+  @Test("no caller waits for tasks after the run has stopped, also with a ticket of after the stop")
+  func stopBetweenClaimAndWait() async throws {
+    let stop = RunStop()
+    let store = try store(stop)
+    _ = try await store.claim()
+    guard case .later(let ticket) = try await store.claim() else {
+      Issue.record("the second operation started before the first one ended")
+      return
+    }
+    stop.stop(.interrupted)
+    try await store.wait(ticket)
+    // The run may stop while a claim is between its check of that and the ticket.
+    try await store.wait(ticket + 1)
     journal.close()
   }
 
