@@ -513,6 +513,8 @@ extension TaskRunner {
       case .object(var connection)? = object[key]
     else { return value }
     var seen: Set<String> = []
+    // Appended to once, because each change copies a list.
+    var lists = nested.lists.map { connection[$0]?.arrayValue ?? [] }
     while connection["pageInfo"]?["hasNextPage"]?.boolValue == true {
       guard let cursor = connection["pageInfo"]?["endCursor"]?.stringValue else {
         throw TaskProblem(
@@ -537,14 +539,16 @@ extension TaskRunner {
       else {
         throw TaskProblem("the server did not complete `\(nested.path)` through node(id:)")
       }
-      for list in nested.lists {
+      for (index, list) in nested.lists.enumerated() {
         guard let new = more[list]?.arrayValue else {
           throw TaskProblem("a page of `\(nested.path)` has no list `\(list)`")
         }
-        connection[list] = .array((connection[list]?.arrayValue ?? []) + new)
+        lists[index] += new
       }
       connection["pageInfo"] = more["pageInfo"] ?? .null
     }
+    guard !seen.isEmpty else { return value }
+    for (name, list) in zip(nested.lists, lists) { connection[name] = .array(list) }
     object[key] = .object(connection)
     return .object(object)
   }
