@@ -475,6 +475,24 @@ struct CompletenessTests {
     #expect(second.counters.done == 1)
   }
 
+  @Test("a mutation that was executed is not sent again if the run stops between its nested pages")
+  func stopsInMutation() async throws {
+    let control = RunControl()
+    let transport = ScriptedTransport { number in
+      if number == 2 { await control.stop() }
+      let info = #""pageInfo":{"hasNextPage":true,"endCursor":"\#(number)"}"#
+      let list = #"{"id":1,"in":{"nodes":[{"id":\#(number)}],\#(info)}}"#
+      return ScriptedTransport.response(
+        200, #"{"data":{"\#(number == 1 ? "list" : "node")":\#(list)}}"#)
+    }
+    let mutation = Self.nested.replacing("query: \"{", with: "query: \"mutation {")
+    let first = try await Bench.run(manifest(mutation), control: control, transport: transport)
+    #expect(first.stop == .interrupted && first.counters.unknown == 1 && transport.count == 2)
+    #expect(first.failures?.all.first?.message.hasPrefix("executed, and the run stopped") == true)
+    let second = try await Bench.run(manifest(mutation), Bench.resuming, transport: transport)
+    #expect(second.counts[.unknown] == 1 && transport.count == 2)
+  }
+
   // MARK: New manifests
 
   private func new(_ document: String) throws -> String {

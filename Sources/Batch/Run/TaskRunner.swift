@@ -148,7 +148,11 @@ struct TaskRunner: Sendable {
         return (hasMore, hasMore ? pager.position : nil)
       }
     } catch is StoppedBetweenPages {
-      return (nil, true)
+      guard operation.isMutation else { return (nil, true) }
+      // The server has executed it.
+      update.state = .unknown
+      update.error = "executed, and the run stopped before its nested connections were complete"
+      return (outcome(item, page: page, given: update), true)
     } catch let error as TaskProblem {
       update.state = .failed
       update.error = error.message
