@@ -493,6 +493,25 @@ struct CompletenessTests {
     #expect(second.counts[.unknown] == 1 && transport.count == 2)
   }
 
+  @Test("nested connections are completed in a response with errors that the conditions accept")
+  func acceptedErrors() async throws {
+    let transport = ScriptedTransport { number in
+      let info = #""pageInfo":{"hasNextPage":\#(number == 1),"endCursor":"\#(number)"}"#
+      let list = #"{"id":1,"in":{"nodes":[{"id":\#(number)},null],\#(info)}}"#
+      return ScriptedTransport.response(
+        200,
+        number == 1
+          ? #"{"data":{"list":\#(list)},"errors":[{"message":"no","path":["list","in","nodes",1]}]}"#
+          : #"{"data":{"node":\#(list)}}"#)
+    }
+    let summary = try await Bench.run(
+      manifest(Self.nested + "\n    expect: [\"count(errors) <= 1\"]"), transport: transport)
+    #expect(summary.counters.done == 1, "\(summary.failures?.all ?? [])")
+    let record = try JSONValue(parsing: location.text("o.ndjson"))
+    let nodes = record["in"]?["nodes"]?.arrayValue ?? []
+    #expect(nodes.map { $0["id"]?.intValue } == [1, nil, 2, nil])
+  }
+
   // MARK: New manifests
 
   private func new(_ document: String) throws -> String {

@@ -137,7 +137,9 @@ struct TaskRunner: Sendable {
     }
     do {
       var data = response.data
-      if let nested = operation.pagination?.nested, !nested.isEmpty, response.errors.isEmpty {
+      if let nested = operation.pagination?.nested, !nested.isEmpty,
+        response.errors.isEmpty || operation.judgesErrors
+      {
         data = try await completed(data, nested: nested, item: item, operation: operation)
       }
       return try finish(item, operation: operation, page: page, data: data, update: &update) {
@@ -406,8 +408,7 @@ extension TaskRunner {
     records: Int
   ) throws -> String? {
     let errors = page.response?.errors ?? []
-    let judgesErrors = operation.expect.contains { $0.roots.contains("errors") }
-    if !errors.isEmpty, !judgesErrors {
+    if !errors.isEmpty, !operation.judgesErrors {
       let first = errors.prefix(3).map { $0.description(in: operation.documentName) }.joined(
         separator: "; ")
       return "the response has \(Quantity.count(errors.count, "error")): \(first)"
