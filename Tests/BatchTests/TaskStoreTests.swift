@@ -35,11 +35,17 @@ struct TaskStoreTests {
     if case .task(let item) = claim { item } else { nil }
   }
 
-  private func end(_ item: TaskItem, _ state: TaskState, in store: JournalStore) async throws {
+  private func update(_ item: TaskItem, _ state: TaskState, in store: JournalStore) -> TaskUpdate {
     var update = TaskUpdate(
       id: item.id, operation: store.numbers[item.operation], key: item.key, state: state)
     update.ended = store.progress.now()
-    try await store.commit([Outcome(update: update, operation: item.operation)])
+    return update
+  }
+
+  private func end(_ item: TaskItem, _ state: TaskState, in store: JournalStore) async throws {
+    try await store.commit([
+      Outcome(update: update(item, state, in: store), operation: item.operation)
+    ])
   }
 
   @Test("an operation that needs another one starts when its outcomes are durable")
@@ -82,6 +88,29 @@ struct TaskStoreTests {
     let second = try #require(task(try await store.claim()))
     #expect(second.isSkipped)
     journal.close()
+  }
+
+  @Test("results that a withdrawn task before them discards are released")
+  func discarded() async throws {
+    weak let store = try await discardResults()
+    #expect(store == nil)
+    journal.close()
+  }
+
+  /// Ends a task before its turn, and withdraws the one that has the turn. Returns the store, which the results of a task
+  /// refer to.
+  private func discardResults() async throws -> JournalStore {
+    let store = try store()
+    var settings = RunSettings()
+    settings.order = .output
+    let feed = TaskFeed(store, recorder: Recorder(store, stop: RunStop()), settings: settings)
+    let first = try #require(try await feed.next())
+    var second = first
+    second.position = 1
+    var results = feed.results(of: second)
+    #expect(try await results.end(Outcome(update: update(second, .done, in: store), operation: 0)))
+    feed.results(of: first).withdraw()
+    return store
   }
 
   @Test("a failure ends the run, and only callers that wait for failures throw it")
