@@ -445,6 +445,7 @@ struct CompletenessTests {
         "a second time"
       ),
       (#"{"node":{"in":{"nodes":null,"pageInfo":{"hasNextPage":false}}}}"#, "has no list `nodes`"),
+      (#"{"node":{"in":{"nodes":[],"pageInfo":null}}}"#, "does not have `hasNextPage`"),
       (#"{"node":null}"#, "did not complete"),
     ])
   func nestedFaults(data: String, message: String) async throws {
@@ -456,6 +457,22 @@ struct CompletenessTests {
     let summary = try await Bench.run(manifest(Self.nested), transport: transport)
     let found = summary.failures?.all.first?.message ?? ""
     #expect(summary.counters.failed == 1 && found.contains(message), "\(found)")
+  }
+
+  @Test("a nested connection whose pages never end fails its task")
+  func endlessPages() async throws {
+    let transport = ScriptedTransport { number in
+      let info = #""pageInfo":{"hasNextPage":true,"endCursor":"\#(number)"}"#
+      let list = #"{"id":1,"in":{"nodes":[],\#(info)}}"#
+      return ScriptedTransport.response(
+        200, #"{"data":{"\#(number == 1 ? "list" : "node")":\#(list)}}"#)
+    }
+    let limited = Self.nested.replacing("{ nested:", with: "{ max_pages: 7, nested:")
+    let summary = try await Bench.run(manifest(limited), transport: transport)
+    #expect(summary.counters.failed == 1 && transport.count == 7)
+    #expect(
+      summary.failures?.all.first?.message
+        == "there are more than 7 pages of `in`; raise `max_pages` of `paginate`")
   }
 
   @Test("a run that stops between nested pages gives its task back, and --resume completes it")

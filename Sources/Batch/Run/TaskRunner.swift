@@ -528,6 +528,10 @@ extension TaskRunner {
       guard seen.insert(cursor).inserted else {
         throw TaskProblem("the nested connection `\(nested.path)` gave a cursor a second time")
       }
+      if let most = operation.pagination?.maxPages, seen.count >= most {
+        throw TaskProblem(
+          "there are more than \(most) pages of `\(nested.path)`; raise `max_pages` of `paginate`")
+      }
       guard let id = object["id"], !id.isNull else {
         throw TaskProblem("an object has no `id` to complete `\(nested.path)` by")
       }
@@ -550,7 +554,10 @@ extension TaskRunner {
         }
         lists[index] += new
       }
-      connection["pageInfo"] = more["pageInfo"] ?? .null
+      guard let info = more["pageInfo"], info["hasNextPage"]?.boolValue != nil else {
+        throw TaskProblem("a page of `\(nested.path)` does not have `hasNextPage`")
+      }
+      connection["pageInfo"] = info
     }
     guard !seen.isEmpty else { return value }
     for (name, list) in zip(nested.lists, lists) { connection[name] = .array(list) }
