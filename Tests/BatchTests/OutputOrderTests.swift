@@ -130,6 +130,14 @@ struct OutputOrderTests {
     #expect(!order.keeps(1, at: 2), "results after a withdrawn task are discarded")
   }
 
+  @Test("results with joined pages, which are in memory, count in full")
+  func sizes() throws {
+    let update = TaskUpdate(id: TaskID([1]), operation: 0, key: "", state: .done)
+    var outcome = Outcome(update: update, operation: 0)
+    outcome.data = [UInt8](repeating: 0x20, count: OutputOrder.maxBytes)
+    #expect(outcome.size > OutputOrder.maxBytes)
+  }
+
   @Test("a task that is cancelled while it waits for its turn submits its results with its turn")
   func cancelledTurn() async throws {
     let order = OutputOrder(window: 3)
