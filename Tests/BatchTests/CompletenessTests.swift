@@ -459,6 +459,19 @@ struct CompletenessTests {
     #expect(summary.counters.failed == 1 && found.contains(message), "\(found)")
   }
 
+  @Test("an object whose `id` is not an ID fails its task, and not the run")
+  func unusableID() async throws {
+    let transport = ScriptedTransport { _ in
+      ScriptedTransport.response(
+        200,
+        #"{"data":{"list":{"id":true,"in":{"nodes":[],"pageInfo":{"hasNextPage":true,"endCursor":"c"}}}}}"#
+      )
+    }
+    let summary = try await Bench.run(manifest(Self.nested), transport: transport)
+    let found = summary.failures?.all.first?.message ?? ""
+    #expect(summary.counters.failed == 1 && found.contains("cannot be requested"), "\(found)")
+  }
+
   @Test("a nested connection whose pages never end fails its task")
   func endlessPages() async throws {
     let transport = ScriptedTransport { number in

@@ -568,7 +568,14 @@ extension TaskRunner {
   private func nestedPage(
     _ template: OperationTemplate, variables: JSONObject, operation: BatchOperation
   ) async throws -> JSONValue? {
-    var request = GraphQLRequest(try template.prepared(variables), cachePolicy: operation.policy)
+    let prepared: PreparedOperation
+    do throws(CacheError) {
+      prepared = try template.prepared(
+        coerced: template.coerce(variables), isStored: runner.services.store != nil)
+    } catch {
+      throw TaskProblem("a nested page cannot be requested: \(error.message)")
+    }
+    var request = GraphQLRequest(prepared, cachePolicy: operation.policy)
     request.timeout = operation.timeout
     guard let page = try await send(request, operation) else {
       throw StoppedBetweenPages()
