@@ -196,6 +196,10 @@ struct CompletenessTests {
         "select its `endCursor`, and follow it with `paginate: { connection: a, cursor: c }`"
       ),
       (
+        "query($after: ID) { a(after: $after) { nodes { id } pageInfo { hasNextPage end: endCursor } } }",
+        "", "select its `pageInfo { hasNextPage endCursor }` without aliases, and follow it with"
+      ),
+      (
         "query($after: ID) { a(after: $after) { nodes { id b { nodes { id } pageInfo { hasNextPage } } } pageInfo { hasNextPage endCursor } } }",
         "paginate: { connection: a }",
         "complete it with `nested: [{ path: a.nodes[*].b, type: … }]`"
@@ -207,7 +211,7 @@ struct CompletenessTests {
     ])
   func advice(query: String, more: String, text: String) async throws {
     let manifest = try manifest("query: \"\(query)\"\n    \(more)")
-    let open = #""nodes":[],"pageInfo":{"hasNextPage":true,"endCursor":"x"}"#
+    let open = #""nodes":[],"pageInfo":{"hasNextPage":true,"endCursor":"x","end":"x"}"#
     let closed = #""pageInfo":{"hasNextPage":false}"#
     let inner = #""nodes":[{"id":1,"b":{\#(open)}}]"#
     let a = more.isEmpty ? "{\(open)}" : "{\(inner),\(closed)}"
@@ -576,6 +580,10 @@ struct CompletenessTests {
     #expect(mutation.contains("  paginate: none "), "\(mutation)")
     let open = try new("{ list { nodes { id } pageInfo { hasNextPage } } }")
     #expect(open.contains("# paginate: { connection: list }   # first pass a variable"), "\(open)")
+    let alias = try new(
+      "query A($c: ID) { list(after: $c) { nodes { id } info: pageInfo { hasNextPage endCursor } } }"
+    )
+    #expect(alias.contains("first select its pageInfo { hasNextPage endCursor }"), "\(alias)")
   }
 }
 
