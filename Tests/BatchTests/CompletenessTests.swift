@@ -196,6 +196,10 @@ struct CompletenessTests {
         "select its `endCursor`, and follow it with `paginate: { connection: a, cursor: c }`"
       ),
       (
+        "query($after: ID) { a(after: $after) { nodes { id } pageInfo { hasNextPage end: endCursor } } }",
+        "", "select its `pageInfo { hasNextPage endCursor }` without aliases, and follow it with"
+      ),
+      (
         "query($after: ID) { a(after: $after) { nodes { id b { nodes { id } pageInfo { hasNextPage } } } pageInfo { hasNextPage endCursor } } }",
         "paginate: { connection: a }",
         "complete it with `nested: [{ path: a.nodes[*].b, type: … }]`"
@@ -207,7 +211,7 @@ struct CompletenessTests {
     ])
   func advice(query: String, more: String, text: String) async throws {
     let manifest = try manifest("query: \"\(query)\"\n    \(more)")
-    let open = #""nodes":[],"pageInfo":{"hasNextPage":true,"endCursor":"x"}"#
+    let open = #""nodes":[],"pageInfo":{"hasNextPage":true,"endCursor":"x","end":"x"}"#
     let closed = #""pageInfo":{"hasNextPage":false}"#
     let inner = #""nodes":[{"id":1,"b":{\#(open)}}]"#
     let a = more.isEmpty ? "{\(open)}" : "{\(inner),\(closed)}"
@@ -445,6 +449,7 @@ struct CompletenessTests {
         "a second time"
       ),
       (#"{"node":{"in":{"nodes":null,"pageInfo":{"hasNextPage":false}}}}"#, "has no list `nodes`"),
+      (#"{"node":{"in":{"nodes":[],"pageInfo":null}}}"#, "does not have `hasNextPage`"),
       (#"{"node":null}"#, "did not complete"),
     ])
   func nestedFaults(data: String, message: String) async throws {
@@ -456,6 +461,35 @@ struct CompletenessTests {
     let summary = try await Bench.run(manifest(Self.nested), transport: transport)
     let found = summary.failures?.all.first?.message ?? ""
     #expect(summary.counters.failed == 1 && found.contains(message), "\(found)")
+  }
+
+  @Test("an object whose `id` is not an ID fails its task, and not the run")
+  func unusableID() async throws {
+    let transport = ScriptedTransport { _ in
+      ScriptedTransport.response(
+        200,
+        #"{"data":{"list":{"id":true,"in":{"nodes":[],"pageInfo":{"hasNextPage":true,"endCursor":"c"}}}}}"#
+      )
+    }
+    let summary = try await Bench.run(manifest(Self.nested), transport: transport)
+    let found = summary.failures?.all.first?.message ?? ""
+    #expect(summary.counters.failed == 1 && found.contains("cannot be requested"), "\(found)")
+  }
+
+  @Test("a nested connection whose pages never end fails its task")
+  func endlessPages() async throws {
+    let transport = ScriptedTransport { number in
+      let info = #""pageInfo":{"hasNextPage":true,"endCursor":"\#(number)"}"#
+      let list = #"{"id":1,"in":{"nodes":[],\#(info)}}"#
+      return ScriptedTransport.response(
+        200, #"{"data":{"\#(number == 1 ? "list" : "node")":\#(list)}}"#)
+    }
+    let limited = Self.nested.replacing("{ nested:", with: "{ max_pages: 7, nested:")
+    let summary = try await Bench.run(manifest(limited), transport: transport)
+    #expect(summary.counters.failed == 1 && transport.count == 7)
+    #expect(
+      summary.failures?.all.first?.message
+        == "there are more than 7 pages of `in`; raise `max_pages` of `paginate`")
   }
 
   @Test("a run that stops between nested pages gives its task back, and --resume completes it")
@@ -473,6 +507,43 @@ struct CompletenessTests {
     #expect(first.stop == .interrupted && first.counters.failed == 0 && transport.count == 2)
     let second = try await Bench.run(manifest(Self.nested), Bench.resuming, transport: transport)
     #expect(second.counters.done == 1)
+  }
+
+  @Test("a mutation that was executed is not sent again if the run stops between its nested pages")
+  func stopsInMutation() async throws {
+    let control = RunControl()
+    let transport = ScriptedTransport { number in
+      if number == 2 { await control.stop() }
+      let info = #""pageInfo":{"hasNextPage":true,"endCursor":"\#(number)"}"#
+      let list = #"{"id":1,"in":{"nodes":[{"id":\#(number)}],\#(info)}}"#
+      return ScriptedTransport.response(
+        200, #"{"data":{"\#(number == 1 ? "list" : "node")":\#(list)}}"#)
+    }
+    let mutation = Self.nested.replacing("query: \"{", with: "query: \"mutation {")
+    let first = try await Bench.run(manifest(mutation), control: control, transport: transport)
+    #expect(first.stop == .interrupted && first.counters.unknown == 1 && transport.count == 2)
+    #expect(first.failures?.all.first?.message.hasPrefix("executed, and the run stopped") == true)
+    let second = try await Bench.run(manifest(mutation), Bench.resuming, transport: transport)
+    #expect(second.counts[.unknown] == 1 && transport.count == 2)
+  }
+
+  @Test("nested connections are completed in a response with errors that the conditions accept")
+  func acceptedErrors() async throws {
+    let transport = ScriptedTransport { number in
+      let info = #""pageInfo":{"hasNextPage":\#(number == 1),"endCursor":"\#(number)"}"#
+      let list = #"{"id":1,"in":{"nodes":[{"id":\#(number)},null],\#(info)}}"#
+      return ScriptedTransport.response(
+        200,
+        number == 1
+          ? #"{"data":{"list":\#(list)},"errors":[{"message":"no","path":["list","in","nodes",1]}]}"#
+          : #"{"data":{"node":\#(list)}}"#)
+    }
+    let summary = try await Bench.run(
+      manifest(Self.nested + "\n    expect: [\"count(errors) <= 1\"]"), transport: transport)
+    #expect(summary.counters.done == 1, "\(summary.failures?.all ?? [])")
+    let record = try JSONValue(parsing: location.text("o.ndjson"))
+    let nodes = record["in"]?["nodes"]?.arrayValue ?? []
+    #expect(nodes.map { $0["id"]?.intValue } == [1, nil, 2, nil])
   }
 
   // MARK: New manifests
@@ -509,6 +580,10 @@ struct CompletenessTests {
     #expect(mutation.contains("  paginate: none "), "\(mutation)")
     let open = try new("{ list { nodes { id } pageInfo { hasNextPage } } }")
     #expect(open.contains("# paginate: { connection: list }   # first pass a variable"), "\(open)")
+    let alias = try new(
+      "query A($c: ID) { list(after: $c) { nodes { id } info: pageInfo { hasNextPage endCursor } } }"
+    )
+    #expect(alias.contains("first select its pageInfo { hasNextPage endCursor }"), "\(alias)")
   }
 }
 

@@ -130,6 +130,29 @@ struct OutputOrderTests {
     #expect(!order.keeps(1, at: 2), "results after a withdrawn task are discarded")
   }
 
+  @Test("results with joined pages, which are in memory, count in full")
+  func sizes() throws {
+    let update = TaskUpdate(id: TaskID([1]), operation: 0, key: "", state: .done)
+    var outcome = Outcome(update: update, operation: 0)
+    outcome.data = [UInt8](repeating: 0x20, count: OutputOrder.maxBytes)
+    #expect(outcome.size > OutputOrder.maxBytes)
+  }
+
+  @Test("a task that is cancelled while it waits for its turn submits its results with its turn")
+  func cancelledTurn() async throws {
+    let order = OutputOrder(window: 3)
+    for _ in 0..<3 { try await order.start() }
+    let second = Task { try await order.turn(of: 1, bytes: 1) }
+    let third = Task { try await order.turn(of: 2, bytes: 1) }
+    second.cancel()
+    third.cancel()
+    #expect(try await order.turn(of: 0))
+    #expect(order.end(0) == nil)
+    #expect(try await second.value)
+    order.withdraw(1)
+    #expect(try await third.value == false, "no task is left before it")
+  }
+
   @Test("a row that fails has its place among the results, and the rows after it are written")
   func failure() async throws {
     let transport = RowTransport(

@@ -293,6 +293,30 @@ struct QueueTests {
     #expect(try queue.inspect { try $0.failureReasons().all.count } == 1)
   }
 
+  @Test("the status counts the failed tasks that are incomplete, as that of a journal does")
+  func incomplete() async throws {
+    let bench = try QueueBench()
+    try bench.location.write(
+      "query($id: ID!) { posts(user: $id) { nodes { id } pageInfo { hasNextPage } } }",
+      to: "p.graphql")
+    let manifest = try bench.manifest(3, document: "p.graphql")
+    try bench.begin(manifest)
+    try await bench.work(
+      manifest,
+      transport: ScriptedTransport { number in
+        number == 1
+          ? ScriptedTransport.response(200, #"{"errors":[{"message":"no such user"}]}"#)
+          : ScriptedTransport.response(
+            200, #"{"data":{"posts":{"nodes":[],"pageInfo":{"hasNextPage":\#(number == 2)}}}}"#)
+      })
+    let queue = try BatchQueue(manifest)
+    let status = try queue.status()
+    #expect(status.counts == ["failed": 2, "done": 1] && status.incomplete == 1)
+    let fact = "incomplete  1 of those that failed"
+    #expect(try status.text.contains(fact) && queue.inspect { try $0.status() }.contains(fact))
+    #expect(try JSONValue(parsing: status.json)["incomplete"]?.intValue == 1)
+  }
+
   @Test("a worker survives a crash of the database, and its results are there once")
   func crash() async throws {
     let server = try PostgresServer(named: "-crash")

@@ -15,7 +15,7 @@ struct TaskStoreTests {
     journal = try Journal(path: location.file("a.journal"))
   }
 
-  private func store() throws -> JournalStore {
+  private func store(_ stop: RunStop = RunStop()) throws -> JournalStore {
     let manifest = try Bench.load(
       """
       version: 1
@@ -28,18 +28,24 @@ struct TaskStoreTests {
     return try JournalStore(
       manifest, state: [:], journal: journal,
       stage: SinkStage(manifest, journal: journal, plan: plan, ledger: OutputLedger(manifest)),
-      plan: plan, options: RunOptions(), services: Services())
+      plan: plan, options: RunOptions(), services: Services(), stop: stop)
   }
 
   private func task(_ claim: TaskClaim) -> TaskItem? {
     if case .task(let item) = claim { item } else { nil }
   }
 
-  private func end(_ item: TaskItem, _ state: TaskState, in store: JournalStore) async throws {
+  private func update(_ item: TaskItem, _ state: TaskState, in store: JournalStore) -> TaskUpdate {
     var update = TaskUpdate(
       id: item.id, operation: store.numbers[item.operation], key: item.key, state: state)
     update.ended = store.progress.now()
-    try await store.commit([Outcome(update: update, operation: item.operation)])
+    return update
+  }
+
+  private func end(_ item: TaskItem, _ state: TaskState, in store: JournalStore) async throws {
+    try await store.commit([
+      Outcome(update: update(item, state, in: store), operation: item.operation)
+    ])
   }
 
   @Test("an operation that needs another one starts when its outcomes are durable")
@@ -59,6 +65,22 @@ struct TaskStoreTests {
     journal.close()
   }
 
+  @Test("no caller waits for tasks after the run has stopped, also with a ticket of after the stop")
+  func stopBetweenClaimAndWait() async throws {
+    let stop = RunStop()
+    let store = try store(stop)
+    _ = try await store.claim()
+    guard case .later(let ticket) = try await store.claim() else {
+      Issue.record("the second operation started before the first one ended")
+      return
+    }
+    stop.stop(.interrupted)
+    try await store.wait(ticket)
+    // The run may stop while a claim is between its check of that and the ticket.
+    try await store.wait(ticket + 1)
+    journal.close()
+  }
+
   @Test("an operation that needs a failed one is skipped")
   func failedNeed() async throws {
     let store = try store()
@@ -66,6 +88,29 @@ struct TaskStoreTests {
     let second = try #require(task(try await store.claim()))
     #expect(second.isSkipped)
     journal.close()
+  }
+
+  @Test("results that a withdrawn task before them discards are released")
+  func discarded() async throws {
+    weak let store = try await discardResults()
+    #expect(store == nil)
+    journal.close()
+  }
+
+  /// Ends a task before its turn, and withdraws the one that has the turn. Returns the store, which the results of a task
+  /// refer to.
+  private func discardResults() async throws -> JournalStore {
+    let store = try store()
+    var settings = RunSettings()
+    settings.order = .output
+    let feed = TaskFeed(store, recorder: Recorder(store, stop: RunStop()), settings: settings)
+    let first = try #require(try await feed.next())
+    var second = first
+    second.position = 1
+    var results = feed.results(of: second)
+    #expect(try await results.end(Outcome(update: update(second, .done, in: store), operation: 0)))
+    feed.results(of: first).withdraw()
+    return store
   }
 
   @Test("a failure ends the run, and only callers that wait for failures throw it")

@@ -103,7 +103,10 @@ final class JournalStore: TaskStore {
     }
   }
 
-  func wait(_ ticket: Int) async throws { try await wakes.wait { $0 != ticket } }
+  func wait(_ ticket: Int) async throws {
+    // A claim that overlaps the stop may return the ticket of after it, and no other one follows.
+    try await wakes.wait { [stop] in $0 != ticket || stop.reason != nil }
+  }
 
   private func step(_ state: inout State) throws -> Step {
     if stop.reason != nil { return .claim(.none) }

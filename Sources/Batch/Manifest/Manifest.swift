@@ -81,6 +81,8 @@ struct BatchOperation: Sendable {
   var isMutation: Bool { template.type == .mutation }
   /// Whether a request is safe to repeat.
   var mayRepeat: Bool { !isMutation || idempotency != nil }
+  /// Whether the conditions decide if a response with errors is a failure.
+  var judgesErrors: Bool { expect.contains { $0.roots.contains("errors") } }
 
   /// Validates paths into the data of the operation.
   func shape(_ schema: Schema?) -> PathShape {

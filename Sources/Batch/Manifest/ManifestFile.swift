@@ -96,7 +96,10 @@ struct PaginateSettings: OptionSection {
   @Option("Variable that takes the cursor of the next page") var cursor = "after"
   @Option("Pages by offset, instead of `connection`") var offset: OffsetSettings?
   @Option("Size of the pages") var pageSize: PageSizeSettings?
-  @Option(1...1_000_000_000, "Maximum number of pages of a task; a task with more pages fails")
+  @Option(
+    1...1_000_000_000,
+    "Maximum number of pages of a task, and of a connection of `nested`; a task with more fails"
+  )
   var maxPages = 10_000
   @Option("Connections in records, at any depth, completed through `node(id:)`")
   var nested: [NestedSettings] = []

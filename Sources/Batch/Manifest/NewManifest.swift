@@ -225,7 +225,8 @@ private struct NewPages {
     let outer = connections.filter { connection in
       !connections.contains { $0 != connection && connection.keys.starts(with: $0.keys) }
     }
-    guard let followed = outer.first(where: { $0.variable != nil && $0.endCursor != nil }) else {
+    let followed = outer.first { $0.variable != nil && $0.endCursor != nil && !$0.hasAlias }
+    guard let followed else {
       lines = connections.map { Self.missing($0) }
       return
     }
@@ -261,7 +262,11 @@ private struct NewPages {
     if connection.variable == nil {
       steps.append("pass a variable as its cursor, \(connection.keys.last ?? "")(after: $after)")
     }
-    if connection.endCursor == nil { steps.append("select its endCursor") }
+    if connection.hasAlias {
+      steps.append("select its pageInfo { hasNextPage endCursor } without aliases")
+    } else if connection.endCursor == nil {
+      steps.append("select its endCursor")
+    }
     return
       "  # paginate: { connection: \(connection.path) }   # first \(steps.joined(separator: ", and ")); "
       + "`paginate: none` accepts one page"

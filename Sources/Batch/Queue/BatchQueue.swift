@@ -212,6 +212,8 @@ extension BatchQueue {
     public var state: String
     /// The number of tasks by state: queued, leased, sent, done, failed, unknown, skipped.
     public var counts: [String: Int]
+    /// The number of failed tasks with a connection that has more pages than were requested.
+    public var incomplete: Int
     /// The number of records of tasks that ended.
     public var records: Int
     /// The number of operations with `needs` whose tasks are not added yet.
@@ -245,8 +247,10 @@ extension BatchQueue {
       let run = try QueueRun.current(manifest, connection)
       let rows = try connection.run(
         """
-        SELECT state, count(*), sum(records)::bigint FROM gq_task WHERE run = $1::uuid GROUP BY state
-        """, .text(run.id))
+        SELECT state, count(*), sum(records)::bigint,
+          count(*) FILTER (WHERE state = 'failed' AND starts_with(error, $2))
+        FROM gq_task WHERE run = $1::uuid GROUP BY state
+        """, .text(run.id), .text(CompletenessCheck.prefix))
       var counts: [String: Int] = [:]
       for row in 0..<rows.count { counts[rows.text(row, 0)] = rows.int(row, 1) }
       let workers = try connection.run(
@@ -260,6 +264,7 @@ extension BatchQueue {
         """, .text(run.id), .double(Double(QueueReaper.longestAge)))
       return Status(
         run: run.id, state: run.state, counts: counts,
+        incomplete: (0..<rows.count).reduce(0) { $0 + rows.int($1, 3) },
         records: (0..<rows.count).reduce(0) { $0 + rows.int($1, 2) },
         waiting: try QueueLevels.waiting(of: manifest, run: run.id, connection),
         workers: (0..<workers.count).map {
@@ -325,6 +330,7 @@ extension BatchQueue.Status {
       guard let count = counts[state], count > 0 else { continue }
       facts.add(state, "\(count)")
     }
+    if incomplete > 0 { facts.add("incomplete", "\(incomplete) of those that failed") }
     facts.add("records", "\(records)")
     if waiting > 0 { facts.add("waiting", Quantity.count(waiting, "operation")) }
     for worker in workers {
@@ -343,6 +349,7 @@ extension BatchQueue.Status {
       "run": .string(run), "state": .string(stateName), "total": .number(JSONNumber(total)),
     ]
     for state in Self.states { object[state] = .number(JSONNumber(counts[state] ?? 0)) }
+    object["incomplete"] = .number(JSONNumber(incomplete))
     object["records"] = .number(JSONNumber(records))
     object["waiting_operations"] = .number(JSONNumber(waiting))
     object["workers"] = .array(

@@ -89,6 +89,17 @@ struct CompletenessCheck: Sendable {
     guard field.variable != nil else {
       return "pass a variable as its cursor, such as `\(name)(after: $after)`, and \(follow)\(last)"
     }
+    if field.hasAlias {
+      return "select its `pageInfo { hasNextPage endCursor }` without aliases, and \(follow)\(last)"
+    }
     return (field.endCursor == nil ? "select its `endCursor`, and " : "") + follow + last
+  }
+}
+
+extension ConnectionField {
+  /// Whether the document has other names for what `paginate` reads: `pageInfo { hasNextPage endCursor }`.
+  var hasAlias: Bool {
+    hasNextPage != ["pageInfo", "hasNextPage"]
+      || endCursor.map { $0 != ["pageInfo", "endCursor"] } ?? false
   }
 }

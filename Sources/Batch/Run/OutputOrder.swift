@@ -89,15 +89,23 @@ final class OutputOrder: Sendable {
   /// Suspends until the task has the turn. Returns `false` if it never will, because an earlier
   /// task was withdrawn.
   ///
+  /// A task that is cancelled waits, too, so that what it has received is not lost: an event of a subscription whose time
+  /// is up. It resumes, because all tasks before it end or are withdrawn.
+  ///
   /// - Parameter bytes: The size of the results that the task has in addition to those that it
   ///   ``keeps(_:at:ending:)``.
   func turn(of position: Int, bytes: Int = 0) async throws -> Bool {
-    state.withLock { state in if position > state.turn { state.keep(bytes, at: position) } }
-    return try await state.take { state in
+    let take = { @Sendable (state: inout State) -> Bool? in
       guard position <= state.turn || position >= state.end else { return nil }
       state.release(position)
       return position < state.end
     }
+    let hasTurn = state.update { state in
+      if position > state.turn { state.keep(bytes, at: position) }
+      return take(&state)
+    }
+    if let hasTurn { return hasTurn }
+    return try await Task { [state] in try await state.take(take) }.value
   }
 
   /// Ends the task that has the turn; the next one gets it. Returns the results of the next one if it has ended, too: the
@@ -118,6 +126,8 @@ final class OutputOrder: Sendable {
       state.open -= 1
       state.release(position)
       state.end = min(state.end, position)
+      // They refer to this order, which they would keep in memory.
+      state.ended = state.ended.filter { [end = state.end] in $0.key < end }
     }
   }
 }

@@ -137,7 +137,9 @@ struct TaskRunner: Sendable {
     }
     do {
       var data = response.data
-      if let nested = operation.pagination?.nested, !nested.isEmpty, response.errors.isEmpty {
+      if let nested = operation.pagination?.nested, !nested.isEmpty,
+        response.errors.isEmpty || operation.judgesErrors
+      {
         data = try await completed(data, nested: nested, item: item, operation: operation)
       }
       return try finish(item, operation: operation, page: page, data: data, update: &update) {
@@ -148,7 +150,11 @@ struct TaskRunner: Sendable {
         return (hasMore, hasMore ? pager.position : nil)
       }
     } catch is StoppedBetweenPages {
-      return (nil, true)
+      guard operation.isMutation else { return (nil, true) }
+      // The server has executed it.
+      update.state = .unknown
+      update.error = "executed, and the run stopped before its nested connections were complete"
+      return (outcome(item, page: page, given: update), true)
     } catch let error as TaskProblem {
       update.state = .failed
       update.error = error.message
@@ -402,8 +408,7 @@ extension TaskRunner {
     records: Int
   ) throws -> String? {
     let errors = page.response?.errors ?? []
-    let judgesErrors = operation.expect.contains { $0.roots.contains("errors") }
-    if !errors.isEmpty, !judgesErrors {
+    if !errors.isEmpty, !operation.judgesErrors {
       let first = errors.prefix(3).map { $0.description(in: operation.documentName) }.joined(
         separator: "; ")
       return "the response has \(Quantity.count(errors.count, "error")): \(first)"
@@ -513,6 +518,8 @@ extension TaskRunner {
       case .object(var connection)? = object[key]
     else { return value }
     var seen: Set<String> = []
+    // Appended to once, because each change copies a list.
+    var lists = nested.lists.map { connection[$0]?.arrayValue ?? [] }
     while connection["pageInfo"]?["hasNextPage"]?.boolValue == true {
       guard let cursor = connection["pageInfo"]?["endCursor"]?.stringValue else {
         throw TaskProblem(
@@ -520,6 +527,10 @@ extension TaskRunner {
       }
       guard seen.insert(cursor).inserted else {
         throw TaskProblem("the nested connection `\(nested.path)` gave a cursor a second time")
+      }
+      if let most = operation.pagination?.maxPages, seen.count >= most {
+        throw TaskProblem(
+          "there are more than \(most) pages of `\(nested.path)`; raise `max_pages` of `paginate`")
       }
       guard let id = object["id"], !id.isNull else {
         throw TaskProblem("an object has no `id` to complete `\(nested.path)` by")
@@ -537,14 +548,19 @@ extension TaskRunner {
       else {
         throw TaskProblem("the server did not complete `\(nested.path)` through node(id:)")
       }
-      for list in nested.lists {
+      for (index, list) in nested.lists.enumerated() {
         guard let new = more[list]?.arrayValue else {
           throw TaskProblem("a page of `\(nested.path)` has no list `\(list)`")
         }
-        connection[list] = .array((connection[list]?.arrayValue ?? []) + new)
+        lists[index] += new
       }
-      connection["pageInfo"] = more["pageInfo"] ?? .null
+      guard let info = more["pageInfo"], info["hasNextPage"]?.boolValue != nil else {
+        throw TaskProblem("a page of `\(nested.path)` does not have `hasNextPage`")
+      }
+      connection["pageInfo"] = info
     }
+    guard !seen.isEmpty else { return value }
+    for (name, list) in zip(nested.lists, lists) { connection[name] = .array(list) }
     object[key] = .object(connection)
     return .object(object)
   }
@@ -552,7 +568,14 @@ extension TaskRunner {
   private func nestedPage(
     _ template: OperationTemplate, variables: JSONObject, operation: BatchOperation
   ) async throws -> JSONValue? {
-    var request = GraphQLRequest(try template.prepared(variables), cachePolicy: operation.policy)
+    let prepared: PreparedOperation
+    do throws(CacheError) {
+      prepared = try template.prepared(
+        coerced: template.coerce(variables), isStored: runner.services.store != nil)
+    } catch {
+      throw TaskProblem("a nested page cannot be requested: \(error.message)")
+    }
+    var request = GraphQLRequest(prepared, cachePolicy: operation.policy)
     request.timeout = operation.timeout
     guard let page = try await send(request, operation) else {
       throw StoppedBetweenPages()

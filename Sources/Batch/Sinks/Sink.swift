@@ -1,3 +1,4 @@
+import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
@@ -197,8 +198,14 @@ struct Outcome: Sendable {
 
   /// The approximate memory size, in bytes.
   var size: Int {
-    let own = pieces?.reduce(0) { $0 + $1.reduce(0) { $0 + $1.size } } ?? data?.count ?? 0
-    return 500 + line.count + min(own, 4 << 20)
+    let pieces = pieces?.reduce(0) { $0 + $1.reduce(0) { $0 + $1.size } }
+    return 500 + line.count + (pieces ?? dataSize)
+  }
+
+  private var dataSize: Int {
+    guard let data else { return 0 }
+    // That of a response is in a file if it is large; the joined pages of nested connections are in memory.
+    return data is ResultBody ? min(data.count, 4 << 20) : data.count
   }
 }
 

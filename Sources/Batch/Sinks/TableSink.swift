@@ -391,7 +391,11 @@ enum SQLText {
 
 extension String {
   /// The name as a quoted identifier of SQL.
-  var quotedForSQL: String { "\"\(replacing("\"", with: "\"\""))\"" }
+  ///
+  /// Bytes, because a quotation mark and a combining character after it are one `Character`.
+  var quotedForSQL: String {
+    "\"\(String(decoding: utf8.flatMap { $0 == 0x22 ? [$0, $0] : [$0] }, as: UTF8.self))\""
+  }
 
   /// The text with ASCII letters in lower case, as SQLite compares names.
   var asciiLowercased: String {
