@@ -4,9 +4,6 @@ import GQLRunLanguage
 
 /// A connection whose further pages are requested by themselves, and joined to its first page.
 struct NestedConnection: Sendable {
-  /// Requests a page with a document and its variables; `nil` for a result without data.
-  typealias Request = (OperationTemplate, JSONObject) async throws -> JSONValue?
-
   /// The path of the connection in the emitted record, or in the result.
   let path: ResultPath
   /// The response keys of the connection's lists: its `nodes` and `edges`.
@@ -33,7 +30,7 @@ struct NestedConnection: Sendable {
   /// - Parameter variables: Those of the operation.
   /// - Throws: ``TaskProblem`` for a page that cannot be used, and the errors of `request`.
   func complete(
-    _ value: JSONValue, variables given: JSONObject, request: Request
+    _ value: JSONValue, variables given: JSONObject, request: PageCompletion.Request
   ) async throws -> JSONValue {
     guard case .object(var object) = value, let key = path.keys.last,
       case .object(var connection)? = object[key]
