@@ -281,6 +281,47 @@ struct RunPagesTests {
     }
   }
 
+  @Test("connections in the elements of a list are complete, and one that cannot be is an error")
+  func comments() async throws {
+    try await DemoServer.withServer(Self.fivePosts) { server in
+      let folder = try Folder()
+      let document = """
+        query Comments($after: String) {
+          feed(first: 2, after: $after) { ...Page edges { node { ID comments(first: 4) { edges { node { id } } ...Info } } } }
+        }
+        fragment Page on PostConnection { pageInfo { hasNextPage endCursor } }
+        fragment Info on CommentConnection { pageInfo { hasNextPage endCursor } }
+        """
+      let run = ["run", "d.graphql", "-e", server.url]
+      try folder.write(document.replacing("ID", with: "id __typename"), to: "d.graphql")
+      let warned = try await Program.run(run, in: folder)
+      #expect(
+        warned.errors.contains(
+          "`feed.edges.node.comments` has more pages in all 2 objects; --paginate requests the rest of each object by "
+            + "its `id`"), "\(warned)")
+      _ = try await Program.run(
+        ["schema", "fetch", "-e", server.url, "-o", "s.graphql"], in: folder)
+      for (id, schema) in [("id __typename", []), ("id", ["--schema", "s.graphql"])] {
+        try folder.write(document.replacing("ID", with: id), to: "d.graphql")
+        let result = try await Program.run(run + schema + ["--paginate"], in: folder)
+        #expect(result.status == 0 && result.errors == "", "\(result)")
+        let posts = try result.output.split(separator: "\n").flatMap { line in
+          try JSONValue(parsing: String(line))["data"]?["feed"]?["edges"]?.arrayValue ?? []
+        }
+        let counts = posts.map { $0["node"]?["comments"]?["edges"]?.arrayValue?.count }
+        #expect(counts == [6, 6, 6, 6, 6], "\(result)")
+      }
+      try folder.write(document.replacing("ID", with: ""), to: "d.graphql")
+      let open = try await Program.run(run + ["--paginate"], in: folder)
+      #expect(open.status == 1 && open.output.split(separator: "\n").count == 3, "\(open)")
+      #expect(
+        open.errors.contains(
+          "the result is incomplete: `feed.edges.node.comments` has more pages in all 5 objects: select the `id`"
+        ),
+        "\(open)")
+    }
+  }
+
   @Test("pages that the cache merges are requested one by one")
   func mergedPages() async throws {
     try await DemoServer.withServer(Self.fivePosts) { server in
@@ -415,7 +456,7 @@ struct RunPagesTests {
       """
       query Q($after: String) {
         list(after: $after) {
-          nodes { id \(typename) x: in(first: 2) { nodes { id ...Leaf } pageInfo { hasNextPage endCursor } } x: in(first: 2) { nodes { id } } }
+          nodes { id \(typename) x: in(first: 2) { nodes { id ...Leaf } pageInfo { hasNextPage endCursor } } }
           pageInfo { hasNextPage endCursor }
         }
       }
