@@ -528,6 +528,17 @@ struct RunPagesTests {
       "\(found.problems)")
   }
 
+  @Test("a page that is null without an error is an error")
+  func missingPage() async throws {
+    let found = try await follow("query($a: String) { list(after: $a) \(Self.page) }") { body in
+      try body["variables"]?["a"]?.stringValue == nil
+        ? TreeServer().answer(body) : #"{"data":{"list":null}}"#
+    }
+    #expect(found.pages.count == 2 && found.error?.status == .failed, "\(found)")
+    #expect(
+      found.error?.message.contains("page 2 of `list` is null") == true, "\(found.error as Any)")
+  }
+
   @Test("a page of a connection that fails ends with an error after the result")
   func failingPages() async throws {
     let query = "{ list { nodes { id __typename in \(Self.page) } } }"

@@ -191,12 +191,19 @@ struct RunPages: AsyncSequence, AsyncIteratorProtocol {
         if try list.pager.advance(over: data) {
           variables[variable] = list.pager.variables[variable]
           left.append(list)
-        } else if let end = pages.connections.first(where: { $0.field.keys == list.field.keys })?
-          .cursor
-        {
-          // Its page is empty, if the server has no elements that are new.
-          variables[variable] = .string(end)
+          continue
         }
+        guard let page = pages.connections.first(where: { $0.field.keys == list.field.keys })
+        else { continue }
+        // The errors of a result are reported, and decide about the exit code.
+        guard page.count > 0 || !last.errors.isEmpty else {
+          throw gqlrun.Failure(
+            .failed,
+            "the result is incomplete: page \(count) of `\(list.field.path)` is null, and the page before it has a next "
+              + "one; run the command again")
+        }
+        // The page after the last one is empty, if the server has no elements that are new.
+        if let end = page.cursor { variables[variable] = .string(end) }
       }
       followed = left
       guard !followed.isEmpty else { return nil }
