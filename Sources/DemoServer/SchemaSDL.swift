@@ -214,7 +214,7 @@ enum SchemaSDL {
       isPinned: Boolean!
       author: User!
       tags: [Tag!]!
-      comments(first: Int!): CommentConnection!
+      comments(first: Int!, after: String): CommentConnection!
     }
 
     type PostConnection {

@@ -6,22 +6,126 @@ import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
 import HTTPTypes
+import Synchronization
 import Testing
 
 @testable import gqlrun
 
-/// Answers requests by their variables.
+/// Answers requests by their bodies, and keeps these.
 private struct PageServer: HTTPTransport {
-  var answer: @Sendable (JSONValue) -> String
+  final class Bodies: Sendable {
+    let all = Mutex<[JSONValue]>([])
+  }
+
+  var answer: @Sendable (JSONValue) throws -> String
+  let bodies = Bodies()
 
   func send(
     _ request: HTTPRequestMessage, limits: HTTPLimits
   ) async throws -> HTTPResponseMessage {
     let body = try JSONValue(parsing: request.body ?? [])
-    let text = answer(body["variables"] ?? .null)
+    bodies.all.withLock { $0.append(body) }
+    let text = try answer(body)
     return HTTPResponseMessage(
       head: HTTPResponse(status: .ok, headerFields: [.contentType: "application/json"]),
       body: HTTPBody([Array(text.utf8)]))
+  }
+}
+
+/// Executes operations over a tree: an object has connections of any name, with up to five objects in pages of two.
+private struct TreeServer {
+  /// Whether the last page of a connection has a cursor.
+  var endsWithCursor = true
+
+  func answer(_ body: JSONValue) throws -> String {
+    let document = try Document(parsing: body["query"]?.stringValue ?? "")
+    let root = try #require(document.operations.first)
+    let data = object(
+      root.selectionSet, id: "r", document, variables: body["variables"] ?? .null)
+    return #"{"data":\#(data.jsonText())}"#
+  }
+
+  /// The ids of all objects of a connection.
+  static func ids(_ name: String, of id: String) -> [String] {
+    let count = id == "r" ? 5 : "\(id)\(name)".utf8.reduce(0) { $0 + Int($1) } % 6
+    return (0..<count).map { "\(id).\(name)\($0)" }
+  }
+
+  private func fields(_ set: SelectionSet, _ document: Document) -> [Field] {
+    set.selections.flatMap { selection in
+      switch selection {
+      case .field(let field): [field]
+      case .inlineFragment(let fragment): fields(fragment.selectionSet, document)
+      case .fragmentSpread(let spread):
+        document.fragments.first { $0.name.value == spread.name.value }
+          .map { fields($0.selectionSet, document) } ?? []
+      }
+    }
+  }
+
+  private func object(
+    _ set: SelectionSet, id: String, _ document: Document, variables: JSONValue
+  ) -> JSONValue {
+    var result = JSONObject()
+    for field in fields(set, document) {
+      func argument(_ name: String) -> JSONValue? {
+        guard
+          case .variable(let name)? = field.arguments.first(where: { $0.name.value == name })?.value
+        else { return nil }
+        return variables[name.value]
+      }
+      let value: JSONValue
+      switch field.name.value {
+      case "__typename": value = .string(id == "r" ? "Query" : id == "v" ? "Viewer" : "Item")
+      case "id": value = .string(id)
+      case "viewer":
+        value = object(
+          field.selectionSet ?? set, id: "v", document, variables: variables)
+      case "node":
+        value = object(
+          field.selectionSet ?? set, id: argument("id")?.stringValue ?? "", document,
+          variables: variables)
+      case let name:
+        let all = Self.ids(name, of: id)
+        let start = argument("after")?.stringValue.flatMap { Int($0) } ?? 0
+        let end = min(start + 2, all.count)
+        value = connection(
+          field.selectionSet ?? set, ids: all[min(start, end)..<end],
+          cursor: end > start && (endsWithCursor || end < all.count) ? "\(end)" : nil,
+          hasMore: end < all.count, document, variables: variables)
+      }
+      result[field.responseKey] = value
+    }
+    return .object(result)
+  }
+
+  private func connection(
+    _ set: SelectionSet, ids: ArraySlice<String>, cursor: String?, hasMore: Bool,
+    _ document: Document, variables: JSONValue
+  ) -> JSONValue {
+    var result = JSONObject()
+    for field in fields(set, document) {
+      let value: JSONValue
+      switch field.name.value {
+      case "pageInfo":
+        var info = JSONObject()
+        for field in field.selectionSet.map({ fields($0, document) }) ?? [] {
+          info[field.responseKey] =
+            switch field.name.value {
+            case "hasNextPage": .boolean(hasMore)
+            case "endCursor": cursor.map { .string($0) } ?? .null
+            default: .string("PageInfo")
+            }
+        }
+        value = .object(info)
+      case "nodes":
+        value = .array(
+          ids.map { object(field.selectionSet ?? set, id: $0, document, variables: variables) })
+      default: value = .string("Items")
+      }
+      result[field.responseKey] = value
+    }
+    return .object(result)
   }
 }
 
@@ -122,7 +226,7 @@ struct RunPagesTests {
     }
   }
 
-  @Test("--paginate fails if another list of the operation has more pages")
+  @Test("--paginate fails if a list of the operation cannot be followed")
   func otherLists() async throws {
     try await DemoServer.withServer(Self.fivePosts) { server in
       let folder = try Folder()
@@ -138,14 +242,83 @@ struct RunPagesTests {
       #expect(pages.status == 1 && pages.output.split(separator: "\n").count == 3, "\(pages)")
       #expect(
         pages.errors.contains(
-          "the result is incomplete: `first` has more pages in all 3 objects; request more at a time"
+          "the result is incomplete: `first` has more pages in all 3 objects: select its `endCursor`, too"
         ),
         "\(pages)")
       let single = try await Program.run(run, in: folder)
       #expect(
         single.errors.contains(
-          "`first` has more pages (hasNextPage is true); pass a variable as its cursor"),
+          "`first` has more pages (hasNextPage is true); select `endCursor`, too, and use --paginate"
+        ),
         "\(single)")
+    }
+  }
+
+  @Test("all lists of an operation are followed, each element once")
+  func severalLists() async throws {
+    try await DemoServer.withServer(Self.fivePosts) { server in
+      let folder = try Folder()
+      try folder.write(
+        """
+        query Feeds($a: String, $b: String) {
+          one: feed(first: 2, after: $a) { ...Page edges { node { id } } }
+          two: feed(first: 3, after: $b) { ...Page edges { node { id } } }
+          three: feed(first: 4) { ...Page edges { node { id } } }
+        }
+        fragment Page on PostConnection { pageInfo { hasNextPage endCursor } }
+        """, to: "feeds.graphql")
+      let result = try await Program.run(
+        ["run", "feeds.graphql", "-e", server.url, "--paginate"], in: folder)
+      #expect(result.status == 0 && result.errors == "", "\(result)")
+      let lines = try result.output.split(separator: "\n")
+        .map { try JSONValue(parsing: String($0))["data"] }
+      func counts(_ key: String) -> [Int] {
+        lines.map { $0?[key]?["edges"]?.arrayValue?.count ?? -1 }
+      }
+      #expect(counts("one") == [2, 2, 1], "\(result)")
+      #expect(counts("two") == [3, 2, 0], "\(result)")
+      #expect(counts("three") == [5, 0, 0], "\(result)")
+    }
+  }
+
+  @Test("connections in the elements of a list are complete, and one that cannot be is an error")
+  func comments() async throws {
+    try await DemoServer.withServer(Self.fivePosts) { server in
+      let folder = try Folder()
+      let document = """
+        query Comments($after: String) {
+          feed(first: 2, after: $after) { ...Page edges { node { ID comments(first: 4) { edges { node { id } } ...Info } } } }
+        }
+        fragment Page on PostConnection { pageInfo { hasNextPage endCursor } }
+        fragment Info on CommentConnection { pageInfo { hasNextPage endCursor } }
+        """
+      let run = ["run", "d.graphql", "-e", server.url]
+      try folder.write(document.replacing("ID", with: "id __typename"), to: "d.graphql")
+      let warned = try await Program.run(run, in: folder)
+      #expect(
+        warned.errors.contains(
+          "`feed.edges.node.comments` has more pages in all 2 objects; --paginate requests the rest of each object by "
+            + "its `id`"), "\(warned)")
+      _ = try await Program.run(
+        ["schema", "fetch", "-e", server.url, "-o", "s.graphql"], in: folder)
+      for (id, schema) in [("id __typename", []), ("id", ["--schema", "s.graphql"])] {
+        try folder.write(document.replacing("ID", with: id), to: "d.graphql")
+        let result = try await Program.run(run + schema + ["--paginate"], in: folder)
+        #expect(result.status == 0 && result.errors == "", "\(result)")
+        let posts = try result.output.split(separator: "\n").flatMap { line in
+          try JSONValue(parsing: String(line))["data"]?["feed"]?["edges"]?.arrayValue ?? []
+        }
+        let counts = posts.map { $0["node"]?["comments"]?["edges"]?.arrayValue?.count }
+        #expect(counts == [6, 6, 6, 6, 6], "\(result)")
+      }
+      try folder.write(document.replacing("ID", with: ""), to: "d.graphql")
+      let open = try await Program.run(run + ["--paginate"], in: folder)
+      #expect(open.status == 1 && open.output.split(separator: "\n").count == 3, "\(open)")
+      #expect(
+        open.errors.contains(
+          "the result is incomplete: `feed.edges.node.comments` has more pages in all 5 objects: select the `id`"
+        ),
+        "\(open)")
     }
   }
 
@@ -171,56 +344,253 @@ struct RunPagesTests {
     }
   }
 
+  private struct Followed {
+    var pages: [JSONValue] = []
+    var requests: [JSONValue] = []
+    var problems: [String: String] = [:]
+    var error: Failure?
+  }
+
   /// The pages that a server answers, and the error at their end.
   private func follow(
-    _ document: String, _ keys: KeyRules = KeyRules(),
-    _ answer: @escaping @Sendable (JSONValue) -> String
-  ) async throws -> (pages: Int, error: Failure?) {
-    let operation = try PreparedOperation(document: Document(parsing: document), keys: keys)
+    _ document: String, keys: KeyRules = KeyRules(), options: [String] = [],
+    schema: String? = nil,
+    _ answer: @escaping @Sendable (JSONValue) throws -> String
+  ) async throws -> Followed {
+    let operation = try PreparedOperation(
+      document: Document(parsing: document), keys: keys,
+      facts: try schema.map { try TypeFacts(Schema(sdl: Document(parsing: $0))) })
+    let server = PageServer(answer: answer)
     var configuration = PipelineClient.Configuration()
-    configuration.transport = PageServer(answer: answer)
+    configuration.transport = server
     let pipeline = try EndpointArguments.parse(["--endpoint", "http://127.0.0.1:1/"]).load()
     let client = try await PipelineClient(pipeline, configuration: configuration)
-    let options = try PageOptions.parse(["--paginate"])
-    return try await client.shutdown { client in
-      var count = 0
+    let options = try PageOptions.parse(["--paginate"] + options)
+    var followed = try await client.shutdown { client in
+      var followed = Followed()
+      var pages = try RunPages(
+        GraphQLRequest(operation), options: options, client: client,
+        results: client.execute(GraphQLRequest(operation)), name: "q.graphql")
       do {
-        for try await _ in try RunPages(
-          GraphQLRequest(operation), options: options, client: client,
-          results: client.execute(GraphQLRequest(operation)),
-          name: "q.graphql")
-        {
-          count += 1
+        while let page = try await pages.next() {
+          followed.pages.append(try JSONValue(parsing: page.data?.bytes() ?? []))
         }
       } catch let error as Failure {
-        return (count, error)
+        followed.error = error
       }
-      return (count, nil)
+      followed.problems = pages.problems
+      return followed
     }
+    followed.requests = server.bodies.all.withLock { $0 }
+    return followed
+  }
+
+  /// The ids of the nodes of a connection.
+  private func nodes(_ connection: JSONValue?) -> [String] {
+    (connection?["nodes"]?.arrayValue ?? []).compactMap { $0["id"]?.stringValue }
+  }
+
+  private static let page = "{ nodes { id } pageInfo { hasNextPage endCursor } }"
+
+  @Test(
+    "connections with variables of their own are followed together, each element once",
+    arguments: [true, false])
+  func siblings(endsWithCursor: Bool) async throws {
+    let tree = TreeServer(endsWithCursor: endsWithCursor)
+    let found = try await follow(
+      """
+      query($a: String, $b: String) {
+        a: list(after: $a) \(Self.page)
+        viewer { id b: list(after: $b) \(Self.page) }
+      }
+      """, tree.answer)
+    let short = TreeServer.ids("list", of: "v")
+    #expect(found.error == nil && found.problems == [:], "\(found)")
+    #expect(
+      found.pages.map { nodes($0["a"]) } == [
+        ["r.list0", "r.list1"], ["r.list2", "r.list3"], ["r.list4"],
+      ])
+    let others = found.pages.flatMap { nodes($0["viewer"]?["b"]) }
+    #expect(others == short && found.pages.count == 3, "\(others)")
+    #expect(found.pages.last?["a"]?["pageInfo"]?["hasNextPage"] == .boolean(false))
+    #expect(found.requests.count == 3)
+  }
+
+  @Test("connections without a variable of their own are complete in the first result")
+  func paths() async throws {
+    let found = try await follow(
+      """
+      query Q($after: String, $c: String) {
+        a: list(after: $after) \(Self.page)
+        b: list(after: $after) \(Self.page)
+        ...V
+        c: list(after: $c) \(Self.page)
+      }
+      fragment V on Query { viewer { id ... on Viewer { owned(first: 2) \(Self.page) } } }
+      """, TreeServer().answer)
+    #expect(found.error == nil && found.problems == [:], "\(found)")
+    let all = TreeServer.ids("list", of: "r")
+    #expect(found.pages.map { nodes($0["a"]) } == [all, [], []])
+    #expect(found.pages.map { nodes($0["b"]) } == [all, [], []])
+    #expect(
+      found.pages.map { nodes($0["viewer"]?["owned"]) } == [
+        TreeServer.ids("owned", of: "v"), [], [],
+      ])
+    #expect(found.pages.flatMap { nodes($0["c"]) } == all)
+    #expect(found.pages[1]["a"]?["pageInfo"]?["hasNextPage"] == .boolean(false))
+    let next = found.requests.compactMap { $0["query"]?.stringValue }
+      .filter { $0.contains("query QNextPage($gqlrunAfter: String)") }
+    #expect(next.count { $0.contains("a: list(after: $gqlrunAfter)") } == 2, "\(next)")
+  }
+
+  @Test("connections in lists are complete at any depth, with and without a schema")
+  func nested() async throws {
+    let schema = """
+      interface Node { id: ID! }
+      type Query { node(id: ID!): Node list(after: String): Items! }
+      type Items { nodes: [Item!]! pageInfo: PageInfo! }
+      type Item implements Node { id: ID! in(first: Int, after: String): Items! leaf(after: String): Items! }
+      type PageInfo { hasNextPage: Boolean! endCursor: String }
+      """
+    func document(_ typename: String) -> String {
+      """
+      query Q($after: String) {
+        list(after: $after) {
+          nodes { id \(typename) x: in(first: 2) { nodes { id ...Leaf } pageInfo { hasNextPage endCursor } } }
+          pageInfo { hasNextPage endCursor }
+        }
+      }
+      fragment Leaf on Item { leaf(after: $after) \(Self.page) y: leaf \(Self.page) }
+      """
+    }
+    for (text, schema) in [(document("__typename"), nil), (document(""), schema)] {
+      // The variable is that of two lists.
+      let found = try await follow(text, schema: schema, TreeServer().answer)
+      #expect(found.error == nil && found.problems == [:], "\(found)")
+      #expect(found.pages.count == 1)
+      let list = TreeServer.ids("list", of: "r")
+      #expect(nodes(found.pages[0]["list"]) == list)
+      for item in found.pages[0]["list"]?["nodes"]?.arrayValue ?? [] {
+        let ids = TreeServer.ids("in", of: item["id"]?.stringValue ?? "")
+        #expect(nodes(item["x"]) == ids)
+        for inner in item["x"]?["nodes"]?.arrayValue ?? [] {
+          let leaves = TreeServer.ids("leaf", of: inner["id"]?.stringValue ?? "")
+          #expect(nodes(inner["leaf"]) == leaves && nodes(inner["y"]) == leaves)
+        }
+      }
+    }
+    let paged = try await follow(
+      document("__typename").replacing("leaf(after: $after)", with: "leaf"), TreeServer().answer)
+    #expect(paged.pages.count == 3 && paged.error == nil && paged.problems == [:], "\(paged)")
+    let items = paged.pages.flatMap { $0["list"]?["nodes"]?.arrayValue ?? [] }
+    let all = TreeServer.ids("list", of: "r").flatMap { TreeServer.ids("in", of: $0) }
+    #expect(items.flatMap { nodes($0["x"]) } == all)
+  }
+
+  @Test(
+    "a connection that cannot be followed has a reason with what would work",
+    arguments: [
+      (
+        "list { nodes { in PAGE } pageInfo { hasNextPage } }", "list", "select its `endCursor`, too"
+      ),
+      ("list { nodes { __typename in PAGE } }", "list.nodes.in", "select the `id` of the objects"),
+      ("list { nodes { id in PAGE } }", "list.nodes.in", "select `__typename` next to the `id`"),
+      (
+        "list { nodes { id } p: pageInfo { hasNextPage endCursor } }", "list",
+        "without aliases"
+      ),
+      ("list { pageInfo { hasNextPage endCursor } }", "list", "select its `nodes` or `edges`"),
+    ])
+  func problems(query: String, path: String, problem: String) async throws {
+    let found = try await follow(
+      "{ \(query.replacing("PAGE", with: Self.page)) }", TreeServer().answer)
+    #expect(found.pages.count == 1 && found.error == nil, "\(found)")
+    #expect(found.problems[path]?.contains(problem) == true, "\(found.problems)")
+  }
+
+  @Test("with a schema, a connection that no field requests has a reason, and nothing else is sent")
+  func refusedPages() async throws {
+    let found = try await follow(
+      "{ list { nodes { id in \(Self.page) } } viewer { owned \(Self.page) } }",
+      schema: """
+        type Query { list: Items! viewer: Viewer! }
+        type Viewer { owned: Items! }
+        type Items { nodes: [Item!]! pageInfo: PageInfo! }
+        type Item { id: ID! in(after: String): Items! }
+        type PageInfo { hasNextPage: Boolean! endCursor: String }
+        """, TreeServer().answer)
+    #expect(found.requests.count == 1 && found.error == nil)
+    #expect(
+      found.problems["list.nodes.in"]?.contains("it cannot be requested through `node(id:)`: ")
+        == true, "\(found.problems)")
+    #expect(
+      found.problems["viewer.owned"]?.contains("it cannot be requested from a cursor: ") == true,
+      "\(found.problems)")
+  }
+
+  @Test("a page that is null without an error is an error")
+  func missingPage() async throws {
+    let found = try await follow("query($a: String) { list(after: $a) \(Self.page) }") { body in
+      try body["variables"]?["a"]?.stringValue == nil
+        ? TreeServer().answer(body) : #"{"data":{"list":null}}"#
+    }
+    #expect(found.pages.count == 2 && found.error?.status == .failed, "\(found)")
+    #expect(
+      found.error?.message.contains("page 2 of `list` is null") == true, "\(found.error as Any)")
+  }
+
+  @Test("a page of a connection that fails ends with an error after the result")
+  func failingPages() async throws {
+    let query = "{ list { nodes { id __typename in \(Self.page) } } }"
+    for (answer, message) in [
+      (
+        #"{"data":{"node":null}}"#,
+        "the server did not complete `list.nodes[*].in` through node(id:)"
+      ),
+      (#"{"errors":[{"message":"no \u001b node"}]}"#, "a page of a connection failed: no "),
+    ] {
+      let found = try await follow(query) { body in
+        try body["variables"]?["gqlrunID"] == nil ? TreeServer().answer(body) : answer
+      }
+      #expect(found.pages.count == 1 && found.error?.status == .failed, "\(found)")
+      #expect(found.error?.message.contains(message) == true, "\(found.error as Any)")
+      #expect(found.error?.message.contains("\u{1b}") == false)
+    }
+    let limited = try await follow(
+      "{ list \(Self.page) }", options: ["--max-pages", "2"], TreeServer().answer)
+    #expect(limited.pages.count == 1, "\(limited)")
+    #expect(
+      limited.error?.message.contains("there are more pages of `list` than --max-pages 2") == true,
+      "\(limited.error as Any)")
+    let exact = try await follow(
+      "{ list \(Self.page) }", options: ["--max-pages", "3"], TreeServer().answer)
+    #expect(exact.error == nil && nodes(exact.pages.first?["list"]).count == 5, "\(exact)")
   }
 
   @Test("a cursor that comes twice ends with an error")
   func loop() async throws {
-    let (pages, error) = try await follow(
+    let found = try await follow(
       "query($c: ID) { list(after: $c) { pageInfo { hasNextPage endCursor } } }"
-    ) { variables in
-      let next = variables["c"]?.stringValue == "a" ? "b" : "a"
+    ) { body in
+      let next = body["variables"]?["c"]?.stringValue == "a" ? "b" : "a"
       return #"{"data":{"list":{"pageInfo":{"hasNextPage":true,"endCursor":"\#(next)"}}}}"#
     }
-    #expect(pages == 3)
-    #expect(error?.message.contains("the cursor \"a\" a second time") == true, "\(error as Any)")
+    #expect(found.pages.count == 3)
+    #expect(
+      found.error?.message.contains("the cursor \"a\" a second time") == true,
+      "\(found.error as Any)")
   }
 
   @Test("a list with a rule for offsets is followed until a page is empty")
   func offsets() async throws {
-    let (pages, error) = try await follow(
+    let found = try await follow(
       "query($o: Int) { items(offset: $o) { v } }",
-      KeyRules(pages: ["Query": ["items": .offset]])
-    ) { variables in
-      let start = variables["o"]?.intValue ?? 0
+      keys: KeyRules(pages: ["Query": ["items": .offset]])
+    ) { body in
+      let start = body["variables"]?["o"]?.intValue ?? 0
       let items = (start..<max(start, min(start + 2, 5))).map { #"{"v":\#($0)}"# }
       return #"{"data":{"items":[\#(items.joined(separator: ","))]}}"#
     }
-    #expect(pages == 4 && error == nil)
+    #expect(found.pages.count == 4 && found.error == nil)
   }
 }

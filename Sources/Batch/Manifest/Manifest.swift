@@ -107,21 +107,12 @@ struct Pagination: Sendable {
     var halves = false
   }
 
-  /// A connection inside a record, completed through `node(id:)`.
-  struct Nested: Sendable {
-    /// The path of the connection in the emitted record.
-    var path: ResultPath
-    /// The response keys of the connection's lists: its `nodes` and `edges`.
-    var lists: [String]
-    /// The document that requests the next page of the connection.
-    var template: OperationTemplate
-  }
-
   /// The list whose pages are the pages of the task; `nil` if only connections in records have several.
   var style: Style?
   var pageSize: PageSize?
   var maxPages = 10_000
-  var nested: [Nested] = []
+  /// The connections inside records, each before those in it.
+  var nested: [NestedConnection] = []
 }
 
 /// A value of the records that the next run starts from, such as `max(updatedAt)`.

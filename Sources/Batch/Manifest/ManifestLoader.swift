@@ -516,7 +516,7 @@ extension ManifestLoader {
   private mutating func nested(
     _ settings: NestedSettings, tree: SelectionTree, shape: PathShape, facts: TypeFacts?,
     keys: KeyRules, of operation: BatchOperation
-  ) -> Pagination.Nested? {
+  ) -> NestedConnection? {
     let location = settings.$path.location
     let path = settings.path
     let problems = decoder.findings.count
@@ -537,7 +537,7 @@ extension ManifestLoader {
     guard
       let next = NestedDocument(
         tree, template: operation.template, keys: (operation.emit?.keys ?? []) + path.keys,
-        type: settings.type, schema: facts?.schema),
+        holder: .node(type: settings.type), schema: facts?.schema),
       let template = try? OperationTemplate(document: next.document, keys: keys, facts: facts)
     else {
       report(
@@ -563,7 +563,7 @@ extension ManifestLoader {
           + "otherwise request the connection in another operation, with the objects as its rows")
       return nil
     }
-    return Pagination.Nested(path: path, lists: next.lists, template: template)
+    return NestedConnection(next, path: path, template: template)
   }
 
   /// Finds connections whose further pages would be left out.

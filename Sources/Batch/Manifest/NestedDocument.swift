@@ -1,15 +1,24 @@
 import GQLRunCache
 import GQLRunLanguage
 
-/// Creates the document that requests the next page of a connection inside one object:
+/// Creates the document that requests the next page of a connection, of one object by its id or by the path from the root:
 ///
 /// ```graphql
 /// query($gqlrunID: ID!, $gqlrunAfter: String) {
 ///   node(id: $gqlrunID) { ... on Post { comments(after: $gqlrunAfter) { … } } }
 /// }
+/// query($gqlrunAfter: String) { viewer { posts(after: $gqlrunAfter) { … } } }
 /// ```
 struct NestedDocument {
-  /// The response key of the object.
+  /// How a page reaches the object with the connection.
+  enum Holder: Hashable {
+    /// Through `node(id:)`, as an object of this type.
+    case node(type: String)
+    /// By the fields of the operation, which are single objects.
+    case path
+  }
+
+  /// The response key of an object that its id finds.
   static let objectKey = "node"
   static let idVariable = "gqlrunID"
   static let cursorVariable = "gqlrunAfter"
@@ -17,36 +26,31 @@ struct NestedDocument {
   let document: Document
   /// The response keys of the connection's lists: its `nodes` and `edges`.
   let lists: [String]
+  /// The response keys to the object in a page.
+  let objectKeys: [String]
 
   /// Creates the document.
   ///
   /// - Parameters:
   ///   - tree: The selections of the operation.
   ///   - keys: The response keys to the connection.
-  ///   - type: The type of the object with the connection.
+  ///   - holder: How a page reaches the object with the connection.
   ///   - schema: Has the types of the arguments `id` and `after`; without one, they are `ID!` and `String`.
   /// - Returns: `nil` if the operation does not select the connection.
   init?(
-    _ tree: SelectionTree, template: OperationTemplate, keys: [String], type: String,
+    _ tree: SelectionTree, template: OperationTemplate, keys: [String], holder: Holder,
     schema: Schema?
   ) {
-    guard let key = keys.last else { return nil }
-    let selected = tree.selections(at: Array(keys.dropLast())).flatMap { tree.fields(of: $0) }
-      .filter { $0.responseKey == key }
-    guard var field = selected.first else { return nil }
+    guard var field = tree.field(at: keys) else { return nil }
     let location = field.location
-    // A document may select parts of the connection in several fragments.
-    let set = SelectionSet(
-      selections: selected.flatMap { $0.selectionSet?.selections ?? [] }, location: location)
-    var lists: [String] = []
-    for list in tree.fields(of: set) where ["nodes", "edges"].contains(list.name.value) {
-      if !lists.contains(list.responseKey) { lists.append(list.responseKey) }
-    }
-    self.lists = lists
-    field.selectionSet = set
+    lists = tree.lists(of: field)
     let query = schema?.rootType(for: .query)?.name
-    let id = query.flatMap { schema?.field(Self.objectKey, on: $0)?.argument(named: "id") }
-    let cursor = schema?.field(field.name.value, on: type)?.argument(named: "after")
+    let type: String? =
+      switch holder {
+      case .node(let type): type
+      case .path: tree.type(at: keys, schema: schema)
+      }
+    let cursor = type.flatMap { schema?.field(field.name.value, on: $0) }?.argument(named: "after")
     field.arguments.removeAll { $0.name.value == "after" }
     field.arguments.append(
       Argument(
@@ -54,42 +58,136 @@ struct NestedDocument {
         value: .variable(Name(Self.cursorVariable, at: location)),
         location: location))
     field.directives = []
-    var used = UsedVariables(template.callerDocument)
-    used.add(field)
-    let node = Field(
-      name: Name(Self.objectKey, at: location),
-      arguments: [
-        Argument(
-          name: Name("id", at: location), value: .variable(Name(Self.idVariable, at: location)),
-          location: location)
-      ],
-      selectionSet: SelectionSet(
-        selections: [
-          .inlineFragment(
-            InlineFragment(
-              typeCondition: Name(type, at: location), directives: [],
-              selectionSet: SelectionSet(selections: [.field(field)], location: location),
-              location: location))
-        ], location: location), location: location)
-    let own = [
-      VariableDefinition(
-        name: Name(Self.idVariable, at: location),
-        type: id?.type ?? .nonNull(.named(Name("ID", at: location))), defaultValue: nil,
-        directives: [], location: location),
+    var own: [VariableDefinition] = []
+    let root: SelectionSet
+    switch holder {
+    case .node(let type):
+      objectKeys = [Self.objectKey]
+      let id = query.flatMap { schema?.field(Self.objectKey, on: $0)?.argument(named: "id") }
+      own.append(
+        VariableDefinition(
+          name: Name(Self.idVariable, at: location),
+          type: id?.type ?? .nonNull(.named(Name("ID", at: location))), defaultValue: nil,
+          directives: [], location: location))
+      root = Self.node(field, on: type)
+    case .path:
+      objectKeys = keys.dropLast()
+      guard let found = tree.found(keys[...], in: tree.root, of: query, schema: schema, leaf: field)
+      else { return nil }
+      root = found.set
+    }
+    own.append(
       VariableDefinition(
         name: Name(Self.cursorVariable, at: location),
         type: cursor?.type ?? .named(Name("String", at: location)), defaultValue: nil,
-        directives: [], location: location),
-    ]
+        directives: [], location: location))
+    var used = UsedVariables(template.callerDocument)
+    used.add(root)
     let operation = OperationDefinition(
-      type: .query, name: Name((template.name ?? "Batch") + "NextPage", at: location),
+      type: .query, name: Name((template.name ?? "") + "NextPage", at: location),
       variables: own
         + template.definition.variables.filter { used.names.contains($0.name.value) },
-      directives: [], selectionSet: SelectionSet(selections: [.field(node)], location: location),
-      location: location)
+      directives: [], selectionSet: root, location: location)
     document = Document(
       definitions: [.operation(operation)]
         + template.callerDocument.fragments.map { .fragment($0) })
+  }
+
+  /// Selects a field of the object with the id.
+  private static func node(_ field: Field, on type: String) -> SelectionSet {
+    let location = field.location
+    let object = InlineFragment(
+      typeCondition: Name(type, at: location), directives: [],
+      selectionSet: SelectionSet(selections: [.field(field)], location: location),
+      location: location)
+    let node = Field(
+      name: Name(objectKey, at: location),
+      arguments: [
+        Argument(
+          name: Name("id", at: location), value: .variable(Name(idVariable, at: location)),
+          location: location)
+      ],
+      selectionSet: SelectionSet(selections: [.inlineFragment(object)], location: location),
+      location: location)
+    return SelectionSet(selections: [.field(node)], location: location)
+  }
+}
+
+extension SelectionTree {
+  /// The field at a path, with all that the document selects of it, in several fragments, too.
+  func field(at keys: [String]) -> Field? {
+    guard let key = keys.last else { return nil }
+    let selected = selections(at: keys.dropLast()).flatMap { fields(of: $0) }
+      .filter { $0.responseKey == key }
+    guard var field = selected.first else { return nil }
+    field.selectionSet = SelectionSet(
+      selections: selected.flatMap { $0.selectionSet?.selections ?? [] }, location: field.location)
+    return field
+  }
+
+  /// The response keys of the lists of a connection: its `nodes` and `edges`.
+  func lists(of connection: Field) -> [String] {
+    var lists: [String] = []
+    for list in connection.selectionSet.map({ fields(of: $0) }) ?? []
+    where ["nodes", "edges"].contains(list.name.value) && !lists.contains(list.responseKey) {
+      lists.append(list.responseKey)
+    }
+    return lists
+  }
+
+  /// The type of the object that has the field at a path: that of the fragment around the field, or that of the schema; `nil`
+  /// if neither is known.
+  func type(at keys: [String], schema: Schema?) -> String? {
+    let query = schema?.rootType(for: .query)?.name
+    guard let field = field(at: keys) else { return nil }
+    return found(keys[...], in: root, of: query, schema: schema, leaf: field)?.type
+  }
+
+  /// The selection set that has only the field at a path, replaced by `leaf`, and the type that has the field.
+  fileprivate func found(
+    _ keys: ArraySlice<String>, in set: SelectionSet, of type: String?, schema: Schema?,
+    leaf: Field
+  ) -> (set: SelectionSet, type: String?)? {
+    for selection in set.selections {
+      switch selection {
+      case .field(var field):
+        guard field.responseKey == keys.first else { continue }
+        guard keys.count > 1 else {
+          return (SelectionSet(selections: [.field(leaf)], location: set.location), type)
+        }
+        let inner = type.flatMap { schema?.field(field.name.value, on: $0)?.type.namedType.value }
+        guard let selections = field.selectionSet,
+          let found = found(
+            keys.dropFirst(), in: selections, of: inner, schema: schema, leaf: leaf)
+        else { continue }
+        field.selectionSet = found.set
+        return (SelectionSet(selections: [.field(field)], location: set.location), found.type)
+      case .inlineFragment(var fragment):
+        guard
+          let found = found(
+            keys, in: fragment.selectionSet, of: fragment.typeCondition?.value ?? type,
+            schema: schema, leaf: leaf)
+        else { continue }
+        fragment.selectionSet = found.set
+        return (
+          SelectionSet(selections: [.inlineFragment(fragment)], location: set.location), found.type
+        )
+      case .fragmentSpread(let spread):
+        guard
+          let fragment = document.fragments.first(where: { $0.name.value == spread.name.value }),
+          let found = found(
+            keys, in: fragment.selectionSet, of: fragment.typeCondition.value, schema: schema,
+            leaf: leaf)
+        else { continue }
+        let inline = InlineFragment(
+          typeCondition: fragment.typeCondition, directives: spread.directives,
+          selectionSet: found.set, location: spread.location)
+        return (
+          SelectionSet(selections: [.inlineFragment(inline)], location: set.location), found.type
+        )
+      }
+    }
+    return nil
   }
 }
 
@@ -103,16 +201,13 @@ private struct UsedVariables {
     fragments = Dictionary(document.fragments.map { ($0.name.value, $0) }) { first, _ in first }
   }
 
-  mutating func add(_ field: Field) {
-    for argument in field.arguments { add(argument.value) }
-    add(field.directives)
-    if let set = field.selectionSet { add(set) }
-  }
-
-  private mutating func add(_ set: SelectionSet) {
+  mutating func add(_ set: SelectionSet) {
     for selection in set.selections {
       switch selection {
-      case .field(let field): add(field)
+      case .field(let field):
+        for argument in field.arguments { add(argument.value) }
+        add(field.directives)
+        if let set = field.selectionSet { add(set) }
       case .inlineFragment(let fragment):
         add(fragment.directives)
         add(fragment.selectionSet)

@@ -71,9 +71,7 @@ struct CompletenessCheck: Sendable {
     let isInRecord = field.keys.count > base.count && field.keys.starts(with: base)
     let isInList = connection.lists.contains { $0 > 0 }
     if isInList, isInRecord, connection.lists.last == 0 {
-      let path = zip(field.keys, connection.lists).dropFirst(base.count).map {
-        $0 + String(repeating: "[*]", count: $1)
-      }.joined(separator: ".")
+      let path = connection.resultPath(dropping: base.count)
       return
         "complete it with `nested: [{ path: \(path), type: … }]` of `paginate`; if the first page is enough, do "
         + "not select its `hasNextPage`"

@@ -465,104 +465,31 @@ private struct StoppedBetweenPages: Error {}
 extension TaskRunner {
   /// The data with all pages of every nested connection.
   func completed(
-    _ data: (any ResultData)?, nested: [Pagination.Nested], item: TaskItem,
+    _ data: (any ResultData)?, nested: [NestedConnection], item: TaskItem,
     operation: BatchOperation
   ) async throws -> (any ResultData)? {
     guard let data else { return nil }
     let value = try JSONValue(parsing: data.bytes())
     let steps = (operation.emit?.steps ?? [])[...]
-    let result = try await changed(value, steps: steps) { record in
+    let result = try await value.changed(at: steps) { record in
       var record = record
       for connection in nested {
-        record = try await changed(record, steps: connection.path.steps.dropLast()) {
-          try await complete($0, nested: connection, item: item, operation: operation)
+        record = try await record.changed(at: connection.path.steps.dropLast()) {
+          var count = 1
+          return try await connection.complete($0, variables: item.variables) { next, variables in
+            if let maxPages = operation.pagination?.maxPages, count >= maxPages {
+              throw TaskProblem(
+                "there are more than \(maxPages) pages of `\(connection.path)`; raise `max_pages` of "
+                  + "`paginate`")
+            }
+            count += 1
+            return try await nestedPage(next, variables: variables, operation: operation)
+          }
         }
       }
       return record
     }
     return result.jsonBytes()
-  }
-
-  /// Replaces the values at a path.
-  private func changed(
-    _ value: JSONValue, steps: ArraySlice<ResultPath.Step>,
-    change: (JSONValue) async throws -> JSONValue
-  ) async throws -> JSONValue {
-    guard let step = steps.first else { return value.isNull ? value : try await change(value) }
-    let rest = steps.dropFirst()
-    switch step {
-    case .key(let key):
-      guard case .object(var object) = value, let inner = object[key] else { return value }
-      object[key] = try await changed(inner, steps: rest, change: change)
-      return .object(object)
-    case .index(let index):
-      guard case .array(var elements) = value, elements.indices.contains(index) else {
-        return value
-      }
-      elements[index] = try await changed(elements[index], steps: rest, change: change)
-      return .array(elements)
-    case .each:
-      guard case .array(var elements) = value else { return value }
-      for index in elements.indices {
-        elements[index] = try await changed(elements[index], steps: rest, change: change)
-      }
-      return .array(elements)
-    }
-  }
-
-  /// The object with all pages of its connection.
-  private func complete(
-    _ value: JSONValue, nested: Pagination.Nested, item: TaskItem, operation: BatchOperation
-  ) async throws -> JSONValue {
-    guard case .object(var object) = value, let key = nested.path.keys.last,
-      case .object(var connection)? = object[key]
-    else { return value }
-    var seen: Set<String> = []
-    // Appended to once, because each change copies a list.
-    var lists = nested.lists.map { connection[$0]?.arrayValue ?? [] }
-    while connection["pageInfo"]?["hasNextPage"]?.boolValue == true {
-      guard let cursor = connection["pageInfo"]?["endCursor"]?.stringValue else {
-        throw TaskProblem(
-          "the server says that there are further pages of `\(nested.path)` and gives no endCursor")
-      }
-      guard seen.insert(cursor).inserted else {
-        throw TaskProblem("the nested connection `\(nested.path)` gave a cursor a second time")
-      }
-      if let most = operation.pagination?.maxPages, seen.count >= most {
-        throw TaskProblem(
-          "there are more than \(most) pages of `\(nested.path)`; raise `max_pages` of `paginate`")
-      }
-      guard let id = object["id"], !id.isNull else {
-        throw TaskProblem("an object has no `id` to complete `\(nested.path)` by")
-      }
-      var variables = JSONObject()
-      for variable in nested.template.definition.variables {
-        variables[variable.name.value] = item.variables[variable.name.value]
-      }
-      variables[NestedDocument.idVariable] = id
-      variables[NestedDocument.cursorVariable] = .string(cursor)
-      guard
-        let page = try await nestedPage(
-          nested.template, variables: variables, operation: operation),
-        let more = page[NestedDocument.objectKey]?[key], !more.isNull
-      else {
-        throw TaskProblem("the server did not complete `\(nested.path)` through node(id:)")
-      }
-      for (index, list) in nested.lists.enumerated() {
-        guard let new = more[list]?.arrayValue else {
-          throw TaskProblem("a page of `\(nested.path)` has no list `\(list)`")
-        }
-        lists[index] += new
-      }
-      guard let info = more["pageInfo"], info["hasNextPage"]?.boolValue != nil else {
-        throw TaskProblem("a page of `\(nested.path)` does not have `hasNextPage`")
-      }
-      connection["pageInfo"] = info
-    }
-    guard !seen.isEmpty else { return value }
-    for (name, list) in zip(nested.lists, lists) { connection[name] = .array(list) }
-    object[key] = .object(connection)
-    return .object(object)
   }
 
   private func nestedPage(

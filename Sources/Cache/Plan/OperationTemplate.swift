@@ -72,6 +72,16 @@ public struct OperationTemplate: Sendable {
 
   init(_ parts: Parts) { self.parts = parts }
 
+  /// The schema that the operation was prepared with; `nil` without one.
+  package var schema: Schema? { parts.facts?.schema }
+
+  /// Prepares another document with the key rules and the schema of this operation.
+  ///
+  /// - Throws: ``CacheError`` with code `invalidOperation`.
+  package func companion(_ document: Document) throws(CacheError) -> OperationTemplate {
+    try OperationTemplate(document: document, keys: parts.keys, facts: parts.facts)
+  }
+
   /// A reader that converts text to values of the operation's variables.
   public var reader: VariableReader { VariableReader(parts.coercion) }
 

@@ -2,14 +2,17 @@ package import GQLRunLanguage
 
 /// A list of an operation whose pages a variable selects.
 package struct PagedField: Sendable, Hashable {
-  /// The response keys to the list or connection, joined by dots.
-  package var path: String
+  /// The response keys to the list or connection.
+  package var keys: [String]
   /// The variable with the cursor or the offset of the page.
   package var variable: String
   /// Whether the field is a connection with `pageInfo { hasNextPage endCursor }`; otherwise a list with `merge: offset`.
   package var isConnection: Bool
   /// Whether the cache joins the pages of the field.
   package var isJoined: Bool
+
+  /// The response keys to the list or connection, joined by dots.
+  package var path: String { keys.joined(separator: ".") }
 }
 
 extension PreparedOperation {
@@ -92,7 +95,6 @@ private struct PageSearch {
     for selected in selected(in: set, of: type) {
       let field = selected.field
       let keys = outer + [field.responseKey]
-      let path = keys.joined(separator: ".")
       guard let inner = field.selectionSet else { continue }
       let variables = field.arguments.compactMap { argument -> (argument: String, name: String)? in
         guard case .variable(let name) = argument.value else { return nil }
@@ -104,11 +106,11 @@ private struct PageSearch {
       if let cursor, hasPageInfo(inner) {
         fields.append(
           PagedField(
-            path: path, variable: cursor.name, isConnection: true,
+            keys: keys, variable: cursor.name, isConnection: true,
             isJoined: joins(name, .connection)))
       } else if let offset, joins(name, .offset) {
         fields.append(
-          PagedField(path: path, variable: offset.name, isConnection: false, isJoined: true))
+          PagedField(keys: keys, variable: offset.name, isConnection: false, isJoined: true))
       }
       if let connection = connection(keys, inner, cursor: cursor?.name),
         !connections.contains(where: { $0.keys == keys })

@@ -76,6 +76,9 @@ public struct PreparedOperation: Sendable {
 }
 
 extension PreparedOperation {
+  /// The operation without its variables.
+  package var template: OperationTemplate { OperationTemplate(parts) }
+
   /// Whether the result is a page that the cache merges into a longer list.
   package var mergesPages: Bool { !plan.pages.isEmpty }
 

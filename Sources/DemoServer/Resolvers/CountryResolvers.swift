@@ -98,7 +98,7 @@ extension Resolvers {
 
   static let postFields = fields(
     of: { entity -> Post? in if case .post(let value) = entity { value } else { nil } },
-    refusals: ["comments": negativeFirst],
+    refusals: ["comments": { negativeFirst($0) ?? badCommentCursor($0) }],
     [
       "id": { post, _, _ in .string(post.id) },
       "title": { post, _, _ in .text(post.title) },
@@ -112,13 +112,19 @@ extension Resolvers {
       "tags": { post, _, _ in .list(post.tags) { .object(.tag($0)) } },
       "comments": { post, arguments, context in
         let first = max(arguments["first"]?.intValue ?? 0, 0)
-        let added: [any FeedComment] = context.edits.comments(of: post.number)
-        let generated: [any FeedComment] = (0..<min(first, Feed.commentsPerPost)).map(post.comment)
+        let generated: [any FeedComment] = (0..<Feed.commentsPerPost).map(post.comment)
+        let all = generated + context.edits.comments(of: post.number)
+        let after = arguments["after"]?.stringValue.flatMap(Cursor.init)
+        // After a comment of another post there is none.
+        let start =
+          after.map { after in
+            all.firstIndex { $0.cursor == after }.map { $0 + 1 } ?? all.count
+          } ?? 0
+        let comments = Array(all[start...].prefix(first))
         return .object(
           .commentPage(
             CommentPage(
-              comments: generated + added.prefix(first - generated.count),
-              total: Feed.commentsPerPost + added.count)))
+              comments: comments, hasMore: start + comments.count < all.count, total: all.count)))
       },
     ])
 
@@ -132,7 +138,7 @@ extension Resolvers {
         .object(
           .pageInfo(
             PageInfo(
-              hasNextPage: page.comments.count < page.total,
+              hasNextPage: page.hasMore,
               endCursor: page.comments.last?.cursor.text)))
       },
     ])
@@ -193,6 +199,13 @@ extension Resolvers {
       .badUserInput, "Argument \"first\" must be at least 0; it is \(first).")
   }
 
+  /// An error if `after` is not the cursor of a comment.
+  @Sendable private static func badCommentCursor(_ arguments: Arguments) -> RequestError? {
+    guard let after = arguments["after"]?.stringValue else { return nil }
+    if let kind = Cursor(after)?.kind, kind != .post { return nil }
+    return RequestError(.badUserInput, "Argument \"after\" is not the cursor of a comment.")
+  }
+
   private static let likeCount: FieldBody<Post> = { post, _, context in
     .int(post.likeCount + context.edits.likes(of: post.number))
   }
@@ -219,9 +232,10 @@ extension FeedEdits.AddedComment: FeedComment {
   var score: Int { 0 }
 }
 
-/// The first comments of a post: the generated ones, then the added ones.
+/// Comments of a post in their order: the generated ones, then the added ones.
 struct CommentPage: Sendable {
   let comments: [any FeedComment]
+  let hasMore: Bool
   let total: Int
 }
 

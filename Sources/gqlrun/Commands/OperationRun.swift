@@ -59,12 +59,12 @@ struct OperationRun: Sendable {
     var lines = PartLines()
     // The parts of a response and the events of a subscription are no whole results.
     var unread = isLive || isIncremental ? nil : UnreadPages(of: operation)
-    let results: RunPages
+    var results: RunPages
     do {
       results = try RunPages(
         request, options: pages, client: client,
         results: try stream(of: request, client).ending(at: limit), name: label)
-      for try await response in results {
+      while let response = try await results.next() {
         if let gap = response.gap {
           if !isQuiet { Terminal.warning(Terminal.safe(gap.note)) }
           if gaps == .inline {
@@ -109,20 +109,23 @@ struct OperationRun: Sendable {
       throw error
     }
     try writer.finish()
-    if let unread { try report(unread, followed: results.followed) }
+    if let unread { try report(unread, results) }
     return errorCount
   }
 
   /// Warns of connections that have more pages than the result; with `--paginate` that is an error. Notes those that
   /// cannot tell whether they have.
-  private func report(_ unread: UnreadPages, followed: String?) throws {
+  private func report(_ unread: UnreadPages, _ results: RunPages) throws {
     for keys in isQuiet ? [] : operation.connectionsWithoutPageInfo() {
       Terminal.hint(
         "`\(keys.joined(separator: "."))` may have more pages; select its `pageInfo { hasNextPage endCursor }` to "
           + "know")
     }
-    let notes = unread.unread.filter { $0.field.path != followed }
-      .map { $0.note(isPaginated: pages.paginate) }
+    let notes = unread.unread.filter { !results.complete.contains($0.field.path) }.map {
+      $0.note(
+        problem: pages.paginate
+          ? results.problems[$0.field.path] ?? "request it in another operation" : nil)
+    }
     guard pages.paginate, let first = notes.first else {
       if !isQuiet { for note in notes { Terminal.warning(note) } }
       return

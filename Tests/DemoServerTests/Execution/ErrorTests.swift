@@ -73,6 +73,14 @@ import Testing
         + #""locations":[{"line":1,"column":24}],"path":["post","comments"],"#
         + #""extensions":{"code":"BAD_USER_INPUT"}}]}"#),
     ExecutionCase(
+      "a cursor of a post for its comments",
+      "{ post(id: \"P_1\") { comments(first: 1, after: \"cDo5OTc=\") { totalCount } } }",
+      gives:
+        #"{"data":{"post":null},"errors":[{"message":"#
+        + #""Argument \"after\" is not the cursor of a comment.","#
+        + #""locations":[{"line":1,"column":21}],"path":["post","comments"],"#
+        + #""extensions":{"code":"BAD_USER_INPUT"}}]}"#),
+    ExecutionCase(
       "a cursor of another list",
       "{ feed(first: 1, after: \"YzoxMw==\") { totalCount } }",
       gives:

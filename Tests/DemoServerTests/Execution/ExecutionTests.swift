@@ -138,6 +138,18 @@ import Testing
         #"{"data":{"post":{"comments":{"totalCount":6,"edges":[{"cursor":"YzoxMw==","#
         + #""node":{"id":"C_13"}}],"pageInfo":{"hasNextPage":true,"endCursor":"YzoxMw=="}}}}}"#),
     ExecutionCase(
+      "the next comments of a post, and those after the cursor of another one",
+      """
+      { post(id: "P_2") {
+          comments(first: 1, after: "YzoxMw==") { edges { node { id } } pageInfo { hasNextPage } }
+          rest: comments(first: 9, after: "YzoxNg==") { edges { node { id } } pageInfo { hasNextPage } }
+          none: comments(first: 9, after: "Yzox") { edges { node { id } } pageInfo { hasNextPage endCursor } } } }
+      """,
+      gives:
+        #"{"data":{"post":{"comments":{"edges":[{"node":{"id":"C_14"}}],"pageInfo":{"hasNextPage":true}},"#
+        + #""rest":{"edges":[{"node":{"id":"C_17"}},{"node":{"id":"C_18"}}],"pageInfo":{"hasNextPage":false}},"#
+        + #""none":{"edges":[],"pageInfo":{"hasNextPage":false,"endCursor":null}}}}}"#),
+    ExecutionCase(
       "states and subdivisions",
       """
       { country(code: "GB") { states { code name country { code } } subdivisions { code emoji } } }
