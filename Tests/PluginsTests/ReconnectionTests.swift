@@ -31,11 +31,10 @@ import Testing
     check: @Sendable (Outcome, [Duration], FakeNetwork) async throws -> Void
   ) async throws {
     let (network, clock) = (FakeNetwork(answers), TestClock.jumping())
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.clock = ServiceClock(clock)
-    setup.change = { if let patience { $0.subscriptions.patience = patience } }
-    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    let setup = Bench.Setup(
+      clock: ServiceClock(clock), transport: network,
+      change: { if let patience { $0.subscriptions.patience = patience } })
+    try await Bench.with(chain, setup: setup) { bench in
       try await check(await bench.run(SocketTests.document), clock.slept, network)
     }
   }
@@ -73,10 +72,9 @@ import Testing
     ]
     try await RawServer.withServer(first, refusal) { server in
       let clock = TestClock.jumping()
-      var setup = Bench.Setup()
-      setup.clock = ServiceClock(clock)
       let url = "ws://127.0.0.1:\(server.port)/"
-      try await Bench.with(Self.usual, url: url, setup: setup) { bench in
+      try await Bench.with(Self.usual, url: url, setup: .init(clock: ServiceClock(clock))) {
+        bench in
         let outcome = await bench.run(SocketTests.document)
         #expect(outcome.failure?.http?.status == 503, "\(outcome.message)")
         #expect(clock.slept.reduce(.zero, +) == .seconds(300), "\(clock.slept)")
@@ -114,10 +112,10 @@ import Testing
   {
     let answers = Array(repeating: Self.lost, count: 12) + [Self.complete]
     let (network, clock) = (FakeNetwork(answers), TestClock.jumping())
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.clock = ServiceClock(clock)
-    try await Bench.with(Self.usual, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(
+      Self.usual,
+      setup: .init(clock: ServiceClock(clock), transport: network)
+    ) { bench in
       let outcome = await bench.run(SocketTests.document)
       #expect(outcome.error == nil, "\(outcome.message)")
       #expect(outcome.results.compactMap(\.gap).count == 12)

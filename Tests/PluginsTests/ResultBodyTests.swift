@@ -30,10 +30,9 @@ import Testing
     _ createsResponse: Bool
   ) async throws {
     let replacement = ChunkReplacement(createsResponse: createsResponse)
-    var setup = Bench.Setup()
-    setup.change = { pipeline in
+    let setup = Bench.Setup(change: { pipeline in
       pipeline.entries.insert(PipelineEntry(id: "chunks", .http(replacement)), at: 0)
-    }
+    })
     let outcome = try await outcome(Self.chain, setup: setup)
     #expect(replacement.chunks == Self.payloads)
     #expect(
@@ -45,10 +44,10 @@ import Testing
   // MARK: Recordings and archives
 
   private func replay(_ path: String) async throws -> Outcome {
-    var setup = Bench.Setup()
-    setup.variables = ["FILE": path]
     let chain = "- record-replay: { file: \"${env:FILE}\", mode: replay }\n- response-code\n- parse"
-    return try await Bench.with(chain, url: "ws://127.0.0.1:1/", setup: setup) {
+    return try await Bench.with(
+      chain, url: "ws://127.0.0.1:1/", setup: .init(variables: ["FILE": path])
+    ) {
       await $0.run(SocketTests.document)
     }
   }
@@ -58,10 +57,9 @@ import Testing
   {
     let path = NSTemporaryDirectory() + "results-\(UUID().uuidString).ndjson"
     defer { try? FileManager.default.removeItem(atPath: path) }
-    var setup = Bench.Setup()
-    setup.variables = ["FILE": path]
     let recorded = try await outcome(
-      "- record-replay: { file: \"${env:FILE}\", mode: record }\n" + Self.chain, setup: setup)
+      "- record-replay: { file: \"${env:FILE}\", mode: record }\n" + Self.chain,
+      setup: .init(variables: ["FILE": path]))
     #expect(recorded.texts == Self.payloads, "\(recorded.message)")
 
     let text = try String(contentsOfFile: path, encoding: .utf8)
@@ -105,8 +103,7 @@ import Testing
   ) async throws {
     let recorder = ExchangeRecorder(keptBytes: keptBytes)
     let transport = AsyncHTTPTransport()
-    var setup = Bench.Setup()
-    setup.transport = RecordingTransport(transport, recorder: recorder)
+    let setup = Bench.Setup(transport: RecordingTransport(transport, recorder: recorder))
     let outcome = try await RawServer.withServer(Self.whole) { [setup] server in
       let url = "ws://127.0.0.1:\(server.port)/"
       let outcome = try await Bench.with(Self.chain, url: url, setup: setup) {

@@ -17,9 +17,7 @@ import Testing
     _ chain: String = Bench.plain, _ url: String,
     _ change: @escaping @Sendable (inout Pipeline) -> Void = { _ in }, times: Int = 1
   ) async throws -> Outcome {
-    var setup = Bench.Setup()
-    setup.change = change
-    return try await Bench.with(chain, url: url, setup: setup) { bench in
+    try await Bench.with(chain, url: url, setup: .init(change: change)) { bench in
       var outcome = Outcome()
       for _ in 0..<times {
         outcome = await bench.run(SocketTests.document)
@@ -278,9 +276,7 @@ import Testing
     let flood = (0..<count).flatMap { SocketFrame.text(SocketTests.next("\($0)")) }
     let script = RawServer.Step.greeting + [.send(flood), .message(Self.complete), .closing]
     try await RawServer.withServer(script) { server in
-      try await Bench.with(
-        "- fetch\n- parse", url: "ws://127.0.0.1:\(server.port)/"
-      ) { bench in
+      try await Bench.with("- fetch\n- parse", url: "ws://127.0.0.1:\(server.port)/") { bench in
         var number = 0
         for try await response in bench.runner.execute(try Bench.request(SocketTests.document)) {
           if number % 1_000 == 0 {
@@ -305,8 +301,9 @@ import Testing
     let script: [RawServer.Step] =
       [.request, .send("HTTP/1.1 200 Connection established\r\n\r\n")] + Self.whole
     try await RawServer.withServer(script) { proxy in
-      var setup = Bench.Setup()
-      setup.variables = ["http_proxy": "http://user:p%40ss@127.0.0.1:\(proxy.port)"]
+      let setup = Bench.Setup(variables: [
+        "http_proxy": "http://user:p%40ss@127.0.0.1:\(proxy.port)"
+      ])
       let outcome = try await Bench.with(url: "ws://server.invalid:81/graphql", setup: setup) {
         await $0.run(SocketTests.document)
       }

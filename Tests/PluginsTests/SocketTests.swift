@@ -39,10 +39,8 @@ import Testing
     check: @escaping @Sendable (Outcome, Bench, RawServer) async throws -> Void
   ) async throws {
     try await RawServer.withServer(scripts, tls: nil) { server in
-      var setup = Bench.Setup()
-      setup.change = change
       let url = "ws://127.0.0.1:\(server.port)/graphql?a=b"
-      try await Bench.with(chain, url: url, setup: setup) { bench in
+      try await Bench.with(chain, url: url, setup: .init(change: change)) { bench in
         try await check(await bench.run(Self.document), bench, server)
       }
     }
@@ -320,9 +318,9 @@ import Testing
   ) async throws {
     try await RawServer.withServer([script], tls: nil) { server in
       let clock = TestClock()
-      var setup = Bench.Setup()
-      setup.networkClock = ServiceClock(clock)
-      try await Bench.with(url: "ws://127.0.0.1:\(server.port)/", setup: setup) { bench in
+      try await Bench.with(
+        url: "ws://127.0.0.1:\(server.port)/", setup: .init(networkClock: ServiceClock(clock))
+      ) { bench in
         async let running = bench.run(Self.document)
         if let frame { _ = await server.log.frame(containing: frame) }
         let time = Self.flying(clock)
@@ -362,11 +360,12 @@ import Testing
     let script = RawServer.Step.greeting + [.message(Self.complete()), .closing]
     try await RawServer.withServer([script], tls: nil) { server in
       let clock = TestClock()
-      var setup = Bench.Setup()
-      setup.networkClock = ServiceClock(clock)
       // Closed before the first ping is due, whose answer takes real time.
       let chain = Bench.plain.replacing("- fetch", with: "- fetch: { keep_alive: 5s }")
-      try await Bench.with(chain, url: "ws://127.0.0.1:\(server.port)/", setup: setup) { bench in
+      try await Bench.with(
+        chain, url: "ws://127.0.0.1:\(server.port)/",
+        setup: .init(networkClock: ServiceClock(clock))
+      ) { bench in
         #expect(await bench.run(Self.document).error == nil)
         let time = Self.flying(clock)
         #expect(await server.log.frame(containing: "close") == "close 1000 ")
@@ -434,11 +433,9 @@ import Testing
     let script = RawServer.Step.greeting + [.close(1001), .closing]
     try await RawServer.withServer([script], tls: nil) { server in
       let clock = TestClock()
-      var setup = Bench.Setup()
-      setup.clock = ServiceClock(clock)
       try await Bench.with(
         Self.retrying.replacing("0s", with: "10s"),
-        url: "ws://127.0.0.1:\(server.port)/", setup: setup
+        url: "ws://127.0.0.1:\(server.port)/", setup: .init(clock: ServiceClock(clock))
       ) { bench in
         let task = Task { await bench.run(Self.document) }
         await clock.sleepers(1)

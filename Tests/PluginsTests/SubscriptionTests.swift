@@ -37,7 +37,7 @@ import Testing
     let network = FakeNetwork(answers)
     var setup = setup
     setup.transport = network
-    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(chain, setup: setup) { bench in
       try await check(await bench.run(Self.document), bench, network)
     }
   }
@@ -171,8 +171,7 @@ import Testing
 
   /// A clock on which every delay has passed at once.
   private static var hurried: Bench.Setup {
-    var setup = Bench.Setup()
-    setup.clock = ServiceClock(TestClock.jumping())
+    let setup = Bench.Setup(clock: ServiceClock(TestClock.jumping()))
     return setup
   }
 
@@ -214,7 +213,7 @@ import Testing
         + [.response(200, headers: Self.eventStream, body: Self.complete)])
     var setup = Self.hurried
     setup.transport = network
-    try await Bench.with(Self.retrying, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(Self.retrying, setup: setup) { bench in
       let outcome = await bench.run(Self.document)
       #expect(outcome.error == nil, "\(outcome.message)")
       #expect(outcome.results.compactMap(\.gap).count == 40)
@@ -242,14 +241,12 @@ import Testing
       Array(repeating: lost, count: 1_000)
         + [.response(200, headers: Self.eventStream, body: Self.complete)])
     let (clock, numbers) = (TestClock(), Numbers())
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.clock = ServiceClock(clock)
-    setup.random = { numbers.next() }
+    let setup = Bench.Setup(
+      clock: ServiceClock(clock), random: { numbers.next() }, transport: network)
     // The delays of the ready-made pipeline `live`.
     let chain =
       "- max-retry: { backoff: { base: 500ms, factor: 2, max: 30s, jitter: full } }\n" + Bench.plain
-    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(chain, setup: setup) { bench in
       await withTaskGroup(of: Outcome.self) { group in
         for _ in 0..<1_000 { group.addTask { await bench.run(Self.document) } }
         await clock.sleepers(1_000)
@@ -268,9 +265,7 @@ import Testing
     check: @Sendable (Outcome, FakeNetwork) async throws -> Void
   ) async throws {
     let clock = ServiceClock(TestClock.jumping())
-    var setup = Bench.Setup()
-    setup.clock = clock
-    setup.secondsSince1970 = { 1_000 + clock.now() / .seconds(1) }
+    var setup = Bench.Setup(clock: clock, secondsSince1970: { 1_000 + clock.now() / .seconds(1) })
     let lost = FakeNetwork.Answer.lost(headers: Self.eventStream, after: time, on: clock)
     let end = FakeNetwork.Answer.response(200, headers: Self.eventStream, body: Self.complete)
     let network = FakeNetwork(Array(repeating: lost, count: times) + [end])
@@ -278,7 +273,7 @@ import Testing
     let chain =
       "- max-retry: { max_retries: 2, backoff: { base: \(delay), max: \(delay), jitter: none } }\n"
       + Bench.plain
-    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(chain, setup: setup) { bench in
       try await check(await bench.run(Self.document), network)
     }
   }
@@ -314,7 +309,7 @@ import Testing
     ])
     var setup = Self.hurried
     setup.transport = network
-    try await Bench.with(Self.retrying, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(Self.retrying, setup: setup) { bench in
       let register = SubscriptionRegister.of(bench.runner.services)
       var states = register.states().makeAsyncIterator()
       #expect(await bench.run(Self.document).error == nil)

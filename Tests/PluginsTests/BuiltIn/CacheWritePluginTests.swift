@@ -23,16 +23,14 @@ import Testing
     above interceptor: (any GraphQLInterceptor)? = nil,
     _ work: @Sendable (Bench) async throws -> Result
   ) async throws -> Result {
-    var setup = Bench.Setup()
-    setup.store = store
-    setup.transport = FakeNetwork(.body(body))
+    var setup = Bench.Setup(store: store, transport: FakeNetwork(.body(body)))
     if let interceptor {
       setup.change = {
         $0.entries.insert(PipelineEntry(id: "test", .graphQL(interceptor)), at: 0)
       }
     }
     let chain = Bench.plain.replacing("- cache-write", with: "- \(entry)")
-    return try await Bench.with(chain, url: "http://localhost/", setup: setup, body: work)
+    return try await Bench.with(chain, setup: setup, body: work)
   }
 
   private static let partial =
@@ -160,10 +158,8 @@ import Testing
 
   @Test func `a large response is streamed into a file, and read from there`() async throws {
     try await DemoServer.withServer { server in
-      var setup = Bench.Setup()
-      setup.store = .sqlite
       let chain = "- cache-read\n- fetch\n- response-code\n- parse\n- cache-write"
-      try await Bench.with(chain, url: server.url, setup: setup) { bench in
+      try await Bench.with(chain, url: server.url, setup: .init(store: .sqlite)) { bench in
         let first = await bench.run(Self.feed)
         #expect(first.sources == [.server], "\(first.message)")
         let second = await bench.run(Self.feed)
@@ -182,9 +178,7 @@ import Testing
     _ store: Bench.StoreKind, _ bytes: Int
   ) async throws {
     try await DemoServer.withServer { server in
-      var setup = Bench.Setup()
-      setup.store = store
-      try await Bench.with(url: server.url, setup: setup) { bench in
+      try await Bench.with(url: server.url, setup: .init(store: store)) { bench in
         try await bench.prime()
         let before = await bench.dump()
         var wish = Misbehaviour()

@@ -36,12 +36,11 @@ import Testing
     _ options: String = "", _ network: FakeNetwork,
     body: @Sendable (Bench) async throws -> Result
   ) async throws -> Result {
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.clock = ServiceClock(TestClock.jumping())
-    setup.random = { Double.random(in: 0..<1) }
+    let setup = Bench.Setup(
+      clock: ServiceClock(TestClock.jumping()), random: { Double.random(in: 0..<1) },
+      transport: network)
     return try await Bench.with(
-      Self.chain(options), url: "http://localhost/", setup: setup, body: body)
+      Self.chain(options), setup: setup, body: body)
   }
 
   @Test func `one id is in all requests of an operation, its log lines and its results`()

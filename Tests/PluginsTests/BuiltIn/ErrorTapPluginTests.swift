@@ -20,12 +20,10 @@ import Testing
     _ options: String, _ network: FakeNetwork.Answer, policy: CachePolicy? = .networkOnly,
     document: String = Bench.user
   ) async throws -> (outcome: Outcome, log: [String], store: String) {
-    var setup = Bench.Setup()
-    setup.transport = FakeNetwork(network)
     let chain =
       "- error-tap\(options.isEmpty ? "" : ": { \(options) }")\n- cache-read\n- fetch\n"
       + "- response-code\n- parse\n- cache-write"
-    return try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    return try await Bench.with(chain, setup: .init(transport: FakeNetwork(network))) { bench in
       let outcome = await bench.run(document, policy: policy)
       let log = bench.log.leveledLines.filter { $0.contains("_error operation=") }
       return (outcome, log, await bench.dump())
@@ -102,10 +100,8 @@ import Testing
   }
 
   @Test func `cancellation is no error to log or to recover from`() async throws {
-    var setup = Bench.Setup()
-    setup.transport = FakeNetwork(.silence)
     let chain = "- error-tap: { rules: [{ then: suppress }] }\n- fetch\n- response-code\n- parse"
-    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(chain, setup: .init(transport: FakeNetwork(.silence))) { bench in
       let task = Task { await bench.run() }
       task.cancel()
       #expect(await task.value.error is CancellationError)

@@ -46,8 +46,6 @@ import Testing
 
   @Test func `options reach the transport`() async throws {
     let listener = Listener()
-    var setup = Bench.Setup()
-    setup.transport = listener
     let options =
       "timeout: 1s, connect_timeout: 2s, idle_timeout: 3s, max_body: 4KiB, max_ratio: 5, "
       + "max_headers: 6KiB, min_throughput: 7KiB"
@@ -60,7 +58,7 @@ import Testing
     expected.decompressionRatio = 5
     expected.headerBytes = .kibibytes(6)
     expected.minimumThroughput = .kibibytes(7)
-    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(chain, setup: .init(transport: listener)) { bench in
       _ = await bench.run()
     }
     #expect(await listener.limits == expected)
@@ -95,9 +93,8 @@ import Testing
   }
 
   @Test func `without a transport the error names it`() async throws {
-    var setup = Bench.Setup()
-    setup.transport = FakeNetwork(.failure(.nameResolutionFailed, .notSent))
-    try await Bench.with(url: "http://localhost/", setup: setup) { bench in
+    let setup = Bench.Setup(transport: FakeNetwork(.failure(.nameResolutionFailed, .notSent)))
+    try await Bench.with(setup: setup) { bench in
       let request = try Bench.request()
       let runner = PipelineRunner(bench.runner.pipeline, services: Services())
       let outcome = await Bench(runner: runner, store: nil, log: bench.log).outcome(of: request)

@@ -33,11 +33,11 @@ import Testing
     clock: TestClock = TestClock(),
     body: @Sendable (Bench, [Outcome]) async throws -> Void
   ) async throws {
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.clock = ServiceClock(clock)
     let chain = before + Self.chain.replacing("MAX", with: "\(max)")
-    try await Bench.with(chain, url: "http://127.0.0.1:1/graphql", setup: setup) { bench in
+    try await Bench.with(
+      chain, url: "http://127.0.0.1:1/graphql",
+      setup: .init(clock: ServiceClock(clock), transport: network)
+    ) { bench in
       let outcomes = try await withThrowingTaskGroup(of: (Int, Outcome).self) { group in
         for number in 0..<count {
           let request = try Self.request(number, type)
@@ -80,11 +80,11 @@ import Testing
   @Test func `a batch that is not full is sent when its window ends`() async throws {
     let network = ArrayNetwork()
     let clock = TestClock()
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.clock = ServiceClock(clock)
     let chain = Self.chain.replacing("MAX", with: "3")
-    try await Bench.with(chain, url: "http://127.0.0.1:1/graphql", setup: setup) { bench in
+    try await Bench.with(
+      chain, url: "http://127.0.0.1:1/graphql",
+      setup: .init(clock: ServiceClock(clock), transport: network)
+    ) { bench in
       let tasks = try (0..<3).map { number in
         let request = try Self.request(number)
         return Task { await bench.outcome(of: request) }
@@ -172,11 +172,11 @@ import Testing
   @Test func `a cancelled operation leaves the others alone`() async throws {
     let network = ArrayNetwork()
     let clock = TestClock()
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.clock = ServiceClock(clock)
     let chain = Self.chain.replacing("MAX", with: "3")
-    try await Bench.with(chain, url: "http://127.0.0.1:1/graphql", setup: setup) { bench in
+    try await Bench.with(
+      chain, url: "http://127.0.0.1:1/graphql",
+      setup: .init(clock: ServiceClock(clock), transport: network)
+    ) { bench in
       let first = try Self.request(0)
       let cancelled = Task { await bench.outcome(of: first) }
       await clock.sleepers(1)
@@ -219,10 +219,9 @@ import Testing
     _ network: ArrayNetwork, afterQueries: Bool = false,
     body: @Sendable ([Outcome]) async throws -> Void
   ) async throws {
-    var setup = Bench.Setup()
-    setup.transport = network
     let chain = Self.chain.replacing("MAX", with: "2, mutations: true")
-    try await Bench.with(chain, url: "http://127.0.0.1:1/graphql", setup: setup) { bench in
+    try await Bench.with(chain, url: "http://127.0.0.1:1/graphql", setup: .init(transport: network))
+    { bench in
       for type in afterQueries ? ["query", "mutation"] : ["mutation"] {
         async let first = bench.outcome(of: try Self.request(0, type))
         async let second = bench.outcome(of: try Self.request(1, type))
@@ -261,10 +260,9 @@ import Testing
   @Test(arguments: ["query", "mutation"])
   func `more results than operations are an error for all of them`(_ type: String) async throws {
     let network = ArrayNetwork()
-    var setup = Bench.Setup()
-    setup.transport = network
     let chain = Self.chain.replacing("MAX", with: "4, mutations: true")
-    try await Bench.with(chain, url: "http://127.0.0.1:1/graphql", setup: setup) { bench in
+    try await Bench.with(chain, url: "http://127.0.0.1:1/graphql", setup: .init(transport: network))
+    { bench in
       // The first queries show that the server accepts arrays.
       for (surplus, type) in [(0, "query"), (1, type)] {
         await network.setSurplus(surplus)
@@ -314,10 +312,9 @@ import Testing
 
   @Test func `operations with other header fields are not sent together`() async throws {
     let network = ArrayNetwork()
-    var setup = Bench.Setup()
-    setup.transport = network
     let chain = Self.chain.replacing("MAX", with: "2")
-    try await Bench.with(chain, url: "http://127.0.0.1:1/graphql", setup: setup) { bench in
+    try await Bench.with(chain, url: "http://127.0.0.1:1/graphql", setup: .init(transport: network))
+    { bench in
       let tasks = try (0..<4).map { number in
         var request = try Self.request(number)
         request.additionalHeaders[.userAgent] = number < 2 ? "a" : "b"

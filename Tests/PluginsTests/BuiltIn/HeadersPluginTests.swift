@@ -25,10 +25,8 @@ import Testing
     _ options: String, context: [String: String] = [:], headers: HTTPFields = [:]
   ) async throws -> (fields: HTTPFields?, outcome: Outcome) {
     let network = FakeNetwork(.ok)
-    var setup = Bench.Setup()
-    setup.transport = network
     let chain = "- headers: { \(options) }\n" + Bench.plain
-    return try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    return try await Bench.with(chain, setup: .init(transport: network)) { bench in
       let outcome = await bench.run {
         $0.context.named = context
         $0.additionalHeaders = headers

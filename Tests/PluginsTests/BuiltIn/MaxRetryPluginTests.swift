@@ -18,11 +18,8 @@ import Testing
     random: Double = 0.5, change: @Sendable (inout GraphQLRequest) -> Void = { _ in }
   ) async throws -> (outcome: Outcome, requests: Int, naps: [Duration], log: [String]) {
     let clock = TestClock.jumping()
-    var setup = Bench.Setup()
-    setup.clock = ServiceClock(clock)
-    setup.random = { random }
-    setup.transport = network
-    return try await Bench.with(Self.chain(options), url: "http://localhost/", setup: setup) {
+    let setup = Bench.Setup(clock: ServiceClock(clock), random: { random }, transport: network)
+    return try await Bench.with(Self.chain(options), setup: setup) {
       let outcome = await $0.run(document, change: change)
       return (outcome, await network.count, clock.slept, $0.log.lines)
     }
@@ -227,13 +224,13 @@ import Testing
     _ retries: Int
   ) async throws {
     let network = FakeNetwork(.ok)
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.change = {
-      $0.entries.insert(PipelineEntry(id: "insatiable", .graphQL(Insatiable())), at: 1)
-    }
+    let setup = Bench.Setup(
+      transport: network,
+      change: {
+        $0.entries.insert(PipelineEntry(id: "insatiable", .graphQL(Insatiable())), at: 1)
+      })
     let chain = Self.chain("max_retries: \(retries)")
-    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(chain, setup: setup) { bench in
       let outcome = await bench.run()
       #expect(await network.count == retries + 1)
       #expect(outcome.failure?.layer == .chain)
@@ -250,12 +247,12 @@ import Testing
 
   @Test func `without max-retry a chain ends its retries by itself`() async throws {
     let network = FakeNetwork(.ok)
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.change = {
-      $0.entries.insert(PipelineEntry(id: "insatiable", .graphQL(Insatiable())), at: 0)
-    }
-    try await Bench.with(url: "http://localhost/", setup: setup) { bench in
+    let setup = Bench.Setup(
+      transport: network,
+      change: {
+        $0.entries.insert(PipelineEntry(id: "insatiable", .graphQL(Insatiable())), at: 0)
+      })
+    try await Bench.with(setup: setup) { bench in
       let outcome = await bench.run()
       #expect(outcome.code == .tooManyAttempts)
       #expect(await network.count == PipelineRunner.maxAttempts)
@@ -264,11 +261,9 @@ import Testing
 
   @Test func `a server that only answers 503 gets less than 1.1 times the load`() async throws {
     let network = FakeNetwork(.response(503))
-    var setup = Bench.Setup()
-    setup.clock = ServiceClock(TestClock.jumping())
-    setup.transport = network
+    let setup = Bench.Setup(clock: ServiceClock(TestClock.jumping()), transport: network)
     let operations = 3_000
-    try await Bench.with(Self.chain(), url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(Self.chain(), setup: setup) { bench in
       let request = try Bench.request()
       var last = Outcome()
       for _ in 0..<operations { last = await bench.outcome(of: request) }
@@ -281,14 +276,12 @@ import Testing
 
   @Test func `a result of the cache is not shown again when the network is retried`() async throws {
     let network = FakeNetwork(.response(503), .ok)
-    var setup = Bench.Setup()
-    setup.clock = ServiceClock(TestClock.jumping())
-    setup.transport = network
+    let setup = Bench.Setup(clock: ServiceClock(TestClock.jumping()), transport: network)
     let chain =
       "- max-retry\n- cache-read: { policy: cache-and-network }\n"
       + Bench.plain.dropFirst(
         "- logging: { headers: true }\n".count)
-    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(chain, setup: setup) { bench in
       try await bench.prime()
       let outcome = await bench.run()
       #expect(outcome.sources == [.cache, .server])

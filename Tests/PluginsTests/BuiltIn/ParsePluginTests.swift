@@ -22,10 +22,8 @@ import Testing
   private func run(_ entry: String, _ body: String) async throws -> (
     Outcome, before: String, after: String
   ) {
-    var setup = Bench.Setup()
-    setup.transport = FakeNetwork(.body(body))
     let chain = Bench.plain.replacing("- parse", with: "- \(entry)")
-    return try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    return try await Bench.with(chain, setup: .init(transport: FakeNetwork(.body(body)))) { bench in
       try await bench.prime()
       let before = await bench.dump()
       return (await bench.run(), before, await bench.dump())
@@ -85,9 +83,7 @@ import Testing
   }
 
   @Test func `a document without a prepared operation is parsed all the same`() async throws {
-    var setup = Bench.Setup()
-    setup.transport = FakeNetwork(.ok)
-    try await Bench.with(url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(setup: .init(transport: FakeNetwork(.ok))) { bench in
       let outcome = await bench.outcome(of: GraphQLRequest(document: Bench.user))
       #expect(
         outcome.texts == [#"{"data":{"user":{"id":"1","name":"Ada"}}}"#], "\(outcome.message)")
@@ -95,11 +91,11 @@ import Testing
   }
 
   @Test func `a body in a coding that was not asked for is refused`() async throws {
-    var setup = Bench.Setup()
-    setup.transport = FakeNetwork(
-      .response(
-        200, headers: ["Content-Type": "application/json", "Content-Encoding": "br"], body: "x"))
-    try await Bench.with(url: "http://localhost/", setup: setup) { bench in
+    let setup = Bench.Setup(
+      transport: FakeNetwork(
+        .response(
+          200, headers: ["Content-Type": "application/json", "Content-Encoding": "br"], body: "x")))
+    try await Bench.with(setup: setup) { bench in
       let outcome = await bench.run()
       #expect(outcome.code == .malformedResponse)
       #expect(outcome.message.contains("br"))
@@ -120,17 +116,15 @@ import Testing
   }
 
   @Test func `locations in a refused response are mapped, too`() async throws {
-    var setup = Bench.Setup()
-    setup.transport = FakeNetwork(
-      .response(400, headers: ["Content-Type": "application/json"], body: Self.located))
-    let outcome = try await Bench.with(url: "http://localhost/", setup: setup) { await $0.run() }
+    let setup = Bench.Setup(
+      transport: FakeNetwork(
+        .response(400, headers: ["Content-Type": "application/json"], body: Self.located)))
+    let outcome = try await Bench.with(setup: setup) { await $0.run() }
     #expect(outcome.message.contains(#""locations":[{"line":1,"column":33}"#), "\(outcome.message)")
   }
 
   @Test func `a document that is sent as it is keeps its locations`() async throws {
-    var setup = Bench.Setup()
-    setup.transport = FakeNetwork(.body(Self.located))
-    try await Bench.with(url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(setup: .init(transport: FakeNetwork(.body(Self.located)))) { bench in
       let outcome = await bench.outcome(of: GraphQLRequest(document: Bench.user))
       #expect(outcome.texts.first?.contains(#"{"line":5,"column":5}"#) == true, "\(outcome.texts)")
     }

@@ -73,16 +73,12 @@ import Testing
     retries: Int = 3, manifest: String? = nil
   ) async throws -> Run {
     let network = FakeNetwork(answers)
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.clock = ServiceClock(TestClock.jumping())
+    var setup = Bench.Setup(clock: ServiceClock(TestClock.jumping()), transport: network)
     let file = NSTemporaryDirectory() + "manifest-\(UUID().uuidString).json"
     defer { try? FileManager.default.removeItem(atPath: file) }
     if let manifest { try Data(manifest.utf8).write(to: URL(fileURLWithPath: file)) }
     setup.variables = ["MANIFEST": file]
-    return try await Bench.with(
-      Self.chain(options, retries: retries), url: "http://localhost/", setup: setup
-    ) { bench in
+    return try await Bench.with(Self.chain(options, retries: retries), setup: setup) { bench in
       var outcomes: [Outcome] = []
       for document in documents { outcomes.append(await bench.run(document)) }
       return Run(

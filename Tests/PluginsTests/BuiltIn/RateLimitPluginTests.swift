@@ -27,11 +27,10 @@ import Testing
   ) async throws -> (naps: [Duration], outcomes: [Outcome], requests: Int) {
     let clock = TestClock.jumping()
     let network = FakeNetwork(answers)
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.clock = ServiceClock(clock)
     let chain = "- rate-limit: { \(options) }\n- fetch\n- response-code\n- parse"
-    return try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    return try await Bench.with(
+      chain, setup: .init(clock: ServiceClock(clock), transport: network)
+    ) { bench in
       var outcomes: [Outcome] = []
       for index in 0..<operations {
         outcomes.append(await bench.run(documents[index % documents.count]))
@@ -52,11 +51,10 @@ import Testing
   @Test func `many operations at once are held to the rate together`() async throws {
     let clock = TestClock()
     let network = FakeNetwork(.ok)
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.clock = ServiceClock(clock)
     let chain = "- rate-limit: { requests: 10 }\n- fetch\n- response-code\n- parse"
-    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(
+      chain, setup: .init(clock: ServiceClock(clock), transport: network)
+    ) { bench in
       let tasks = (0..<50).map { _ in Task { await bench.run() } }
       await clock.sleepers(49)
       // The one without a delay may still be in flight.
@@ -157,9 +155,9 @@ import Testing
     async throws
   {
     let clock = TestClock.jumping()
-    var setup = Bench.Setup()
-    setup.transport = FakeNetwork(Self.answer(429, ["Retry-After": "7"]), .ok)
-    setup.clock = ServiceClock(clock)
+    let setup = Bench.Setup(
+      clock: ServiceClock(clock),
+      transport: FakeNetwork(Self.answer(429, ["Retry-After": "7"]), .ok))
     let chain = """
       - rate-limit: { credential: a }
         when: { type: query }
@@ -171,7 +169,7 @@ import Testing
       - response-code
       - parse
       """
-    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(chain, setup: setup) { bench in
       _ = await bench.run()
       _ = await bench.run(Bench.rename)
       #expect(clock.slept == [])
@@ -182,11 +180,11 @@ import Testing
 
   @Test func `a waiting caller can be cancelled`() async throws {
     let clock = TestClock()
-    var setup = Bench.Setup()
-    setup.transport = FakeNetwork(Self.answer(429, ["Retry-After": "7"]), .ok)
-    setup.clock = ServiceClock(clock)
+    let setup = Bench.Setup(
+      clock: ServiceClock(clock),
+      transport: FakeNetwork(Self.answer(429, ["Retry-After": "7"]), .ok))
     let chain = "- rate-limit\n- fetch\n- response-code\n- parse"
-    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(chain, setup: setup) { bench in
       _ = await bench.run()
       let task = Task { await bench.run() }
       await clock.sleepers(1)

@@ -21,10 +21,9 @@ import Testing
     _ options: String, _ values: [String: String]
   ) async throws -> (outcome: Outcome, requests: [HTTPRequestMessage]) {
     let network = FakeNetwork(.ok)
-    var setup = Bench.Setup()
-    setup.transport = network
     return try await Bench.with(
-      "- require-context: { \(options) }\n" + Bench.plain, url: "http://localhost/", setup: setup
+      "- require-context: { \(options) }\n" + Bench.plain,
+      setup: .init(transport: network)
     ) { bench in
       let outcome = await bench.run { $0.context.named = values }
       return (outcome, await network.requests)

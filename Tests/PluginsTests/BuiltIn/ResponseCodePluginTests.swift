@@ -17,10 +17,10 @@ import Testing
   }
 
   private func run(_ entry: String, _ answer: FakeNetwork.Answer) async throws -> Outcome {
-    var setup = Bench.Setup()
-    setup.transport = FakeNetwork(answer)
     let chain = Bench.plain.replacing("- response-code", with: "- \(entry)")
-    return try await Bench.with(chain, url: "http://localhost/", setup: setup) { await $0.run() }
+    return try await Bench.with(
+      chain, setup: .init(transport: FakeNetwork(answer))
+    ) { await $0.run() }
   }
 
   @Test(arguments: [

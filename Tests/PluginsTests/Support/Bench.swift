@@ -53,7 +53,7 @@ struct Bench: Sendable {
 
   /// Assembles a chain and uses it; connections and files are gone afterwards.
   static func with<Result: Sendable>(
-    _ chain: String = plain, url: String, setup: Setup = Setup(),
+    _ chain: String = plain, url: String = "http://localhost/", setup: Setup = Setup(),
     body: @Sendable (Bench) async throws -> Result
   ) async throws -> Result {
     let folder = NSTemporaryDirectory() + "plugins-\(UUID().uuidString)"

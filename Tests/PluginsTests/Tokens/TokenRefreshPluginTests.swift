@@ -58,10 +58,8 @@ import Testing
     _ options: String, _ transport: any HTTPTransport, variables: [String: String] = [:],
     retries: Int = 3, body: @Sendable (Bench) async throws -> Result
   ) async throws -> Result {
-    var setup = Bench.Setup()
-    setup.transport = transport
-    setup.clock = ServiceClock(TestClock())
-    setup.variables = variables
+    let setup = Bench.Setup(
+      clock: ServiceClock(TestClock()), variables: variables, transport: transport)
     return try await Bench.with(
       Self.chain(options, retries: retries), url: "http://localhost/graphql", setup: setup,
       body: body)

@@ -86,9 +86,8 @@ import Testing
     try await RawServer.withServer(flood.script) { server in
       let url = flood.isSocket ? "ws://127.0.0.1:\(server.port)/" : server.url
       // A clock that stands still: the time window does not end however slow the machine is.
-      var setup = Bench.Setup()
-      setup.clock = ServiceClock(TestClock())
-      setup.networkClock = ServiceClock(TestClock())
+      let setup = Bench.Setup(
+        clock: ServiceClock(TestClock()), networkClock: ServiceClock(TestClock()))
       let chain = "- max-retry\n" + Bench.plain
       try await Bench.with(chain, url: url, setup: setup) { bench in
         let outcome = await bench.run(SocketTests.document)

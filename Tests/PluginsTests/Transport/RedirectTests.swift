@@ -131,10 +131,9 @@ import Testing
   @Test func `fault 29: no redirect leads from https to http`() async throws {
     let network = FakeNetwork(
       .response(307, headers: ["Location": "http://localhost/graphql"]), .ok)
-    var setup = Bench.Setup()
-    setup.transport = network
     try await Bench.with(
-      chain("redirects: any-origin"), url: "https://localhost/graphql", setup: setup
+      chain("redirects: any-origin"), url: "https://localhost/graphql",
+      setup: .init(transport: network)
     ) { bench in
       let outcome = await bench.run()
       #expect(outcome.code == .redirectRefused)

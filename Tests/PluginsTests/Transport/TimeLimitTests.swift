@@ -10,8 +10,7 @@ import Testing
   }
 
   private func setup(_ clock: TestClock) -> Bench.Setup {
-    var setup = Bench.Setup()
-    setup.networkClock = ServiceClock(clock)
+    let setup = Bench.Setup(networkClock: ServiceClock(clock))
     return setup
   }
 

@@ -80,10 +80,10 @@ import Testing
       [.bytes(1_000)] + answer + [.run { for await _ in outcomes {} }, .untilClosed]
     ) { server in
       // A clock that stands still: no time limit ends the exchange.
-      var setup = Bench.Setup()
-      setup.networkClock = ServiceClock(TestClock())
       let chain = Bench.plain.replacing("- fetch", with: "- fetch: { keep_alive: 60m }")
-      try await Bench.with(chain, url: server.url, setup: setup) { bench in
+      try await Bench.with(
+        chain, url: server.url, setup: .init(networkClock: ServiceClock(TestClock()))
+      ) { bench in
         let outcome = try await run(bench)
         #expect([413, 503].contains(outcome.failure?.http?.status), "\(outcome.message)")
         end.finish()
@@ -210,9 +210,7 @@ import Testing
 
   @Test func `plugins that share or hash documents are skipped, and GET is POST`() async throws {
     let network = FakeNetwork(.body(Self.found))
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.change = { $0.endpoint?.method = .get }
+    let setup = Bench.Setup(transport: network, change: { $0.endpoint?.method = .get })
     let chain = """
       - max-retry
       - deduplicate
@@ -245,10 +243,9 @@ import Testing
 
   @Test func `only persisted operations and files exclude each other`() async throws {
     let network = FakeNetwork(.body(Self.found))
-    var setup = Bench.Setup()
-    setup.transport = network
     let chain = "- apq: { persisted_only: true }\n- fetch\n- response-code\n- parse"
-    try await Bench.with(chain, url: "http://127.0.0.1:1/graphql", setup: setup) { bench in
+    try await Bench.with(chain, url: "http://127.0.0.1:1/graphql", setup: .init(transport: network))
+    { bench in
       let outcome = await bench.outcome(of: try Self.request(Self.query, Self.small()))
       #expect(outcome.message.contains("only persisted operations are sent"))
       #expect(await network.count == 0)
@@ -259,9 +256,8 @@ import Testing
     async throws
   {
     let network = FakeNetwork(.ok)
-    var setup = Bench.Setup()
-    setup.transport = network
-    try await Bench.with(url: "http://127.0.0.1:1/graphql", setup: setup) { bench in
+    try await Bench.with(url: "http://127.0.0.1:1/graphql", setup: .init(transport: network)) {
+      bench in
       let subscription = "subscription S($file: Upload) { s(file: $file) }"
       let refused = await bench.outcome(of: try Self.request(subscription, Self.small()))
       #expect(refused.message.contains("S cannot send files: it is a subscription"))
@@ -276,9 +272,7 @@ import Testing
 
   @Test func `a recording knows a request by the names and sizes of its files`() async throws {
     let network = FakeNetwork(.body(Self.found))
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.variables = ["GQL_RECORD": "auto"]
+    let setup = Bench.Setup(variables: ["GQL_RECORD": "auto"], transport: network)
     let chain = """
       - record-replay: { file: "${env:DIR}/r.jsonl", mode: auto }
       - fetch
