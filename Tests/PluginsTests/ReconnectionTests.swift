@@ -72,7 +72,7 @@ import Testing
     ]
     try await RawServer.withServer(first, refusal) { server in
       let clock = TestClock.jumping()
-      let url = "ws://127.0.0.1:\(server.port)/"
+      let url = server.socketURL
       try await Bench.with(Self.usual, url: url, setup: .init(clock: ServiceClock(clock))) {
         bench in
         let outcome = await bench.run(SocketTests.document)

@@ -19,7 +19,7 @@ import Testing
     _ chain: String, setup: Bench.Setup
   ) async throws -> Outcome {
     try await RawServer.withServer(Self.whole) { server in
-      try await Bench.with(chain, url: "ws://127.0.0.1:\(server.port)/", setup: setup) {
+      try await Bench.with(chain, url: server.socketURL, setup: setup) {
         await $0.run(SocketTests.document)
       }
     }
@@ -105,7 +105,7 @@ import Testing
     let transport = AsyncHTTPTransport()
     let setup = Bench.Setup(transport: RecordingTransport(transport, recorder: recorder))
     let outcome = try await RawServer.withServer(Self.whole) { [setup] server in
-      let url = "ws://127.0.0.1:\(server.port)/"
+      let url = server.socketURL
       let outcome = try await Bench.with(Self.chain, url: url, setup: setup) {
         await $0.run(SocketTests.document)
       }

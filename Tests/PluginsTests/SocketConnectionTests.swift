@@ -141,7 +141,7 @@ import Testing
         - parse
       """
     try await RawServer.withServer(first, Self.whole) { server in
-      let url = "ws://127.0.0.1:\(server.port)/"
+      let url = server.socketURL
       var setup = Bench.Setup()
       let folder = NSTemporaryDirectory() + "socket-\(UUID().uuidString)"
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -189,17 +189,14 @@ import Testing
     async throws
   {
     let script = RawServer.Step.greeting + [.message(Self.complete), .closing]
-    try await RawServer.withServer(script) { server in
-      try await Bench.with(
-        "- correlation-id\n" + Bench.plain, url: "ws://127.0.0.1:\(server.port)/"
-      ) { bench in
-        _ = await bench.run(SocketTests.document)
-        #expect(await server.log.connections == 1)
-        var request = try Bench.request(SocketTests.document)
-        request.additionalHeaders[.cookie] = "other"
-        _ = await bench.outcome(of: request)
-        #expect(await server.log.connections == 2)
-      }
+    try await Bench.withServer(script, chain: "- correlation-id\n" + Bench.plain, isSocket: true) {
+      bench, server in
+      _ = await bench.run(SocketTests.document)
+      #expect(await server.log.connections == 1)
+      var request = try Bench.request(SocketTests.document)
+      request.additionalHeaders[.cookie] = "other"
+      _ = await bench.outcome(of: request)
+      #expect(await server.log.connections == 2)
     }
   }
 
@@ -210,7 +207,7 @@ import Testing
       ]
     try await RawServer.withServer(script) { server in
       let outcome = try await run(
-        "- correlation-id\n" + Bench.plain, "ws://127.0.0.1:\(server.port)/", times: 2)
+        "- correlation-id\n" + Bench.plain, server.socketURL, times: 2)
       #expect(outcome.error == nil, "\(outcome.message)")
       #expect(await server.log.connections == 1)
     }
@@ -224,24 +221,22 @@ import Testing
         .message(SocketTests.next("Ada")), .frame, .frame,
         .message(SocketTests.next("Bo", id: 2)), .message(SocketTests.complete(2)), .closing,
       ]
-    try await RawServer.withServer(script) { server in
-      try await Bench.with(url: "ws://127.0.0.1:\(server.port)/") { bench in
-        let register = SubscriptionRegister.of(bench.runner.services)
-        let resuming = Task {
-          _ = await server.log.frame(containing: "complete")
-          #expect(register.current == .idle)
-          register.resume()
-        }
-        var outcome = Outcome()
-        for try await response in bench.runner.execute(try Bench.request(SocketTests.document)) {
-          outcome.add(response)
-          if outcome.results.count == 1 { register.pause() }
-        }
-        await resuming.value
-        #expect(outcome.results.map(\.gap) == [nil, 784_111_777, nil])
-        #expect(outcome.texts.last == SocketTests.payload("Bo"))
-        #expect(await server.log.connections == 1)
+    try await Bench.withServer(script, isSocket: true) { bench, server in
+      let register = SubscriptionRegister.of(bench.runner.services)
+      let resuming = Task {
+        _ = await server.log.frame(containing: "complete")
+        #expect(register.current == .idle)
+        register.resume()
       }
+      var outcome = Outcome()
+      for try await response in bench.runner.execute(try Bench.request(SocketTests.document)) {
+        outcome.add(response)
+        if outcome.results.count == 1 { register.pause() }
+      }
+      await resuming.value
+      #expect(outcome.results.map(\.gap) == [nil, 784_111_777, nil])
+      #expect(outcome.texts.last == SocketTests.payload("Bo"))
+      #expect(await server.log.connections == 1)
     }
   }
 
@@ -250,22 +245,20 @@ import Testing
       "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\nevent: next\ndata: "
       + SocketTests.payload("Ada") + "\n\n"
     let first: [RawServer.Step] = [.request, .send(stream), .untilClosed]
-    try await RawServer.withServer(first, Self.events) { server in
-      try await Bench.with(url: server.url) { bench in
-        let register = SubscriptionRegister.of(bench.runner.services)
-        let resuming = Task {
-          await server.log.closure()
-          register.resume()
-        }
-        var outcome = Outcome()
-        for try await response in bench.runner.execute(try Bench.request(SocketTests.document)) {
-          outcome.add(response)
-          if outcome.results.count == 1 { register.pause() }
-        }
-        await resuming.value
-        #expect(outcome.results.map(\.gap) == [nil, 784_111_777, nil])
-        #expect(outcome.texts.last == SocketTests.payload("Bo"))
+    try await Bench.withServer(first, Self.events) { bench, server in
+      let register = SubscriptionRegister.of(bench.runner.services)
+      let resuming = Task {
+        await server.log.closure()
+        register.resume()
       }
+      var outcome = Outcome()
+      for try await response in bench.runner.execute(try Bench.request(SocketTests.document)) {
+        outcome.add(response)
+        if outcome.results.count == 1 { register.pause() }
+      }
+      await resuming.value
+      #expect(outcome.results.map(\.gap) == [nil, 784_111_777, nil])
+      #expect(outcome.texts.last == SocketTests.payload("Bo"))
     }
   }
 
@@ -275,19 +268,17 @@ import Testing
     let count = 20_000
     let flood = (0..<count).flatMap { SocketFrame.text(SocketTests.next("\($0)")) }
     let script = RawServer.Step.greeting + [.send(flood), .message(Self.complete), .closing]
-    try await RawServer.withServer(script) { server in
-      try await Bench.with("- fetch\n- parse", url: "ws://127.0.0.1:\(server.port)/") { bench in
-        var number = 0
-        for try await response in bench.runner.execute(try Bench.request(SocketTests.document)) {
-          if number % 1_000 == 0 {
-            var bytes: [UInt8] = []
-            try response.forEachChunk { bytes += $0 }
-            #expect(String(decoding: bytes, as: UTF8.self) == SocketTests.payload("\(number)"))
-          }
-          number += 1
+    try await Bench.withServer(script, chain: "- fetch\n- parse", isSocket: true) { bench, _ in
+      var number = 0
+      for try await response in bench.runner.execute(try Bench.request(SocketTests.document)) {
+        if number % 1_000 == 0 {
+          var bytes: [UInt8] = []
+          try response.forEachChunk { bytes += $0 }
+          #expect(String(decoding: bytes, as: UTF8.self) == SocketTests.payload("\(number)"))
         }
-        #expect(number == count)
+        number += 1
       }
+      #expect(number == count)
     }
   }
 

@@ -112,13 +112,11 @@ import Testing
           #"{"id":"2","type":"next","payload":{"data":{"rename":{"name":"Ada"}}}}"#),
         .message(Self.complete(2)), .closing,
       ]
-    try await RawServer.withServer([script], tls: nil) { server in
-      try await Bench.with(url: "ws://127.0.0.1:\(server.port)/") { bench in
-        #expect(await bench.run(policy: .networkOnly).texts == [Bench.answered])
-        let renamed = await bench.run(Bench.rename)
-        #expect(renamed.texts == [#"{"data":{"rename":{"name":"Ada"}}}"#], "\(renamed.message)")
-        #expect(await server.log.connections == 1)
-      }
+    try await Bench.withServer(script, isSocket: true) { bench, server in
+      #expect(await bench.run(policy: .networkOnly).texts == [Bench.answered])
+      let renamed = await bench.run(Bench.rename)
+      #expect(renamed.texts == [#"{"data":{"rename":{"name":"Ada"}}}"#], "\(renamed.message)")
+      #expect(await server.log.connections == 1)
     }
   }
 
@@ -130,14 +128,12 @@ import Testing
         .message(Self.next("Ada")), .frame, .frame, .message(Self.next("too late")),
         .message(Self.next("Bo", id: 2)), .message(Self.complete(2)), .closing,
       ]
-    try await RawServer.withServer([script], tls: nil) { server in
-      try await Bench.with(url: "ws://127.0.0.1:\(server.port)/") { bench in
-        for try await _ in bench.runner.execute(try Bench.request(Self.document)) { break }
-        let other = await bench.run(Self.document)
-        #expect(other.texts == [Self.payload("Bo")], "\(other.message)")
-        #expect(await server.log.frames.filter { $0.contains("complete") }.count == 1)
-        #expect(await server.log.connections == 1)
-      }
+    try await Bench.withServer(script, isSocket: true) { bench, server in
+      for try await _ in bench.runner.execute(try Bench.request(Self.document)) { break }
+      let other = await bench.run(Self.document)
+      #expect(other.texts == [Self.payload("Bo")], "\(other.message)")
+      #expect(await server.log.frames.filter { $0.contains("complete") }.count == 1)
+      #expect(await server.log.connections == 1)
     }
   }
 
@@ -319,7 +315,7 @@ import Testing
     try await RawServer.withServer([script], tls: nil) { server in
       let clock = TestClock()
       try await Bench.with(
-        url: "ws://127.0.0.1:\(server.port)/", setup: .init(networkClock: ServiceClock(clock))
+        url: server.socketURL, setup: .init(networkClock: ServiceClock(clock))
       ) { bench in
         async let running = bench.run(Self.document)
         if let frame { _ = await server.log.frame(containing: frame) }
@@ -363,7 +359,7 @@ import Testing
       // Closed before the first ping is due, whose answer takes real time.
       let chain = Bench.plain.replacing("- fetch", with: "- fetch: { keep_alive: 5s }")
       try await Bench.with(
-        chain, url: "ws://127.0.0.1:\(server.port)/",
+        chain, url: server.socketURL,
         setup: .init(networkClock: ServiceClock(clock))
       ) { bench in
         #expect(await bench.run(Self.document).error == nil)
@@ -417,15 +413,14 @@ import Testing
         .frame, .message(Self.next("Bo", id: 2)), .message(Self.next("Bo")),
         .message(Self.complete(2)), .message(Self.complete()), .closing,
       ]
-    try await RawServer.withServer([first, second], tls: nil) { server in
-      try await Bench.with(Self.retrying, url: "ws://127.0.0.1:\(server.port)/") { bench in
-        async let one = bench.run(Self.document)
-        _ = await server.log.frame(containing: "subscribe")
-        let two = await bench.run(Self.document)
-        #expect(two.texts.last == Self.payload("Bo"), "\(two.message)")
-        #expect(await one.texts.last == Self.payload("Bo"))
-        #expect(await server.log.connections == 2)
-      }
+    try await Bench.withServer(first, second, chain: Self.retrying, isSocket: true) {
+      bench, server in
+      async let one = bench.run(Self.document)
+      _ = await server.log.frame(containing: "subscribe")
+      let two = await bench.run(Self.document)
+      #expect(two.texts.last == Self.payload("Bo"), "\(two.message)")
+      #expect(await one.texts.last == Self.payload("Bo"))
+      #expect(await server.log.connections == 2)
     }
   }
 
@@ -435,7 +430,7 @@ import Testing
       let clock = TestClock()
       try await Bench.with(
         Self.retrying.replacing("0s", with: "10s"),
-        url: "ws://127.0.0.1:\(server.port)/", setup: .init(clock: ServiceClock(clock))
+        url: server.socketURL, setup: .init(clock: ServiceClock(clock))
       ) { bench in
         let task = Task { await bench.run(Self.document) }
         await clock.sleepers(1)
@@ -448,14 +443,12 @@ import Testing
 
   @Test func `a query that was sent is not sent again`() async throws {
     let script = RawServer.Step.greeting + [.reset]
-    try await RawServer.withServer([script], tls: nil) { server in
-      try await Bench.with(Self.retrying, url: "ws://127.0.0.1:\(server.port)/") { bench in
-        let outcome = await bench.run()
-        #expect(outcome.code == .webSocketClosed, "\(outcome.message)")
-        #expect(outcome.message.contains("not sent again"), "\(outcome.message)")
-        #expect(outcome.failure?.delivery == .unknown)
-        #expect(await server.log.connections == 1)
-      }
+    try await Bench.withServer(script, chain: Self.retrying, isSocket: true) { bench, server in
+      let outcome = await bench.run()
+      #expect(outcome.code == .webSocketClosed, "\(outcome.message)")
+      #expect(outcome.message.contains("not sent again"), "\(outcome.message)")
+      #expect(outcome.failure?.delivery == .unknown)
+      #expect(await server.log.connections == 1)
     }
   }
 
@@ -466,12 +459,11 @@ import Testing
         .message(#"{"id":"1","type":"next","payload":{"data":{"rename":{"name":"Ada"}}}}"#),
         .message(Self.complete()), .closing,
       ]
-    try await RawServer.withServer([first, second], tls: nil) { server in
-      try await Bench.with(Self.retrying, url: "ws://127.0.0.1:\(server.port)/") { bench in
-        let outcome = await bench.run(Bench.rename)
-        #expect(outcome.error == nil, "\(outcome.message)")
-        #expect(await server.log.connections == 2)
-      }
+    try await Bench.withServer(first, second, chain: Self.retrying, isSocket: true) {
+      bench, server in
+      let outcome = await bench.run(Bench.rename)
+      #expect(outcome.error == nil, "\(outcome.message)")
+      #expect(await server.log.connections == 2)
     }
   }
 
@@ -483,7 +475,7 @@ import Testing
     struct Left: Error {}
     let script = RawServer.Step.greeting + [.message(Self.next("Ada")), .frame, .closing]
     try await RawServer.withServer([script], tls: nil) { server in
-      try await Bench.with(url: "ws://127.0.0.1:\(server.port)/") { bench in
+      try await Bench.with(url: server.socketURL) { bench in
         let request = try Bench.request(Self.document)
         do {
           for try await _ in bench.runner.execute(request) {
@@ -500,7 +492,7 @@ import Testing
   @Test func `cancelling completes the operation, and the shutdown closes`() async throws {
     let script = RawServer.Step.greeting + [.message(Self.next("Ada")), .frame, .closing]
     try await RawServer.withServer([script], tls: nil) { server in
-      try await Bench.with(url: "ws://127.0.0.1:\(server.port)/") { bench in
+      try await Bench.with(url: server.socketURL) { bench in
         let task = Task { await bench.run(Self.document) }
         _ = await server.log.frame(containing: "subscribe")
         task.cancel()
@@ -517,15 +509,13 @@ import Testing
         .frame, .message(Self.next("Bo", id: 2)), .message(Self.next("Ada")),
         .message(Self.complete(2)), .message(Self.complete()), .closing,
       ]
-    try await RawServer.withServer([script], tls: nil) { server in
-      try await Bench.with(url: "ws://127.0.0.1:\(server.port)/") { bench in
-        async let first = bench.run(Self.document)
-        _ = await server.log.frame(containing: #""id":"1""#)
-        let second = await bench.run(Self.document)
-        #expect(second.texts == [Self.payload("Bo")], "\(second.message)")
-        #expect(await first.texts == [Self.payload("Ada")])
-        #expect(await server.log.connections == 1)
-      }
+    try await Bench.withServer(script, isSocket: true) { bench, server in
+      async let first = bench.run(Self.document)
+      _ = await server.log.frame(containing: #""id":"1""#)
+      let second = await bench.run(Self.document)
+      #expect(second.texts == [Self.payload("Bo")], "\(second.message)")
+      #expect(await first.texts == [Self.payload("Ada")])
+      #expect(await server.log.connections == 1)
     }
   }
 }

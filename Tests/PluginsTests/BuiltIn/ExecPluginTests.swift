@@ -260,18 +260,15 @@ import Testing
     // The subscription does not end: waiting for its body would not end either.
     let script: [RawServer.Step] =
       RawServer.Step.greeting + [.message(SocketTests.next("Ada")), .untilClosed]
-    try await RawServer.withServer(script) { server in
-      try await Bench.with(
-        Bench.plain.replacing("- fetch", with: exec + "\n- fetch"),
-        url: "ws://127.0.0.1:\(server.port)/"
-      ) { bench in
-        var count = 0
-        for try await _ in bench.runner.execute(try Bench.request(SocketTests.document)) {
-          count += 1
-          break
-        }
-        #expect(count == 1)
+    try await Bench.withServer(
+      script, chain: Bench.plain.replacing("- fetch", with: exec + "\n- fetch"), isSocket: true
+    ) { bench, _ in
+      var count = 0
+      for try await _ in bench.runner.execute(try Bench.request(SocketTests.document)) {
+        count += 1
+        break
       }
+      #expect(count == 1)
     }
     #expect(folder.text("seen").contains(#""event":"response""#), "\(folder.text("seen"))")
     #expect(!folder.text("seen").contains(#""body""#))

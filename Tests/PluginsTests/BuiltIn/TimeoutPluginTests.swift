@@ -47,12 +47,11 @@ import Testing
       .request, .send(HTTPText.response(headers: ["Content-Length: 900"], body: #"{"data":{"#)),
       .run { clock.advance(by: .seconds(30)) }, .untilClosed,
     ]
-    try await RawServer.withServer(script) { server in
-      try await Bench.with(Self.chain, url: server.url, setup: setup(clock, nil)) { bench in
-        expectTimeout(await bench.run())
-        #expect(await bench.dump() == "")
-        await server.log.closure()
-      }
+    try await Bench.withServer(script, chain: Self.chain, setup: setup(clock, nil)) {
+      bench, server in
+      expectTimeout(await bench.run())
+      #expect(await bench.dump() == "")
+      await server.log.closure()
     }
   }
 
@@ -69,22 +68,21 @@ import Testing
           type: "multipart/mixed; boundary=p", headers: ["Connection: close"], body: "")),
       .send(first), .untilClosed,
     ]
-    try await RawServer.withServer(script) { server in
-      try await Bench.with(Self.chain, url: server.url, setup: setup(clock, nil)) { bench in
-        let document = "query User { user { id ... @defer { name } } }"
-        let results = bench.runner.execute(try Bench.request(document))
-        #expect(try await results.next()?.isComplete == false)
-        async let rest = results.next()
-        await clock.sleepers(1)
-        clock.advance(by: .seconds(30))
-        do {
-          _ = try await rest
-          Issue.record("the next part took no time")
-        } catch {
-          #expect((error as? ChainError)?.code == .timedOut)
-        }
-        await server.log.closure()
+    try await Bench.withServer(script, chain: Self.chain, setup: setup(clock, nil)) {
+      bench, server in
+      let document = "query User { user { id ... @defer { name } } }"
+      let results = bench.runner.execute(try Bench.request(document))
+      #expect(try await results.next()?.isComplete == false)
+      async let rest = results.next()
+      await clock.sleepers(1)
+      clock.advance(by: .seconds(30))
+      do {
+        _ = try await rest
+        Issue.record("the next part took no time")
+      } catch {
+        #expect((error as? ChainError)?.code == .timedOut)
       }
+      await server.log.closure()
     }
   }
 

@@ -91,6 +91,20 @@ struct Bench: Sendable {
     }
   }
 
+  /// Assembles a chain for a server with scripts, one for each connection, and uses both.
+  ///
+  /// - Parameter isSocket: Whether all operations are sent over WebSocket.
+  static func withServer<Result: Sendable>(
+    _ scripts: [RawServer.Step]..., chain: String = plain, isSocket: Bool = false,
+    setup: Setup = Setup(), body: @Sendable @escaping (Bench, RawServer) async throws -> Result
+  ) async throws -> Result {
+    try await RawServer.withServer(scripts, tls: nil) { server in
+      try await with(chain, url: isSocket ? server.socketURL : server.url, setup: setup) { bench in
+        try await body(bench, server)
+      }
+    }
+  }
+
   static func pipeline(
     _ chain: String, url: String, variables: [String: String] = [:]
   ) throws -> Pipeline {

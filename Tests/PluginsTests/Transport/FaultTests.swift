@@ -223,16 +223,14 @@ import Testing
       let location = "\(other.url)?key=hidden"
       let answer = HTTPText.response(
         "\(status) Moved", type: nil, headers: ["Location: \(location)"], body: "")
-      try await RawServer.withServer([.request, .send(answer)]) { server in
-        try await Bench.with(url: server.url) { bench in
-          let outcome = await bench.run()
-          #expect(outcome.code == .httpStatus)
-          #expect(outcome.failure?.http?.status == status)
-          #expect(outcome.message.contains("; the redirect to \(other.url) is not followed"))
-          #expect(!outcome.message.contains("hidden"), "the query of an address may hold keys")
-          #expect(await server.log.requests.count == 1)
-          #expect(await other.log.connections == 0)
-        }
+      try await Bench.withServer([.request, .send(answer)]) { bench, server in
+        let outcome = await bench.run()
+        #expect(outcome.code == .httpStatus)
+        #expect(outcome.failure?.http?.status == status)
+        #expect(outcome.message.contains("; the redirect to \(other.url) is not followed"))
+        #expect(!outcome.message.contains("hidden"), "the query of an address may hold keys")
+        #expect(await server.log.requests.count == 1)
+        #expect(await other.log.connections == 0)
       }
     }
   }
@@ -245,14 +243,12 @@ import Testing
         HTTPText.response("400 Bad Request", headers: ["Content-Length: 9999999"], body: long)),
       .untilClosed,
     ]
-    try await RawServer.withServer(script) { server in
-      try await Bench.with(url: server.url) { bench in
-        let outcome = await bench.run()
-        #expect(outcome.failure?.http?.bodyPrefix == Array(long.utf8.prefix(1024)))
-        #expect(outcome.message.utf8.count < 400)
-        // What was not read is not waited for, and does not keep the connection.
-        await server.log.closure()
-      }
+    try await Bench.withServer(script) { bench, server in
+      let outcome = await bench.run()
+      #expect(outcome.failure?.http?.bodyPrefix == Array(long.utf8.prefix(1024)))
+      #expect(outcome.message.utf8.count < 400)
+      // What was not read is not waited for, and does not keep the connection.
+      await server.log.closure()
     }
   }
 
@@ -263,12 +259,10 @@ import Testing
         HTTPText.response(
           "503 Service Unavailable", headers: ["Content-Length: 900"], body: "overloaded")),
     ]
-    try await RawServer.withServer(script) { server in
-      try await Bench.with(url: server.url) { bench in
-        let outcome = await bench.run()
-        #expect(outcome.failure?.http?.bodyPrefix == Array("overloaded".utf8))
-        #expect(outcome.message.contains("503 Service Unavailable (application/json): overloaded"))
-      }
+    try await Bench.withServer(script) { bench, _ in
+      let outcome = await bench.run()
+      #expect(outcome.failure?.http?.bodyPrefix == Array("overloaded".utf8))
+      #expect(outcome.message.contains("503 Service Unavailable (application/json): overloaded"))
     }
   }
 

@@ -84,7 +84,7 @@ import Testing
     async throws
   {
     try await RawServer.withServer(flood.script) { server in
-      let url = flood.isSocket ? "ws://127.0.0.1:\(server.port)/" : server.url
+      let url = flood.isSocket ? server.socketURL : server.url
       // A clock that stands still: the time window does not end however slow the machine is.
       let setup = Bench.Setup(
         clock: ServiceClock(TestClock()), networkClock: ServiceClock(TestClock()))

@@ -45,17 +45,15 @@ import Testing
     let script: [RawServer.Step] = [
       .request, .run { clock.advance(by: .seconds(30)) }, .untilClosed,
     ]
-    try await RawServer.withServer(script) { server in
-      try await Bench.with(url: server.url, setup: setup(clock)) { bench in
-        try await bench.prime()
-        let before = await bench.dump()
-        let outcome = await bench.run(policy: .networkOnly)
-        expectTimeout(outcome, bench, .unknown, "no data arrived for 30s", "idle_timeout")
-        #expect(await bench.dump() == before)
-        await server.log.closure()
-        #expect(await server.log.connections == 1)
-        #expect(await server.log.requests.count == 1)
-      }
+    try await Bench.withServer(script, setup: setup(clock)) { bench, server in
+      try await bench.prime()
+      let before = await bench.dump()
+      let outcome = await bench.run(policy: .networkOnly)
+      expectTimeout(outcome, bench, .unknown, "no data arrived for 30s", "idle_timeout")
+      #expect(await bench.dump() == before)
+      await server.log.closure()
+      #expect(await server.log.connections == 1)
+      #expect(await server.log.requests.count == 1)
     }
   }
 

@@ -37,13 +37,11 @@ import Testing
   @Test func `an answer before the end of the upload is read`() async throws {
     let refusal = HTTPText.response(
       "413 Content Too Large", type: "text/plain", body: "at most 1 MiB")
-    try await RawServer.withServer([.bytes(1), .send(refusal), .untilClosed]) { server in
-      try await Bench.with(url: server.url) { bench in
-        let outcome = await bench.outcome(
-          of: try Self.request(Self.mutation, Self.large(in: bench)))
-        #expect(outcome.failure?.http?.status == 413, "\(outcome)")
-        #expect(outcome.message.contains("at most 1 MiB"))
-      }
+    try await Bench.withServer([.bytes(1), .send(refusal), .untilClosed]) { bench, _ in
+      let outcome = await bench.outcome(
+        of: try Self.request(Self.mutation, Self.large(in: bench)))
+      #expect(outcome.failure?.http?.status == 413, "\(outcome)")
+      #expect(outcome.message.contains("at most 1 MiB"))
     }
   }
 
@@ -109,16 +107,14 @@ import Testing
   @Test func `an early result ends the sending, and the connection`() async throws {
     let answer = HTTPText.response(body: #"{"errors":[{"message":"too large"}]}"#)
     let (outcomes, end) = AsyncStream.makeStream(of: Void.self)
-    try await RawServer.withServer(
-      [.bytes(1_000), .send(answer), .run { for await _ in outcomes {} }, .untilClosed]
-    ) { server in
-      try await Bench.with(url: server.url) { bench in
-        let outcome = await bench.outcome(
-          of: try Self.request(Self.mutation, Self.large(in: bench)))
-        #expect(outcome.results.first?.errors.first?.message == "too large", "\(outcome.message)")
-        end.finish()
-        await server.log.closure()
-      }
+    try await Bench.withServer([
+      .bytes(1_000), .send(answer), .run { for await _ in outcomes {} }, .untilClosed,
+    ]) { bench, server in
+      let outcome = await bench.outcome(
+        of: try Self.request(Self.mutation, Self.large(in: bench)))
+      #expect(outcome.results.first?.errors.first?.message == "too large", "\(outcome.message)")
+      end.finish()
+      await server.log.closure()
     }
   }
 
@@ -127,12 +123,10 @@ import Testing
     let refusal = HTTPText.response(
       "400 Bad Request", type: "application/graphql-response+json",
       body: #"{"errors":[{"message":"too large"}]}"#)
-    try await RawServer.withServer([.bytes(1), .send(refusal), .untilClosed]) { server in
-      try await Bench.with(url: server.url) { bench in
-        let outcome = await bench.outcome(
-          of: try Self.request(Self.mutation, Self.large(in: bench)))
-        #expect(outcome.results.first?.errors.first?.message == "too large", "\(outcome)")
-      }
+    try await Bench.withServer([.bytes(1), .send(refusal), .untilClosed]) { bench, _ in
+      let outcome = await bench.outcome(
+        of: try Self.request(Self.mutation, Self.large(in: bench)))
+      #expect(outcome.results.first?.errors.first?.message == "too large", "\(outcome)")
     }
   }
 
@@ -176,35 +170,31 @@ import Testing
   @Test func `a file that changed is not sent, and a mutation with it is certainly not executed`()
     async throws
   {
-    try await RawServer.withServer([.request, .send(HTTPText.response())]) { server in
-      try await Bench.with(url: server.url) { bench in
-        let path = "\(bench.folder)/f.txt"
-        try Data("first".utf8).write(to: URL(filePath: path))
-        let request = try Self.request(Self.mutation, Upload(path: path))
-        try Data("second".utf8).write(to: URL(filePath: path))
-        let outcome = await bench.outcome(of: request)
-        #expect(outcome.code == .uploadFailed)
-        #expect(outcome.failure?.delivery == .notSent)
-        #expect(await server.log.connections == 0)
-      }
+    try await Bench.withServer([.request, .send(HTTPText.response())]) { bench, server in
+      let path = "\(bench.folder)/f.txt"
+      try Data("first".utf8).write(to: URL(filePath: path))
+      let request = try Self.request(Self.mutation, Upload(path: path))
+      try Data("second".utf8).write(to: URL(filePath: path))
+      let outcome = await bench.outcome(of: request)
+      #expect(outcome.code == .uploadFailed)
+      #expect(outcome.failure?.delivery == .notSent)
+      #expect(await server.log.connections == 0)
     }
   }
 
   @Test func `a cancelled upload closes its connection`() async throws {
     let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
     let (outcomes, end) = AsyncStream.makeStream(of: Void.self)
-    try await RawServer.withServer([
+    try await Bench.withServer([
       .bytes(1), .run { arrival.yield() }, .run { for await _ in outcomes {} }, .untilClosed,
-    ]) { server in
-      try await Bench.with(url: server.url) { bench in
-        let request = try Self.request(Self.mutation, Self.large(in: bench))
-        let task = Task { await bench.outcome(of: request) }
-        for await _ in arrivals { break }
-        task.cancel()
-        #expect(await task.value.error is CancellationError)
-        end.finish()
-        await server.log.closure()
-      }
+    ]) { bench, server in
+      let request = try Self.request(Self.mutation, Self.large(in: bench))
+      let task = Task { await bench.outcome(of: request) }
+      for await _ in arrivals { break }
+      task.cancel()
+      #expect(await task.value.error is CancellationError)
+      end.finish()
+      await server.log.closure()
     }
   }
 
