@@ -69,8 +69,7 @@ struct RedirectTests {
   private static func withCache(
     _ kind: StoreKind = .memory, _ body: (CacheUnderTest) async throws -> Void
   ) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, _ in
       try await cache.write(stored, storing, keys: keys)
       try await body(cache)
     }
@@ -314,8 +313,7 @@ struct RedirectTests {
 
   @Test("garbage collection keeps what redirects reach", arguments: StoreKind.allCases)
   func garbage(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       let response = Self.stored.replacing("\n", with: "").utf8
       try await normalize(
         response, prepare(Self.storing, keys: Self.keys), into: store, received: 100)

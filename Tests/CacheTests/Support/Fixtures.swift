@@ -44,6 +44,17 @@ enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
   }
 }
 
+extension StoreKind {
+  /// A store to which responses come whole.
+  func withCache<R>(
+    collectsChanges: Bool = true, _ body: (CacheUnderTest, CacheStore) async throws -> R
+  ) async throws -> R {
+    try await withStore(collectsChanges: collectsChanges) {
+      try await body(CacheUnderTest(store: $0), $0)
+    }
+  }
+}
+
 extension PostgresSchema {
   /// The URL of an empty schema of the test server.
   static func newForTest() throws -> String {

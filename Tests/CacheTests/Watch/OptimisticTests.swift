@@ -36,8 +36,7 @@ struct OptimisticTests {
 
   @Test("a layer is visible immediately, also to watchers", arguments: StoreKind.allCases)
   func atOnce(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       try await cache.write(Self.post(1), Self.query)
       let dump = try await cache.dump()
       var watcher = Watcher(store, try prepare(Self.query))
@@ -56,8 +55,7 @@ struct OptimisticTests {
 
   @Test("a layer does not wait for a response that is being written", arguments: StoreKind.allCases)
   func duringWrite(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       try await cache.write(Self.post(1), Self.query)
       let transaction = try await store.records.begin()
       _ = try store.addOptimistic(Self.guess(2), for: prepare(Self.like))
@@ -68,8 +66,7 @@ struct OptimisticTests {
 
   @Test("an answer that equals the guess is no news", arguments: StoreKind.allCases)
   func equalAnswer(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       try await cache.write(Self.post(1), Self.query)
       var watcher = Watcher(store, try prepare(Self.query))
       _ = try await watcher.next()
@@ -86,8 +83,7 @@ struct OptimisticTests {
     "a response that differs from the optimistic layer replaces it in one step",
     arguments: StoreKind.allCases)
   func otherAnswer(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       try await cache.write(Self.post(1), Self.query)
       var watcher = Watcher(store, try prepare(Self.query))
       _ = try await watcher.next()
@@ -101,8 +97,7 @@ struct OptimisticTests {
 
   @Test("layers interleave: each end in any order leaves the others", arguments: StoreKind.allCases)
   func interleaving(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       try await cache.write(Self.post(1), Self.query)
       let a = try store.addOptimistic(Self.guess(2), for: prepare(Self.like))
       let b = try store.addOptimistic(Self.guess(3), for: prepare(Self.like))
@@ -123,8 +118,7 @@ struct OptimisticTests {
 
   @Test("a layer makes records that are not there yet", arguments: StoreKind.allCases)
   func newRecords(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       var watcher = Watcher(store, try prepare(Self.query))
       #expect(try await watcher.next() == "miss at post")
       let data: JSONValue = [
@@ -140,8 +134,7 @@ struct OptimisticTests {
 
   @Test("a layer may hide records and fields", arguments: StoreKind.allCases)
   func removals(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       try await cache.write(Self.post(1), Self.query)
       var watcher = Watcher(store, try prepare(Self.query))
       _ = try await watcher.next()
@@ -163,8 +156,7 @@ struct OptimisticTests {
   @Test(
     "embedded objects and long lists merge with those of a layer", arguments: StoreKind.allCases)
   func embedded(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       let items = (0..<10_000).map { #"{"__typename":"I","n":\#($0),"m":0}"# }
       let document = "{ box { id e { x y } list { n m } } }"
       try await cache.write(
@@ -219,8 +211,7 @@ struct OptimisticTests {
     "clearing removes the layers, and discards responses requested before",
     arguments: StoreKind.allCases)
   func clearing(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       try await cache.write(Self.post(1), Self.query)
       let layer = try store.addOptimistic(Self.guess(2), for: prepare(Self.like))
       var watcher = Watcher(store, try prepare(Self.query))

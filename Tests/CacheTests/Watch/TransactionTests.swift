@@ -12,8 +12,7 @@ struct TransactionTests {
 
   @Test("data is read, changed and written back in one step", arguments: StoreKind.allCases)
   func update(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       try await cache.write(Self.response, Self.document)
       var watcher = Watcher(store, try prepare(Self.document))
       _ = try await watcher.next()
@@ -38,8 +37,7 @@ struct TransactionTests {
     "an update on a miss is an error that names the first missing field",
     arguments: StoreKind.allCases)
   func miss(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       try await cache.write(Self.response, Self.document)
       let dump = try await cache.dump()
       let operation = try prepare("{ feed { id posts { id title body } } }")
@@ -76,8 +74,7 @@ struct TransactionTests {
 
   @Test("a transaction sees what it has written, and others do not", arguments: StoreKind.allCases)
   func isolation(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       let operation = try prepare("{ a { id n } }")
       try await store.transaction { transaction in
         try await transaction.write(
@@ -100,8 +97,7 @@ struct TransactionTests {
     arguments: StoreKind.allCases)
   func rollback(kind: StoreKind) async throws {
     struct Refusal: Error {}
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       try await cache.write(Self.response, Self.document)
       let dump = try await cache.dump()
       var watcher = Watcher(store, try prepare(Self.document))
@@ -144,8 +140,7 @@ struct TransactionTests {
 
   @Test("the changes of a transaction are what differs in the end", arguments: StoreKind.allCases)
   func changes(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       try await cache.write(
         #"{"data":{"a":{"__typename":"A","id":1,"n":1,"m":1},"b":{"__typename":"A","id":2,"n":1,"m":1}}}"#,
         "{ a { id n m } b { id n m } }")
@@ -180,8 +175,7 @@ struct TransactionTests {
     "incomplete data is an error with its path, and nothing is written",
     arguments: StoreKind.allCases)
   func incomplete(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       let operation = try prepare(Self.document)
       let cases: [(JSONValue, String)] = [
         (["feed": ["__typename": "Feed", "id": "f"]], "feed.posts"),
@@ -225,8 +219,7 @@ struct TransactionTests {
 
   @Test("layers are not written by a transaction", arguments: StoreKind.allCases)
   func layers(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       let operation = try prepare("{ a { id n m } }")
       try await cache.write(#"{"data":{"a":{"__typename":"A","id":1,"n":1,"m":1}}}"#, operation)
       let layer = try store.addOptimistic(

@@ -18,8 +18,7 @@ struct WatchTests {
 
   @Test("the first element is the answer as it is", arguments: StoreKind.allCases)
   func firstElement(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       var cold = Watcher(store, try prepare(Self.document))
       #expect(try await cold.next() == "miss at user")
       try await cache.write(Self.user(1, "ada"), Self.document)
@@ -30,8 +29,7 @@ struct WatchTests {
 
   @Test("a watcher on a cold cache fires when its data arrives", arguments: StoreKind.allCases)
   func coldCache(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       var watcher = Watcher(store, try prepare(Self.document))
       #expect(try await watcher.next() == "miss at user")
       try await cache.write(#"{"data":{"other":1}}"#, "{ other }")
@@ -44,8 +42,7 @@ struct WatchTests {
   @Test(
     "a watcher on a cold cache fires when its last part arrives", arguments: StoreKind.allCases)
   func partByPart(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       let watched = try prepare("{ a { id x } b { id x } }")
       var watcher = Watcher(store, watched)
       #expect(try await watcher.next() == "miss at a")
@@ -63,8 +60,7 @@ struct WatchTests {
     "a watcher fires when a field it depends on changes, and only then",
     arguments: StoreKind.allCases)
   func onlyThen(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       let wide = "{ user { id name age } }"
       try await cache.write(Self.user(1, "ada", more: #","age":36"#), wide)
       var watcher = Watcher(store, try prepare(Self.document))
@@ -90,8 +86,7 @@ struct WatchTests {
 
   @Test("several changes in one commit are one element", arguments: StoreKind.allCases)
   func oneCommit(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       let document = "{ list { id n } }"
       let list = { (n: Int) in
         let items = (0..<50).map { #"{"__typename":"T","id":\#($0),"n":\#(n)}"# }
@@ -109,8 +104,7 @@ struct WatchTests {
 
   @Test("a slow reader sees the newest state only", arguments: StoreKind.allCases)
   func coalescing(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       try await cache.write(Self.user(1, "0"), Self.document)
       var watcher = Watcher(store, try prepare(Self.document))
       _ = try await watcher.next()
@@ -125,8 +119,7 @@ struct WatchTests {
 
   @Test("removed fields and records, and clearing, are changes", arguments: StoreKind.allCases)
   func removal(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       var watcher = Watcher(store, try prepare(Self.document))
       _ = try await watcher.next()
       let removals: [(RecordRemoval, String)] = [
@@ -158,8 +151,7 @@ struct WatchTests {
       { try await $0.collectGarbage(rootsBefore: Int(UInt32.max)) },
     ]
     for collects in [true, false] {
-      try await kind.withStore(collectsChanges: collects) { store in
-        let cache = CacheUnderTest(store: store)
+      try await kind.withCache(collectsChanges: collects) { cache, store in
         var watcher = Watcher(store, try prepare(Self.document))
         _ = try await watcher.next()
         for work in works {
@@ -188,8 +180,7 @@ struct WatchTests {
 
   @Test("a type that determines the fields is a dependency", arguments: StoreKind.allCases)
   func typename(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       let keys = KeyRules(groups: ["Cat": "Pet", "Dog": "Pet"])
       let document = "{ pet { id ... on Cat { n } ... on Dog { m } } }"
       let facts = try facts(
@@ -207,8 +198,7 @@ struct WatchTests {
 
   @Test("an element of a list in segments is watched", arguments: StoreKind.allCases)
   func segments(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       let body = { (last: Int) in
         let items = (0..<20_000).map { #"{"n":\#($0 == 19_999 ? last : $0)}"# }
         return #"{"data":{"list":[\#(items.joined(separator: ","))]}}"#
@@ -297,8 +287,7 @@ struct WatchTests {
 
   @Test("no changes are collected without watchers", arguments: [StoreKind.memory, .sqlite])
   func collecting(kind: StoreKind) async throws {
-    try await kind.withStore(collectsChanges: false) { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache(collectsChanges: false) { cache, store in
       let before = try await cache.write(Self.user(1, "ada"), Self.document).summary
       #expect(before?.changesAreKnown == false && before?.changes.isEmpty == true)
       let watched = WatchedOperation(store: store, operation: try prepare(Self.document))
@@ -314,8 +303,7 @@ struct WatchTests {
   @Test(
     "a write of very many fields makes all watchers look", arguments: [StoreKind.memory, .sqlite])
   func manyChanges(kind: StoreKind) async throws {
-    try await kind.withStore(collectsChanges: false) { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache(collectsChanges: false) { cache, store in
       try await cache.write(Self.user(1, "ada"), Self.document)
       var watcher = Watcher(store, try prepare(Self.document))
       _ = try await watcher.next()
@@ -350,8 +338,7 @@ struct WatchTests {
   @Test(
     "the dependencies of a result are collected by name on request", arguments: StoreKind.allCases)
   func dependencies(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       let document = #"{ me: user(id: 1) { n: name friend { id } } }"#
       let operation = try prepare(document)
       let names = { () async throws -> [String]? in
