@@ -39,8 +39,7 @@ struct OptimisticTests {
     try await kind.withCache { cache, store in
       try await cache.write(Self.post(1), Self.query)
       let dump = try await cache.dump()
-      var watcher = Watcher(store, try prepare(Self.query))
-      _ = try await watcher.next()
+      var watcher = try await Watcher.started(store, prepare(Self.query))
       let layer = try store.addOptimistic(Self.guess(2), for: prepare(Self.like))
       #expect(try await cache.read(Self.query) == Self.shown(2))
       #expect(try await watcher.next() == Self.shown(2))
@@ -68,8 +67,7 @@ struct OptimisticTests {
   func equalAnswer(kind: StoreKind) async throws {
     try await kind.withCache { cache, store in
       try await cache.write(Self.post(1), Self.query)
-      var watcher = Watcher(store, try prepare(Self.query))
-      _ = try await watcher.next()
+      var watcher = try await Watcher.started(store, prepare(Self.query))
       let layer = try store.addOptimistic(Self.guess(2), for: prepare(Self.like))
       #expect(try await watcher.next() == Self.shown(2))
       try await settle(store, 2, layer)
@@ -85,8 +83,7 @@ struct OptimisticTests {
   func otherAnswer(kind: StoreKind) async throws {
     try await kind.withCache { cache, store in
       try await cache.write(Self.post(1), Self.query)
-      var watcher = Watcher(store, try prepare(Self.query))
-      _ = try await watcher.next()
+      var watcher = try await Watcher.started(store, prepare(Self.query))
       let layer = try store.addOptimistic(Self.guess(2), for: prepare(Self.like))
       _ = try await watcher.next()
       try await settle(store, 7, layer)
@@ -136,8 +133,7 @@ struct OptimisticTests {
   func removals(kind: StoreKind) async throws {
     try await kind.withCache { cache, store in
       try await cache.write(Self.post(1), Self.query)
-      var watcher = Watcher(store, try prepare(Self.query))
-      _ = try await watcher.next()
+      var watcher = try await Watcher.started(store, prepare(Self.query))
       let record = try store.addOptimistic { draft throws(CacheError) in
         try draft.remove(RecordRemoval(record: "Post:1"))
       }
@@ -214,8 +210,7 @@ struct OptimisticTests {
     try await kind.withCache { cache, store in
       try await cache.write(Self.post(1), Self.query)
       let layer = try store.addOptimistic(Self.guess(2), for: prepare(Self.like))
-      var watcher = Watcher(store, try prepare(Self.query))
-      _ = try await watcher.next()
+      var watcher = try await Watcher.started(store, prepare(Self.query))
       // Two responses in flight: one that ends before the logout, one that has begun.
       let ended = try await feed(Self.post(5).utf8, prepare(Self.query), into: store)
       let pending = try await ended.finish().write

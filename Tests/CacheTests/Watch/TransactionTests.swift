@@ -14,8 +14,7 @@ struct TransactionTests {
   func update(kind: StoreKind) async throws {
     try await kind.withCache { cache, store in
       try await cache.write(Self.response, Self.document)
-      var watcher = Watcher(store, try prepare(Self.document))
-      _ = try await watcher.next()
+      var watcher = try await Watcher.started(store, prepare(Self.document))
       try await store.transaction { transaction in
         try await transaction.update(prepare(Self.document)) { data in
           data["feed"]?["posts"]?.arrayValue?.insert(
@@ -100,8 +99,7 @@ struct TransactionTests {
     try await kind.withCache { cache, store in
       try await cache.write(Self.response, Self.document)
       let dump = try await cache.dump()
-      var watcher = Watcher(store, try prepare(Self.document))
-      _ = try await watcher.next()
+      let watcher = try await Watcher.started(store, prepare(Self.document))
       let operation = try prepare("{ a }")
       await #expect(throws: Refusal.self) {
         try await store.transaction { transaction in

@@ -63,8 +63,7 @@ struct WatchTests {
     try await kind.withCache { cache, store in
       let wide = "{ user { id name age } }"
       try await cache.write(Self.user(1, "ada", more: #","age":36"#), wide)
-      var watcher = Watcher(store, try prepare(Self.document))
-      _ = try await watcher.next()
+      var watcher = try await Watcher.started(store, prepare(Self.document))
       try await cache.write(Self.user(1, "ada", more: #","age":37"#), wide)
       #expect(!watcher.isPending, "another field of the record")
       try await cache.write(Self.user(1, "ada"), Self.document)
@@ -93,8 +92,7 @@ struct WatchTests {
         return #"{"data":{"list":[\#(items.joined(separator: ","))]}}"#
       }
       try await cache.write(list(1), document)
-      var watcher = Watcher(store, try prepare(document))
-      _ = try await watcher.next()
+      var watcher = try await Watcher.started(store, prepare(document))
       try await cache.write(list(2), document)
       let next = try await watcher.next()
       #expect(next.contains(#"{"id":49,"n":2}"#) && !next.contains(#""n":1"#))
@@ -106,8 +104,7 @@ struct WatchTests {
   func coalescing(kind: StoreKind) async throws {
     try await kind.withCache { cache, store in
       try await cache.write(Self.user(1, "0"), Self.document)
-      var watcher = Watcher(store, try prepare(Self.document))
-      _ = try await watcher.next()
+      var watcher = try await Watcher.started(store, prepare(Self.document))
       for n in 1...100 { try await cache.write(Self.user(1, "\(n)"), Self.document) }
       #expect(try await watcher.next() == Self.shown(1, "100"))
       #expect(!watcher.isPending)
@@ -120,8 +117,7 @@ struct WatchTests {
   @Test("removed fields and records, and clearing, are changes", arguments: StoreKind.allCases)
   func removal(kind: StoreKind) async throws {
     try await kind.withCache { cache, store in
-      var watcher = Watcher(store, try prepare(Self.document))
-      _ = try await watcher.next()
+      var watcher = try await Watcher.started(store, prepare(Self.document))
       let removals: [(RecordRemoval, String)] = [
         (RecordRemoval(record: "User:1", field: "name"), "miss at user.name"),
         (RecordRemoval(record: "User:1"), "miss at user"),
@@ -152,8 +148,7 @@ struct WatchTests {
     ]
     for collects in [true, false] {
       try await kind.withCache(collectsChanges: collects) { cache, store in
-        var watcher = Watcher(store, try prepare(Self.document))
-        _ = try await watcher.next()
+        var watcher = try await Watcher.started(store, prepare(Self.document))
         for work in works {
           try await cache.write(Self.user(1, "ada"), Self.document)
           #expect(try await watcher.next() == Self.shown(1, "ada"))
@@ -171,8 +166,7 @@ struct WatchTests {
     let store = CacheStore.memory(maxSize: 4096)
     let cache = CacheUnderTest(store: store)
     try await cache.write(Self.user(1, "ada"), Self.document)
-    var watcher = Watcher(store, try prepare(Self.document))
-    _ = try await watcher.next()
+    var watcher = try await Watcher.started(store, prepare(Self.document))
     let filling = #"{"data":{"x":"\#(String(repeating: "x", count: 5000))"}}"#
     try await cache.write(filling, "{ x }")
     #expect(try await watcher.next() == "miss at user")
@@ -204,8 +198,7 @@ struct WatchTests {
         return #"{"data":{"list":[\#(items.joined(separator: ","))]}}"#
       }
       try await cache.write(body(1), "{ list { n } }")
-      var watcher = Watcher(store, try prepare("{ list { n } }"))
-      _ = try await watcher.next()
+      var watcher = try await Watcher.started(store, prepare("{ list { n } }"))
       try await cache.write(body(1), "{ list { n } }")
       #expect(!watcher.isPending)
       try await cache.write(body(2), "{ list { n } }")
@@ -231,8 +224,7 @@ struct WatchTests {
   func rollback(kind: StoreKind) async throws {
     try await kind.withStore { store in
       let operation = try prepare(Self.document)
-      var watcher = Watcher(store, operation)
-      _ = try await watcher.next()
+      let watcher = try await Watcher.started(store, operation)
       let normalizer = try await feed(
         Self.user(1, "ada").utf8, operation, into: store, arrival: .byteByByte)
       try await normalizer.finish().write?.rollback()
@@ -305,8 +297,7 @@ struct WatchTests {
   func manyChanges(kind: StoreKind) async throws {
     try await kind.withCache(collectsChanges: false) { cache, store in
       try await cache.write(Self.user(1, "ada"), Self.document)
-      var watcher = Watcher(store, try prepare(Self.document))
-      _ = try await watcher.next()
+      let watcher = try await Watcher.started(store, prepare(Self.document))
       let items = (0..<60_000).map { #"{"__typename":"T","id":\#($0)}"# }
       let summary = try await cache.write(
         #"{"data":{"list":[\#(items.joined(separator: ","))]}}"#, "{ list { id } }"
@@ -367,6 +358,13 @@ struct Watcher {
 
   init(_ store: CacheStore, _ operation: PreparedOperation) {
     iterator = store.watch(operation).makeAsyncIterator()
+  }
+
+  /// A watcher that has taken its first element, the answer as it is.
+  static func started(_ store: CacheStore, _ operation: PreparedOperation) async throws -> Watcher {
+    var watcher = Watcher(store, operation)
+    _ = try await watcher.next()
+    return watcher
   }
 
   /// Whether a change has come in that the watcher has to look at.
