@@ -14,13 +14,7 @@ struct CacheSinkTests {
     path = try Place()
     try path.write(Bench.user, to: "u.graphql")
     try path.write(Bench.ids(60), to: "ids.csv")
-    try path.write(
-      """
-      version: 1
-      endpoint: { url: "http://127.0.0.1:9/" }
-      store: { kind: sqlite, path: cache.db }
-      chain: [fetch, response-code, parse, cache-write]
-      """, to: "p.pipeline.yaml")
+    try path.write(Bench.cachingPipeline, to: "p.pipeline.yaml")
   }
 
   private static let yaml = """

@@ -14,13 +14,7 @@ struct GovernorTests {
   init() throws {
     location = try Place()
     try location.write(Bench.user, to: "u.graphql")
-    try location.write(
-      """
-      version: 1
-      endpoint: { url: "http://127.0.0.1:9/" }
-      store: { kind: none }
-      chain: [fetch, response-code, parse]
-      """, to: "p.pipeline.yaml")
+    try location.write(Bench.pipeline, to: "p.pipeline.yaml")
   }
 
   private func manifest(_ count: Int, _ more: String = "", run: String = "concurrency: 8") throws

@@ -130,9 +130,7 @@ struct JournalRowsTests {
   }
 
   private static var onlyFailed: RunOptions {
-    var options = RunOptions()
-    options.onlyFailed = true
-    return options
+    Bench.repeating
   }
 
   @Test("tasks of other journals are added with all columns, to the operations with the same ids")

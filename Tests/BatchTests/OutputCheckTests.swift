@@ -196,8 +196,7 @@ struct OutputCheckTests {
       _ = try await Bench.run(manifest)
       var done = 0
       for shard in ["1/2", "2/2"] {
-        var options = RunOptions()
-        options.shard = Shard(shard)
+        let options = Bench.shard(shard)
         #expect(options.shard != nil)
         done += try await Bench.run(manifest, options).counters.done
       }

@@ -123,8 +123,7 @@ struct OutputResumeTests {
       let manifest = try Bench.load(yaml, in: location, url: server.url)
       let first = try await Bench.run(manifest)
       #expect(first.counters.failed == 1 && first.stop == nil)
-      var again = RunOptions()
-      again.onlyFailed = true
+      let again = Bench.repeating
       // Not ours: the file of the run has its own name already.
       try location.write("left over", to: "o.ndjson.part")
       let before = try location.text("o.ndjson")
@@ -268,13 +267,7 @@ struct OutputResumeTests {
 
   @Test("a removed or emptied cache file is refused")
   func cache() async throws {
-    try location.write(
-      """
-      version: 1
-      endpoint: { url: "http://127.0.0.1:9/" }
-      store: { kind: sqlite, path: cache.db }
-      chain: [fetch, response-code, parse, cache-write]
-      """, to: "p.pipeline.yaml")
+    try location.write(Bench.cachingPipeline, to: "p.pipeline.yaml")
     let yaml = """
       version: 1
       pipeline: p.pipeline.yaml
@@ -376,9 +369,7 @@ struct OutputResumeTests {
         + "\n    expect: [\"data.user.id != \\\"U_2\\\"\"]"
       let manifest = try Bench.load(yaml, in: location, url: server.url)
       for number in 1...2 {
-        var options = RunOptions()
-        options.shard = Shard("\(number)/2")
-        _ = try await Bench.run(manifest, options)
+        _ = try await Bench.run(manifest, Bench.shard("\(number)/2"))
       }
       let database = try Data(contentsOf: URL(fileURLWithPath: location.file("o.2of2.db")))
       try FileManager.default.removeItem(atPath: location.file("o.2of2.db"))
@@ -393,9 +384,7 @@ struct OutputResumeTests {
       // The task that failed is run again, and what was merged stays.
       let passing = try Bench.load(
         yaml.replacingOccurrences(of: "U_2\\\"", with: "absent\\\""), in: location, url: server.url)
-      var again = RunOptions()
-      again.onlyFailed = true
-      let rest = try await Bench.run(passing, again)
+      let rest = try await Bench.run(passing, Bench.repeating)
       #expect(rest.counters.done == 1)
       #expect(Set(try location.lines("o.ndjson")).count == 200)
       #expect(try JSONValue(parsing: location.text("o.json")).arrayValue?.count == 200)

@@ -178,9 +178,7 @@ struct PathShapeTests {
               emit: countries[*]
           """, in: location, url: server.url)
         for number in 1...2 {
-          var options = RunOptions()
-          options.shard = Shard("\(number)/2")
-          _ = try await Bench.run(manifest, options)
+          _ = try await Bench.run(manifest, Bench.shard("\(number)/2"))
         }
         _ = try ShardMerge(manifest)
         let table = name.replacingOccurrences(of: "\\\"", with: "\"") + (key.isEmpty ? "" : "2")

@@ -222,9 +222,7 @@ struct ResumeTests {
       let manifest = try Bench.load(Self.yaml, in: location, url: server.url)
       var done = 0
       for number in 1...3 {
-        var options = RunOptions()
-        options.shard = Shard("\(number)/3")
-        let summary = try await Bench.run(manifest, options)
+        let summary = try await Bench.run(manifest, Bench.shard("\(number)/3"))
         #expect(summary.counters.done > 50)
         done += summary.counters.done
       }

@@ -292,8 +292,7 @@ struct RunTests {
       #expect(
         lines.last?["errors"]?.arrayValue?.first?["message"]?.stringValue?.contains(
           "more than 3 pages") == true)
-      var options = RunOptions()
-      options.onlyFailed = true
+      let options = Bench.repeating
       // With the same limit nothing is asked for.
       let second = try await Bench.run(
         Bench.load(yaml(3, offset: offset), in: location), options, transport: transport)
@@ -391,9 +390,7 @@ struct RunTests {
       #expect(first.counters.done == 1)
       #expect(first.counters.failed == 1)
       #expect(first.hasFailures)
-      var options = RunOptions()
-      options.onlyFailed = true
-      let second = try await Bench.run(yaml, in: location, url: server.url, options)
+      let second = try await Bench.run(yaml, in: location, url: server.url, Bench.repeating)
       #expect(second.counters.failed == 1)
       #expect(server.requestCount == 3)
       let third = try await Bench.run(yaml, in: location, url: server.url, Bench.resuming)

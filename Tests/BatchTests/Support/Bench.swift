@@ -75,6 +75,34 @@ enum Bench {
     return options
   }
 
+  static var repeating: RunOptions {
+    var options = RunOptions()
+    options.onlyFailed = true
+    return options
+  }
+
+  static func shard(_ text: String) -> RunOptions {
+    var options = RunOptions()
+    options.shard = Shard(text)
+    return options
+  }
+
+  /// A pipeline without a store, and without a timeout, which a clock that jumps would let expire at once.
+  static let pipeline = """
+    version: 1
+    endpoint: { url: "http://127.0.0.1:9/" }
+    store: { kind: none }
+    chain: [fetch, response-code, parse]
+    """
+
+  /// A pipeline that keeps its results in `cache.db`.
+  static let cachingPipeline = """
+    version: 1
+    endpoint: { url: "http://127.0.0.1:9/" }
+    store: { kind: sqlite, path: cache.db }
+    chain: [fetch, response-code, parse, cache-write]
+    """
+
   static let country = "query Country($code: ID!) { country(code: $code) { code name capital } }"
   static let user = "query User($id: ID!) { user(id: $id) { id login } }"
 
