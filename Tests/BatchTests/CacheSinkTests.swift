@@ -23,10 +23,7 @@ struct CacheSinkTests {
     run: { concurrency: 4 }
     sinks: [cache]
     operations:
-      - id: users
-        document: u.graphql
-        foreach: { csv: ids.csv, key: "{{row.id}}" }
-        variables: { id: "{{row.id}}" }
+    \(Bench.users)
         policy: network-only
     """
 

@@ -29,10 +29,7 @@ struct GovernorTests {
       sinks: [{ ndjson: { path: o.ndjson } }]
       \(more)
       operations:
-        - id: users
-          document: u.graphql
-          foreach: { csv: ids.csv, key: "{{row.id}}" }
-          variables: { id: "{{row.id}}" }
+      \(Bench.users)
       """, in: location)
   }
 

@@ -20,10 +20,7 @@ struct JournalRowsTests {
     version: 1
     sinks: [{ ndjson: { path: o.ndjson } }]
     operations:
-      - id: users
-        document: u.graphql
-        foreach: { csv: ids.csv, key: "{{row.id}}" }
-        variables: { id: "{{row.id}}" }
+    \(Bench.users)
     """
 
   private static func id(_ number: UInt64) throws -> TaskID {

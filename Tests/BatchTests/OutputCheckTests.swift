@@ -148,10 +148,7 @@ struct OutputCheckTests {
     report: { junit: r.xml, html: r.html, json: r.json }
     state: { file: state.json }
     operations:
-      - id: users
-        document: u.graphql
-        foreach: { csv: ids.csv, key: "{{row.id}}" }
-        variables: { id: "{{row.id}}" }
+    \(Bench.users)
         emit: user
         bookmark: { last: last(id) }
     """

@@ -35,10 +35,7 @@ struct OutputOrderTests {
         - ndjson: { path: results.ndjson, lines: results }
         - sqlite: { path: o.db, table: users }
       operations:
-        - id: users
-          document: u.graphql
-          foreach: { csv: ids.csv, key: "{{row.id}}" }
-          variables: { id: "{{row.id}}" }
+      \(Bench.users)
           emit: user
       """, in: location)
   }

@@ -32,10 +32,7 @@ struct OutputResumeTests {
     run: { concurrency: 4 }
     sinks: [\(sinks)]
     operations:
-      - id: users
-        document: u.graphql
-        foreach: { csv: ids.csv, key: "{{row.id}}" }
-        variables: { id: "{{row.id}}" }
+    \(Bench.users)
         emit: user
     """
   }
@@ -274,10 +271,7 @@ struct OutputResumeTests {
       run: { concurrency: 4 }
       sinks: [cache]
       operations:
-        - id: users
-          document: u.graphql
-          foreach: { csv: ids.csv, key: "{{row.id}}" }
-          variables: { id: "{{row.id}}" }
+      \(Bench.users)
           policy: network-only
       """
     try await DemoServer.withServer { server in

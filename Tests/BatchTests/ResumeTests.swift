@@ -30,10 +30,7 @@ struct ResumeTests {
       - sqlite: { path: o.db, table: keyed, key: [id] }
       - sqlite: { path: o.db, table: plain }
     operations:
-      - id: users
-        document: u.graphql
-        foreach: { csv: ids.csv, key: "{{row.id}}" }
-        variables: { id: "{{row.id}}" }
+    \(Bench.users)
         emit: user
     """
 

@@ -25,10 +25,7 @@ struct RunLeftoversTests {
       sinks: [{ ndjson: { path: \(output) } }, { csv: { path: o.csv } }]
       report: { json: r.json }
       operations:
-        - id: users
-          document: u.graphql
-          foreach: { csv: ids.csv, key: "{{row.id}}" }
-          variables: { id: "{{row.id}}" }
+      \(Bench.users)
           emit: user
       """, in: location)
   }

@@ -23,10 +23,7 @@ struct RunTests {
     run: { concurrency: 8 }
     sinks: [{ ndjson: { path: "out/{{op}}.ndjson" } }]
     operations:
-      - id: users
-        document: u.graphql
-        foreach: { csv: ids.csv, key: "{{row.id}}" }
-        variables: { id: "{{row.id}}" }
+    \(Bench.users)
     """
 
   @Test("every row brings one result line with its key, in a file that appears at the end")

@@ -103,6 +103,14 @@ enum Bench {
     chain: [fetch, response-code, parse, cache-write]
     """
 
+  /// An operation over the rows of `ids.csv`, to which further lines may be added.
+  static let users = """
+      - id: users
+        document: u.graphql
+        foreach: { csv: ids.csv, key: "{{row.id}}" }
+        variables: { id: "{{row.id}}" }
+    """
+
   static let country = "query Country($code: ID!) { country(code: $code) { code name capital } }"
   static let user = "query User($id: ID!) { user(id: $id) { id login } }"
 
