@@ -6,13 +6,6 @@ import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct AuditPluginTests {
-  @Test func `the options have these defaults`() {
-    #expect(
-      optionTable(AuditPlugin.self) == [
-        "file": nil, "user": "user", "tenant": "tenant", "values": nil, "required": "true",
-      ])
-  }
-
   private static func chain(_ options: String) -> String {
     "- audit: { \(options) }\n- cache-read: { policy: cache-and-network }\n"
       + Bench.plain.replacing(

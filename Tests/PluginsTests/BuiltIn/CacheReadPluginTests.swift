@@ -4,13 +4,6 @@ import GQLRunPlugins
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct CacheReadPluginTests {
-  @Test func `the options have these defaults`() {
-    #expect(
-      optionTable(CacheReadPlugin.self) == [
-        "max_age": nil, "max_stale": nil, "policy": "cache-first",
-      ])
-  }
-
   @Test(
     arguments: CachePolicy.names.map { ("cache-read: { policy: \($0) }", String?.none) } + [
       ("cache-read: { policy: cache_first }", "did you mean `cache-first`?")

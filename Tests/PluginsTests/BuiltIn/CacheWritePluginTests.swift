@@ -5,19 +5,6 @@ import GQLRunPlugins
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct CacheWritePluginTests {
-  @Test func `the options have these defaults`() {
-    #expect(
-      optionTable(CacheWritePlugin.self) == ["on_errors": "skip-errored", "write_roots": "true"])
-  }
-
-  @Test(arguments: [
-    ("cache-write: { on_errors: discard, write_roots: false }", nil),
-    ("cache-write: { on_errors: skip }", "on_errors"),
-    ("cache-write: { write_roots: no }", "write `false`"),
-  ]) func `options are checked`(_ entry: String, _ refusal: String?) {
-    expectEntry(entry, refusedWith: refusal)
-  }
-
   private func withBench<Result: Sendable>(
     _ entry: String = "cache-write", store: Bench.StoreKind = .memory, body: String,
     above interceptor: (any GraphQLInterceptor)? = nil,

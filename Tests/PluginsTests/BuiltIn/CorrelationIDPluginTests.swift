@@ -5,20 +5,6 @@ import HTTPTypes
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct CorrelationIDPluginTests {
-  @Test func `the options have these defaults`() {
-    #expect(
-      optionTable(CorrelationIDPlugin.self) == [
-        "header": "X-Correlation-ID", "idempotency_key": "false",
-      ])
-  }
-
-  @Test(arguments: [
-    ("correlation-id", nil), ("correlation-id: { header: \"\" }", nil),
-    ("correlation-id: { header: \"X Y\" }", "is not the name of an HTTP field"),
-  ]) func `options are checked`(_ entry: String, _ refusal: String?) {
-    expectEntry(entry, refusedWith: refusal)
-  }
-
   private static func chain(_ options: String = "") -> String {
     "- correlation-id\(options)\n- logging\n- max-retry: { mutations: unsent, backoff: { base: 0s } }\n"
       + "- fetch\n- response-code\n- parse"

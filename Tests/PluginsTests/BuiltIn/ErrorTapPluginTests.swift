@@ -4,18 +4,6 @@ import Logging
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct ErrorTapPluginTests {
-  @Test(arguments: [
-    ("error-tap", nil), ("error-tap: { log: false }", nil),
-    ("error-tap: { rules: [{ then: suppress }] }", nil),
-    ("error-tap: { rules: [{ codes: [x] }] }", "then"),
-    ("error-tap: { rules: [{ then: ignore }] }", "then"),
-    ("error-tap: { rules: [{ then: replace }] }", "needs a `message`"),
-    ("error-tap: { rules: [{ then: recover, data: \"{\" }] }", "is not JSON"),
-    ("error-tap: { rules: [{ then: rethrow, statuses: [99] }] }", "statuses"),
-  ]) func `options are checked`(_ entry: String, _ refusal: String?) {
-    expectEntry(entry, refusedWith: refusal)
-  }
-
   private func run(
     _ options: String, _ network: FakeNetwork.Answer, policy: CachePolicy? = .networkOnly,
     document: String = Bench.user

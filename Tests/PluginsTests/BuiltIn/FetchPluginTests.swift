@@ -3,34 +3,6 @@ import GQLRunPlugins
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct FetchPluginTests {
-  @Test func `the options have these defaults`() {
-    #expect(
-      optionTable(FetchPlugin.self) == [
-        "timeout": "5m", "connect_timeout": "10s", "idle_timeout": "30s",
-        "event_timeout": "5m", "max_body": "1GiB",
-        "max_message": "16MiB", "max_ratio": nil, "max_headers": "64KiB", "min_throughput": "0B",
-        "redirects": "none",
-        "max_redirects": "3", "tls": "{}", "proxy": "environment", "no_proxy": nil,
-        "unix_socket": nil,
-        "http2": "true",
-        "max_connections": "256", "keep_alive": "1m", "decompress": "true",
-      ])
-  }
-
-  @Test(arguments: [
-    ("fetch: { timeout: 1ms, connect_timeout: 1h, idle_timeout: 1h, max_body: 1B }", nil),
-    ("fetch: { timeout: 0s }", "at least 1ms"), ("fetch: { timeout: 25h }", "at most 24h"),
-    ("fetch: { connect_timeout: 2h }", "at most 1h"),
-    ("fetch: { idle_timeout: 30 }", "the unit is missing"),
-    ("fetch: { event_timeout: 24h }", nil), ("fetch: { event_timeout: 0s }", "at least 1ms"),
-    ("fetch: { max_body: 0B }", "at least 1B"), ("fetch: { max_ratio: 0 }", "at least 1"),
-    ("fetch: { max_headers: 100B }", "at least 256B"),
-    ("fetch: { max_headers: 3MiB }", "at most 2MiB"),
-    ("fetch: { proxies: x }", "no option `proxies`"),
-  ]) func `options are bounded`(_ entry: String, _ refusal: String?) {
-    expectEntry(entry, refusedWith: refusal)
-  }
-
   /// Keeps the limits it is given.
   private actor Listener: HTTPTransport {
     private(set) var limits: HTTPLimits?

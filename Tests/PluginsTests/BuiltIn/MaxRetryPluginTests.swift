@@ -27,31 +27,6 @@ import Testing
 
   // MARK: Options
 
-  @Test func `the options have these defaults`() {
-    #expect(
-      optionTable(MaxRetryPlugin.self) == [
-        "max_retries": "3", "on": "[network, 429, 502, 503, 504]", "backoff": "{}",
-        "respect_retry_after": "true", "retry_after_max": "1m", "budget": "10%",
-        "mutations": "unsent",
-      ])
-  }
-
-  @Test(arguments: [
-    ("max-retry: { max_retries: 0 }", nil), ("max-retry: { max_retries: 24 }", nil),
-    ("max-retry: { max_retries: 25 }", "at most 24"),
-    ("max-retry: { max_retries: -1 }", "at least 0"),
-    ("max-retry: { on: [] }", nil), ("max-retry: { on: [500] }", "`on` of `max-retry`"),
-    ("max-retry: { backoff: { factor: 1 } }", nil),
-    ("max-retry: { backoff: { factor: 0.5 } }", "at least 1"),
-    ("max-retry: { backoff: { base: 300 } }", "unit"),
-    ("max-retry: { backoff: { jitter: some } }", "jitter"),
-    ("max-retry: { retry_after_max: 25h }", "at most 24h"),
-    ("max-retry: { mutations: never }", "mutations"),
-    ("max-retry: { budget: 101% }", "at most 100%"),
-  ]) func `options are bounded`(_ entry: String, _ refusal: String?) {
-    expectEntry(entry, refusedWith: refusal)
-  }
-
   // MARK: Attempts and delays
 
   @Test(arguments: [0, 1, 3, 24])

@@ -3,22 +3,6 @@ import GQLRunPlugins
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct ParsePluginTests {
-  @Test func `the options have these defaults`() {
-    #expect(
-      optionTable(ParsePlugin.self) == [
-        "check_shape": "false", "max_depth": "512", "max_event": "64MiB", "max_string": "16MiB",
-      ])
-  }
-
-  @Test(arguments: [
-    ("parse: { max_depth: 1, max_string: 1B }", nil), ("parse: { max_depth: 2000 }", nil),
-    ("parse: { max_depth: 0 }", "at least 1"), ("parse: { max_depth: 2001 }", "at most 2000"),
-    ("parse: { max_event: 1KiB }", nil), ("parse: { max_event: 1B }", "at least 1KiB"),
-    ("parse: { max_string: 2GiB }", "at most 1GiB"), ("parse: { max_string: 16 }", "unit"),
-  ]) func `options are bounded`(_ entry: String, _ refusal: String?) {
-    expectEntry(entry, refusedWith: refusal)
-  }
-
   private func run(_ entry: String, _ body: String) async throws -> (
     Outcome, before: String, after: String
   ) {

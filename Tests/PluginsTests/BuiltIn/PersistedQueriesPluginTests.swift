@@ -9,24 +9,6 @@ import HTTPTypes
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct PersistedQueriesPluginTests {
-  @Test func `the options have these defaults`() {
-    #expect(
-      optionTable(PersistedQueriesPlugin.self) == [
-        "query_method": "POST", "retry_method": "POST", "manifest": nil,
-        "persisted_only": "false", "style": "extensions",
-      ])
-  }
-
-  @Test(arguments: [
-    ("apq", nil), ("apq: { query_method: GET, retry_method: GET }", nil),
-    ("apq: { query_method: PUT }", "query_method"),
-    ("apq: { manifest: nowhere.json }", "the file does not exist"),
-    ("apq: { style: document-id }", "persisted_only: true"),
-    ("apq: { style: document-id, persisted_only: true }", nil),
-  ]) func `options are checked`(_ entry: String, _ refusal: String?) {
-    expectEntry(entry, refusedWith: refusal)
-  }
-
   private static func chain(_ options: String, retries: Int = 3) -> String {
     """
     - max-retry: { max_retries: \(retries), backoff: { base: 0s } }

@@ -5,21 +5,6 @@ import HTTPTypes
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct RateLimitPluginTests {
-  @Test func `the options have these defaults`() {
-    #expect(
-      optionTable(RateLimitPlugin.self) == [
-        "requests": nil, "per": "1s", "burst": "1", "budget": "headers", "reserve": "0",
-        "max_wait": "5m", "credential": "",
-      ])
-  }
-
-  @Test(arguments: [
-    ("rate-limit", nil), ("rate-limit: { requests: 10, per: 1m, burst: 5 }", nil),
-    ("rate-limit: { requests: 0 }", "at least 1"), ("rate-limit: { budget: all }", "budget"),
-  ]) func `options are checked`(_ entry: String, _ refusal: String?) {
-    expectEntry(entry, refusedWith: refusal)
-  }
-
   /// Runs operations one after the other; returns how long the clock was slept on, and the outcomes.
   private func naps(
     _ options: String, _ answers: [FakeNetwork.Answer], documents: [String] = [Bench.user],

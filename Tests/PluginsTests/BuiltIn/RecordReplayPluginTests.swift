@@ -7,21 +7,6 @@ import HTTPTypes
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct RecordReplayPluginTests {
-  @Test func `the options have these defaults`() {
-    #expect(
-      optionTable(RecordReplayPlugin.self) == [
-        "file": nil, "mode": "replay", "redact": nil, "max_body": "16MiB",
-      ])
-  }
-
-  @Test(arguments: [
-    ("record-replay: { file: x.ndjson }", nil), ("record-replay", "file"),
-    ("record-replay: { file: x, mode: write }", "mode"),
-    ("record-replay: { file: x, max_body: 2GiB }", "at most 1GiB"),
-  ]) func `options are checked`(_ entry: String, _ refusal: String?) {
-    expectEntry(entry, refusedWith: refusal)
-  }
-
   /// A recording that outlives the benches of a test.
   private struct File: ~Copyable {
     let path = NSTemporaryDirectory() + "recording-\(UUID().uuidString).ndjson"

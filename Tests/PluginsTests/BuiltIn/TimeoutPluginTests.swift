@@ -4,18 +4,6 @@ import GQLRunTestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct TimeoutPluginTests {
-  @Test func `the options have these defaults`() {
-    #expect(optionTable(TimeoutPlugin.self) == ["total": "5m"])
-  }
-
-  @Test(arguments: [
-    ("timeout: { total: 1ms }", nil), ("timeout: { total: 24h }", nil),
-    ("timeout: { total: 0s }", "at least 1ms"), ("timeout: { total: 25h }", "at most 24h"),
-    ("timeout: { total: 30 }", "unit"),
-  ]) func `options are bounded`(_ entry: String, _ refusal: String?) {
-    expectEntry(entry, refusedWith: refusal)
-  }
-
   private func setup(_ clock: TestClock, _ network: FakeNetwork?) -> Bench.Setup {
     let setup = Bench.Setup(clock: ServiceClock(clock), transport: network)
     return setup
