@@ -5,7 +5,7 @@ import HTTPTypes
 import NIOSSL
 import Testing
 
-/// How WebSocket connections are opened and shared: transports, credentials, proxies, TLS, slow readers.
+/// How WebSocket connections are opened and shared: transports, credentials, proxies, TLS.
 @Suite(.timeLimit(.minutes(10))) struct SocketConnectionTests {
   private static let complete = SocketTests.complete()
   private static let whole: [RawServer.Step] =
@@ -259,26 +259,6 @@ import Testing
       await resuming.value
       #expect(outcome.results.map(\.gap) == [nil, 784_111_777, nil])
       #expect(outcome.texts.last == SocketTests.payload("Bo"))
-    }
-  }
-
-  // MARK: Back-pressure
-
-  @Test func `a slow reader stops the connection, and gets every event`() async throws {
-    let count = 20_000
-    let flood = (0..<count).flatMap { SocketFrame.text(SocketTests.next("\($0)")) }
-    let script = RawServer.Step.greeting + [.send(flood), .message(Self.complete), .closing]
-    try await Bench.withServer(script, chain: "- fetch\n- parse", isSocket: true) { bench, _ in
-      var number = 0
-      for try await response in bench.runner.execute(try Bench.request(SocketTests.document)) {
-        if number % 1_000 == 0 {
-          var bytes: [UInt8] = []
-          try response.forEachChunk { bytes += $0 }
-          #expect(String(decoding: bytes, as: UTF8.self) == SocketTests.payload("\(number)"))
-        }
-        number += 1
-      }
-      #expect(number == count)
     }
   }
 

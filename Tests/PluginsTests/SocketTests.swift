@@ -374,18 +374,6 @@ import Testing
 
   // MARK: Lost connections
 
-  @Test func `a lost connection is opened again, and the gap is announced`() async throws {
-    let first = RawServer.Step.greeting + [.message(Self.next("Ada")), .reset]
-    let second =
-      RawServer.Step.greeting + [.message(Self.next("Bo")), .message(Self.complete()), .closing]
-    try await subscribe(Self.retrying, to: first, second) { outcome, _, server in
-      #expect(outcome.error == nil, "\(outcome.message)")
-      #expect(outcome.results.map(\.gap) == [nil, 784_111_777, nil])
-      #expect(outcome.texts.last == Self.payload("Bo"))
-      #expect(await server.log.connections == 2)
-    }
-  }
-
   @Test(arguments: [1000, 1001, 1005, 1006, 1012, 1013, 1014, 4403, 4408, 4499, 4504])
   func `reconnects silently after a close that passes`(_ code: Int) async throws {
     let first = RawServer.Step.greeting + [.message(Self.next("Ada")), .close(code), .closing]

@@ -42,19 +42,6 @@ import Testing
     }
   }
 
-  @Test func `each event is a result, and its records are in the store`() async throws {
-    let body =
-      ": hello\n\n" + Self.event("1", "Ada") + ":\n\n" + Self.event("2", "Bo") + Self.complete
-    try await subscribe(to: .response(200, headers: Self.eventStream, body: body)) {
-      outcome, bench, _ in
-      #expect(outcome.error == nil)
-      #expect(outcome.texts == [Self.payload("1", "Ada"), Self.payload("2", "Bo")])
-      let dump = await bench.dump()
-      #expect(dump.contains(#""name":"Ada""#) && dump.contains(#""name":"Bo""#), "\(dump)")
-      #expect(!dump.contains("renamed"))
-    }
-  }
-
   @Test func `parts of a multipart response are results, and empty ones are not`() async throws {
     let body =
       "\r\n\r\n{}" + Self.part("{}") + Self.part(#"{"payload":\#(Self.payload("1", "Ada"))}"#)
@@ -64,17 +51,6 @@ import Testing
       outcome, _, _ in
       #expect(outcome.error == nil)
       #expect(outcome.texts == [Self.payload("1", "Ada"), Self.payload("2", "Bo")])
-    }
-  }
-
-  @Test func `errors of an event do not end the subscription`() async throws {
-    let body =
-      #"event: next\#ndata: {"data":null,"errors":[{"message":"once"}]}\#n\#n"#
-      + Self.event("1", "Ada") + Self.complete
-    try await subscribe(to: .response(200, headers: Self.eventStream, body: body)) {
-      outcome, _, _ in
-      #expect(outcome.error == nil)
-      #expect(outcome.results.map { $0.errors.map(\.message) } == [["once"], []])
     }
   }
 
@@ -175,48 +151,21 @@ import Testing
     return setup
   }
 
-  @Test func `a lost connection is opened again, and the gap is announced before the next event`()
-    async throws
-  {
-    try await subscribe(
-      Self.retrying, to: .response(200, headers: Self.eventStream, body: Self.event("1", "Ada")),
-      .failure(.connectionFailed, .notSent),
-      .response(200, headers: Self.eventStream, body: Self.event("2", "Bo") + Self.complete),
-      setup: Self.hurried
-    ) { outcome, _, network in
-      #expect(outcome.error == nil)
-      #expect(outcome.results.map(\.gap) == [nil, 784_111_777, nil])
-      #expect(outcome.texts.first == Self.payload("1", "Ada"))
-      #expect(outcome.texts.last == Self.payload("2", "Bo"))
-      #expect(await network.count == 3)
-    }
-  }
-
-  @Test func `max_retries does not limit a subscription that receives events`() async throws {
+  @Test(arguments: [5, 40])
+  func `neither max_retries nor the budget of retries limits a subscription that receives events`(
+    _ count: Int
+  ) async throws {
     let lost = FakeNetwork.Answer.response(
       200, headers: Self.eventStream, body: Self.event("1", "Ada"))
     let end = FakeNetwork.Answer.response(200, headers: Self.eventStream, body: Self.complete)
-    try await subscribe(
-      Self.retrying, to: lost, lost, lost, lost, lost, end, setup: Self.hurried
-    ) { outcome, _, network in
-      #expect(outcome.error == nil)
-      #expect(await network.count == 6)
-      #expect(outcome.results.compactMap(\.gap).count == 5)
-    }
-  }
-
-  @Test func `the budget of retries does not end subscriptions`() async throws {
-    let lost = FakeNetwork.Answer.response(
-      200, headers: Self.eventStream, body: Self.event("1", "Ada"))
-    let network = FakeNetwork(
-      Array(repeating: lost, count: 40)
-        + [.response(200, headers: Self.eventStream, body: Self.complete)])
+    let network = FakeNetwork(Array(repeating: lost, count: count) + [end])
     var setup = Self.hurried
     setup.transport = network
     try await Bench.with(Self.retrying, setup: setup) { bench in
       let outcome = await bench.run(Self.document)
       #expect(outcome.error == nil, "\(outcome.message)")
-      #expect(outcome.results.compactMap(\.gap).count == 40)
+      #expect(await network.count == count + 1)
+      #expect(outcome.results.compactMap(\.gap).count == count)
     }
   }
 
