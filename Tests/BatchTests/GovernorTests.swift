@@ -274,12 +274,10 @@ struct GovernorTests {
       store: { kind: none }
       chain: [rate-limit: { requests: 5 }, fetch, response-code, parse]
       """, to: "p.pipeline.yaml")
-    do {
+    let found = try #require(throws: PipelineDiagnostics.self) {
       _ = try manifest(1, "rate_limit: { rate: 10/s }")
-      Issue.record("no error")
-    } catch let found as PipelineDiagnostics {
-      #expect(found.errors.map(\.message).joined().contains("limited twice"), "\(found.errors)")
     }
+    #expect(found.errors.map(\.message).joined().contains("limited twice"), "\(found.errors)")
   }
 
   @Test("a limit of failures ends the run")

@@ -191,13 +191,11 @@ struct OptimisticTests {
         (["like": 1], "like"),
       ]
       for (data, path) in cases {
-        do {
+        let error = try #require(throws: CacheError.self) {
           _ = try store.addOptimistic(data, for: operation)
-          Issue.record("\(data) was taken")
-        } catch let error as CacheError {
-          #expect(error.code == .invalidData)
-          #expect(error.path == path)
         }
+        #expect(error.code == .invalidData)
+        #expect(error.path == path)
       }
       #expect(!store.records.activity.hasLayers)
     }

@@ -40,13 +40,11 @@ struct TransactionTests {
       try await cache.write(Self.response, Self.document)
       let dump = try await cache.dump()
       let operation = try prepare("{ feed { id posts { id title body } } }")
-      do {
+      let miss = try await #require(throws: CacheMiss.self) {
         try await store.transaction { try await $0.update(operation) { _ in } }
-        Issue.record("the update went well")
-      } catch let miss as CacheMiss {
-        #expect(miss.path == "feed.posts[0].body")
-        #expect(miss.recordKey == "Post:1" && miss.field == "body")
       }
+      #expect(miss.path == "feed.posts[0].body")
+      #expect(miss.recordKey == "Post:1" && miss.field == "body")
       #expect(try await cache.dump() == dump)
     }
   }
@@ -185,20 +183,16 @@ struct TransactionTests {
         ([1], ""),
       ]
       for (data, path) in cases {
-        do {
+        let error = try await #require(throws: CacheError.self) {
           try await store.transaction { try await $0.write(data, for: operation) }
-          Issue.record("\(data) was taken")
-        } catch let error as CacheError {
-          #expect(error.code == .invalidData)
-          #expect(error.path == path)
         }
-      }
-      do {
-        try await store.transaction { try await $0.write(json: Array("{".utf8), for: operation) }
-        Issue.record("half a text was taken")
-      } catch let error as CacheError {
         #expect(error.code == .invalidData)
+        #expect(error.path == path)
       }
+      let error = try await #require(throws: CacheError.self) {
+        try await store.transaction { try await $0.write(json: Array("{".utf8), for: operation) }
+      }
+      #expect(error.code == .invalidData)
       try await store.transaction { try await $0.write(["feed": nil], for: operation) }
       #expect(try await cache.read(operation) == #"{"feed":null}"#)
     }
