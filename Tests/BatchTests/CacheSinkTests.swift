@@ -39,8 +39,7 @@ struct CacheSinkTests {
 
   @Test("a task is done only when the cache would keep its result through a power cut")
   func order() async throws {
-    try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.yaml, in: path, url: server.url)
+    try await Bench.withServer(Self.yaml, in: path) { manifest, _ in
       #expect(manifest.pipeline.store.isRequired)
       let counts = Counts()
       let base = try CacheStore.sqlite(path: path.file("cache.db"))
@@ -60,8 +59,7 @@ struct CacheSinkTests {
 
   @Test("a cache that cannot be made durable stops the run, with nothing done")
   func failure() async throws {
-    try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.yaml, in: path, url: server.url)
+    try await Bench.withServer(Self.yaml, in: path) { manifest, _ in
       let base = try CacheStore.sqlite(path: path.file("cache.db"))
       let store = WatchedStore(base: base.records) { () throws(CacheError) in
         throw CacheError(.storage, "no room")

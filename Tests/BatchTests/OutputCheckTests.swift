@@ -160,8 +160,7 @@ struct OutputCheckTests {
       "state.json", "o.db",
     ])
   func foreign(_ name: String) async throws {
-    try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.open, in: location, url: server.url)
+    try await Bench.withServer(Self.open, in: location) { manifest, server in
       let text = name == "state.json" ? "{\"scripts\":{}}" : "mine"
       try location.write(text, to: name)
       let report = try await RowReport(manifest)
@@ -205,8 +204,7 @@ struct OutputCheckTests {
 
   @Test("earlier outputs are replaced, run after run, also after one that was stopped or killed")
   func again() async throws {
-    try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.open, in: location, url: server.url)
+    try await Bench.withServer(Self.open, in: location) { manifest, _ in
       for _ in 0..<3 {
         #expect(try await RowReport(manifest).problems.isEmpty)
         #expect(try await Bench.run(manifest).counters.done == 3)
@@ -225,8 +223,7 @@ struct OutputCheckTests {
 
   @Test("an output that was changed, or replaced by another file, is no longer an earlier output")
   func changed() async throws {
-    try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.open, in: location, url: server.url)
+    try await Bench.withServer(Self.open, in: location) { manifest, _ in
       _ = try await Bench.run(manifest)
       try location.write("edited by hand", to: "o.csv")
       try FileManager.default.removeItem(atPath: location.file("r.html"))
@@ -244,8 +241,7 @@ struct OutputCheckTests {
   @Test(
     "outputs that were moved with their folder, or restored from an archive, stay earlier outputs")
   func moved() async throws {
-    try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.open, in: location, url: server.url)
+    try await Bench.withServer(Self.open, in: location) { manifest, _ in
       _ = try await Bench.run(manifest)
       let archive = location.file("a.tar")
       let line =
@@ -268,8 +264,7 @@ struct OutputCheckTests {
 
   @Test("outputs of a version that kept no list of them are earlier outputs")
   func older() async throws {
-    try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.open, in: location, url: server.url)
+    try await Bench.withServer(Self.open, in: location) { manifest, _ in
       let first = try await Bench.run(manifest)
       try FileManager.default.removeItem(atPath: location.file("runs/open.outputs.json"))
       let queue = try DatabaseQueue(path: first.journal)
@@ -284,8 +279,7 @@ struct OutputCheckTests {
   @Test("a resumed run does not replace a file that appeared under the name of its output")
   func appeared() async throws {
     try location.write(Bench.ids(40), to: "ids.csv")
-    try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.open, in: location, url: server.url)
+    try await Bench.withServer(Self.open, in: location) { manifest, _ in
       _ = try await Bench.run(manifest, control: RunControl(), stopAt: 10)
       try location.write("mine", to: "o.csv")
       await #expect(throws: OutputProblems.self) {

@@ -97,8 +97,7 @@ struct OutputResumeTests {
 
   @Test("a file that was moved away and restored is continued")
   func restored() async throws {
-    try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.allFiles, in: location, url: server.url)
+    try await Bench.withServer(Self.allFiles, in: location) { manifest, server in
       _ = try await Bench.run(manifest, control: RunControl(), stopAt: 80)
       for name in Self.files {
         let bytes = try Data(contentsOf: URL(fileURLWithPath: location.file("\(name).part")))
@@ -246,8 +245,7 @@ struct OutputResumeTests {
 
   @Test("a run is continued from another working directory, with the outputs it has")
   func otherDirectory() async throws {
-    try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.allFiles, in: location, url: server.url)
+    try await Bench.withServer(Self.allFiles, in: location) { manifest, server in
       _ = try await Bench.run(manifest, control: RunControl(), stopAt: 80)
       try location.write(Self.allFiles, to: "m.batch.yaml")
       // The same folder by another path.
@@ -274,8 +272,7 @@ struct OutputResumeTests {
       \(Bench.users)
           policy: network-only
       """
-    try await DemoServer.withServer { server in
-      let manifest = try Bench.load(yaml, in: location, url: server.url)
+    try await Bench.withServer(yaml, in: location) { manifest, server in
       let store = try CacheStore.sqlite(path: location.file("cache.db"))
       let control = RunControl()
       _ = try await Bench.run(manifest, control: control, store: store)

@@ -26,6 +26,16 @@ enum Bench {
     return manifest
   }
 
+  /// Loads a manifest for a server of its own, and uses both.
+  static func withServer(
+    _ yaml: String, in location: Place,
+    body: (Manifest, LiveDemoServer) async throws -> Void
+  ) async throws {
+    try await DemoServer.withServer { server in
+      try await body(load(yaml, in: location, url: server.url), server)
+    }
+  }
+
   private static let schema = SchemaValidator(schema: Manifest.schema)
 
   private struct SchemaErrors: Error { var errors: [String] }
@@ -87,7 +97,7 @@ enum Bench {
     return options
   }
 
-  /// A pipeline without a store, and without a timeout, which a clock that jumps would let expire at once.
+  /// A pipeline without a store and a timeout.
   static let pipeline = """
     version: 1
     endpoint: { url: "http://127.0.0.1:9/" }
