@@ -215,6 +215,25 @@ import Testing
 
   // MARK: Pause
 
+  /// Pauses a subscription after its first event, resumes it once the server has seen that, and checks its results.
+  private func pauseAndResume(
+    _ bench: Bench, when isSeen: @escaping @Sendable (SubscriptionRegister) async -> Void
+  ) async throws {
+    let register = SubscriptionRegister.of(bench.runner.services)
+    let resuming = Task {
+      await isSeen(register)
+      register.resume()
+    }
+    var outcome = Outcome()
+    for try await response in bench.runner.execute(try Bench.request(SocketTests.document)) {
+      outcome.add(response)
+      if outcome.results.count == 1 { register.pause() }
+    }
+    await resuming.value
+    #expect(outcome.results.map(\.gap) == [nil, 784_111_777, nil])
+    #expect(outcome.texts.last == SocketTests.payload("Bo"))
+  }
+
   @Test func `a paused subscription begins again when it is resumed`() async throws {
     let script =
       RawServer.Step.greeting + [
@@ -222,20 +241,10 @@ import Testing
         .message(SocketTests.next("Bo", id: 2)), .message(SocketTests.complete(2)), .closing,
       ]
     try await Bench.withServer(script, isSocket: true) { bench, server in
-      let register = SubscriptionRegister.of(bench.runner.services)
-      let resuming = Task {
+      try await pauseAndResume(bench) { register in
         _ = await server.log.frame(containing: "complete")
         #expect(register.current == .idle)
-        register.resume()
       }
-      var outcome = Outcome()
-      for try await response in bench.runner.execute(try Bench.request(SocketTests.document)) {
-        outcome.add(response)
-        if outcome.results.count == 1 { register.pause() }
-      }
-      await resuming.value
-      #expect(outcome.results.map(\.gap) == [nil, 784_111_777, nil])
-      #expect(outcome.texts.last == SocketTests.payload("Bo"))
       #expect(await server.log.connections == 1)
     }
   }
@@ -246,19 +255,7 @@ import Testing
       + SocketTests.payload("Ada") + "\n\n"
     let first: [RawServer.Step] = [.request, .send(stream), .untilClosed]
     try await Bench.withServer(first, Self.events) { bench, server in
-      let register = SubscriptionRegister.of(bench.runner.services)
-      let resuming = Task {
-        await server.log.closure()
-        register.resume()
-      }
-      var outcome = Outcome()
-      for try await response in bench.runner.execute(try Bench.request(SocketTests.document)) {
-        outcome.add(response)
-        if outcome.results.count == 1 { register.pause() }
-      }
-      await resuming.value
-      #expect(outcome.results.map(\.gap) == [nil, 784_111_777, nil])
-      #expect(outcome.texts.last == SocketTests.payload("Bo"))
+      try await pauseAndResume(bench) { _ in await server.log.closure() }
     }
   }
 
