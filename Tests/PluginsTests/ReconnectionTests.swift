@@ -70,17 +70,15 @@ import Testing
     let refusal: [RawServer.Step] = [
       .request, .send(HTTPText.response("503 Service Unavailable", body: "")),
     ]
-    try await RawServer.withServer(first, refusal) { server in
-      let clock = TestClock.jumping()
-      let url = server.socketURL
-      try await Bench.with(Self.usual, url: url, setup: .init(clock: ServiceClock(clock))) {
-        bench in
-        let outcome = await bench.run(SocketTests.document)
-        #expect(outcome.failure?.http?.status == 503, "\(outcome.message)")
-        #expect(clock.slept.reduce(.zero, +) == .seconds(300), "\(clock.slept)")
-        #expect(outcome.message.contains("received 1 event"), "\(outcome.message)")
-        #expect(outcome.message.contains("closed the WebSocket connection with 1012"))
-      }
+    let clock = TestClock.jumping()
+    try await Bench.withServer(
+      first, refusal, chain: Self.usual, isSocket: true, setup: .init(clock: ServiceClock(clock))
+    ) { bench, _ in
+      let outcome = await bench.run(SocketTests.document)
+      #expect(outcome.failure?.http?.status == 503, "\(outcome.message)")
+      #expect(clock.slept.reduce(.zero, +) == .seconds(300), "\(clock.slept)")
+      #expect(outcome.message.contains("received 1 event"), "\(outcome.message)")
+      #expect(outcome.message.contains("closed the WebSocket connection with 1012"))
     }
   }
 

@@ -312,20 +312,18 @@ import Testing
   private func late(
     _ script: [RawServer.Step], after frame: String?, _ message: String
   ) async throws {
-    try await RawServer.withServer([script], tls: nil) { server in
-      let clock = TestClock()
-      try await Bench.with(
-        url: server.socketURL, setup: .init(networkClock: ServiceClock(clock))
-      ) { bench in
-        async let running = bench.run(Self.document)
-        if let frame { _ = await server.log.frame(containing: frame) }
-        let time = Self.flying(clock)
-        let outcome = await running
-        time.cancel()
-        #expect(outcome.code == .timedOut, "\(outcome.message)")
-        #expect(outcome.message.contains(message), "\(outcome.message)")
-        #expect(outcome.failure?.isTransient == true)
-      }
+    let clock = TestClock()
+    try await Bench.withServer(
+      script, isSocket: true, setup: .init(networkClock: ServiceClock(clock))
+    ) { bench, server in
+      async let running = bench.run(Self.document)
+      if let frame { _ = await server.log.frame(containing: frame) }
+      let time = Self.flying(clock)
+      let outcome = await running
+      time.cancel()
+      #expect(outcome.code == .timedOut, "\(outcome.message)")
+      #expect(outcome.message.contains(message), "\(outcome.message)")
+      #expect(outcome.failure?.isTransient == true)
     }
   }
 
@@ -354,21 +352,18 @@ import Testing
 
   @Test func `disconnects after the last operation, and connects for the next one`() async throws {
     let script = RawServer.Step.greeting + [.message(Self.complete()), .closing]
-    try await RawServer.withServer([script], tls: nil) { server in
-      let clock = TestClock()
-      // Closed before the first ping is due, whose answer takes real time.
-      let chain = Bench.plain.replacing("- fetch", with: "- fetch: { keep_alive: 5s }")
-      try await Bench.with(
-        chain, url: server.socketURL,
-        setup: .init(networkClock: ServiceClock(clock))
-      ) { bench in
-        #expect(await bench.run(Self.document).error == nil)
-        let time = Self.flying(clock)
-        #expect(await server.log.frame(containing: "close") == "close 1000 ")
-        time.cancel()
-        #expect(await bench.run(Self.document).error == nil)
-        #expect(await server.log.connections == 2)
-      }
+    let clock = TestClock()
+    // Closed before the first ping is due, whose answer takes real time.
+    let chain = Bench.plain.replacing("- fetch", with: "- fetch: { keep_alive: 5s }")
+    try await Bench.withServer(
+      script, chain: chain, isSocket: true, setup: .init(networkClock: ServiceClock(clock))
+    ) { bench, server in
+      #expect(await bench.run(Self.document).error == nil)
+      let time = Self.flying(clock)
+      #expect(await server.log.frame(containing: "close") == "close 1000 ")
+      time.cancel()
+      #expect(await bench.run(Self.document).error == nil)
+      #expect(await server.log.connections == 2)
     }
   }
 
@@ -414,18 +409,16 @@ import Testing
 
   @Test func `does not reconnect if the caller leaves while it waits`() async throws {
     let script = RawServer.Step.greeting + [.close(1001), .closing]
-    try await RawServer.withServer([script], tls: nil) { server in
-      let clock = TestClock()
-      try await Bench.with(
-        Self.retrying.replacing("0s", with: "10s"),
-        url: server.socketURL, setup: .init(clock: ServiceClock(clock))
-      ) { bench in
-        let task = Task { await bench.run(Self.document) }
-        await clock.sleepers(1)
-        task.cancel()
-        #expect(await task.value.error is CancellationError)
-        #expect(await server.log.connections == 1)
-      }
+    let clock = TestClock()
+    try await Bench.withServer(
+      script, chain: Self.retrying.replacing("0s", with: "10s"), isSocket: true,
+      setup: .init(clock: ServiceClock(clock))
+    ) { bench, server in
+      let task = Task { await bench.run(Self.document) }
+      await clock.sleepers(1)
+      task.cancel()
+      #expect(await task.value.error is CancellationError)
+      #expect(await server.log.connections == 1)
     }
   }
 

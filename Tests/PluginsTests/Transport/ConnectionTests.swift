@@ -100,19 +100,17 @@ import Testing
 
   @Test func `fault 7: a mutation on a kept connection that closes is not sent again`() async throws
   {
-    try await RawServer.withServer(
-      [.request, .send(Self.ok), .request], [.request, .send(Self.ok), .untilClosed]
-    ) { server in
-      let chain = "- max-retry: { backoff: { base: 0s } }\n" + Bench.plain
-      try await Bench.with(chain, url: server.url) { bench in
-        _ = await bench.run()
-        let outcome = await bench.run(Bench.rename)
-        #expect(outcome.code == .connectionClosed)
-        #expect(outcome.failure?.delivery == .unknown)
-        #expect(outcome.message.contains("the connection was reused"))
-        #expect(await server.log.requests.count == 2)
-        expectNoSecrets(outcome, bench)
-      }
+    let chain = "- max-retry: { backoff: { base: 0s } }\n" + Bench.plain
+    try await Bench.withServer(
+      [.request, .send(Self.ok), .request], [.request, .send(Self.ok), .untilClosed], chain: chain
+    ) { bench, server in
+      _ = await bench.run()
+      let outcome = await bench.run(Bench.rename)
+      #expect(outcome.code == .connectionClosed)
+      #expect(outcome.failure?.delivery == .unknown)
+      #expect(outcome.message.contains("the connection was reused"))
+      #expect(await server.log.requests.count == 2)
+      expectNoSecrets(outcome, bench)
     }
   }
 
@@ -120,29 +118,26 @@ import Testing
   func `fault 6: a mutation whose answer did not come is not sent again`(
     _ script: [RawServer.Step]
   ) async throws {
-    try await RawServer.withServer(script) { server in
-      let chain = "- max-retry: { backoff: { base: 0s } }\n" + Bench.plain
-      try await Bench.with(chain, url: server.url) { bench in
-        try await bench.prime()
-        let before = await bench.dump()
-        let outcome = await bench.run(Bench.rename)
-        #expect(outcome.code == .connectionClosed)
-        #expect(outcome.failure?.delivery == .unknown)
-        #expect(await server.log.connections == 1)
-        #expect(await bench.dump() == before)
-        expectNoSecrets(outcome, bench)
-      }
+    let chain = "- max-retry: { backoff: { base: 0s } }\n" + Bench.plain
+    try await Bench.withServer(script, chain: chain) { bench, server in
+      try await bench.prime()
+      let before = await bench.dump()
+      let outcome = await bench.run(Bench.rename)
+      #expect(outcome.code == .connectionClosed)
+      #expect(outcome.failure?.delivery == .unknown)
+      #expect(await server.log.connections == 1)
+      #expect(await bench.dump() == before)
+      expectNoSecrets(outcome, bench)
     }
   }
 
   @Test func `max-retry repeats a query whose connection closed before the answer`() async throws {
-    try await RawServer.withServer([.request], [.request, .send(Self.ok)]) { server in
-      let chain = "- max-retry: { backoff: { base: 0s } }\n" + Bench.plain
-      try await Bench.with(chain, url: server.url) { bench in
-        let outcome = await bench.run()
-        #expect(outcome.results.map(\.attempt) == [2])
-        #expect(await server.log.requests.count == 2)
-      }
+    let chain = "- max-retry: { backoff: { base: 0s } }\n" + Bench.plain
+    try await Bench.withServer([.request], [.request, .send(Self.ok)], chain: chain) {
+      bench, server in
+      let outcome = await bench.run()
+      #expect(outcome.results.map(\.attempt) == [2])
+      #expect(await server.log.requests.count == 2)
     }
   }
 

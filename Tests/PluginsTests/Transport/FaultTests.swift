@@ -195,25 +195,23 @@ import Testing
 
   @Test(arguments: framing + bodies + answers)
   func `a fault has its error, its message and no other effect`(_ fault: Fault) async throws {
-    try await RawServer.withServer(fault.script) { server in
-      let chain = Bench.plain.replacing("- fetch", with: "- \(fault.fetch)")
-      try await Bench.with(chain, url: server.url) { bench in
-        try await bench.prime()
-        let before = await bench.dump()
-        let outcome = await bench.run()
-        #expect(outcome.results.isEmpty)
-        #expect(outcome.failure?.layer == .transport)
-        #expect(outcome.code == fault.code, "\(outcome.message)")
-        #expect(outcome.failure?.delivery == fault.delivery)
-        #expect(outcome.failure?.http?.status == fault.status)
-        for part in fault.message {
-          #expect(outcome.message.contains(part), "\(outcome.message)")
-        }
-        #expect(await server.log.connections == 1)
-        #expect(await bench.dump() == before)
-        #expect(!before.isEmpty)
-        expectNoSecrets(outcome, bench)
+    let chain = Bench.plain.replacing("- fetch", with: "- \(fault.fetch)")
+    try await Bench.withServer(fault.script, chain: chain) { bench, server in
+      try await bench.prime()
+      let before = await bench.dump()
+      let outcome = await bench.run()
+      #expect(outcome.results.isEmpty)
+      #expect(outcome.failure?.layer == .transport)
+      #expect(outcome.code == fault.code, "\(outcome.message)")
+      #expect(outcome.failure?.delivery == fault.delivery)
+      #expect(outcome.failure?.http?.status == fault.status)
+      for part in fault.message {
+        #expect(outcome.message.contains(part), "\(outcome.message)")
       }
+      #expect(await server.log.connections == 1)
+      #expect(await bench.dump() == before)
+      #expect(!before.isEmpty)
+      expectNoSecrets(outcome, bench)
     }
   }
 

@@ -74,19 +74,16 @@ import Testing
   ) async throws {
     // The server reads the rest only after the outcome: the client cannot have sent all of it.
     let (outcomes, end) = AsyncStream.makeStream(of: Void.self)
-    try await RawServer.withServer(
-      [.bytes(1_000)] + answer + [.run { for await _ in outcomes {} }, .untilClosed]
-    ) { server in
-      // A clock that stands still: no time limit ends the exchange.
-      let chain = Bench.plain.replacing("- fetch", with: "- fetch: { keep_alive: 60m }")
-      try await Bench.with(
-        chain, url: server.url, setup: .init(networkClock: ServiceClock(TestClock()))
-      ) { bench in
-        let outcome = try await run(bench)
-        #expect([413, 503].contains(outcome.failure?.http?.status), "\(outcome.message)")
-        end.finish()
-        await server.log.closure()
-      }
+    // A clock that stands still: no time limit ends the exchange.
+    let chain = Bench.plain.replacing("- fetch", with: "- fetch: { keep_alive: 60m }")
+    try await Bench.withServer(
+      [.bytes(1_000)] + answer + [.run { for await _ in outcomes {} }, .untilClosed], chain: chain,
+      setup: .init(networkClock: ServiceClock(TestClock()))
+    ) { bench, server in
+      let outcome = try await run(bench)
+      #expect([413, 503].contains(outcome.failure?.http?.status), "\(outcome.message)")
+      end.finish()
+      await server.log.closure()
     }
   }
 
@@ -133,37 +130,33 @@ import Testing
   @Test func `a retry reads the file again`() async throws {
     let busy = HTTPText.response(
       "503 Service Unavailable", headers: ["Connection: close"], body: "busy")
-    try await RawServer.withServer(
+    let chain = "- max-retry: { backoff: { base: 0s } }\n" + Bench.plain
+    try await Bench.withServer(
       [.request, .send(busy)],
-      [.request, .send(HTTPText.response(body: Self.found)), .untilClosed]
-    ) { server in
-      let chain = "- max-retry: { backoff: { base: 0s } }\n" + Bench.plain
-      try await Bench.with(chain, url: server.url) { bench in
-        let path = "\(bench.folder)/f.txt"
-        try Data("contents of a file".utf8).write(to: URL(filePath: path))
-        let outcome = await bench.outcome(
-          of: try Self.request(Self.query, Upload(path: path)))
-        #expect(outcome.sources == [.server], "\(outcome)")
-        let requests = await server.log.requests
-        #expect(requests.count == 2)
-        for request in requests {
-          #expect(request.contains("\r\n\r\ncontents of a file\r\n--"))
-          #expect(request.lowercased().contains("\r\ncontent-length: "))
-        }
+      [.request, .send(HTTPText.response(body: Self.found)), .untilClosed], chain: chain
+    ) { bench, server in
+      let path = "\(bench.folder)/f.txt"
+      try Data("contents of a file".utf8).write(to: URL(filePath: path))
+      let outcome = await bench.outcome(
+        of: try Self.request(Self.query, Upload(path: path)))
+      #expect(outcome.sources == [.server], "\(outcome)")
+      let requests = await server.log.requests
+      #expect(requests.count == 2)
+      for request in requests {
+        #expect(request.contains("\r\n\r\ncontents of a file\r\n--"))
+        #expect(request.lowercased().contains("\r\ncontent-length: "))
       }
     }
   }
 
   @Test func `a mutation that was lost is not sent again`() async throws {
-    try await RawServer.withServer([.bytes(1), .reset]) { server in
-      let chain = "- max-retry: { backoff: { base: 0s } }\n" + Bench.plain
-      try await Bench.with(chain, url: server.url) { bench in
-        let outcome = await bench.outcome(
-          of: try Self.request(Self.mutation, Self.large(in: bench)))
-        #expect(outcome.code == .connectionClosed, "\(outcome)")
-        #expect(outcome.failure?.delivery == .unknown)
-        #expect(await server.log.connections == 1)
-      }
+    let chain = "- max-retry: { backoff: { base: 0s } }\n" + Bench.plain
+    try await Bench.withServer([.bytes(1), .reset], chain: chain) { bench, server in
+      let outcome = await bench.outcome(
+        of: try Self.request(Self.mutation, Self.large(in: bench)))
+      #expect(outcome.code == .connectionClosed, "\(outcome)")
+      #expect(outcome.failure?.delivery == .unknown)
+      #expect(await server.log.connections == 1)
     }
   }
 
