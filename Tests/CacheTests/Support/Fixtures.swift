@@ -294,6 +294,11 @@ func dump(_ store: CacheStore) async throws -> String {
   return lines.text
 }
 
+extension CacheReadResult {
+  var hit: ResultBody? { if case .hit(let body) = self { body } else { nil } }
+  var miss: CacheMiss? { if case .miss(let miss) = self { miss } else { nil } }
+}
+
 /// Collects what a store writes from its own queue; read only after the dump has ended.
 final class Collected: @unchecked Sendable {
   private let lock = NSLock()
