@@ -9,11 +9,9 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct ResultBodyTests {
   private static let chain = "- fetch\n- response-code\n- parse"
   private static let payloads = [SocketTests.payload("Ada"), SocketTests.payload("Bo")]
-  private static let whole: [RawServer.Step] =
-    RawServer.Step.greeting + [
-      .message(SocketTests.next("Ada")), .message(SocketTests.next("Bo")),
-      .message(SocketTests.complete()), .closing,
-    ]
+  private static let whole = RawServer.Step.greeted(
+    .message(SocketTests.next("Ada")), .message(SocketTests.next("Bo")),
+    .message(SocketTests.complete()))
 
   private func outcome(
     _ chain: String, setup: Bench.Setup

@@ -8,10 +8,8 @@ import Testing
 /// How WebSocket connections are opened and shared: transports, credentials, proxies, TLS.
 @Suite(.timeLimit(.minutes(10))) struct SocketConnectionTests {
   private static let complete = SocketTests.complete()
-  private static let whole: [RawServer.Step] =
-    RawServer.Step.greeting + [
-      .message(SocketTests.next("Ada")), .message(complete), .closing,
-    ]
+  private static let whole = RawServer.Step.greeted(
+    .message(SocketTests.next("Ada")), .message(complete))
 
   private func run(
     _ chain: String = Bench.plain, _ url: String,
@@ -188,7 +186,7 @@ import Testing
   @Test func `operations that differ in their header fields have connections of their own`()
     async throws
   {
-    let script = RawServer.Step.greeting + [.message(Self.complete), .closing]
+    let script = RawServer.Step.greeted(.message(Self.complete))
     try await Bench.withServer(script, chain: "- correlation-id\n" + Bench.plain, isSocket: true) {
       bench, server in
       _ = await bench.run(SocketTests.document)
@@ -201,10 +199,8 @@ import Testing
   }
 
   @Test func `a correlation id of each operation does not open a connection`() async throws {
-    let script =
-      RawServer.Step.greeting + [
-        .message(Self.complete), .frame, .message(SocketTests.complete(2)), .closing,
-      ]
+    let script = RawServer.Step.greeted(
+      .message(Self.complete), .frame, .message(SocketTests.complete(2)))
     try await RawServer.withServer(script) { server in
       let outcome = try await run(
         "- correlation-id\n" + Bench.plain, server.socketURL, times: 2)
@@ -235,11 +231,9 @@ import Testing
   }
 
   @Test func `a paused subscription begins again when it is resumed`() async throws {
-    let script =
-      RawServer.Step.greeting + [
-        .message(SocketTests.next("Ada")), .frame, .frame,
-        .message(SocketTests.next("Bo", id: 2)), .message(SocketTests.complete(2)), .closing,
-      ]
+    let script = RawServer.Step.greeted(
+      .message(SocketTests.next("Ada")), .frame, .frame, .message(SocketTests.next("Bo", id: 2)),
+      .message(SocketTests.complete(2)))
     try await Bench.withServer(script, isSocket: true) { bench, server in
       try await pauseAndResume(bench) { register in
         _ = await server.log.frame(containing: "complete")

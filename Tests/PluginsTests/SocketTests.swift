@@ -49,12 +49,10 @@ import Testing
   // MARK: Results
 
   @Test func `each event is a result, and its records are in the store`() async throws {
-    let script: [RawServer.Step] =
-      RawServer.Step.greeting + [
-        .message(Self.next("Ada")), .message(#"{"type":"next","id":"9","payload":{}}"#),
-        .message(#"{"payload":\#(Self.payload("Bo")),"type":"next","id":"1"}"#),
-        .message(Self.complete()), .message(Self.next("too late")), .closing,
-      ]
+    let script = RawServer.Step.greeted(
+      .message(Self.next("Ada")), .message(#"{"type":"next","id":"9","payload":{}}"#),
+      .message(#"{"payload":\#(Self.payload("Bo")),"type":"next","id":"1"}"#),
+      .message(Self.complete()), .message(Self.next("too late")))
     try await subscribe(to: script) { outcome, bench, server in
       #expect(outcome.error == nil, "\(outcome.message)")
       #expect(outcome.texts == [Self.payload("Ada"), Self.payload("Bo")])
@@ -76,14 +74,11 @@ import Testing
 
   @Test func `a message may have any number of frames, with others in between`() async throws {
     let text = Array(Self.next("Ada").utf8)
-    let script: [RawServer.Step] =
-      RawServer.Step.greeting + [
-        .send(SocketFrame.bytes(Array(text[..<10]), isFinal: false)),
-        .send(SocketFrame.bytes(Array("?".utf8), opcode: 9)),
-        .send(SocketFrame.bytes(Array(text[10..<40]), opcode: 0, isFinal: false)),
-        .send(SocketFrame.bytes(Array(text[40...]), opcode: 0)), .frame,
-        .message(Self.complete()), .closing,
-      ]
+    let script = RawServer.Step.greeted(
+      .send(SocketFrame.bytes(Array(text[..<10]), isFinal: false)),
+      .send(SocketFrame.bytes(Array("?".utf8), opcode: 9)),
+      .send(SocketFrame.bytes(Array(text[10..<40]), opcode: 0, isFinal: false)),
+      .send(SocketFrame.bytes(Array(text[40...]), opcode: 0)), .frame, .message(Self.complete()))
     try await subscribe(to: script) { outcome, _, server in
       #expect(outcome.texts == [Self.payload("Ada")], "\(outcome.message)")
       #expect(await server.log.frames.last == "pong ?")
@@ -91,11 +86,9 @@ import Testing
   }
 
   @Test func `reports an error as the last result, without a complete`() async throws {
-    let script: [RawServer.Step] =
-      RawServer.Step.greeting + [
-        .message(Self.next("Ada")),
-        .message(#"{"id":"1","type":"error","payload":[{"message":"no such field"}]}"#), .closing,
-      ]
+    let script = RawServer.Step.greeted(
+      .message(Self.next("Ada")),
+      .message(#"{"id":"1","type":"error","payload":[{"message":"no such field"}]}"#))
     try await subscribe(to: script) { outcome, _, server in
       #expect(outcome.error == nil)
       #expect(outcome.results.map { $0.errors.map(\.message) } == [[], ["no such field"]])
@@ -104,14 +97,11 @@ import Testing
   }
 
   @Test func `queries and mutations share the connection`() async throws {
-    let script: [RawServer.Step] =
-      RawServer.Step.greeting + [
-        .message(#"{"id":"1","type":"next","payload":\#(HTTPText.user)}"#),
-        .message(Self.complete()), .frame,
-        .message(
-          #"{"id":"2","type":"next","payload":{"data":{"rename":{"name":"Ada"}}}}"#),
-        .message(Self.complete(2)), .closing,
-      ]
+    let script = RawServer.Step.greeted(
+      .message(#"{"id":"1","type":"next","payload":\#(HTTPText.user)}"#),
+      .message(Self.complete()), .frame,
+      .message(#"{"id":"2","type":"next","payload":{"data":{"rename":{"name":"Ada"}}}}"#),
+      .message(Self.complete(2)))
     try await Bench.withServer(script, isSocket: true) { bench, server in
       #expect(await bench.run(policy: .networkOnly).texts == [Bench.answered])
       let renamed = await bench.run(Bench.rename)
@@ -123,11 +113,9 @@ import Testing
   @Test func `receives messages even if one caller leaves while another one subscribes`()
     async throws
   {
-    let script =
-      RawServer.Step.greeting + [
-        .message(Self.next("Ada")), .frame, .frame, .message(Self.next("too late")),
-        .message(Self.next("Bo", id: 2)), .message(Self.complete(2)), .closing,
-      ]
+    let script = RawServer.Step.greeted(
+      .message(Self.next("Ada")), .frame, .frame, .message(Self.next("too late")),
+      .message(Self.next("Bo", id: 2)), .message(Self.complete(2)))
     try await Bench.withServer(script, isSocket: true) { bench, server in
       for try await _ in bench.runner.execute(try Bench.request(Self.document)) { break }
       let other = await bench.run(Self.document)
@@ -193,7 +181,7 @@ import Testing
       .webSocketClosed, "4406 Subprotocol not acceptable"
     ),
     (
-      "a message that is not JSON", RawServer.Step.greeting + [.message("nonsense"), .closing],
+      "a message that is not JSON", RawServer.Step.greeted(.message("nonsense")),
       .malformedResponse, "a message is not a JSON object"
     ),
     (
@@ -203,46 +191,41 @@ import Testing
     ),
     (
       "a frame of 200 MB",
-      RawServer.Step.greeting + [.send(SocketFrame.bytes([1], length: 200_000_000)), .closing],
+      RawServer.Step.greeted(.send(SocketFrame.bytes([1], length: 200_000_000))),
       .limitExceeded, "a message is larger than 16MiB; raise the option max_message"
     ),
     (
       "text that is not UTF-8",
-      RawServer.Step.greeting + [.send(SocketFrame.bytes([0x22, 0xC3, 0x28, 0x22])), .closing],
+      RawServer.Step.greeted(.send(SocketFrame.bytes([0x22, 0xC3, 0x28, 0x22]))),
       .malformedResponse, "not UTF-8"
     ),
     (
       "a fragmented control frame",
-      RawServer.Step.greeting + [
-        .send(SocketFrame.bytes([], opcode: 9, isFinal: false)), .closing,
-      ],
+      RawServer.Step.greeted(.send(SocketFrame.bytes([], opcode: 9, isFinal: false))),
       .malformedResponse, "a control frame is fragmented"
     ),
     (
       "a masked frame",
-      RawServer.Step.greeting
-        + [.send(SocketFrame.bytes(Array("{}".utf8), isMasked: true)), .closing],
+      RawServer.Step.greeted(.send(SocketFrame.bytes(Array("{}".utf8), isMasked: true))),
       .malformedResponse, "a frame of the server is masked"
     ),
     (
       "a continuation without a beginning",
-      RawServer.Step.greeting + [.send(SocketFrame.bytes([1], opcode: 0)), .closing],
+      RawServer.Step.greeted(.send(SocketFrame.bytes([1], opcode: 0))),
       .malformedResponse, "a continuation has no beginning"
     ),
     (
       "a message within another one",
-      RawServer.Step.greeting
-        + [.send(SocketFrame.bytes([1], isFinal: false) + SocketFrame.bytes([1])), .closing],
+      RawServer.Step.greeted(
+        .send(SocketFrame.bytes([1], isFinal: false) + SocketFrame.bytes([1]))),
       .malformedResponse, "a message begins within another one"
     ),
     (
-      "an unknown opcode",
-      RawServer.Step.greeting + [.send(SocketFrame.bytes([1], opcode: 5)), .closing],
+      "an unknown opcode", RawServer.Step.greeted(.send(SocketFrame.bytes([1], opcode: 5))),
       .malformedResponse, "a frame has an unknown opcode"
     ),
     (
-      "a binary message",
-      RawServer.Step.greeting + [.send(SocketFrame.bytes([1], opcode: 2)), .closing],
+      "a binary message", RawServer.Step.greeted(.send(SocketFrame.bytes([1], opcode: 2))),
       .malformedResponse, "a message is not text"
     ),
     (
@@ -255,16 +238,14 @@ import Testing
       .connectionClosed, "was lost"
     ),
     (
-      "a close with a code that ends it",
-      RawServer.Step.greeting + [.close(4400, "bad"), .closing],
+      "a close with a code that ends it", RawServer.Step.greeted(.close(4400, "bad")),
       .webSocketClosed, "closed the WebSocket connection with 4400 bad"
     ),
     (
       "a malformed error, although a complete follows",
-      RawServer.Step.greeting + [
-        .message(#"{"id":"1","type":"error","payload":"malformed"}"#), .message(complete()),
-        .closing,
-      ], .malformedResponse, "the payload of `error` is not a list"
+      RawServer.Step.greeted(
+        .message(#"{"id":"1","type":"error","payload":"malformed"}"#), .message(complete())),
+      .malformedResponse, "the payload of `error` is not a list"
     ),
     (
       "a rejection",
@@ -295,10 +276,8 @@ import Testing
   }
 
   @Test func `a payload that is not JSON fails its operation and no other`() async throws {
-    let script: [RawServer.Step] =
-      RawServer.Step.greeting + [
-        .message(#"{"id":"1","type":"next","payload":{"data":nonsense}}"#), .frame, .closing,
-      ]
+    let script = RawServer.Step.greeted(
+      .message(#"{"id":"1","type":"next","payload":{"data":nonsense}}"#), .frame)
     try await subscribe(to: script) { outcome, _, server in
       #expect(outcome.code == .malformedResponse, "\(outcome.message)")
       #expect(
@@ -346,12 +325,12 @@ import Testing
   }
 
   @Test func `pings are sent, and a connection without a pong ends with 4499`() async throws {
-    let script = RawServer.Step.greeting + [.frame, .closing]
+    let script = RawServer.Step.greeted(.frame)
     try await late(script, after: "subscribe", "did not answer a ping")
   }
 
   @Test func `disconnects after the last operation, and connects for the next one`() async throws {
-    let script = RawServer.Step.greeting + [.message(Self.complete()), .closing]
+    let script = RawServer.Step.greeted(.message(Self.complete()))
     let clock = TestClock()
     // Closed before the first ping is due, whose answer takes real time.
     let chain = Bench.plain.replacing("- fetch", with: "- fetch: { keep_alive: 5s }")
@@ -371,8 +350,8 @@ import Testing
 
   @Test(arguments: [1000, 1001, 1005, 1006, 1012, 1013, 1014, 4403, 4408, 4499, 4504])
   func `reconnects silently after a close that passes`(_ code: Int) async throws {
-    let first = RawServer.Step.greeting + [.message(Self.next("Ada")), .close(code), .closing]
-    let second = RawServer.Step.greeting + [.message(Self.complete()), .closing]
+    let first = RawServer.Step.greeted(.message(Self.next("Ada")), .close(code))
+    let second = RawServer.Step.greeted(.message(Self.complete()))
     try await subscribe(Self.retrying, to: first, second) { outcome, _, server in
       #expect(outcome.error == nil, "\(outcome.message)")
       #expect(await server.log.connections == 2)
@@ -381,7 +360,7 @@ import Testing
 
   @Test(arguments: [1002, 1011, 4004, 4005, 4400, 4401, 4406, 4409, 4429, 4500])
   func `reports a fatal close at once`(_ code: Int) async throws {
-    let script = RawServer.Step.greeting + [.message(Self.next("Ada")), .close(code), .closing]
+    let script = RawServer.Step.greeted(.message(Self.next("Ada")), .close(code))
     try await subscribe(Self.retrying, to: script) { outcome, _, server in
       #expect(outcome.failure?.closeCode == code, "\(outcome.message)")
       #expect(await server.log.connections == 1)
@@ -389,13 +368,10 @@ import Testing
   }
 
   @Test func `resubscribes everything that still runs, over one connection`() async throws {
-    let first =
-      RawServer.Step.greeting + [.frame, .message(Self.next("Ada")), .close(1001), .closing]
-    let second =
-      RawServer.Step.greeting + [
-        .frame, .message(Self.next("Bo", id: 2)), .message(Self.next("Bo")),
-        .message(Self.complete(2)), .message(Self.complete()), .closing,
-      ]
+    let first = RawServer.Step.greeted(.frame, .message(Self.next("Ada")), .close(1001))
+    let second = RawServer.Step.greeted(
+      .frame, .message(Self.next("Bo", id: 2)), .message(Self.next("Bo")),
+      .message(Self.complete(2)), .message(Self.complete()))
     try await Bench.withServer(first, second, chain: Self.retrying, isSocket: true) {
       bench, server in
       async let one = bench.run(Self.document)
@@ -408,7 +384,7 @@ import Testing
   }
 
   @Test func `does not reconnect if the caller leaves while it waits`() async throws {
-    let script = RawServer.Step.greeting + [.close(1001), .closing]
+    let script = RawServer.Step.greeted(.close(1001))
     let clock = TestClock()
     try await Bench.withServer(
       script, chain: Self.retrying.replacing("0s", with: "10s"), isSocket: true,
@@ -435,11 +411,9 @@ import Testing
 
   @Test func `a mutation that was not sent is sent again`() async throws {
     let first: [RawServer.Step] = [.handshake("graphql-transport-ws"), .frame, .reset]
-    let second =
-      RawServer.Step.greeting + [
-        .message(#"{"id":"1","type":"next","payload":{"data":{"rename":{"name":"Ada"}}}}"#),
-        .message(Self.complete()), .closing,
-      ]
+    let second = RawServer.Step.greeted(
+      .message(#"{"id":"1","type":"next","payload":{"data":{"rename":{"name":"Ada"}}}}"#),
+      .message(Self.complete()))
     try await Bench.withServer(first, second, chain: Self.retrying, isSocket: true) {
       bench, server in
       let outcome = await bench.run(Bench.rename)
@@ -454,7 +428,7 @@ import Testing
     _ throwing: Bool
   ) async throws {
     struct Left: Error {}
-    let script = RawServer.Step.greeting + [.message(Self.next("Ada")), .frame, .closing]
+    let script = RawServer.Step.greeted(.message(Self.next("Ada")), .frame)
     try await RawServer.withServer([script], tls: nil) { server in
       try await Bench.with(url: server.socketURL) { bench in
         let request = try Bench.request(Self.document)
@@ -471,7 +445,7 @@ import Testing
   }
 
   @Test func `cancelling completes the operation, and the shutdown closes`() async throws {
-    let script = RawServer.Step.greeting + [.message(Self.next("Ada")), .frame, .closing]
+    let script = RawServer.Step.greeted(.message(Self.next("Ada")), .frame)
     try await RawServer.withServer([script], tls: nil) { server in
       try await Bench.with(url: server.socketURL) { bench in
         let task = Task { await bench.run(Self.document) }
@@ -485,11 +459,9 @@ import Testing
   }
 
   @Test func `distinct operations have distinct results`() async throws {
-    let script: [RawServer.Step] =
-      RawServer.Step.greeting + [
-        .frame, .message(Self.next("Bo", id: 2)), .message(Self.next("Ada")),
-        .message(Self.complete(2)), .message(Self.complete()), .closing,
-      ]
+    let script = RawServer.Step.greeted(
+      .frame, .message(Self.next("Bo", id: 2)), .message(Self.next("Ada")),
+      .message(Self.complete(2)), .message(Self.complete()))
     try await Bench.withServer(script, isSocket: true) { bench, server in
       async let first = bench.run(Self.document)
       _ = await server.log.frame(containing: #""id":"1""#)
