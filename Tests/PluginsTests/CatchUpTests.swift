@@ -26,8 +26,7 @@ import Testing
     let events = names.map {
       "event: next\ndata: {\"data\":{\"renamed\":{\"__typename\":\"User\",\"id\":\"1\",\"name\":\"\($0)\"}}}\n\n"
     }
-    return .response(
-      200, headers: ["Content-Type": "text/event-stream"], body: events.joined() + end)
+    return .events(events.joined() + end)
   }
 
   private static func state(_ name: String) -> FakeNetwork.Answer {

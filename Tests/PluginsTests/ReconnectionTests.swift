@@ -14,9 +14,8 @@ import Testing
     "--graphql\r\nContent-Type: application/json\r\n\r\n{\"payload\":\(SocketTests.payload("Ada"))}\r\n--graphql"
 
   /// An event, and the loss of the connection.
-  static let lost = FakeNetwork.Answer.response(200, headers: eventStream, body: event)
-  private static let complete = FakeNetwork.Answer.response(
-    200, headers: eventStream, body: "event: complete\ndata:\n\n")
+  static let lost = FakeNetwork.Answer.events(event)
+  private static let complete = FakeNetwork.Answer.events("event: complete\ndata:\n\n")
   private static let away = FakeNetwork.Answer.failure(.connectionFailed, .notSent)
 
   private static func chain(_ options: String) -> String {

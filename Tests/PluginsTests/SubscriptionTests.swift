@@ -47,8 +47,7 @@ import Testing
       "\r\n\r\n{}" + Self.part("{}") + Self.part(#"{"payload":\#(Self.payload("1", "Ada"))}"#)
       + Self.part(#"{ "extensions": {}, "payload" : \#(Self.payload("2", "Bo")) }"#) + Self.part("")
       + "\r\n--graphql\r\n--graphql--\r\n"
-    try await subscribe(to: .response(200, headers: Self.multipart, body: body)) {
-      outcome, _, _ in
+    try await subscribe(to: .response(200, headers: Self.multipart, body: body)) { outcome, _, _ in
       #expect(outcome.error == nil)
       #expect(outcome.texts == [Self.payload("1", "Ada"), Self.payload("2", "Bo")])
     }
@@ -58,16 +57,14 @@ import Testing
     let body =
       Self.part(#"{"payload":null,"errors":[{"message":"the router stopped"}]}"#)
       + Self.part(#"{"payload":\#(Self.payload("1", "Ada"))}"#) + "\r\n--graphql--"
-    try await subscribe(to: .response(200, headers: Self.multipart, body: body)) {
-      outcome, _, _ in
+    try await subscribe(to: .response(200, headers: Self.multipart, body: body)) { outcome, _, _ in
       #expect(outcome.error == nil)
       #expect(outcome.results.map { $0.errors.map(\.message) } == [["the router stopped"]])
     }
   }
 
   @Test func `a response with one result is the only one`() async throws {
-    try await subscribe(to: .body(#"{"errors":[{"message":"no such field"}]}"#)) {
-      outcome, _, _ in
+    try await subscribe(to: .body(#"{"errors":[{"message":"no such field"}]}"#)) { outcome, _, _ in
       #expect(outcome.error == nil)
       #expect(outcome.results.map { $0.errors.map(\.message) } == [["no such field"]])
     }
@@ -83,8 +80,7 @@ import Testing
   ]) func `what is no event stream is an error`(_ body: String, _ message: String, _ isCut: Bool)
     async throws
   {
-    try await subscribe(to: .response(200, headers: Self.eventStream, body: body)) {
-      outcome, _, _ in
+    try await subscribe(to: .events(body)) { outcome, _, _ in
       #expect(outcome.message.contains(message), "\(outcome.message)")
       #expect(outcome.failure?.layer == .transport)
       #expect(outcome.failure?.isTransient == isCut)
@@ -101,8 +97,7 @@ import Testing
   ]) func `what is no multipart response is an error`(_ body: String, _ message: String)
     async throws
   {
-    try await subscribe(to: .response(200, headers: Self.multipart, body: body)) {
-      outcome, _, _ in
+    try await subscribe(to: .response(200, headers: Self.multipart, body: body)) { outcome, _, _ in
       #expect(outcome.message.contains(message), "\(outcome.message)")
     }
   }
@@ -115,8 +110,7 @@ import Testing
       + Self.event("2", String(repeating: "b", count: 1_100))
     let chain = Bench.plain.replacingOccurrences(
       of: "- parse", with: "- parse: { max_event: 1KiB }")
-    try await subscribe(chain, to: .response(200, headers: Self.eventStream, body: body)) {
-      outcome, bench, _ in
+    try await subscribe(chain, to: .events(body)) { outcome, bench, _ in
       #expect(outcome.results.count == 1)
       #expect(outcome.code == .limitExceeded)
       #expect(outcome.message.contains("longer than 1024 bytes"), "\(outcome.message)")
@@ -126,7 +120,7 @@ import Testing
   }
 
   @Test func `only subscriptions accept event streams`() async throws {
-    let stream = FakeNetwork.Answer.response(200, headers: Self.eventStream, body: Self.complete)
+    let stream = FakeNetwork.Answer.events(Self.complete)
     try await subscribe(to: stream) { _, bench, network in
       let fields = try #require(await network.requests.first?.head.headerFields)
       #expect(
@@ -155,9 +149,8 @@ import Testing
   func `neither max_retries nor the budget of retries limits a subscription that receives events`(
     _ count: Int
   ) async throws {
-    let lost = FakeNetwork.Answer.response(
-      200, headers: Self.eventStream, body: Self.event("1", "Ada"))
-    let end = FakeNetwork.Answer.response(200, headers: Self.eventStream, body: Self.complete)
+    let lost = FakeNetwork.Answer.events(Self.event("1", "Ada"))
+    let end = FakeNetwork.Answer.events(Self.complete)
     let network = FakeNetwork(Array(repeating: lost, count: count) + [end])
     var setup = Self.hurried
     setup.transport = network
@@ -184,11 +177,10 @@ import Testing
   }
 
   @Test func `a thousand subscriptions connect again, spread over the first delay`() async throws {
-    let lost = FakeNetwork.Answer.response(
-      200, headers: Self.eventStream, body: Self.event("1", "Ada"))
+    let lost = FakeNetwork.Answer.events(Self.event("1", "Ada"))
     let network = FakeNetwork(
       Array(repeating: lost, count: 1_000)
-        + [.response(200, headers: Self.eventStream, body: Self.complete)])
+        + [.events(Self.complete)])
     let (clock, numbers) = (TestClock(), Numbers())
     let setup = Bench.Setup(
       clock: ServiceClock(clock), random: { numbers.next() }, transport: network)
@@ -216,7 +208,7 @@ import Testing
     let clock = ServiceClock(TestClock.jumping())
     var setup = Bench.Setup(clock: clock, secondsSince1970: { 1_000 + clock.now() / .seconds(1) })
     let lost = FakeNetwork.Answer.lost(headers: Self.eventStream, after: time, on: clock)
-    let end = FakeNetwork.Answer.response(200, headers: Self.eventStream, body: Self.complete)
+    let end = FakeNetwork.Answer.events(Self.complete)
     let network = FakeNetwork(Array(repeating: lost, count: times) + [end])
     setup.transport = network
     let chain =
@@ -252,9 +244,9 @@ import Testing
 
   @Test func `the state of the connections is observable`() async throws {
     let network = FakeNetwork([
-      .response(200, headers: Self.eventStream, body: Self.event("1", "Ada")),
+      .events(Self.event("1", "Ada")),
       .failure(.connectionFailed, .notSent),
-      .response(200, headers: Self.eventStream, body: Self.complete),
+      .events(Self.complete),
     ])
     var setup = Self.hurried
     setup.transport = network
