@@ -14,13 +14,7 @@ struct CacheSinkTests {
     path = try Place()
     try path.write(Bench.user, to: "u.graphql")
     try path.write(Bench.ids(60), to: "ids.csv")
-    try path.write(
-      """
-      version: 1
-      endpoint: { url: "http://127.0.0.1:9/" }
-      store: { kind: sqlite, path: cache.db }
-      chain: [fetch, response-code, parse, cache-write]
-      """, to: "p.pipeline.yaml")
+    try path.write(Bench.cachingPipeline, to: "p.pipeline.yaml")
   }
 
   private static let yaml = """
@@ -29,10 +23,7 @@ struct CacheSinkTests {
     run: { concurrency: 4 }
     sinks: [cache]
     operations:
-      - id: users
-        document: u.graphql
-        foreach: { csv: ids.csv, key: "{{row.id}}" }
-        variables: { id: "{{row.id}}" }
+    \(Bench.users)
         policy: network-only
     """
 
@@ -48,8 +39,7 @@ struct CacheSinkTests {
 
   @Test("a task is done only when the cache would keep its result through a power cut")
   func order() async throws {
-    try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.yaml, in: path, url: server.url)
+    try await Bench.withServer(Self.yaml, in: path) { manifest, _ in
       #expect(manifest.pipeline.store.isRequired)
       let counts = Counts()
       let base = try CacheStore.sqlite(path: path.file("cache.db"))
@@ -69,8 +59,7 @@ struct CacheSinkTests {
 
   @Test("a cache that cannot be made durable stops the run, with nothing done")
   func failure() async throws {
-    try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.yaml, in: path, url: server.url)
+    try await Bench.withServer(Self.yaml, in: path) { manifest, _ in
       let base = try CacheStore.sqlite(path: path.file("cache.db"))
       let store = WatchedStore(base: base.records) { () throws(CacheError) in
         throw CacheError(.storage, "no room")

@@ -13,13 +13,7 @@ struct CompletenessTests {
 
   init() throws {
     location = try Place()
-    try location.write(
-      """
-      version: 1
-      endpoint: { url: "http://127.0.0.1:9/" }
-      store: { kind: none }
-      chain: [fetch, response-code, parse]
-      """, to: "p.pipeline.yaml")
+    try location.write(Bench.pipeline, to: "p.pipeline.yaml")
   }
 
   private static let list =
@@ -121,10 +115,8 @@ struct CompletenessTests {
     #expect(first.counters.failed == 1)
     let resumed = try await Bench.run(manifest(operation), Bench.resuming, transport: transport)
     #expect(resumed.counters.started == 0 && transport.count == 1)
-    var options = RunOptions()
-    options.onlyFailed = true
     let second = try await Bench.run(
-      manifest(operation + "\n    paginate: none"), options, transport: transport)
+      manifest(operation + "\n    paginate: none"), Bench.repeating, transport: transport)
     #expect(second.counters.done == 1 && second.counts[.failed] == 0)
     #expect(try location.lines("o.ndjson") == [#"{"id":1}"#])
   }

@@ -13,13 +13,7 @@ struct FailureReasonsTests {
   init() throws {
     location = try Place()
     try location.write(Bench.user, to: "u.graphql")
-    try location.write(
-      """
-      version: 1
-      endpoint: { url: "http://127.0.0.1:9/" }
-      store: { kind: none }
-      chain: [fetch, response-code, parse]
-      """, to: "p.pipeline.yaml")
+    try location.write(Bench.pipeline, to: "p.pipeline.yaml")
   }
 
   private func manifest(_ count: Int, key: String = #", key: "{{row.id}}""#, more: String = "")
@@ -87,9 +81,7 @@ struct FailureReasonsTests {
     #expect(
       try RunInspection(manifest, journal: second.journal).failureReasons().all.map(\.first)
         == ["U_2"])
-    var options = RunOptions()
-    options.onlyFailed = true
-    let third = try await Bench.run(manifest, options, transport: RowTransport())
+    let third = try await Bench.run(manifest, Bench.repeating, transport: RowTransport())
     #expect(third.failures == nil)
     #expect(try RunInspection(manifest, journal: third.journal).failureReasons().all.isEmpty)
   }

@@ -14,13 +14,7 @@ struct GovernorTests {
   init() throws {
     location = try Place()
     try location.write(Bench.user, to: "u.graphql")
-    try location.write(
-      """
-      version: 1
-      endpoint: { url: "http://127.0.0.1:9/" }
-      store: { kind: none }
-      chain: [fetch, response-code, parse]
-      """, to: "p.pipeline.yaml")
+    try location.write(Bench.pipeline, to: "p.pipeline.yaml")
   }
 
   private func manifest(_ count: Int, _ more: String = "", run: String = "concurrency: 8") throws
@@ -35,10 +29,7 @@ struct GovernorTests {
       sinks: [{ ndjson: { path: o.ndjson } }]
       \(more)
       operations:
-        - id: users
-          document: u.graphql
-          foreach: { csv: ids.csv, key: "{{row.id}}" }
-          variables: { id: "{{row.id}}" }
+      \(Bench.users)
       """, in: location)
   }
 
@@ -283,12 +274,10 @@ struct GovernorTests {
       store: { kind: none }
       chain: [rate-limit: { requests: 5 }, fetch, response-code, parse]
       """, to: "p.pipeline.yaml")
-    do {
+    let found = try #require(throws: PipelineDiagnostics.self) {
       _ = try manifest(1, "rate_limit: { rate: 10/s }")
-      Issue.record("no error")
-    } catch let found as PipelineDiagnostics {
-      #expect(found.errors.map(\.message).joined().contains("limited twice"), "\(found.errors)")
     }
+    #expect(found.errors.map(\.message).joined().contains("limited twice"), "\(found.errors)")
   }
 
   @Test("a limit of failures ends the run")

@@ -20,10 +20,7 @@ struct JournalRowsTests {
     version: 1
     sinks: [{ ndjson: { path: o.ndjson } }]
     operations:
-      - id: users
-        document: u.graphql
-        foreach: { csv: ids.csv, key: "{{row.id}}" }
-        variables: { id: "{{row.id}}" }
+    \(Bench.users)
     """
 
   private static func id(_ number: UInt64) throws -> TaskID {
@@ -130,9 +127,7 @@ struct JournalRowsTests {
   }
 
   private static var onlyFailed: RunOptions {
-    var options = RunOptions()
-    options.onlyFailed = true
-    return options
+    Bench.repeating
   }
 
   @Test("tasks of other journals are added with all columns, to the operations with the same ids")

@@ -108,13 +108,7 @@ struct ManifestKindTests {
     location = try Place()
     try location.write("code\nDE\n", to: "countries.csv")
     try location.write("{\"id\": 1}\n", to: "users.jsonl")
-    try location.write(
-      """
-      version: 1
-      endpoint: { url: "http://127.0.0.1:9/" }
-      store: { kind: sqlite, path: cache.db }
-      chain: [fetch, response-code, parse, cache-write]
-      """, to: "store.pipeline.yaml")
+    try location.write(Bench.cachingPipeline, to: "store.pipeline.yaml")
   }
 
   private let query =

@@ -147,10 +147,7 @@ struct OutputCheckTests {
     report: { junit: r.xml, html: r.html, json: r.json }
     state: { file: state.json }
     operations:
-      - id: users
-        document: u.graphql
-        foreach: { csv: ids.csv, key: "{{row.id}}" }
-        variables: { id: "{{row.id}}" }
+    \(Bench.users)
         emit: user
         bookmark: { last: last(id) }
     """
@@ -161,8 +158,7 @@ struct OutputCheckTests {
       "o.csv.part", "r.xml", "r.html", "r.json", "state.json", "o.db",
     ])
   func foreign(_ name: String) async throws {
-    try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.open, in: location, url: server.url)
+    try await Bench.withServer(Self.open, in: location) { manifest, server in
       let text = name == "state.json" ? "{\"scripts\":{}}" : "mine"
       try location.write(text, to: name)
       let report = try await RowReport(manifest)
@@ -194,8 +190,7 @@ struct OutputCheckTests {
       _ = try await Bench.run(manifest)
       var done = 0
       for shard in ["1/2", "2/2"] {
-        var options = RunOptions()
-        options.shard = Shard(shard)
+        let options = Bench.shard(shard)
         #expect(options.shard != nil)
         done += try await Bench.run(manifest, options).counters.done
       }
@@ -207,8 +202,7 @@ struct OutputCheckTests {
 
   @Test("earlier outputs are replaced, run after run, also after one that was stopped or killed")
   func again() async throws {
-    try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.open, in: location, url: server.url)
+    try await Bench.withServer(Self.open, in: location) { manifest, _ in
       for _ in 0..<3 {
         #expect(try await RowReport(manifest).problems.isEmpty)
         #expect(try await Bench.run(manifest).counters.done == 3)
@@ -227,8 +221,7 @@ struct OutputCheckTests {
 
   @Test("an output that was changed, or replaced by another file, is no longer an earlier output")
   func changed() async throws {
-    try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.open, in: location, url: server.url)
+    try await Bench.withServer(Self.open, in: location) { manifest, _ in
       _ = try await Bench.run(manifest)
       try location.write("edited by hand", to: "o.csv")
       try FileManager.default.removeItem(atPath: location.file("r.html"))
@@ -246,8 +239,7 @@ struct OutputCheckTests {
   @Test(
     "outputs that were moved with their folder, or restored from an archive, stay earlier outputs")
   func moved() async throws {
-    try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.open, in: location, url: server.url)
+    try await Bench.withServer(Self.open, in: location) { manifest, _ in
       _ = try await Bench.run(manifest)
       let archive = location.file("a.tar")
       let line =
@@ -270,8 +262,7 @@ struct OutputCheckTests {
 
   @Test("outputs of a version that kept no list of them are earlier outputs")
   func older() async throws {
-    try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.open, in: location, url: server.url)
+    try await Bench.withServer(Self.open, in: location) { manifest, _ in
       let first = try await Bench.run(manifest)
       try FileManager.default.removeItem(atPath: location.file("runs/open.outputs.json"))
       let queue = try DatabaseQueue(path: first.journal)
@@ -286,8 +277,7 @@ struct OutputCheckTests {
   @Test("a resumed run does not replace a file that appeared under the name of its output")
   func appeared() async throws {
     try location.write(Bench.ids(40), to: "ids.csv")
-    try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.open, in: location, url: server.url)
+    try await Bench.withServer(Self.open, in: location) { manifest, _ in
       _ = try await Bench.run(manifest, control: RunControl(), stopAt: 10)
       try location.write("mine", to: "o.csv")
       await #expect(throws: OutputProblems.self) {

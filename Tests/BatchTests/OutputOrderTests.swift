@@ -15,13 +15,7 @@ struct OutputOrderTests {
   init() throws {
     location = try Place()
     try location.write(Bench.user, to: "u.graphql")
-    try location.write(
-      """
-      version: 1
-      endpoint: { url: "http://127.0.0.1:9/" }
-      store: { kind: none }
-      chain: [fetch, response-code, parse]
-      """, to: "p.pipeline.yaml")
+    try location.write(Bench.pipeline, to: "p.pipeline.yaml")
   }
 
   private func manifest(_ count: Int, run: String = "concurrency: 8, order: output") throws
@@ -41,10 +35,7 @@ struct OutputOrderTests {
         - ndjson: { path: results.ndjson, lines: results }
         - sqlite: { path: o.db, table: users }
       operations:
-        - id: users
-          document: u.graphql
-          foreach: { csv: ids.csv, key: "{{row.id}}" }
-          variables: { id: "{{row.id}}" }
+      \(Bench.users)
           emit: user
       """, in: location)
   }
@@ -166,9 +157,7 @@ struct OutputOrderTests {
     try await expectRows((1...60).filter { $0 != 5 && $0 != 30 })
     #expect(try results() == (1...60).map { "U_\($0) \($0 != 5 && $0 != 30)" })
     // Rows that are repeated follow the others.
-    var options = RunOptions()
-    options.onlyFailed = true
-    let second = try await Bench.run(manifest(60), options, transport: RowTransport())
+    let second = try await Bench.run(manifest(60), Bench.repeating, transport: RowTransport())
     #expect(second.counters.done == 2)
     try await expectRows((1...60).filter { $0 != 5 && $0 != 30 } + [5, 30])
   }

@@ -32,10 +32,7 @@ struct OutputResumeTests {
     run: { concurrency: 4 }
     sinks: [\(sinks)]
     operations:
-      - id: users
-        document: u.graphql
-        foreach: { csv: ids.csv, key: "{{row.id}}" }
-        variables: { id: "{{row.id}}" }
+    \(Bench.users)
         emit: user
     """
   }
@@ -100,8 +97,7 @@ struct OutputResumeTests {
 
   @Test("a file that was moved away and restored is continued")
   func restored() async throws {
-    try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.allFiles, in: location, url: server.url)
+    try await Bench.withServer(Self.allFiles, in: location) { manifest, server in
       _ = try await Bench.run(manifest, control: RunControl(), stopAt: 80)
       for name in Self.files {
         let bytes = try Data(contentsOf: URL(fileURLWithPath: location.file("\(name).part")))
@@ -123,8 +119,7 @@ struct OutputResumeTests {
       let manifest = try Bench.load(yaml, in: location, url: server.url)
       let first = try await Bench.run(manifest)
       #expect(first.counters.failed == 1 && first.stop == nil)
-      var again = RunOptions()
-      again.onlyFailed = true
+      let again = Bench.repeating
       // Not ours: the file of the run has its own name already.
       try location.write("left over", to: "o.ndjson.part")
       let before = try location.text("o.ndjson")
@@ -250,8 +245,7 @@ struct OutputResumeTests {
 
   @Test("a run is continued from another working directory, with the outputs it has")
   func otherDirectory() async throws {
-    try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.allFiles, in: location, url: server.url)
+    try await Bench.withServer(Self.allFiles, in: location) { manifest, server in
       _ = try await Bench.run(manifest, control: RunControl(), stopAt: 80)
       try location.write(Self.allFiles, to: "m.batch.yaml")
       // The same folder by another path.
@@ -268,27 +262,17 @@ struct OutputResumeTests {
 
   @Test("a removed or emptied cache file is refused")
   func cache() async throws {
-    try location.write(
-      """
-      version: 1
-      endpoint: { url: "http://127.0.0.1:9/" }
-      store: { kind: sqlite, path: cache.db }
-      chain: [fetch, response-code, parse, cache-write]
-      """, to: "p.pipeline.yaml")
+    try location.write(Bench.cachingPipeline, to: "p.pipeline.yaml")
     let yaml = """
       version: 1
       pipeline: p.pipeline.yaml
       run: { concurrency: 4 }
       sinks: [cache]
       operations:
-        - id: users
-          document: u.graphql
-          foreach: { csv: ids.csv, key: "{{row.id}}" }
-          variables: { id: "{{row.id}}" }
+      \(Bench.users)
           policy: network-only
       """
-    try await DemoServer.withServer { server in
-      let manifest = try Bench.load(yaml, in: location, url: server.url)
+    try await Bench.withServer(yaml, in: location) { manifest, server in
       let store = try CacheStore.sqlite(path: location.file("cache.db"))
       let control = RunControl()
       _ = try await Bench.run(manifest, control: control, store: store)
@@ -376,9 +360,7 @@ struct OutputResumeTests {
         + "\n    expect: [\"data.user.id != \\\"U_2\\\"\"]"
       let manifest = try Bench.load(yaml, in: location, url: server.url)
       for number in 1...2 {
-        var options = RunOptions()
-        options.shard = Shard("\(number)/2")
-        _ = try await Bench.run(manifest, options)
+        _ = try await Bench.run(manifest, Bench.shard("\(number)/2"))
       }
       let database = try Data(contentsOf: URL(fileURLWithPath: location.file("o.2of2.db")))
       try FileManager.default.removeItem(atPath: location.file("o.2of2.db"))
@@ -393,9 +375,7 @@ struct OutputResumeTests {
       // The task that failed is run again, and what was merged stays.
       let passing = try Bench.load(
         yaml.replacingOccurrences(of: "U_2\\\"", with: "absent\\\""), in: location, url: server.url)
-      var again = RunOptions()
-      again.onlyFailed = true
-      let rest = try await Bench.run(passing, again)
+      let rest = try await Bench.run(passing, Bench.repeating)
       #expect(rest.counters.done == 1)
       #expect(Set(try location.lines("o.ndjson")).count == 200)
       #expect(try JSONValue(parsing: location.text("o.json")).arrayValue?.count == 200)

@@ -185,9 +185,7 @@ struct PathShapeTests {
               emit: countries[*]
           """, in: location, url: server.url)
         for number in 1...2 {
-          var options = RunOptions()
-          options.shard = Shard("\(number)/2")
-          _ = try await Bench.run(manifest, options)
+          _ = try await Bench.run(manifest, Bench.shard("\(number)/2"))
         }
         _ = try ShardMerge(manifest)
         let table = String(name.unicodeScalars.filter { $0 != "\\" }) + (key.isEmpty ? "" : "2")

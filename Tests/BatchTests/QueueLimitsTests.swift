@@ -25,8 +25,7 @@ struct QueueLimitsTests {
 
   @Test("workers share the rate of a server")
   func rate() async throws {
-    let bench = try QueueBench()
-    try bench.begin(bench.manifest(1))
+    let (bench, _) = try QueueBench.begun(1)
     // A request in 100 seconds: the duration of the test does not count.
     let workers = [Self.limits(bench, (0.01, 2)), Self.limits(bench, (0.01, 2))]
     let start = Self.clock.now()
@@ -39,8 +38,7 @@ struct QueueLimitsTests {
 
   @Test("a worker that reserves several requests spreads them")
   func groups() async throws {
-    let bench = try QueueBench()
-    try bench.begin(bench.manifest(1))
+    let (bench, _) = try QueueBench.begun(1)
     let worker = Self.limits(bench, (40, 1))
     var slots: [Duration] = []
     for _ in 0..<10 { slots.append(try await worker.slot()) }
@@ -50,8 +48,7 @@ struct QueueLimitsTests {
 
   @Test("a delay that a server asked one worker for is kept by all, and never shortened")
   func pauses() async throws {
-    let bench = try QueueBench()
-    try bench.begin(bench.manifest(1))
+    let (bench, _) = try QueueBench.begun(1)
     let (one, two) = (Self.limits(bench), Self.limits(bench))
     #expect(try await two.pauseLeft() <= .zero)
     try await one.pause(for: .seconds(900))
@@ -94,9 +91,7 @@ struct QueueLimitsTests {
 
   @Test("workers spend the points of a server together, whichever worker received its report")
   func points() async throws {
-    let bench = try QueueBench()
-    let manifest = try bench.manifest(1)
-    try bench.begin(manifest)
+    let (bench, manifest) = try QueueBench.begun(1)
     let one = points(bench, try bench.worker(manifest))
     let two = points(bench, try bench.worker(manifest))
     try report(100, of: 5_000, to: one.budget)
@@ -116,9 +111,7 @@ struct QueueLimitsTests {
 
   @Test("the points of a lost worker are free again, and a share is left to other clients")
   func lostPoints() async throws {
-    let bench = try QueueBench()
-    let manifest = try bench.manifest(1)
-    try bench.begin(manifest)
+    let (bench, manifest) = try QueueBench.begun(1)
     let lost = try bench.worker(manifest)
     let one = points(bench, lost, reserve: 0.5)
     let two = points(bench, try bench.worker(manifest), reserve: 0.5)
@@ -135,9 +128,7 @@ struct QueueLimitsTests {
 
   @Test("an older report of a worker does not replace a newer one")
   func oldReports() async throws {
-    let bench = try QueueBench()
-    let manifest = try bench.manifest(1)
-    try bench.begin(manifest)
+    let (bench, manifest) = try QueueBench.begun(1)
     let one = points(bench, try bench.worker(manifest))
     let two = points(bench, try bench.worker(manifest))
     try report(500, of: 5_000, to: one.budget, before: .seconds(60))
@@ -149,10 +140,8 @@ struct QueueLimitsTests {
 
   @Test("workers of a run share what a server reports about its points")
   func runs() async throws {
-    let bench = try QueueBench()
-    let manifest = try bench.manifest(
+    let (bench, manifest) = try QueueBench.begun(
       60, run: " }\nrate_limit: { adapter: shopify")
-    try bench.begin(manifest)
     let transport = ScriptedTransport { number in
       ScriptedTransport.response(
         200,

@@ -38,9 +38,7 @@ struct QueueSchemaTests {
 
   @Test("tables of a newer version are refused, and nothing changes")
   func newer() throws {
-    let bench = try QueueBench()
-    let manifest = try bench.manifest(1)
-    try bench.begin(manifest)
+    let (bench, manifest) = try QueueBench.begun(1)
     let newer = QueueSchema.version + 1
     try bench.connection.run("UPDATE gq_version SET version = \(newer)")
     let queue = try BatchQueue(manifest)
@@ -94,8 +92,7 @@ struct QueueSchemaTests {
 
   @Test("a worker with another manifest is refused")
   func otherManifest() throws {
-    let bench = try QueueBench()
-    try bench.begin(bench.manifest(1))
+    let (bench, _) = try QueueBench.begun(1)
     let other = try bench.manifest(1, operation: "emit: user")
     let error = #expect(throws: JournalError.self) { try BatchQueue(other).enqueue() }
     let message = error?.description ?? ""
@@ -131,8 +128,7 @@ struct QueueSchemaTests {
 
   @Test("workers run where the file of the rows is missing; adding its tasks is an error")
   func missingRows() async throws {
-    let bench = try QueueBench()
-    try bench.begin(bench.manifest(3))
+    let (bench, _) = try QueueBench.begun(3)
     try FileManager.default.removeItem(atPath: bench.location.file("ids.csv"))
     let manifest = try Bench.load(bench.location.text("m.batch.yaml"), in: bench.location)
     #expect(throws: InputProblem.self) { try BatchQueue(manifest).enqueue() }

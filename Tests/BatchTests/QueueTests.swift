@@ -77,9 +77,7 @@ struct QueueTests {
 
   @Test("a claim takes no more tasks than its limit, none that is not due, and none twice")
   func claims() throws {
-    let bench = try QueueBench()
-    let manifest = try bench.manifest(10)
-    try bench.begin(manifest)
+    let (bench, manifest) = try QueueBench.begun(10)
     try bench.connection.run(
       """
       UPDATE gq_task SET run_at = now() + interval '1 h'
@@ -98,9 +96,7 @@ struct QueueTests {
   @Test(
     "a worker that counted as lost and claims its own task again records one of the two executions")
   func ownTaskAgain() async throws {
-    let bench = try QueueBench()
-    let manifest = try bench.manifest(1)
-    try bench.begin(manifest)
+    let (bench, manifest) = try QueueBench.begun(1)
     let worker = try bench.worker(manifest)
     let first = try bench.claim(1, worker)
     try bench.lose(worker)
@@ -121,9 +117,7 @@ struct QueueTests {
 
   @Test("tasks of a claim whose answer was lost are returned, and claimed again")
   func lostClaim() async throws {
-    let bench = try QueueBench()
-    let manifest = try bench.manifest(3)
-    try bench.begin(manifest)
+    let (bench, manifest) = try QueueBench.begun(3)
     let (worker, other) = (try bench.worker(manifest), try bench.worker(manifest))
     // The database has executed this claim, and the worker does not know its lease.
     let lost = try bench.claim(1, worker)
@@ -148,9 +142,7 @@ struct QueueTests {
 
   @Test("a late worker, whose tasks another one has, changes nothing")
   func fences() async throws {
-    let bench = try QueueBench()
-    let manifest = try bench.manifest(2)
-    try bench.begin(manifest)
+    let (bench, manifest) = try QueueBench.begun(2)
     let (late, other) = (try bench.worker(manifest), try bench.worker(manifest))
     let claims = try bench.claim(2, late)
     let (stage, leases) = try await bench.stage(manifest, late, claims)
@@ -174,9 +166,7 @@ struct QueueTests {
 
   @Test("two searches for lost workers take each task back once, in groups")
   func reapers() async throws {
-    let bench = try QueueBench()
-    let manifest = try bench.manifest(2_500)
-    try bench.begin(manifest)
+    let (bench, manifest) = try QueueBench.begun(2_500)
     let (lost, alive) = (try bench.worker(manifest), try bench.worker(manifest))
     #expect(try bench.claim(2_300, lost).count == 2_300)
     #expect(try bench.claim(200, alive).count == 200)
@@ -200,9 +190,7 @@ struct QueueTests {
     "a mutation that a lost worker sent is unknown, with a reason; an idempotent one is repeated")
   func mutations() async throws {
     for (operation, state) in [("", "unknown"), ("idempotency: id", "queued")] {
-      let bench = try QueueBench()
-      let manifest = try bench.manifest(2, document: "m.graphql", operation: operation)
-      try bench.begin(manifest)
+      let (bench, manifest) = try QueueBench.begun(2, document: "m.graphql", operation: operation)
       let worker = try bench.worker(manifest)
       let claims = try bench.claim(2, worker)
       let (stage, _) = try await bench.stage(manifest, worker, claims)
@@ -221,9 +209,7 @@ struct QueueTests {
 
   @Test("a mutation whose lease was taken meanwhile is not sent")
   func lateMutation() async throws {
-    let bench = try QueueBench()
-    let manifest = try bench.manifest(1, document: "m.graphql")
-    try bench.begin(manifest)
+    let (bench, manifest) = try QueueBench.begun(1, document: "m.graphql")
     let worker = try bench.worker(manifest)
     let claims = try bench.claim(1, worker)
     let (stage, leases) = try await bench.stage(manifest, worker, claims)
@@ -237,9 +223,7 @@ struct QueueTests {
 
   @Test("a task that lost many workers fails")
   func poison() throws {
-    let bench = try QueueBench()
-    let manifest = try bench.manifest(1)
-    try bench.begin(manifest)
+    let (bench, manifest) = try QueueBench.begun(1)
     let worker = try bench.worker(manifest)
     #expect(try bench.claim(1, worker).count == 1)
     try bench.connection.run("UPDATE gq_task SET attempt = \(QueueReaper.maxAttempts)")
@@ -276,9 +260,7 @@ struct QueueTests {
 
   @Test("the newest run gives the reports of a journal")
   func reports() async throws {
-    let bench = try QueueBench()
-    let manifest = try bench.manifest(3)
-    try bench.begin(manifest)
+    let (bench, manifest) = try QueueBench.begun(3)
     try await bench.work(
       manifest,
       transport: ScriptedTransport { number in

@@ -67,8 +67,7 @@ struct QueueTokensTests {
 
   @Test("a renewal that was cut off from the database stores its tokens on a new connection")
   func lostConnection() async throws {
-    let bench = try QueueBench()
-    try bench.begin(bench.manifest(1))
+    let (bench, _) = try QueueBench.begun(1)
     let tokens = QueueTokens(QueueDatabase(bench.url, patience: .seconds(60)))
     try await tokens.whileLocked("a") { [url = bench.url] slot in
       let before = try await slot.read()?.bytes

@@ -30,10 +30,7 @@ struct ResumeTests {
       - sqlite: { path: o.db, table: keyed, key: [id] }
       - sqlite: { path: o.db, table: plain }
     operations:
-      - id: users
-        document: u.graphql
-        foreach: { csv: ids.csv, key: "{{row.id}}" }
-        variables: { id: "{{row.id}}" }
+    \(Bench.users)
         emit: user
     """
 
@@ -58,8 +55,7 @@ struct ResumeTests {
 
   @Test("a stopped run continues where it was, and asks for nothing a second time")
   func stops() async throws {
-    try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.yaml, in: location, url: server.url)
+    try await Bench.withServer(Self.yaml, in: location) { manifest, server in
       let first = try await Bench.run(manifest, control: RunControl(), stopAt: 100)
       #expect(first.stop == .interrupted)
       #expect(first.counters.done >= 100 && first.counters.done < 300)
@@ -101,8 +97,7 @@ struct ResumeTests {
 
   @Test("what was written and not recorded is cut off before a run continues")
   func cutsOff() async throws {
-    try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.yaml, in: location, url: server.url)
+    try await Bench.withServer(Self.yaml, in: location) { manifest, _ in
       _ = try await Bench.run(manifest, control: RunControl(), stopAt: 50)
       for name in ["o.ndjson.part", "o.csv.part", "o.json.part"] {
         let handle = try #require(FileHandle(forWritingAtPath: location.file(name)))
@@ -118,8 +113,7 @@ struct ResumeTests {
 
   @Test("an output that is shorter than its journal records is reported, not filled up")
   func shortened() async throws {
-    try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.yaml, in: location, url: server.url)
+    try await Bench.withServer(Self.yaml, in: location) { manifest, _ in
       _ = try await Bench.run(manifest, control: RunControl(), stopAt: 50)
       try location.write("", to: "o.ndjson.part")
       let error = await #expect(throws: StoppedByStorage.self) {
@@ -218,13 +212,10 @@ struct ResumeTests {
 
   @Test("shards take each task once, and are put together")
   func shards() async throws {
-    try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.yaml, in: location, url: server.url)
+    try await Bench.withServer(Self.yaml, in: location) { manifest, _ in
       var done = 0
       for number in 1...3 {
-        var options = RunOptions()
-        options.shard = Shard("\(number)/3")
-        let summary = try await Bench.run(manifest, options)
+        let summary = try await Bench.run(manifest, Bench.shard("\(number)/3"))
         #expect(summary.counters.done > 50)
         done += summary.counters.done
       }
@@ -245,8 +236,7 @@ struct ResumeTests {
 
   @Test("the newest run is continued, although the time of day was set back before it")
   func clockSetBack() async throws {
-    try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.yaml, in: location, url: server.url)
+    try await Bench.withServer(Self.yaml, in: location) { manifest, server in
       let network = AsyncHTTPTransport()
       let evening = 1_790_000_000.0
       _ = try await Bench.run(manifest, services: Self.services([evening], network))

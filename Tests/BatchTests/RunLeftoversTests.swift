@@ -12,13 +12,7 @@ struct RunLeftoversTests {
     location = try Place()
     try location.write(Bench.user, to: "u.graphql")
     try location.write(Bench.ids(30), to: "ids.csv")
-    try location.write(
-      """
-      version: 1
-      endpoint: { url: "http://127.0.0.1:9/" }
-      store: { kind: none }
-      chain: [fetch, response-code, parse]
-      """, to: "p.pipeline.yaml")
+    try location.write(Bench.pipeline, to: "p.pipeline.yaml")
   }
 
   private func manifest(output: String = "o.ndjson") throws -> Manifest {
@@ -31,10 +25,7 @@ struct RunLeftoversTests {
       sinks: [{ ndjson: { path: \(output) } }, { csv: { path: o.csv } }]
       report: { json: r.json }
       operations:
-        - id: users
-          document: u.graphql
-          foreach: { csv: ids.csv, key: "{{row.id}}" }
-          variables: { id: "{{row.id}}" }
+      \(Bench.users)
           emit: user
       """, in: location)
   }
@@ -182,9 +173,7 @@ struct RunLeftoversTests {
     let manifest = try manifest()
     for _ in 1...2 {
       for number in 1...2 {
-        var options = RunOptions()
-        options.shard = Shard("\(number)/2")
-        _ = try await Bench.run(manifest, options, transport: RowTransport())
+        _ = try await Bench.run(manifest, Bench.shard("\(number)/2"), transport: RowTransport())
       }
     }
     var leftovers = try RunLeftovers(manifest)

@@ -23,10 +23,7 @@ struct RunTests {
     run: { concurrency: 8 }
     sinks: [{ ndjson: { path: "out/{{op}}.ndjson" } }]
     operations:
-      - id: users
-        document: u.graphql
-        foreach: { csv: ids.csv, key: "{{row.id}}" }
-        variables: { id: "{{row.id}}" }
+    \(Bench.users)
     """
 
   @Test("every row brings one result line with its key, in a file that appears at the end")
@@ -296,8 +293,7 @@ struct RunTests {
       #expect(
         lines.last?["errors"]?.arrayValue?.first?["message"]?.stringValue?.contains(
           "more than 3 pages") == true)
-      var options = RunOptions()
-      options.onlyFailed = true
+      let options = Bench.repeating
       // With the same limit nothing is asked for.
       let second = try await Bench.run(
         Bench.load(yaml(3, offset: offset), in: location), options, transport: transport)
@@ -395,9 +391,7 @@ struct RunTests {
       #expect(first.counters.done == 1)
       #expect(first.counters.failed == 1)
       #expect(first.hasFailures)
-      var options = RunOptions()
-      options.onlyFailed = true
-      let second = try await Bench.run(yaml, in: location, url: server.url, options)
+      let second = try await Bench.run(yaml, in: location, url: server.url, Bench.repeating)
       #expect(second.counters.failed == 1)
       #expect(server.requestCount == 3)
       let third = try await Bench.run(yaml, in: location, url: server.url, Bench.resuming)

@@ -32,21 +32,9 @@ struct StopTests {
   init() throws {
     location = try Place()
     try location.write(Bench.ids(3000), to: "ids.csv")
-    try location.write(
-      """
-      version: 1
-      endpoint: { url: "http://127.0.0.1:9/" }
-      store: { kind: sqlite, path: cache.db }
-      chain: [fetch, response-code, parse, cache-write]
-      """, to: "p.pipeline.yaml")
+    try location.write(Bench.cachingPipeline, to: "p.pipeline.yaml")
     // Without a timeout, which a clock that jumps would let expire at once.
-    try location.write(
-      """
-      version: 1
-      endpoint: { url: "http://127.0.0.1:9/" }
-      store: { kind: none }
-      chain: [fetch, response-code, parse]
-      """, to: "n.pipeline.yaml")
+    try location.write(Bench.pipeline, to: "n.pipeline.yaml")
   }
 
   private func yaml(_ shape: Shape, _ sink: String, run: String = "concurrency: 8") -> String {

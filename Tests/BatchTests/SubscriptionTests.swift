@@ -237,9 +237,7 @@ struct SubscriptionTests {
       .steps([.event, .error, .event, .hold]), .steps([.event, .hold]))
     let failed = try await Bench.run(manifest, transport: transport)
     #expect(failed.counters.failed == 1 && failed.counters.records == 1)
-    var options = RunOptions()
-    options.onlyFailed = true
-    let summary = try await Bench.run(manifest, options, transport: transport)
+    let summary = try await Bench.run(manifest, Bench.repeating, transport: transport)
     #expect(summary.counters.done == 1 && summary.counters.gaps == 1)
     #expect(try counts() == [1, 2])
   }

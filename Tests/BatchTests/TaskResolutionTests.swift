@@ -202,15 +202,11 @@ struct TaskResolutionTests {
 struct QueueResolutionTests {
   @Test("failed tasks of a queue are repeated, with the history of their attempts")
   func retry() async throws {
-    let bench = try QueueBench()
-    let manifest = try bench.manifest(6)
-    try bench.begin(manifest)
+    let (bench, manifest) = try QueueBench.begun(6)
     try await bench.work(manifest, transport: transport(failing: [2, 5]))
     #expect(try bench.counts() == ["done": 4, "failed": 2])
-    var options = RunOptions()
-    options.onlyFailed = true
     let refusal = await #expect(throws: JournalError.self) {
-      _ = try await Bench.run(manifest, options)
+      _ = try await Bench.run(manifest, Bench.repeating)
     }
     #expect(refusal?.description.contains("gqlrun batch retry \(manifest.file) --failed") == true)
     let one = try decide(.retry, .failed, ["U_5"]).apply(to: manifest)
@@ -229,9 +225,7 @@ struct QueueResolutionTests {
 
   @Test("mutations of lost workers are resolved as done or sent again")
   func unknown() async throws {
-    let bench = try QueueBench()
-    let manifest = try bench.manifest(3, document: "m.graphql")
-    try bench.begin(manifest)
+    let (bench, manifest) = try QueueBench.begun(3, document: "m.graphql")
     let worker = try bench.worker(manifest)
     let claims = try bench.claim(3, worker)
     let (stage, _) = try await bench.stage(manifest, worker, claims)

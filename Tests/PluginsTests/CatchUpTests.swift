@@ -26,8 +26,7 @@ import Testing
     let events = names.map {
       "event: next\ndata: {\"data\":{\"renamed\":{\"__typename\":\"User\",\"id\":\"1\",\"name\":\"\($0)\"}}}\n\n"
     }
-    return .response(
-      200, headers: ["Content-Type": "text/event-stream"], body: events.joined() + end)
+    return .events(events.joined() + end)
   }
 
   private static func state(_ name: String) -> FakeNetwork.Answer {
@@ -39,11 +38,10 @@ import Testing
     check: @Sendable (Outcome, Bench, FakeNetwork) async throws -> Void
   ) async throws {
     let network = FakeNetwork(answers)
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.clock = ServiceClock(TestClock.jumping())
-    setup.change = { $0.subscriptions.catchUp = catchUp }
-    try await Bench.with(Self.chain, url: "http://localhost/", setup: setup) { bench in
+    let setup = Bench.Setup(
+      clock: ServiceClock(TestClock.jumping()), transport: network,
+      change: { $0.subscriptions.catchUp = catchUp })
+    try await Bench.with(Self.chain, setup: setup) { bench in
       let operation = try PreparedOperation(
         document: Document(parsing: Self.document), operationName: "Renamed",
         variables: ["id": "1", "since": 5])
@@ -151,11 +149,9 @@ import Testing
       """
     ).keys
     let network = FakeNetwork(Self.lost("Ada"), Self.complete("Bo"))
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.clock = ServiceClock(TestClock.jumping())
+    let setup = Bench.Setup(clock: ServiceClock(TestClock.jumping()), transport: network)
     let chain = "- max-retry\n- cache-read: { policy: cache-and-network }\n" + Bench.plain
-    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(chain, setup: setup) { bench in
       try await bench.prime()
       let operation = try PreparedOperation(
         document: Document(
@@ -214,10 +210,8 @@ import Testing
     body: @Sendable (ResponseStream, CountingSource, Bench) async throws -> Void
   ) async throws {
     let source = CountingSource(count)
-    var setup = Bench.Setup()
-    setup.transport = source
-    setup.change = { $0.subscriptions.overflow = overflow }
-    try await Bench.with(url: "http://localhost/", setup: setup) { bench in
+    let setup = Bench.Setup(transport: source, change: { $0.subscriptions.overflow = overflow })
+    try await Bench.with(setup: setup) { bench in
       let stream = bench.runner.execute(
         try Bench.request("subscription { renamed { __typename id name } }"))
       try await body(stream, source, bench)

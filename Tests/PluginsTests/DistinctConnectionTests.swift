@@ -26,41 +26,35 @@ import Testing
 
   @Test func `establishes separate connections for each subscribe`() async throws {
     let script: [RawServer.Step] = [.request, .send(Self.head), Self.event, .untilClosed]
-    try await RawServer.withServer(script, script) { server in
-      try await Bench.with(url: server.url) { bench in
-        let first = bench.runner.execute(try Bench.request(Self.document("First")))
-        let second = bench.runner.execute(try Bench.request(Self.document("Second")))
-        for stream in [first, second] { #expect(try await stream.next()?.source == .server) }
-        #expect(await server.log.connections == 2)
-        let requests = await server.log.requests
-        #expect(requests.count { $0.contains("First") } == 1)
-        #expect(requests.count { $0.contains("Second") } == 1)
-      }
+    try await Bench.withServer(script, script) { bench, server in
+      let first = bench.runner.execute(try Bench.request(Self.document("First")))
+      let second = bench.runner.execute(try Bench.request(Self.document("Second")))
+      for stream in [first, second] { #expect(try await stream.next()?.source == .server) }
+      #expect(await server.log.connections == 2)
+      let requests = await server.log.requests
+      #expect(requests.count { $0.contains("First") } == 1)
+      #expect(requests.count { $0.contains("Second") } == 1)
     }
   }
 
   @Test func `disconnects on unsubscribe even if no events are emitted`() async throws {
-    try await RawServer.withServer([.request, .send(Self.head), .untilClosed]) { server in
-      try await Bench.with(url: server.url) { bench in
-        let task = Task { await bench.run(Self.document("First")) }
-        _ = await server.log.request(containing: "First")
-        task.cancel()
-        #expect(await task.value.error is CancellationError)
-        await server.log.closure()
-      }
+    try await Bench.withServer([.request, .send(Self.head), .untilClosed]) { bench, server in
+      let task = Task { await bench.run(Self.document("First")) }
+      _ = await server.log.request(containing: "First")
+      task.cancel()
+      #expect(await task.value.error is CancellationError)
+      await server.log.closure()
     }
   }
 
   @Test func `a loop that breaks disconnects`() async throws {
-    try await RawServer.withServer([.request, .send(Self.head), Self.event, .untilClosed]) {
-      server in
-      try await Bench.with(url: server.url) { bench in
-        for try await result in bench.runner.execute(try Bench.request(Self.document("First"))) {
-          #expect(result.source == .server)
-          break
-        }
-        await server.log.closure()
+    try await Bench.withServer([.request, .send(Self.head), Self.event, .untilClosed]) {
+      bench, server in
+      for try await result in bench.runner.execute(try Bench.request(Self.document("First"))) {
+        #expect(result.source == .server)
+        break
       }
+      await server.log.closure()
     }
   }
 
@@ -86,12 +80,10 @@ import Testing
       .request, .send(Self.head), Self.event,
       .send("event: next\ndata: nonsense\n\n"), Self.complete, .untilClosed,
     ]
-    try await RawServer.withServer(script) { server in
-      try await Bench.with(url: server.url) { bench in
-        let outcome = await bench.run(Self.document("First"))
-        #expect(outcome.results.count == 1)
-        #expect(outcome.code == .malformedResponse, "\(outcome.message)")
-      }
+    try await Bench.withServer(script) { bench, _ in
+      let outcome = await bench.run(Self.document("First"))
+      #expect(outcome.results.count == 1)
+      #expect(outcome.code == .malformedResponse, "\(outcome.message)")
     }
   }
 }

@@ -36,7 +36,7 @@ import Testing
     let network = FakeNetwork(answers)
     var setup = setup
     setup.transport = network
-    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(chain, setup: setup) { bench in
       try await check(await bench.run(document, change: change), bench, network)
     }
   }

@@ -61,9 +61,7 @@ import Testing
   @Test func `auth sends the token of the environment, and one id per operation`() async throws {
     try await DemoServer.withServer { server in
       let pipeline = try load("auth.pipeline.yaml", url: server.url).pipeline
-      var setup = Bench.Setup()
-      setup.variables = ["GQL_TOKEN": "t-1"]
-      setup.change = { $0 = pipeline }
+      var setup = Bench.Setup(variables: ["GQL_TOKEN": "t-1"], change: { $0 = pipeline })
       try await Bench.with(url: server.url, setup: setup) { bench in
         #expect(await bench.run(Self.query).error == nil)
         #expect(server.log.last?.header("Authorization") == "Bearer t-1")
@@ -81,9 +79,7 @@ import Testing
   @Test func `apq sends hashes by GET, and the document once by POST`() async throws {
     try await DemoServer.withServer { server in
       let pipeline = try load("apq.pipeline.yaml", url: server.url).pipeline
-      var setup = Bench.Setup()
-      setup.change = { $0 = pipeline }
-      try await Bench.with(url: server.url, setup: setup) { bench in
+      try await Bench.with(url: server.url, setup: .init(change: { $0 = pipeline })) { bench in
         for _ in 0..<2 { #expect(await bench.run(Self.query, policy: .networkOnly).error == nil) }
         #expect(server.log.requests.map(\.method) == ["GET", "POST", "GET"])
       }
@@ -97,9 +93,9 @@ import Testing
       var variables = ["GQL_RECORDING": file]
       variables["GQL_RECORD"] = mode
       let pipeline = try load("ci.pipeline.yaml", url: url, variables: variables).pipeline
-      var setup = Bench.Setup()
-      setup.change = { $0 = pipeline }
-      return try await Bench.with(url: url, setup: setup) { await $0.run(Self.query) }
+      return try await Bench.with(url: url, setup: .init(change: { $0 = pipeline })) {
+        await $0.run(Self.query)
+      }
     }
     let recorded = try await DemoServer.withServer { try await run("record", $0.url) }
     let replayed = try await run(nil, "http://127.0.0.1:9/graphql")
@@ -111,12 +107,10 @@ import Testing
     let pipeline = try load("apollo-1x-reference.pipeline.yaml", url: "http://localhost/").pipeline
     let network = FakeNetwork(
       .response(503), .body(#"{"errors":[{"message":"PersistedQueryNotFound"}]}"#), .ok)
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.clock = ServiceClock(TestClock.jumping())
-    setup.variables = ["GQL_TOKEN": "token-of-ada"]
-    setup.change = { $0 = pipeline }
-    try await Bench.with(url: "http://localhost/", setup: setup) { bench in
+    let setup = Bench.Setup(
+      clock: ServiceClock(TestClock.jumping()), variables: ["GQL_TOKEN": "token-of-ada"],
+      transport: network, change: { $0 = pipeline })
+    try await Bench.with(setup: setup) { bench in
       #expect(await bench.run().sources == [.server])
       #expect(await bench.run().sources == [.cache])
       let sent = await network.requests
@@ -134,9 +128,7 @@ import Testing
   private func sources(_ name: String) async throws -> [[String]] {
     try await DemoServer.withServer { server in
       let pipeline = try load(name, url: server.url).pipeline
-      var setup = Bench.Setup()
-      setup.clock = ServiceClock(ContinuousClock())
-      setup.random = { 0 }
+      var setup = Bench.Setup(clock: ServiceClock(ContinuousClock()), random: { 0 })
       setup.store =
         switch pipeline.store.kind {
         case .memory: .memory

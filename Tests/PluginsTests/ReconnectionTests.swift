@@ -14,9 +14,8 @@ import Testing
     "--graphql\r\nContent-Type: application/json\r\n\r\n{\"payload\":\(SocketTests.payload("Ada"))}\r\n--graphql"
 
   /// An event, and the loss of the connection.
-  static let lost = FakeNetwork.Answer.response(200, headers: eventStream, body: event)
-  private static let complete = FakeNetwork.Answer.response(
-    200, headers: eventStream, body: "event: complete\ndata:\n\n")
+  static let lost = FakeNetwork.Answer.events(event)
+  private static let complete = FakeNetwork.Answer.events("event: complete\ndata:\n\n")
   private static let away = FakeNetwork.Answer.failure(.connectionFailed, .notSent)
 
   private static func chain(_ options: String) -> String {
@@ -31,11 +30,10 @@ import Testing
     check: @Sendable (Outcome, [Duration], FakeNetwork) async throws -> Void
   ) async throws {
     let (network, clock) = (FakeNetwork(answers), TestClock.jumping())
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.clock = ServiceClock(clock)
-    setup.change = { if let patience { $0.subscriptions.patience = patience } }
-    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    let setup = Bench.Setup(
+      clock: ServiceClock(clock), transport: network,
+      change: { if let patience { $0.subscriptions.patience = patience } })
+    try await Bench.with(chain, setup: setup) { bench in
       try await check(await bench.run(SocketTests.document), clock.slept, network)
     }
   }
@@ -71,18 +69,15 @@ import Testing
     let refusal: [RawServer.Step] = [
       .request, .send(HTTPText.response("503 Service Unavailable", body: "")),
     ]
-    try await RawServer.withServer(first, refusal) { server in
-      let clock = TestClock.jumping()
-      var setup = Bench.Setup()
-      setup.clock = ServiceClock(clock)
-      let url = "ws://127.0.0.1:\(server.port)/"
-      try await Bench.with(Self.usual, url: url, setup: setup) { bench in
-        let outcome = await bench.run(SocketTests.document)
-        #expect(outcome.failure?.http?.status == 503, "\(outcome.message)")
-        #expect(clock.slept.reduce(.zero, +) == .seconds(300), "\(clock.slept)")
-        #expect(outcome.message.contains("received 1 event"), "\(outcome.message)")
-        #expect(outcome.message.contains("closed the WebSocket connection with 1012"))
-      }
+    let clock = TestClock.jumping()
+    try await Bench.withServer(
+      first, refusal, chain: Self.usual, isSocket: true, setup: .init(clock: ServiceClock(clock))
+    ) { bench, _ in
+      let outcome = await bench.run(SocketTests.document)
+      #expect(outcome.failure?.http?.status == 503, "\(outcome.message)")
+      #expect(clock.slept.reduce(.zero, +) == .seconds(300), "\(clock.slept)")
+      #expect(outcome.message.contains("received 1 event"), "\(outcome.message)")
+      #expect(outcome.message.contains("closed the WebSocket connection with 1012"))
     }
   }
 
@@ -114,10 +109,10 @@ import Testing
   {
     let answers = Array(repeating: Self.lost, count: 12) + [Self.complete]
     let (network, clock) = (FakeNetwork(answers), TestClock.jumping())
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.clock = ServiceClock(clock)
-    try await Bench.with(Self.usual, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(
+      Self.usual,
+      setup: .init(clock: ServiceClock(clock), transport: network)
+    ) { bench in
       let outcome = await bench.run(SocketTests.document)
       #expect(outcome.error == nil, "\(outcome.message)")
       #expect(outcome.results.compactMap(\.gap).count == 12)

@@ -9,17 +9,15 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct ResultBodyTests {
   private static let chain = "- fetch\n- response-code\n- parse"
   private static let payloads = [SocketTests.payload("Ada"), SocketTests.payload("Bo")]
-  private static let whole: [RawServer.Step] =
-    RawServer.Step.greeting + [
-      .message(SocketTests.next("Ada")), .message(SocketTests.next("Bo")),
-      .message(SocketTests.complete()), .closing,
-    ]
+  private static let whole = RawServer.Step.greeted(
+    .message(SocketTests.next("Ada")), .message(SocketTests.next("Bo")),
+    .message(SocketTests.complete()))
 
   private func outcome(
     _ chain: String, setup: Bench.Setup
   ) async throws -> Outcome {
     try await RawServer.withServer(Self.whole) { server in
-      try await Bench.with(chain, url: "ws://127.0.0.1:\(server.port)/", setup: setup) {
+      try await Bench.with(chain, url: server.socketURL, setup: setup) {
         await $0.run(SocketTests.document)
       }
     }
@@ -30,10 +28,9 @@ import Testing
     _ createsResponse: Bool
   ) async throws {
     let replacement = ChunkReplacement(createsResponse: createsResponse)
-    var setup = Bench.Setup()
-    setup.change = { pipeline in
+    let setup = Bench.Setup(change: { pipeline in
       pipeline.entries.insert(PipelineEntry(id: "chunks", .http(replacement)), at: 0)
-    }
+    })
     let outcome = try await outcome(Self.chain, setup: setup)
     #expect(replacement.chunks == Self.payloads)
     #expect(
@@ -45,10 +42,10 @@ import Testing
   // MARK: Recordings and archives
 
   private func replay(_ path: String) async throws -> Outcome {
-    var setup = Bench.Setup()
-    setup.variables = ["FILE": path]
     let chain = "- record-replay: { file: \"${env:FILE}\", mode: replay }\n- response-code\n- parse"
-    return try await Bench.with(chain, url: "ws://127.0.0.1:1/", setup: setup) {
+    return try await Bench.with(
+      chain, url: "ws://127.0.0.1:1/", setup: .init(variables: ["FILE": path])
+    ) {
       await $0.run(SocketTests.document)
     }
   }
@@ -58,10 +55,9 @@ import Testing
   {
     let path = NSTemporaryDirectory() + "results-\(UUID().uuidString).ndjson"
     defer { try? FileManager.default.removeItem(atPath: path) }
-    var setup = Bench.Setup()
-    setup.variables = ["FILE": path]
     let recorded = try await outcome(
-      "- record-replay: { file: \"${env:FILE}\", mode: record }\n" + Self.chain, setup: setup)
+      "- record-replay: { file: \"${env:FILE}\", mode: record }\n" + Self.chain,
+      setup: .init(variables: ["FILE": path]))
     #expect(recorded.texts == Self.payloads, "\(recorded.message)")
 
     let text = try String(contentsOfFile: path, encoding: .utf8)
@@ -105,10 +101,9 @@ import Testing
   ) async throws {
     let recorder = ExchangeRecorder(keptBytes: keptBytes)
     let transport = AsyncHTTPTransport()
-    var setup = Bench.Setup()
-    setup.transport = RecordingTransport(transport, recorder: recorder)
+    let setup = Bench.Setup(transport: RecordingTransport(transport, recorder: recorder))
     let outcome = try await RawServer.withServer(Self.whole) { [setup] server in
-      let url = "ws://127.0.0.1:\(server.port)/"
+      let url = server.socketURL
       let outcome = try await Bench.with(Self.chain, url: url, setup: setup) {
         await $0.run(SocketTests.document)
       }

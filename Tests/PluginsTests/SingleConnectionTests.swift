@@ -3,7 +3,6 @@ import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
 import GQLRunTestSupport
-import Synchronization
 import Testing
 
 /// Subscriptions that share one event stream, through a whole chain, against a server with a script.
@@ -159,22 +158,6 @@ import Testing
         #expect(methods.filter { $0 == "GET" }.count == 1)
         #expect(methods.filter { $0 == "POST" }.count == 5)
       }
-    }
-  }
-
-  @Test func `the errors of a result are no end`() async throws {
-    var server = Server()
-    server.events = { id in
-      [
-        .send(
-          "event: next\ndata: {\"id\":\"\(id)\",\"payload\":{\"errors\":[{\"message\":\"m\"}]}}\n\n"
-        ),
-        Self.next("Ada", id: id), Self.complete(id), .untilClosed,
-      ]
-    }
-    try await subscribe(to: server) { outcome, _, _ in
-      #expect(outcome.error == nil, "\(outcome.message)")
-      #expect(outcome.results.map { $0.errors.map(\.message) } == [["m"], []])
     }
   }
 
@@ -374,56 +357,12 @@ import Testing
 
   // MARK: Lost streams
 
-  private final class Counter: Sendable {
-    private let count = Atomic(0)
-
-    func next() -> Int { count.add(1, ordering: .relaxed).newValue }
-  }
-
-  @Test func `retries when the server goes away, and the gap is announced`() async throws {
-    var server = Server()
-    let streams = Counter()
-    server.events = { id in
-      let last = [Self.complete(id), .untilClosed]
-      return [Self.next("Ada", id: id)] + (streams.next() > 1 ? last : [])
-    }
-    try await subscribe(SocketTests.retrying, to: server) { outcome, _, server in
-      #expect(outcome.error == nil, "\(outcome.message)")
-      #expect(outcome.results.map(\.gap) == [nil, 784_111_777, nil])
-      #expect(await server.log.requests.filter { $0.hasPrefix("PUT ") }.count == 2)
-    }
-  }
-
   @Test func `keeps retrying until the attempts are exceeded`() async throws {
     var server = Server()
     server.reservation = HTTPText.response("503 Service Unavailable", body: "")
     try await subscribe(SocketTests.retrying, to: server) { outcome, _, server in
       #expect(outcome.failure?.http?.status == 503, "\(outcome.message)")
       #expect(await server.log.requests.count == 3)
-    }
-  }
-
-  // MARK: Back-pressure
-
-  @Test func `a slow reader stops the stream, and gets every event`() async throws {
-    let count = 5_000
-    var server = Server()
-    server.events = { id in
-      (0..<count).map { Self.next("\($0)", id: id) } + [Self.complete(id), .untilClosed]
-    }
-    try await server.with { server in
-      try await Bench.with("- fetch\n- parse", url: server.url, setup: Self.setup()) { bench in
-        var number = 0
-        for try await response in bench.runner.execute(try Bench.request(SocketTests.document)) {
-          if number % 500 == 0 {
-            var bytes: [UInt8] = []
-            try response.forEachChunk { bytes += $0 }
-            #expect(String(decoding: bytes, as: UTF8.self) == SocketTests.payload("\(number)"))
-          }
-          number += 1
-        }
-        #expect(number == count)
-      }
     }
   }
 

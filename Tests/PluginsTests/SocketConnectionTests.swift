@@ -5,21 +5,17 @@ import HTTPTypes
 import NIOSSL
 import Testing
 
-/// How WebSocket connections are opened and shared: transports, credentials, proxies, TLS, slow readers.
+/// How WebSocket connections are opened and shared: transports, credentials, proxies, TLS.
 @Suite(.timeLimit(.minutes(10))) struct SocketConnectionTests {
   private static let complete = SocketTests.complete()
-  private static let whole: [RawServer.Step] =
-    RawServer.Step.greeting + [
-      .message(SocketTests.next("Ada")), .message(complete), .closing,
-    ]
+  private static let whole = RawServer.Step.greeted(
+    .message(SocketTests.next("Ada")), .message(complete))
 
   private func run(
     _ chain: String = Bench.plain, _ url: String,
     _ change: @escaping @Sendable (inout Pipeline) -> Void = { _ in }, times: Int = 1
   ) async throws -> Outcome {
-    var setup = Bench.Setup()
-    setup.change = change
-    return try await Bench.with(chain, url: url, setup: setup) { bench in
+    try await Bench.with(chain, url: url, setup: .init(change: change)) { bench in
       var outcome = Outcome()
       for _ in 0..<times {
         outcome = await bench.run(SocketTests.document)
@@ -143,7 +139,7 @@ import Testing
         - parse
       """
     try await RawServer.withServer(first, Self.whole) { server in
-      let url = "ws://127.0.0.1:\(server.port)/"
+      let url = server.socketURL
       var setup = Bench.Setup()
       let folder = NSTemporaryDirectory() + "socket-\(UUID().uuidString)"
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -190,29 +186,24 @@ import Testing
   @Test func `operations that differ in their header fields have connections of their own`()
     async throws
   {
-    let script = RawServer.Step.greeting + [.message(Self.complete), .closing]
-    try await RawServer.withServer(script) { server in
-      try await Bench.with(
-        "- correlation-id\n" + Bench.plain, url: "ws://127.0.0.1:\(server.port)/"
-      ) { bench in
-        _ = await bench.run(SocketTests.document)
-        #expect(await server.log.connections == 1)
-        var request = try Bench.request(SocketTests.document)
-        request.additionalHeaders[.cookie] = "other"
-        _ = await bench.outcome(of: request)
-        #expect(await server.log.connections == 2)
-      }
+    let script = RawServer.Step.greeted(.message(Self.complete))
+    try await Bench.withServer(script, chain: "- correlation-id\n" + Bench.plain, isSocket: true) {
+      bench, server in
+      _ = await bench.run(SocketTests.document)
+      #expect(await server.log.connections == 1)
+      var request = try Bench.request(SocketTests.document)
+      request.additionalHeaders[.cookie] = "other"
+      _ = await bench.outcome(of: request)
+      #expect(await server.log.connections == 2)
     }
   }
 
   @Test func `a correlation id of each operation does not open a connection`() async throws {
-    let script =
-      RawServer.Step.greeting + [
-        .message(Self.complete), .frame, .message(SocketTests.complete(2)), .closing,
-      ]
+    let script = RawServer.Step.greeted(
+      .message(Self.complete), .frame, .message(SocketTests.complete(2)))
     try await RawServer.withServer(script) { server in
       let outcome = try await run(
-        "- correlation-id\n" + Bench.plain, "ws://127.0.0.1:\(server.port)/", times: 2)
+        "- correlation-id\n" + Bench.plain, server.socketURL, times: 2)
       #expect(outcome.error == nil, "\(outcome.message)")
       #expect(await server.log.connections == 1)
     }
@@ -220,30 +211,35 @@ import Testing
 
   // MARK: Pause
 
+  /// Pauses a subscription after its first event, resumes it once the server has seen that, and checks its results.
+  private func pauseAndResume(
+    _ bench: Bench, when isSeen: @escaping @Sendable (SubscriptionRegister) async -> Void
+  ) async throws {
+    let register = SubscriptionRegister.of(bench.runner.services)
+    let resuming = Task {
+      await isSeen(register)
+      register.resume()
+    }
+    var outcome = Outcome()
+    for try await response in bench.runner.execute(try Bench.request(SocketTests.document)) {
+      outcome.add(response)
+      if outcome.results.count == 1 { register.pause() }
+    }
+    await resuming.value
+    #expect(outcome.results.map(\.gap) == [nil, 784_111_777, nil])
+    #expect(outcome.texts.last == SocketTests.payload("Bo"))
+  }
+
   @Test func `a paused subscription begins again when it is resumed`() async throws {
-    let script =
-      RawServer.Step.greeting + [
-        .message(SocketTests.next("Ada")), .frame, .frame,
-        .message(SocketTests.next("Bo", id: 2)), .message(SocketTests.complete(2)), .closing,
-      ]
-    try await RawServer.withServer(script) { server in
-      try await Bench.with(url: "ws://127.0.0.1:\(server.port)/") { bench in
-        let register = SubscriptionRegister.of(bench.runner.services)
-        let resuming = Task {
-          _ = await server.log.frame(containing: "complete")
-          #expect(register.current == .idle)
-          register.resume()
-        }
-        var outcome = Outcome()
-        for try await response in bench.runner.execute(try Bench.request(SocketTests.document)) {
-          outcome.add(response)
-          if outcome.results.count == 1 { register.pause() }
-        }
-        await resuming.value
-        #expect(outcome.results.map(\.gap) == [nil, 784_111_777, nil])
-        #expect(outcome.texts.last == SocketTests.payload("Bo"))
-        #expect(await server.log.connections == 1)
+    let script = RawServer.Step.greeted(
+      .message(SocketTests.next("Ada")), .frame, .frame, .message(SocketTests.next("Bo", id: 2)),
+      .message(SocketTests.complete(2)))
+    try await Bench.withServer(script, isSocket: true) { bench, server in
+      try await pauseAndResume(bench) { register in
+        _ = await server.log.frame(containing: "complete")
+        #expect(register.current == .idle)
       }
+      #expect(await server.log.connections == 1)
     }
   }
 
@@ -252,46 +248,8 @@ import Testing
       "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\nevent: next\ndata: "
       + SocketTests.payload("Ada") + "\n\n"
     let first: [RawServer.Step] = [.request, .send(stream), .untilClosed]
-    try await RawServer.withServer(first, Self.events) { server in
-      try await Bench.with(url: server.url) { bench in
-        let register = SubscriptionRegister.of(bench.runner.services)
-        let resuming = Task {
-          await server.log.closure()
-          register.resume()
-        }
-        var outcome = Outcome()
-        for try await response in bench.runner.execute(try Bench.request(SocketTests.document)) {
-          outcome.add(response)
-          if outcome.results.count == 1 { register.pause() }
-        }
-        await resuming.value
-        #expect(outcome.results.map(\.gap) == [nil, 784_111_777, nil])
-        #expect(outcome.texts.last == SocketTests.payload("Bo"))
-      }
-    }
-  }
-
-  // MARK: Back-pressure
-
-  @Test func `a slow reader stops the connection, and gets every event`() async throws {
-    let count = 20_000
-    let flood = (0..<count).flatMap { SocketFrame.text(SocketTests.next("\($0)")) }
-    let script = RawServer.Step.greeting + [.send(flood), .message(Self.complete), .closing]
-    try await RawServer.withServer(script) { server in
-      try await Bench.with(
-        "- fetch\n- parse", url: "ws://127.0.0.1:\(server.port)/"
-      ) { bench in
-        var number = 0
-        for try await response in bench.runner.execute(try Bench.request(SocketTests.document)) {
-          if number % 1_000 == 0 {
-            var bytes: [UInt8] = []
-            try response.forEachChunk { bytes += $0 }
-            #expect(String(decoding: bytes, as: UTF8.self) == SocketTests.payload("\(number)"))
-          }
-          number += 1
-        }
-        #expect(number == count)
-      }
+    try await Bench.withServer(first, Self.events) { bench, server in
+      try await pauseAndResume(bench) { _ in await server.log.closure() }
     }
   }
 
@@ -305,8 +263,9 @@ import Testing
     let script: [RawServer.Step] =
       [.request, .send("HTTP/1.1 200 Connection established\r\n\r\n")] + Self.whole
     try await RawServer.withServer(script) { proxy in
-      var setup = Bench.Setup()
-      setup.variables = ["http_proxy": "http://user:p%40ss@127.0.0.1:\(proxy.port)"]
+      let setup = Bench.Setup(variables: [
+        "http_proxy": "http://user:p%40ss@127.0.0.1:\(proxy.port)"
+      ])
       let outcome = try await Bench.with(url: "ws://server.invalid:81/graphql", setup: setup) {
         await $0.run(SocketTests.document)
       }

@@ -39,10 +39,8 @@ import Testing
     check: @escaping @Sendable (Outcome, Bench, RawServer) async throws -> Void
   ) async throws {
     try await RawServer.withServer(scripts, tls: nil) { server in
-      var setup = Bench.Setup()
-      setup.change = change
       let url = "ws://127.0.0.1:\(server.port)/graphql?a=b"
-      try await Bench.with(chain, url: url, setup: setup) { bench in
+      try await Bench.with(chain, url: url, setup: .init(change: change)) { bench in
         try await check(await bench.run(Self.document), bench, server)
       }
     }
@@ -51,12 +49,10 @@ import Testing
   // MARK: Results
 
   @Test func `each event is a result, and its records are in the store`() async throws {
-    let script: [RawServer.Step] =
-      RawServer.Step.greeting + [
-        .message(Self.next("Ada")), .message(#"{"type":"next","id":"9","payload":{}}"#),
-        .message(#"{"payload":\#(Self.payload("Bo")),"type":"next","id":"1"}"#),
-        .message(Self.complete()), .message(Self.next("too late")), .closing,
-      ]
+    let script = RawServer.Step.greeted(
+      .message(Self.next("Ada")), .message(#"{"type":"next","id":"9","payload":{}}"#),
+      .message(#"{"payload":\#(Self.payload("Bo")),"type":"next","id":"1"}"#),
+      .message(Self.complete()), .message(Self.next("too late")))
     try await subscribe(to: script) { outcome, bench, server in
       #expect(outcome.error == nil, "\(outcome.message)")
       #expect(outcome.texts == [Self.payload("Ada"), Self.payload("Bo")])
@@ -78,14 +74,11 @@ import Testing
 
   @Test func `a message may have any number of frames, with others in between`() async throws {
     let text = Array(Self.next("Ada").utf8)
-    let script: [RawServer.Step] =
-      RawServer.Step.greeting + [
-        .send(SocketFrame.bytes(Array(text[..<10]), isFinal: false)),
-        .send(SocketFrame.bytes(Array("?".utf8), opcode: 9)),
-        .send(SocketFrame.bytes(Array(text[10..<40]), opcode: 0, isFinal: false)),
-        .send(SocketFrame.bytes(Array(text[40...]), opcode: 0)), .frame,
-        .message(Self.complete()), .closing,
-      ]
+    let script = RawServer.Step.greeted(
+      .send(SocketFrame.bytes(Array(text[..<10]), isFinal: false)),
+      .send(SocketFrame.bytes(Array("?".utf8), opcode: 9)),
+      .send(SocketFrame.bytes(Array(text[10..<40]), opcode: 0, isFinal: false)),
+      .send(SocketFrame.bytes(Array(text[40...]), opcode: 0)), .frame, .message(Self.complete()))
     try await subscribe(to: script) { outcome, _, server in
       #expect(outcome.texts == [Self.payload("Ada")], "\(outcome.message)")
       #expect(await server.log.frames.last == "pong ?")
@@ -93,11 +86,9 @@ import Testing
   }
 
   @Test func `reports an error as the last result, without a complete`() async throws {
-    let script: [RawServer.Step] =
-      RawServer.Step.greeting + [
-        .message(Self.next("Ada")),
-        .message(#"{"id":"1","type":"error","payload":[{"message":"no such field"}]}"#), .closing,
-      ]
+    let script = RawServer.Step.greeted(
+      .message(Self.next("Ada")),
+      .message(#"{"id":"1","type":"error","payload":[{"message":"no such field"}]}"#))
     try await subscribe(to: script) { outcome, _, server in
       #expect(outcome.error == nil)
       #expect(outcome.results.map { $0.errors.map(\.message) } == [[], ["no such field"]])
@@ -106,40 +97,31 @@ import Testing
   }
 
   @Test func `queries and mutations share the connection`() async throws {
-    let script: [RawServer.Step] =
-      RawServer.Step.greeting + [
-        .message(#"{"id":"1","type":"next","payload":\#(HTTPText.user)}"#),
-        .message(Self.complete()), .frame,
-        .message(
-          #"{"id":"2","type":"next","payload":{"data":{"rename":{"name":"Ada"}}}}"#),
-        .message(Self.complete(2)), .closing,
-      ]
-    try await RawServer.withServer([script], tls: nil) { server in
-      try await Bench.with(url: "ws://127.0.0.1:\(server.port)/") { bench in
-        #expect(await bench.run(policy: .networkOnly).texts == [Bench.answered])
-        let renamed = await bench.run(Bench.rename)
-        #expect(renamed.texts == [#"{"data":{"rename":{"name":"Ada"}}}"#], "\(renamed.message)")
-        #expect(await server.log.connections == 1)
-      }
+    let script = RawServer.Step.greeted(
+      .message(#"{"id":"1","type":"next","payload":\#(HTTPText.user)}"#),
+      .message(Self.complete()), .frame,
+      .message(#"{"id":"2","type":"next","payload":{"data":{"rename":{"name":"Ada"}}}}"#),
+      .message(Self.complete(2)))
+    try await Bench.withServer(script, isSocket: true) { bench, server in
+      #expect(await bench.run(policy: .networkOnly).texts == [Bench.answered])
+      let renamed = await bench.run(Bench.rename)
+      #expect(renamed.texts == [#"{"data":{"rename":{"name":"Ada"}}}"#], "\(renamed.message)")
+      #expect(await server.log.connections == 1)
     }
   }
 
   @Test func `receives messages even if one caller leaves while another one subscribes`()
     async throws
   {
-    let script =
-      RawServer.Step.greeting + [
-        .message(Self.next("Ada")), .frame, .frame, .message(Self.next("too late")),
-        .message(Self.next("Bo", id: 2)), .message(Self.complete(2)), .closing,
-      ]
-    try await RawServer.withServer([script], tls: nil) { server in
-      try await Bench.with(url: "ws://127.0.0.1:\(server.port)/") { bench in
-        for try await _ in bench.runner.execute(try Bench.request(Self.document)) { break }
-        let other = await bench.run(Self.document)
-        #expect(other.texts == [Self.payload("Bo")], "\(other.message)")
-        #expect(await server.log.frames.filter { $0.contains("complete") }.count == 1)
-        #expect(await server.log.connections == 1)
-      }
+    let script = RawServer.Step.greeted(
+      .message(Self.next("Ada")), .frame, .frame, .message(Self.next("too late")),
+      .message(Self.next("Bo", id: 2)), .message(Self.complete(2)))
+    try await Bench.withServer(script, isSocket: true) { bench, server in
+      for try await _ in bench.runner.execute(try Bench.request(Self.document)) { break }
+      let other = await bench.run(Self.document)
+      #expect(other.texts == [Self.payload("Bo")], "\(other.message)")
+      #expect(await server.log.frames.filter { $0.contains("complete") }.count == 1)
+      #expect(await server.log.connections == 1)
     }
   }
 
@@ -199,7 +181,7 @@ import Testing
       .webSocketClosed, "4406 Subprotocol not acceptable"
     ),
     (
-      "a message that is not JSON", RawServer.Step.greeting + [.message("nonsense"), .closing],
+      "a message that is not JSON", RawServer.Step.greeted(.message("nonsense")),
       .malformedResponse, "a message is not a JSON object"
     ),
     (
@@ -209,46 +191,41 @@ import Testing
     ),
     (
       "a frame of 200 MB",
-      RawServer.Step.greeting + [.send(SocketFrame.bytes([1], length: 200_000_000)), .closing],
+      RawServer.Step.greeted(.send(SocketFrame.bytes([1], length: 200_000_000))),
       .limitExceeded, "a message is larger than 16MiB; raise the option max_message"
     ),
     (
       "text that is not UTF-8",
-      RawServer.Step.greeting + [.send(SocketFrame.bytes([0x22, 0xC3, 0x28, 0x22])), .closing],
+      RawServer.Step.greeted(.send(SocketFrame.bytes([0x22, 0xC3, 0x28, 0x22]))),
       .malformedResponse, "not UTF-8"
     ),
     (
       "a fragmented control frame",
-      RawServer.Step.greeting + [
-        .send(SocketFrame.bytes([], opcode: 9, isFinal: false)), .closing,
-      ],
+      RawServer.Step.greeted(.send(SocketFrame.bytes([], opcode: 9, isFinal: false))),
       .malformedResponse, "a control frame is fragmented"
     ),
     (
       "a masked frame",
-      RawServer.Step.greeting
-        + [.send(SocketFrame.bytes(Array("{}".utf8), isMasked: true)), .closing],
+      RawServer.Step.greeted(.send(SocketFrame.bytes(Array("{}".utf8), isMasked: true))),
       .malformedResponse, "a frame of the server is masked"
     ),
     (
       "a continuation without a beginning",
-      RawServer.Step.greeting + [.send(SocketFrame.bytes([1], opcode: 0)), .closing],
+      RawServer.Step.greeted(.send(SocketFrame.bytes([1], opcode: 0))),
       .malformedResponse, "a continuation has no beginning"
     ),
     (
       "a message within another one",
-      RawServer.Step.greeting
-        + [.send(SocketFrame.bytes([1], isFinal: false) + SocketFrame.bytes([1])), .closing],
+      RawServer.Step.greeted(
+        .send(SocketFrame.bytes([1], isFinal: false) + SocketFrame.bytes([1]))),
       .malformedResponse, "a message begins within another one"
     ),
     (
-      "an unknown opcode",
-      RawServer.Step.greeting + [.send(SocketFrame.bytes([1], opcode: 5)), .closing],
+      "an unknown opcode", RawServer.Step.greeted(.send(SocketFrame.bytes([1], opcode: 5))),
       .malformedResponse, "a frame has an unknown opcode"
     ),
     (
-      "a binary message",
-      RawServer.Step.greeting + [.send(SocketFrame.bytes([1], opcode: 2)), .closing],
+      "a binary message", RawServer.Step.greeted(.send(SocketFrame.bytes([1], opcode: 2))),
       .malformedResponse, "a message is not text"
     ),
     (
@@ -261,16 +238,14 @@ import Testing
       .connectionClosed, "was lost"
     ),
     (
-      "a close with a code that ends it",
-      RawServer.Step.greeting + [.close(4400, "bad"), .closing],
+      "a close with a code that ends it", RawServer.Step.greeted(.close(4400, "bad")),
       .webSocketClosed, "closed the WebSocket connection with 4400 bad"
     ),
     (
       "a malformed error, although a complete follows",
-      RawServer.Step.greeting + [
-        .message(#"{"id":"1","type":"error","payload":"malformed"}"#), .message(complete()),
-        .closing,
-      ], .malformedResponse, "the payload of `error` is not a list"
+      RawServer.Step.greeted(
+        .message(#"{"id":"1","type":"error","payload":"malformed"}"#), .message(complete())),
+      .malformedResponse, "the payload of `error` is not a list"
     ),
     (
       "a rejection",
@@ -301,10 +276,8 @@ import Testing
   }
 
   @Test func `a payload that is not JSON fails its operation and no other`() async throws {
-    let script: [RawServer.Step] =
-      RawServer.Step.greeting + [
-        .message(#"{"id":"1","type":"next","payload":{"data":nonsense}}"#), .frame, .closing,
-      ]
+    let script = RawServer.Step.greeted(
+      .message(#"{"id":"1","type":"next","payload":{"data":nonsense}}"#), .frame)
     try await subscribe(to: script) { outcome, _, server in
       #expect(outcome.code == .malformedResponse, "\(outcome.message)")
       #expect(
@@ -318,20 +291,18 @@ import Testing
   private func late(
     _ script: [RawServer.Step], after frame: String?, _ message: String
   ) async throws {
-    try await RawServer.withServer([script], tls: nil) { server in
-      let clock = TestClock()
-      var setup = Bench.Setup()
-      setup.networkClock = ServiceClock(clock)
-      try await Bench.with(url: "ws://127.0.0.1:\(server.port)/", setup: setup) { bench in
-        async let running = bench.run(Self.document)
-        if let frame { _ = await server.log.frame(containing: frame) }
-        let time = Self.flying(clock)
-        let outcome = await running
-        time.cancel()
-        #expect(outcome.code == .timedOut, "\(outcome.message)")
-        #expect(outcome.message.contains(message), "\(outcome.message)")
-        #expect(outcome.failure?.isTransient == true)
-      }
+    let clock = TestClock()
+    try await Bench.withServer(
+      script, isSocket: true, setup: .init(networkClock: ServiceClock(clock))
+    ) { bench, server in
+      async let running = bench.run(Self.document)
+      if let frame { _ = await server.log.frame(containing: frame) }
+      let time = Self.flying(clock)
+      let outcome = await running
+      time.cancel()
+      #expect(outcome.code == .timedOut, "\(outcome.message)")
+      #expect(outcome.message.contains(message), "\(outcome.message)")
+      #expect(outcome.failure?.isTransient == true)
     }
   }
 
@@ -354,47 +325,33 @@ import Testing
   }
 
   @Test func `pings are sent, and a connection without a pong ends with 4499`() async throws {
-    let script = RawServer.Step.greeting + [.frame, .closing]
+    let script = RawServer.Step.greeted(.frame)
     try await late(script, after: "subscribe", "did not answer a ping")
   }
 
   @Test func `disconnects after the last operation, and connects for the next one`() async throws {
-    let script = RawServer.Step.greeting + [.message(Self.complete()), .closing]
-    try await RawServer.withServer([script], tls: nil) { server in
-      let clock = TestClock()
-      var setup = Bench.Setup()
-      setup.networkClock = ServiceClock(clock)
-      // Closed before the first ping is due, whose answer takes real time.
-      let chain = Bench.plain.replacing("- fetch", with: "- fetch: { keep_alive: 5s }")
-      try await Bench.with(chain, url: "ws://127.0.0.1:\(server.port)/", setup: setup) { bench in
-        #expect(await bench.run(Self.document).error == nil)
-        let time = Self.flying(clock)
-        #expect(await server.log.frame(containing: "close") == "close 1000 ")
-        time.cancel()
-        #expect(await bench.run(Self.document).error == nil)
-        #expect(await server.log.connections == 2)
-      }
+    let script = RawServer.Step.greeted(.message(Self.complete()))
+    let clock = TestClock()
+    // Closed before the first ping is due, whose answer takes real time.
+    let chain = Bench.plain.replacing("- fetch", with: "- fetch: { keep_alive: 5s }")
+    try await Bench.withServer(
+      script, chain: chain, isSocket: true, setup: .init(networkClock: ServiceClock(clock))
+    ) { bench, server in
+      #expect(await bench.run(Self.document).error == nil)
+      let time = Self.flying(clock)
+      #expect(await server.log.frame(containing: "close") == "close 1000 ")
+      time.cancel()
+      #expect(await bench.run(Self.document).error == nil)
+      #expect(await server.log.connections == 2)
     }
   }
 
   // MARK: Lost connections
 
-  @Test func `a lost connection is opened again, and the gap is announced`() async throws {
-    let first = RawServer.Step.greeting + [.message(Self.next("Ada")), .reset]
-    let second =
-      RawServer.Step.greeting + [.message(Self.next("Bo")), .message(Self.complete()), .closing]
-    try await subscribe(Self.retrying, to: first, second) { outcome, _, server in
-      #expect(outcome.error == nil, "\(outcome.message)")
-      #expect(outcome.results.map(\.gap) == [nil, 784_111_777, nil])
-      #expect(outcome.texts.last == Self.payload("Bo"))
-      #expect(await server.log.connections == 2)
-    }
-  }
-
   @Test(arguments: [1000, 1001, 1005, 1006, 1012, 1013, 1014, 4403, 4408, 4499, 4504])
   func `reconnects silently after a close that passes`(_ code: Int) async throws {
-    let first = RawServer.Step.greeting + [.message(Self.next("Ada")), .close(code), .closing]
-    let second = RawServer.Step.greeting + [.message(Self.complete()), .closing]
+    let first = RawServer.Step.greeted(.message(Self.next("Ada")), .close(code))
+    let second = RawServer.Step.greeted(.message(Self.complete()))
     try await subscribe(Self.retrying, to: first, second) { outcome, _, server in
       #expect(outcome.error == nil, "\(outcome.message)")
       #expect(await server.log.connections == 2)
@@ -403,7 +360,7 @@ import Testing
 
   @Test(arguments: [1002, 1011, 4004, 4005, 4400, 4401, 4406, 4409, 4429, 4500])
   func `reports a fatal close at once`(_ code: Int) async throws {
-    let script = RawServer.Step.greeting + [.message(Self.next("Ada")), .close(code), .closing]
+    let script = RawServer.Step.greeted(.message(Self.next("Ada")), .close(code))
     try await subscribe(Self.retrying, to: script) { outcome, _, server in
       #expect(outcome.failure?.closeCode == code, "\(outcome.message)")
       #expect(await server.log.connections == 1)
@@ -411,70 +368,57 @@ import Testing
   }
 
   @Test func `resubscribes everything that still runs, over one connection`() async throws {
-    let first =
-      RawServer.Step.greeting + [.frame, .message(Self.next("Ada")), .close(1001), .closing]
-    let second =
-      RawServer.Step.greeting + [
-        .frame, .message(Self.next("Bo", id: 2)), .message(Self.next("Bo")),
-        .message(Self.complete(2)), .message(Self.complete()), .closing,
-      ]
-    try await RawServer.withServer([first, second], tls: nil) { server in
-      try await Bench.with(Self.retrying, url: "ws://127.0.0.1:\(server.port)/") { bench in
-        async let one = bench.run(Self.document)
-        _ = await server.log.frame(containing: "subscribe")
-        let two = await bench.run(Self.document)
-        #expect(two.texts.last == Self.payload("Bo"), "\(two.message)")
-        #expect(await one.texts.last == Self.payload("Bo"))
-        #expect(await server.log.connections == 2)
-      }
+    let first = RawServer.Step.greeted(.frame, .message(Self.next("Ada")), .close(1001))
+    let second = RawServer.Step.greeted(
+      .frame, .message(Self.next("Bo", id: 2)), .message(Self.next("Bo")),
+      .message(Self.complete(2)), .message(Self.complete()))
+    try await Bench.withServer(first, second, chain: Self.retrying, isSocket: true) {
+      bench, server in
+      async let one = bench.run(Self.document)
+      _ = await server.log.frame(containing: "subscribe")
+      let two = await bench.run(Self.document)
+      #expect(two.texts.last == Self.payload("Bo"), "\(two.message)")
+      #expect(await one.texts.last == Self.payload("Bo"))
+      #expect(await server.log.connections == 2)
     }
   }
 
   @Test func `does not reconnect if the caller leaves while it waits`() async throws {
-    let script = RawServer.Step.greeting + [.close(1001), .closing]
-    try await RawServer.withServer([script], tls: nil) { server in
-      let clock = TestClock()
-      var setup = Bench.Setup()
-      setup.clock = ServiceClock(clock)
-      try await Bench.with(
-        Self.retrying.replacing("0s", with: "10s"),
-        url: "ws://127.0.0.1:\(server.port)/", setup: setup
-      ) { bench in
-        let task = Task { await bench.run(Self.document) }
-        await clock.sleepers(1)
-        task.cancel()
-        #expect(await task.value.error is CancellationError)
-        #expect(await server.log.connections == 1)
-      }
+    let script = RawServer.Step.greeted(.close(1001))
+    let clock = TestClock()
+    try await Bench.withServer(
+      script, chain: Self.retrying.replacing("0s", with: "10s"), isSocket: true,
+      setup: .init(clock: ServiceClock(clock))
+    ) { bench, server in
+      let task = Task { await bench.run(Self.document) }
+      await clock.sleepers(1)
+      task.cancel()
+      #expect(await task.value.error is CancellationError)
+      #expect(await server.log.connections == 1)
     }
   }
 
   @Test func `a query that was sent is not sent again`() async throws {
     let script = RawServer.Step.greeting + [.reset]
-    try await RawServer.withServer([script], tls: nil) { server in
-      try await Bench.with(Self.retrying, url: "ws://127.0.0.1:\(server.port)/") { bench in
-        let outcome = await bench.run()
-        #expect(outcome.code == .webSocketClosed, "\(outcome.message)")
-        #expect(outcome.message.contains("not sent again"), "\(outcome.message)")
-        #expect(outcome.failure?.delivery == .unknown)
-        #expect(await server.log.connections == 1)
-      }
+    try await Bench.withServer(script, chain: Self.retrying, isSocket: true) { bench, server in
+      let outcome = await bench.run()
+      #expect(outcome.code == .webSocketClosed, "\(outcome.message)")
+      #expect(outcome.message.contains("not sent again"), "\(outcome.message)")
+      #expect(outcome.failure?.delivery == .unknown)
+      #expect(await server.log.connections == 1)
     }
   }
 
   @Test func `a mutation that was not sent is sent again`() async throws {
     let first: [RawServer.Step] = [.handshake("graphql-transport-ws"), .frame, .reset]
-    let second =
-      RawServer.Step.greeting + [
-        .message(#"{"id":"1","type":"next","payload":{"data":{"rename":{"name":"Ada"}}}}"#),
-        .message(Self.complete()), .closing,
-      ]
-    try await RawServer.withServer([first, second], tls: nil) { server in
-      try await Bench.with(Self.retrying, url: "ws://127.0.0.1:\(server.port)/") { bench in
-        let outcome = await bench.run(Bench.rename)
-        #expect(outcome.error == nil, "\(outcome.message)")
-        #expect(await server.log.connections == 2)
-      }
+    let second = RawServer.Step.greeted(
+      .message(#"{"id":"1","type":"next","payload":{"data":{"rename":{"name":"Ada"}}}}"#),
+      .message(Self.complete()))
+    try await Bench.withServer(first, second, chain: Self.retrying, isSocket: true) {
+      bench, server in
+      let outcome = await bench.run(Bench.rename)
+      #expect(outcome.error == nil, "\(outcome.message)")
+      #expect(await server.log.connections == 2)
     }
   }
 
@@ -484,9 +428,9 @@ import Testing
     _ throwing: Bool
   ) async throws {
     struct Left: Error {}
-    let script = RawServer.Step.greeting + [.message(Self.next("Ada")), .frame, .closing]
+    let script = RawServer.Step.greeted(.message(Self.next("Ada")), .frame)
     try await RawServer.withServer([script], tls: nil) { server in
-      try await Bench.with(url: "ws://127.0.0.1:\(server.port)/") { bench in
+      try await Bench.with(url: server.socketURL) { bench in
         let request = try Bench.request(Self.document)
         do {
           for try await _ in bench.runner.execute(request) {
@@ -501,9 +445,9 @@ import Testing
   }
 
   @Test func `cancelling completes the operation, and the shutdown closes`() async throws {
-    let script = RawServer.Step.greeting + [.message(Self.next("Ada")), .frame, .closing]
+    let script = RawServer.Step.greeted(.message(Self.next("Ada")), .frame)
     try await RawServer.withServer([script], tls: nil) { server in
-      try await Bench.with(url: "ws://127.0.0.1:\(server.port)/") { bench in
+      try await Bench.with(url: server.socketURL) { bench in
         let task = Task { await bench.run(Self.document) }
         _ = await server.log.frame(containing: "subscribe")
         task.cancel()
@@ -515,20 +459,16 @@ import Testing
   }
 
   @Test func `distinct operations have distinct results`() async throws {
-    let script: [RawServer.Step] =
-      RawServer.Step.greeting + [
-        .frame, .message(Self.next("Bo", id: 2)), .message(Self.next("Ada")),
-        .message(Self.complete(2)), .message(Self.complete()), .closing,
-      ]
-    try await RawServer.withServer([script], tls: nil) { server in
-      try await Bench.with(url: "ws://127.0.0.1:\(server.port)/") { bench in
-        async let first = bench.run(Self.document)
-        _ = await server.log.frame(containing: #""id":"1""#)
-        let second = await bench.run(Self.document)
-        #expect(second.texts == [Self.payload("Bo")], "\(second.message)")
-        #expect(await first.texts == [Self.payload("Ada")])
-        #expect(await server.log.connections == 1)
-      }
+    let script = RawServer.Step.greeted(
+      .frame, .message(Self.next("Bo", id: 2)), .message(Self.next("Ada")),
+      .message(Self.complete(2)), .message(Self.complete()))
+    try await Bench.withServer(script, isSocket: true) { bench, server in
+      async let first = bench.run(Self.document)
+      _ = await server.log.frame(containing: #""id":"1""#)
+      let second = await bench.run(Self.document)
+      #expect(second.texts == [Self.payload("Bo")], "\(second.message)")
+      #expect(await first.texts == [Self.payload("Ada")])
+      #expect(await server.log.connections == 1)
     }
   }
 }

@@ -37,21 +37,8 @@ import Testing
     let network = FakeNetwork(answers)
     var setup = setup
     setup.transport = network
-    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(chain, setup: setup) { bench in
       try await check(await bench.run(Self.document), bench, network)
-    }
-  }
-
-  @Test func `each event is a result, and its records are in the store`() async throws {
-    let body =
-      ": hello\n\n" + Self.event("1", "Ada") + ":\n\n" + Self.event("2", "Bo") + Self.complete
-    try await subscribe(to: .response(200, headers: Self.eventStream, body: body)) {
-      outcome, bench, _ in
-      #expect(outcome.error == nil)
-      #expect(outcome.texts == [Self.payload("1", "Ada"), Self.payload("2", "Bo")])
-      let dump = await bench.dump()
-      #expect(dump.contains(#""name":"Ada""#) && dump.contains(#""name":"Bo""#), "\(dump)")
-      #expect(!dump.contains("renamed"))
     }
   }
 
@@ -60,21 +47,9 @@ import Testing
       "\r\n\r\n{}" + Self.part("{}") + Self.part(#"{"payload":\#(Self.payload("1", "Ada"))}"#)
       + Self.part(#"{ "extensions": {}, "payload" : \#(Self.payload("2", "Bo")) }"#) + Self.part("")
       + "\r\n--graphql\r\n--graphql--\r\n"
-    try await subscribe(to: .response(200, headers: Self.multipart, body: body)) {
-      outcome, _, _ in
+    try await subscribe(to: .response(200, headers: Self.multipart, body: body)) { outcome, _, _ in
       #expect(outcome.error == nil)
       #expect(outcome.texts == [Self.payload("1", "Ada"), Self.payload("2", "Bo")])
-    }
-  }
-
-  @Test func `errors of an event do not end the subscription`() async throws {
-    let body =
-      #"event: next\#ndata: {"data":null,"errors":[{"message":"once"}]}\#n\#n"#
-      + Self.event("1", "Ada") + Self.complete
-    try await subscribe(to: .response(200, headers: Self.eventStream, body: body)) {
-      outcome, _, _ in
-      #expect(outcome.error == nil)
-      #expect(outcome.results.map { $0.errors.map(\.message) } == [["once"], []])
     }
   }
 
@@ -82,16 +57,14 @@ import Testing
     let body =
       Self.part(#"{"payload":null,"errors":[{"message":"the router stopped"}]}"#)
       + Self.part(#"{"payload":\#(Self.payload("1", "Ada"))}"#) + "\r\n--graphql--"
-    try await subscribe(to: .response(200, headers: Self.multipart, body: body)) {
-      outcome, _, _ in
+    try await subscribe(to: .response(200, headers: Self.multipart, body: body)) { outcome, _, _ in
       #expect(outcome.error == nil)
       #expect(outcome.results.map { $0.errors.map(\.message) } == [["the router stopped"]])
     }
   }
 
   @Test func `a response with one result is the only one`() async throws {
-    try await subscribe(to: .body(#"{"errors":[{"message":"no such field"}]}"#)) {
-      outcome, _, _ in
+    try await subscribe(to: .body(#"{"errors":[{"message":"no such field"}]}"#)) { outcome, _, _ in
       #expect(outcome.error == nil)
       #expect(outcome.results.map { $0.errors.map(\.message) } == [["no such field"]])
     }
@@ -107,8 +80,7 @@ import Testing
   ]) func `what is no event stream is an error`(_ body: String, _ message: String, _ isCut: Bool)
     async throws
   {
-    try await subscribe(to: .response(200, headers: Self.eventStream, body: body)) {
-      outcome, _, _ in
+    try await subscribe(to: .events(body)) { outcome, _, _ in
       #expect(outcome.message.contains(message), "\(outcome.message)")
       #expect(outcome.failure?.layer == .transport)
       #expect(outcome.failure?.isTransient == isCut)
@@ -125,8 +97,7 @@ import Testing
   ]) func `what is no multipart response is an error`(_ body: String, _ message: String)
     async throws
   {
-    try await subscribe(to: .response(200, headers: Self.multipart, body: body)) {
-      outcome, _, _ in
+    try await subscribe(to: .response(200, headers: Self.multipart, body: body)) { outcome, _, _ in
       #expect(outcome.message.contains(message), "\(outcome.message)")
     }
   }
@@ -139,8 +110,7 @@ import Testing
       + Self.event("2", String(repeating: "b", count: 1_100))
     let chain = Bench.plain.replacingOccurrences(
       of: "- parse", with: "- parse: { max_event: 1KiB }")
-    try await subscribe(chain, to: .response(200, headers: Self.eventStream, body: body)) {
-      outcome, bench, _ in
+    try await subscribe(chain, to: .events(body)) { outcome, bench, _ in
       #expect(outcome.results.count == 1)
       #expect(outcome.code == .limitExceeded)
       #expect(outcome.message.contains("longer than 1024 bytes"), "\(outcome.message)")
@@ -150,7 +120,7 @@ import Testing
   }
 
   @Test func `only subscriptions accept event streams`() async throws {
-    let stream = FakeNetwork.Answer.response(200, headers: Self.eventStream, body: Self.complete)
+    let stream = FakeNetwork.Answer.events(Self.complete)
     try await subscribe(to: stream) { _, bench, network in
       let fields = try #require(await network.requests.first?.head.headerFields)
       #expect(
@@ -171,53 +141,24 @@ import Testing
 
   /// A clock on which every delay has passed at once.
   private static var hurried: Bench.Setup {
-    var setup = Bench.Setup()
-    setup.clock = ServiceClock(TestClock.jumping())
+    let setup = Bench.Setup(clock: ServiceClock(TestClock.jumping()))
     return setup
   }
 
-  @Test func `a lost connection is opened again, and the gap is announced before the next event`()
-    async throws
-  {
-    try await subscribe(
-      Self.retrying, to: .response(200, headers: Self.eventStream, body: Self.event("1", "Ada")),
-      .failure(.connectionFailed, .notSent),
-      .response(200, headers: Self.eventStream, body: Self.event("2", "Bo") + Self.complete),
-      setup: Self.hurried
-    ) { outcome, _, network in
-      #expect(outcome.error == nil)
-      #expect(outcome.results.map(\.gap) == [nil, 784_111_777, nil])
-      #expect(outcome.texts.first == Self.payload("1", "Ada"))
-      #expect(outcome.texts.last == Self.payload("2", "Bo"))
-      #expect(await network.count == 3)
-    }
-  }
-
-  @Test func `max_retries does not limit a subscription that receives events`() async throws {
-    let lost = FakeNetwork.Answer.response(
-      200, headers: Self.eventStream, body: Self.event("1", "Ada"))
-    let end = FakeNetwork.Answer.response(200, headers: Self.eventStream, body: Self.complete)
-    try await subscribe(
-      Self.retrying, to: lost, lost, lost, lost, lost, end, setup: Self.hurried
-    ) { outcome, _, network in
-      #expect(outcome.error == nil)
-      #expect(await network.count == 6)
-      #expect(outcome.results.compactMap(\.gap).count == 5)
-    }
-  }
-
-  @Test func `the budget of retries does not end subscriptions`() async throws {
-    let lost = FakeNetwork.Answer.response(
-      200, headers: Self.eventStream, body: Self.event("1", "Ada"))
-    let network = FakeNetwork(
-      Array(repeating: lost, count: 40)
-        + [.response(200, headers: Self.eventStream, body: Self.complete)])
+  @Test(arguments: [5, 40])
+  func `neither max_retries nor the budget of retries limits a subscription that receives events`(
+    _ count: Int
+  ) async throws {
+    let lost = FakeNetwork.Answer.events(Self.event("1", "Ada"))
+    let end = FakeNetwork.Answer.events(Self.complete)
+    let network = FakeNetwork(Array(repeating: lost, count: count) + [end])
     var setup = Self.hurried
     setup.transport = network
-    try await Bench.with(Self.retrying, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(Self.retrying, setup: setup) { bench in
       let outcome = await bench.run(Self.document)
       #expect(outcome.error == nil, "\(outcome.message)")
-      #expect(outcome.results.compactMap(\.gap).count == 40)
+      #expect(await network.count == count + 1)
+      #expect(outcome.results.compactMap(\.gap).count == count)
     }
   }
 
@@ -236,20 +177,17 @@ import Testing
   }
 
   @Test func `a thousand subscriptions connect again, spread over the first delay`() async throws {
-    let lost = FakeNetwork.Answer.response(
-      200, headers: Self.eventStream, body: Self.event("1", "Ada"))
+    let lost = FakeNetwork.Answer.events(Self.event("1", "Ada"))
     let network = FakeNetwork(
       Array(repeating: lost, count: 1_000)
-        + [.response(200, headers: Self.eventStream, body: Self.complete)])
+        + [.events(Self.complete)])
     let (clock, numbers) = (TestClock(), Numbers())
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.clock = ServiceClock(clock)
-    setup.random = { numbers.next() }
+    let setup = Bench.Setup(
+      clock: ServiceClock(clock), random: { numbers.next() }, transport: network)
     // The delays of the ready-made pipeline `live`.
     let chain =
       "- max-retry: { backoff: { base: 500ms, factor: 2, max: 30s, jitter: full } }\n" + Bench.plain
-    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(chain, setup: setup) { bench in
       await withTaskGroup(of: Outcome.self) { group in
         for _ in 0..<1_000 { group.addTask { await bench.run(Self.document) } }
         await clock.sleepers(1_000)
@@ -268,17 +206,15 @@ import Testing
     check: @Sendable (Outcome, FakeNetwork) async throws -> Void
   ) async throws {
     let clock = ServiceClock(TestClock.jumping())
-    var setup = Bench.Setup()
-    setup.clock = clock
-    setup.secondsSince1970 = { 1_000 + clock.now() / .seconds(1) }
+    var setup = Bench.Setup(clock: clock, secondsSince1970: { 1_000 + clock.now() / .seconds(1) })
     let lost = FakeNetwork.Answer.lost(headers: Self.eventStream, after: time, on: clock)
-    let end = FakeNetwork.Answer.response(200, headers: Self.eventStream, body: Self.complete)
+    let end = FakeNetwork.Answer.events(Self.complete)
     let network = FakeNetwork(Array(repeating: lost, count: times) + [end])
     setup.transport = network
     let chain =
       "- max-retry: { max_retries: 2, backoff: { base: \(delay), max: \(delay), jitter: none } }\n"
       + Bench.plain
-    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(chain, setup: setup) { bench in
       try await check(await bench.run(Self.document), network)
     }
   }
@@ -308,13 +244,13 @@ import Testing
 
   @Test func `the state of the connections is observable`() async throws {
     let network = FakeNetwork([
-      .response(200, headers: Self.eventStream, body: Self.event("1", "Ada")),
+      .events(Self.event("1", "Ada")),
       .failure(.connectionFailed, .notSent),
-      .response(200, headers: Self.eventStream, body: Self.complete),
+      .events(Self.complete),
     ])
     var setup = Self.hurried
     setup.transport = network
-    try await Bench.with(Self.retrying, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(Self.retrying, setup: setup) { bench in
       let register = SubscriptionRegister.of(bench.runner.services)
       var states = register.states().makeAsyncIterator()
       #expect(await bench.run(Self.document).error == nil)

@@ -28,10 +28,8 @@ import Testing
     Answer(status: "501 Not Implemented", type: "text/plain", body: ""),
   ]
 
-  private static let socket: [RawServer.Step] =
-    RawServer.Step.greeting + [
-      .message(SocketTests.next("Ada")), .message(SocketTests.complete()), .closing,
-    ]
+  private static let socket = RawServer.Step.greeted(
+    .message(SocketTests.next("Ada")), .message(SocketTests.complete()))
 
   private func run(
     _ scripts: [RawServer.Step]..., times: Int = 1, accept: String? = nil,

@@ -71,10 +71,7 @@ struct BatchFaultTests {
 
   @Test("a termination is an interrupt: what is in flight ends, and --resume does the rest")
   func termination() async throws {
-    let hold = Hold(after: 20)
-    var configuration = DemoServer.Configuration()
-    configuration.sleep = { _ in await hold.pass() }
-    try await DemoServer.withServer(configuration) { server in
+    try await Hold.withServer(after: 20) { hold, server in
       let folder = try folder(300)
       let first = try await Program.run(
         ["batch", "run", "m.batch.yaml", "--endpoint", server.url + "?delay=20"], in: folder
@@ -151,10 +148,7 @@ struct BatchFaultTests {
 
   @Test("a token that expires during a run is renewed once, and no task fails")
   func expiry() async throws {
-    let hold = Hold(after: 60)
-    var configuration = DemoServer.Configuration()
-    configuration.sleep = { _ in await hold.pass() }
-    try await DemoServer.withServer(configuration) { server in
+    try await Hold.withServer(after: 60) { hold, server in
       let folder = try folder(200)
       // The program that makes tokens counts how often it was asked.
       try folder.write(

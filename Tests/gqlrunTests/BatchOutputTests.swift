@@ -43,10 +43,7 @@ struct BatchOutputTests {
     "a run that is resumed into a standard output that was emptied is refused, one that appends continues"
   )
   func standardOutput() async throws {
-    let hold = Hold(after: 40)
-    var configuration = DemoServer.Configuration()
-    configuration.sleep = { _ in await hold.pass() }
-    try await DemoServer.withServer(configuration) { server in
+    try await Hold.withServer(after: 40) { hold, server in
       let folder = try Folder()
       try folder.write("id\n" + (1...200).map { "U_\($0)\n" }.joined(), to: "ids.csv")
       try folder.write(

@@ -31,10 +31,7 @@ struct BatchResolveTests {
   @Test(
     "after a kill during mutations, every command says which are unknown, and resolve ends that")
   func killed() async throws {
-    let hold = Hold(after: 20)
-    var configuration = DemoServer.Configuration()
-    configuration.sleep = { _ in await hold.pass() }
-    try await DemoServer.withServer(configuration) { server in
+    try await Hold.withServer(after: 20) { hold, server in
       let folder = try folder(60)
       let first = try await Program.run(
         ["batch", "run", "m.batch.yaml", "--endpoint", server.url + "?delay=20"], in: folder

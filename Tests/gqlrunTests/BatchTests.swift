@@ -116,10 +116,7 @@ struct BatchTests {
 
   @Test("an ordered run that is killed has written a prefix of the rows, and is resumed after it")
   func killed() async throws {
-    let hold = Hold(after: 150)
-    var configuration = DemoServer.Configuration()
-    configuration.sleep = { _ in await hold.pass() }
-    try await DemoServer.withServer(configuration) { server in
+    try await Hold.withServer(after: 150) { hold, server in
       let folder = try folder(400)
       try folder.write(
         Self.users.replacing("concurrency: 4", with: "concurrency: 8, order: output"),
@@ -153,10 +150,7 @@ struct BatchTests {
 
   @Test("an interrupt writes what is in flight and ends with 130, and --resume does the rest")
   func interrupt() async throws {
-    let hold = Hold(after: 40)
-    var configuration = DemoServer.Configuration()
-    configuration.sleep = { _ in await hold.pass() }
-    try await DemoServer.withServer(configuration) { server in
+    try await Hold.withServer(after: 40) { hold, server in
       let folder = try folder(400)
       let to = ["--endpoint", server.url + "?delay=20"]
       let first = try await Program.run(["batch", "run", "m.batch.yaml"] + to, in: folder) { id in

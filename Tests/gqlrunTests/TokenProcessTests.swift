@@ -135,10 +135,7 @@ struct TokenProcessTests {
 
   @Test("fault 62: a token that ends during a batch is renewed once, and no task fails")
   func batch() async throws {
-    let hold = Hold(after: 50)
-    var configuration = DemoServer.Configuration()
-    configuration.sleep = { _ in await hold.pass() }
-    try await DemoServer.withServer(configuration) { server in
+    try await Hold.withServer(after: 50) { hold, server in
       var wish = Misbehaviour()
       wish.auth = "access-canary-1"
       wish.delay = .milliseconds(1)

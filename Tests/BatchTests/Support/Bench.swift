@@ -26,6 +26,16 @@ enum Bench {
     return manifest
   }
 
+  /// Loads a manifest for a server of its own, and uses both.
+  static func withServer(
+    _ yaml: String, in location: Place,
+    body: (Manifest, LiveDemoServer) async throws -> Void
+  ) async throws {
+    try await DemoServer.withServer { server in
+      try await body(load(yaml, in: location, url: server.url), server)
+    }
+  }
+
   private static let schema = SchemaValidator(schema: Manifest.schema)
 
   private struct SchemaErrors: Error { var errors: [String] }
@@ -74,6 +84,42 @@ enum Bench {
     options.resumes = true
     return options
   }
+
+  static var repeating: RunOptions {
+    var options = RunOptions()
+    options.onlyFailed = true
+    return options
+  }
+
+  static func shard(_ text: String) -> RunOptions {
+    var options = RunOptions()
+    options.shard = Shard(text)
+    return options
+  }
+
+  /// A pipeline without a store and a timeout.
+  static let pipeline = """
+    version: 1
+    endpoint: { url: "http://127.0.0.1:9/" }
+    store: { kind: none }
+    chain: [fetch, response-code, parse]
+    """
+
+  /// A pipeline that keeps its results in `cache.db`.
+  static let cachingPipeline = """
+    version: 1
+    endpoint: { url: "http://127.0.0.1:9/" }
+    store: { kind: sqlite, path: cache.db }
+    chain: [fetch, response-code, parse, cache-write]
+    """
+
+  /// An operation over the rows of `ids.csv`, to which further lines may be added.
+  static let users = """
+      - id: users
+        document: u.graphql
+        foreach: { csv: ids.csv, key: "{{row.id}}" }
+        variables: { id: "{{row.id}}" }
+    """
 
   static let country = "query Country($code: ID!) { country(code: $code) { code name capital } }"
   static let user = "query User($id: ID!) { user(id: $id) { id login } }"

@@ -46,6 +46,16 @@ struct QueueBench {
       """, in: location, url: server)
   }
 
+  /// A queue with a run of one operation over the rows of `ids.csv`.
+  static func begun(
+    _ count: Int, document: String = "u.graphql", operation: String = "", run: String = ""
+  ) throws -> (bench: QueueBench, manifest: Manifest) {
+    let bench = try QueueBench()
+    let manifest = try bench.manifest(count, document: document, operation: operation, run: run)
+    try bench.begin(manifest)
+    return (bench, manifest)
+  }
+
   /// Begins a run with the tasks of a manifest.
   func begin(_ manifest: Manifest) throws {
     let queue = try BatchQueue(manifest)

@@ -52,8 +52,7 @@ struct CompositeKeyTests {
       return #"{"__typename":"T",\#(fields.joined(separator: ","))}"#
     }
     let different = Set(tuples.map { tuple in tuple.map { Array(Self.spellings[$0].text.utf8) } })
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, _ in
       let written = try await cache.write(
         #"{"data":{"list":[\#(objects.joined(separator: ","))]}}"#, "{ list { k1 k2 k3 } }",
         keys: Self.keys)
@@ -66,8 +65,7 @@ struct CompositeKeyTests {
     let document = "{ a { id } b { x y } c { id } }"
     let response =
       #"{"data":{"a":{"__typename":"A","id":"x+y"},"b":{"__typename":"B","x":"x","y":"y"},"c":{"__typename":"C","id":"x+y"}}}"#
-    try await StoreKind.memory.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await StoreKind.memory.withCache { cache, _ in
       try await cache.write(
         response, document,
         keys: KeyRules(types: ["B": ["x", "y"]], groups: ["A": "G", "B": "G"]))
@@ -79,8 +77,7 @@ struct CompositeKeyTests {
       )
     }
     // The group may have the name of a type.
-    try await StoreKind.memory.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await StoreKind.memory.withCache { cache, _ in
       try await cache.write(
         response, document, keys: KeyRules(types: ["B": ["x", "y"]], groups: ["A": "B"]))
       #expect(try await cache.dump().contains(#"{"key":"B:x\\+y","fields":{"__typename":"A""#))

@@ -79,8 +79,7 @@ struct ConditionTests {
 
   @Test("an excluded root field is neither written nor missed", arguments: StoreKind.allCases)
   func root(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, _ in
       let operation = try prepare(
         "query($s: Boolean = true) { a @skip(if: $s) b @include(if: $s) { id } c @skip(if: $s) { id } }"
       )
@@ -95,8 +94,7 @@ struct ConditionTests {
 
   @Test("a field excluded in one place is included by another", arguments: StoreKind.allCases)
   func bothWays(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, _ in
       let operation = try prepare(
         """
         { v { id @skip(if: true) name @skip(if: true) ...F @skip(if: true) ...F name

@@ -33,8 +33,7 @@ struct KeyResolverTests {
 
   @Test("need not see all key fields, and escape what would join several")
   func partial() async throws {
-    try await StoreKind.memory.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await StoreKind.memory.withCache { cache, _ in
       try await cache.write(
         #"{"data":{"a":{"__typename":"File","path":"x+y"}}}"#, "{ a { path } }", keys: Self.keys())
       try await cache.expectDump(

@@ -123,13 +123,11 @@ struct MalformedResponseTests {
     ])
   func notJSON(way: Way, body: (text: String, offset: Int)) async throws {
     try await way.withCache { cache in
-      do {
+      let error = try await #require(throws: CacheError.self) {
         try await cache.write(body.text, "{ a }")
-        Issue.record("\(body.text) was accepted")
-      } catch let error as CacheError {
-        #expect(error.code == .invalidJSON)
-        #expect(error.byteOffset == body.offset, "\(error.message)")
       }
+      #expect(error.code == .invalidJSON)
+      #expect(error.byteOffset == body.offset, "\(error.message)")
       try await cache.expectDump()
     }
   }
@@ -252,15 +250,13 @@ struct MalformedResponseTests {
     ])
   func wrongShapes(way: Way, body: (text: String, path: String)) async throws {
     try await way.withCache { cache in
-      do {
+      let error = try await #require(throws: CacheError.self) {
         try await cache.write(body.text, Self.document)
-        Issue.record("\(body.text) was accepted")
-      } catch let error as CacheError {
-        #expect(error.code == .malformedResponse)
-        #expect(error.path == body.path)
-        #expect(error.message.contains(body.path), "\(error.message)")
-        #expect(error.byteOffset != nil)
       }
+      #expect(error.code == .malformedResponse)
+      #expect(error.path == body.path)
+      #expect(error.message.contains(body.path), "\(error.message)")
+      #expect(error.byteOffset != nil)
       try await cache.expectDump()
     }
   }

@@ -90,13 +90,9 @@ struct ReadTests {
 
   @Test("a miss names the first field that is missing", arguments: StoreKind.allCases, misses)
   func firstMiss(kind: StoreKind, miss: Miss) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       try await cache.write(Self.response, Self.document)
-      guard case .miss(let found) = try await store.read(prepare(miss.document)) else {
-        Issue.record("a hit")
-        return
-      }
+      let found = try #require(try await store.read(prepare(miss.document)).miss, "a hit")
       #expect(found.path == miss.path)
       #expect(found.recordKey == miss.record)
       #expect(found.field == miss.field)

@@ -69,8 +69,7 @@ struct RedirectTests {
   private static func withCache(
     _ kind: StoreKind = .memory, _ body: (CacheUnderTest) async throws -> Void
   ) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, _ in
       try await cache.write(stored, storing, keys: keys)
       try await body(cache)
     }
@@ -265,14 +264,8 @@ struct RedirectTests {
           field, options: ReadOptions(ages: AgeRules(maxAge: .seconds(600)), now: now))
       }
       // The field was received at 1000, its record again at 2000.
-      guard case .hit = try await answer(2500).result else {
-        Issue.record("the record is fresh")
-        return
-      }
-      guard case .miss(let miss) = try await answer(2600).result else {
-        Issue.record("the record is stale")
-        return
-      }
+      try #require(try await answer(2500).result.hit != nil, "the record is fresh")
+      let miss = try #require(try await answer(2600).result.miss, "the record is stale")
       #expect(miss.staleness == Staleness(age: 600, maxAge: 600))
       // Without its record, the stale field is what is wrong.
       let other = try prepare(#"{ country(code: "PT") { name } }"#, keys: KeyRules())
@@ -314,8 +307,7 @@ struct RedirectTests {
 
   @Test("garbage collection keeps what redirects reach", arguments: StoreKind.allCases)
   func garbage(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       let response = Self.stored.replacing("\n", with: "").utf8
       try await normalize(
         response, prepare(Self.storing, keys: Self.keys), into: store, received: 100)

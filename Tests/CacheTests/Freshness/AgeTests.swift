@@ -146,10 +146,8 @@ struct AgeTests {
       into: store, received: 6000)
     let options = ReadOptions(
       ages: AgeRules(types: ["A": .seconds(100), "B": .seconds(100)]), now: 6000)
-    guard case .miss(let miss) = try await store.read(operation, options: options).result else {
-      Issue.record("there should be a miss")
-      return
-    }
+    let miss = try #require(
+      try await store.read(operation, options: options).result.miss, "there should be a miss")
     #expect(miss.path == "items[1].n")
   }
 
@@ -165,25 +163,22 @@ struct AgeTests {
       try await normalize(
         #"{"data":\#(data)}"#.utf8, operation, into: store, received: now - 7200)
       let options = ReadOptions(ages: AgeRules(types: ["User": .seconds(3600)]), now: now)
-      guard case .miss = try await store.read(operation, options: options).result else {
-        Issue.record("there should be a miss")
-        return
-      }
+      try #require(
+        try await store.read(operation, options: options).result.miss != nil,
+        "there should be a miss")
       let layer = try store.addOptimistic(JSONValue(parsing: data), for: operation)
-      guard case .hit = try await store.read(operation, options: options).result else {
-        Issue.record("the layer should be fresh")
-        return
-      }
+      try #require(
+        try await store.read(operation, options: options).result.hit != nil,
+        "the layer should be fresh")
       store.removeOptimistic(layer)
       _ = try store.addOptimistic(
         JSONValue(parsing: #"{"rename":{"__typename":"User","id":"1","name":"Eva"}}"#),
         for: prepare("mutation { rename { __typename id name } }"))
       _ = try await store.remove(RecordSelection("User:2"))
       let name = try prepare("{ viewer { name } }")
-      guard case .hit = try await store.read(name, options: options).result else {
-        Issue.record("the field of the layer should be fresh")
-        return
-      }
+      try #require(
+        try await store.read(name, options: options).result.hit != nil,
+        "the field of the layer should be fresh")
     }
   }
 

@@ -75,10 +75,7 @@ struct ExplainTests {
       }
       #expect(elements.map(\.index) == [0, 1])
       // A read stops where the explanation does first.
-      guard case .miss(let miss) = try await store.read(operation) else {
-        Issue.record("there should be a miss")
-        return
-      }
+      let miss = try #require(try await store.read(operation).miss, "there should be a miss")
       #expect(miss.path == "feed.author")
     }
   }

@@ -87,22 +87,13 @@ struct HousekeepingTests {
       try await Self.fill(store)
       let operation = try prepare(Self.document, variables: #"{"first":2}"#)
       _ = try await store.remove(RecordSelection("Post:2", fields: "title"))
-      guard case .miss(let miss) = try await store.read(operation) else {
-        Issue.record("there should be a miss")
-        return
-      }
+      let miss = try #require(try await store.read(operation).miss, "there should be a miss")
       #expect(miss.path == "feed[1].title")
       _ = try await store.remove(RecordSelection("Post:1"))
-      guard case .miss(let gone) = try await store.read(operation) else {
-        Issue.record("there should be a miss")
-        return
-      }
+      let gone = try #require(try await store.read(operation).miss, "there should be a miss")
       #expect(gone.path == "feed[0]" && gone.recordKey == "Post:1" && gone.field == nil)
       try await Self.fill(store)
-      guard case .hit = try await store.read(operation) else {
-        Issue.record("there should be an answer")
-        return
-      }
+      try #require(try await store.read(operation).hit != nil, "there should be an answer")
     }
   }
 
@@ -212,10 +203,7 @@ struct HousekeepingTests {
       let segments = try await store.statistics().segments
       #expect(segments > 4)
       #expect(try await store.collectGarbage(rootsBefore: nil).isEmpty)
-      guard case .hit = try await store.read(operation) else {
-        Issue.record("there should be an answer")
-        return
-      }
+      try #require(try await store.read(operation).hit != nil, "there should be an answer")
       // A shorter list replaces the long one, whose segments and nodes nothing reaches any more.
       _ = try await Self.writeLongList(store, count: 3, received: 5000)
       let summary = try await store.collectGarbage(rootsBefore: nil)
@@ -303,10 +291,7 @@ struct HousekeepingTests {
       #expect(try await store.statistics().segments == 0)
       #expect(try await store.statistics().bytes <= size - 200_000)
       let new = try prepare(Self.document, variables: #"{"first":2}"#)
-      guard case .hit = try await store.read(new) else {
-        Issue.record("what is newer should be there")
-        return
-      }
+      try #require(try await store.read(new).hit != nil, "what is newer should be there")
     }
   }
 
@@ -318,17 +303,11 @@ struct HousekeepingTests {
         store, first: number, posts: [("\(number)", "1\(number)")], viewer: "1", received: 5000)
     }
     let oldest = try prepare(Self.document, variables: #"{"first":1}"#)
-    guard case .hit = try await store.read(oldest) else {
-      Issue.record("there should be an answer")
-      return
-    }
+    try #require(try await store.read(oldest).hit != nil, "there should be an answer")
     let size = try await store.statistics().bytes
     _ = try await store.trim(to: size / 4)
     #expect(try await store.statistics().bytes <= size / 4)
-    guard case .hit = try await store.read(oldest) else {
-      Issue.record("what was read last is gone")
-      return
-    }
+    try #require(try await store.read(oldest).hit != nil, "what was read last is gone")
     let second = try prepare(Self.document, variables: #"{"first":2}"#)
     if case .hit = try await store.read(second) { Issue.record("the oldest should be gone") }
   }
@@ -345,10 +324,7 @@ struct HousekeepingTests {
       #expect(statistics.types.values.reduce(0) { $0 + $1.bytes } == statistics.bytes)
       // The last response is there as a whole.
       let operation = try prepare(Self.document, variables: #"{"first":\#(number)}"#)
-      guard case .hit = try await store.read(operation) else {
-        Issue.record("response \(number) is gone")
-        return
-      }
+      try #require(try await store.read(operation).hit != nil, "response \(number) is gone")
     }
   }
 

@@ -130,10 +130,8 @@ struct DeliveryStoreTests {
       #expect(
         await failure([Self.first], operation, into: store)
           == "the response ended before all its parts had arrived")
-      guard case .miss(let miss) = try await store.read(operation) else {
-        Issue.record("a read without the deferred fields is a hit")
-        return
-      }
+      let miss = try #require(
+        try await store.read(operation).miss, "a read without the deferred fields is a hit")
       #expect(miss.deferredFragment == "details")
       #expect(
         "\(miss)"
@@ -254,10 +252,7 @@ struct DeliveryStoreTests {
       #expect(statistics.records == 100 * size + 1)
       // Twenty bytes for each of 5,000 references are two segments; every short end that was replaced is gone.
       #expect(statistics.segments < 6)
-      guard case .hit(let body) = try await store.read(operation) else {
-        Issue.record("the list is not in the store")
-        return
-      }
+      let body = try #require(try await store.read(operation).hit, "the list is not in the store")
       let feed = try JSONValue(parsing: body.bytes())["feed"]?.arrayValue
       #expect(feed?.count == 100 * size)
       #expect(feed?.last?["id"]?.stringValue == "\(100 * size - 1)")

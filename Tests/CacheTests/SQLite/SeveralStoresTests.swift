@@ -98,14 +98,12 @@ struct SeveralStoresTests {
       return
     }
     other.noteHolder()
-    do {
+    let error = try await #require(throws: CacheError.self) {
       try await Self.write(1, "Grace", to: store)
-      Issue.record("wrote in spite of the lock")
-    } catch let error as CacheError {
-      #expect(error.code == .busy)
-      #expect(error.message.contains("another store of this process has been writing"), "\(error)")
-      #expect(error.message.contains("for 10 seconds"), "\(error)")
     }
+    #expect(error.code == .busy)
+    #expect(error.message.contains("another store of this process has been writing"), "\(error)")
+    #expect(error.message.contains("for 10 seconds"), "\(error)")
     #expect(clock.now.offset >= .seconds(10) && clock.now.offset < .seconds(11))
     // Readers do not wait.
     let slept = clock.now.offset

@@ -44,6 +44,17 @@ enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
   }
 }
 
+extension StoreKind {
+  /// A store to which responses come whole.
+  func withCache<R>(
+    collectsChanges: Bool = true, _ body: (CacheUnderTest, CacheStore) async throws -> R
+  ) async throws -> R {
+    try await withStore(collectsChanges: collectsChanges) {
+      try await body(CacheUnderTest(store: $0), $0)
+    }
+  }
+}
+
 extension PostgresSchema {
   /// The URL of an empty schema of the test server.
   static func newForTest() throws -> String {
@@ -281,6 +292,11 @@ func dump(_ store: CacheStore) async throws -> String {
   let lines = Collected()
   try await store.dump { lines.append(Array($0)) }
   return lines.text
+}
+
+extension CacheReadResult {
+  var hit: ResultBody? { if case .hit(let body) = self { body } else { nil } }
+  var miss: CacheMiss? { if case .miss(let miss) = self { miss } else { nil } }
 }
 
 /// Collects what a store writes from its own queue; read only after the dump has ended.

@@ -36,12 +36,10 @@ struct OptimisticTests {
 
   @Test("a layer is visible immediately, also to watchers", arguments: StoreKind.allCases)
   func atOnce(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       try await cache.write(Self.post(1), Self.query)
       let dump = try await cache.dump()
-      var watcher = Watcher(store, try prepare(Self.query))
-      _ = try await watcher.next()
+      var watcher = try await Watcher.started(store, prepare(Self.query))
       let layer = try store.addOptimistic(Self.guess(2), for: prepare(Self.like))
       #expect(try await cache.read(Self.query) == Self.shown(2))
       #expect(try await watcher.next() == Self.shown(2))
@@ -56,8 +54,7 @@ struct OptimisticTests {
 
   @Test("a layer does not wait for a response that is being written", arguments: StoreKind.allCases)
   func duringWrite(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       try await cache.write(Self.post(1), Self.query)
       let transaction = try await store.records.begin()
       _ = try store.addOptimistic(Self.guess(2), for: prepare(Self.like))
@@ -68,11 +65,9 @@ struct OptimisticTests {
 
   @Test("an answer that equals the guess is no news", arguments: StoreKind.allCases)
   func equalAnswer(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       try await cache.write(Self.post(1), Self.query)
-      var watcher = Watcher(store, try prepare(Self.query))
-      _ = try await watcher.next()
+      var watcher = try await Watcher.started(store, prepare(Self.query))
       let layer = try store.addOptimistic(Self.guess(2), for: prepare(Self.like))
       #expect(try await watcher.next() == Self.shown(2))
       try await settle(store, 2, layer)
@@ -86,11 +81,9 @@ struct OptimisticTests {
     "a response that differs from the optimistic layer replaces it in one step",
     arguments: StoreKind.allCases)
   func otherAnswer(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       try await cache.write(Self.post(1), Self.query)
-      var watcher = Watcher(store, try prepare(Self.query))
-      _ = try await watcher.next()
+      var watcher = try await Watcher.started(store, prepare(Self.query))
       let layer = try store.addOptimistic(Self.guess(2), for: prepare(Self.like))
       _ = try await watcher.next()
       try await settle(store, 7, layer)
@@ -101,8 +94,7 @@ struct OptimisticTests {
 
   @Test("layers interleave: each end in any order leaves the others", arguments: StoreKind.allCases)
   func interleaving(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       try await cache.write(Self.post(1), Self.query)
       let a = try store.addOptimistic(Self.guess(2), for: prepare(Self.like))
       let b = try store.addOptimistic(Self.guess(3), for: prepare(Self.like))
@@ -123,8 +115,7 @@ struct OptimisticTests {
 
   @Test("a layer makes records that are not there yet", arguments: StoreKind.allCases)
   func newRecords(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       var watcher = Watcher(store, try prepare(Self.query))
       #expect(try await watcher.next() == "miss at post")
       let data: JSONValue = [
@@ -140,11 +131,9 @@ struct OptimisticTests {
 
   @Test("a layer may hide records and fields", arguments: StoreKind.allCases)
   func removals(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       try await cache.write(Self.post(1), Self.query)
-      var watcher = Watcher(store, try prepare(Self.query))
-      _ = try await watcher.next()
+      var watcher = try await Watcher.started(store, prepare(Self.query))
       let record = try store.addOptimistic { draft throws(CacheError) in
         try draft.remove(RecordRemoval(record: "Post:1"))
       }
@@ -163,8 +152,7 @@ struct OptimisticTests {
   @Test(
     "embedded objects and long lists merge with those of a layer", arguments: StoreKind.allCases)
   func embedded(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       let items = (0..<10_000).map { #"{"__typename":"I","n":\#($0),"m":0}"# }
       let document = "{ box { id e { x y } list { n m } } }"
       try await cache.write(
@@ -203,13 +191,11 @@ struct OptimisticTests {
         (["like": 1], "like"),
       ]
       for (data, path) in cases {
-        do {
+        let error = try #require(throws: CacheError.self) {
           _ = try store.addOptimistic(data, for: operation)
-          Issue.record("\(data) was taken")
-        } catch let error as CacheError {
-          #expect(error.code == .invalidData)
-          #expect(error.path == path)
         }
+        #expect(error.code == .invalidData)
+        #expect(error.path == path)
       }
       #expect(!store.records.activity.hasLayers)
     }
@@ -219,12 +205,10 @@ struct OptimisticTests {
     "clearing removes the layers, and discards responses requested before",
     arguments: StoreKind.allCases)
   func clearing(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       try await cache.write(Self.post(1), Self.query)
       let layer = try store.addOptimistic(Self.guess(2), for: prepare(Self.like))
-      var watcher = Watcher(store, try prepare(Self.query))
-      _ = try await watcher.next()
+      var watcher = try await Watcher.started(store, prepare(Self.query))
       // Two responses in flight: one that ends before the logout, one that has begun.
       let ended = try await feed(Self.post(5).utf8, prepare(Self.query), into: store)
       let pending = try await ended.finish().write

@@ -12,11 +12,9 @@ struct TransactionTests {
 
   @Test("data is read, changed and written back in one step", arguments: StoreKind.allCases)
   func update(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       try await cache.write(Self.response, Self.document)
-      var watcher = Watcher(store, try prepare(Self.document))
-      _ = try await watcher.next()
+      var watcher = try await Watcher.started(store, prepare(Self.document))
       try await store.transaction { transaction in
         try await transaction.update(prepare(Self.document)) { data in
           data["feed"]?["posts"]?.arrayValue?.insert(
@@ -38,18 +36,15 @@ struct TransactionTests {
     "an update on a miss is an error that names the first missing field",
     arguments: StoreKind.allCases)
   func miss(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       try await cache.write(Self.response, Self.document)
       let dump = try await cache.dump()
       let operation = try prepare("{ feed { id posts { id title body } } }")
-      do {
+      let miss = try await #require(throws: CacheMiss.self) {
         try await store.transaction { try await $0.update(operation) { _ in } }
-        Issue.record("the update went well")
-      } catch let miss as CacheMiss {
-        #expect(miss.path == "feed.posts[0].body")
-        #expect(miss.recordKey == "Post:1" && miss.field == "body")
       }
+      #expect(miss.path == "feed.posts[0].body")
+      #expect(miss.recordKey == "Post:1" && miss.field == "body")
       #expect(try await cache.dump() == dump)
     }
   }
@@ -76,8 +71,7 @@ struct TransactionTests {
 
   @Test("a transaction sees what it has written, and others do not", arguments: StoreKind.allCases)
   func isolation(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       let operation = try prepare("{ a { id n } }")
       try await store.transaction { transaction in
         try await transaction.write(
@@ -100,12 +94,10 @@ struct TransactionTests {
     arguments: StoreKind.allCases)
   func rollback(kind: StoreKind) async throws {
     struct Refusal: Error {}
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       try await cache.write(Self.response, Self.document)
       let dump = try await cache.dump()
-      var watcher = Watcher(store, try prepare(Self.document))
-      _ = try await watcher.next()
+      let watcher = try await Watcher.started(store, prepare(Self.document))
       let operation = try prepare("{ a }")
       await #expect(throws: Refusal.self) {
         try await store.transaction { transaction in
@@ -144,8 +136,7 @@ struct TransactionTests {
 
   @Test("the changes of a transaction are what differs in the end", arguments: StoreKind.allCases)
   func changes(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       try await cache.write(
         #"{"data":{"a":{"__typename":"A","id":1,"n":1,"m":1},"b":{"__typename":"A","id":2,"n":1,"m":1}}}"#,
         "{ a { id n m } b { id n m } }")
@@ -180,8 +171,7 @@ struct TransactionTests {
     "incomplete data is an error with its path, and nothing is written",
     arguments: StoreKind.allCases)
   func incomplete(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       let operation = try prepare(Self.document)
       let cases: [(JSONValue, String)] = [
         (["feed": ["__typename": "Feed", "id": "f"]], "feed.posts"),
@@ -193,20 +183,16 @@ struct TransactionTests {
         ([1], ""),
       ]
       for (data, path) in cases {
-        do {
+        let error = try await #require(throws: CacheError.self) {
           try await store.transaction { try await $0.write(data, for: operation) }
-          Issue.record("\(data) was taken")
-        } catch let error as CacheError {
-          #expect(error.code == .invalidData)
-          #expect(error.path == path)
         }
-      }
-      do {
-        try await store.transaction { try await $0.write(json: Array("{".utf8), for: operation) }
-        Issue.record("half a text was taken")
-      } catch let error as CacheError {
         #expect(error.code == .invalidData)
+        #expect(error.path == path)
       }
+      let error = try await #require(throws: CacheError.self) {
+        try await store.transaction { try await $0.write(json: Array("{".utf8), for: operation) }
+      }
+      #expect(error.code == .invalidData)
       try await store.transaction { try await $0.write(["feed": nil], for: operation) }
       #expect(try await cache.read(operation) == #"{"feed":null}"#)
     }
@@ -225,8 +211,7 @@ struct TransactionTests {
 
   @Test("layers are not written by a transaction", arguments: StoreKind.allCases)
   func layers(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       let operation = try prepare("{ a { id n m } }")
       try await cache.write(#"{"data":{"a":{"__typename":"A","id":1,"n":1,"m":1}}}"#, operation)
       let layer = try store.addOptimistic(

@@ -18,8 +18,7 @@ struct WatchTests {
 
   @Test("the first element is the answer as it is", arguments: StoreKind.allCases)
   func firstElement(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       var cold = Watcher(store, try prepare(Self.document))
       #expect(try await cold.next() == "miss at user")
       try await cache.write(Self.user(1, "ada"), Self.document)
@@ -30,8 +29,7 @@ struct WatchTests {
 
   @Test("a watcher on a cold cache fires when its data arrives", arguments: StoreKind.allCases)
   func coldCache(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       var watcher = Watcher(store, try prepare(Self.document))
       #expect(try await watcher.next() == "miss at user")
       try await cache.write(#"{"data":{"other":1}}"#, "{ other }")
@@ -44,8 +42,7 @@ struct WatchTests {
   @Test(
     "a watcher on a cold cache fires when its last part arrives", arguments: StoreKind.allCases)
   func partByPart(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       let watched = try prepare("{ a { id x } b { id x } }")
       var watcher = Watcher(store, watched)
       #expect(try await watcher.next() == "miss at a")
@@ -63,12 +60,10 @@ struct WatchTests {
     "a watcher fires when a field it depends on changes, and only then",
     arguments: StoreKind.allCases)
   func onlyThen(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       let wide = "{ user { id name age } }"
       try await cache.write(Self.user(1, "ada", more: #","age":36"#), wide)
-      var watcher = Watcher(store, try prepare(Self.document))
-      _ = try await watcher.next()
+      var watcher = try await Watcher.started(store, prepare(Self.document))
       try await cache.write(Self.user(1, "ada", more: #","age":37"#), wide)
       #expect(!watcher.isPending, "another field of the record")
       try await cache.write(Self.user(1, "ada"), Self.document)
@@ -90,16 +85,14 @@ struct WatchTests {
 
   @Test("several changes in one commit are one element", arguments: StoreKind.allCases)
   func oneCommit(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       let document = "{ list { id n } }"
       let list = { (n: Int) in
         let items = (0..<50).map { #"{"__typename":"T","id":\#($0),"n":\#(n)}"# }
         return #"{"data":{"list":[\#(items.joined(separator: ","))]}}"#
       }
       try await cache.write(list(1), document)
-      var watcher = Watcher(store, try prepare(document))
-      _ = try await watcher.next()
+      var watcher = try await Watcher.started(store, prepare(document))
       try await cache.write(list(2), document)
       let next = try await watcher.next()
       #expect(next.contains(#"{"id":49,"n":2}"#) && !next.contains(#""n":1"#))
@@ -109,11 +102,9 @@ struct WatchTests {
 
   @Test("a slow reader sees the newest state only", arguments: StoreKind.allCases)
   func coalescing(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       try await cache.write(Self.user(1, "0"), Self.document)
-      var watcher = Watcher(store, try prepare(Self.document))
-      _ = try await watcher.next()
+      var watcher = try await Watcher.started(store, prepare(Self.document))
       for n in 1...100 { try await cache.write(Self.user(1, "\(n)"), Self.document) }
       #expect(try await watcher.next() == Self.shown(1, "100"))
       #expect(!watcher.isPending)
@@ -125,10 +116,8 @@ struct WatchTests {
 
   @Test("removed fields and records, and clearing, are changes", arguments: StoreKind.allCases)
   func removal(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
-      var watcher = Watcher(store, try prepare(Self.document))
-      _ = try await watcher.next()
+    try await kind.withCache { cache, store in
+      var watcher = try await Watcher.started(store, prepare(Self.document))
       let removals: [(RecordRemoval, String)] = [
         (RecordRemoval(record: "User:1", field: "name"), "miss at user.name"),
         (RecordRemoval(record: "User:1"), "miss at user"),
@@ -158,10 +147,8 @@ struct WatchTests {
       { try await $0.collectGarbage(rootsBefore: Int(UInt32.max)) },
     ]
     for collects in [true, false] {
-      try await kind.withStore(collectsChanges: collects) { store in
-        let cache = CacheUnderTest(store: store)
-        var watcher = Watcher(store, try prepare(Self.document))
-        _ = try await watcher.next()
+      try await kind.withCache(collectsChanges: collects) { cache, store in
+        var watcher = try await Watcher.started(store, prepare(Self.document))
         for work in works {
           try await cache.write(Self.user(1, "ada"), Self.document)
           #expect(try await watcher.next() == Self.shown(1, "ada"))
@@ -179,8 +166,7 @@ struct WatchTests {
     let store = CacheStore.memory(maxSize: 4096)
     let cache = CacheUnderTest(store: store)
     try await cache.write(Self.user(1, "ada"), Self.document)
-    var watcher = Watcher(store, try prepare(Self.document))
-    _ = try await watcher.next()
+    var watcher = try await Watcher.started(store, prepare(Self.document))
     let filling = #"{"data":{"x":"\#(String(repeating: "x", count: 5000))"}}"#
     try await cache.write(filling, "{ x }")
     #expect(try await watcher.next() == "miss at user")
@@ -188,8 +174,7 @@ struct WatchTests {
 
   @Test("a type that determines the fields is a dependency", arguments: StoreKind.allCases)
   func typename(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       let keys = KeyRules(groups: ["Cat": "Pet", "Dog": "Pet"])
       let document = "{ pet { id ... on Cat { n } ... on Dog { m } } }"
       let facts = try facts(
@@ -207,15 +192,13 @@ struct WatchTests {
 
   @Test("an element of a list in segments is watched", arguments: StoreKind.allCases)
   func segments(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       let body = { (last: Int) in
         let items = (0..<20_000).map { #"{"n":\#($0 == 19_999 ? last : $0)}"# }
         return #"{"data":{"list":[\#(items.joined(separator: ","))]}}"#
       }
       try await cache.write(body(1), "{ list { n } }")
-      var watcher = Watcher(store, try prepare("{ list { n } }"))
-      _ = try await watcher.next()
+      var watcher = try await Watcher.started(store, prepare("{ list { n } }"))
       try await cache.write(body(1), "{ list { n } }")
       #expect(!watcher.isPending)
       try await cache.write(body(2), "{ list { n } }")
@@ -241,8 +224,7 @@ struct WatchTests {
   func rollback(kind: StoreKind) async throws {
     try await kind.withStore { store in
       let operation = try prepare(Self.document)
-      var watcher = Watcher(store, operation)
-      _ = try await watcher.next()
+      let watcher = try await Watcher.started(store, operation)
       let normalizer = try await feed(
         Self.user(1, "ada").utf8, operation, into: store, arrival: .byteByByte)
       try await normalizer.finish().write?.rollback()
@@ -297,8 +279,7 @@ struct WatchTests {
 
   @Test("no changes are collected without watchers", arguments: [StoreKind.memory, .sqlite])
   func collecting(kind: StoreKind) async throws {
-    try await kind.withStore(collectsChanges: false) { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache(collectsChanges: false) { cache, store in
       let before = try await cache.write(Self.user(1, "ada"), Self.document).summary
       #expect(before?.changesAreKnown == false && before?.changes.isEmpty == true)
       let watched = WatchedOperation(store: store, operation: try prepare(Self.document))
@@ -314,11 +295,9 @@ struct WatchTests {
   @Test(
     "a write of very many fields makes all watchers look", arguments: [StoreKind.memory, .sqlite])
   func manyChanges(kind: StoreKind) async throws {
-    try await kind.withStore(collectsChanges: false) { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache(collectsChanges: false) { cache, store in
       try await cache.write(Self.user(1, "ada"), Self.document)
-      var watcher = Watcher(store, try prepare(Self.document))
-      _ = try await watcher.next()
+      let watcher = try await Watcher.started(store, prepare(Self.document))
       let items = (0..<60_000).map { #"{"__typename":"T","id":\#($0)}"# }
       let summary = try await cache.write(
         #"{"data":{"list":[\#(items.joined(separator: ","))]}}"#, "{ list { id } }"
@@ -350,8 +329,7 @@ struct WatchTests {
   @Test(
     "the dependencies of a result are collected by name on request", arguments: StoreKind.allCases)
   func dependencies(kind: StoreKind) async throws {
-    try await kind.withStore { store in
-      let cache = CacheUnderTest(store: store)
+    try await kind.withCache { cache, store in
       let document = #"{ me: user(id: 1) { n: name friend { id } } }"#
       let operation = try prepare(document)
       let names = { () async throws -> [String]? in
@@ -380,6 +358,13 @@ struct Watcher {
 
   init(_ store: CacheStore, _ operation: PreparedOperation) {
     iterator = store.watch(operation).makeAsyncIterator()
+  }
+
+  /// A watcher that has taken its first element, the answer as it is.
+  static func started(_ store: CacheStore, _ operation: PreparedOperation) async throws -> Watcher {
+    var watcher = Watcher(store, operation)
+    _ = try await watcher.next()
+    return watcher
   }
 
   /// Whether a change has come in that the watcher has to look at.

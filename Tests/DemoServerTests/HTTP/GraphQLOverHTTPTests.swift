@@ -107,8 +107,7 @@ import Testing
   func `a refused operation is 200 as JSON, and 400 as GraphQL response`(
     _ query: String
   ) async throws {
-    try await DemoServer.withServer { server in
-      let client = RawClient(server)
+    try await RawClient.withServer { client, _ in
       let plain = try await client.post(query, headers: ["Accept": "application/json"])
       #expect(plain.status == 200)
       let own = try await client.post(query)
@@ -171,8 +170,7 @@ import Testing
   }
 
   @Test func `there are a health check, the schema, and nothing else`() async throws {
-    try await DemoServer.withServer { server in
-      let client = RawClient(server)
+    try await RawClient.withServer { client, server in
       let health = try await client.send("GET", "/health")
       #expect(health.status == 200 && health.text == #"{"status":"ok"}"#)
       let schema = try await client.send("GET", "/schema.graphql")
@@ -186,8 +184,7 @@ import Testing
   @Test func `a document is registered and named by its hash`() async throws {
     let hash = "ecf4edb46db40b5132295c0291d62fb65d6759a9eedfa4d5d612dd5ec54a6b38"
     let extensions = #""extensions":{"persistedQuery":{"version":1,"sha256Hash":"\#(hash)"}}"#
-    try await DemoServer.withServer { server in
-      let client = RawClient(server)
+    try await RawClient.withServer { client, _ in
       func post(_ body: String) async throws -> HTTPReply {
         try await client.send(
           "POST", "/graphql", headers: ["Content-Type": "application/json"], body: body)

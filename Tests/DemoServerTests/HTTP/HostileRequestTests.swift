@@ -21,8 +21,7 @@ import Testing
     "GET / HTTP/1.1\r\nX: " + String(repeating: "x", count: 200_000) + "\r\n\r\n",
   ])
   func `requests that are none`(_ bytes: String) async throws {
-    try await DemoServer.withServer { server in
-      let client = RawClient(server)
+    try await RawClient.withServer { client, _ in
       let reply = try await client.exchange(Array(bytes.utf8))
       #expect(reply.status == 0 || reply.status >= 400)
       let next = try await client.post("{ __typename }")
@@ -41,8 +40,7 @@ import Testing
     Array(#"{"query":"{__typename}","variables":{"a":1e999999999,"b":-0.0e-99999999}}"#.utf8),
   ])
   func `bodies that are none`(_ body: [UInt8]) async throws {
-    try await DemoServer.withServer { server in
-      let client = RawClient(server)
+    try await RawClient.withServer { client, _ in
       let head = "POST /graphql HTTP/1.1\r\nContent-Type: application/json\r\nConnection: close\r\n"
       let reply = try await client.exchange(
         Array("\(head)Content-Length: \(body.count)\r\n\r\n".utf8) + body)

@@ -8,8 +8,7 @@ import Testing
   private let answer = #"{"data":{"country":{"name":"Canada","capital":"Ottawa"}}}"#
 
   @Test func `a status, for as often as wished`() async throws {
-    try await DemoServer.withServer { server in
-      let client = RawClient(server)
+    try await RawClient.withServer { client, _ in
       var statuses: [Int] = []
       for key in ["a", "a", "b", "a", "b", "b", "a"] {
         let path = "/graphql?status=503&times=2&key=\(key)"
@@ -31,8 +30,7 @@ import Testing
   }
 
   @Test func `retry-after comes with failures, and makes one alone`() async throws {
-    try await DemoServer.withServer { server in
-      let client = RawClient(server)
+    try await RawClient.withServer { client, _ in
       let alone = try await client.post(query, path: "/graphql?retry-after=3")
       #expect(alone.status == 503 && alone[header: "retry-after"] == "3")
       let limited = try await client.post(query, path: "/graphql?status=429&retry-after=1")
@@ -45,8 +43,7 @@ import Testing
   }
 
   @Test func `a token is demanded`() async throws {
-    try await DemoServer.withServer { server in
-      let client = RawClient(server)
+    try await RawClient.withServer { client, _ in
       for authorization in [nil, "Bearer old", "Basic new", "Bearer"] {
         let reply = try await client.post(
           query, path: "/graphql?auth=new",
@@ -126,8 +123,7 @@ import Testing
   }
 
   @Test func `partial data with an error`() async throws {
-    try await DemoServer.withServer { server in
-      let client = RawClient(server)
+    try await RawClient.withServer { client, _ in
       let leaf = try await client.post(query, path: "/graphql?errors")
       #expect(
         leaf.text
@@ -177,8 +173,7 @@ import Testing
   }
 
   @Test func `header fields do what parameters do`() async throws {
-    try await DemoServer.withServer { server in
-      let client = RawClient(server)
+    try await RawClient.withServer { client, server in
       let reply = try await client.post(
         query, headers: ["X-Demo-Status": "429", "x-demo-retry-after": "7"])
       #expect(reply.status == 429 && reply[header: "retry-after"] == "7")
@@ -189,8 +184,7 @@ import Testing
   @Test func `the program asks for it`() async throws {
     var configuration = DemoServer.Configuration()
     configuration.misbehaviour.status = 500
-    try await DemoServer.withServer(configuration) { server in
-      let client = RawClient(server)
+    try await RawClient.withServer(configuration) { client, server in
       var statuses: [Int] = []
       func ask(_ path: String = "/graphql") async throws {
         statuses.append(try await client.post(query, path: path).status)

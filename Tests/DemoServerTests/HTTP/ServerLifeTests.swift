@@ -59,8 +59,7 @@ import Testing
   }
 
   @Test func `requests are answered at the same time`() async throws {
-    try await DemoServer.withServer { server in
-      let client = RawClient(server)
+    try await RawClient.withServer { client, server in
       let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
         for _ in 0..<50 {
           group.addTask { try await client.post("{ countries { name } }").status }
@@ -73,8 +72,7 @@ import Testing
   }
 
   @Test func `what mutations change lasts as long as the server`() async throws {
-    try await DemoServer.withServer { server in
-      let client = RawClient(server)
+    try await RawClient.withServer { client, _ in
       let mutation = "mutation { likePost(id: \"P_1\") { likeCount } }"
       let first = try JSONValue(parsing: try await client.post(mutation).body)
       let second = try JSONValue(parsing: try await client.post(mutation).body)

@@ -52,8 +52,7 @@ import Testing
   }
 
   @Test func `a client that does not read holds the server back`() async throws {
-    try await DemoServer.withServer { server in
-      let client = RawClient(server)
+    try await RawClient.withServer { client, server in
       let body =
         #"{"query":\#(JSONValue.string(ExecutionTests.benchmark)),"variables":{"first":1000000}}"#
       let request = RawClient.request(
@@ -70,8 +69,7 @@ import Testing
   }
 
   @Test func `a client may leave at any time`() async throws {
-    try await DemoServer.withServer { server in
-      let client = RawClient(server)
+    try await RawClient.withServer { client, _ in
       let body = #"{"query":"{ feed(first: 1000000) { edges { node { body } } } }"}"#
       let request = RawClient.request(
         "POST", "/graphql", headers: ["Content-Type": "application/json"], body: body)

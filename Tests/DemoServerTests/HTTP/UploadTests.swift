@@ -89,8 +89,7 @@ import Testing
     let form = Self.form(
       Self.one, variables: #"{"file":null}"#, map: #"{"0":["variables.file"]}"#,
       Self.file("0", "a.png", contents: contents))
-    try await DemoServer.withServer { server in
-      let client = RawClient(server)
+    try await RawClient.withServer { client, _ in
       let whole = try await client.send("POST", "/graphql", headers: Self.headers, body: form)
       let size = try JSONValue(parsing: whole.body)["data"]?["uploadFile"]?["size"]
       #expect(size?.intValue == contents.utf8.count, "\(whole.text)")
@@ -165,8 +164,7 @@ import Testing
   }
 
   @Test func `only a file is a value of the type Upload, and of no other`() async throws {
-    try await DemoServer.withServer { server in
-      let client = RawClient(server)
+    try await RawClient.withServer { client, _ in
       let described: JSONValue = [
         "fileName": "a", "contentType": "b", "size": 1, "sha256": .string(Self.abc),
       ]

@@ -173,15 +173,13 @@ private let multipart = "multipart/mixed;boundary=x;subscriptionSpec=1.0"
         try await waitForCancellation()
       }
     }
-    try await DemoServer.withServer(configuration) { server in
-      try await RawSocket.connect(server) { socket in
-        _ = try await socket.initialize()
-        try await socket.subscribe("subscription { likesChanged(post: \"P_1\") { likeCount } }")
-        let first = try #require(try await socket.message())
-        times.tick(2)
-        let second = try #require(try await socket.message())
-        #expect(first != second)
-      }
+    try await RawSocket.withServer(configuration) { socket in
+      _ = try await socket.initialize()
+      try await socket.subscribe("subscription { likesChanged(post: \"P_1\") { likeCount } }")
+      let first = try #require(try await socket.message())
+      times.tick(2)
+      let second = try #require(try await socket.message())
+      #expect(first != second)
     }
   }
 }

@@ -136,8 +136,7 @@ import Testing
   @Test(arguments: PartFormat.allCases) func `a response over HTTP`(_ format: PartFormat)
     async throws
   {
-    try await DemoServer.withServer { server in
-      let client = RawClient(server)
+    try await RawClient.withServer { client, _ in
       let headers = ["Accept": try #require(Self.accept[format])]
       let query = "{ country(code: \"CA\") { code ... @defer { name } } }"
       let reply = try await client.post(query, headers: headers)

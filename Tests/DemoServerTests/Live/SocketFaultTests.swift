@@ -8,15 +8,13 @@ import Testing
 
   /// The messages of a countdown, until the connection ends.
   private func messages(_ path: String, init payload: String = "{}") async throws -> [String] {
-    try await DemoServer.withServer { server in
-      try await RawSocket.connect(server, path: path) { socket in
-        guard let first = try await socket.initialize(payload) else { return [] }
-        guard first.contains("ack") else { return [first] }
-        try await socket.subscribe(Self.countdown)
-        var messages: [String] = []
-        while let message = try await socket.message() { messages.append(message) }
-        return messages
-      }
+    try await RawSocket.withServer(path: path) { socket in
+      guard let first = try await socket.initialize(payload) else { return [] }
+      guard first.contains("ack") else { return [first] }
+      try await socket.subscribe(Self.countdown)
+      var messages: [String] = []
+      while let message = try await socket.message() { messages.append(message) }
+      return messages
     }
   }
 
@@ -60,15 +58,13 @@ import Testing
   }
 
   @Test func `no-ack and no-pong`() async throws {
-    try await DemoServer.withServer { server in
-      try await RawSocket.connect(server, path: "/graphql?no-ack&no-pong") { socket in
-        try await socket.send(#"{"type":"connection_init"}"#)
-        try await socket.send(#"{"type":"ping"}"#)
-        try await socket.send(opcode: 9, [])
-        // A second initialization is the first message that is answered.
-        try await socket.send(#"{"type":"connection_init"}"#)
-        #expect(try await socket.message() == "closed with 4429")
-      }
+    try await RawSocket.withServer(path: "/graphql?no-ack&no-pong") { socket in
+      try await socket.send(#"{"type":"connection_init"}"#)
+      try await socket.send(#"{"type":"ping"}"#)
+      try await socket.send(opcode: 9, [])
+      // A second initialization is the first message that is answered.
+      try await socket.send(#"{"type":"connection_init"}"#)
+      #expect(try await socket.message() == "closed with 4429")
     }
   }
 

@@ -33,45 +33,41 @@ import Testing
     var configuration = DemoServer.Configuration()
     // Without signs of life between the messages.
     configuration.heartbeat = .seconds(86_400)
-    try await DemoServer.withServer(configuration) { server in
-      try await RawSocket.connect(server, protocols: "graphql-ws") { socket in
-        #expect(try await socket.initialize() == #"{"type":"connection_ack"}"#)
-        #expect(try await socket.message() == #"{"type":"ka"}"#)
-        try await socket.subscribe("{ country(code: \"JP\") { code } }", type: "start")
-        #expect(
-          try await socket.message()
-            == #"{"id":"1","type":"data","payload":{"data":{"country":{"code":"JP"}}}}"#)
-        #expect(try await socket.message() == #"{"id":"1","type":"complete"}"#)
-        try await socket.subscribe("{ nope }", type: "start")
-        let error = try JSONValue(parsing: try await socket.message() ?? "")
-        #expect(error["type"] == "error" && error["payload"]?["message"]?.stringValue != nil)
-        try await socket.send(#"{"type":"connection_terminate"}"#)
-        #expect(try await socket.message() == "closed with 1000")
-      }
+    try await RawSocket.withServer(configuration, protocols: "graphql-ws") { socket in
+      #expect(try await socket.initialize() == #"{"type":"connection_ack"}"#)
+      #expect(try await socket.message() == #"{"type":"ka"}"#)
+      try await socket.subscribe("{ country(code: \"JP\") { code } }", type: "start")
+      #expect(
+        try await socket.message()
+          == #"{"id":"1","type":"data","payload":{"data":{"country":{"code":"JP"}}}}"#)
+      #expect(try await socket.message() == #"{"id":"1","type":"complete"}"#)
+      try await socket.subscribe("{ nope }", type: "start")
+      let error = try JSONValue(parsing: try await socket.message() ?? "")
+      #expect(error["type"] == "error" && error["payload"]?["message"]?.stringValue != nil)
+      try await socket.send(#"{"type":"connection_terminate"}"#)
+      #expect(try await socket.message() == "closed with 1000")
     }
   }
 
   @Test func `a stopped operation sends nothing more`() async throws {
-    try await DemoServer.withServer { server in
-      try await RawSocket.connect(server) { socket in
-        _ = try await socket.initialize()
-        try await socket.subscribe(
-          "subscription { likesChanged(post: \"P_1\") { likes: likeCount } }")
-        let first = try Self.likes(try await socket.message())
-        let like = "mutation { likePost(id: \"P_1\") { likes: likeCount } }"
-        try await socket.subscribe(like, id: "2")
-        // The event and the two messages of the mutation come in any order.
-        var messages: [String] = []
-        for _ in 0..<3 { messages.append(try #require(try await socket.message())) }
-        let event = try #require(messages.first { $0.hasPrefix(#"{"id":"1""#) })
-        #expect(try Self.likes(event) == first + 1)
-        try await socket.send(#"{"type":"complete","id":"1"}"#)
-        try await socket.subscribe(like, id: "3")
-        #expect(try await socket.message()?.hasPrefix(#"{"id":"3","type":"next""#) == true)
-        #expect(try await socket.message() == #"{"id":"3","type":"complete"}"#)
-        try await socket.send(#"{"type":"ping","payload":{"a":[1]}}"#)
-        #expect(try await socket.message() == #"{"type":"pong","payload":{"a":[1]}}"#)
-      }
+    try await RawSocket.withServer { socket in
+      _ = try await socket.initialize()
+      try await socket.subscribe(
+        "subscription { likesChanged(post: \"P_1\") { likes: likeCount } }")
+      let first = try Self.likes(try await socket.message())
+      let like = "mutation { likePost(id: \"P_1\") { likes: likeCount } }"
+      try await socket.subscribe(like, id: "2")
+      // The event and the two messages of the mutation come in any order.
+      var messages: [String] = []
+      for _ in 0..<3 { messages.append(try #require(try await socket.message())) }
+      let event = try #require(messages.first { $0.hasPrefix(#"{"id":"1""#) })
+      #expect(try Self.likes(event) == first + 1)
+      try await socket.send(#"{"type":"complete","id":"1"}"#)
+      try await socket.subscribe(like, id: "3")
+      #expect(try await socket.message()?.hasPrefix(#"{"id":"3","type":"next""#) == true)
+      #expect(try await socket.message() == #"{"id":"3","type":"complete"}"#)
+      try await socket.send(#"{"type":"ping","payload":{"a":[1]}}"#)
+      #expect(try await socket.message() == #"{"type":"pong","payload":{"a":[1]}}"#)
     }
   }
 
@@ -81,22 +77,20 @@ import Testing
   }
 
   @Test func `operations that are refused have errors and do not complete`() async throws {
-    try await DemoServer.withServer { server in
-      try await RawSocket.connect(server) { socket in
-        _ = try await socket.initialize()
-        for (query, message) in [
-          ("subscription { nope }", #"Cannot query field \"nope\" on type \"Subscription\"."#),
-          ("subscription { likesChanged(post: \"P_x\") { id } }", #"no post with the id \"P_x\""#),
-          (
-            "subscription { countdown(from: -1) }",
-            #"Argument \"from\" must be at least 0; it is -1."#
-          ),
-        ] {
-          try await socket.subscribe(query)
-          let error = try #require(try await socket.message())
-          #expect(error.hasPrefix(#"{"id":"1","type":"error","payload":[{"message":"#))
-          #expect(error.contains(message))
-        }
+    try await RawSocket.withServer { socket in
+      _ = try await socket.initialize()
+      for (query, message) in [
+        ("subscription { nope }", #"Cannot query field \"nope\" on type \"Subscription\"."#),
+        ("subscription { likesChanged(post: \"P_x\") { id } }", #"no post with the id \"P_x\""#),
+        (
+          "subscription { countdown(from: -1) }",
+          #"Argument \"from\" must be at least 0; it is -1."#
+        ),
+      ] {
+        try await socket.subscribe(query)
+        let error = try #require(try await socket.message())
+        #expect(error.hasPrefix(#"{"id":"1","type":"error","payload":[{"message":"#))
+        #expect(error.contains(message))
       }
     }
   }
@@ -113,26 +107,22 @@ import Testing
     (String(repeating: "[", count: 100_000), true, 4400),
   ])
   func `messages that are wrong`(_ message: String, isInitialized: Bool, code: Int) async throws {
-    try await DemoServer.withServer { server in
-      try await RawSocket.connect(server) { socket in
-        if isInitialized { _ = try await socket.initialize() }
-        try await socket.send(message)
-        #expect(try await socket.message() == "closed with \(code)")
-      }
+    try await RawSocket.withServer { socket in
+      if isInitialized { _ = try await socket.initialize() }
+      try await socket.send(message)
+      #expect(try await socket.message() == "closed with \(code)")
     }
   }
 
   @Test func `an id that is in use closes the connection`() async throws {
-    try await DemoServer.withServer { server in
-      try await RawSocket.connect(server) { socket in
-        _ = try await socket.initialize()
-        let query = "subscription { likesChanged(post: \"P_1\") { id } }"
-        try await socket.subscribe(query)
-        try await socket.subscribe(query)
-        var last: String?
-        while let message = try await socket.message() { last = message }
-        #expect(last == "closed with 4409")
-      }
+    try await RawSocket.withServer { socket in
+      _ = try await socket.initialize()
+      let query = "subscription { likesChanged(post: \"P_1\") { id } }"
+      try await socket.subscribe(query)
+      try await socket.subscribe(query)
+      var last: String?
+      while let message = try await socket.message() { last = message }
+      #expect(last == "closed with 4409")
     }
   }
 
@@ -165,14 +155,12 @@ import Testing
   }
 
   @Test func `a message in fragments is one message`() async throws {
-    try await DemoServer.withServer { server in
-      try await RawSocket.connect(server) { socket in
-        try await socket.send(opcode: 1, Array(#"{"type":"connec"#.utf8), isFinal: false)
-        try await socket.send(opcode: 9, [1, 2])
-        try await socket.send(opcode: 0, Array(#"tion_init"}"#.utf8))
-        #expect(try await socket.next() == RawSocket.Frame(opcode: 10, payload: [1, 2]))
-        #expect(try await socket.message() == #"{"type":"connection_ack"}"#)
-      }
+    try await RawSocket.withServer { socket in
+      try await socket.send(opcode: 1, Array(#"{"type":"connec"#.utf8), isFinal: false)
+      try await socket.send(opcode: 9, [1, 2])
+      try await socket.send(opcode: 0, Array(#"tion_init"}"#.utf8))
+      #expect(try await socket.next() == RawSocket.Frame(opcode: 10, payload: [1, 2]))
+      #expect(try await socket.message() == #"{"type":"connection_ack"}"#)
     }
   }
 
@@ -180,13 +168,11 @@ import Testing
   func `a connection without a known subprotocol is closed with 4406`(_ protocols: String?)
     async throws
   {
-    try await DemoServer.withServer { server in
-      try await RawSocket.connect(server, protocols: protocols) { socket in
-        #expect(socket.status == 101)
-        #expect(!socket.head.contains("Sec-WebSocket-Protocol"))
-        let last = try await socket.message()
-        #expect(last == "closed with 4406")
-      }
+    try await RawSocket.withServer(protocols: protocols) { socket in
+      #expect(socket.status == 101)
+      #expect(!socket.head.contains("Sec-WebSocket-Protocol"))
+      let last = try await socket.message()
+      #expect(last == "closed with 4406")
     }
   }
 
@@ -197,30 +183,26 @@ import Testing
     configuration.sleep = { duration in
       if duration == .seconds(1) { try await waitForCancellation() }
     }
-    try await DemoServer.withServer(configuration) { server in
-      try await RawSocket.connect(server) { socket in
-        let last = try await socket.message()
-        #expect(last == "closed with 4408")
-      }
+    try await RawSocket.withServer(configuration) { socket in
+      let last = try await socket.message()
+      #expect(last == "closed with 4408")
     }
   }
 
   @Test func `the number of operations is limited`() async throws {
     var configuration = DemoServer.Configuration()
     configuration.maxOperations = 2
-    try await DemoServer.withServer(configuration) { server in
-      try await RawSocket.connect(server) { socket in
-        _ = try await socket.initialize()
-        for id in ["1", "2", "3"] {
-          try await socket.subscribe("subscription { likesChanged(post: \"P_1\") { id } }", id: id)
-        }
-        var refusals: [String] = []
-        for _ in 0..<3 {
-          let message = try #require(try await socket.message())
-          if message.contains(#""type":"error""#) { refusals.append(message) }
-        }
-        #expect(refusals.count == 1 && refusals[0].hasPrefix(#"{"id":"3""#))
+    try await RawSocket.withServer(configuration) { socket in
+      _ = try await socket.initialize()
+      for id in ["1", "2", "3"] {
+        try await socket.subscribe("subscription { likesChanged(post: \"P_1\") { id } }", id: id)
       }
+      var refusals: [String] = []
+      for _ in 0..<3 {
+        let message = try #require(try await socket.message())
+        if message.contains(#""type":"error""#) { refusals.append(message) }
+      }
+      #expect(refusals.count == 1 && refusals[0].hasPrefix(#"{"id":"3""#))
     }
   }
 

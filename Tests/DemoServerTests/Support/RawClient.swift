@@ -11,6 +11,14 @@ struct RawClient: Sendable {
     port = server.port
   }
 
+  /// Uses a client of a server of its own.
+  static func withServer<Result>(
+    _ configuration: DemoServer.Configuration = DemoServer.Configuration(),
+    _ body: (RawClient, LiveDemoServer) async throws -> Result
+  ) async throws -> Result {
+    try await DemoServer.withServer(configuration) { try await body(RawClient($0), $0) }
+  }
+
   /// Sends bytes, and reads until the server closes the connection.
   func exchange(_ bytes: [UInt8], keepsBody: Bool = true) async throws -> HTTPReply {
     var reply = HTTPReply(keepsBody: keepsBody)

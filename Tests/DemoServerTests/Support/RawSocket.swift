@@ -35,6 +35,17 @@ struct RawSocket {
     }
   }
 
+  /// Opens a connection to a server of its own for the duration of `body`.
+  static func withServer<Result>(
+    _ configuration: DemoServer.Configuration = DemoServer.Configuration(),
+    path: String = "/graphql", protocols: String? = "graphql-transport-ws",
+    _ body: (inout RawSocket) async throws -> Result
+  ) async throws -> Result {
+    try await DemoServer.withServer(configuration) { server in
+      try await connect(server, path: path, protocols: protocols, body)
+    }
+  }
+
   private init(
     _ inbound: NIOAsyncChannelInboundStream<ByteBuffer>,
     _ outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>, path: String, protocols: String?,

@@ -69,10 +69,9 @@ import Testing
         let line = request.curlCommand(hiding: known)
         commands.lines.withLock { $0.append(line) }
       })
-    var setup = Bench.Setup()
-    setup.transport = RecordingTransport(Network(), recorder: recorder)
-    setup.secrets = known
-    setup.variables = ["CLIENT": Self.client, "REFRESH": Self.first, "TEAM": Self.team]
+    let setup = Bench.Setup(
+      variables: ["CLIENT": Self.client, "REFRESH": Self.first, "TEAM": Self.team], secrets: known,
+      transport: RecordingTransport(Network(), recorder: recorder))
     return try await Bench.with(Self.chain, url: "http://localhost/graphql", setup: setup) {
       bench in
       let outcome = await bench.run()

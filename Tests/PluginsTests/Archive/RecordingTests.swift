@@ -75,8 +75,7 @@ import Testing
   ) async throws -> (JSONValue, requests: Int) {
     let recorder = ExchangeRecorder(
       keptBytes: keptBytes, secondsSince1970: { 1_750_000_000.125 })
-    var setup = Bench.Setup()
-    setup.transport = RecordingTransport(network, recorder: recorder)
+    let setup = Bench.Setup(transport: RecordingTransport(network, recorder: recorder))
     return try await Bench.with(url: "http://localhost/?key=\(Bench.canary)", setup: setup) {
       _ = await $0.run()
       return (await recorder.archive(creator: "gqlrun", version: "1"), await network.count)

@@ -6,13 +6,6 @@ import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct AuditPluginTests {
-  @Test func `the options have these defaults`() {
-    #expect(
-      optionTable(AuditPlugin.self) == [
-        "file": nil, "user": "user", "tenant": "tenant", "values": nil, "required": "true",
-      ])
-  }
-
   private static func chain(_ options: String) -> String {
     "- audit: { \(options) }\n- cache-read: { policy: cache-and-network }\n"
       + Bench.plain.replacing(
@@ -22,10 +15,8 @@ import Testing
   private func bench<Result: Sendable>(
     _ options: String, _ network: FakeNetwork, body: @Sendable (Bench) async throws -> Result
   ) async throws -> Result {
-    var setup = Bench.Setup()
-    setup.transport = network
-    return try await Bench.with(
-      Self.chain(options), url: "http://localhost/", setup: setup, body: body)
+    try await Bench.with(
+      Self.chain(options), setup: .init(transport: network), body: body)
   }
 
   @Test func `an operation that succeeds is one line: what, who, and when`() async throws {
@@ -130,7 +121,7 @@ import Testing
       .failure(.connectionFailed, .notSent), .body(#"{"data":{"rename":{"name":"Bo"}}}"#))
     let chain =
       "- audit: { file: \"${env:DIR}/a\" }\n- max-retry: { backoff: { base: 0s } }\n" + Bench.plain
-    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(chain, setup: setup) { bench in
       for _ in 0..<2 { #expect(await bench.run(Bench.rename).error == nil) }
       let found = try lines(bench, "outcome", "id")
       #expect(found.map { $0[0] } == ["sent", "sent", "done", "sent", "done"])
@@ -145,7 +136,7 @@ import Testing
     let message = "hidden-7f " + String(repeating: "x", count: 5_000)
     setup.transport = FakeNetwork(.body(#"{"data":null,"errors":[{"message":"\#(message)"}]}"#))
     let chain = "- audit: { file: \"${env:DIR}/a\" }\n" + Bench.plain
-    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(chain, setup: setup) { bench in
       _ = await bench.run(Bench.rename)
       let error = try lines(bench, "error").last?.first ?? ""
       #expect(!bench.text(of: "a").contains("hidden-7f"))

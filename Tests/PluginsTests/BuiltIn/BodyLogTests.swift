@@ -12,10 +12,8 @@ import Testing
     _ options: String, _ answer: FakeNetwork.Answer,
     change: @Sendable (inout GraphQLRequest) -> Void = { _ in }
   ) async throws -> [String] {
-    var setup = Bench.Setup()
-    setup.transport = FakeNetwork(answer)
     let chain = "- logging: { body: true\(options) }\n- fetch\n- response-code\n- parse"
-    return try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    return try await Bench.with(chain, setup: .init(transport: FakeNetwork(answer))) { bench in
       _ = await bench.run(change: change)
       return bench.log.lines.filter { $0.hasPrefix("<") || $0.hasPrefix(">") }
     }
@@ -59,10 +57,8 @@ import Testing
   }
 
   @Test func `bytes that are no text are counted, not shown`() async throws {
-    var setup = Bench.Setup()
-    setup.transport = BinaryNetwork()
     let chain = "- logging: { body: true }\n- fetch\n- response-code\n- parse"
-    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(chain, setup: .init(transport: BinaryNetwork())) { bench in
       _ = await bench.run()
       #expect(bench.log.lines.contains("< a body of 4 bytes that are not UTF-8 text"))
     }

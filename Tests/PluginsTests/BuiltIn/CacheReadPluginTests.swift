@@ -4,13 +4,6 @@ import GQLRunPlugins
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct CacheReadPluginTests {
-  @Test func `the options have these defaults`() {
-    #expect(
-      optionTable(CacheReadPlugin.self) == [
-        "max_age": nil, "max_stale": nil, "policy": "cache-first",
-      ])
-  }
-
   @Test(
     arguments: CachePolicy.names.map { ("cache-read: { policy: \($0) }", String?.none) } + [
       ("cache-read: { policy: cache_first }", "did you mean `cache-first`?")
@@ -92,9 +85,7 @@ import Testing
     try await DemoServer.withServer { server in
       let url = it.server == .offline ? "http://127.0.0.1:1/graphql" : server.url
       let good = server.url
-      var setup = Bench.Setup()
-      setup.store = it.store
-      try await Bench.with(chain(it.policy), url: url, setup: setup) { bench in
+      try await Bench.with(chain(it.policy), url: url, setup: .init(store: it.store)) { bench in
         if it.isCached {
           // The store is filled by a server that is well.
           let filler = Bench(
@@ -128,9 +119,7 @@ import Testing
   ) async throws {
     let mutation = #"mutation Like { likePost(id: "P_1") { id likeCount } }"#
     try await DemoServer.withServer { server in
-      var setup = Bench.Setup()
-      setup.store = store
-      try await Bench.with(chain(policy), url: server.url, setup: setup) { bench in
+      try await Bench.with(chain(policy), url: server.url, setup: .init(store: store)) { bench in
         let outcomes = [await bench.run(mutation), await bench.run(mutation)]
         if policy == .cacheOnly {
           #expect(outcomes.map(\.code) == [.invalidRequest, .invalidRequest])
@@ -152,9 +141,8 @@ import Testing
     _ store: Bench.StoreKind
   ) async throws {
     try await DemoServer.withServer { server in
-      var setup = Bench.Setup()
-      setup.store = store
-      try await Bench.with(chain(.cacheOnly), url: server.url, setup: setup) { bench in
+      try await Bench.with(chain(.cacheOnly), url: server.url, setup: .init(store: store)) {
+        bench in
         let nothing = await bench.run(Self.query)
         #expect(nothing.failure?.layer == .cache)
         #expect(nothing.code == .cacheMiss)
@@ -176,9 +164,7 @@ import Testing
 
   @Test func `without a store everything is a miss`() async throws {
     try await DemoServer.withServer { server in
-      var setup = Bench.Setup()
-      setup.store = nil
-      try await Bench.with(chain(.cacheFirst), url: server.url, setup: setup) { bench in
+      try await Bench.with(chain(.cacheFirst), url: server.url, setup: .init(store: nil)) { bench in
         for _ in 0..<2 { #expect(await bench.run(Self.query).sources == [.server]) }
         #expect(await bench.run(Self.query, policy: .cacheOnly).code == .cacheMiss)
         #expect(server.requestCount == 2)

@@ -5,34 +5,19 @@ import GQLRunPlugins
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct CacheWritePluginTests {
-  @Test func `the options have these defaults`() {
-    #expect(
-      optionTable(CacheWritePlugin.self) == ["on_errors": "skip-errored", "write_roots": "true"])
-  }
-
-  @Test(arguments: [
-    ("cache-write: { on_errors: discard, write_roots: false }", nil),
-    ("cache-write: { on_errors: skip }", "on_errors"),
-    ("cache-write: { write_roots: no }", "write `false`"),
-  ]) func `options are checked`(_ entry: String, _ refusal: String?) {
-    expectEntry(entry, refusedWith: refusal)
-  }
-
   private func withBench<Result: Sendable>(
     _ entry: String = "cache-write", store: Bench.StoreKind = .memory, body: String,
     above interceptor: (any GraphQLInterceptor)? = nil,
     _ work: @Sendable (Bench) async throws -> Result
   ) async throws -> Result {
-    var setup = Bench.Setup()
-    setup.store = store
-    setup.transport = FakeNetwork(.body(body))
+    var setup = Bench.Setup(store: store, transport: FakeNetwork(.body(body)))
     if let interceptor {
       setup.change = {
         $0.entries.insert(PipelineEntry(id: "test", .graphQL(interceptor)), at: 0)
       }
     }
     let chain = Bench.plain.replacing("- cache-write", with: "- \(entry)")
-    return try await Bench.with(chain, url: "http://localhost/", setup: setup, body: work)
+    return try await Bench.with(chain, setup: setup, body: work)
   }
 
   private static let partial =
@@ -160,10 +145,8 @@ import Testing
 
   @Test func `a large response is streamed into a file, and read from there`() async throws {
     try await DemoServer.withServer { server in
-      var setup = Bench.Setup()
-      setup.store = .sqlite
       let chain = "- cache-read\n- fetch\n- response-code\n- parse\n- cache-write"
-      try await Bench.with(chain, url: server.url, setup: setup) { bench in
+      try await Bench.with(chain, url: server.url, setup: .init(store: .sqlite)) { bench in
         let first = await bench.run(Self.feed)
         #expect(first.sources == [.server], "\(first.message)")
         let second = await bench.run(Self.feed)
@@ -182,9 +165,7 @@ import Testing
     _ store: Bench.StoreKind, _ bytes: Int
   ) async throws {
     try await DemoServer.withServer { server in
-      var setup = Bench.Setup()
-      setup.store = store
-      try await Bench.with(url: server.url, setup: setup) { bench in
+      try await Bench.with(url: server.url, setup: .init(store: store)) { bench in
         try await bench.prime()
         let before = await bench.dump()
         var wish = Misbehaviour()

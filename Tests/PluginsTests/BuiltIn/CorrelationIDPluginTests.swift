@@ -5,20 +5,6 @@ import HTTPTypes
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct CorrelationIDPluginTests {
-  @Test func `the options have these defaults`() {
-    #expect(
-      optionTable(CorrelationIDPlugin.self) == [
-        "header": "X-Correlation-ID", "idempotency_key": "false",
-      ])
-  }
-
-  @Test(arguments: [
-    ("correlation-id", nil), ("correlation-id: { header: \"\" }", nil),
-    ("correlation-id: { header: \"X Y\" }", "is not the name of an HTTP field"),
-  ]) func `options are checked`(_ entry: String, _ refusal: String?) {
-    expectEntry(entry, refusedWith: refusal)
-  }
-
   private static func chain(_ options: String = "") -> String {
     "- correlation-id\(options)\n- logging\n- max-retry: { mutations: unsent, backoff: { base: 0s } }\n"
       + "- fetch\n- response-code\n- parse"
@@ -36,12 +22,11 @@ import Testing
     _ options: String = "", _ network: FakeNetwork,
     body: @Sendable (Bench) async throws -> Result
   ) async throws -> Result {
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.clock = ServiceClock(TestClock.jumping())
-    setup.random = { Double.random(in: 0..<1) }
+    let setup = Bench.Setup(
+      clock: ServiceClock(TestClock.jumping()), random: { Double.random(in: 0..<1) },
+      transport: network)
     return try await Bench.with(
-      Self.chain(options), url: "http://localhost/", setup: setup, body: body)
+      Self.chain(options), setup: setup, body: body)
   }
 
   @Test func `one id is in all requests of an operation, its log lines and its results`()

@@ -19,10 +19,8 @@ import Testing
   ) async throws {
     let gate = Gate()
     let network = FakeNetwork(answers, before: { await gate.pass() })
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.clock = ServiceClock(TestClock.jumping())
-    try await Bench.with(chain, url: "http://localhost/", setup: setup) {
+    let setup = Bench.Setup(clock: ServiceClock(TestClock.jumping()), transport: network)
+    try await Bench.with(chain, setup: setup) {
       try await body($0, network, gate)
     }
   }
@@ -149,9 +147,8 @@ import Testing
       """
     let server = TokenServer(
       .token(expiresIn: 3600, refreshToken: nil), accepts: { token, _ in token == "token-2" })
-    var setup = Bench.Setup()
-    setup.transport = server
-    try await Bench.with(chain, url: "http://localhost/graphql", setup: setup) { bench in
+    try await Bench.with(chain, url: "http://localhost/graphql", setup: .init(transport: server)) {
+      bench in
       let outcomes = await withTaskGroup(of: Outcome.self) { group in
         for _ in 0..<20 { group.addTask { await bench.run() } }
         return await group.reduce(into: [Outcome]()) { $0.append($1) }

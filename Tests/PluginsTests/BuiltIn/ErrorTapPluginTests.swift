@@ -4,28 +4,14 @@ import Logging
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct ErrorTapPluginTests {
-  @Test(arguments: [
-    ("error-tap", nil), ("error-tap: { log: false }", nil),
-    ("error-tap: { rules: [{ then: suppress }] }", nil),
-    ("error-tap: { rules: [{ codes: [x] }] }", "then"),
-    ("error-tap: { rules: [{ then: ignore }] }", "then"),
-    ("error-tap: { rules: [{ then: replace }] }", "needs a `message`"),
-    ("error-tap: { rules: [{ then: recover, data: \"{\" }] }", "is not JSON"),
-    ("error-tap: { rules: [{ then: rethrow, statuses: [99] }] }", "statuses"),
-  ]) func `options are checked`(_ entry: String, _ refusal: String?) {
-    expectEntry(entry, refusedWith: refusal)
-  }
-
   private func run(
     _ options: String, _ network: FakeNetwork.Answer, policy: CachePolicy? = .networkOnly,
     document: String = Bench.user
   ) async throws -> (outcome: Outcome, log: [String], store: String) {
-    var setup = Bench.Setup()
-    setup.transport = FakeNetwork(network)
     let chain =
       "- error-tap\(options.isEmpty ? "" : ": { \(options) }")\n- cache-read\n- fetch\n"
       + "- response-code\n- parse\n- cache-write"
-    return try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    return try await Bench.with(chain, setup: .init(transport: FakeNetwork(network))) { bench in
       let outcome = await bench.run(document, policy: policy)
       let log = bench.log.leveledLines.filter { $0.contains("_error operation=") }
       return (outcome, log, await bench.dump())
@@ -102,10 +88,8 @@ import Testing
   }
 
   @Test func `cancellation is no error to log or to recover from`() async throws {
-    var setup = Bench.Setup()
-    setup.transport = FakeNetwork(.silence)
     let chain = "- error-tap: { rules: [{ then: suppress }] }\n- fetch\n- response-code\n- parse"
-    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(chain, setup: .init(transport: FakeNetwork(.silence))) { bench in
       let task = Task { await bench.run() }
       task.cancel()
       #expect(await task.value.error is CancellationError)

@@ -56,10 +56,9 @@ import Testing
       options.contains("stage: http")
       ? Bench.plain.replacing("- fetch", with: entry + "\n- fetch")
       : bound + entry + "\n" + Bench.plain
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.clock = ServiceClock(clock)
-    return try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    return try await Bench.with(
+      chain, setup: .init(clock: ServiceClock(clock), transport: network)
+    ) { bench in
       try await body(bench, network, { folder.text($0) })
     }
   }
@@ -261,18 +260,15 @@ import Testing
     // The subscription does not end: waiting for its body would not end either.
     let script: [RawServer.Step] =
       RawServer.Step.greeting + [.message(SocketTests.next("Ada")), .untilClosed]
-    try await RawServer.withServer(script) { server in
-      try await Bench.with(
-        Bench.plain.replacing("- fetch", with: exec + "\n- fetch"),
-        url: "ws://127.0.0.1:\(server.port)/"
-      ) { bench in
-        var count = 0
-        for try await _ in bench.runner.execute(try Bench.request(SocketTests.document)) {
-          count += 1
-          break
-        }
-        #expect(count == 1)
+    try await Bench.withServer(
+      script, chain: Bench.plain.replacing("- fetch", with: exec + "\n- fetch"), isSocket: true
+    ) { bench, _ in
+      var count = 0
+      for try await _ in bench.runner.execute(try Bench.request(SocketTests.document)) {
+        count += 1
+        break
       }
+      #expect(count == 1)
     }
     #expect(folder.text("seen").contains(#""event":"response""#), "\(folder.text("seen"))")
     #expect(!folder.text("seen").contains(#""body""#))
@@ -369,7 +365,7 @@ import Testing
         ),
       ] {
         try await Bench.with(
-          "- exec: { command: \(command) }\n" + Bench.plain, url: "http://localhost/", setup: setup
+          "- exec: { command: \(command) }\n" + Bench.plain, setup: setup
         ) { bench in
           let message = await bench.run().message
           for part in parts { #expect(message.contains(part), "\(message)") }
@@ -447,9 +443,7 @@ import Testing
   }
 
   @Test func `a missing program is reported with its name`() async throws {
-    try await Bench.with(
-      "- exec: { command: [/nowhere/plugin] }\n" + Bench.plain, url: "http://localhost/"
-    ) { bench in
+    try await Bench.with("- exec: { command: [/nowhere/plugin] }\n" + Bench.plain) { bench in
       let outcome = await bench.run()
       #expect(outcome.message.contains("/nowhere/plugin was not found"))
     }
@@ -485,10 +479,8 @@ import Testing
   @Test func `the example in the shell refuses mutations`() async throws {
     let entry = "- exec: { command: [sh, \(Self.examples)/read-only.sh] }\n"
     let network = FakeNetwork(.ok)
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.clock = ServiceClock(TestClock())
-    try await Bench.with(entry + Bench.plain, url: "http://localhost/", setup: setup) { bench in
+    let setup = Bench.Setup(clock: ServiceClock(TestClock()), transport: network)
+    try await Bench.with(entry + Bench.plain, setup: setup) { bench in
       #expect(await bench.run().error == nil)
       let outcome = await bench.run(Bench.rename)
       #expect(outcome.code?.rawValue == "read_only")
@@ -503,11 +495,9 @@ import Testing
       "- exec: { command: [python3, \(Self.examples)/sign.py], stage: http, "
       + "options: { key_variable: PATH }, timeout: 1m }\n- fetch"
     let network = FakeNetwork(.ok)
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.clock = ServiceClock(TestClock())
+    let setup = Bench.Setup(clock: ServiceClock(TestClock()), transport: network)
     let chain = Bench.plain.replacing("- fetch", with: entry)
-    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(chain, setup: setup) { bench in
       let outcome = await bench.run()
       #expect(outcome.error == nil, "\(outcome.message)")
       let fields = await network.requests.first?.head.headerFields ?? [:]

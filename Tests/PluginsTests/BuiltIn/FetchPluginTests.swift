@@ -3,34 +3,6 @@ import GQLRunPlugins
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct FetchPluginTests {
-  @Test func `the options have these defaults`() {
-    #expect(
-      optionTable(FetchPlugin.self) == [
-        "timeout": "5m", "connect_timeout": "10s", "idle_timeout": "30s",
-        "event_timeout": "5m", "max_body": "1GiB",
-        "max_message": "16MiB", "max_ratio": nil, "max_headers": "64KiB", "min_throughput": "0B",
-        "redirects": "none",
-        "max_redirects": "3", "tls": "{}", "proxy": "environment", "no_proxy": nil,
-        "unix_socket": nil,
-        "http2": "true",
-        "max_connections": "256", "keep_alive": "1m", "decompress": "true",
-      ])
-  }
-
-  @Test(arguments: [
-    ("fetch: { timeout: 1ms, connect_timeout: 1h, idle_timeout: 1h, max_body: 1B }", nil),
-    ("fetch: { timeout: 0s }", "at least 1ms"), ("fetch: { timeout: 25h }", "at most 24h"),
-    ("fetch: { connect_timeout: 2h }", "at most 1h"),
-    ("fetch: { idle_timeout: 30 }", "the unit is missing"),
-    ("fetch: { event_timeout: 24h }", nil), ("fetch: { event_timeout: 0s }", "at least 1ms"),
-    ("fetch: { max_body: 0B }", "at least 1B"), ("fetch: { max_ratio: 0 }", "at least 1"),
-    ("fetch: { max_headers: 100B }", "at least 256B"),
-    ("fetch: { max_headers: 3MiB }", "at most 2MiB"),
-    ("fetch: { proxies: x }", "no option `proxies`"),
-  ]) func `options are bounded`(_ entry: String, _ refusal: String?) {
-    expectEntry(entry, refusedWith: refusal)
-  }
-
   /// Keeps the limits it is given.
   private actor Listener: HTTPTransport {
     private(set) var limits: HTTPLimits?
@@ -46,8 +18,6 @@ import Testing
 
   @Test func `options reach the transport`() async throws {
     let listener = Listener()
-    var setup = Bench.Setup()
-    setup.transport = listener
     let options =
       "timeout: 1s, connect_timeout: 2s, idle_timeout: 3s, max_body: 4KiB, max_ratio: 5, "
       + "max_headers: 6KiB, min_throughput: 7KiB"
@@ -60,7 +30,7 @@ import Testing
     expected.decompressionRatio = 5
     expected.headerBytes = .kibibytes(6)
     expected.minimumThroughput = .kibibytes(7)
-    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(chain, setup: .init(transport: listener)) { bench in
       _ = await bench.run()
     }
     #expect(await listener.limits == expected)
@@ -95,9 +65,8 @@ import Testing
   }
 
   @Test func `without a transport the error names it`() async throws {
-    var setup = Bench.Setup()
-    setup.transport = FakeNetwork(.failure(.nameResolutionFailed, .notSent))
-    try await Bench.with(url: "http://localhost/", setup: setup) { bench in
+    let setup = Bench.Setup(transport: FakeNetwork(.failure(.nameResolutionFailed, .notSent)))
+    try await Bench.with(setup: setup) { bench in
       let request = try Bench.request()
       let runner = PipelineRunner(bench.runner.pipeline, services: Services())
       let outcome = await Bench(runner: runner, store: nil, log: bench.log).outcome(of: request)

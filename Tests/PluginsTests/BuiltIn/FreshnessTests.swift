@@ -83,10 +83,8 @@ struct FreshnessTests {
   func ages(kind: Bench.StoreKind, it: Case) async throws {
     try await DemoServer.withServer { server in
       let clock = WallClock()
-      var setup = Bench.Setup()
-      setup.store = kind
-      setup.secondsSince1970 = { clock.now }
-      setup.change = { $0.ages = it.rules }
+      let setup = Bench.Setup(
+        store: kind, secondsSince1970: { clock.now }, change: { $0.ages = it.rules })
       let url = server.url
       let options = it.isOffline ? "http://127.0.0.1:1/graphql" : url
       try await Bench.with(Self.chain(it.options), url: options, setup: setup) { bench in
@@ -110,9 +108,9 @@ struct FreshnessTests {
   func renewal() async throws {
     try await DemoServer.withServer { server in
       let clock = WallClock()
-      var setup = Bench.Setup()
-      setup.secondsSince1970 = { clock.now }
-      try await Bench.with(Self.chain("max_age: 5m"), url: server.url, setup: setup) { bench in
+      try await Bench.with(
+        Self.chain("max_age: 5m"), url: server.url, setup: .init(secondsSince1970: { clock.now })
+      ) { bench in
         #expect(await bench.run(Self.query).sources == [.server])
         clock.advance(by: 300)
         #expect(await bench.run(Self.query).sources == [.server])
@@ -126,10 +124,9 @@ struct FreshnessTests {
   func reason() async throws {
     try await DemoServer.withServer { server in
       let clock = WallClock()
-      var setup = Bench.Setup()
-      setup.secondsSince1970 = { clock.now }
       try await Bench.with(
-        Self.chain("policy: cache-only, max_age: 5m"), url: server.url, setup: setup
+        Self.chain("policy: cache-only, max_age: 5m"), url: server.url,
+        setup: .init(secondsSince1970: { clock.now })
       ) { bench in
         #expect(await bench.run(Self.query, policy: .networkOnly).sources == [.server])
         clock.advance(by: 420)

@@ -27,17 +27,33 @@ import Testing
       cachePolicy: policy)
   }
 
+  /// Uses a chain whose plugin has these options behind `max`.
+  private func with(
+    max options: String, _ network: ArrayNetwork, before: String = "",
+    clock: ServiceClock = ServiceClock(ContinuousClock()),
+    body: @Sendable (Bench) async throws -> Void
+  ) async throws {
+    let setup = Bench.Setup(clock: clock, transport: network)
+    try await Bench.with(
+      before + Self.chain.replacing("MAX", with: options), url: "http://127.0.0.1:1/graphql",
+      setup: setup, body: body)
+  }
+
+  /// Begins an operation.
+  private static func start(
+    _ number: Int, _ type: String = "query", on bench: Bench
+  ) throws -> Task<Outcome, Never> {
+    let request = try request(number, type)
+    return Task { await bench.outcome(of: request) }
+  }
+
   /// Runs operations at the same time; the window never ends by itself.
   private func run(
     _ count: Int, max: Int, _ network: ArrayNetwork, before: String = "", type: String = "query",
     clock: TestClock = TestClock(),
     body: @Sendable (Bench, [Outcome]) async throws -> Void
   ) async throws {
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.clock = ServiceClock(clock)
-    let chain = before + Self.chain.replacing("MAX", with: "\(max)")
-    try await Bench.with(chain, url: "http://127.0.0.1:1/graphql", setup: setup) { bench in
+    try await with(max: "\(max)", network, before: before, clock: ServiceClock(clock)) { bench in
       let outcomes = try await withThrowingTaskGroup(of: (Int, Outcome).self) { group in
         for number in 0..<count {
           let request = try Self.request(number, type)
@@ -80,20 +96,12 @@ import Testing
   @Test func `a batch that is not full is sent when its window ends`() async throws {
     let network = ArrayNetwork()
     let clock = TestClock()
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.clock = ServiceClock(clock)
-    let chain = Self.chain.replacing("MAX", with: "3")
-    try await Bench.with(chain, url: "http://127.0.0.1:1/graphql", setup: setup) { bench in
-      let tasks = try (0..<3).map { number in
-        let request = try Self.request(number)
-        return Task { await bench.outcome(of: request) }
-      }
+    try await with(max: "3", network, clock: ServiceClock(clock)) { bench in
+      let tasks = try (0..<3).map { try Self.start($0, on: bench) }
       for (number, task) in tasks.enumerated() {
         #expect(await task.value.texts == [Self.text(number)])
       }
-      let request = try Self.request(3)
-      let last = Task { await bench.outcome(of: request) }
+      let last = try Self.start(3, on: bench)
       await clock.sleepers(1)
       clock.advance(by: .seconds(10))
       #expect(await last.value.texts == [Self.text(3)])
@@ -172,20 +180,12 @@ import Testing
   @Test func `a cancelled operation leaves the others alone`() async throws {
     let network = ArrayNetwork()
     let clock = TestClock()
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.clock = ServiceClock(clock)
-    let chain = Self.chain.replacing("MAX", with: "3")
-    try await Bench.with(chain, url: "http://127.0.0.1:1/graphql", setup: setup) { bench in
-      let first = try Self.request(0)
-      let cancelled = Task { await bench.outcome(of: first) }
+    try await with(max: "3", network, clock: ServiceClock(clock)) { bench in
+      let cancelled = try Self.start(0, on: bench)
       await clock.sleepers(1)
       cancelled.cancel()
       #expect(await cancelled.value.error is CancellationError)
-      let others = try (1..<3).map { number in
-        let request = try Self.request(number)
-        return Task { await bench.outcome(of: request) }
-      }
+      let others = try (1..<3).map { try Self.start($0, on: bench) }
       for (number, task) in others.enumerated() {
         #expect(await task.value.texts == [Self.text(number + 1)])
       }
@@ -199,11 +199,8 @@ import Testing
       #expect(outcomes.allSatisfy { $0.error == nil })
     }
     #expect(await single.sizes == [1, 1])
-    var setup = Bench.Setup()
     let shared = ArrayNetwork()
-    setup.transport = shared
-    let chain = Self.chain.replacing("MAX", with: "2, mutations: true")
-    try await Bench.with(chain, url: "http://127.0.0.1:1/graphql", setup: setup) { bench in
+    try await with(max: "2, mutations: true", shared) { bench in
       async let first = bench.outcome(of: try Self.request(0, "mutation"))
       async let second = bench.outcome(of: try Self.request(1, "mutation"))
       let outcomes = try await [first, second]
@@ -219,10 +216,7 @@ import Testing
     _ network: ArrayNetwork, afterQueries: Bool = false,
     body: @Sendable ([Outcome]) async throws -> Void
   ) async throws {
-    var setup = Bench.Setup()
-    setup.transport = network
-    let chain = Self.chain.replacing("MAX", with: "2, mutations: true")
-    try await Bench.with(chain, url: "http://127.0.0.1:1/graphql", setup: setup) { bench in
+    try await with(max: "2, mutations: true", network) { bench in
       for type in afterQueries ? ["query", "mutation"] : ["mutation"] {
         async let first = bench.outcome(of: try Self.request(0, type))
         async let second = bench.outcome(of: try Self.request(1, type))
@@ -261,17 +255,11 @@ import Testing
   @Test(arguments: ["query", "mutation"])
   func `more results than operations are an error for all of them`(_ type: String) async throws {
     let network = ArrayNetwork()
-    var setup = Bench.Setup()
-    setup.transport = network
-    let chain = Self.chain.replacing("MAX", with: "4, mutations: true")
-    try await Bench.with(chain, url: "http://127.0.0.1:1/graphql", setup: setup) { bench in
+    try await with(max: "4, mutations: true", network) { bench in
       // The first queries show that the server accepts arrays.
       for (surplus, type) in [(0, "query"), (1, type)] {
         await network.setSurplus(surplus)
-        let tasks = try (0..<4).map { number in
-          let request = try Self.request(number, type)
-          return Task { await bench.outcome(of: request) }
-        }
+        let tasks = try (0..<4).map { try Self.start($0, type, on: bench) }
         for (number, task) in tasks.enumerated() {
           let outcome = await task.value
           if surplus == 0 {
@@ -293,15 +281,10 @@ import Testing
     }
     // What is accepted for queries is known for mutations.
     #expect(await network.sizes == [2, 2])
-    var setup = Bench.Setup()
     let mixed = ArrayNetwork()
-    setup.transport = mixed
-    let chain = Self.chain.replacing("MAX", with: "2, mutations: true")
-    try await Bench.with(chain, url: "http://127.0.0.1:1/graphql", setup: setup) { bench in
+    try await with(max: "2, mutations: true", mixed) { bench in
       let tasks = try [("query", 0), ("mutation", 1), ("query", 2), ("mutation", 3)].map {
-        type, number in
-        let request = try Self.request(number, type)
-        return Task { await bench.outcome(of: request) }
+        try Self.start($1, $0, on: bench)
       }
       for (number, task) in tasks.enumerated() {
         #expect(await task.value.texts == [Self.text(number)])
@@ -314,10 +297,7 @@ import Testing
 
   @Test func `operations with other header fields are not sent together`() async throws {
     let network = ArrayNetwork()
-    var setup = Bench.Setup()
-    setup.transport = network
-    let chain = Self.chain.replacing("MAX", with: "2")
-    try await Bench.with(chain, url: "http://127.0.0.1:1/graphql", setup: setup) { bench in
+    try await with(max: "2", network) { bench in
       let tasks = try (0..<4).map { number in
         var request = try Self.request(number)
         request.additionalHeaders[.userAgent] = number < 2 ? "a" : "b"

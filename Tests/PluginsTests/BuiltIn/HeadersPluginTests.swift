@@ -4,31 +4,13 @@ import HTTPTypes
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct HeadersPluginTests {
-  @Test func `the options have no defaults`() {
-    #expect(
-      optionTable(HeadersPlugin.self) == ["set": nil, "add": nil, "default": nil, "remove": nil])
-  }
-
-  @Test(arguments: [
-    ("headers: { set: { X-A: b } }", nil), ("headers: { remove: [X-A] }", nil),
-    ("headers: { set: { \"X A\": b } }", "is not the name of an HTTP field"),
-    ("headers: { add: { \"\": b } }", "is not the name of an HTTP field"),
-    ("headers: { remove: [\"X:A\"] }", "is not the name of an HTTP field"),
-    ("headers: { put: { X-A: b } }", "no option `put`"),
-    ("headers: { set: { Authorization: \"Bearer abc\" } }", "secret"),
-  ]) func `options are checked`(_ entry: String, _ refusal: String?) {
-    expectEntry(entry, refusedWith: refusal)
-  }
-
   /// The fields of the request that a chain sends.
   private func sent(
     _ options: String, context: [String: String] = [:], headers: HTTPFields = [:]
   ) async throws -> (fields: HTTPFields?, outcome: Outcome) {
     let network = FakeNetwork(.ok)
-    var setup = Bench.Setup()
-    setup.transport = network
     let chain = "- headers: { \(options) }\n" + Bench.plain
-    return try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    return try await Bench.with(chain, setup: .init(transport: network)) { bench in
       let outcome = await bench.run {
         $0.context.named = context
         $0.additionalHeaders = headers

@@ -5,23 +5,6 @@ import HTTPTypes
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct LoggingPluginTests {
-  @Test func `the options have these defaults`() {
-    #expect(
-      optionTable(LoggingPlugin.self) == [
-        "level": "info", "headers": "false", "body": "false", "max_body": "4KiB", "redact": nil,
-      ])
-  }
-
-  @Test(arguments: [
-    ("logging: { level: debug }", nil), ("logging: { level: trace }", nil),
-    ("logging: { level: loud }", "not one of these"), ("logging: { headers: yes }", "true"),
-    ("logging: { body: true, max_body: 1KiB, redact: [email] }", nil),
-    ("logging: { max_body: 17MiB }", "at most 16MiB"),
-    ("logging: { bodies: true }", "no option `bodies`"),
-  ]) func `options are bounded`(_ entry: String, _ refusal: String?) {
-    expectEntry(entry, refusedWith: refusal)
-  }
-
   private static let rest = """
 
     - cache-read

@@ -18,42 +18,14 @@ import Testing
     random: Double = 0.5, change: @Sendable (inout GraphQLRequest) -> Void = { _ in }
   ) async throws -> (outcome: Outcome, requests: Int, naps: [Duration], log: [String]) {
     let clock = TestClock.jumping()
-    var setup = Bench.Setup()
-    setup.clock = ServiceClock(clock)
-    setup.random = { random }
-    setup.transport = network
-    return try await Bench.with(Self.chain(options), url: "http://localhost/", setup: setup) {
+    let setup = Bench.Setup(clock: ServiceClock(clock), random: { random }, transport: network)
+    return try await Bench.with(Self.chain(options), setup: setup) {
       let outcome = await $0.run(document, change: change)
       return (outcome, await network.count, clock.slept, $0.log.lines)
     }
   }
 
   // MARK: Options
-
-  @Test func `the options have these defaults`() {
-    #expect(
-      optionTable(MaxRetryPlugin.self) == [
-        "max_retries": "3", "on": "[network, 429, 502, 503, 504]", "backoff": "{}",
-        "respect_retry_after": "true", "retry_after_max": "1m", "budget": "10%",
-        "mutations": "unsent",
-      ])
-  }
-
-  @Test(arguments: [
-    ("max-retry: { max_retries: 0 }", nil), ("max-retry: { max_retries: 24 }", nil),
-    ("max-retry: { max_retries: 25 }", "at most 24"),
-    ("max-retry: { max_retries: -1 }", "at least 0"),
-    ("max-retry: { on: [] }", nil), ("max-retry: { on: [500] }", "`on` of `max-retry`"),
-    ("max-retry: { backoff: { factor: 1 } }", nil),
-    ("max-retry: { backoff: { factor: 0.5 } }", "at least 1"),
-    ("max-retry: { backoff: { base: 300 } }", "unit"),
-    ("max-retry: { backoff: { jitter: some } }", "jitter"),
-    ("max-retry: { retry_after_max: 25h }", "at most 24h"),
-    ("max-retry: { mutations: never }", "mutations"),
-    ("max-retry: { budget: 101% }", "at most 100%"),
-  ]) func `options are bounded`(_ entry: String, _ refusal: String?) {
-    expectEntry(entry, refusedWith: refusal)
-  }
 
   // MARK: Attempts and delays
 
@@ -227,13 +199,13 @@ import Testing
     _ retries: Int
   ) async throws {
     let network = FakeNetwork(.ok)
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.change = {
-      $0.entries.insert(PipelineEntry(id: "insatiable", .graphQL(Insatiable())), at: 1)
-    }
+    let setup = Bench.Setup(
+      transport: network,
+      change: {
+        $0.entries.insert(PipelineEntry(id: "insatiable", .graphQL(Insatiable())), at: 1)
+      })
     let chain = Self.chain("max_retries: \(retries)")
-    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(chain, setup: setup) { bench in
       let outcome = await bench.run()
       #expect(await network.count == retries + 1)
       #expect(outcome.failure?.layer == .chain)
@@ -250,12 +222,12 @@ import Testing
 
   @Test func `without max-retry a chain ends its retries by itself`() async throws {
     let network = FakeNetwork(.ok)
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.change = {
-      $0.entries.insert(PipelineEntry(id: "insatiable", .graphQL(Insatiable())), at: 0)
-    }
-    try await Bench.with(url: "http://localhost/", setup: setup) { bench in
+    let setup = Bench.Setup(
+      transport: network,
+      change: {
+        $0.entries.insert(PipelineEntry(id: "insatiable", .graphQL(Insatiable())), at: 0)
+      })
+    try await Bench.with(setup: setup) { bench in
       let outcome = await bench.run()
       #expect(outcome.code == .tooManyAttempts)
       #expect(await network.count == PipelineRunner.maxAttempts)
@@ -264,11 +236,9 @@ import Testing
 
   @Test func `a server that only answers 503 gets less than 1.1 times the load`() async throws {
     let network = FakeNetwork(.response(503))
-    var setup = Bench.Setup()
-    setup.clock = ServiceClock(TestClock.jumping())
-    setup.transport = network
+    let setup = Bench.Setup(clock: ServiceClock(TestClock.jumping()), transport: network)
     let operations = 3_000
-    try await Bench.with(Self.chain(), url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(Self.chain(), setup: setup) { bench in
       let request = try Bench.request()
       var last = Outcome()
       for _ in 0..<operations { last = await bench.outcome(of: request) }
@@ -281,14 +251,12 @@ import Testing
 
   @Test func `a result of the cache is not shown again when the network is retried`() async throws {
     let network = FakeNetwork(.response(503), .ok)
-    var setup = Bench.Setup()
-    setup.clock = ServiceClock(TestClock.jumping())
-    setup.transport = network
+    let setup = Bench.Setup(clock: ServiceClock(TestClock.jumping()), transport: network)
     let chain =
       "- max-retry\n- cache-read: { policy: cache-and-network }\n"
       + Bench.plain.dropFirst(
         "- logging: { headers: true }\n".count)
-    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(chain, setup: setup) { bench in
       try await bench.prime()
       let outcome = await bench.run()
       #expect(outcome.sources == [.cache, .server])

@@ -3,29 +3,11 @@ import GQLRunPlugins
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct ParsePluginTests {
-  @Test func `the options have these defaults`() {
-    #expect(
-      optionTable(ParsePlugin.self) == [
-        "check_shape": "false", "max_depth": "512", "max_event": "64MiB", "max_string": "16MiB",
-      ])
-  }
-
-  @Test(arguments: [
-    ("parse: { max_depth: 1, max_string: 1B }", nil), ("parse: { max_depth: 2000 }", nil),
-    ("parse: { max_depth: 0 }", "at least 1"), ("parse: { max_depth: 2001 }", "at most 2000"),
-    ("parse: { max_event: 1KiB }", nil), ("parse: { max_event: 1B }", "at least 1KiB"),
-    ("parse: { max_string: 2GiB }", "at most 1GiB"), ("parse: { max_string: 16 }", "unit"),
-  ]) func `options are bounded`(_ entry: String, _ refusal: String?) {
-    expectEntry(entry, refusedWith: refusal)
-  }
-
   private func run(_ entry: String, _ body: String) async throws -> (
     Outcome, before: String, after: String
   ) {
-    var setup = Bench.Setup()
-    setup.transport = FakeNetwork(.body(body))
     let chain = Bench.plain.replacing("- parse", with: "- \(entry)")
-    return try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    return try await Bench.with(chain, setup: .init(transport: FakeNetwork(.body(body)))) { bench in
       try await bench.prime()
       let before = await bench.dump()
       return (await bench.run(), before, await bench.dump())
@@ -85,9 +67,7 @@ import Testing
   }
 
   @Test func `a document without a prepared operation is parsed all the same`() async throws {
-    var setup = Bench.Setup()
-    setup.transport = FakeNetwork(.ok)
-    try await Bench.with(url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(setup: .init(transport: FakeNetwork(.ok))) { bench in
       let outcome = await bench.outcome(of: GraphQLRequest(document: Bench.user))
       #expect(
         outcome.texts == [#"{"data":{"user":{"id":"1","name":"Ada"}}}"#], "\(outcome.message)")
@@ -95,11 +75,11 @@ import Testing
   }
 
   @Test func `a body in a coding that was not asked for is refused`() async throws {
-    var setup = Bench.Setup()
-    setup.transport = FakeNetwork(
-      .response(
-        200, headers: ["Content-Type": "application/json", "Content-Encoding": "br"], body: "x"))
-    try await Bench.with(url: "http://localhost/", setup: setup) { bench in
+    let setup = Bench.Setup(
+      transport: FakeNetwork(
+        .response(
+          200, headers: ["Content-Type": "application/json", "Content-Encoding": "br"], body: "x")))
+    try await Bench.with(setup: setup) { bench in
       let outcome = await bench.run()
       #expect(outcome.code == .malformedResponse)
       #expect(outcome.message.contains("br"))
@@ -120,17 +100,15 @@ import Testing
   }
 
   @Test func `locations in a refused response are mapped, too`() async throws {
-    var setup = Bench.Setup()
-    setup.transport = FakeNetwork(
-      .response(400, headers: ["Content-Type": "application/json"], body: Self.located))
-    let outcome = try await Bench.with(url: "http://localhost/", setup: setup) { await $0.run() }
+    let setup = Bench.Setup(
+      transport: FakeNetwork(
+        .response(400, headers: ["Content-Type": "application/json"], body: Self.located)))
+    let outcome = try await Bench.with(setup: setup) { await $0.run() }
     #expect(outcome.message.contains(#""locations":[{"line":1,"column":33}"#), "\(outcome.message)")
   }
 
   @Test func `a document that is sent as it is keeps its locations`() async throws {
-    var setup = Bench.Setup()
-    setup.transport = FakeNetwork(.body(Self.located))
-    try await Bench.with(url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(setup: .init(transport: FakeNetwork(.body(Self.located)))) { bench in
       let outcome = await bench.outcome(of: GraphQLRequest(document: Bench.user))
       #expect(outcome.texts.first?.contains(#"{"line":5,"column":5}"#) == true, "\(outcome.texts)")
     }

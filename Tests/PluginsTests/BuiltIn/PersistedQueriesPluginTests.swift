@@ -9,24 +9,6 @@ import HTTPTypes
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct PersistedQueriesPluginTests {
-  @Test func `the options have these defaults`() {
-    #expect(
-      optionTable(PersistedQueriesPlugin.self) == [
-        "query_method": "POST", "retry_method": "POST", "manifest": nil,
-        "persisted_only": "false", "style": "extensions",
-      ])
-  }
-
-  @Test(arguments: [
-    ("apq", nil), ("apq: { query_method: GET, retry_method: GET }", nil),
-    ("apq: { query_method: PUT }", "query_method"),
-    ("apq: { manifest: nowhere.json }", "the file does not exist"),
-    ("apq: { style: document-id }", "persisted_only: true"),
-    ("apq: { style: document-id, persisted_only: true }", nil),
-  ]) func `options are checked`(_ entry: String, _ refusal: String?) {
-    expectEntry(entry, refusedWith: refusal)
-  }
-
   private static func chain(_ options: String, retries: Int = 3) -> String {
     """
     - max-retry: { max_retries: \(retries), backoff: { base: 0s } }
@@ -73,16 +55,12 @@ import Testing
     retries: Int = 3, manifest: String? = nil
   ) async throws -> Run {
     let network = FakeNetwork(answers)
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.clock = ServiceClock(TestClock.jumping())
+    var setup = Bench.Setup(clock: ServiceClock(TestClock.jumping()), transport: network)
     let file = NSTemporaryDirectory() + "manifest-\(UUID().uuidString).json"
     defer { try? FileManager.default.removeItem(atPath: file) }
     if let manifest { try Data(manifest.utf8).write(to: URL(fileURLWithPath: file)) }
     setup.variables = ["MANIFEST": file]
-    return try await Bench.with(
-      Self.chain(options, retries: retries), url: "http://localhost/", setup: setup
-    ) { bench in
+    return try await Bench.with(Self.chain(options, retries: retries), setup: setup) { bench in
       var outcomes: [Outcome] = []
       for document in documents { outcomes.append(await bench.run(document)) }
       return Run(

@@ -5,21 +5,6 @@ import HTTPTypes
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct RateLimitPluginTests {
-  @Test func `the options have these defaults`() {
-    #expect(
-      optionTable(RateLimitPlugin.self) == [
-        "requests": nil, "per": "1s", "burst": "1", "budget": "headers", "reserve": "0",
-        "max_wait": "5m", "credential": "",
-      ])
-  }
-
-  @Test(arguments: [
-    ("rate-limit", nil), ("rate-limit: { requests: 10, per: 1m, burst: 5 }", nil),
-    ("rate-limit: { requests: 0 }", "at least 1"), ("rate-limit: { budget: all }", "budget"),
-  ]) func `options are checked`(_ entry: String, _ refusal: String?) {
-    expectEntry(entry, refusedWith: refusal)
-  }
-
   /// Runs operations one after the other; returns how long the clock was slept on, and the outcomes.
   private func naps(
     _ options: String, _ answers: [FakeNetwork.Answer], documents: [String] = [Bench.user],
@@ -27,11 +12,10 @@ import Testing
   ) async throws -> (naps: [Duration], outcomes: [Outcome], requests: Int) {
     let clock = TestClock.jumping()
     let network = FakeNetwork(answers)
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.clock = ServiceClock(clock)
     let chain = "- rate-limit: { \(options) }\n- fetch\n- response-code\n- parse"
-    return try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    return try await Bench.with(
+      chain, setup: .init(clock: ServiceClock(clock), transport: network)
+    ) { bench in
       var outcomes: [Outcome] = []
       for index in 0..<operations {
         outcomes.append(await bench.run(documents[index % documents.count]))
@@ -52,11 +36,10 @@ import Testing
   @Test func `many operations at once are held to the rate together`() async throws {
     let clock = TestClock()
     let network = FakeNetwork(.ok)
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.clock = ServiceClock(clock)
     let chain = "- rate-limit: { requests: 10 }\n- fetch\n- response-code\n- parse"
-    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(
+      chain, setup: .init(clock: ServiceClock(clock), transport: network)
+    ) { bench in
       let tasks = (0..<50).map { _ in Task { await bench.run() } }
       await clock.sleepers(49)
       // The one without a delay may still be in flight.
@@ -157,9 +140,9 @@ import Testing
     async throws
   {
     let clock = TestClock.jumping()
-    var setup = Bench.Setup()
-    setup.transport = FakeNetwork(Self.answer(429, ["Retry-After": "7"]), .ok)
-    setup.clock = ServiceClock(clock)
+    let setup = Bench.Setup(
+      clock: ServiceClock(clock),
+      transport: FakeNetwork(Self.answer(429, ["Retry-After": "7"]), .ok))
     let chain = """
       - rate-limit: { credential: a }
         when: { type: query }
@@ -171,7 +154,7 @@ import Testing
       - response-code
       - parse
       """
-    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(chain, setup: setup) { bench in
       _ = await bench.run()
       _ = await bench.run(Bench.rename)
       #expect(clock.slept == [])
@@ -182,11 +165,11 @@ import Testing
 
   @Test func `a waiting caller can be cancelled`() async throws {
     let clock = TestClock()
-    var setup = Bench.Setup()
-    setup.transport = FakeNetwork(Self.answer(429, ["Retry-After": "7"]), .ok)
-    setup.clock = ServiceClock(clock)
+    let setup = Bench.Setup(
+      clock: ServiceClock(clock),
+      transport: FakeNetwork(Self.answer(429, ["Retry-After": "7"]), .ok))
     let chain = "- rate-limit\n- fetch\n- response-code\n- parse"
-    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(chain, setup: setup) { bench in
       _ = await bench.run()
       let task = Task { await bench.run() }
       await clock.sleepers(1)

@@ -7,21 +7,6 @@ import HTTPTypes
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct RecordReplayPluginTests {
-  @Test func `the options have these defaults`() {
-    #expect(
-      optionTable(RecordReplayPlugin.self) == [
-        "file": nil, "mode": "replay", "redact": nil, "max_body": "16MiB",
-      ])
-  }
-
-  @Test(arguments: [
-    ("record-replay: { file: x.ndjson }", nil), ("record-replay", "file"),
-    ("record-replay: { file: x, mode: write }", "mode"),
-    ("record-replay: { file: x, max_body: 2GiB }", "at most 1GiB"),
-  ]) func `options are checked`(_ entry: String, _ refusal: String?) {
-    expectEntry(entry, refusedWith: refusal)
-  }
-
   /// A recording that outlives the benches of a test.
   private struct File: ~Copyable {
     let path = NSTemporaryDirectory() + "recording-\(UUID().uuidString).ndjson"
@@ -40,10 +25,7 @@ import Testing
     change: @Sendable @escaping (inout GraphQLRequest) -> Void = { _ in }
   ) async throws -> (outcomes: [Outcome], requests: Int) {
     let network = FakeNetwork(answers)
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.store = nil
-    setup.variables = ["FILE": path]
+    let setup = Bench.Setup(store: nil, variables: ["FILE": path], transport: network)
     let isReplay = mode == "replay"
     let chain = """
       - record-replay: { file: "${env:FILE}", mode: \(mode)\(options) }
@@ -200,9 +182,7 @@ import Testing
         .send(HTTPText.response(type: type, headers: ["Connection: close"], body: "")),
         .send(body), .untilClosed,
       ]
-      var setup = Bench.Setup()
-      setup.store = nil
-      setup.variables = ["FILE": path]
+      let setup = Bench.Setup(store: nil, variables: ["FILE": path])
       let chain = """
         - record-replay: { file: "${env:FILE}", mode: record }
         - fetch
@@ -268,8 +248,6 @@ import Testing
     let file = File()
     let query = #"query User { user(id: "U_1") { id login } }"#
     let recorded = try await DemoServer.withServer { server in
-      var setup = Bench.Setup()
-      setup.variables = ["FILE": file.path]
       let chain = """
         - record-replay: { file: "${env:FILE}", mode: record }
         - fetch
@@ -277,7 +255,9 @@ import Testing
         - parse
         - cache-write
         """
-      return try await Bench.with(chain, url: server.url, setup: setup) { await $0.run(query) }
+      return try await Bench.with(
+        chain, url: server.url, setup: .init(variables: ["FILE": file.path])
+      ) { await $0.run(query) }
     }
     let replayed = try await outcomes(
       "replay", file.path, [.failure(.connectionFailed, .notSent)], documents: [query])

@@ -4,27 +4,13 @@ import HTTPTypes
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct RequireContextPluginTests {
-  @Test func `the options have no defaults`() {
-    #expect(optionTable(RequireContextPlugin.self) == ["values": nil, "headers": nil])
-  }
-
-  @Test(arguments: [
-    ("require-context: { values: [user] }", nil),
-    ("require-context: { headers: { X-User: user } }", nil),
-    ("require-context", "no value is required"),
-    ("require-context: { headers: { \"X User\": user } }", "is not the name of an HTTP field"),
-  ]) func `options are checked`(_ entry: String, _ refusal: String?) {
-    expectEntry(entry, refusedWith: refusal)
-  }
-
   private func run(
     _ options: String, _ values: [String: String]
   ) async throws -> (outcome: Outcome, requests: [HTTPRequestMessage]) {
     let network = FakeNetwork(.ok)
-    var setup = Bench.Setup()
-    setup.transport = network
     return try await Bench.with(
-      "- require-context: { \(options) }\n" + Bench.plain, url: "http://localhost/", setup: setup
+      "- require-context: { \(options) }\n" + Bench.plain,
+      setup: .init(transport: network)
     ) { bench in
       let outcome = await bench.run { $0.context.named = values }
       return (outcome, await network.requests)

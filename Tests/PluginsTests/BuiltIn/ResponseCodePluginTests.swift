@@ -3,24 +3,11 @@ import GQLRunPlugins
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct ResponseCodePluginTests {
-  @Test func `the options have these defaults`() {
-    #expect(optionTable(ResponseCodePlugin.self) == ["accept": nil])
-  }
-
-  @Test(arguments: [
-    ("response-code: { accept: [400, 500] }", nil), ("response-code: { accept: [] }", nil),
-    ("response-code: { accept: [99] }", "at least 100"),
-    ("response-code: { accept: [600] }", "at most 599"),
-    ("response-code: { accept: 4xx }", "list"),
-  ]) func `options are bounded`(_ entry: String, _ refusal: String?) {
-    expectEntry(entry, refusedWith: refusal)
-  }
-
   private func run(_ entry: String, _ answer: FakeNetwork.Answer) async throws -> Outcome {
-    var setup = Bench.Setup()
-    setup.transport = FakeNetwork(answer)
     let chain = Bench.plain.replacing("- response-code", with: "- \(entry)")
-    return try await Bench.with(chain, url: "http://localhost/", setup: setup) { await $0.run() }
+    return try await Bench.with(
+      chain, setup: .init(transport: FakeNetwork(answer))
+    ) { await $0.run() }
   }
 
   @Test(arguments: [

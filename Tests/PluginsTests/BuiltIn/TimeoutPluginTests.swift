@@ -4,22 +4,8 @@ import GQLRunTestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct TimeoutPluginTests {
-  @Test func `the options have these defaults`() {
-    #expect(optionTable(TimeoutPlugin.self) == ["total": "5m"])
-  }
-
-  @Test(arguments: [
-    ("timeout: { total: 1ms }", nil), ("timeout: { total: 24h }", nil),
-    ("timeout: { total: 0s }", "at least 1ms"), ("timeout: { total: 25h }", "at most 24h"),
-    ("timeout: { total: 30 }", "unit"),
-  ]) func `options are bounded`(_ entry: String, _ refusal: String?) {
-    expectEntry(entry, refusedWith: refusal)
-  }
-
   private func setup(_ clock: TestClock, _ network: FakeNetwork?) -> Bench.Setup {
-    var setup = Bench.Setup()
-    setup.clock = ServiceClock(clock)
-    setup.transport = network
+    let setup = Bench.Setup(clock: ServiceClock(clock), transport: network)
     return setup
   }
 
@@ -35,7 +21,7 @@ import Testing
   @Test func `a server that does not answer is given up after the total time`() async throws {
     let clock = TestClock()
     let setup = setup(clock, FakeNetwork(.silence))
-    try await Bench.with(Self.chain, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(Self.chain, setup: setup) { bench in
       async let outcome = bench.run()
       await clock.sleepers(1)
       clock.advance(by: .seconds(30))
@@ -49,12 +35,11 @@ import Testing
       .request, .send(HTTPText.response(headers: ["Content-Length: 900"], body: #"{"data":{"#)),
       .run { clock.advance(by: .seconds(30)) }, .untilClosed,
     ]
-    try await RawServer.withServer(script) { server in
-      try await Bench.with(Self.chain, url: server.url, setup: setup(clock, nil)) { bench in
-        expectTimeout(await bench.run())
-        #expect(await bench.dump() == "")
-        await server.log.closure()
-      }
+    try await Bench.withServer(script, chain: Self.chain, setup: setup(clock, nil)) {
+      bench, server in
+      expectTimeout(await bench.run())
+      #expect(await bench.dump() == "")
+      await server.log.closure()
     }
   }
 
@@ -71,29 +56,28 @@ import Testing
           type: "multipart/mixed; boundary=p", headers: ["Connection: close"], body: "")),
       .send(first), .untilClosed,
     ]
-    try await RawServer.withServer(script) { server in
-      try await Bench.with(Self.chain, url: server.url, setup: setup(clock, nil)) { bench in
-        let document = "query User { user { id ... @defer { name } } }"
-        let results = bench.runner.execute(try Bench.request(document))
-        #expect(try await results.next()?.isComplete == false)
-        async let rest = results.next()
-        await clock.sleepers(1)
-        clock.advance(by: .seconds(30))
-        do {
-          _ = try await rest
-          Issue.record("the next part took no time")
-        } catch {
-          #expect((error as? ChainError)?.code == .timedOut)
-        }
-        await server.log.closure()
+    try await Bench.withServer(script, chain: Self.chain, setup: setup(clock, nil)) {
+      bench, server in
+      let document = "query User { user { id ... @defer { name } } }"
+      let results = bench.runner.execute(try Bench.request(document))
+      #expect(try await results.next()?.isComplete == false)
+      async let rest = results.next()
+      await clock.sleepers(1)
+      clock.advance(by: .seconds(30))
+      do {
+        _ = try await rest
+        Issue.record("the next part took no time")
+      } catch {
+        #expect((error as? ChainError)?.code == .timedOut)
       }
+      await server.log.closure()
     }
   }
 
   @Test func `the time limit of a request overrides the option`() async throws {
     let clock = TestClock()
     let setup = setup(clock, FakeNetwork(.silence))
-    try await Bench.with(Self.chain, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(Self.chain, setup: setup) { bench in
       async let outcome = bench.run { $0.timeout = .seconds(2) }
       await clock.sleepers(1)
       clock.advance(by: .seconds(2))
@@ -104,7 +88,7 @@ import Testing
   @Test func `what comes in time is delivered`() async throws {
     let clock = TestClock()
     let network = FakeNetwork(.ok, before: { clock.advance(by: .seconds(29)) })
-    try await Bench.with(Self.chain, url: "http://localhost/", setup: setup(clock, network)) {
+    try await Bench.with(Self.chain, setup: setup(clock, network)) {
       let outcome = await $0.run()
       #expect(outcome.sources == [.server])
     }
@@ -119,8 +103,7 @@ import Testing
     let clock = TestClock()
     let network = FakeNetwork(
       .response(503), .response(503), .silence, before: { clock.advance(by: .seconds(10)) })
-    try await Bench.with(Self.aboveTimeout, url: "http://localhost/", setup: setup(clock, network))
-    {
+    try await Bench.with(Self.aboveTimeout, setup: setup(clock, network)) {
       expectTimeout(await $0.run(), "25s")
       #expect(await network.count == 3)
     }
@@ -133,7 +116,7 @@ import Testing
     let clock = TestClock()
     let network = FakeNetwork(.response(503))
     let setup = setup(clock, network)
-    try await Bench.with(entries + Bench.plain, url: "http://localhost/", setup: setup) {
+    try await Bench.with(entries + Bench.plain, setup: setup) {
       let outcome = await $0.run()
       #expect(outcome.failure?.http?.status == 503)
       #expect(await network.count == 1)
@@ -146,7 +129,7 @@ import Testing
     let chain =
       "- timeout: { total: 30s }\n- max-retry: { backoff: { base: 20s, max: 29s, jitter: none } }\n"
       + Bench.plain
-    try await Bench.with(chain, url: "http://localhost/", setup: setup(clock, network)) { bench in
+    try await Bench.with(chain, setup: setup(clock, network)) { bench in
       async let outcome = bench.run()
       // The total time, and the wait.
       await clock.sleepers(2)
@@ -165,7 +148,7 @@ import Testing
       + Bench.plain.dropFirst("- logging: { headers: true }\n".count)
     let (asked, ask) = AsyncStream.makeStream(of: Void.self)
     let network = FakeNetwork(.silence, before: { ask.yield() })
-    try await Bench.with(chain, url: "http://localhost/", setup: setup(clock, network)) { bench in
+    try await Bench.with(chain, setup: setup(clock, network)) { bench in
       try await bench.prime()
       async let outcome = bench.run()
       for await _ in asked { break }

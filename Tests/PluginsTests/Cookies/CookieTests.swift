@@ -131,7 +131,7 @@ struct CookieTests {
     var setup = Bench.Setup()
     setup.transport = network
     let chain = Bench.plain.replacing("- fetch", with: "- cookies\n- fetch")
-    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(chain, setup: setup) { bench in
       for _ in 0..<2 { #expect(await bench.run(policy: .networkOnly).error == nil) }
       let fields = await network.requests.map { $0.head.headerFields[.cookie] }
       #expect(fields == [nil, "session=1"])
@@ -142,7 +142,7 @@ struct CookieTests {
         200, headers: ["Content-Type": "application/json", "Set-Cookie": "session=1; Path=/"],
         body: HTTPText.user))
     setup.transport = plain
-    try await Bench.with(Bench.plain, url: "http://localhost/", setup: setup) { bench in
+    try await Bench.with(Bench.plain, setup: setup) { bench in
       for _ in 0..<2 { _ = await bench.run(policy: .networkOnly) }
       let fields = await plain.requests.map { $0.head.headerFields[.cookie] }
       #expect(fields == [nil, nil])
@@ -161,11 +161,11 @@ struct CookieTests {
     _ answers: [FakeNetwork.Answer], _ redirects: String = "any-origin"
   ) async throws -> [String] {
     let network = FakeNetwork(answers)
-    var setup = Bench.Setup()
-    setup.transport = network
     let chain = Bench.plain.replacing(
       "- fetch", with: "- cookies\n- fetch: { redirects: \(redirects) }")
-    return try await Bench.with(chain, url: "http://a.example/graphql", setup: setup) { bench in
+    return try await Bench.with(
+      chain, url: "http://a.example/graphql", setup: .init(transport: network)
+    ) { bench in
       for _ in 0..<2 {
         _ = await bench.run(policy: .networkOnly) { $0.additionalHeaders[.cookie] = "own=1" }
       }

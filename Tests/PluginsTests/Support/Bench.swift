@@ -53,7 +53,7 @@ struct Bench: Sendable {
 
   /// Assembles a chain and uses it; connections and files are gone afterwards.
   static func with<Result: Sendable>(
-    _ chain: String = plain, url: String, setup: Setup = Setup(),
+    _ chain: String = plain, url: String = "http://localhost/", setup: Setup = Setup(),
     body: @Sendable (Bench) async throws -> Result
   ) async throws -> Result {
     let folder = NSTemporaryDirectory() + "plugins-\(UUID().uuidString)"
@@ -88,6 +88,20 @@ struct Bench: Sendable {
       await transport.shutdown()
       try? store?.close()
       throw error
+    }
+  }
+
+  /// Assembles a chain for a server with scripts, one for each connection, and uses both.
+  ///
+  /// - Parameter isSocket: Whether all operations are sent over WebSocket.
+  static func withServer<Result: Sendable>(
+    _ scripts: [RawServer.Step]..., chain: String = plain, isSocket: Bool = false,
+    setup: Setup = Setup(), body: @Sendable @escaping (Bench, RawServer) async throws -> Result
+  ) async throws -> Result {
+    try await RawServer.withServer(scripts, tls: nil) { server in
+      try await with(chain, url: isSocket ? server.socketURL : server.url, setup: setup) { bench in
+        try await body(bench, server)
+      }
     }
   }
 

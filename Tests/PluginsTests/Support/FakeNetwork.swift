@@ -17,6 +17,11 @@ actor FakeNetwork: HTTPTransport {
     static func body(_ text: String) -> Answer {
       .response(200, headers: ["Content-Type": "application/json"], body: text)
     }
+
+    /// Server-sent events.
+    static func events(_ text: String) -> Answer {
+      .response(200, headers: ["Content-Type": "text/event-stream"], body: text)
+    }
   }
 
   private var answers: [Answer]

@@ -52,6 +52,7 @@ struct RawServer: Sendable {
   let log: Log
 
   var url: String { "http://127.0.0.1:\(port)/graphql" }
+  var socketURL: String { "ws://127.0.0.1:\(port)/" }
 
   /// What the server saw.
   actor Log {

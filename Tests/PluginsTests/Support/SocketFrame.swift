@@ -61,4 +61,7 @@ extension RawServer.Step {
   static let greeting: [Self] = [
     .handshake("graphql-transport-ws"), .frame, .message(#"{"type":"connection_ack"}"#), .frame,
   ]
+
+  /// A script that begins with the greeting, and ends when the client closes.
+  static func greeted(_ steps: Self...) -> [Self] { greeting + steps + [.closing] }
 }

@@ -21,11 +21,8 @@ import Testing
     time: @escaping @Sendable () -> Double = { 784_111_777 },
     variables: [String: String] = secrets, body: @Sendable (Bench) async throws -> Result
   ) async throws -> Result {
-    var setup = Bench.Setup()
-    setup.transport = server
-    setup.clock = clock
-    setup.secondsSince1970 = time
-    setup.variables = variables
+    let setup = Bench.Setup(
+      clock: clock, secondsSince1970: time, variables: variables, transport: server)
     let options =
       "oauth2: { token_url: \"\(TokenServer.url)\", client_id: \"my client\", \(oauth2) }\(more)"
     return try await Bench.with(

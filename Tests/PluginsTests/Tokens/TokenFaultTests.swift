@@ -83,11 +83,10 @@ import Testing
         let clock = ServiceClock(TestClock())
         let sockets = AsyncHTTPTransport(clock: clock)
         let barrier = Barrier(sockets, 1_000)
-        var setup = Bench.Setup()
-        setup.clock = clock
-        setup.transport = barrier
         let url = "http://127.0.0.1:\(tokens.port)/token"
-        let result = try await Bench.with(Self.chain(url), url: server.url, setup: setup) { bench in
+        let result = try await Bench.with(
+          Self.chain(url), url: server.url, setup: .init(clock: clock, transport: barrier)
+        ) { bench in
           await outcomes(1_000, bench, #"query User { user(id: "U_1") { id login } }"#)
         }
         await sockets.shutdown()
@@ -109,11 +108,9 @@ import Testing
       .token(expiresIn: 3600, refreshToken: nil), answer, accepts: { _, _ in false })
     await server.collect(1_000)
     let clock = TestClock()
-    var setup = Bench.Setup()
-    setup.transport = server
-    setup.clock = ServiceClock(clock)
     try await Bench.with(
-      Self.chain(TokenServer.url), url: "http://localhost/graphql", setup: setup
+      Self.chain(TokenServer.url), url: "http://localhost/graphql",
+      setup: .init(clock: ServiceClock(clock), transport: server)
     ) { bench in
       try await bench.prime()
       let before = await bench.dump()
@@ -137,11 +134,9 @@ import Testing
   {
     let server = TokenServer(.silence)
     let clock = TestClock()
-    var setup = Bench.Setup()
-    setup.transport = server
-    setup.clock = ServiceClock(clock)
     try await Bench.with(
-      Self.chain(TokenServer.url), url: "http://localhost/graphql", setup: setup
+      Self.chain(TokenServer.url), url: "http://localhost/graphql",
+      setup: .init(clock: ServiceClock(clock), transport: server)
     ) { bench in
       let first = Task { await bench.run() }
       await server.renewals(1)
@@ -210,9 +205,8 @@ import Testing
     let results = try await withThrowingTaskGroup(of: [Outcome].self) { group in
       for _ in 0..<4 {
         group.addTask {
-          var setup = Bench.Setup()
-          setup.transport = server
-          setup.variables = ["REFRESH": "refresh-0", "STORE": store]
+          let setup = Bench.Setup(
+            variables: ["REFRESH": "refresh-0", "STORE": store], transport: server)
           return try await Bench.with(
             Self.chain(TokenServer.url, Self.store), url: "http://localhost/graphql", setup: setup
           ) { await outcomes(25, $0) }

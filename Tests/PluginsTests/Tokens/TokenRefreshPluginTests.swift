@@ -6,41 +6,6 @@ import HTTPTypes
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct TokenRefreshPluginTests {
-  @Test func `the options have these defaults`() {
-    #expect(
-      optionTable(TokenRefreshPlugin.self) == [
-        "credential": "api", "env": nil, "file": nil, "command": nil, "oauth2": nil,
-        "header": "Authorization", "scheme": "Bearer", "statuses": "[401]",
-        "codes": "[UNAUTHENTICATED]", "skew": "1m", "timeout": "30s",
-      ])
-  }
-
-  @Test(arguments: [
-    ("token-refresh", nil), ("token-refresh: { env: API_TOKEN }", nil),
-    ("token-refresh: { env: A, file: b }", "a token has one source"),
-    ("token-refresh: { header: \"X Y\" }", "is not the name of an HTTP field"),
-    ("token-refresh: { statuses: [500] }", "statuses"),
-    ("token-refresh: { oauth2: { client_id: c } }", "token_url"),
-    ("token-refresh: { oauth2: { token_url: \"http://example.com/\", client_id: c } }", "https"),
-    ("token-refresh: { oauth2: { token_url: \"http://127.0.0.1:1/\", client_id: c } }", nil),
-    ("token-refresh: { oauth2: { token_url: \"http://[::1]:1/\", client_id: c } }", nil),
-    (
-      "token-refresh: { oauth2: { token_url: \"http://127.example.com/\", client_id: c } }",
-      "without encryption"
-    ),
-    ("token-refresh: { oauth2: { token_url: \"ftp://x/\", client_id: c } }", "http and https"),
-    (
-      "token-refresh: { oauth2: { token_url: \"https://x/\", client_id: c, client_secret: s } }",
-      "is a secret, and the file contains its value"
-    ),
-    (
-      "token-refresh: { oauth2: { token_url: \"https://x/\", client_id: c, grant: refresh-token } }",
-      "store: token.json"
-    ),
-  ]) func `options are checked`(_ entry: String, _ refusal: String?) {
-    expectEntry(entry, refusedWith: refusal)
-  }
-
   static func chain(_ options: String, retries: Int = 3) -> String {
     """
     - max-retry: { max_retries: \(retries), backoff: { base: 0s } }
@@ -58,10 +23,8 @@ import Testing
     _ options: String, _ transport: any HTTPTransport, variables: [String: String] = [:],
     retries: Int = 3, body: @Sendable (Bench) async throws -> Result
   ) async throws -> Result {
-    var setup = Bench.Setup()
-    setup.transport = transport
-    setup.clock = ServiceClock(TestClock())
-    setup.variables = variables
+    let setup = Bench.Setup(
+      clock: ServiceClock(TestClock()), variables: variables, transport: transport)
     return try await Bench.with(
       Self.chain(options, retries: retries), url: "http://localhost/graphql", setup: setup,
       body: body)

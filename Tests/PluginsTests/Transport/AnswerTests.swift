@@ -121,33 +121,29 @@ import Testing
   ]
 
   @Test(arguments: answers) func `an answer is read`(_ answer: Answer) async throws {
-    try await RawServer.withServer([.request] + answer.script) { server in
-      try await Bench.with(url: server.url) { bench in
-        let outcome = await bench.run()
-        #expect(outcome.message == "")
-        #expect(outcome.texts == [answer.text])
-        #expect(outcome.results.first?.errors.map(\.message) == answer.errors)
-        #expect(outcome.results.first?.status == answer.status)
-        #expect(await server.log.requests.count == 1)
-      }
+    try await Bench.withServer([.request] + answer.script) { bench, server in
+      let outcome = await bench.run()
+      #expect(outcome.message == "")
+      #expect(outcome.texts == [answer.text])
+      #expect(outcome.results.first?.errors.map(\.message) == answer.errors)
+      #expect(outcome.results.first?.status == answer.status)
+      #expect(await server.log.requests.count == 1)
     }
   }
 
   @Test func `a request is a POST of JSON that asks for GraphQL's own type`() async throws {
-    try await RawServer.withServer([.request, .send(HTTPText.response())]) { server in
-      try await Bench.with(url: server.url) { bench in
-        _ = await bench.run()
-        let request = try #require(await server.log.requests.first)
-        let lines = request.split(separator: "\r\n").map { $0.lowercased() }
-        #expect(lines.first == "post /graphql http/1.1")
-        #expect(lines.contains("content-type: application/json"))
-        #expect(
-          lines.contains("accept: application/graphql-response+json, application/json;q=0.9"))
-        #expect(lines.contains("accept-encoding: gzip, deflate"))
-        #expect(lines.contains("user-agent: gqlrun"))
-        #expect(lines.contains("authorization: bearer \(Bench.canary)"))
-        #expect(request.contains(#""operationName":"User""#))
-      }
+    try await Bench.withServer([.request, .send(HTTPText.response())]) { bench, server in
+      _ = await bench.run()
+      let request = try #require(await server.log.requests.first)
+      let lines = request.split(separator: "\r\n").map { $0.lowercased() }
+      #expect(lines.first == "post /graphql http/1.1")
+      #expect(lines.contains("content-type: application/json"))
+      #expect(
+        lines.contains("accept: application/graphql-response+json, application/json;q=0.9"))
+      #expect(lines.contains("accept-encoding: gzip, deflate"))
+      #expect(lines.contains("user-agent: gqlrun"))
+      #expect(lines.contains("authorization: bearer \(Bench.canary)"))
+      #expect(request.contains(#""operationName":"User""#))
     }
   }
 }

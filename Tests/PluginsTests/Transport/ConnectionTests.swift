@@ -11,26 +11,22 @@ import Testing
     let script: [RawServer.Step] = [
       .request, .send(Self.ok), .request, .send(Self.ok), .request, .send(Self.ok), .untilClosed,
     ]
-    try await RawServer.withServer(script) { server in
-      try await Bench.with(url: server.url) { bench in
-        for _ in 0..<3 {
-          let outcome = await bench.run()
-          #expect(outcome.sources == [.server])
-        }
-        #expect(await server.log.connections == 1)
-        #expect(await server.log.requests.count == 3)
+    try await Bench.withServer(script) { bench, server in
+      for _ in 0..<3 {
+        let outcome = await bench.run()
+        #expect(outcome.sources == [.server])
       }
+      #expect(await server.log.connections == 1)
+      #expect(await server.log.requests.count == 3)
     }
   }
 
   @Test func `head and body of a request come in one piece`() async throws {
-    try await RawServer.withServer([.bytes(1), .send(Self.ok), .untilClosed]) { server in
-      try await Bench.with(url: server.url) { bench in
-        #expect(await bench.run().sources == [.server])
-        let piece = String(decoding: await server.log.bytes(), as: UTF8.self)
-        #expect(piece.hasPrefix("POST /graphql HTTP/1.1\r\n"))
-        #expect(piece.hasSuffix("}") && piece.contains("\r\n\r\n{"), "\(piece)")
-      }
+    try await Bench.withServer([.bytes(1), .send(Self.ok), .untilClosed]) { bench, server in
+      #expect(await bench.run().sources == [.server])
+      let piece = String(decoding: await server.log.bytes(), as: UTF8.self)
+      #expect(piece.hasPrefix("POST /graphql HTTP/1.1\r\n"))
+      #expect(piece.hasSuffix("}") && piece.contains("\r\n\r\n{"), "\(piece)")
     }
   }
 
@@ -71,58 +67,50 @@ import Testing
       .request, .send(HTTPText.response("503 Service Unavailable", body: "busy")), .request,
       .send(Self.ok), .untilClosed,
     ]
-    try await RawServer.withServer(script) { server in
-      try await Bench.with(url: server.url) { bench in
-        #expect(await bench.run().code == .httpStatus)
-        #expect(await bench.run().sources == [.server])
-        #expect(await server.log.connections == 1)
-      }
+    try await Bench.withServer(script) { bench, server in
+      #expect(await bench.run().code == .httpStatus)
+      #expect(await bench.run().sources == [.server])
+      #expect(await server.log.connections == 1)
     }
   }
 
   @Test func `fault 7: a query on a kept connection that closes is sent once more by itself`()
     async throws
   {
-    try await RawServer.withServer(
+    try await Bench.withServer(
       [.request, .send(Self.ok), .request], [.request, .send(Self.ok), .untilClosed]
-    ) { server in
-      try await Bench.with(url: server.url) { bench in
-        #expect(await bench.run().sources == [.server])
-        let second = await bench.run()
-        #expect(second.sources == [.server])
-        #expect(second.results.first?.attempt == 1)
-        #expect(await server.log.connections == 2)
-        #expect(await server.log.requests.count == 3)
-      }
+    ) { bench, server in
+      #expect(await bench.run().sources == [.server])
+      let second = await bench.run()
+      #expect(second.sources == [.server])
+      #expect(second.results.first?.attempt == 1)
+      #expect(await server.log.connections == 2)
+      #expect(await server.log.requests.count == 3)
     }
   }
 
   @Test func `a query is sent once more only once`() async throws {
-    try await RawServer.withServer([.request, .send(Self.ok), .request], [.request]) { server in
-      try await Bench.with(url: server.url) { bench in
-        _ = await bench.run()
-        let second = await bench.run()
-        #expect(second.code == .connectionClosed)
-        #expect(await server.log.requests.count == 3)
-      }
+    try await Bench.withServer([.request, .send(Self.ok), .request], [.request]) { bench, server in
+      _ = await bench.run()
+      let second = await bench.run()
+      #expect(second.code == .connectionClosed)
+      #expect(await server.log.requests.count == 3)
     }
   }
 
   @Test func `fault 7: a mutation on a kept connection that closes is not sent again`() async throws
   {
-    try await RawServer.withServer(
-      [.request, .send(Self.ok), .request], [.request, .send(Self.ok), .untilClosed]
-    ) { server in
-      let chain = "- max-retry: { backoff: { base: 0s } }\n" + Bench.plain
-      try await Bench.with(chain, url: server.url) { bench in
-        _ = await bench.run()
-        let outcome = await bench.run(Bench.rename)
-        #expect(outcome.code == .connectionClosed)
-        #expect(outcome.failure?.delivery == .unknown)
-        #expect(outcome.message.contains("the connection was reused"))
-        #expect(await server.log.requests.count == 2)
-        expectNoSecrets(outcome, bench)
-      }
+    let chain = "- max-retry: { backoff: { base: 0s } }\n" + Bench.plain
+    try await Bench.withServer(
+      [.request, .send(Self.ok), .request], [.request, .send(Self.ok), .untilClosed], chain: chain
+    ) { bench, server in
+      _ = await bench.run()
+      let outcome = await bench.run(Bench.rename)
+      #expect(outcome.code == .connectionClosed)
+      #expect(outcome.failure?.delivery == .unknown)
+      #expect(outcome.message.contains("the connection was reused"))
+      #expect(await server.log.requests.count == 2)
+      expectNoSecrets(outcome, bench)
     }
   }
 
@@ -130,29 +118,26 @@ import Testing
   func `fault 6: a mutation whose answer did not come is not sent again`(
     _ script: [RawServer.Step]
   ) async throws {
-    try await RawServer.withServer(script) { server in
-      let chain = "- max-retry: { backoff: { base: 0s } }\n" + Bench.plain
-      try await Bench.with(chain, url: server.url) { bench in
-        try await bench.prime()
-        let before = await bench.dump()
-        let outcome = await bench.run(Bench.rename)
-        #expect(outcome.code == .connectionClosed)
-        #expect(outcome.failure?.delivery == .unknown)
-        #expect(await server.log.connections == 1)
-        #expect(await bench.dump() == before)
-        expectNoSecrets(outcome, bench)
-      }
+    let chain = "- max-retry: { backoff: { base: 0s } }\n" + Bench.plain
+    try await Bench.withServer(script, chain: chain) { bench, server in
+      try await bench.prime()
+      let before = await bench.dump()
+      let outcome = await bench.run(Bench.rename)
+      #expect(outcome.code == .connectionClosed)
+      #expect(outcome.failure?.delivery == .unknown)
+      #expect(await server.log.connections == 1)
+      #expect(await bench.dump() == before)
+      expectNoSecrets(outcome, bench)
     }
   }
 
   @Test func `max-retry repeats a query whose connection closed before the answer`() async throws {
-    try await RawServer.withServer([.request], [.request, .send(Self.ok)]) { server in
-      let chain = "- max-retry: { backoff: { base: 0s } }\n" + Bench.plain
-      try await Bench.with(chain, url: server.url) { bench in
-        let outcome = await bench.run()
-        #expect(outcome.results.map(\.attempt) == [2])
-        #expect(await server.log.requests.count == 2)
-      }
+    let chain = "- max-retry: { backoff: { base: 0s } }\n" + Bench.plain
+    try await Bench.withServer([.request], [.request, .send(Self.ok)], chain: chain) {
+      bench, server in
+      let outcome = await bench.run()
+      #expect(outcome.results.map(\.attempt) == [2])
+      #expect(await server.log.requests.count == 2)
     }
   }
 
@@ -161,17 +146,15 @@ import Testing
     [.request, .send(HTTPText.response(headers: ["Content-Length: 900"], body: #"{"data":{"#))],
   ]) func `cancelling closes the connection`(_ start: [RawServer.Step]) async throws {
     let (reached, signal) = AsyncStream.makeStream(of: Void.self)
-    try await RawServer.withServer(start + [.run { signal.yield() }, .untilClosed]) { server in
-      try await Bench.with(url: server.url) { bench in
-        let before = await bench.dump()
-        let task = Task { await bench.run() }
-        for await _ in reached { break }
-        task.cancel()
-        let outcome = await task.value
-        #expect(outcome.error is CancellationError, "\(outcome.message)")
-        await server.log.closure()
-        #expect(await bench.dump() == before)
-      }
+    try await Bench.withServer(start + [.run { signal.yield() }, .untilClosed]) { bench, server in
+      let before = await bench.dump()
+      let task = Task { await bench.run() }
+      for await _ in reached { break }
+      task.cancel()
+      let outcome = await task.value
+      #expect(outcome.error is CancellationError, "\(outcome.message)")
+      await server.log.closure()
+      #expect(await bench.dump() == before)
     }
   }
 
@@ -183,12 +166,10 @@ import Testing
       .send(HTTPText.response(headers: ["Content-Length: 99999999"], body: "{oops" + padding)),
       .untilClosed,
     ]
-    try await RawServer.withServer(script) { server in
-      try await Bench.with(url: server.url) { bench in
-        let outcome = await bench.run()
-        #expect(outcome.code == .malformedResponse)
-        await server.log.closure()
-      }
+    try await Bench.withServer(script) { bench, server in
+      let outcome = await bench.run()
+      #expect(outcome.code == .malformedResponse)
+      await server.log.closure()
     }
   }
 
@@ -196,16 +177,14 @@ import Testing
     async throws
   {
     let other = HTTPText.response(body: HTTPText.user.replacing("Ada", with: "Eve"))
-    try await RawServer.withServer(
+    try await Bench.withServer(
       [.request, .send(Self.ok + other), .untilClosed], [.request, .send(Self.ok), .untilClosed]
-    ) { server in
-      try await Bench.with(url: server.url) { bench in
-        let outcomes = [await bench.run(), await bench.run()]
-        let texts = outcomes.map(\.texts)
-        let ada = [#"{"data":{"user":{"id":"1","name":"Ada"}}}"#]
-        // The first may be refused, but no message may contain Eve.
-        #expect([[ada, ada], [[], ada]].contains(texts), "\(outcomes.map(\.message))")
-      }
+    ) { bench, _ in
+      let outcomes = [await bench.run(), await bench.run()]
+      let texts = outcomes.map(\.texts)
+      let ada = [#"{"data":{"user":{"id":"1","name":"Ada"}}}"#]
+      // The first may be refused, but no message may contain Eve.
+      #expect([[ada, ada], [[], ada]].contains(texts), "\(outcomes.map(\.message))")
     }
   }
 

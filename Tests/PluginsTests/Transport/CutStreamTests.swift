@@ -32,13 +32,11 @@ import Testing
     kind: Kind
   ) async throws {
     let bytes = kind.bytes
-    try await RawServer.withServer([.request, .send(bytes), .end]) { server in
-      try await Bench.with(url: server.url) { bench in
-        let outcome = await bench.run(Self.document)
-        #expect(outcome.results.count == 500)
-        #expect(outcome.texts.last == SocketTests.payload("499"))
-        #expect((outcome.error as? ChainError)?.code == .truncatedResponse, "\(outcome.message)")
-      }
+    try await Bench.withServer([.request, .send(bytes), .end]) { bench, _ in
+      let outcome = await bench.run(Self.document)
+      #expect(outcome.results.count == 500)
+      #expect(outcome.texts.last == SocketTests.payload("499"))
+      #expect((outcome.error as? ChainError)?.code == .truncatedResponse, "\(outcome.message)")
     }
   }
 
@@ -99,7 +97,7 @@ import Testing
   ) async throws {
     let gate = AsyncStream.makeStream(of: Void.self)
     let read = { @Sendable (server: RawServer) in
-      let url = stream.isSocket ? "ws://127.0.0.1:\(server.port)/" : server.url
+      let url = stream.isSocket ? server.socketURL : server.url
       var setup = Bench.Setup()
       if stream == .shared { setup.change = SingleConnectionTests.shared }
       try await Bench.with("- fetch\n- parse", url: url, setup: setup) { bench in

@@ -195,25 +195,23 @@ import Testing
 
   @Test(arguments: framing + bodies + answers)
   func `a fault has its error, its message and no other effect`(_ fault: Fault) async throws {
-    try await RawServer.withServer(fault.script) { server in
-      let chain = Bench.plain.replacing("- fetch", with: "- \(fault.fetch)")
-      try await Bench.with(chain, url: server.url) { bench in
-        try await bench.prime()
-        let before = await bench.dump()
-        let outcome = await bench.run()
-        #expect(outcome.results.isEmpty)
-        #expect(outcome.failure?.layer == .transport)
-        #expect(outcome.code == fault.code, "\(outcome.message)")
-        #expect(outcome.failure?.delivery == fault.delivery)
-        #expect(outcome.failure?.http?.status == fault.status)
-        for part in fault.message {
-          #expect(outcome.message.contains(part), "\(outcome.message)")
-        }
-        #expect(await server.log.connections == 1)
-        #expect(await bench.dump() == before)
-        #expect(!before.isEmpty)
-        expectNoSecrets(outcome, bench)
+    let chain = Bench.plain.replacing("- fetch", with: "- \(fault.fetch)")
+    try await Bench.withServer(fault.script, chain: chain) { bench, server in
+      try await bench.prime()
+      let before = await bench.dump()
+      let outcome = await bench.run()
+      #expect(outcome.results.isEmpty)
+      #expect(outcome.failure?.layer == .transport)
+      #expect(outcome.code == fault.code, "\(outcome.message)")
+      #expect(outcome.failure?.delivery == fault.delivery)
+      #expect(outcome.failure?.http?.status == fault.status)
+      for part in fault.message {
+        #expect(outcome.message.contains(part), "\(outcome.message)")
       }
+      #expect(await server.log.connections == 1)
+      #expect(await bench.dump() == before)
+      #expect(!before.isEmpty)
+      expectNoSecrets(outcome, bench)
     }
   }
 
@@ -223,16 +221,14 @@ import Testing
       let location = "\(other.url)?key=hidden"
       let answer = HTTPText.response(
         "\(status) Moved", type: nil, headers: ["Location: \(location)"], body: "")
-      try await RawServer.withServer([.request, .send(answer)]) { server in
-        try await Bench.with(url: server.url) { bench in
-          let outcome = await bench.run()
-          #expect(outcome.code == .httpStatus)
-          #expect(outcome.failure?.http?.status == status)
-          #expect(outcome.message.contains("; the redirect to \(other.url) is not followed"))
-          #expect(!outcome.message.contains("hidden"), "the query of an address may hold keys")
-          #expect(await server.log.requests.count == 1)
-          #expect(await other.log.connections == 0)
-        }
+      try await Bench.withServer([.request, .send(answer)]) { bench, server in
+        let outcome = await bench.run()
+        #expect(outcome.code == .httpStatus)
+        #expect(outcome.failure?.http?.status == status)
+        #expect(outcome.message.contains("; the redirect to \(other.url) is not followed"))
+        #expect(!outcome.message.contains("hidden"), "the query of an address may hold keys")
+        #expect(await server.log.requests.count == 1)
+        #expect(await other.log.connections == 0)
       }
     }
   }
@@ -245,14 +241,12 @@ import Testing
         HTTPText.response("400 Bad Request", headers: ["Content-Length: 9999999"], body: long)),
       .untilClosed,
     ]
-    try await RawServer.withServer(script) { server in
-      try await Bench.with(url: server.url) { bench in
-        let outcome = await bench.run()
-        #expect(outcome.failure?.http?.bodyPrefix == Array(long.utf8.prefix(1024)))
-        #expect(outcome.message.utf8.count < 400)
-        // What was not read is not waited for, and does not keep the connection.
-        await server.log.closure()
-      }
+    try await Bench.withServer(script) { bench, server in
+      let outcome = await bench.run()
+      #expect(outcome.failure?.http?.bodyPrefix == Array(long.utf8.prefix(1024)))
+      #expect(outcome.message.utf8.count < 400)
+      // What was not read is not waited for, and does not keep the connection.
+      await server.log.closure()
     }
   }
 
@@ -263,12 +257,10 @@ import Testing
         HTTPText.response(
           "503 Service Unavailable", headers: ["Content-Length: 900"], body: "overloaded")),
     ]
-    try await RawServer.withServer(script) { server in
-      try await Bench.with(url: server.url) { bench in
-        let outcome = await bench.run()
-        #expect(outcome.failure?.http?.bodyPrefix == Array("overloaded".utf8))
-        #expect(outcome.message.contains("503 Service Unavailable (application/json): overloaded"))
-      }
+    try await Bench.withServer(script) { bench, _ in
+      let outcome = await bench.run()
+      #expect(outcome.failure?.http?.bodyPrefix == Array("overloaded".utf8))
+      #expect(outcome.message.contains("503 Service Unavailable (application/json): overloaded"))
     }
   }
 

@@ -84,11 +84,10 @@ import Testing
     async throws
   {
     try await RawServer.withServer(flood.script) { server in
-      let url = flood.isSocket ? "ws://127.0.0.1:\(server.port)/" : server.url
+      let url = flood.isSocket ? server.socketURL : server.url
       // A clock that stands still: the time window does not end however slow the machine is.
-      var setup = Bench.Setup()
-      setup.clock = ServiceClock(TestClock())
-      setup.networkClock = ServiceClock(TestClock())
+      let setup = Bench.Setup(
+        clock: ServiceClock(TestClock()), networkClock: ServiceClock(TestClock()))
       let chain = "- max-retry\n" + Bench.plain
       try await Bench.with(chain, url: url, setup: setup) { bench in
         let outcome = await bench.run(SocketTests.document)

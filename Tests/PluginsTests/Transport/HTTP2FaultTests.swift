@@ -85,8 +85,7 @@ struct HTTP2FaultTests {
     let tls = try certificates.server(.good) { $0.applicationProtocols = ["h2"] }
     let sockets = AsyncHTTPTransport()
     let recorder = ExchangeRecorder()
-    var setup = Bench.Setup()
-    setup.transport = RecordingTransport(sockets, recorder: recorder)
+    let setup = Bench.Setup(transport: RecordingTransport(sockets, recorder: recorder))
     let ca = certificates.path("ca.pem")
     let chain = Bench.plain.replacing("- fetch", with: "- fetch: { tls: { ca_file: \(ca) } }")
     try await RawServer.withServer([Self.script(Self.good)], tls: tls) { [setup] server in
@@ -189,10 +188,11 @@ struct HTTP2FaultTests {
   /// Nothing but the server's error ends these requests: the clock stands still.
   @Test(arguments: brokenRules.indices)
   func `a server that breaks the rules of HTTP/2 is given up at once`(_ index: Int) async throws {
-    var setup = Bench.Setup()
-    setup.networkClock = ServiceClock(TestClock())
     let fault = Self.brokenRules[index]
-    try await with([Self.script(fault.bytes)], document: Bench.rename, setup: setup) {
+    try await with(
+      [Self.script(fault.bytes)], document: Bench.rename,
+      setup: .init(networkClock: ServiceClock(TestClock()))
+    ) {
       outcome, server in
       #expect(outcome.code == .malformedResponse, "\(fault.name): \(outcome.message)")
       #expect(outcome.message.contains("violated HTTP/2"), "\(outcome.message)")
@@ -202,8 +202,7 @@ struct HTTP2FaultTests {
   }
 
   @Test func `after a broken connection the next request uses a new one`() async throws {
-    var setup = Bench.Setup()
-    setup.networkClock = ServiceClock(TestClock())
+    let setup = Bench.Setup(networkClock: ServiceClock(TestClock()))
     let tls = try certificates.server(.good) { $0.applicationProtocols = ["h2"] }
     let ca = certificates.path("ca.pem")
     let chain = Bench.plain.replacing("- fetch", with: "- fetch: { tls: { ca_file: \(ca) } }")
@@ -225,11 +224,11 @@ struct HTTP2FaultTests {
   {
     let clock = TestClock()
     let (passed, signal) = AsyncStream.makeStream(of: Void.self)
-    var setup = Bench.Setup()
-    setup.networkClock = ServiceClock(clock)
-    setup.change = {
-      $0.entries.insert(.onHead { signal.yield() }, at: $0.entries.count - 3)
-    }
+    let setup = Bench.Setup(
+      networkClock: ServiceClock(clock),
+      change: {
+        $0.entries.insert(.onHead { signal.yield() }, at: $0.entries.count - 3)
+      })
     let firstDue = Task {
       for await _ in passed { break }
       return await clock.nextWaking()

@@ -53,8 +53,9 @@ import Testing
       .request, .send(HTTPText.response()), .request, .send(HTTPText.response()),
     ]
     try await RawServer.withServer(script) { proxy in
-      var setup = Bench.Setup()
-      setup.variables = ["http_proxy": "http://user:p%40ss@127.0.0.1:\(proxy.port)"]
+      let setup = Bench.Setup(variables: [
+        "http_proxy": "http://user:p%40ss@127.0.0.1:\(proxy.port)"
+      ])
       let chain = chain("proxy: environment")
       let url = "http://server.invalid:8080/graphql?a=b"
       try await Bench.with(chain, url: url, setup: setup) { bench in

@@ -19,30 +19,28 @@ import Testing
     let script: [RawServer.Step] = [
       .request, .send(moved(status, "/v2/graphql?x=1")), .request, .send(HTTPText.response()),
     ]
-    try await RawServer.withServer(script) { server in
-      try await Bench.with(chain("redirects: same-origin"), url: server.url) { bench in
-        let outcome = await bench.run(Bench.rename)
-        #expect(outcome.failure == nil || outcome.code == .malformedResponse)
-        let requests = await server.log.requests
-        #expect(requests.count == 2 && requests[1].hasPrefix("POST /v2/graphql?x=1 HTTP/1.1"))
-        #expect(requests[1].contains("Bearer \(Bench.canary)") && requests[1].contains("rename"))
-        #expect(await server.log.connections == 1, "the connection is used again")
-      }
+    try await Bench.withServer(script, chain: chain("redirects: same-origin")) { bench, server in
+      let outcome = await bench.run(Bench.rename)
+      #expect(outcome.failure == nil || outcome.code == .malformedResponse)
+      let requests = await server.log.requests
+      #expect(requests.count == 2 && requests[1].hasPrefix("POST /v2/graphql?x=1 HTTP/1.1"))
+      #expect(requests[1].contains("Bearer \(Bench.canary)") && requests[1].contains("rename"))
+      #expect(await server.log.connections == 1, "the connection is used again")
     }
   }
 
   @Test(arguments: [301, 302, 303])
   func `fault 27: no redirect turns a POST into a GET`(_ status: Int) async throws {
-    try await RawServer.withServer([.request, .send(moved(status, "/v2"))]) { server in
-      try await Bench.with(chain("redirects: any-origin"), url: server.url) { bench in
-        let outcome = await bench.run()
-        #expect(outcome.code == .redirectRefused)
-        #expect(outcome.failure?.http?.status == status)
-        #expect(outcome.message.contains("would turn the POST into a GET (\(status))"))
-        #expect(await server.log.requests.count == 1)
-        #expect(await bench.dump() == "")
-        expectNoSecrets(outcome, bench)
-      }
+    try await Bench.withServer(
+      [.request, .send(moved(status, "/v2"))], chain: chain("redirects: any-origin")
+    ) { bench, server in
+      let outcome = await bench.run()
+      #expect(outcome.code == .redirectRefused)
+      #expect(outcome.failure?.http?.status == status)
+      #expect(outcome.message.contains("would turn the POST into a GET (\(status))"))
+      #expect(await server.log.requests.count == 1)
+      #expect(await bench.dump() == "")
+      expectNoSecrets(outcome, bench)
     }
   }
 
@@ -50,12 +48,10 @@ import Testing
     let script: [RawServer.Step] = [
       .request, .send(moved(302, "/elsewhere")), .request, .send(HTTPText.response()),
     ]
-    try await RawServer.withServer(script) { server in
-      try await Bench.with(chain("redirects: same-origin"), url: server.url) { bench in
-        let outcome = await bench.run { $0.method = .get }
-        #expect(outcome.texts == [Bench.answered], "\(outcome.message)")
-        #expect(await server.log.requests.last?.hasPrefix("GET /elsewhere") == true)
-      }
+    try await Bench.withServer(script, chain: chain("redirects: same-origin")) { bench, server in
+      let outcome = await bench.run { $0.method = .get }
+      #expect(outcome.texts == [Bench.answered], "\(outcome.message)")
+      #expect(await server.log.requests.last?.hasPrefix("GET /elsewhere") == true)
     }
   }
 
@@ -101,15 +97,13 @@ import Testing
 
   @Test func `fault 29: a redirect loop ends after as many as the file allows`() async throws {
     let hop: [RawServer.Step] = [.request, .send(moved(308, "/graphql"))]
-    try await RawServer.withServer(hop + hop + hop + hop + hop) { server in
-      try await Bench.with(
-        chain("redirects: same-origin, max_redirects: 2"), url: server.url
-      ) { bench in
-        let outcome = await bench.run()
-        #expect(outcome.code == .redirectRefused)
-        #expect(outcome.message.contains("exceeds the limit of 2 redirects"))
-        #expect(await server.log.requests.count == 3)
-      }
+    try await Bench.withServer(
+      hop + hop + hop + hop + hop, chain: chain("redirects: same-origin, max_redirects: 2")
+    ) { bench, server in
+      let outcome = await bench.run()
+      #expect(outcome.code == .redirectRefused)
+      #expect(outcome.message.contains("exceeds the limit of 2 redirects"))
+      #expect(await server.log.requests.count == 3)
     }
   }
 
@@ -119,22 +113,21 @@ import Testing
   ]) func `fault 29: other schemes are not followed`(_ target: String, _ part: String)
     async throws
   {
-    try await RawServer.withServer([.request, .send(moved(307, target))]) { server in
-      try await Bench.with(chain("redirects: any-origin"), url: server.url) { bench in
-        let outcome = await bench.run()
-        #expect(outcome.code == .redirectRefused)
-        #expect(outcome.message.contains(part), "\(outcome.message)")
-      }
+    try await Bench.withServer(
+      [.request, .send(moved(307, target))], chain: chain("redirects: any-origin")
+    ) { bench, _ in
+      let outcome = await bench.run()
+      #expect(outcome.code == .redirectRefused)
+      #expect(outcome.message.contains(part), "\(outcome.message)")
     }
   }
 
   @Test func `fault 29: no redirect leads from https to http`() async throws {
     let network = FakeNetwork(
       .response(307, headers: ["Location": "http://localhost/graphql"]), .ok)
-    var setup = Bench.Setup()
-    setup.transport = network
     try await Bench.with(
-      chain("redirects: any-origin"), url: "https://localhost/graphql", setup: setup
+      chain("redirects: any-origin"), url: "https://localhost/graphql",
+      setup: .init(transport: network)
     ) { bench in
       let outcome = await bench.run()
       #expect(outcome.code == .redirectRefused)

@@ -9,10 +9,10 @@ import Testing
     Bench.plain.replacing("- fetch", with: "- fetch: { \(fetch) }")
   }
 
-  private func setup(_ clock: TestClock) -> Bench.Setup {
-    var setup = Bench.Setup()
-    setup.networkClock = ServiceClock(clock)
-    return setup
+  private func setup(
+    _ clock: TestClock, change: @escaping @Sendable (inout Pipeline) -> Void = { _ in }
+  ) -> Bench.Setup {
+    Bench.Setup(networkClock: ServiceClock(clock), change: change)
   }
 
   /// Moves the clock by some seconds each time something waits for it, until the task is cancelled and the clock
@@ -29,13 +29,27 @@ import Testing
   private let begun = HTTPText.response(headers: ["Content-Length: 900"], body: #"{"data":{"#)
 
   private func expectTimeout(
-    _ outcome: Outcome, _ bench: Bench, _ delivery: ChainError.Delivery, _ parts: String...
+    _ outcome: Outcome, _ bench: Bench, _ delivery: ChainError.Delivery, _ parts: [String]
   ) {
     #expect(outcome.failure?.layer == .transport)
     #expect(outcome.code == .timedOut)
     #expect(outcome.failure?.delivery == delivery)
     for part in parts { #expect(outcome.message.contains(part), "\(outcome.message)") }
     expectNoSecrets(outcome, bench)
+  }
+
+  /// Runs a query whose response does not end in time: it leaves the store unchanged and closes the connection.
+  private func expectGivenUp(
+    _ bench: Bench, _ server: RawServer, delivery: ChainError.Delivery, message: [String],
+    finish: () -> Void = {}
+  ) async throws {
+    try await bench.prime()
+    let before = await bench.dump()
+    expectTimeout(await bench.run(policy: .networkOnly), bench, delivery, message)
+    finish()
+    #expect(await bench.dump() == before)
+    await server.log.closure()
+    #expect(await server.log.connections == 1)
   }
 
   @Test
@@ -46,17 +60,10 @@ import Testing
     let script: [RawServer.Step] = [
       .request, .run { clock.advance(by: .seconds(30)) }, .untilClosed,
     ]
-    try await RawServer.withServer(script) { server in
-      try await Bench.with(url: server.url, setup: setup(clock)) { bench in
-        try await bench.prime()
-        let before = await bench.dump()
-        let outcome = await bench.run(policy: .networkOnly)
-        expectTimeout(outcome, bench, .unknown, "no data arrived for 30s", "idle_timeout")
-        #expect(await bench.dump() == before)
-        await server.log.closure()
-        #expect(await server.log.connections == 1)
-        #expect(await server.log.requests.count == 1)
-      }
+    try await Bench.withServer(script, setup: setup(clock)) { bench, server in
+      try await expectGivenUp(
+        bench, server, delivery: .unknown, message: ["no data arrived for 30s", "idle_timeout"])
+      #expect(await server.log.requests.count == 1)
     }
   }
 
@@ -64,26 +71,23 @@ import Testing
     let clock = TestClock()
     let (passed, signal) = AsyncStream.makeStream(of: Void.self)
     let script: [RawServer.Step] = [.request, .send(begun), .untilClosed]
-    try await RawServer.withServer(script) { server in
-      var setup = setup(clock)
-      setup.change = { $0.entries.insert(.eachChunk { signal.yield() }, at: 1) }
-      // The mover may be ahead of the reader by any number of seconds: the total time must not end first.
-      let chain = chain("timeout: 24h, idle_timeout: 10s")
-      try await Bench.with(chain, url: server.url, setup: setup) { bench in
-        try await bench.prime()
-        let before = await bench.dump()
-        async let running = bench.run()
-        for await _ in passed { break }
-        // The reader comes back for the next chunk in its own time: the silence begins then.
-        let mover = passSeconds(of: clock)
-        let outcome = await running
-        mover.cancel()
-        clock.advance(by: .zero)
-        expectTimeout(
-          outcome, bench, .answered, "stopped sending after 9 bytes", "no data arrived for 10s")
-        #expect(await bench.dump() == before)
-        await server.log.closure()
-      }
+    let setup = setup(clock) { $0.entries.insert(.eachChunk { signal.yield() }, at: 1) }
+    // The mover may be ahead of the reader by any number of seconds: the total time must not end first.
+    let chain = chain("timeout: 24h, idle_timeout: 10s")
+    try await Bench.withServer(script, chain: chain, setup: setup) { bench, server in
+      try await bench.prime()
+      let before = await bench.dump()
+      async let running = bench.run()
+      for await _ in passed { break }
+      // The reader comes back for the next chunk in its own time: the silence begins then.
+      let mover = passSeconds(of: clock)
+      let outcome = await running
+      mover.cancel()
+      clock.advance(by: .zero)
+      expectTimeout(
+        outcome, bench, .answered, ["stopped sending after 9 bytes", "no data arrived for 10s"])
+      #expect(await bench.dump() == before)
+      await server.log.closure()
     }
   }
 
@@ -101,24 +105,21 @@ import Testing
     ]
     let help =
       "all 1 are in use, such as by subscriptions; raise the option max_connections of fetch"
-    try await RawServer.withServer(script) { server in
-      let chain = chain("max_connections: 1, event_timeout: 10s")
-      try await Bench.with(chain, url: server.url, setup: setup(clock)) { bench in
-        let first = bench.runner.execute(try Bench.request(document))
-        #expect(try await first.next()?.source == .server)
-        async let running = bench.run(document)
-        await bench.log.lines(1, with: "Renamed waits for a connection to http://127.0.0.1")
-        #expect(bench.log.lines.contains { $0.contains(help) }, "\(bench.log.lines)")
-        // The first subscription is not read, so that its limits do not count.
-        let mover = passSeconds(of: clock)
-        let outcome = await running
-        mover.cancel()
-        clock.advance(by: .zero)
-        expectTimeout(
-          outcome, bench, .notSent, "the request was not sent", "was free for", help)
-        #expect(await server.log.connections == 1)
-        withExtendedLifetime(first) {}
-      }
+    let chain = chain("max_connections: 1, event_timeout: 10s")
+    try await Bench.withServer(script, chain: chain, setup: setup(clock)) { bench, server in
+      let first = bench.runner.execute(try Bench.request(document))
+      #expect(try await first.next()?.source == .server)
+      async let running = bench.run(document)
+      await bench.log.lines(1, with: "Renamed waits for a connection to http://127.0.0.1")
+      #expect(bench.log.lines.contains { $0.contains(help) }, "\(bench.log.lines)")
+      // The first subscription is not read, so that its limits do not count.
+      let mover = passSeconds(of: clock)
+      let outcome = await running
+      mover.cancel()
+      clock.advance(by: .zero)
+      expectTimeout(outcome, bench, .notSent, ["the request was not sent", "was free for", help])
+      #expect(await server.log.connections == 1)
+      withExtendedLifetime(first) {}
     }
   }
 
@@ -127,22 +128,20 @@ import Testing
     let clock = TestClock()
     let (passed, signal) = AsyncStream.makeStream(of: Void.self)
     let head = HTTPText.response(headers: ["Content-Length: 900"], body: "")
-    try await RawServer.withServer([.request, .send(head), .untilClosed]) { server in
-      var setup = setup(clock)
-      setup.change = { $0.entries.insert(.onHead { signal.yield() }, at: 1) }
-      let chain = chain("timeout: 24h, connect_timeout: 10s, idle_timeout: 2s")
-      try await Bench.with(chain, url: server.url, setup: setup) { bench in
-        async let running = bench.run()
-        for await _ in passed { break }
-        // Before the head, connecting may take ten seconds, and then one more.
-        #expect(await clock.nextWaking() == .seconds(2))
-        let mover = passSeconds(of: clock, 2)
-        let outcome = await running
-        mover.cancel()
-        clock.advance(by: .zero)
-        expectTimeout(outcome, bench, .answered, "stopped sending after 0 bytes", "arrived for 2s")
-        await server.log.closure()
-      }
+    let setup = setup(clock) { $0.entries.insert(.onHead { signal.yield() }, at: 1) }
+    let chain = chain("timeout: 24h, connect_timeout: 10s, idle_timeout: 2s")
+    try await Bench.withServer([.request, .send(head), .untilClosed], chain: chain, setup: setup) {
+      bench, server in
+      async let running = bench.run()
+      for await _ in passed { break }
+      // Before the head, connecting may take ten seconds, and then one more.
+      #expect(await clock.nextWaking() == .seconds(2))
+      let mover = passSeconds(of: clock, 2)
+      let outcome = await running
+      mover.cancel()
+      clock.advance(by: .zero)
+      expectTimeout(outcome, bench, .answered, ["stopped sending after 0 bytes", "arrived for 2s"])
+      await server.log.closure()
     }
   }
 
@@ -157,26 +156,18 @@ import Testing
           for await _ in passed { return }
         }),
     ]
-    try await RawServer.withServer(script) { server in
-      var setup = setup(clock)
-      setup.change = {
-        $0.entries.insert(
-          .eachChunk {
-            clock.advance(by: .seconds(1))
-            signal.yield()
-          }, at: 1)
-      }
-      let chain = chain("timeout: 20s, idle_timeout: 10s")
-      try await Bench.with(chain, url: server.url, setup: setup) { bench in
-        try await bench.prime()
-        let before = await bench.dump()
-        let outcome = await bench.run(policy: .networkOnly)
-        expectTimeout(outcome, bench, .answered, "took longer than 20s", "option timeout")
-        signal.finish()
-        #expect(await bench.dump() == before)
-        await server.log.closure()
-        #expect(await server.log.connections == 1)
-      }
+    let setup = setup(clock) {
+      $0.entries.insert(
+        .eachChunk {
+          clock.advance(by: .seconds(1))
+          signal.yield()
+        }, at: 1)
+    }
+    let chain = chain("timeout: 20s, idle_timeout: 10s")
+    try await Bench.withServer(script, chain: chain, setup: setup) { bench, server in
+      try await expectGivenUp(
+        bench, server, delivery: .answered, message: ["took longer than 20s", "option timeout"]
+      ) { signal.finish() }
     }
   }
 
@@ -187,17 +178,10 @@ import Testing
     let script: [RawServer.Step] =
       [.request, .send("HTTP/1.1 200 OK\r\nX-Drip: ")] + (0..<25).flatMap { _ in drip }
       + [.untilClosed]
-    try await RawServer.withServer(script) { server in
-      let chain = chain("timeout: 20s, idle_timeout: 30s")
-      try await Bench.with(chain, url: server.url, setup: setup(clock)) { bench in
-        try await bench.prime()
-        let before = await bench.dump()
-        let outcome = await bench.run(policy: .networkOnly)
-        expectTimeout(outcome, bench, .unknown, "did not answer within 20s")
-        #expect(await bench.dump() == before)
-        await server.log.closure()
-        #expect(await server.log.connections == 1)
-      }
+    let chain = chain("timeout: 20s, idle_timeout: 30s")
+    try await Bench.withServer(script, chain: chain, setup: setup(clock)) { bench, server in
+      try await expectGivenUp(
+        bench, server, delivery: .unknown, message: ["did not answer within 20s"])
     }
   }
 
@@ -207,17 +191,10 @@ import Testing
       .send("HTTP/1.1 102 Processing\r\n\r\n"), .run { clock.advance(by: .milliseconds(100)) },
     ]
     let script = [.request] + (0..<250).flatMap { _ in interim } + [.untilClosed]
-    try await RawServer.withServer(script) { server in
-      let chain = chain("timeout: 20s, idle_timeout: 30s")
-      try await Bench.with(chain, url: server.url, setup: setup(clock)) { bench in
-        try await bench.prime()
-        let before = await bench.dump()
-        let outcome = await bench.run(policy: .networkOnly)
-        expectTimeout(outcome, bench, .unknown, "did not answer within 20s")
-        #expect(await bench.dump() == before)
-        await server.log.closure()
-        #expect(await server.log.connections == 1)
-      }
+    let chain = chain("timeout: 20s, idle_timeout: 30s")
+    try await Bench.withServer(script, chain: chain, setup: setup(clock)) { bench, server in
+      try await expectGivenUp(
+        bench, server, delivery: .unknown, message: ["did not answer within 20s"])
     }
   }
 
@@ -234,20 +211,18 @@ import Testing
       .run { for await _ in passed { break } },
       .send(String(body.dropFirst(20))),
     ]
-    try await RawServer.withServer(script) { server in
-      var setup = setup(clock)
-      setup.change = {
-        $0.entries.insert(
-          .eachChunk {
-            clock.advance(by: .seconds(60))
-            signal.yield()
-          }, at: 1)
-      }
-      try await Bench.with(chain("idle_timeout: 10s"), url: server.url, setup: setup) { bench in
-        let outcome = await bench.run()
-        #expect(outcome.message == "")
-        #expect(outcome.sources == [.server])
-      }
+    let setup = setup(clock) {
+      $0.entries.insert(
+        .eachChunk {
+          clock.advance(by: .seconds(60))
+          signal.yield()
+        }, at: 1)
+    }
+    try await Bench.withServer(script, chain: chain("idle_timeout: 10s"), setup: setup) {
+      bench, _ in
+      let outcome = await bench.run()
+      #expect(outcome.message == "")
+      #expect(outcome.sources == [.server])
     }
   }
 
@@ -267,20 +242,13 @@ import Testing
           clock.advance(by: .seconds(1))
         }),
     ]
-    try await RawServer.withServer(script) { server in
-      var setup = setup(clock)
-      setup.change = { $0.entries.insert(.eachChunk { signal.yield() }, at: 1) }
-      let chain = chain("timeout: 24h, idle_timeout: 10s, min_throughput: 1KiB")
-      try await Bench.with(chain, url: server.url, setup: setup) { bench in
-        try await bench.prime()
-        let before = await bench.dump()
-        let outcome = await bench.run(policy: .networkOnly)
-        expectTimeout(outcome, bench, .answered, "fewer than 1KiB per second", "min_throughput")
-        signal.finish()
-        #expect(await bench.dump() == before)
-        await server.log.closure()
-        #expect(await server.log.connections == 1)
-      }
+    let setup = setup(clock) { $0.entries.insert(.eachChunk { signal.yield() }, at: 1) }
+    let chain = chain("timeout: 24h, idle_timeout: 10s, min_throughput: 1KiB")
+    try await Bench.withServer(script, chain: chain, setup: setup) { bench, server in
+      try await expectGivenUp(
+        bench, server, delivery: .answered,
+        message: ["fewer than 1KiB per second", "min_throughput"]
+      ) { signal.finish() }
     }
   }
 }

@@ -37,13 +37,11 @@ import Testing
   @Test func `an answer before the end of the upload is read`() async throws {
     let refusal = HTTPText.response(
       "413 Content Too Large", type: "text/plain", body: "at most 1 MiB")
-    try await RawServer.withServer([.bytes(1), .send(refusal), .untilClosed]) { server in
-      try await Bench.with(url: server.url) { bench in
-        let outcome = await bench.outcome(
-          of: try Self.request(Self.mutation, Self.large(in: bench)))
-        #expect(outcome.failure?.http?.status == 413, "\(outcome)")
-        #expect(outcome.message.contains("at most 1 MiB"))
-      }
+    try await Bench.withServer([.bytes(1), .send(refusal), .untilClosed]) { bench, _ in
+      let outcome = await bench.outcome(
+        of: try Self.request(Self.mutation, Self.large(in: bench)))
+      #expect(outcome.failure?.http?.status == 413, "\(outcome)")
+      #expect(outcome.message.contains("at most 1 MiB"))
     }
   }
 
@@ -76,19 +74,16 @@ import Testing
   ) async throws {
     // The server reads the rest only after the outcome: the client cannot have sent all of it.
     let (outcomes, end) = AsyncStream.makeStream(of: Void.self)
-    try await RawServer.withServer(
-      [.bytes(1_000)] + answer + [.run { for await _ in outcomes {} }, .untilClosed]
-    ) { server in
-      // A clock that stands still: no time limit ends the exchange.
-      var setup = Bench.Setup()
-      setup.networkClock = ServiceClock(TestClock())
-      let chain = Bench.plain.replacing("- fetch", with: "- fetch: { keep_alive: 60m }")
-      try await Bench.with(chain, url: server.url, setup: setup) { bench in
-        let outcome = try await run(bench)
-        #expect([413, 503].contains(outcome.failure?.http?.status), "\(outcome.message)")
-        end.finish()
-        await server.log.closure()
-      }
+    // A clock that stands still: no time limit ends the exchange.
+    let chain = Bench.plain.replacing("- fetch", with: "- fetch: { keep_alive: 60m }")
+    try await Bench.withServer(
+      [.bytes(1_000)] + answer + [.run { for await _ in outcomes {} }, .untilClosed], chain: chain,
+      setup: .init(networkClock: ServiceClock(TestClock()))
+    ) { bench, server in
+      let outcome = try await run(bench)
+      #expect([413, 503].contains(outcome.failure?.http?.status), "\(outcome.message)")
+      end.finish()
+      await server.log.closure()
     }
   }
 
@@ -109,16 +104,14 @@ import Testing
   @Test func `an early result ends the sending, and the connection`() async throws {
     let answer = HTTPText.response(body: #"{"errors":[{"message":"too large"}]}"#)
     let (outcomes, end) = AsyncStream.makeStream(of: Void.self)
-    try await RawServer.withServer(
-      [.bytes(1_000), .send(answer), .run { for await _ in outcomes {} }, .untilClosed]
-    ) { server in
-      try await Bench.with(url: server.url) { bench in
-        let outcome = await bench.outcome(
-          of: try Self.request(Self.mutation, Self.large(in: bench)))
-        #expect(outcome.results.first?.errors.first?.message == "too large", "\(outcome.message)")
-        end.finish()
-        await server.log.closure()
-      }
+    try await Bench.withServer([
+      .bytes(1_000), .send(answer), .run { for await _ in outcomes {} }, .untilClosed,
+    ]) { bench, server in
+      let outcome = await bench.outcome(
+        of: try Self.request(Self.mutation, Self.large(in: bench)))
+      #expect(outcome.results.first?.errors.first?.message == "too large", "\(outcome.message)")
+      end.finish()
+      await server.log.closure()
     }
   }
 
@@ -127,92 +120,80 @@ import Testing
     let refusal = HTTPText.response(
       "400 Bad Request", type: "application/graphql-response+json",
       body: #"{"errors":[{"message":"too large"}]}"#)
-    try await RawServer.withServer([.bytes(1), .send(refusal), .untilClosed]) { server in
-      try await Bench.with(url: server.url) { bench in
-        let outcome = await bench.outcome(
-          of: try Self.request(Self.mutation, Self.large(in: bench)))
-        #expect(outcome.results.first?.errors.first?.message == "too large", "\(outcome)")
-      }
+    try await Bench.withServer([.bytes(1), .send(refusal), .untilClosed]) { bench, _ in
+      let outcome = await bench.outcome(
+        of: try Self.request(Self.mutation, Self.large(in: bench)))
+      #expect(outcome.results.first?.errors.first?.message == "too large", "\(outcome)")
     }
   }
 
   @Test func `a retry reads the file again`() async throws {
     let busy = HTTPText.response(
       "503 Service Unavailable", headers: ["Connection: close"], body: "busy")
-    try await RawServer.withServer(
+    let chain = "- max-retry: { backoff: { base: 0s } }\n" + Bench.plain
+    try await Bench.withServer(
       [.request, .send(busy)],
-      [.request, .send(HTTPText.response(body: Self.found)), .untilClosed]
-    ) { server in
-      let chain = "- max-retry: { backoff: { base: 0s } }\n" + Bench.plain
-      try await Bench.with(chain, url: server.url) { bench in
-        let path = "\(bench.folder)/f.txt"
-        try Data("contents of a file".utf8).write(to: URL(filePath: path))
-        let outcome = await bench.outcome(
-          of: try Self.request(Self.query, Upload(path: path)))
-        #expect(outcome.sources == [.server], "\(outcome)")
-        let requests = await server.log.requests
-        #expect(requests.count == 2)
-        for request in requests {
-          #expect(request.contains("\r\n\r\ncontents of a file\r\n--"))
-          #expect(request.lowercased().contains("\r\ncontent-length: "))
-        }
+      [.request, .send(HTTPText.response(body: Self.found)), .untilClosed], chain: chain
+    ) { bench, server in
+      let path = "\(bench.folder)/f.txt"
+      try Data("contents of a file".utf8).write(to: URL(filePath: path))
+      let outcome = await bench.outcome(
+        of: try Self.request(Self.query, Upload(path: path)))
+      #expect(outcome.sources == [.server], "\(outcome)")
+      let requests = await server.log.requests
+      #expect(requests.count == 2)
+      for request in requests {
+        #expect(request.contains("\r\n\r\ncontents of a file\r\n--"))
+        #expect(request.lowercased().contains("\r\ncontent-length: "))
       }
     }
   }
 
   @Test func `a mutation that was lost is not sent again`() async throws {
-    try await RawServer.withServer([.bytes(1), .reset]) { server in
-      let chain = "- max-retry: { backoff: { base: 0s } }\n" + Bench.plain
-      try await Bench.with(chain, url: server.url) { bench in
-        let outcome = await bench.outcome(
-          of: try Self.request(Self.mutation, Self.large(in: bench)))
-        #expect(outcome.code == .connectionClosed, "\(outcome)")
-        #expect(outcome.failure?.delivery == .unknown)
-        #expect(await server.log.connections == 1)
-      }
+    let chain = "- max-retry: { backoff: { base: 0s } }\n" + Bench.plain
+    try await Bench.withServer([.bytes(1), .reset], chain: chain) { bench, server in
+      let outcome = await bench.outcome(
+        of: try Self.request(Self.mutation, Self.large(in: bench)))
+      #expect(outcome.code == .connectionClosed, "\(outcome)")
+      #expect(outcome.failure?.delivery == .unknown)
+      #expect(await server.log.connections == 1)
     }
   }
 
   @Test func `a file that changed is not sent, and a mutation with it is certainly not executed`()
     async throws
   {
-    try await RawServer.withServer([.request, .send(HTTPText.response())]) { server in
-      try await Bench.with(url: server.url) { bench in
-        let path = "\(bench.folder)/f.txt"
-        try Data("first".utf8).write(to: URL(filePath: path))
-        let request = try Self.request(Self.mutation, Upload(path: path))
-        try Data("second".utf8).write(to: URL(filePath: path))
-        let outcome = await bench.outcome(of: request)
-        #expect(outcome.code == .uploadFailed)
-        #expect(outcome.failure?.delivery == .notSent)
-        #expect(await server.log.connections == 0)
-      }
+    try await Bench.withServer([.request, .send(HTTPText.response())]) { bench, server in
+      let path = "\(bench.folder)/f.txt"
+      try Data("first".utf8).write(to: URL(filePath: path))
+      let request = try Self.request(Self.mutation, Upload(path: path))
+      try Data("second".utf8).write(to: URL(filePath: path))
+      let outcome = await bench.outcome(of: request)
+      #expect(outcome.code == .uploadFailed)
+      #expect(outcome.failure?.delivery == .notSent)
+      #expect(await server.log.connections == 0)
     }
   }
 
   @Test func `a cancelled upload closes its connection`() async throws {
     let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
     let (outcomes, end) = AsyncStream.makeStream(of: Void.self)
-    try await RawServer.withServer([
+    try await Bench.withServer([
       .bytes(1), .run { arrival.yield() }, .run { for await _ in outcomes {} }, .untilClosed,
-    ]) { server in
-      try await Bench.with(url: server.url) { bench in
-        let request = try Self.request(Self.mutation, Self.large(in: bench))
-        let task = Task { await bench.outcome(of: request) }
-        for await _ in arrivals { break }
-        task.cancel()
-        #expect(await task.value.error is CancellationError)
-        end.finish()
-        await server.log.closure()
-      }
+    ]) { bench, server in
+      let request = try Self.request(Self.mutation, Self.large(in: bench))
+      let task = Task { await bench.outcome(of: request) }
+      for await _ in arrivals { break }
+      task.cancel()
+      #expect(await task.value.error is CancellationError)
+      end.finish()
+      await server.log.closure()
     }
   }
 
   @Test func `plugins that share or hash documents are skipped, and GET is POST`() async throws {
     let network = FakeNetwork(.body(Self.found))
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.change = { $0.endpoint?.method = .get }
+    let setup = Bench.Setup(transport: network, change: { $0.endpoint?.method = .get })
     let chain = """
       - max-retry
       - deduplicate
@@ -245,10 +226,9 @@ import Testing
 
   @Test func `only persisted operations and files exclude each other`() async throws {
     let network = FakeNetwork(.body(Self.found))
-    var setup = Bench.Setup()
-    setup.transport = network
     let chain = "- apq: { persisted_only: true }\n- fetch\n- response-code\n- parse"
-    try await Bench.with(chain, url: "http://127.0.0.1:1/graphql", setup: setup) { bench in
+    try await Bench.with(chain, url: "http://127.0.0.1:1/graphql", setup: .init(transport: network))
+    { bench in
       let outcome = await bench.outcome(of: try Self.request(Self.query, Self.small()))
       #expect(outcome.message.contains("only persisted operations are sent"))
       #expect(await network.count == 0)
@@ -259,9 +239,8 @@ import Testing
     async throws
   {
     let network = FakeNetwork(.ok)
-    var setup = Bench.Setup()
-    setup.transport = network
-    try await Bench.with(url: "http://127.0.0.1:1/graphql", setup: setup) { bench in
+    try await Bench.with(url: "http://127.0.0.1:1/graphql", setup: .init(transport: network)) {
+      bench in
       let subscription = "subscription S($file: Upload) { s(file: $file) }"
       let refused = await bench.outcome(of: try Self.request(subscription, Self.small()))
       #expect(refused.message.contains("S cannot send files: it is a subscription"))
@@ -276,9 +255,7 @@ import Testing
 
   @Test func `a recording knows a request by the names and sizes of its files`() async throws {
     let network = FakeNetwork(.body(Self.found))
-    var setup = Bench.Setup()
-    setup.transport = network
-    setup.variables = ["GQL_RECORD": "auto"]
+    let setup = Bench.Setup(variables: ["GQL_RECORD": "auto"], transport: network)
     let chain = """
       - record-replay: { file: "${env:DIR}/r.jsonl", mode: auto }
       - fetch

@@ -1,3 +1,5 @@
+import GQLRunDemoServer
+
 /// Lets so many requests with a delay pass, and holds those that follow until it is opened.
 ///
 /// What a test does in the middle of a run is then done there, however late the test comes to it.
@@ -6,6 +8,16 @@ actor Hold {
   private var waiting: [CheckedContinuation<Void, Never>] = []
 
   init(after count: Int) { left = count }
+
+  /// Uses a server that sleeps by a hold.
+  static func withServer<Result>(
+    after count: Int, _ body: (Hold, LiveDemoServer) async throws -> Result
+  ) async throws -> Result {
+    let hold = Hold(after: count)
+    var configuration = DemoServer.Configuration()
+    configuration.sleep = { _ in await hold.pass() }
+    return try await DemoServer.withServer(configuration) { try await body(hold, $0) }
+  }
 
   /// Replaces the sleep of a server.
   func pass() async {
