@@ -68,7 +68,8 @@ struct CacheFileTests {
     let imported = try await Program.shell("\"$GQLRUN\" \(Self.line) r.json", in: folder)
     #expect(imported.status == 0, "\(imported)")
     let expected = try await Program.run(["cache", "dump", "--store", "sqlite:c.db"], in: folder)
-    let operation = "country.graphql --var code=DE --keys Country=code"
+    try folder.write("query R($code: ID!) { country(code: $code) { code name } }", to: "r.graphql")
+    let operation = "r.graphql --var code=DE --keys Country=code"
     let reading = [
       "dump": ("dump", expected.output), "get": ("get Country:DE", #""name":"Germany""#),
       "stats": ("stats", "Country"), "read": ("read \(operation)", "Germany"),
