@@ -93,6 +93,8 @@ enum StoreChoice: Sendable {
 
 extension CacheStore {
   /// Runs `body`, then closes the store, even if `body` throws.
+  // The optimizer of Swift 6.3 crashes if it inlines this.
+  @inline(never)
   func close<Result>(after body: (CacheStore) async throws -> Result) async throws -> Result {
     let result: Result
     do {
