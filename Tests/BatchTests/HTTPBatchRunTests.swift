@@ -16,7 +16,7 @@ import Testing
     location = try Place()
     try location.write(Bench.country, to: "q.graphql")
     // With as many tasks in flight as a request takes, each request is sent when it is full; the clock of the
-    // runs stands still, so the window never ends by itself.
+    // runs does not advance, so the window never ends by itself.
     try location.write(
       """
       version: 1

@@ -27,10 +27,14 @@ struct NestedConnection: Sendable {
 
   /// The object with all pages of its connection.
   ///
-  /// - Parameter variables: Those of the operation.
+  /// - Parameters:
+  ///   - variables: Those of the operation.
+  ///   - limit: The maximum number of pages of the connection, the given one included, and the message for an object
+  ///     with more; `nil` for any number.
   /// - Throws: ``TaskProblem`` for a page that cannot be used, and the errors of `request`.
   func complete(
-    _ value: JSONValue, variables given: JSONObject, request: PageCompletion.Request
+    _ value: JSONValue, variables given: JSONObject, limit: (maxPages: Int, message: String)?,
+    request: PageCompletion.Request
   ) async throws -> JSONValue {
     guard case .object(var object) = value, let key = path.keys.last,
       case .object(var connection)? = object[key]
@@ -46,6 +50,7 @@ struct NestedConnection: Sendable {
       guard seen.insert(cursor).inserted else {
         throw TaskProblem("the nested connection `\(path)` gave a cursor a second time")
       }
+      if let limit, seen.count >= limit.maxPages { throw TaskProblem(limit.message) }
       var variables = JSONObject()
       for variable in template.definition.variables {
         variables[variable.name.value] = given[variable.name.value]

@@ -117,21 +117,20 @@ package struct PageCompletion: Sendable {
         problems[connection.field.path] = error.message
       }
     }
-    let (variables, maxPages, requested) = (variables, maxPages, nested)
+    let limit = maxPages.map {
+      (
+        maxPages: $0,
+        message:
+          "there are more pages of `\(path)` than --max-pages \($0); raise the limit to get them"
+      )
+    }
+    let (variables, requested) = (variables, nested)
     let result = try await value.changed(at: object.steps[...]) { value in
       guard Self.isOpen(value[key]), let holder = try? search.holder(value),
         case .success(let nested)? = requested[holder]
       else { return value }
-      var count = 1
-      return try await nested.complete(value, variables: variables) { template, variables in
-        if let maxPages, count >= maxPages {
-          throw TaskProblem(
-            "there are more pages of `\(path)` than --max-pages \(maxPages); raise the limit to get "
-              + "them")
-        }
-        count += 1
-        return try await request(template, variables)
-      }
+      return try await nested.complete(
+        value, variables: variables, limit: limit, request: request)
     }
     data = result.jsonBytes()
   }

@@ -474,16 +474,17 @@ extension TaskRunner {
     let result = try await value.changed(at: steps) { record in
       var record = record
       for connection in nested {
+        let limit = operation.pagination.map {
+          (
+            maxPages: $0.maxPages,
+            message:
+              "there are more than \($0.maxPages) pages of `\(connection.path)`; raise `max_pages` "
+              + "of `paginate`"
+          )
+        }
         record = try await record.changed(at: connection.path.steps.dropLast()) {
-          var count = 1
-          return try await connection.complete($0, variables: item.variables) { next, variables in
-            if let maxPages = operation.pagination?.maxPages, count >= maxPages {
-              throw TaskProblem(
-                "there are more than \(maxPages) pages of `\(connection.path)`; raise `max_pages` of "
-                  + "`paginate`")
-            }
-            count += 1
-            return try await nestedPage(next, variables: variables, operation: operation)
+          try await connection.complete($0, variables: item.variables, limit: limit) {
+            try await nestedPage($0, variables: $1, operation: operation)
           }
         }
       }

@@ -373,7 +373,7 @@ private final class Run {
     switch value {
     case .object(let object):
       var members = object.map { ($0.key, $0.value) }
-      // A custom scalar stands as it came; its order is part of it.
+      // A custom scalar is kept as it came; its order is part of it.
       let isSelected = object["__typename"] != nil || object.isEmpty
       if isShuffled && isSelected { members.shuffle(using: &random) }
       let texts = members.map {

@@ -4,7 +4,7 @@ import GQLRunTestSupport
 
 /// A small random type system: objects with and without identity, interfaces, a union.
 ///
-/// A field name means the same wherever it stands, so that every selection is one a server accepts.
+/// A field name means the same wherever it is selected, so that every selection is one a server accepts.
 struct RandomSchema {
   struct Field {
     var name: String

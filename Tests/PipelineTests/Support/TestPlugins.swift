@@ -41,7 +41,7 @@ enum TestPlugins {
 
   struct MaxRetry: TestPlugin {
     static let summary = "Bounds and triggers retries"
-    struct Backoff: OptionSection {
+    struct Delays: OptionSection {
       @Option("The first delay") var base = Duration.milliseconds(300)
       @Option(1...10, "The growth") var factor = 2.0
       @Option(.milliseconds(1) ... .seconds(3600), "The longest delay")
@@ -51,7 +51,7 @@ enum TestPlugins {
     }
     @Option(0...24, "How often at most") var maxRetries = 3
     @Option("What is retried") var on = ["transport", "429"]
-    @Option("The delays") var backoff = Backoff()
+    @Option("The delays") var backoff = Delays()
     @Option("Whether the server may ask for more") var respectRetryAfter = true
     @Option("How many requests may be retries") var share: Percentage?
     enum Mutations: String, CaseIterable, ExpressibleByOption { case unsent, always }

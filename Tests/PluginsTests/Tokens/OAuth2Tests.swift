@@ -95,7 +95,7 @@ import Testing
     try await bench(options, server) { bench in
       let folder = bench.folder + "/locked"
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-      // A folder stands where the file belongs, so that nothing can be renamed to it.
+      // A folder has the name of the file, so that nothing can be renamed to it.
       try FileManager.default.createDirectory(
         atPath: folder + "/token.json/x", withIntermediateDirectories: true)
       let outcome = await bench.run()

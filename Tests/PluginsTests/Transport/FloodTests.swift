@@ -85,7 +85,7 @@ import Testing
   {
     try await RawServer.withServer(flood.script) { server in
       let url = flood.isSocket ? server.socketURL : server.url
-      // A clock that stands still: the time window does not end however slow the machine is.
+      // A clock that does not advance: the time window does not end however slow the machine is.
       let setup = Bench.Setup(
         clock: ServiceClock(TestClock()), networkClock: ServiceClock(TestClock()))
       let chain = "- max-retry\n" + Bench.plain

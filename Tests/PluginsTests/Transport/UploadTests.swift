@@ -74,7 +74,7 @@ import Testing
   ) async throws {
     // The server reads the rest only after the outcome: the client cannot have sent all of it.
     let (outcomes, end) = AsyncStream.makeStream(of: Void.self)
-    // A clock that stands still: no time limit ends the exchange.
+    // A clock that does not advance: no time limit ends the exchange.
     let chain = Bench.plain.replacing("- fetch", with: "- fetch: { keep_alive: 60m }")
     try await Bench.withServer(
       [.bytes(1_000)] + answer + [.run { for await _ in outcomes {} }, .untilClosed], chain: chain,

@@ -26,7 +26,7 @@ enum Program {
   /// Runs the program in `folder` and waits for its end.
   ///
   /// - Parameters:
-  ///   - input: What stands on standard input; nothing by default.
+  ///   - input: The text of standard input; nothing by default.
   ///   - onStart: Called with the process once it runs, to send it signals.
   static func run(
     _ arguments: [String], in folder: Folder, input: String = "",
