@@ -10,8 +10,10 @@ package struct CheckedDocuments {
   private let lines: [[Substring]]
 
   /// Parses and validates files. Fragments may be in other files than the operations that use them.
-  package init(_ files: [SourceFiles.File], schema: Schema) throws(GeneratorError) {
-    sources = SourceFiles(files)
+  package init(
+    _ files: [SourceFiles.File], schema: Schema, edition: Edition = .newest
+  ) throws(GeneratorError) {
+    sources = SourceFiles(files, edition: edition)
     self.schema = schema
     let found = sources.syntaxErrors.map { file, error in
       GeneratorError.Diagnostic(
@@ -29,11 +31,11 @@ package struct CheckedDocuments {
     }
     fragments = Dictionary(
       document.fragments.map { ($0.name.value, $0) }, uniquingKeysWith: { first, _ in first })
-    try check()
+    try check(edition)
   }
 
   /// Fragments need not be used: another module may use their types.
-  private func check() throws(GeneratorError) {
+  private func check(_ edition: Edition) throws(GeneratorError) {
     let unnamed = document.operations.filter { $0.name == nil }
     if !unnamed.isEmpty {
       throw error(
@@ -45,7 +47,8 @@ package struct CheckedDocuments {
         })
     }
     let rules = ValidationRule.specified.filter { $0 != .noUnusedFragments }
-    let errors = document.validate(against: schema, options: ValidationOptions(rules: rules))
+    let errors = document.validate(
+      against: schema, options: ValidationOptions(rules: rules, edition: edition))
     guard errors.isEmpty else {
       throw error(
         errors.map {

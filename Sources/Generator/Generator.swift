@@ -27,7 +27,8 @@ public struct Generator {
   ) throws -> [GeneratedFile] {
     let sorted = documents.sorted { $0.path < $1.path }
     let checked = try CheckedDocuments(
-      sorted.map { SourceFiles.File(name: $0.path, bytes: $0.text) }, schema: schema)
+      sorted.map { SourceFiles.File(name: $0.path, bytes: $0.text) }, schema: schema,
+      edition: options.edition)
     return try files(from: checked)
   }
 

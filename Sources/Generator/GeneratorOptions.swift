@@ -1,3 +1,5 @@
+public import GQLRunLanguage
+
 /// What the generated code looks like.
 public struct GeneratorOptions: Sendable, Hashable {
   /// The access level of the generated declarations.
@@ -48,6 +50,8 @@ public struct GeneratorOptions: Sendable, Hashable {
   public var schemaModule: String?
   /// The conformances of all generated types.
   public var conformances: Set<Conformance>
+  /// The edition that the documents must follow, and the schema is checked by; the newest by default.
+  public var edition: Edition
 
   /// The Swift types of scalars by names that mean the same in most schemas. A date without a time of day, and a
   /// time of day, have no type in Foundation.
@@ -67,7 +71,7 @@ public struct GeneratorOptions: Sendable, Hashable {
   public init(
     access: Access = .internal, fields: Naming = .verbatim, enumCases: Naming = .camel,
     scalars: [String: String] = [:], imports: [String] = [], schemaModule: String? = nil,
-    conformances: Set<Conformance> = []
+    conformances: Set<Conformance> = [], edition: Edition = .newest
   ) {
     self.access = access
     self.fields = fields
@@ -76,6 +80,7 @@ public struct GeneratorOptions: Sendable, Hashable {
     self.imports = imports
     self.schemaModule = schemaModule
     self.conformances = conformances
+    self.edition = edition
   }
 }
 
@@ -135,6 +140,13 @@ extension GeneratorOptions {
       conformances.insert(try Self.value(text, "conformances"))
     }
     for text in settings["scalars"] ?? [] { try map(scalar: text) }
+    if let text = settings["edition"]?.first {
+      guard let edition = Int(text).flatMap(Edition.init(rawValue:)) else {
+        let years = Edition.allCases.map { "\($0.rawValue)" }.joined(separator: ", ")
+        throw GenerationFailure("`edition` cannot be \"\(text)\"; use \(years)")
+      }
+      self.edition = edition
+    }
     try checkModules()
   }
 

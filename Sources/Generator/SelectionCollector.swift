@@ -57,10 +57,11 @@ struct CollectedSelections {
     var typeCondition: String
     var part: ConditionalSelections
 
-    /// Whether objects of `type` have any of the selections.
+    /// Whether objects of `type` have any of the selections, or `{ }` distinguishes them.
     func adds(to type: String, _ types: TypeSets) -> Bool {
       types.possible(typeCondition).contains(type)
-        && !CollectedSelections([part], possible: [type], types: types).isEmpty
+        && (part.selections.isEmpty
+          || !CollectedSelections([part], possible: [type], types: types).isEmpty)
     }
   }
 

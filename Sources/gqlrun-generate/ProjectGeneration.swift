@@ -65,8 +65,10 @@ struct ProjectGeneration {
 
   private func generated() throws -> [GeneratedFile] {
     let sources = try documents.map { (path: $0, text: try Self.bytes(of: $0)) }
-    let files = try Generator(schema: try Schema(files: schema), options: options)
-      .files(from: sources)
+    let files = try Generator(
+      schema: try Schema(files: schema, edition: options.edition), options: options
+    )
+    .files(from: sources)
     for warning in files.flatMap(\.warnings) {
       FileHandle.standardError.write(Data("warning: \(warning)\n".utf8))
     }
@@ -84,9 +86,10 @@ struct ProjectGeneration {
 
 extension Schema {
   /// Parses the type definitions of a schema, in one file or several.
-  fileprivate init(files paths: [String]) throws {
+  fileprivate init(files paths: [String], edition: Edition) throws {
     let sources = SourceFiles(
-      try paths.map { SourceFiles.File(name: $0, bytes: try ProjectGeneration.bytes(of: $0)) })
+      try paths.map { SourceFiles.File(name: $0, bytes: try ProjectGeneration.bytes(of: $0)) },
+      edition: edition)
     if let json = sources.files.first(where: { $0.bytes.first == UInt8(ascii: "{") }) {
       throw GenerationFailure(
         "\(json.name) is an introspection result; the plugins read type definitions, which gqlrun schema "
@@ -96,7 +99,7 @@ extension Schema {
       throw GenerationFailure("\(file.name):\(error)")
     }
     do {
-      try self.init(sdl: sources.document())
+      try self.init(sdl: sources.document(), edition: edition)
     } catch let error as SchemaError {
       throw GenerationFailure(
         error.issues.prefix(20).map { issue in

@@ -30,6 +30,20 @@ struct GeneratorErrorTests {
     #expect(found.joined(separator: "\n") == (try Fixtures.text(of: Self.list)))
   }
 
+  @Test("a construct that is newer than the edition is an error that names the edition")
+  func edition() throws {
+    func files(_ edition: Edition) throws -> [GeneratedFile] {
+      try Generator(schema: Fixtures.schema(), options: GeneratorOptions(edition: edition))
+        .files(from: [("a.graphql", Array("query A { me { } }".utf8))])
+    }
+    let error = #expect(throws: GeneratorError.self) { try files(.september2025) }
+    #expect(
+      error?.description
+        == "a.graphql:1:16: Syntax Error: Expected Name, found '}'. An empty selection set needs GraphQL "
+        + "September 2026; this is checked as GraphQL September 2025.")
+    #expect(try files(.september2026).count == 1)
+  }
+
   @Test("an error in a fragment of another file is located there")
   func otherFile() throws {
     let error = #expect(throws: GeneratorError.self) {

@@ -113,4 +113,14 @@ struct GeneratorOptionsTests {
     #expect(
       files["SchemaTypes.swift"]?.contains("struct Paint: GraphQLInputObject, Hashable {") == true)
   }
+
+  @Test("the edition is a year of the project file")
+  func edition() throws {
+    #expect(try GeneratorOptions(settings: ["edition": ["2025"]]).edition == .september2025)
+    #expect(try GeneratorOptions(settings: [:]).edition == .newest)
+    let error = #expect(throws: GenerationFailure.self) {
+      try GeneratorOptions(settings: ["edition": ["2024"]])
+    }
+    #expect(error?.description == "`edition` cannot be \"2024\"; use 2021, 2025, 2026")
+  }
 }

@@ -118,6 +118,33 @@ struct DocumentationTests {
     }
   }
 
+  @Test(
+    "every test that the tables of editions name exists, and every addition to the language is in them"
+  )
+  func editions() throws {
+    let rows = try #require(Repository.text("docs/editions.md")).lines.filter {
+      $0.hasPrefix("| ") && $0.hasSuffix("` |")
+    }
+    let tests = Repository.files(in: "Tests", suffix: ".swift").filter {
+      $0.path != "Tests/HouseTests/DocumentationTests.swift"
+    }.map(\.text)
+    #expect(rows.count > 25)
+    for row in rows {
+      let pieces = row.split(separator: "`", omittingEmptySubsequences: false)
+      let name = try #require(pieces.count > 2 ? pieces[pieces.count - 2] : nil, "\(row)")
+      #expect(tests.contains { $0.includes(name) }, "no test \(name)")
+    }
+    // Their names in messages are the raw values of an enumeration.
+    let source = try #require(Repository.text("Sources/GraphQL/Language/Edition.swift"))
+    let additions = source.lines.filter { $0.hasPrefix("  case ") && $0.includes(" = \"") }
+      .compactMap { $0.split(separator: "\"").dropFirst().first }
+    #expect(additions.count > 7)
+    for addition in additions {
+      let name = addition.replacingOccurrences(of: "\\\\", with: "\\")
+      #expect(rows.contains { $0.hasPrefix("| \(name) |") }, "no row for \(name)")
+    }
+  }
+
   @Test("the article on plugins has the code of the guide, which a test executes")
   func pluginArticle() throws {
     let article = try #require(

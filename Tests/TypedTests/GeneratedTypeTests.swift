@@ -184,6 +184,34 @@ struct GeneratedTypeTests {
     #expect(copy.json == codable.json)
   }
 
+  @Test("an empty selection set is a type without properties, which existing objects have")
+  func emptySelectionSets() throws {
+    #expect(EmptyDroidQuery.document == "query EmptyDroid($id:ID!){droid(id:$id){}}")
+    let data = try EmptyDroidQuery.Data(json: #"{"droid": {}}"#)
+    #expect(data.droid != nil)
+    #expect(data.json.jsonText() == #"{"droid":{"__typename":"Droid"}}"#)
+    #expect(try EmptyDroidQuery.Data(json: #"{"droid": null}"#).droid == nil)
+    #expect(try EmptyConditionalQuery.Data(json: "{}").droid == nil)
+    #expect(try EmptyConditionalQuery.Data(json: #"{"droid": {"x": 1}}"#).droid != nil)
+  }
+
+  @Test("an empty fragment distinguishes the objects of its type")
+  func emptyVariants() throws {
+    func hero(_ type: String) throws -> EmptyVariantsQuery.Data.Hero? {
+      try EmptyVariantsQuery.Data(
+        json: #"{"hero": {"__typename": "\#(type)", "name": "R2"}}"#
+      ).hero
+    }
+    guard case .human = try hero("Human"), case .droid(let droid) = try hero("Droid"),
+      case .other(let typename) = try hero("Ewok")
+    else {
+      Issue.record("other cases")
+      return
+    }
+    #expect(droid.name == "R2")
+    #expect(typename == "Ewok")
+  }
+
   @Test("a deprecated value can be read and written")
   func deprecatedValue() throws {
     let data = try StatusNowQuery.Data(json: #"{"status": "ON_HOLD"}"#)

@@ -120,8 +120,12 @@ extension SelectionTree {
     let selected = selections(at: keys.dropLast()).flatMap { fields(of: $0) }
       .filter { $0.responseKey == key }
     guard var field = selected.first else { return nil }
-    field.selectionSet = SelectionSet(
-      selections: selected.flatMap { $0.selectionSet?.selections ?? [] }, location: field.location)
+    // A leaf has no selection set, which is not an empty one.
+    let sets = selected.compactMap(\.selectionSet)
+    if !sets.isEmpty {
+      field.selectionSet = SelectionSet(
+        selections: sets.flatMap(\.selections), location: field.location)
+    }
     return field
   }
 

@@ -19,6 +19,8 @@ public struct OperationTemplate: Sendable {
     let sent: OperationDefinition
     let printed: String
     let locations: SentLocations
+    /// Where the caller's document has empty selection sets that are sent.
+    let emptySelectionSets: [SourceLocation]
     let coercion: VariableCoercion
     let keys: KeyRules
     let facts: TypeFacts?
@@ -32,6 +34,8 @@ public struct OperationTemplate: Sendable {
       try OperationTemplate.refuseUnknownDelivery(
         operation, document: reduced, schema: facts?.schema)
       augmented = Augmentation(reduced, keys: keys, facts: facts).augmented()
+      try OperationTemplate.refuseEmptySelectionSets(augmented, schema: facts?.schema)
+      emptySelectionSets = augmented.emptySelectionSets
       guard let sent = augmented.operations.first else {
         throw CacheError(.invalidOperation, "the document has no operation")
       }

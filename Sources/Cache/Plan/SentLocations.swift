@@ -142,8 +142,7 @@ private struct LocationList {
         add(field.name)
         add(field.arguments)
         add(field.directives)
-        // The printer leaves an empty selection set out, which no parsed document has.
-        if let set = field.selectionSet, !set.selections.isEmpty { add(set) }
+        if let set = field.selectionSet { add(set) }
       case .inlineFragment(let fragment):
         add(fragment.location)
         if let condition = fragment.typeCondition { add(condition) }

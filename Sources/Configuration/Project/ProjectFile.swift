@@ -29,7 +29,7 @@ public struct ProjectFile: Sendable {
     /// The keys, with those that have a list.
     public static let keys = [
       "output", "access", "fields", "enum_cases", "scalars", "imports", "schema_module",
-      "schema_output", "conformances", "manifest",
+      "schema_output", "conformances", "manifest", "edition",
     ]
   }
 

@@ -166,7 +166,7 @@ public struct FragmentDefinition: Sendable, Hashable {
 
 /// https://spec.graphql.org/September2025/#sec-Selection-Sets
 public struct SelectionSet: Sendable, Hashable {
-  /// The selections in source order; never empty after parsing.
+  /// The selections in source order; empty for `{ }`, which is not the same as a field without a selection set.
   public var selections: [Selection]
   /// The source location of its first token.
   public var location: SourceLocation
@@ -198,7 +198,7 @@ public struct Field: Sendable, Hashable {
   public var arguments: [Argument]
   /// The applied directives, in source order.
   public var directives: [Directive]
-  /// The fields selected from the field's value; `nil` for leaf fields.
+  /// The fields selected from the field's value, which may be none; `nil` for leaf fields.
   public var selectionSet: SelectionSet?
   /// The source location of its first token.
   public var location: SourceLocation
@@ -445,7 +445,7 @@ extension Selection {
 extension Document {
   /// Parses a GraphQL document: operations, fragments, type system definitions and extensions.
   ///
-  /// Accepts the full grammar of the September 2025 specification, in linear time.
+  /// Accepts the full grammar of the September 2026 specification, in linear time.
   ///
   /// - Throws: ``GraphQLSyntaxError`` with the location of the first error.
   public init(

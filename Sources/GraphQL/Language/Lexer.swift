@@ -6,6 +6,8 @@
 /// https://spec.graphql.org/September2025/#sec-Language.Source-Text
 struct Lexer {
   let bytes: [UInt8]
+  /// The edition whose escape sequences are accepted.
+  private let edition: Edition
   /// The value of the latest string or block string token.
   var text = ""
 
@@ -17,8 +19,9 @@ struct Lexer {
   /// The UTF-8 continuation bytes since `lineStart`, which columns do not count.
   private var continuations = 0
 
-  init(bytes: [UInt8]) {
+  init(bytes: [UInt8], edition: Edition = .newest) {
     self.bytes = bytes
+    self.edition = edition
   }
 
   /// The next token; at the end of the text, `endOfFile` on every call.
@@ -312,6 +315,9 @@ extension Lexer {
 
   /// Reads `\u{1F600}`: at most twelve characters, as in the reference implementation.
   private mutating func variableWidthEscape() throws(GraphQLSyntaxError) -> Unicode.Scalar {
+    guard LanguageAddition.braceEscape.edition <= edition else {
+      throw invalidUnicodeEscape(scalars: 6).explained(by: .braceEscape, edition: edition)
+    }
     var value: UInt32 = 0
     var size = 3
     while size < 12, let byte = byte(at: position + size) {

@@ -11,7 +11,7 @@ struct Parser {
   private var depth = 0
 
   private init(_ bytes: [UInt8], _ options: ParseOptions) throws(GraphQLSyntaxError) {
-    self.lexer = Lexer(bytes: bytes)
+    self.lexer = Lexer(bytes: bytes, edition: options.edition)
     self.options = options
     self.token = lexer.openToken(.endOfFile)
     try advance()
@@ -138,6 +138,18 @@ struct Parser {
     return items
   }
 
+  // MARK: - Editions
+
+  /// Throws if the edition of the options lacks a construct.
+  ///
+  /// - Parameter refusal: The error that parsers of that edition have.
+  func require(
+    _ addition: LanguageAddition, refusal: @autoclosure () -> GraphQLSyntaxError
+  ) throws(GraphQLSyntaxError) {
+    guard addition.edition > options.edition else { return }
+    throw refusal().explained(by: addition, edition: options.edition)
+  }
+
   // MARK: - Depth
 
   /// Parses with `rule` one level deeper; throws if that exceeds the depth limit.
@@ -165,7 +177,7 @@ struct Parser {
     error("Unexpected \(tokenDescription).", at: token.location)
   }
 
-  private func expected(_ what: String) -> GraphQLSyntaxError {
+  func expected(_ what: String) -> GraphQLSyntaxError {
     error("Expected \(what), found \(tokenDescription).", at: token.location)
   }
 
@@ -200,22 +212,36 @@ extension Parser {
     }
     guard peek(.name) else { throw unexpected() }
     if let type = operationType {
+      try requireDescription(description)
       return .operation(try operation(type, description: description, start: start))
     }
-    if peekKeyword("fragment") { return .fragment(try fragment(description, start)) }
+    if peekKeyword("fragment") {
+      try requireDescription(description)
+      return .fragment(try fragment(description, start))
+    }
     if let keyword = typeSystemKeyword {
       return .typeSystem(
         try typeSystemDefinition(
           keyword, description: description, isExtension: false, start: start))
     }
-    if description != nil {
-      throw error(
-        "Unexpected description, descriptions are supported only on type definitions.", at: start)
-    }
+    if description != nil { throw unexpectedDescription(at: start) }
     guard try skipKeyword("extend") else { throw unexpected() }
-    guard let keyword = typeSystemKeyword, keyword != .directive else { throw unexpected() }
+    guard let keyword = typeSystemKeyword else { throw unexpected() }
+    if keyword == .directive { try require(.directiveExtension, refusal: unexpected()) }
     return .typeSystem(
       try typeSystemDefinition(keyword, description: nil, isExtension: true, start: start))
+  }
+
+  private func unexpectedDescription(at location: SourceLocation) -> GraphQLSyntaxError {
+    error(
+      "Unexpected description, descriptions are supported only on type definitions.", at: location)
+  }
+
+  /// Throws if there is a description of an operation or fragment and the edition has none.
+  private func requireDescription(_ description: StringValue?) throws(GraphQLSyntaxError) {
+    guard let description else { return }
+    try require(
+      .executableDescription, refusal: unexpectedDescription(at: description.location))
   }
 
   /// `StringValue`, or nothing.
@@ -247,6 +273,9 @@ extension Parser {
   /// `Description? Variable : Type DefaultValue? Directives[Const]?`
   private mutating func variableDefinition() throws(GraphQLSyntaxError) -> VariableDefinition {
     let start = token.location
+    if peek(.string) || peek(.blockString) {
+      try require(.executableDescription, refusal: expected(Token.Kind.dollar.description))
+    }
     let description = try self.description()
     let name = try variable()
     try expect(.colon)
@@ -275,13 +304,18 @@ extension Parser {
     return try name()
   }
 
-  /// `{ Selection+ }`
+  /// `{ Selection* }`
   mutating func selectionSet() throws(GraphQLSyntaxError) -> SelectionSet {
     let start = token.location
     let selections = try nested { parser throws(GraphQLSyntaxError) in
-      try parser.many(.braceLeft, close: .braceRight) { parser throws(GraphQLSyntaxError) in
-        try parser.selection()
+      try parser.expect(.braceLeft)
+      if parser.peek(.braceRight) {
+        try parser.require(
+          .emptySelectionSet, refusal: parser.expected(Token.Kind.name.description))
       }
+      var selections: [Selection] = []
+      while try !parser.skip(.braceRight) { selections.append(try parser.selection()) }
+      return selections
     }
     return SelectionSet(selections: selections, location: start)
   }
@@ -347,7 +381,8 @@ extension Parser {
     try advance()
     switch keyword {
     case .schema: return try schema(description, isExtension: isExtension, start: start)
-    case .directive: return try directive(description, start)
+    case .directive:
+      return isExtension ? try directiveExtension(start) : try directive(description, start)
     default: break
     }
     let name = try self.name()
@@ -434,13 +469,15 @@ extension Parser {
     return OperationTypeDefinition(operation: operation, type: try name(), location: start)
   }
 
-  /// `directive @ Name ArgumentsDefinition? repeatable? on DirectiveLocations`
+  /// `directive @ Name ArgumentsDefinition? Directives[Const]? repeatable? on DirectiveLocations`
   private mutating func directive(
     _ description: StringValue?, _ start: SourceLocation
   ) throws(GraphQLSyntaxError) -> TypeSystemDefinition {
     try expect(.at)
     let name = try self.name()
     let arguments = try inputValueDefinitions(.parenLeft, .parenRight)
+    if peek(.at) { try require(.directiveOnDirective, refusal: expected("'on'")) }
+    let directives = try directives(isConstant: true)
     let isRepeatable = try skipKeyword("repeatable")
     try expectKeyword("on")
     let locations = try delimited(by: .pipe) { parser throws(GraphQLSyntaxError) in
@@ -448,13 +485,28 @@ extension Parser {
     }
     return .directive(
       DirectiveDefinition(
-        description: description, name: name, arguments: arguments, isRepeatable: isRepeatable,
-        locations: locations, location: start))
+        description: description, name: name, arguments: arguments, directives: directives,
+        isRepeatable: isRepeatable, locations: locations, location: start))
+  }
+
+  /// `extend directive @ Name Directives[Const]`
+  private mutating func directiveExtension(
+    _ start: SourceLocation
+  ) throws(GraphQLSyntaxError) -> TypeSystemDefinition {
+    try expect(.at)
+    let name = try self.name()
+    let directives = try directives(isConstant: true)
+    if directives.isEmpty { throw unexpected() }
+    return .directive(
+      DirectiveDefinition(name: name, directives: directives, isExtension: true, location: start))
   }
 
   private mutating func directiveLocation() throws(GraphQLSyntaxError) -> DirectiveLocation {
     guard peek(.name), let location = DirectiveLocation(rawValue: lexer.source(of: token)) else {
       throw try unexpectedName()
+    }
+    if location == .directiveDefinition {
+      try require(.directiveDefinitionLocation, refusal: unexpected())
     }
     try advance()
     return location
@@ -630,7 +682,7 @@ extension Parser {
   }
 }
 
-/// Limits of a GraphQL text, which bound the time and memory that hostile text costs.
+/// The edition of a GraphQL text, and the limits that bound the time and memory that hostile text costs.
 public struct ParseOptions: Sendable, Hashable {
   /// The maximum number of tokens. One million by default, enough for schemas of several megabytes.
   public var maxTokens: Int
@@ -640,10 +692,14 @@ public struct ParseOptions: Sendable, Hashable {
   /// measurement, the default depth needs a stack of 512 KB in release builds and 2 MB in debug
   /// builds; use a higher limit only on threads with more.
   public var maxDepth: Int
+  /// The edition whose grammar is accepted; the newest by default. A construct that it lacks is an error, which names
+  /// the edition that added it.
+  public var edition: Edition
 
-  /// Creates limits.
-  public init(maxTokens: Int = 1_000_000, maxDepth: Int = 256) {
+  /// Creates options.
+  public init(maxTokens: Int = 1_000_000, maxDepth: Int = 256, edition: Edition = .newest) {
     self.maxTokens = maxTokens
     self.maxDepth = maxDepth
+    self.edition = edition
   }
 }

@@ -234,6 +234,7 @@ extension Printer {
   }
 
   mutating func selectionSet(_ selectionSet: SelectionSet) {
+    guard !selectionSet.selections.isEmpty else { return write("{ }") }
     block(selectionSet.selections) { $0.selection($1) }
   }
 
@@ -270,7 +271,7 @@ extension Printer {
       write(")")
     }
     directives(field.directives)
-    if let selectionSet = field.selectionSet, !selectionSet.selections.isEmpty {
+    if let selectionSet = field.selectionSet {
       write(" ")
       self.selectionSet(selectionSet)
     }
@@ -321,6 +322,8 @@ extension Printer {
     case .directive(let directive):
       write("directive @\(directive.name.value)")
       arguments(directive.arguments)
+      directives(directive.directives)
+      guard !directive.isExtension else { return }
       write(directive.isRepeatable ? " repeatable on " : " on ")
       join(directive.locations, separator: " | ") { $0.write($1.rawValue) }
     }

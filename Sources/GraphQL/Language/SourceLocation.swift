@@ -62,11 +62,14 @@ public struct GraphQLSyntaxError: Error, Sendable, Hashable, CustomStringConvert
   public var message: String
   /// The source location of the error.
   public var location: SourceLocation
+  /// The construct that the edition of the parser lacks; `nil` for other errors.
+  public var addition: LanguageAddition?
 
   /// Creates an error.
-  public init(message: String, location: SourceLocation) {
+  public init(message: String, location: SourceLocation, addition: LanguageAddition? = nil) {
     self.message = message
     self.location = location
+    self.addition = addition
   }
 
   /// `line:column: message`.
@@ -92,11 +95,14 @@ package struct SourceFiles: Sendable {
   }
 
   package private(set) var files: [File] = []
+  /// The edition that the files are parsed by.
+  private let edition: Edition
   /// The combined text: all files, each followed by a line end.
   package private(set) var text: [UInt8] = []
   private var lineCount = 0
 
-  package init(_ files: [File]) {
+  package init(_ files: [File], edition: Edition = .newest) {
+    self.edition = edition
     for var file in files {
       file.start = text.count
       file.linesBefore = lineCount
@@ -126,7 +132,7 @@ package struct SourceFiles: Sendable {
   package var syntaxErrors: [(file: File, error: GraphQLSyntaxError)] {
     files.compactMap { file in
       do throws(GraphQLSyntaxError) {
-        _ = try Document(parsingUTF8: file.bytes)
+        _ = try Document(parsingUTF8: file.bytes, options: ParseOptions(edition: edition))
         return nil
       } catch {
         return (file, error)
@@ -136,7 +142,8 @@ package struct SourceFiles: Sendable {
 
   /// The definitions of all files, with locations in the combined text. The limit on tokens is one for each file.
   package func document() throws(GraphQLSyntaxError) -> Document {
-    let options = ParseOptions(maxTokens: ParseOptions().maxTokens * max(files.count, 1))
+    let options = ParseOptions(
+      maxTokens: ParseOptions().maxTokens * max(files.count, 1), edition: edition)
     return try Document(parsingUTF8: text, options: options)
   }
 

@@ -47,7 +47,7 @@ public enum TypeSystemDefinition: Sendable, Hashable {
     }
   }
 
-  /// The directives applied to the definition; none for a directive definition.
+  /// The directives applied to the definition, in source order.
   public var directives: [Directive] {
     switch self {
     case .schema(let definition): definition.directives
@@ -57,7 +57,7 @@ public enum TypeSystemDefinition: Sendable, Hashable {
     case .union(let definition): definition.directives
     case .enumeration(let definition): definition.directives
     case .inputObject(let definition): definition.directives
-    case .directive: []
+    case .directive(let definition): definition.directives
     }
   }
 
@@ -71,7 +71,7 @@ public enum TypeSystemDefinition: Sendable, Hashable {
     case .union(let definition): definition.isExtension
     case .enumeration(let definition): definition.isExtension
     case .inputObject(let definition): definition.isExtension
-    case .directive: false
+    case .directive(let definition): definition.isExtension
     }
   }
 
@@ -92,8 +92,8 @@ public enum TypeSystemDefinition: Sendable, Hashable {
 
 /// The parts of definitions of one kind; empty for definitions of other kinds.
 extension TypeSystemDefinition {
-  /// Where directives are applied to it, which is its kind; `nil` for a directive definition.
-  var directiveLocation: DirectiveLocation? {
+  /// Where directives are applied to it, which is its kind.
+  var directiveLocation: DirectiveLocation {
     switch self {
     case .schema: .schema
     case .scalar: .scalar
@@ -102,7 +102,7 @@ extension TypeSystemDefinition {
     case .union: .union
     case .enumeration: .enumeration
     case .inputObject: .inputObject
-    case .directive: nil
+    case .directive: .directiveDefinition
     }
   }
 
@@ -456,7 +456,9 @@ public struct EnumValueDefinition: Sendable, Hashable {
   }
 }
 
-/// https://spec.graphql.org/September2025/#sec-Type-System.Directives
+/// The definition of a directive, or an extension of it, which applies further directives to it.
+///
+/// https://spec.graphql.org/September2026/#sec-Type-System.Directives
 public struct DirectiveDefinition: Sendable, Hashable {
   /// The description; `nil` if there is none.
   public var description: StringValue?
@@ -464,23 +466,30 @@ public struct DirectiveDefinition: Sendable, Hashable {
   public var name: Name
   /// The arguments, in source order.
   public var arguments: [InputValueDefinition]
+  /// The directives applied to the definition, in source order.
+  public var directives: [Directive]
   /// Whether the directive may be applied more than once at one location.
   public var isRepeatable: Bool
-  /// Where the directive may be applied, in source order.
+  /// Where the directive may be applied, in source order; empty for an extension.
   public var locations: [DirectiveLocation]
+  /// Whether it is an extension (`extend directive`), which has only a name and directives.
+  public var isExtension: Bool
   /// The source location of its first token.
   public var location: SourceLocation
 
-  /// Creates a directive definition.
+  /// Creates a directive definition or extension.
   public init(
     description: StringValue? = nil, name: Name, arguments: [InputValueDefinition] = [],
-    isRepeatable: Bool = false, locations: [DirectiveLocation] = [], location: SourceLocation
+    directives: [Directive] = [], isRepeatable: Bool = false,
+    locations: [DirectiveLocation] = [], isExtension: Bool = false, location: SourceLocation
   ) {
     self.description = description
     self.name = name
     self.arguments = arguments
+    self.directives = directives
     self.isRepeatable = isRepeatable
     self.locations = locations
+    self.isExtension = isExtension
     self.location = location
   }
 }
@@ -528,6 +537,8 @@ public enum DirectiveLocation: String, Sendable, Hashable, CaseIterable {
   case inputObject = "INPUT_OBJECT"
   /// A field of an input object type.
   case inputFieldDefinition = "INPUT_FIELD_DEFINITION"
+  /// A directive definition.
+  case directiveDefinition = "DIRECTIVE_DEFINITION"
 }
 
 extension DirectiveLocation {

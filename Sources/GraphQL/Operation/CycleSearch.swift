@@ -12,11 +12,11 @@ struct CycleSearch<Edge> {
   ///   - edges: Its edges.
   ///   - target: The node that an edge leads to; `nil` to ignore the edge.
   ///   - successors: The edges of the node that an edge leads to.
-  ///   - onCycle: Called with the edges of a cycle; returns whether to continue.
+  ///   - onCycle: Called with the edges of a cycle, the last one by itself, without a copy; returns whether to continue.
   mutating func visit<Failure: Error>(
     _ name: String?, edges: [Edge], target: (Edge) -> String?,
     successors: (Edge) throws(Failure) -> [Edge],
-    onCycle: (ArraySlice<Edge>) throws(Failure) -> Bool
+    onCycle: (ArraySlice<Edge>, Edge) throws(Failure) -> Bool
   ) throws(Failure) {
     if let name, !visited.insert(name).inserted { return }
     var open: [(name: String?, edges: ArraySlice<Edge>)] = [(name, edges[...])]
@@ -32,7 +32,7 @@ struct CycleSearch<Edge> {
       }
       guard let name = target(edge) else { continue }
       if let depth = depths[name] {
-        guard try onCycle(path[depth...] + [edge]) else { return }
+        guard try onCycle(path[depth...], edge) else { return }
       } else if visited.insert(name).inserted {
         depths[name] = open.count
         open.append((name, try successors(edge)[...]))

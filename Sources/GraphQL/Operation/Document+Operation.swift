@@ -160,7 +160,7 @@ private struct FragmentWalk {
         guard let fragment = fragments[spread.name.value] else { throw undefined(spread) }
         return fragment.selectionSet.fragmentSpreads
       },
-      onCycle: { (spreads) throws(FragmentError) in throw cycle(spreads) })
+      onCycle: { (via, last) throws(FragmentError) in throw cycle(via, last) })
     return search.visited
   }
 
@@ -172,9 +172,7 @@ private struct FragmentWalk {
       location: spread.location)
   }
 
-  private func cycle(_ spreads: ArraySlice<FragmentSpread>) -> FragmentError {
-    let last = spreads[spreads.endIndex - 1]
-    let via = spreads.dropLast()
+  private func cycle(_ via: ArraySlice<FragmentSpread>, _ last: FragmentSpread) -> FragmentError {
     let names = via.prefix(20).map { "'\($0.name.value)'" } + (via.count > 20 ? ["…"] : [])
     return FragmentError(
       code: .cycle,

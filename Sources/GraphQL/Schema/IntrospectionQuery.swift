@@ -17,11 +17,14 @@ public struct IntrospectionQuery: Sendable, Hashable {
   public var inputValueDeprecation: Bool
   /// `isOneOf` of input objects.
   public var oneOf: Bool
+  /// Deprecated directives.
+  public var directiveDeprecation: Bool
 
   /// Creates a query; an optional field is selected if its parameter is true.
   public init(
     descriptions: Bool = true, specifiedByURL: Bool = false, directiveIsRepeatable: Bool = false,
-    schemaDescription: Bool = false, inputValueDeprecation: Bool = false, oneOf: Bool = false
+    schemaDescription: Bool = false, inputValueDeprecation: Bool = false, oneOf: Bool = false,
+    directiveDeprecation: Bool = false
   ) {
     self.descriptions = descriptions
     self.specifiedByURL = specifiedByURL
@@ -29,9 +32,16 @@ public struct IntrospectionQuery: Sendable, Hashable {
     self.schemaDescription = schemaDescription
     self.inputValueDeprecation = inputValueDeprecation
     self.oneOf = oneOf
+    self.directiveDeprecation = directiveDeprecation
   }
 
-  /// Selects everything in the September 2025 specification.
+  /// Selects everything in the September 2026 specification. Servers of older editions reject it.
+  public static let september2026 = IntrospectionQuery(
+    specifiedByURL: true, directiveIsRepeatable: true, schemaDescription: true,
+    inputValueDeprecation: true, oneOf: true, directiveDeprecation: true)
+
+  /// Selects everything in the September 2025 specification. The result tells whether the server knows
+  /// ``september2026``: ``Schema/serverEdition``.
   public static let complete = IntrospectionQuery(
     specifiedByURL: true, directiveIsRepeatable: true, schemaDescription: true,
     inputValueDeprecation: true, oneOf: true)
@@ -53,10 +63,12 @@ public struct IntrospectionQuery: Sendable, Hashable {
       "    types {",
       "      ...FullType",
       "    }",
-      "    directives {",
+      "    directives\(directiveDeprecation ? "(includeDeprecated: true)" : "") {",
       "      name",
       description.map { "      " + $0 },
       directiveIsRepeatable ? "      isRepeatable" : nil,
+      directiveDeprecation ? "      isDeprecated" : nil,
+      directiveDeprecation ? "      deprecationReason" : nil,
       "      locations",
       "      args\(deprecated) {",
       "        ...InputValue",
@@ -131,7 +143,7 @@ public struct IntrospectionQuery: Sendable, Hashable {
 }
 
 extension Schema {
-  /// The `data` of the response to ``IntrospectionQuery/complete`` for this schema.
+  /// The `data` of the response to ``IntrospectionQuery/september2026`` for this schema.
   public var introspection: IntrospectionValue {
     let types = (typeNames + Schema.standardTypeNames.filter { !typeNames.contains($0) })
       .filter { !unreferencedScalars.contains($0) }
@@ -209,13 +221,14 @@ extension Schema {
   }
 
   private func introspect(_ directive: DirectiveDefinition) -> IntrospectionValue {
-    .object([
-      "name": .string(directive.name.value),
-      "description": .optional(directive.description?.value),
-      "isRepeatable": .boolean(directive.isRepeatable),
-      "locations": .list(directive.locations.map { .string($0.rawValue) }),
-      "args": .list(directive.arguments.map(introspect)),
-    ])
+    .object(
+      deprecation(directive.deprecationReason).merging([
+        "name": .string(directive.name.value),
+        "description": .optional(directive.description?.value),
+        "isRepeatable": .boolean(directive.isRepeatable),
+        "locations": .list(directive.locations.map { .string($0.rawValue) }),
+        "args": .list(directive.arguments.map(introspect)),
+      ]) { $1 })
   }
 
   private func introspect(_ reference: TypeReference) -> IntrospectionValue {

@@ -6,6 +6,22 @@ struct IntrospectionReader {
   /// The built-in types that the result refers to.
   private var referenced: Set<String> = []
 
+  /// The edition of the server, by the introspection types of the result; `nil` if it has none.
+  private(set) var edition: Edition?
+
+  /// The edition that added the newest of the fields that a server's introspection types have.
+  private static func edition(of types: [IntrospectionValue]) -> Edition? {
+    func fields(of name: String) -> [String]? {
+      types.first { $0["name"]?.string == name }?["fields"]?.list?
+        .compactMap { $0["name"]?.string }
+    }
+    guard let type = fields(of: "__Type"), let directive = fields(of: "__Directive") else {
+      return nil
+    }
+    if directive.contains("isDeprecated") { return .september2026 }
+    return type.contains("isOneOf") ? .september2025 : .october2021
+  }
+
   /// Problems that do not prevent the result from being a schema.
   private(set) var warnings: [SchemaError.Issue] = []
 
@@ -28,6 +44,7 @@ struct IntrospectionReader {
           + "introspection query, without errors.")
       return Document(definitions: [])
     }
+    edition = Self.edition(of: types)
     var definitions = [TypeSystemDefinition.schema(schemaDefinition(schema))]
     definitions += directives(schema).map(TypeSystemDefinition.directive)
     for type in unique(types) {
@@ -148,7 +165,8 @@ struct IntrospectionReader {
     return DirectiveDefinition(
       description: description(value), name: name,
       arguments: inputValues("args", of: value, "@\(name.value)"),
-      isRepeatable: value["isRepeatable"]?.boolean == true, locations: locations,
+      directives: deprecation(value), isRepeatable: value["isRepeatable"]?.boolean == true,
+      locations: locations,
       location: .generated)
   }
 
@@ -322,19 +340,25 @@ extension Schema {
   /// The schema lacks what the query did not select, such as descriptions, but names, members and
   /// referenced types must be complete. Issues have no source locations.
   ///
+  /// - Parameters:
+  ///   - result: The result.
+  ///   - edition: The edition that the schema must follow. A construct of a newer one is an issue.
   /// - Throws: ``SchemaError`` with up to a hundred issues.
-  public init(introspection result: IntrospectionValue) throws(SchemaError) {
+  public init(
+    introspection result: IntrospectionValue, edition: Edition = .newest
+  ) throws(SchemaError) {
     var reader = IntrospectionReader()
     let document = reader.document(result)
     guard reader.issues.isEmpty else { throw SchemaError(issues: reader.issues) }
     do throws(SchemaError) {
       // Uses this program's definitions of the introspection directives, not the server's.
       self = try Schema(
-        sdl: document,
+        sdl: document, edition: edition,
         ignoring: [
           .knownDirectives, .uniqueDirectivesPerLocation, .knownArgumentNamesOnDirectives,
-          .providedRequiredArgumentsOnDirectives,
+          .providedRequiredArgumentsOnDirectives, .noDirectiveDefinitionCycles,
         ])
+      serverEdition = reader.edition
       warnings =
         reader.warnings + warnings.map { SchemaError.Issue(message: $0.message, locations: []) }
     } catch {

@@ -565,14 +565,22 @@ extension SchemaComparison {
     } else if after.isRepeatable, !before.isRepeatable {
       report(.directiveRepeatableAdded, "Repeatable flag was added to \(name).")
     }
-    for location in before.locations where !after.locations.contains(location) {
+    // Whether a standard directive may be applied to directives depends on the server's edition only.
+    func isCompared(_ location: DirectiveLocation) -> Bool {
+      location != .directiveDefinition || BuiltIns.directives[name] == nil
+    }
+    for location in before.locations
+    where isCompared(location) && !after.locations.contains(location) {
       report(.directiveLocationRemoved, "\(location.rawValue) was removed from \(name).")
     }
-    for location in after.locations where !before.locations.contains(location) {
+    for location in after.locations
+    where isCompared(location) && !before.locations.contains(location) {
       report(.directiveLocationAdded, "\(location.rawValue) was added to \(name).")
     }
     compareDescriptions(
       before.description?.value, after: after.description?.value, coordinate: "@\(name)")
+    compareDeprecations(
+      before.deprecationReason, after: after.deprecationReason, coordinate: "@\(name)")
   }
 
   // MARK: - Input values

@@ -3,13 +3,14 @@ extension Schema {
   ///
   /// Checks what concerns several types at once: root types, names, implemented interfaces, empty
   /// types, cycles of input objects and of default values. Messages and source locations are those
-  /// of graphql-core's `validate_schema`.
+  /// of graphql-core's `validate_schema`; those about inputs without a finite value, of graphql-js 17.
   ///
+  /// - Parameter edition: The edition whose rules are checked.
   /// - Returns: At most a hundred issues, in source order; empty if the schema is valid.
   ///
-  /// https://spec.graphql.org/September2025/#sec-Schema
-  public func validate() -> [SchemaError.Issue] {
-    var validator = SchemaValidator(schema: self)
+  /// https://spec.graphql.org/September2026/#sec-Schema
+  public func validate(edition: Edition = .newest) -> [SchemaError.Issue] {
+    var validator = SchemaValidator(schema: self, edition: edition)
     validator.checkAll()
     return validator.issues.listed()
   }
@@ -18,11 +19,17 @@ extension Schema {
 /// Validates the types of a schema.
 struct SchemaValidator {
   let schema: Schema
+  let edition: Edition
   private(set) var issues: [SchemaError.Issue] = []
+  /// Limits the list for a text that is not a schema at all.
+  private static let maxIssues = 1_000
   /// The number of comparisons of members and interfaces; for tests of the cost.
   var comparisons = 0
 
-  init(schema: Schema) { self.schema = schema }
+  init(schema: Schema, edition: Edition = .newest) {
+    self.schema = schema
+    self.edition = edition
+  }
 
   mutating func checkAll() {
     checkRoots()
@@ -32,13 +39,13 @@ struct SchemaValidator {
     for name in schema.typeNames {
       if let type = schema.types[name] { check(type) }
     }
-    checkInputCycles()
-    checkDefaultCycles()
+    checkFiniteInputs()
+    // A rule of this edition.
+    if edition >= .september2025 { checkDefaultCycles() }
   }
 
   mutating func report(_ message: String, _ locations: [SourceLocation]) {
-    // Limits the list for a text that is not a schema at all.
-    guard issues.count < 1_000 else { return }
+    guard issues.count < Self.maxIssues else { return }
     issues.append(SchemaError.Issue(message: message, locations: locations))
   }
 
@@ -198,36 +205,6 @@ struct SchemaValidator {
       }
     }
   }
-
-  // MARK: - Cycles of input objects
-
-  /// https://spec.graphql.org/September2025/#sec-Input-Objects.Circular-References
-  mutating func checkInputCycles() {
-    var search = CycleSearch<InputValueDefinition>()
-    for name in schema.typeNames {
-      guard case .inputObject(let input)? = schema.types[name] else { continue }
-      search.visit(
-        name, edges: Array(input.fields),
-        target: { field in
-          guard case .nonNull(.named(let name)) = field.type,
-            case .inputObject? = schema.types[name.value]
-          else { return nil }
-          return name.value
-        },
-        successors: { field in
-          guard case .inputObject(let input)? = schema.namedType(of: field.type) else { return [] }
-          return Array(input.fields)
-        },
-        onCycle: { cycle in
-          report(
-            "Cannot reference Input Object '\(cycle.last?.type.namedType.value ?? "")' within itself "
-              + "through a series of non-null fields: "
-              + "'\(cycle.map(\.name.value).joined(separator: "."))'.",
-            cycle.map(\.location))
-          return true
-        })
-    }
-  }
 }
 
 /// The requirements of the interfaces that a type implements.
@@ -348,16 +325,16 @@ extension SchemaValidator {
           guard let value = omitted.field.defaultValue else { return [] }
           return omittedFields(in: value, of: omitted.field.type.namedType.value)
         },
-        onCycle: { cycle in
+        onCycle: { via, last in
           // The last edge leads back to the first field.
-          let fields = [cycle[cycle.endIndex - 1]] + cycle.dropLast()
+          let fields = [last] + via
           let others = fields.dropFirst().map(\.coordinate).joined(separator: ", ")
           report(
             "Invalid circular reference. The default value of Input Object field "
               + "\(fields[0].coordinate) references itself"
               + (others.isEmpty ? "" : " via the default values of: \(others)") + ".",
             fields.compactMap { $0.field.defaultValue?.location })
-          return true
+          return issues.count < Self.maxIssues
         })
     }
   }

@@ -31,6 +31,9 @@ public struct Schema: Sendable {
   let possible: [String: [String]]
   /// The object types and interfaces that implement each interface or belong to each union.
   let subtypes: [String: Set<String>]
+  /// The edition of the server whose introspection result the schema is made from, by the introspection types in it;
+  /// `nil` for type definitions, and for a result without these types.
+  public internal(set) var serverEdition: Edition?
 
   /// The type with that name, standard types included; `nil` if there is none.
   public func type(named name: String) -> SchemaType? { types[name] }
@@ -161,6 +164,9 @@ extension InputValueDefinition {
 }
 
 extension DirectiveDefinition {
+  /// The reason for the directive's deprecation; `nil` if it is not deprecated.
+  public var deprecationReason: String? { directives.deprecationReason }
+
   /// The argument with that name; `nil` if there is none.
   public func argument(named name: String) -> InputValueDefinition? {
     arguments.first { $0.name.value == name }

@@ -8,28 +8,33 @@ extension Schema {
   /// repeated with the same type and arguments, a default value that is not valid for its type, and
   /// one type as the root of several operation types.
   ///
+  /// - Parameters:
+  ///   - document: The document.
+  ///   - edition: The edition that it must follow. A construct of a newer one is an issue.
   /// - Throws: ``SchemaError`` if the document violates a rule for type system documents
-  ///   (``Document/validateTypeSystem(extending:options:)``) or for types (``validate()``).
-  public init(sdl document: Document) throws(SchemaError) {
-    try self.init(sdl: document, ignoring: [])
+  ///   (``Document/validateTypeSystem(extending:options:)``) or for types (``validate(edition:)``).
+  public init(sdl document: Document, edition: Edition = .newest) throws(SchemaError) {
+    try self.init(sdl: document, edition: edition, ignoring: [])
   }
 
   /// - Parameter ignored: Rules for type system documents that are not checked.
-  init(sdl document: Document, ignoring ignored: Set<ValidationRule>) throws(SchemaError) {
-    var builder = SchemaBuilder(document)
-    builder.build()
-    try builder.checkDocument(ignoring: ignored)
-    let schema = builder.schema()
-    let issues = schema.validate()
+  init(
+    sdl document: Document, edition: Edition, ignoring ignored: Set<ValidationRule>
+  ) throws(SchemaError) {
+    let schema = try Schema(unchecked: document, edition: edition, ignoring: ignored)
+    let issues = schema.validate(edition: edition)
     guard issues.isEmpty else { throw SchemaError(issues: issues) }
     self = schema
   }
 
-  /// Builds a schema without the checks of ``validate()``, for callers that call it themselves.
-  package init(unchecked document: Document) throws(SchemaError) {
+  /// Builds a schema without the checks of ``validate(edition:)``, for callers that call it themselves.
+  package init(
+    unchecked document: Document, edition: Edition = .newest,
+    ignoring ignored: Set<ValidationRule> = []
+  ) throws(SchemaError) {
     var builder = SchemaBuilder(document)
     builder.build()
-    try builder.checkDocument()
+    try builder.checkDocument(edition: edition, ignoring: ignored)
     self = builder.schema()
   }
 }
@@ -46,6 +51,7 @@ struct SchemaBuilder {
   private(set) var types: [String: SchemaType] = [:]
   private(set) var directives: [String: DirectiveDefinition] = [:]
   private var directiveNames: [String] = []
+  private var directiveExtensions: [DirectiveDefinition] = []
   private(set) var schemaParts: [SchemaDefinition] = []
   /// Introspection refers to the other standard scalars.
   var unreferencedScalars: Set<String> = ["Int", "Float", "ID"]
@@ -60,6 +66,7 @@ struct SchemaBuilder {
     unreferencedScalars.subtract(typeNames)
     collectReferences()
     for definition in BuiltIns.definitions { addBuiltIn(definition) }
+    for part in directiveExtensions { directives[part.name.value]?.directives += part.directives }
   }
 
   func schema() -> Schema {
@@ -77,7 +84,7 @@ struct SchemaBuilder {
   }
 
   /// Validates the document against the rules for type system documents.
-  func checkDocument(ignoring ignored: Set<ValidationRule> = []) throws(SchemaError) {
+  func checkDocument(edition: Edition, ignoring ignored: Set<ValidationRule>) throws(SchemaError) {
     let tolerated = Set(warnings.flatMap(\.locations))
     let rules = ValidationRule.typeSystem.filter { !ignored.contains($0) }
     let problems = document.validateTypeSystem(options: ValidationOptions(rules: rules)).filter {
@@ -92,6 +99,9 @@ struct SchemaBuilder {
       }
     }
     var issues = problems.map { SchemaError.Issue(message: $0.message, locations: $0.locations) }
+    issues += document.additions(after: edition).map { addition, location in
+      SchemaError.Issue(message: addition.message(in: edition), location: location)
+    }
     if issues.isEmpty { issues = standardDirectiveIssues() }
     guard issues.isEmpty else { throw SchemaError(issues: issues.listed()) }
   }
@@ -147,7 +157,9 @@ struct SchemaBuilder {
 
   private mutating func collect(_ directive: DirectiveDefinition) {
     let name = directive.name
-    if directives[name.value] == nil {
+    if directive.isExtension {
+      directiveExtensions.append(directive)
+    } else if directives[name.value] == nil {
       directives[name.value] = directive
       directiveNames.append(name.value)
     }
@@ -363,6 +375,7 @@ extension SchemaBuilder {
       }
     }
     for directive in directives.values {
+      check(directive.directives)
       for argument in directive.arguments { check(argument.directives) }
     }
     return issues
@@ -372,7 +385,7 @@ extension SchemaBuilder {
 /// The definitions of every schema: standard scalars and directives, introspection types and
 /// fields.
 ///
-/// https://spec.graphql.org/September2025/#sec-Schema-Introspection
+/// https://spec.graphql.org/September2026/#sec-Schema-Introspection
 enum BuiltIns {
   static let definitions: [TypeSystemDefinition] = parsed(source)
 
@@ -432,6 +445,7 @@ enum BuiltIns {
     directive @include(if: Boolean!) on FIELD | FRAGMENT_SPREAD | INLINE_FRAGMENT
     directive @deprecated(reason: String! = "No longer supported")
       on FIELD_DEFINITION | ARGUMENT_DEFINITION | INPUT_FIELD_DEFINITION | ENUM_VALUE
+        | DIRECTIVE_DEFINITION
     directive @specifiedBy(url: String!) on SCALAR
     directive @oneOf on INPUT_OBJECT
 
@@ -441,7 +455,7 @@ enum BuiltIns {
       queryType: __Type!
       mutationType: __Type
       subscriptionType: __Type
-      directives: [__Directive!]!
+      directives(includeDeprecated: Boolean! = false): [__Directive!]!
     }
     type __Type {
       kind: __TypeKind!
@@ -485,11 +499,13 @@ enum BuiltIns {
       isRepeatable: Boolean!
       locations: [__DirectiveLocation!]!
       args(includeDeprecated: Boolean! = false): [__InputValue!]!
+      isDeprecated: Boolean!
+      deprecationReason: String
     }
     enum __DirectiveLocation {
       QUERY MUTATION SUBSCRIPTION FIELD FRAGMENT_DEFINITION FRAGMENT_SPREAD INLINE_FRAGMENT
       VARIABLE_DEFINITION SCHEMA SCALAR OBJECT FIELD_DEFINITION ARGUMENT_DEFINITION INTERFACE
-      UNION ENUM ENUM_VALUE INPUT_OBJECT INPUT_FIELD_DEFINITION
+      UNION ENUM ENUM_VALUE INPUT_OBJECT INPUT_FIELD_DEFINITION DIRECTIVE_DEFINITION
     }
     """
 }

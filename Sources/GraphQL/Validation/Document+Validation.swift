@@ -23,7 +23,7 @@ extension Document {
   }
 
   /// Warnings for valid but discouraged constructs: operations without a name and, with a schema,
-  /// deprecated fields, arguments, input fields and enum values.
+  /// deprecated fields, arguments, input fields, enum values and directives.
   public func warnings(
     against schema: Schema?,
     options: ValidationOptions = ValidationOptions(rules: ValidationRule.warnings)
@@ -101,6 +101,7 @@ extension ValidationRule {
     case .uniqueArgumentDefinitionNames: UniqueArgumentDefinitionNames()
     case .uniqueDirectiveNames: UniqueDirectiveNames()
     case .possibleTypeExtensions: PossibleTypeExtensions()
+    case .noDirectiveDefinitionCycles: NoDirectiveDefinitionCycles()
     case .limit: nil
     }
   }
@@ -139,21 +140,24 @@ public struct ValidationOptions: Sendable, Hashable {
   /// The maximum number of steps of rules whose time is not linear, ten million by default. If it
   /// is reached, validation ends with an error of the rule ``ValidationRule/limit``.
   public var maxSteps: Int
+  /// The edition whose rules are checked; the newest by default.
+  public var edition: Edition
 
   /// Creates options.
   public init(
     rules: [ValidationRule] = ValidationRule.specified, maxErrors: Int = 100,
-    maxSteps: Int = 10_000_000
+    maxSteps: Int = 10_000_000, edition: Edition = .newest
   ) {
     self.rules = rules
     self.maxErrors = maxErrors
     self.maxSteps = maxSteps
+    self.edition = edition
   }
 }
 
 /// A validation rule; the raw value is its name in the reference implementation.
 ///
-/// https://spec.graphql.org/September2025/#sec-Validation
+/// https://spec.graphql.org/September2026/#sec-Validation
 public enum ValidationRule: String, Sendable, Hashable, CaseIterable {
   /// The document contains only operations and fragments.
   case executableDefinitions = "ExecutableDefinitionsRule"
@@ -241,12 +245,14 @@ public enum ValidationRule: String, Sendable, Hashable, CaseIterable {
   case uniqueArgumentDefinitionNames = "UniqueArgumentDefinitionNamesRule"
   /// Directive names are unique.
   case uniqueDirectiveNames = "UniqueDirectiveNamesRule"
-  /// Extended types are defined and are of the extension's kind.
+  /// Extended types and directives are defined, and types are of the extension's kind.
   case possibleTypeExtensions = "PossibleTypeExtensionsRule"
   /// Arguments of directives are defined.
   case knownArgumentNamesOnDirectives = "KnownArgumentNamesOnDirectivesRule"
   /// Required arguments of directives are provided.
   case providedRequiredArgumentsOnDirectives = "ProvidedRequiredArgumentsOnDirectivesRule"
+  /// The definition of a directive does not lead back to the directive. The name is that of graphql-js 17.
+  case noDirectiveDefinitionCycles = "NoDirectiveDefinitionCyclesRule"
 
   /// Not a rule: marks the error that reports why validation stopped early.
   case limit = "ValidationLimit"
@@ -270,7 +276,7 @@ public enum ValidationRule: String, Sendable, Hashable, CaseIterable {
     .uniqueFieldDefinitionNames, .uniqueArgumentDefinitionNames, .uniqueDirectiveNames,
     .knownTypeNames, .knownDirectives, .uniqueDirectivesPerLocation, .possibleTypeExtensions,
     .knownArgumentNamesOnDirectives, .uniqueArgumentNames, .uniqueInputFieldNames,
-    .providedRequiredArgumentsOnDirectives,
+    .providedRequiredArgumentsOnDirectives, .noDirectiveDefinitionCycles,
   ]
 
   /// The rules that produce warnings.

@@ -237,7 +237,8 @@ struct DocumentWalker {
   private func walk(_ definition: TypeSystemDefinition) {
     for visitor in visitors { visitor.enter(definition: definition, context) }
     for name in definition.interfaces { walk(namedType: name) }
-    if let location = definition.directiveLocation { walk(definition.directives, at: location) }
+    for argument in definition.arguments { walk(argument, at: .argumentDefinition) }
+    walk(definition.directives, at: definition.directiveLocation)
     for root in definition.operationTypes { walk(namedType: root.type) }
     for field in definition.fieldDefinitions { walk(field) }
     for name in definition.memberTypes { walk(namedType: name) }
@@ -246,7 +247,6 @@ struct DocumentWalker {
       walk(value.directives, at: .enumValue)
     }
     for field in definition.inputFields { walk(field, at: .inputFieldDefinition) }
-    for argument in definition.arguments { walk(argument, at: .argumentDefinition) }
   }
 
   private func walk(_ field: FieldDefinition) {

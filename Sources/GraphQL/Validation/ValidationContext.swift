@@ -9,6 +9,8 @@ package final class ValidationContext {
   var definitionIndex = 0
 
   private let options: ValidationOptions
+  /// The edition whose rules are checked.
+  var edition: Edition { options.edition }
   private(set) var errors: [ValidationError] = []
   /// Whether a limit was reached, so that validation stops.
   private(set) var isAborted = false
@@ -113,7 +115,8 @@ package final class ValidationContext {
   /// a schema, and those that the document defines.
   private(set) lazy var directives: [String: DirectiveDefinition] = {
     var known = schema?.directiveDefinitions ?? BuiltIns.directives
-    for case .typeSystem(.directive(let directive)) in document.definitions {
+    for case .typeSystem(.directive(let directive)) in document.definitions
+    where !directive.isExtension {
       known[directive.name.value] = directive
     }
     return known

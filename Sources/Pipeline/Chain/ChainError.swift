@@ -225,7 +225,8 @@ extension ChainError {
   /// The error, with locations in the document that the caller wrote.
   ///
   /// If the body was kept whole and is a GraphQL response, its locations are rewritten, and so is
-  /// the line that the message quotes. Any other body stays as the server sent it.
+  /// the line that the message quotes. Any other body stays as the server sent it. If a server of an older edition
+  /// refuses an empty selection set, the message has the reason.
   func located(in request: GraphQLRequest) -> ChainError {
     guard let prefix = http?.bodyPrefix, let operation = request.operation,
       case .object(var body)? = try? JSONValue(parsing: prefix),
@@ -237,12 +238,17 @@ extension ChainError {
       if !locations.isEmpty { object["locations"] = GraphQLError.json(locations) }
       return .object(object)
     }
-    guard located != errors else { return self }
-    body["errors"] = .array(located)
-    let text = JSONValue.object(body).jsonText()
+    let hint = errors.lazy.compactMap {
+      GraphQLError($0).emptySelectionSetHint(in: operation, sentBy: request)
+    }.first
     var error = self
-    error.http?.bodyPrefix = Array(text.utf8)
-    error.message = message.replacing(Self.quoted(of: prefix), with: text.prefix(200))
+    if located != errors {
+      body["errors"] = .array(located)
+      let text = JSONValue.object(body).jsonText()
+      error.http?.bodyPrefix = Array(text.utf8)
+      error.message = message.replacing(Self.quoted(of: prefix), with: text.prefix(200))
+    }
+    if let hint { error.message += "; \(hint)" }
     return error
   }
 

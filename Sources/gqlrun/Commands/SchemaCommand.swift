@@ -10,14 +10,60 @@ import HTTPTypes
 struct SchemaCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "schema",
-    abstract: "Fetch schemas from servers, print and compare them.",
+    abstract: "Fetch schemas from servers, check, print and compare them.",
     discussion: """
       EXAMPLES
         gqlrun schema fetch -e http://127.0.0.1:8080/graphql -o schema.graphql
+        gqlrun schema check schema.graphql
         gqlrun schema print schema.graphql
         gqlrun schema diff released.graphql schema.graphql
       """,
-    subcommands: [Fetch.self, Print.self, Diff.self])
+    subcommands: [Fetch.self, Check.self, Print.self, Diff.self])
+
+  struct Check: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "check",
+      abstract: "Check a schema against the rules of the specification.",
+      discussion: """
+        Reads type definitions or the JSON result of an introspection query; several files with type \
+        definitions form one schema. Harmless errors of published schemas are warnings. Exit code 1 if \
+        there are errors, 65 if a file cannot be read.
+
+        --edition is for servers and tools of an older edition of the specification: what it lacks is an \
+        error that names the edition it needs, such as `directive @a @deprecated on FIELD` with --edition \
+        2025.
+
+        EXAMPLES
+          gqlrun schema check schema.graphql
+          gqlrun schema check schema.graphql --edition 2025 --format github
+        """)
+
+    @ArgumentParser.Argument(help: "Files of the schema; - is standard input.")
+    var files: [String]
+
+    @OptionGroup var editionOptions: EditionOptions
+
+    @Option(name: .long, help: "Format of the diagnostics.")
+    var format = FindingFormat.human
+
+    func run() async throws {
+      let (schema, checked) = try SchemaFile.check(
+        SchemaFile.files(files), edition: editionOptions.edition)
+      var report = checked
+      report.findings += (schema?.warnings ?? []).map { warning in
+        Finding(
+          severity: .warning, code: "SchemaWarning", message: warning.message,
+          location: warning.location.map { report.sources.location($0) }
+            ?? Finding.Location(file: files.map(Input.label).joined(separator: ", ")))
+      }
+      try report.write(as: format)
+      if format == .human {
+        let types = schema.map { Quantity.count($0.typeNames.count, "type") + ": " } ?? ""
+        Terminal.note(types + (report.summary.isEmpty ? "ok" : report.summary))
+      }
+      if report.hasErrors { throw Failure(.failed, "") }
+    }
+  }
 
   struct Print: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -66,10 +112,14 @@ struct SchemaCommand: AsyncParsableCommand {
         --operations leaves only the breaking and dangerous changes of what these operations use, such as \
         a removed field that one of them selects.
 
+        --edition refuses schemas and operations with constructs that are newer than this edition of the \
+        specification.
+
         EXAMPLES
           gqlrun schema diff released.graphql schema.graphql --format github
           gqlrun schema diff released.graphql schema.graphql --operations 'src/**/*.gql'
           gqlrun schema diff schema.graphql http://127.0.0.1:8080/graphql
+          gqlrun schema diff released.graphql schema.graphql --edition 2025
         """)
 
     @ArgumentParser.Argument(
@@ -90,8 +140,12 @@ struct SchemaCommand: AsyncParsableCommand {
         valueName: "file"))
     var operations: [String] = []
 
+    @OptionGroup var editionOptions: EditionOptions
+
     @Option(name: .long, help: "Output format.")
     var format = FindingFormat.human
+
+    private var edition: Edition { editionOptions.edition }
 
     func run() async throws {
       guard endpointOptions.endpoint == nil else {
@@ -113,7 +167,7 @@ struct SchemaCommand: AsyncParsableCommand {
 
     /// The operations and fragments of all files.
     private func documents() throws -> Document {
-      let set = try DocumentSet(paths: try Project.expanded(operations))
+      let set = try DocumentSet(paths: try Project.expanded(operations), edition: edition)
       guard set.syntaxErrors.isEmpty else {
         try FindingReport(findings: set.syntaxErrors, sources: set.sources).write(as: .human)
         throw Failure(.badInput, "")
@@ -138,6 +192,7 @@ struct SchemaCommand: AsyncParsableCommand {
         guard let name = definition.name else { continue }
         switch definition {
         case .directive(let directive):
+          guard !directive.isExtension else { continue }
           note("@\(name.value)", name.location)
           note(directive.arguments, of: "@\(name.value)")
           continue
@@ -170,11 +225,11 @@ struct SchemaCommand: AsyncParsableCommand {
     }
 
     private func schema(_ source: String) async throws -> Schema {
-      guard Self.isURL(source) else { return try SchemaFile.load([source]) }
+      guard Self.isURL(source) else { return try SchemaFile.load([source], edition: edition) }
       var options = endpointOptions
       options.endpoint = source
       return try await SchemaFetch.schema(
-        of: options.load(request: requestOptions, trust: trustOptions)
+        of: options.load(request: requestOptions, trust: trustOptions), edition: edition
       ).schema
     }
   }
@@ -304,12 +359,14 @@ struct SchemaDiff {
 }
 
 /// Fetches a server's schema by introspection, with the full query first, then with the one that
-/// all servers support.
+/// all servers support. Deprecated directives are selected from servers that have them.
 struct SchemaFetch: Sendable {
   let client: PipelineClient
 
   /// The schema of a pipeline's endpoint, and the introspection result that it was made from.
-  static func schema(of pipeline: Pipeline) async throws -> (schema: Schema, result: JSONValue) {
+  static func schema(
+    of pipeline: Pipeline, edition: Edition = .newest
+  ) async throws -> (schema: Schema, result: JSONValue) {
     var pipeline = pipeline
     // Leaves the pipeline's database unchanged.
     pipeline.store = StoreConfiguration(kind: .memory)
@@ -320,7 +377,7 @@ struct SchemaFetch: Sendable {
       try await Interruption.run { try await SchemaFetch(client: client).result() }
     }
     do {
-      return (try Schema(introspection: IntrospectionValue(result)), result)
+      return (try Schema(introspection: IntrospectionValue(result), edition: edition), result)
     } catch {
       throw Failure(
         .failed,
@@ -333,7 +390,7 @@ struct SchemaFetch: Sendable {
   func result() async throws -> JSONValue {
     let refusal: String
     do {
-      return try await ask(.complete)
+      return try await withDeprecatedDirectives(ask(.complete))
     } catch let error as Refusal where error.isAboutIntrospection {
       throw Self.failure(error.message, isOff: true)
     } catch let error as Refusal {
@@ -344,6 +401,17 @@ struct SchemaFetch: Sendable {
     } catch let error as Refusal {
       throw Self.failure(
         error.message.isEmpty ? refusal : error.message, isOff: error.isAboutIntrospection)
+    }
+  }
+
+  /// The result of the query of the newest edition, if the server is of that edition.
+  private func withDeprecatedDirectives(_ result: JSONValue) async throws -> JSONValue {
+    let schema = try? Schema(introspection: IntrospectionValue(result))
+    guard let edition = schema?.serverEdition, edition >= .september2026 else { return result }
+    do {
+      return try await ask(.september2026)
+    } catch is Refusal {
+      return result
     }
   }
 

@@ -11,12 +11,16 @@ struct ValidateCommand: AsyncParsableCommand {
       rules that need none are checked. Deprecated fields and operations without a name are warnings. \
       Exit code 1 if there are errors, 65 if a file cannot be read.
 
+      --edition is for servers and tools of an older edition of the specification: what it lacks is an \
+      error that names the edition it needs, such as `{ hero { } }` with --edition 2025.
+
       Without files, validates the project: schema and documents of the nearest graphql.config.yml, \
       .yaml or .json, or .graphqlrc, in the working directory or its parents.
 
       EXAMPLES
         gqlrun validate --schema schema.graphql 'src/**/*.graphql'
         gqlrun validate --schema schema.graphql country.graphql --format github
+        gqlrun validate --schema schema.graphql country.graphql --edition 2025
         gqlrun validate
       """)
 
@@ -37,13 +41,16 @@ struct ValidateCommand: AsyncParsableCommand {
   @Flag(name: .long, help: "Omit warnings.")
   var noWarnings = false
 
+  @OptionGroup var editionOptions: EditionOptions
   @OptionGroup var projectOptions: ProjectOptions
 
   func run() async throws {
+    let edition = editionOptions.edition
     var total = FindingReport(findings: [], sources: SourceFiles([]))
     for project in try projects() {
-      let schema = project.schema.isEmpty ? nil : try SchemaFile.load(project.schema)
-      let documents = try DocumentSet(paths: project.documents)
+      let schema =
+        project.schema.isEmpty ? nil : try SchemaFile.load(project.schema, edition: edition)
+      let documents = try DocumentSet(paths: project.documents, edition: edition)
       let report = documents.report(against: schema, warnings: !noWarnings)
       if format == .human {
         try report.write(as: .human)

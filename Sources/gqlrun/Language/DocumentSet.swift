@@ -10,18 +10,25 @@ struct DocumentSet {
   /// All fragment definitions by name, with the index of their file.
   private let fragments: [String: [(file: Int, fragment: FragmentDefinition)]]
 
+  private let edition: Edition
+
   /// Reads the documents at `paths`; `-` is standard input.
-  init(paths: [String]) throws {
+  ///
+  /// - Parameters:
+  ///   - paths: The files.
+  ///   - edition: The edition that they must follow.
+  init(paths: [String], edition: Edition = .newest) throws {
     var seen: Set<String> = []
     self.init(
       try paths.filter { seen.insert($0).inserted }.map {
         SourceFiles.File(
           name: $0 == "-" ? "stdin" : $0, bytes: try Input.bytes($0, "the document"))
-      })
+      }, edition: edition)
   }
 
-  init(_ files: [SourceFiles.File]) {
-    shown = SourceFiles(files)
+  init(_ files: [SourceFiles.File], edition: Edition = .newest) {
+    self.edition = edition
+    shown = SourceFiles(files, edition: edition)
     syntaxErrors = SchemaFile.syntaxErrors(of: shown)
     let unreadable = Set(syntaxErrors.map(\.location.file))
     sources = SourceFiles(
@@ -30,7 +37,7 @@ struct DocumentSet {
         // Its lines are needed for excerpts, its definitions are not.
         if unreadable.contains(file.name) { file.bytes = [] }
         return file
-      })
+      }, edition: edition)
     let everything = try? sources.document()
     var documents = files.map { _ in Document(definitions: []) }
     var fragments: [String: [(file: Int, fragment: FragmentDefinition)]] = [:]
@@ -69,7 +76,10 @@ struct DocumentSet {
     let used = fragmentsInUse()
     for file in documents.indices where !documents[file].definitions.isEmpty {
       let document = document(at: file)
-      let errors = schema.map { document.validate(against: $0) } ?? document.validateWithoutSchema()
+      let options = ValidationOptions(edition: edition)
+      let errors =
+        schema.map { document.validate(against: $0, options: options) }
+        ?? document.validateWithoutSchema()
       findings += errors.compactMap { error in
         if error.rule == .noUnusedFragments, let location = error.locations.first,
           sources.index(of: location) != file || used.contains(location)

@@ -10,13 +10,14 @@ enum SchemaFile {
   ///
   /// - Parameters:
   ///   - paths: The files; `-` for standard input.
+  ///   - edition: The edition that the schema must follow.
   ///   - tellsWarnings: Whether to print warnings to standard error.
   /// - Throws: ``Failure`` with all errors and their source locations.
-  static func load(_ paths: [String], tellsWarnings: Bool = false) throws -> Schema {
-    let files = try paths.map {
-      SourceFiles.File(name: Input.label($0), bytes: try Input.bytes($0, "the schema"))
-    }
-    let schema = try load(files)
+  static func load(
+    _ paths: [String], edition: Edition = .newest, tellsWarnings: Bool = false
+  ) throws -> Schema {
+    let files = try files(paths)
+    let schema = try load(files, edition: edition)
     if tellsWarnings {
       let sources = SourceFiles(files)
       for warning in schema.warnings.prefix(20) {
@@ -30,29 +31,60 @@ enum SchemaFile {
     return schema
   }
 
-  static func load(_ files: [SourceFiles.File]) throws -> Schema {
+  /// The bytes of the files at `paths`.
+  static func files(_ paths: [String]) throws -> [SourceFiles.File] {
+    try paths.map {
+      SourceFiles.File(name: Input.label($0), bytes: try Input.bytes($0, "the schema"))
+    }
+  }
+
+  static func load(_ files: [SourceFiles.File], edition: Edition = .newest) throws -> Schema {
+    let (schema, report) = try check(files, edition: edition)
+    guard let schema else { throw failure(report) }
+    return schema
+  }
+
+  /// The schema of files; `nil` if it has errors, which the report has with their source locations.
+  ///
+  /// - Throws: ``Failure`` if an introspection result cannot be read.
+  static func check(
+    _ files: [SourceFiles.File], edition: Edition
+  ) throws -> (schema: Schema?, report: FindingReport) {
+    var report = FindingReport(findings: [], sources: SourceFiles(files, edition: edition))
     let introspection = files.filter { isJSON($0.bytes) }
     if let file = introspection.first {
       guard files.count == 1 else {
         throw Failure(
           .badInput, "\(file.name) is an introspection result; it is a whole schema by itself")
       }
-      return try load(introspection: file)
+      let value = try introspectionValue(of: file)
+      do throws(SchemaError) {
+        return (try Schema(introspection: value, edition: edition), report)
+      } catch {
+        report.findings = error.issues.map {
+          Finding(
+            severity: .error, code: "SchemaError", message: $0.message,
+            location: Finding.Location(file: file.name))
+        }
+        return (nil, report)
+      }
     }
-    var report = FindingReport(findings: [], sources: SourceFiles(files))
     let sources = report.sources
     if files.count > 1 {
       report.findings = syntaxErrors(of: sources)
-      guard report.findings.isEmpty else { throw failure(report) }
+      guard report.findings.isEmpty else { return (nil, report) }
     }
     do {
       // Errors at the end of a single file must not be located after it.
-      return try Schema(
-        sdl: files.count == 1
-          ? Document(parsingUTF8: sources.files[0].bytes) : sources.document())
+      let document =
+        files.count == 1
+        ? try Document(
+          parsingUTF8: sources.files[0].bytes, options: ParseOptions(edition: edition))
+        : try sources.document()
+      return (try Schema(sdl: document, edition: edition), report)
     } catch let error as GraphQLSyntaxError {
       report.findings = [finding(error, sources.location(error.location))]
-      throw failure(report)
+      return (nil, report)
     } catch let error as SchemaError {
       report.findings = error.issues.map { issue in
         Finding(
@@ -61,7 +93,7 @@ enum SchemaFile {
             ?? Finding.Location(file: files.map(\.name).joined(separator: ", ")),
           related: issue.locations.dropFirst().map { sources.location($0) })
       }
-      throw failure(report)
+      return (nil, report)
     }
   }
 
@@ -109,22 +141,15 @@ enum SchemaFile {
     return rules
   }
 
-  private static func load(introspection file: SourceFiles.File) throws -> Schema {
-    let value: JSONValue
+  private static func introspectionValue(of file: SourceFiles.File) throws -> IntrospectionValue {
     do {
-      value = try JSONValue(parsing: file.bytes)
+      return IntrospectionValue(try JSONValue(parsing: file.bytes))
     } catch {
       throw Failure(
         .badInput,
         Input.located(
           "the introspection result is not JSON: \(error.message)",
           at: Input.location(of: error.offset, in: file.bytes), in: file.bytes, name: file.name))
-    }
-    do {
-      return try Schema(introspection: IntrospectionValue(value))
-    } catch {
-      let first = error.issues.prefix(20).map { "\(file.name): \($0)" }
-      throw Failure(.badInput, first.joined(separator: "\n"))
     }
   }
 

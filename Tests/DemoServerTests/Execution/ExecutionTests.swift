@@ -25,6 +25,15 @@ import Testing
       operationName: "B",
       gives: #"{"data":{"country":{"name":"Japan"}}}"#),
     ExecutionCase(
+      "empty selection sets",
+      "{ country(code: \"CA\") { } a: country(code: \"CA\") { ... on Country { } continent { } } b: country(code: \"ZZ\") { } }",
+      gives: #"{"data":{"country":{},"a":{"continent":{}},"b":null}}"#),
+    ExecutionCase(
+      "empty selection sets beside others",
+      "{ country(code: \"CA\") { } country(code: \"CA\") { code } ...F } fragment F on Query { }",
+      gives: #"{"data":{"country":{"code":"CA"}}}"#),
+    ExecutionCase("an empty operation", "query Q { }", gives: #"{"data":{}}"#),
+    ExecutionCase(
       "aliases",
       "{ a: country(code: \"CA\") { n: name } b: country(code: \"JP\") { n: name } }",
       gives: #"{"data":{"a":{"n":"Canada"},"b":{"n":"Japan"}}}"#),

@@ -122,6 +122,8 @@ import Testing
     let skip = try member("skip", of: "directives", in: schema)
     #expect(skip["locations"] == ["FIELD", "FRAGMENT_SPREAD", "INLINE_FRAGMENT"])
     #expect(skip["isRepeatable"] == false)
+    let deprecated = try member("deprecated", of: "directives", in: schema)
+    #expect(deprecated["locations"]?.arrayValue?.contains("DIRECTIVE_DEFINITION") == true)
     #expect(try member("if", of: "args", in: skip)["type"]?["kind"] == "NON_NULL")
     let names = schema["directives"]?.arrayValue?.compactMap { $0["name"]?.stringValue } ?? []
     #expect(
@@ -161,6 +163,28 @@ import Testing
     #expect(String(decoding: DemoExecutor().execute(query), as: UTF8.self) == expected)
   }
 
+  @Test func `directives have a deprecation, and may be asked for with it`() throws {
+    let response = try JSONValue(
+      parsing: DemoExecutor().execute(
+        "{ __schema { directives(includeDeprecated: true) { name isDeprecated deprecationReason } } "
+          + "__type(name: \"__Schema\") { fields { name args { name defaultValue } } } }"))
+    let directives = response["data"]?["__schema"]?["directives"]?.arrayValue ?? []
+    #expect(
+      directives.map { $0["name"]?.stringValue } == [
+        "defer", "stream", "skip", "include", "deprecated", "specifiedBy", "oneOf",
+      ])
+    #expect(
+      directives.allSatisfy { $0["isDeprecated"] == false && $0["deprecationReason"] == .null })
+    let field = try member("directives", of: "fields", in: response["data"]?["__type"] ?? .null)
+    #expect(field["args"] == [["name": "includeDeprecated", "defaultValue": "false"]])
+  }
+
+  @Test func `objects of the introspection may be selected without fields`() {
+    let response = DemoExecutor().execute("{ __schema { } __type(name: \"Nothing\") { } }")
+    #expect(
+      String(decoding: response, as: UTF8.self) == #"{"data":{"__schema":{},"__type":null}}"#)
+  }
+
   @Test func `it is the introspection of the schema's text`() throws {
     func value(_ json: JSONValue) -> IntrospectionValue {
       switch json {
@@ -176,7 +200,7 @@ import Testing
     }
     let text = try Schema(sdl: Document(parsing: DemoExecutor.schemaText))
     let response = try JSONValue(
-      parsing: DemoExecutor().execute(IntrospectionQuery.complete.text))
+      parsing: DemoExecutor().execute(IntrospectionQuery.september2026.text))
     #expect(response["data"].map(value) == text.introspection)
   }
 

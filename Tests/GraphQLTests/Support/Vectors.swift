@@ -81,6 +81,14 @@ func syntaxError(
   }
 }
 
+extension GraphQLSyntaxError {
+  /// The message of a parser that does not know newer editions.
+  var recorded: String {
+    guard let addition else { return message }
+    return message.replacing(" " + addition.message(in: .september2025), with: "")
+  }
+}
+
 struct ValidationVector: Decodable {
   struct Problem: Decodable {
     var message: String

@@ -33,6 +33,22 @@ struct SchemaTests {
     #expect(try SchemaFile.load([file(json, "s.json")]).printed() == schema.printed())
   }
 
+  @Test("a schema is checked by an edition, as definitions and as an introspection result")
+  func editions() throws {
+    let sdl =
+      "directive @a @deprecated on FIELD type Query { a(i: I): Int } input I @oneOf { x: Int }"
+    let json = Self.json(try SchemaFile.load([file(sdl)]).introspection).jsonText()
+    for (edition, count) in [(Edition.october2021, 2), (.september2025, 1), (.september2026, 0)] {
+      let (schema, report) = try SchemaFile.check([file(json, "s.json")], edition: edition)
+      #expect((schema == nil) == (count > 0))
+      #expect(report.findings.map(\.code) == Array(repeating: "SchemaError", count: count))
+    }
+    let (schema, report) = try SchemaFile.check([file(sdl)], edition: .september2025)
+    #expect(schema == nil)
+    #expect(report.findings.map(\.code) == ["SyntaxError"])
+    #expect(report.findings[0].message.contains("needs GraphQL September 2026"))
+  }
+
   @Test("files with type definitions are taken together, and errors name theirs")
   func severalFiles() throws {
     let query = file("type Query { user: User }\n", "q.graphql")

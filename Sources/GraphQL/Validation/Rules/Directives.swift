@@ -54,7 +54,9 @@ final class UniqueDirectivesPerLocation: RuleVisitor {
 
   func enter(definition: TypeSystemDefinition, _ context: ValidationContext) {
     guard !definition.directives.isEmpty else { return }
-    if let name = definition.name?.value {
+    if var name = definition.name?.value {
+      // A type may have the same name.
+      if case .directive = definition { name = "@" + name }
       check(definition.directives, seen: &ofTypes[name, default: [:]], context: context)
     } else {
       check(definition.directives, seen: &ofSchema, context: context)

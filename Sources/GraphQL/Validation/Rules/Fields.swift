@@ -115,10 +115,17 @@ final class KnownTypeNames: RuleVisitor {
   }
 }
 
-/// Warns about deprecated fields, arguments, input fields and enum values.
+/// Warns about deprecated fields, arguments, input fields, enum values and directives.
 ///
-/// https://spec.graphql.org/September2025/#sec--deprecated
+/// https://spec.graphql.org/September2026/#sec--deprecated
 final class NoDeprecated: RuleVisitor {
+  func enter(directive: Directive, at _: DirectiveLocation, _ context: ValidationContext) {
+    guard let reason = context.types.directive?.deprecationReason else { return }
+    report(
+      "The directive @\(directive.name.value) is deprecated. \(reason)",
+      location: directive.location, context: context)
+  }
+
   func enter(field: Field, _ context: ValidationContext) {
     guard let reason = context.types.field?.deprecationReason,
       let parent = context.types.parentType

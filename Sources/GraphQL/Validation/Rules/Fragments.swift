@@ -40,21 +40,22 @@ final class NoFragmentCycles: RuleVisitor {
       fragment.name.value, edges: context.spreads(in: context.definitionIndex),
       target: { $0.name.value },
       successors: { context.fragmentIndexes[$0.name.value].map(context.spreads) ?? [] },
-      onCycle: { cycle in
-        report(cycle, context)
+      onCycle: { via, last in
+        report(via, last, context: context)
         return !context.isAborted
       })
   }
 
-  private func report(_ cycle: ArraySlice<FragmentSpread>, _ context: ValidationContext) {
-    guard let last = cycle.last else { return }
+  private func report(
+    _ cycle: ArraySlice<FragmentSpread>, _ last: FragmentSpread, context: ValidationContext
+  ) {
     // Limited, because every spread of a long chain can close a cycle.
-    let via = cycle.dropLast().prefix(1_000).map { "'\($0.name.value)'" }
+    let via = cycle.prefix(1_000).map { "'\($0.name.value)'" }
     context.report(
       .noFragmentCycles,
       "Cannot spread fragment '\(last.name.value)' within itself"
         + (via.isEmpty ? "." : " via \(via.joined(separator: ", "))."),
-      at: cycle.prefix(1_000).map(\.location))
+      at: (cycle.prefix(999) + [last]).map(\.location))
   }
 }
 

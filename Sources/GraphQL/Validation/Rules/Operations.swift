@@ -17,7 +17,10 @@ final class ExecutableDefinitions: RuleVisitor {
 /// https://spec.graphql.org/September2025/#sec-Operation-Type-Existence
 final class KnownOperationTypes: RuleVisitor {
   func enter(operation: OperationDefinition, _ context: ValidationContext) {
-    guard let schema = context.schema, schema.rootType(for: operation.type) == nil else { return }
+    // A rule of this edition.
+    guard context.edition >= .september2025, let schema = context.schema,
+      schema.rootType(for: operation.type) == nil
+    else { return }
     context.report(
       .knownOperationTypes,
       "The \(operation.type.rawValue) operation is not supported by the schema.",
@@ -64,7 +67,8 @@ final class SingleFieldSubscriptions: RuleVisitor {
     else { return }
     let subject = operation.name.map { "Subscription '\($0.value)'" } ?? "Anonymous Subscription"
     let fields = RootFields(of: operation, on: root.name, context)
-    if !fields.conditions.isEmpty {
+    // A rule of this edition.
+    if !fields.conditions.isEmpty, context.edition >= .september2025 {
       context.report(
         .singleFieldSubscriptions,
         "\(subject) must not use `@skip` or `@include` directives in the top level selection.",
@@ -75,6 +79,11 @@ final class SingleFieldSubscriptions: RuleVisitor {
       context.report(
         .singleFieldSubscriptions, "\(subject) must select only one top level field.",
         at: fields.groups.dropFirst().flatMap(\.locations))
+    }
+    if fields.groups.isEmpty, fields.isComplete {
+      context.report(
+        .singleFieldSubscriptions, "\(subject) must select one top level field.",
+        at: operation.selectionSet.location)
     }
     for group in fields.groups where group.name.hasPrefix("__") {
       context.report(
@@ -92,10 +101,19 @@ private struct RootFields {
   var groups: [(name: String, locations: [SourceLocation])] = []
   /// The source locations of fields and fragments with a condition.
   var conditions: [SourceLocation] = []
+  /// Whether all selections are known: none is in a fragment that is undefined, spread again or of another type.
+  private(set) var isComplete = true
 
   init(of operation: OperationDefinition, on root: String, _ context: ValidationContext) {
     var positions: [String: Int] = [:]
+    var spread: Set<String> = []
     context.forEachRootSelection(of: operation) { selection, condition in
+      let applies = RootFields.applies(condition, to: root, context)
+      if case .fragmentSpread(let fragment) = selection {
+        isComplete =
+          isComplete && condition != nil && spread.insert(fragment.name.value).inserted
+      }
+      isComplete = isComplete && applies
       for directive in selection.directives
       where directive.name.value == "skip" || directive.name.value == "include" {
         conditions.append(directive.location)
@@ -108,7 +126,7 @@ private struct RootFields {
           groups.append((field.name.value, [field.location]))
         }
       }
-      return RootFields.applies(condition, to: root, context)
+      return applies
     }
   }
 

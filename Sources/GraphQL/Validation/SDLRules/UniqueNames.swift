@@ -27,7 +27,7 @@ final class UniqueDirectiveNames: RuleVisitor {
   private var known: [String: SourceLocation] = [:]
 
   func enter(definition: TypeSystemDefinition, _ context: ValidationContext) {
-    guard case .directive(let directive) = definition else { return }
+    guard case .directive(let directive) = definition, !directive.isExtension else { return }
     let name = directive.name
     let isKnown = context.schema?.directive(named: name.value) != nil
     context.require(
@@ -139,12 +139,13 @@ final class LoneSchemaDefinition: RuleVisitor {
   }
 }
 
-/// Extended types are defined and are of the extension's kind.
+/// Extended types and directives are defined, and types are of the extension's kind.
 ///
 /// https://spec.graphql.org/September2025/#sec-Type-Extensions
 final class PossibleTypeExtensions: RuleVisitor {
   func enter(definition: TypeSystemDefinition, _ context: ValidationContext) {
     guard definition.isExtension, let name = definition.name else { return }
+    if case .directive = definition { return check(directive: name, context) }
     let base = context.definedTypes[name.value]
     let existing = context.type(named: name.value)
     guard let kind = base?.directiveLocation ?? existing?.directiveLocation else {
@@ -155,10 +156,19 @@ final class PossibleTypeExtensions: RuleVisitor {
         at: name.location)
       return
     }
-    guard let own = definition.directiveLocation, kind != own else { return }
+    guard kind != definition.directiveLocation else { return }
     context.report(
       .possibleTypeExtensions,
-      "Cannot extend non-\(own.title) type '\(name.value)'.",
+      "Cannot extend non-\(definition.directiveLocation.title) type '\(name.value)'.",
       at: [base?.location, definition.location].compactMap { $0 })
+  }
+
+  private func check(directive name: Name, _ context: ValidationContext) {
+    guard context.directives[name.value] == nil else { return }
+    context.report(
+      .possibleTypeExtensions,
+      "Cannot extend directive '@\(name.value)' because it is not defined."
+        + didYouMean(suggestions(for: name.value, in: Array(context.directives.keys))),
+      at: name.location)
   }
 }

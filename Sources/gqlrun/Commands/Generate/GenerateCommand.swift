@@ -14,7 +14,7 @@ struct GenerateCommand: AsyncParsableCommand {
 
       Options that are not given are those of `extensions.gqlrun` in the nearest graphql.config.yml, \
       where they are written with underscores: output, access, fields, enum_cases, scalars, imports, \
-      schema_module, schema_output, conformances, manifest.
+      schema_module, schema_output, conformances, manifest, edition.
 
       A comment above an operation or fragment adds conformances: `# gqlrun: hashable, identifiable, \
       codable`. Above a field with one fragment and nothing else, `# gqlrun: flatten` gives it the type \
@@ -27,6 +27,7 @@ struct GenerateCommand: AsyncParsableCommand {
         gqlrun generate --schema schema.graphql \\
           --documents 'operations/**/*.graphql' --output Generated
         gqlrun generate --check
+        gqlrun generate --check --edition 2025
         gqlrun generate --watch
       """)
 

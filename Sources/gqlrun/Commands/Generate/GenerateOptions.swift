@@ -1,6 +1,7 @@
 public import ArgumentParser
 import Foundation
 public import GQLRunGenerator
+import GQLRunLanguage
 import GQLRunPipeline
 
 extension GeneratorOptions.Access: ExpressibleByArgument {}
@@ -74,6 +75,13 @@ struct GenerateOptions: ParsableArguments {
       "Pipeline file whose keys and schema determine the ids of --manifest; without it, the default pipeline.",
       valueName: "file"))
   var pipeline: String?
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Edition of the GraphQL specification: schemas and documents with a newer construct are errors; 2026 by default.",
+      valueName: "year"))
+  var edition: Edition?
 
   @Option(
     name: .long,
@@ -157,6 +165,7 @@ struct GenerateOptions: ParsableArguments {
     if let fields { options.fields = fields }
     if let enumCases { options.enumCases = enumCases }
     if let schemaModule { options.schemaModule = schemaModule }
+    if let edition { options.edition = edition }
     if !imports.isEmpty { options.imports = imports }
     do {
       for text in scalar { try options.map(scalar: text) }

@@ -21,7 +21,7 @@ struct GeneratePlan {
 
   /// The texts of the generated files, by their paths.
   func files() throws -> GeneratedFolder.Files {
-    let schema = try SchemaFile.load(schema)
+    let schema = try SchemaFile.load(schema, edition: options.edition)
     let sources = try documents.map {
       (path: $0, text: try Input.bytes($0, "the document"))
     }
@@ -50,7 +50,9 @@ struct GeneratePlan {
         Finding(
           severity: .error, code: "GeneratorError", message: $0.message,
           location: Finding.Location(file: $0.file, location: $0.location))
-      }, sources: SourceFiles(sources.map { SourceFiles.File(name: $0.path, bytes: $0.text) }))
+      },
+      sources: SourceFiles(
+        sources.map { SourceFiles.File(name: $0.path, bytes: $0.text) }, edition: options.edition))
   }
 
   /// The operation manifest; its ids are the hashes of the texts that the pipeline sends.
