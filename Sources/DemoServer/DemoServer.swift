@@ -7,7 +7,8 @@ import NIOCore
 
 /// A GraphQL server with built-in data, for first runs, examples and tests.
 ///
-/// Serves the countries of the world and a generated feed of any size. Responses are streamed, so a
+/// Serves the countries of the world, a generated feed and a generated shop of any size, and repositories with issues.
+/// Responses are streamed, so a
 /// gigabyte needs no more memory than a kilobyte. Requests can ask for failures: see
 /// ``Misbehaviour``.
 ///
@@ -28,6 +29,10 @@ public struct DemoServer: Sendable {
     public var port = 0
     /// The number of posts in the feed; a million by default, a hundred million at most.
     public var feedSize = 1_000_000
+    /// The number of customers of the shop; 120 by default, ten million at most. 120 have 1,780 orders with 12,629 lines.
+    public var customers = 120
+    /// The maximum number of objects that an operation may ask for; `nil`, the default, for no limit.
+    public var maxComplexity: Int?
     /// The misbehaviour of requests that ask for none; none by default.
     public var misbehaviour = Misbehaviour()
     /// The maximum size of a request body in bytes; 1 MiB by default.
@@ -81,7 +86,9 @@ public struct DemoServer: Sendable {
   public init(_ configuration: Configuration = Configuration()) {
     self.configuration = configuration
     state = ServerState(misbehaviour: configuration.misbehaviour)
-    executor = DemoExecutor(feedSize: configuration.feedSize)
+    executor = DemoExecutor(
+      feedSize: configuration.feedSize, customers: configuration.customers,
+      maxComplexity: configuration.maxComplexity)
   }
 
   /// The requests received so far.
@@ -211,7 +218,7 @@ public struct LiveDemoServer: Sendable {
 
 /// The state of a server apart from the feed.
 final class ServerState: Sendable {
-  /// The maximum number of keys of `times` that are counted.
+  /// The maximum number of keys of requests that are counted.
   static let maxKeys = 10_000
 
   let log = RequestLog()
@@ -237,24 +244,26 @@ final class ServerState: Sendable {
 
   /// The misbehaviour of a request, with the options of its URL and header fields.
   ///
-  /// - Parameter isCounted: Whether the request counts for ``Misbehaviour/times``.
+  /// - Parameter isCounted: Whether the request counts for ``Misbehaviour/times`` and ``Misbehaviour/every``.
   func misbehaviour(
     parameters: QueryParameters, headers: HTTPFields, isCounted: Bool = true
   ) throws(Misbehaviour.Failure) -> Misbehaviour {
     var misbehaviour = self.misbehaviour
     try misbehaviour.add(parameters: parameters, headers: headers)
-    guard let times = misbehaviour.times else { return misbehaviour }
-    let isWithin = self.isWithin(times, key: misbehaviour.key ?? "", isCounted: isCounted)
-    return isWithin ? misbehaviour : Misbehaviour()
+    guard misbehaviour.times != nil || misbehaviour.every != nil else { return misbehaviour }
+    let number = number(ofKey: misbehaviour.key ?? "", isCounted: isCounted)
+    let every = misbehaviour.every ?? 1
+    let isMeant = number.isMultiple(of: every) && number / every <= misbehaviour.times ?? .max
+    return isMeant ? misbehaviour : Misbehaviour()
   }
 
-  /// Returns whether a request is among the first `times` with its key.
-  private func isWithin(_ times: Int, key: String, isCounted: Bool) -> Bool {
+  /// The number of a request among those with its key, from 1.
+  private func number(ofKey key: String, isCounted: Bool) -> Int {
     contents.withLock { contents in
       if contents.counts.count >= Self.maxKeys { contents.counts.removeAll() }
       let count = contents.counts[key, default: 0] + 1
       if isCounted { contents.counts[key] = count }
-      return count <= times
+      return count
     }
   }
 }

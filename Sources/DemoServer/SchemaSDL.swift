@@ -4,8 +4,8 @@ import GQLRunLanguage
 enum SchemaSDL {
   static let text = #"""
     """
-    The demo server: the countries of the world, a generated feed of any size, and fields that fail on
-    purpose.
+    The demo server: the countries of the world, a generated feed and a generated shop of any size,
+    repositories with issues, and fields that fail on purpose.
     """
     schema {
       query: Query
@@ -57,6 +57,18 @@ enum SchemaSDL {
       post(id: ID!): Post
       "Posts and users whose title or login contains the text, among the first thousand of each."
       search(text: String!, first: Int! = 10): [SearchResult!]!
+      "The customers of a generated shop, by id."
+      customers(
+        first: Int = 50
+        after: String
+        "Only customers that have changed after this time."
+        updatedAfter: DateTime
+      ): CustomerConnection!
+      customer(id: ID!): Customer
+      "An order by its id, or null when there is none; orders are no `Node`s."
+      order(id: ID!): Order
+      "`gqlrun/app`, `gqlrun/server` or `gqlrun/docs`, or null."
+      repository(owner: String!, name: String!): Repository
       "Fields that fail, to see errors, partial data and null propagation."
       trouble: Trouble
     }
@@ -66,6 +78,10 @@ enum SchemaSDL {
       likePost(id: ID!): Post
       "Adds a comment to a post and returns it. Kept in memory."
       addComment(input: AddCommentInput!): Comment!
+      "Changes the name of a customer; null when there is none. Kept in memory."
+      renameCustomer(id: ID!, name: String!): Customer
+      "Closes an issue; null when there is none. Kept in memory."
+      closeIssue(id: ID!): Issue
       "Describes a file, which is hashed as it arrives and not stored."
       uploadFile(file: Upload!): UploadedFile!
       "Describes files, in the order of the list."
@@ -250,6 +266,171 @@ enum SchemaSDL {
     type PageInfo {
       hasNextPage: Boolean!
       endCursor: String
+    }
+
+    type Customer implements Node {
+      id: ID!
+      name: String!
+      email: String
+      tags: [String!]!
+      address: Address
+      createdAt: DateTime!
+      updatedAt: DateTime!
+      orders(first: Int = 50, after: String): OrderConnection!
+    }
+
+    type CustomerConnection {
+      totalCount: Int!
+      edges: [CustomerEdge!]!
+      nodes: [Customer!]!
+      pageInfo: PageInfo!
+    }
+
+    type CustomerEdge {
+      cursor: String!
+      node: Customer!
+    }
+
+    type Address {
+      street: String!
+      city: String!
+      country: Country!
+    }
+
+    type Order {
+      id: ID!
+      status: OrderStatus!
+      placedAt: DateTime!
+      "The sum over all lines of the price times the quantity."
+      total: Float!
+      isPaid: Boolean!
+      note: String
+      customer: Customer!
+      lines(first: Int = 50, after: String): LineConnection!
+    }
+
+    enum OrderStatus {
+      OPEN
+      SHIPPED
+      RETURNED
+    }
+
+    type OrderConnection {
+      totalCount: Int!
+      edges: [OrderEdge!]!
+      nodes: [Order!]!
+      pageInfo: PageInfo!
+    }
+
+    type OrderEdge {
+      cursor: String!
+      node: Order!
+    }
+
+    type Line {
+      id: ID!
+      product: Product!
+      quantity: Int!
+      price: Float!
+    }
+
+    type LineConnection {
+      totalCount: Int!
+      edges: [LineEdge!]!
+      nodes: [Line!]!
+      pageInfo: PageInfo!
+    }
+
+    type LineEdge {
+      cursor: String!
+      node: Line!
+    }
+
+    type Product {
+      sku: ID!
+      name: String!
+    }
+
+    "A repository as GitHub's schema has it, with fewer fields."
+    type Repository implements Node {
+      id: ID!
+      name: String!
+      nameWithOwner: String!
+      issues(first: Int = 50, after: String, filterBy: IssueFilters): IssueConnection!
+      labels(first: Int = 50, after: String): LabelConnection!
+    }
+
+    input IssueFilters {
+      "Only issues that have changed at this time or later."
+      since: DateTime
+    }
+
+    type Issue implements Node {
+      id: ID!
+      number: Int!
+      title: String!
+      body: String!
+      state: IssueState!
+      createdAt: DateTime!
+      updatedAt: DateTime!
+      closedAt: DateTime
+      author: User
+      labels(first: Int = 50, after: String): LabelConnection!
+      comments(first: Int = 50, after: String): IssueCommentConnection!
+    }
+
+    enum IssueState {
+      OPEN
+      CLOSED
+    }
+
+    type IssueConnection {
+      totalCount: Int!
+      edges: [IssueEdge!]!
+      nodes: [Issue!]!
+      pageInfo: PageInfo!
+    }
+
+    type IssueEdge {
+      cursor: String!
+      node: Issue!
+    }
+
+    type IssueComment implements Node {
+      id: ID!
+      body: String!
+      createdAt: DateTime!
+      author: User
+    }
+
+    type IssueCommentConnection {
+      totalCount: Int!
+      edges: [IssueCommentEdge!]!
+      nodes: [IssueComment!]!
+      pageInfo: PageInfo!
+    }
+
+    type IssueCommentEdge {
+      cursor: String!
+      node: IssueComment!
+    }
+
+    type Label implements Node {
+      id: ID!
+      name: String!
+      color: String!
+    }
+
+    type LabelConnection {
+      totalCount: Int!
+      edges: [LabelEdge!]!
+      nodes: [Label!]!
+      pageInfo: PageInfo!
+    }
+
+    type LabelEdge {
+      cursor: String!
+      node: Label!
     }
 
     input AddCommentInput {

@@ -8,15 +8,22 @@ public struct DemoExecutor: Sendable {
   private let schema: Schema
   private let geography: Geography
   private let feed: Feed
+  private let lists: Lists
+  private let maxComplexity: Int?
   let store = FeedStore()
 
   /// Creates an executor.
   ///
-  /// - Parameter feedSize: The number of posts in the feed; a million by default.
-  public init(feedSize: Int = 1_000_000) {
+  /// - Parameters:
+  ///   - feedSize: The number of posts in the feed; a million by default.
+  ///   - customers: The number of customers of the shop; 120 by default.
+  ///   - maxComplexity: The maximum number of objects that an operation may ask for; no limit by default.
+  public init(feedSize: Int = 1_000_000, customers: Int = 120, maxComplexity: Int? = nil) {
     schema = .demo
     geography = .world
     feed = Feed(size: feedSize)
+    lists = Lists(customers: customers)
+    self.maxComplexity = maxComplexity
   }
 
   /// The schema in the schema definition language.
@@ -103,7 +110,7 @@ public struct DemoExecutor: Sendable {
   }
 
   func context(_ edits: FeedEdits) -> ResolverContext {
-    ResolverContext(geography: geography, feed: feed, store: store, edits: edits)
+    ResolverContext(geography: geography, feed: feed, lists: lists, store: store, edits: edits)
   }
 
   private func prepared(
@@ -130,6 +137,7 @@ public struct DemoExecutor: Sendable {
     var planner = Planner(
       schema: schema, fragments: fragments, coercion: coercion, isIncremental: isIncremental)
     let plan = try planner.plan(operation, on: root.name)
+    if let maxComplexity { try QueryCost.check(plan, limit: maxComplexity) }
     return PlannedOperation(
       type: operation.type, plan: plan, failsOnce: failing, hasParts: planner.hasParts)
   }

@@ -276,7 +276,7 @@ final class PlannedField: Sendable {
   /// How the list is streamed; `nil` if it is not.
   let stream: StreamPlan?
   /// The selections of the field's objects, by type.
-  private let children: [PlannedObject]
+  let children: [PlannedObject]
   /// Whether an error in the field may null the parent.
   let escapes: Bool
 

@@ -83,6 +83,9 @@ struct FeedEdits: Sendable {
   static let maxComments = 10_000
   static let maxBody = 10_000
 
+  /// The changes of customers and issues.
+  var lists = ListEdits()
+
   private var likes: [Int: Int] = [:]
   private var comments: [AddedComment] = []
   private var commentsByPost: [Int: [Int]] = [:]

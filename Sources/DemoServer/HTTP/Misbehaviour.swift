@@ -20,7 +20,9 @@ public struct Misbehaviour: Sendable, Hashable {
   public var status: Int?
   /// Limits the misbehaviour to this number of requests with the same ``key``; `nil` for no limit.
   public var times: Int?
-  /// The key by which ``times`` counts requests; `nil` is the empty key.
+  /// Limits the misbehaviour to every so many-th request with the same ``key``; `nil` for all of them.
+  public var every: Int?
+  /// The key by which ``times`` and ``every`` count requests; `nil` is the empty key.
   public var key: String?
   /// The delay before anything else; one minute at most.
   public var delay: Duration?
@@ -94,7 +96,10 @@ extension Misbehaviour {
     Option(
       "times", "N", sets: \.times, help: "Misbehave only for the first N requests of a key."
     ) { number($0) },
-    Option("key", "TEXT", sets: \.key, help: "What times counts by.") {
+    Option("every", "N", sets: \.every, help: "Misbehave only for every Nth request of a key.") {
+      number($0, in: 1...Int.max)
+    },
+    Option("key", "TEXT", sets: \.key, help: "What times and every count by.") {
       $0.utf8.count <= 200 ? $0 : nil
     },
     Option(

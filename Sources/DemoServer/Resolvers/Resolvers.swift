@@ -4,8 +4,8 @@ import GQLRunLanguage
 /// The behaviour of every field of the schema, by type and field name.
 enum Resolvers {
   static let all: [String: [String: FieldBehaviour]] = [
-    "Query": queryFields,
-    "Mutation": mutationFields,
+    "Query": queryFields.merging(listRootFields) { $1 },
+    "Mutation": mutationFields.merging(listMutationFields) { $1 },
     "Subscription": subscriptionFields,
     "Continent": continentFields,
     "Country": countryFields,
@@ -23,7 +23,7 @@ enum Resolvers {
     "Tag": tagFields,
     "UploadedFile": uploadedFileFields,
     "Trouble": troubleFields,
-  ].merging(introspectionFields) { $1 }
+  ].merging(introspectionFields) { $1 }.merging(listFields) { $1 }
 
   /// The field `__typename`, which every object has.
   static let typeName = FieldBehaviour(of: { $0 }) { entity, _, _ in .string(entity.typeName) }
@@ -132,6 +132,7 @@ struct FieldBehaviour: Sendable {
 struct ResolverContext: Sendable {
   let geography: Geography
   let feed: Feed
+  let lists: Lists
   let store: FeedStore
   /// The changes before the operation, and those by the operation itself.
   var edits: FeedEdits
@@ -159,6 +160,14 @@ enum Entity: Sendable {
   case user(User)
   case tag(Tag)
 
+  case listed(ListedObject)
+  case listPage(ListPage)
+  case listEdge(ListedObject)
+  /// The address of a customer.
+  case address(ListedObject)
+  /// A product by its number.
+  case product(Int)
+
   case uploadedFile(UploadedFile)
   case trouble
   indirect case introspection(Introspection.Object)
@@ -182,6 +191,11 @@ enum Entity: Sendable {
     case .pageInfo: "PageInfo"
     case .user: "User"
     case .tag: "Tag"
+    case .listed(let object): object.kind.typeName
+    case .listPage(let page): "\(page.kind.typeName)Connection"
+    case .listEdge(let object): object.kind.edgeTypeName
+    case .address: "Address"
+    case .product: "Product"
     case .uploadedFile: "UploadedFile"
     case .trouble: "Trouble"
     case .introspection(let object): object.typeName

@@ -111,6 +111,9 @@ extension Resolvers {
   /// The node with this id.
   @Sendable private static func node(_ id: String, _ context: ResolverContext) -> Entity? {
     if let post = post(id, context) { return .post(post) }
+    if let object = ListedObject(id: id), object.kind.isNode, context.lists.contains(object) {
+      return .listed(object)
+    }
     if let added = context.edits.comment(id: id) { return .comment(added) }
     if let number = number(in: id, after: "U_"), number < context.feed.userCount {
       return .user(User(number: number))
@@ -159,7 +162,7 @@ extension Resolvers {
     return RequestError(.badUserInput, "Argument \"after\" is not the cursor of a post.")
   }
 
-  private static func changing(
+  static func changing(
     _ context: inout ResolverContext,
     _ change: (FeedStore) throws(RequestError) -> (Entity, FeedEdits)
   ) -> ResolvedValue {
@@ -172,7 +175,7 @@ extension Resolvers {
     }
   }
 
-  private static func root(
+  static func root(
     _ body: @escaping @Sendable (Arguments, inout ResolverContext) -> ResolvedValue
   ) -> FieldBehaviour {
     FieldBehaviour(of: { if case .root = $0 { true } else { nil } }) { _, arguments, context in

@@ -6,9 +6,12 @@ import GQLRunSupport
 struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "serve",
-    abstract: "Run the demo server: the countries of the world and a feed of any size.",
+    abstract: "Run the demo server: countries, a feed, a shop and issues, of any size.",
     discussion: """
-      Listens on the loopback address only. Subscriptions are served over WebSocket \
+      Listens on the loopback address only. 120 customers have 1,780 orders with 12,629 lines, \
+      and 8,280 of them a million objects; a customer is found through node and nodes, an order \
+      through order. The repositories gqlrun/app, gqlrun/server and gqlrun/docs have issues with \
+      labels and comments, as GitHub's schema names them. Subscriptions are served over WebSocket \
       (graphql-transport-ws and graphql-ws), server-sent events and multipart responses. A \
       request can demand faults, in the URL or in header fields (X-Demo-…), such as \
       http://127.0.0.1:8080/graphql?status=503&times=2:
@@ -18,6 +21,7 @@ struct ServeCommand: AsyncParsableCommand {
         gqlrun serve
         gqlrun serve --port 0 --posts 1000 > address
         gqlrun serve --like-every 500ms --fault close-after=100
+        gqlrun serve --customers 8280 --max-complexity 1000 --fault delay=20
       """)
 
   private static func row(_ option: Misbehaviour.Option) -> String {
@@ -30,6 +34,15 @@ struct ServeCommand: AsyncParsableCommand {
 
   @Option(name: .long, help: "Number of posts in the feed.")
   var posts = 1_000_000
+
+  @Option(name: .long, help: "Number of customers of the shop.")
+  var customers = 120
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Refuse operations that ask for more objects than this.", valueName: "objects"))
+  var maxComplexity: Int?
 
   @Option(
     name: .long,
@@ -79,6 +92,12 @@ struct ServeCommand: AsyncParsableCommand {
     guard (0...100_000_000).contains(posts) else {
       throw ValidationError("--posts \(posts) is out of range; use 0 to 100000000")
     }
+    guard (0...10_000_000).contains(customers) else {
+      throw ValidationError("--customers \(customers) is out of range; use 0 to 10000000")
+    }
+    if let maxComplexity, maxComplexity < 1 {
+      throw ValidationError("--max-complexity \(maxComplexity) is out of range; use at least 1")
+    }
   }
 
   private var misbehaviour: Misbehaviour {
@@ -92,6 +111,8 @@ struct ServeCommand: AsyncParsableCommand {
   func run() async throws {
     var configuration = DemoServer.Configuration(port: port)
     configuration.feedSize = posts
+    configuration.customers = customers
+    configuration.maxComplexity = maxComplexity
     configuration.likeInterval = likeEvery?.duration
     configuration.misbehaviour = try misbehaviour
     configuration.maxOperations = maxOperations

@@ -105,7 +105,11 @@ import Testing
     func names(_ list: JSONValue?) -> [String]? {
       list?.arrayValue?.compactMap { $0["name"]?.stringValue }
     }
-    #expect(try names(type("Node")["possibleTypes"]) == ["User", "Tag", "Post", "Comment"])
+    #expect(
+      try names(type("Node")["possibleTypes"]) == [
+        "User", "Tag", "Post", "Comment", "Customer", "Repository", "Issue", "IssueComment",
+        "Label",
+      ])
     #expect(try names(type("SearchResult")["possibleTypes"]) == ["Post", "User"])
     #expect(try names(type("User")["interfaces"]) == ["Node"])
     #expect(try type("Query")["interfaces"] == [])

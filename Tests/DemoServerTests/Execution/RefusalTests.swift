@@ -177,7 +177,7 @@ import Testing
     invalid(
       "{ ...F } fragment F on Query { ...F }", says: #"Cannot spread fragment "F" within itself."#),
     invalid(
-      "{ ...F } fragment F on Land { name }", says: #"Unknown type "Land"."#),
+      "{ ...F } fragment F on Nirgendwo { name }", says: #"Unknown type "Nirgendwo"."#),
     invalid(
       "{ country(code: \"CA\") { ... on User { id } } }",
       says:

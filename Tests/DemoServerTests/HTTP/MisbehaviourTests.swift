@@ -18,6 +18,17 @@ import Testing
     }
   }
 
+  @Test func `a status, for every third request`() async throws {
+    try await RawClient.withServer { client, _ in
+      var statuses: [Int] = []
+      for _ in 1...10 {
+        let path = "/graphql?status=503&every=3&times=2"
+        statuses.append(try await client.post(query, path: path).status)
+      }
+      #expect(statuses == [200, 200, 503, 200, 200, 503, 200, 200, 200, 200])
+    }
+  }
+
   @Test func `a failing status has a GraphQL error as its body`() async throws {
     try await DemoServer.withServer { server in
       let reply = try await RawClient(server).post(query, path: "/graphql?status=500")
