@@ -152,7 +152,7 @@ let networked: [Target] = [
   .target(
     name: "GQLRunBatch",
     dependencies: [
-      "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache", "GQLRunCrypto", "GQLRunJSON",
+      "GQLRun", "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache", "GQLRunCrypto", "GQLRunJSON",
       "GQLRunLanguage",
       "GQLRunPostgres", "GQLRunReport", "GQLRunSupport", "CGQLRunZlib",
       .product(name: "GRDB", package: "GRDB.swift"),
@@ -277,7 +277,7 @@ let networked: [Target] = [
     name: "BatchTests",
     dependencies: [
       "GQLRunTestSupport",
-      "GQLRunBatch", "GQLRunDemoServer", "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache",
+      "GQLRun", "GQLRunBatch", "GQLRunDemoServer", "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache",
       "GQLRunJSON", "GQLRunLanguage", "GQLRunPostgres", "GQLRunSupport",
       .product(name: "GRDB", package: "GRDB.swift"),
       .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -36,6 +36,10 @@ public final class PipelineClient: Service, Sendable {
   let operations = OperationRegister()
   let watches = WatchRegister()
   let prepared: PreparedOperations
+  /// The key rules of operations, with those of the schema.
+  package var keyRules: KeyRules { prepared.keys }
+  /// The schema of operations; `nil` without one.
+  package var schema: Schema? { prepared.facts?.schema }
   let decoder: JSONTextDecoder
   private let transport: AsyncHTTPTransport?
   private let ownStore: CacheStore?

@@ -21,8 +21,8 @@ final class PreparedOperations: Sendable {
   static let capacity = 256
 
   private let state = Locked(State())
-  private let keys: KeyRules
-  private let facts: TypeFacts?
+  let keys: KeyRules
+  let facts: TypeFacts?
 
   /// The number of documents in the cache.
   var count: Int { state.withLock { $0.templates.count } }

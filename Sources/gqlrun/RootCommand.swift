@@ -32,7 +32,8 @@ struct RootCommand: AsyncParsableCommand {
       """,
     version: version,
     subcommands: [
-      RunCommand.self, BatchCommand.self, DemoCommand.self, ServeCommand.self, PipelineCommand.self,
+      RunCommand.self, ExtractCommand.self, BatchCommand.self, DemoCommand.self, ServeCommand.self,
+      PipelineCommand.self,
       PluginsCommand.self, DoctorCommand.self, CacheCommand.self, FormatCommand.self,
       ValidateCommand.self, SchemaCommand.self, OperationsCommand.self, GenerateCommand.self,
       ManifestCommand.self, LogoutCommand.self, ProfileCommand.self, ProfileRunCommand.self,

@@ -1,6 +1,7 @@
 import Foundation
 import GQLRunCache
 import GQLRunJSON
+import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunPlugins
 import Testing
@@ -379,8 +380,8 @@ struct CompletenessTests {
 
   @Test(
     "connections in connections are complete at any depth, with aliases and fragments",
-    arguments: [true, false])
-  func tree(hasSchema: Bool) async throws {
+    arguments: [(true, 20), (false, 20), (true, 2)])
+  func tree(hasSchema: Bool, maxPages: Int) async throws {
     let server = TreeServer(seed: 11)
     try location.write(Self.schema, to: "s.graphql")
     let manifest = try manifest(Self.tree, more: hasSchema ? "schema: s.graphql" : "")
@@ -388,13 +389,20 @@ struct CompletenessTests {
     #expect(next.map(\.path.description) == ["o", "o.nodes[*].lines"])
     #expect(next.map(\.lists) == [["nodes"], ["edges", "items"]])
     let cursor = hasSchema ? "Cursor" : "String"
+    let document = try next[0].nextPage
     #expect(
-      next[0].template.document.contains(
-        "query TNextPage($gqlrunID: ID!, $gqlrunAfter: \(cursor), $inner: Int)"),
-      "\(next[0].template.document)")
-    let summary = try await Bench.run(
-      manifest, transport: ScriptedTransport { body, _ in try server.answer(body) })
+      document.contains(
+        "query TNextPage($gqlrunID_0: ID!, $gqlrunAfter_0: \(cursor), $inner: Int)"),
+      "\(document)")
+    let transport = ScriptedTransport { body, _ in
+      body.contains("$gqlrunID_\(maxPages):")
+        ? ScriptedTransport.response(400, #"{"errors":[{"message":"Aliases limit exceeded"}]}"#)
+        : try server.answer(body)
+    }
+    let summary = try await Bench.run(manifest, transport: transport)
     #expect(summary.counters.done == 1, "\(summary.failures?.all ?? [])")
+    // Four pages of customers, and the next pages of all of their orders, or of all of their lines, at a time.
+    #expect(maxPages < 20 ? transport.count > 18 : transport.count == 18)
     var found: [String] = []
     for record in try location.lines("o.ndjson").map({ try JSONValue(parsing: $0) }) {
       for order in record["o"]?["nodes"]?.arrayValue ?? [] {
@@ -433,16 +441,20 @@ struct CompletenessTests {
     "a nested page that cannot be used fails its task",
     arguments: [
       (
-        #"{"node":{"in":{"nodes":[],"pageInfo":{"hasNextPage":true,"endCursor":null}}}}"#,
-        "gives no endCursor"
+        #"{"p0":{"in":{"nodes":[],"pageInfo":{"hasNextPage":true,"endCursor":null}}}}"#,
+        "gives no cursor"
       ),
       (
-        #"{"node":{"in":{"nodes":[],"pageInfo":{"hasNextPage":true,"endCursor":"c"}}}}"#,
+        #"{"p0":{"in":{"nodes":[{}],"pageInfo":{"hasNextPage":true,"endCursor":"c"}}}}"#,
         "a second time"
       ),
-      (#"{"node":{"in":{"nodes":null,"pageInfo":{"hasNextPage":false}}}}"#, "has no list `nodes`"),
-      (#"{"node":{"in":{"nodes":[],"pageInfo":null}}}"#, "does not have `hasNextPage`"),
-      (#"{"node":null}"#, "did not complete"),
+      (
+        #"{"p0":{"in":{"nodes":[],"pageInfo":{"hasNextPage":true,"endCursor":"c"}}}}"#,
+        "there are more with the same cursor"
+      ),
+      (#"{"p0":{"in":{"nodes":null,"pageInfo":{"hasNextPage":false}}}}"#, "has no list `nodes`"),
+      (#"{"p0":{"in":{"nodes":[],"pageInfo":null}}}"#, "does not have `pageInfo.hasNextPage`"),
+      (#"{"p0":null}"#, "did not complete"),
     ])
   func nestedFaults(data: String, message: String) async throws {
     let transport = ScriptedTransport { number in
@@ -474,7 +486,7 @@ struct CompletenessTests {
       let info = #""pageInfo":{"hasNextPage":true,"endCursor":"\#(number)"}"#
       let list = #"{"id":1,"in":{"nodes":[],\#(info)}}"#
       return ScriptedTransport.response(
-        200, #"{"data":{"\#(number == 1 ? "list" : "node")":\#(list)}}"#)
+        200, #"{"data":{"\#(number == 1 ? "list" : "p0")":\#(list)}}"#)
     }
     let limited = Self.nested.replacing("{ nested:", with: "{ max_pages: 7, nested:")
     let summary = try await Bench.run(manifest(limited), transport: transport)
@@ -491,7 +503,7 @@ struct CompletenessTests {
       if number == 2 { await control.stop() }
       let info = #""pageInfo":{"hasNextPage":\#(number % 3 != 0),"endCursor":"\#(number)"}"#
       let list = #"{"id":1,"in":{"nodes":[{"id":\#(number)}],\#(info)}}"#
-      let name = number == 1 || number == 3 ? "list" : "node"
+      let name = number == 1 || number == 3 ? "list" : "p0"
       return ScriptedTransport.response(200, #"{"data":{"\#(name)":\#(list)}}"#)
     }
     let first = try await Bench.run(
@@ -509,7 +521,7 @@ struct CompletenessTests {
       let info = #""pageInfo":{"hasNextPage":true,"endCursor":"\#(number)"}"#
       let list = #"{"id":1,"in":{"nodes":[{"id":\#(number)}],\#(info)}}"#
       return ScriptedTransport.response(
-        200, #"{"data":{"\#(number == 1 ? "list" : "node")":\#(list)}}"#)
+        200, #"{"data":{"\#(number == 1 ? "list" : "p0")":\#(list)}}"#)
     }
     let mutation = Self.nested.replacing("query: \"{", with: "query: \"mutation {")
     let first = try await Bench.run(manifest(mutation), control: control, transport: transport)
@@ -528,7 +540,7 @@ struct CompletenessTests {
         200,
         number == 1
           ? #"{"data":{"list":\#(list)},"errors":[{"message":"no","path":["list","in","nodes",1]}]}"#
-          : #"{"data":{"node":\#(list)}}"#)
+          : #"{"data":{"p0":\#(list)}}"#)
     }
     let summary = try await Bench.run(
       manifest(Self.nested + "\n    expect: [\"count(errors) <= 1\"]"), transport: transport)
@@ -579,73 +591,35 @@ struct CompletenessTests {
   }
 }
 
-/// Customers with orders with lines, two of a connection at a time.
+/// Customers with orders with lines.
 private struct TreeServer: Sendable {
-  private var orders: [String: [String]] = [:]
-  private var lines: [String: [String]] = [:]
-  private let customers: [String]
+  private let server: ObjectServer
+  /// Each order with the ids of its lines.
+  let all: [String]
 
   init(seed: Int) {
-    customers = (0..<7).map { "c\($0)" }
-    for (index, customer) in customers.enumerated() {
-      orders[customer] = (0..<(index * seed % 8)).map { "\(customer).o\($0)" }
-      for (number, order) in (orders[customer] ?? []).enumerated() {
-        lines[order] = (0..<((index + number * seed) % 7)).map { "\(order).l\($0)" }
+    var all: [String] = []
+    let customers = TreeObject.Value.connection(of: "Customer", 7, id: { "c\($0)" }) { customer in
+      let orders = TreeObject.Value.connection(
+        of: "Order", customer * seed % 8, id: { "c\(customer).o\($0)" }
+      ) { order in
+        let (id, count) = ("c\(customer).o\(order)", (customer + order * seed) % 7)
+        all.append(
+          "c\(customer) \(id): \((0..<count).map { "\(id).l\($0)" }.joined(separator: ","))")
+        return ["lines": .connection(of: "Line", count, id: { "\(id).l\($0)" }) { _ in [:] }]
       }
+      return ["name": .leaf("n"), "orders": orders]
     }
-  }
-
-  /// Each order with the ids of its lines.
-  var all: [String] {
-    customers.flatMap { customer in
-      (orders[customer] ?? []).map { order in
-        "\(customer) \(order): \((lines[order] ?? []).joined(separator: ","))"
-      }
-    }
+    self.all = all
+    server = ObjectServer(TreeObject("Query", ["customers": customers]))
   }
 
   func answer(_ body: String) throws -> HTTPResponseMessage {
-    let variables = try JSONValue(parsing: body)["variables"]
-    let data: String
-    if let id = variables?["gqlrunID"]?.stringValue {
-      let after = variables?["gqlrunAfter"]?.stringValue
-      data =
-        lines[id] == nil
-        ? #"{"node":{"__typename":"Customer","o":\#(orders(of: id, after: after))}}"#
-        : #"{"node":{"__typename":"Order","lines":\#(lines(of: id, after: after))}}"#
-    } else {
-      let page = Self.page(customers, after: variables?["after"]?.stringValue) { id in
-        #"{"id":"\#(id)","name":"n","o":\#(orders(of: id, after: nil))}"#
-      }
-      data = #"{"customers":{"nodes":\#(page.items),\#(page.info)}}"#
-    }
-    return ScriptedTransport.response(200, #"{"data":\#(data)}"#)
-  }
-
-  private func orders(of customer: String, after: String?) -> String {
-    let page = Self.page(orders[customer] ?? [], after: after) { id in
-      #"{"id":"\#(id)","lines":\#(lines(of: id, after: nil))}"#
-    }
-    return #"{"nodes":\#(page.items),\#(page.info)}"#
-  }
-
-  private func lines(of order: String, after: String?) -> String {
-    let ids = lines[order] ?? []
-    let items = Self.page(ids, after: after) { #"{"id":"\#($0)"}"# }
-    let edges = Self.page(ids, after: after) { #"{"node":{"id":"\#($0)"}}"# }
-    return #"{"edges":\#(edges.items),"items":\#(items.items),\#(items.info)}"#
-  }
-
-  private static func page(
-    _ ids: [String], after: String?, _ item: (String) -> String
-  ) -> (items: String, info: String) {
-    let start = after.flatMap { ids.firstIndex(of: $0) }.map { $0 + 1 } ?? 0
-    let part = ids[start..<min(start + 2, ids.count)]
-    let hasNextPage = start + 2 < ids.count
-    let cursor = part.last.map { "\"\($0)\"" } ?? "null"
-    return (
-      "[\(part.map(item).joined(separator: ","))]",
-      #""pageInfo":{"hasNextPage":\#(hasNextPage),"endCursor":\#(cursor)}"#
-    )
+    let body = try JSONValue(parsing: body)
+    var server = server
+    let answer = try server.answer(
+      Document(parsing: body["query"]?.stringValue ?? ""),
+      variables: body["variables"]?.objectValue ?? [:])
+    return ScriptedTransport.response(200, JSONValue.object(answer.body).jsonText())
   }
 }

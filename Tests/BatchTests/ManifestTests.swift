@@ -37,7 +37,7 @@ struct ManifestTests {
     #expect(manifest.settings.deadline == .seconds(7_200))
     #expect(manifest.rate?.perSecond == 50)
     #expect(manifest.sinks.count == 2)
-    #expect(manifest.operations.map(\.columns) == [["code", "name", "capital"]])
+    #expect(manifest.operations.map(\.columns.names) == [["code", "name", "capital"]])
   }
 
   @Test(

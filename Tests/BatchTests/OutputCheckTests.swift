@@ -83,6 +83,16 @@ struct OutputCheckTests {
     }
   }
 
+  @Test(
+    "a path that means something else to SQLite is that of a file in the folder",
+    arguments: ["file:/tmp/o.db", "file:o.db?mode=memory", ":memory:"])
+  func specialPaths(_ path: String) throws {
+    let base = OutputPath(folder: ".")
+    let resolved = try base.resolve(path)
+    #expect(resolved == "./\(path)")
+    #expect(base.relative(resolved) == path)
+  }
+
   @Test("a path that only the operation's id completes is compared, and so is the unfinished file")
   func completed() throws {
     try location.write("id\nU_1\n", to: "users.csv")

@@ -76,7 +76,9 @@ struct QueueLimitsTests {
       parsing:
         #"{"data":{"rateLimit":{"cost":1,"remaining":\#(left),"limit":\#(limit),"resetAt":"2001-09-10T01:46:40Z"}}}"#
     )
-    budget.note(report, .github, label: "a", now: Self.clock.now() - age, time: 1_000_000_000)
+    budget.note(
+      report, .github, of: RequestBudget.Ticket(label: "a"), now: Self.clock.now() - age,
+      time: 1_000_000_000)
   }
 
   /// Takes points of a request in turn until no worker gets any; returns the number of requests.

@@ -63,11 +63,14 @@ struct QueueSchemaTests {
       }
       try bench.connection.run("INSERT INTO gq_version VALUES (\(version))")
       let manifest = try bench.manifest(3)
-      let run = try QueueRun.begin(manifest, bench.connection)
+      let run = "0b7d6a5e-91ad-4c7e-9a53-0d6f0a3c5b11"
+      try bench.connection.run(
+        "INSERT INTO gq_run (id, name, manifest, sha) VALUES ($1::uuid, $2, $3, $4)", .text(run),
+        .text(manifest.name), .text(manifest.file), .bytes(try manifest.digest()))
       try bench.connection.run(
         """
         INSERT INTO gq_task (run, id, op, key, variables) VALUES ($1::uuid, decode(md5('a'), 'hex'), 'users', 'U_1', '{"id": "U_1"}')
-        """, .text(run.id))
+        """, .text(run))
       let queue = try BatchQueue(manifest)
       let error = #expect(throws: JournalError.self) { try queue.status() }
       let message = error?.description ?? ""

@@ -357,15 +357,15 @@ struct RunTests {
           paginate: { connection: feed, nested: [{ path: tags, type: Post }] }
           emit: feed.nodes[*]
       """, in: location)
-    let document = try #require(manifest.operations[0].pagination?.nested.first?.template.document)
-    #expect(document.contains("query PostsNextPage($gqlrunID: ID!, $gqlrunAfter: String)"))
-    #expect(document.contains("tags(first: 2, after: $gqlrunAfter)"))
+    let document = try #require(manifest.operations[0].pagination?.nested.first).nextPage
+    #expect(document.contains("query PostsNextPage($gqlrunID_0: ID!, $gqlrunAfter_0: String)"))
+    #expect(document.contains("tags(first: 2, after: $gqlrunAfter_0)"))
     let transport = ScriptedTransport { number in
       let info = #""pageInfo":{"hasNextPage":\#(number < 3),"endCursor":"\#(number)"}"#
       let names = #""nodes":[{"name":"\#(number)"}]"#
       guard number == 1 else {
         return ScriptedTransport.response(
-          200, #"{"data":{"node":{"__typename":"Post","tags":{\#(names),\#(info)}}}}"#)
+          200, #"{"data":{"p0":{"__typename":"Post","tags":{\#(names),\#(info)}}}}"#)
       }
       return ScriptedTransport.response(
         200,

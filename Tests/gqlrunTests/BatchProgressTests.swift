@@ -74,6 +74,14 @@ struct BatchProgressTests {
     #expect(line == "1 task  1/s  1 failed  0 of 4 in flight")
   }
 
+  @Test("while a bulk operation runs, its objects are in the line")
+  func bulkOperation() {
+    var standing = standing()
+    standing.counters.bulkObjects = 1_234
+    #expect(
+      ProgressLog.line(standing, seconds: 1).contains("  bulk operation: 1,234 objects  "))
+  }
+
   @Test("failed and unknown tasks are counted apart")
   func unknown() {
     var standing = standing()

@@ -30,6 +30,11 @@ struct RequestOptionsTests {
   static let senders = [
     Sender(name: "run", arguments: ["run", "germany.graphql", "-e", "URL"]),
     Sender(name: "batch run", arguments: ["batch", "run", "m.batch.yaml", "-e", "URL"]),
+    Sender(
+      name: "extract",
+      arguments: [
+        "extract", "--query", "{ countries { name } }", "-e", "URL", "--to", "sqlite:o.db",
+      ]),
     Sender(name: "schema fetch", arguments: ["schema", "fetch", "-e", "URL"]),
     Sender(name: "schema diff", arguments: ["schema", "diff", "s.graphql", "URL"]),
     Sender(name: "doctor", arguments: ["doctor", "URL"]),

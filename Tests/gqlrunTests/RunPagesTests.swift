@@ -544,13 +544,13 @@ struct RunPagesTests {
     let query = "{ list { nodes { id __typename in \(Self.page) } } }"
     for (answer, message) in [
       (
-        #"{"data":{"node":null}}"#,
+        #"{"data":{"p0":null}}"#,
         "the server did not complete `list.nodes[*].in` through node(id:)"
       ),
       (#"{"errors":[{"message":"no \u001b node"}]}"#, "a page of a connection failed: no "),
     ] {
       let found = try await follow(query) { body in
-        try body["variables"]?["gqlrunID"] == nil ? TreeServer().answer(body) : answer
+        try body["variables"]?["gqlrunID_0"] == nil ? TreeServer().answer(body) : answer
       }
       #expect(found.pages.count == 1 && found.error?.status == .failed, "\(found)")
       #expect(found.error?.message.contains(message) == true, "\(found.error as Any)")

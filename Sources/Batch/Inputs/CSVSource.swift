@@ -10,6 +10,7 @@ struct CSVInput: RowInput {
   @Option("Separator of the cells of a CSV file") var delimiter = CSVDelimiter.comma
 
   var path: String? { csv.path }
+  var hasTextCells: Bool { true }
 
   static let fileExtensions = [".csv"]
 

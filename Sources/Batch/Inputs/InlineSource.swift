@@ -90,6 +90,7 @@ struct StandardInput: RowInput {
   @Option("Separator of the cells of a CSV file") var delimiter = CSVDelimiter.comma
 
   var readsStandardInput: Bool { true }
+  var hasTextCells: Bool { stdin == .csv }
 
   func open(_ context: RowContext) throws -> (any RowSource)? {
     let reader = ByteReader(standardInput: ())

@@ -36,8 +36,7 @@ struct JSONLinesInput: RowInput {
 /// https://jsonlines.org
 final class JSONLinesSource: RowSource {
   private let reader: ByteReader
-  private var held: [UInt8] = []
-  private var start = 0
+  private var lines = LineSplitter()
   private var line = 0
   private var hasEnded = false
   /// The maximum length of a line in bytes.
@@ -64,34 +63,59 @@ final class JSONLinesSource: RowSource {
   }
 
   private func nextLine() throws(InputProblem) -> ArraySlice<UInt8>? {
-    var searched = start
     while true {
-      if let end = held[searched...].firstIndex(of: 0x0A) {
-        defer { start = end + 1 }
+      if let found = hasEnded ? lines.rest() : lines.next() {
         line += 1
-        return withoutMark(held[start..<end])
+        return withoutMark(found)
       }
-      searched = held.count
-      guard !hasEnded else {
-        guard start < held.count else { return nil }
-        defer { start = held.count }
-        line += 1
-        return withoutMark(held[start...])
-      }
-      guard held.count - start <= Self.longest else {
+      guard !hasEnded else { return nil }
+      guard lines.length <= Self.longest else {
         throw InputProblem(
           file: reader.name, line: line + 1, message: "the line is longer than 16 MiB")
       }
-      searched -= start
-      held.removeFirst(start)
-      start = 0
       let block = try reader.block()
-      if block.isEmpty { hasEnded = true } else { held += block }
+      if block.isEmpty { hasEnded = true } else { lines.add(block) }
     }
   }
 
   /// Removes the byte order mark at the start of the input.
   private func withoutMark(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     line == 1 && bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes
+  }
+}
+
+/// Splits bytes that arrive in blocks at their line feeds.
+struct LineSplitter {
+  private var held: [UInt8] = []
+  /// The index of the first byte of the next line.
+  private var start = 0
+  /// The index after the bytes without a line feed.
+  private var searched = 0
+
+  /// The number of bytes after the last line.
+  var length: Int { held.count - start }
+
+  mutating func add(_ bytes: some Collection<UInt8>) {
+    held.removeFirst(start)
+    searched -= start
+    start = 0
+    held += bytes
+  }
+
+  /// The next line without its end; `nil` if it has not arrived.
+  mutating func next() -> ArraySlice<UInt8>? {
+    guard let end = held[searched...].firstIndex(of: 0x0A) else {
+      searched = held.count
+      return nil
+    }
+    defer { (start, searched) = (end + 1, end + 1) }
+    return held[start..<end]
+  }
+
+  /// The next line at the end of the bytes, which no line feed follows; `nil` after the last one.
+  mutating func rest() -> ArraySlice<UInt8>? {
+    if let line = next() { return line }
+    defer { start = held.count }
+    return start < held.count ? held[start...] : nil
   }
 }

@@ -19,6 +19,8 @@ protocol RowInput: OptionSection {
   /// Whether the file is a database, which an earlier operation of the run may write.
   var isDatabase: Bool { get }
   var readsStandardInput: Bool { get }
+  /// Whether all values of the rows are text.
+  var hasTextCells: Bool { get }
   /// The operation whose captured values are the rows.
   var capturedOperation: String? { get }
 
@@ -43,6 +45,7 @@ extension RowInput {
   var path: String? { nil }
   var isDatabase: Bool { false }
   var readsStandardInput: Bool { false }
+  var hasTextCells: Bool { false }
   var capturedOperation: String? { nil }
 
   static var fileExtensions: [String] { [] }

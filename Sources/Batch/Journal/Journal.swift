@@ -20,7 +20,7 @@ final class Journal: Sendable {
   private let lock: FileLock?
 
   static let applicationID: Int32 = 0x6771_6a72  // "gqjr"
-  static let schemaVersion: Int32 = 4
+  static let schemaVersion: Int32 = 5
 
   /// Opens a journal, or creates it if it does not exist.
   ///
@@ -139,7 +139,13 @@ final class Journal: Sendable {
           -- All outputs of the run: files, tables of databases, the cache.
           CREATE TABLE IF NOT EXISTS outputs (
             path TEXT NOT NULL, name TEXT NOT NULL, format TEXT NOT NULL, takes TEXT NOT NULL, identity TEXT,
-            step INTEGER NOT NULL, records INTEGER NOT NULL, PRIMARY KEY (path, name)
+            step INTEGER NOT NULL, records INTEGER NOT NULL, repeated INTEGER NOT NULL DEFAULT 0,
+            PRIMARY KEY (path, name)
+          ) WITHOUT ROWID;
+          -- The rows that files of tables have: the number of the operation, and the name of the table.
+          CREATE TABLE IF NOT EXISTS row_keys (
+            op INTEGER NOT NULL, tbl TEXT NOT NULL, key TEXT NOT NULL, parent TEXT NOT NULL,
+            PRIMARY KEY (op, tbl, key, parent)
           ) WITHOUT ROWID;
           -- The times in which events of subscriptions may have been missed.
           CREATE TABLE IF NOT EXISTS gaps (
@@ -152,6 +158,10 @@ final class Journal: Sendable {
           """)
       if try !db.columns(in: "sinks").contains(where: { $0.name == "checksum" }) {
         try db.execute(sql: "ALTER TABLE sinks ADD COLUMN checksum INTEGER")
+      }
+      if try !db.columns(in: "outputs").contains(where: { $0.name == "repeated" }) {
+        try db.execute(
+          sql: "ALTER TABLE outputs ADD COLUMN repeated INTEGER NOT NULL DEFAULT 0")
       }
       return .commit
     }
@@ -294,6 +304,9 @@ struct TaskUpdate: Sendable {
 extension TaskUpdate {
   /// Whether the task is finished; false for a mutation that is about to be sent.
   var isFinal: Bool { state != .running && state != .queued && ended > 0 }
+
+  /// Whether the task is done without some pages, which `allow_partial` accepts.
+  var isPartial: Bool { state == .done && error?.hasPrefix(CompletenessCheck.prefix) == true }
 }
 
 /// The progress of writing a file sink.
@@ -331,7 +344,8 @@ extension Journal {
     return try read { db in
       let statement = try db.cachedStatement(
         sql: """
-          SELECT op, key, state, page, attempts, ended, ms, bytes, records, cursor FROM tasks WHERE id = ?
+          SELECT op, key, state, page, attempts, ended, ms, bytes, records, cursor, error FROM tasks
+          WHERE id = ?
           """)
       guard let row = try GRDB.Row.fetchOne(statement, arguments: [Data(id.bytes)]) else {
         return nil
@@ -339,7 +353,7 @@ extension Journal {
       return TaskUpdate(
         id: id, operation: row[0], key: row[1], state: TaskState(rawValue: row[2]) ?? .queued,
         page: row[3], attempts: row[4], ended: row[5], milliseconds: row[6], bytes: row[7],
-        records: row[8], cursor: row[9])
+        records: row[8], cursor: row[9], error: row[10])
     }
   }
 
@@ -483,6 +497,9 @@ struct JournalStep: Sendable {
   var sinks: [SinkPosition] = []
   var tables: [TablePosition] = []
   var gaps: [EventGap] = []
+  /// The rows that were added to files of tables, and how many were not.
+  var keys: [RowKeys.Key] = []
+  var repeated: [RepeatedRows] = []
 }
 
 extension Journal {
@@ -535,16 +552,37 @@ extension Journal {
       }
       for table in step.tables {
         try db.cachedStatement(
-          sql: "UPDATE outputs SET step = ?, records = ? WHERE path = ? AND name = ?"
-        ).execute(arguments: [table.step, table.records, table.path, table.name])
+          sql:
+            "UPDATE outputs SET step = ?, records = ?, repeated = ? WHERE path = ? AND name = ?"
+        ).execute(arguments: [table.step, table.records, table.repeated, table.path, table.name])
       }
       for gap in step.gaps { try Self.insert(gap, db) }
+      try Self.record(step.keys, repeated: step.repeated, in: db)
     }
     openRows.withLock { $0 = open }
   }
 }
 
 extension Journal {
+  /// Records the rows that were added to files of tables.
+  private static func record(
+    _ keys: [RowKeys.Key], repeated: [RepeatedRows], in db: Database
+  ) throws {
+    var statement = try RowStatement(db, sql: "INSERT INTO row_keys VALUES (?, ?, ?, ?)")
+    for key in keys {
+      statement.bind(key.operation)
+      statement.bind(key.table)
+      statement.bind(key.key.string)
+      statement.bind(key.parent.string)
+      try statement.run()
+    }
+    for rows in repeated {
+      try db.execute(
+        sql: "UPDATE outputs SET repeated = ? WHERE path = ? AND name = ?",
+        arguments: [rows.count, rows.output.path, rows.output.table])
+    }
+  }
+
   /// Adds the tasks of another journal; operations that this one does not have are left out.
   func add(tasksOf path: String) throws {
     try read { try $0.execute(sql: "ATTACH DATABASE ? AS other", arguments: [path]) }
@@ -563,6 +601,54 @@ extension Journal {
         throw JournalError(
           "the journal \(path) cannot be read: \(error.message ?? "it is damaged")")
       }
+    }
+  }
+
+  /// Adds the rows that files of tables have by another journal. A row that both have is in the joined file twice.
+  ///
+  /// - Throws: ``JournalError`` for an object that another parent has already, unless its table is shared.
+  func add(rowsOf path: String, _ relations: [TableRelation]) throws {
+    try read { try $0.execute(sql: "ATTACH DATABASE ? AS other", arguments: [path]) }
+    defer { try? read { try $0.execute(sql: "DETACH DATABASE other") } }
+    // Journals of older versions have no rows of tables.
+    let isThere = try read {
+      try Bool.fetchOne(
+        $0, sql: "SELECT count(*) > 0 FROM other.sqlite_schema WHERE name = 'row_keys'")
+    }
+    guard isThere == true else { return }
+    let rows = """
+      FROM other.row_keys AS theirs JOIN other.operations AS named ON named.number = theirs.op
+      JOIN main.operations AS own ON own.id = named.id
+      """
+    for relation in relations where !relation.isShared {
+      let second = try read {
+        try GRDB.Row.fetchOne(
+          $0,
+          sql: """
+            SELECT theirs.key, ours.parent, theirs.parent \(rows)
+            JOIN main.row_keys AS ours ON ours.op = own.number AND ours.tbl = theirs.tbl
+              AND ours.key = theirs.key AND ours.parent <> theirs.parent
+            WHERE own.id = ? AND theirs.tbl = ? LIMIT 1
+            """, arguments: [relation.operation, relation.name])
+      }
+      guard let second else { continue }
+      throw JournalError(relation.secondParent(second[0], first: second[1], second: second[2]))
+    }
+    try write {
+      try $0.execute(
+        sql:
+          "INSERT OR IGNORE INTO main.row_keys SELECT own.number, theirs.tbl, theirs.key, theirs.parent \(rows)"
+      )
+    }
+  }
+
+  /// Whether all tasks of an operation are done, and none lacks anything.
+  func isComplete(operation: Int) throws -> Bool {
+    try read {
+      try Bool.fetchOne(
+        $0,
+        sql: "SELECT count(*) = 0 FROM tasks WHERE op = ? AND (state <> ? OR error IS NOT NULL)",
+        arguments: [operation, TaskState.done.rawValue]) ?? false
     }
   }
 
@@ -599,6 +685,8 @@ struct OutputRecord: Sendable, Equatable {
   var step = 0
   /// For a table: the number of records written to it.
   var records = 0
+  /// For a table of an operation: the number of rows that it had already.
+  var repeated = 0
 
   var id: OutputID { OutputID(path: path, table: name) }
 
@@ -612,6 +700,8 @@ struct TablePosition: Sendable {
   var name: String
   var step: Int
   var records: Int
+  /// For a table of an operation: the number of rows that it had already.
+  var repeated = 0
 }
 
 extension Journal {
@@ -624,7 +714,7 @@ extension Journal {
         OutputRecord(
           path: row["path"], name: row["name"], format: row["format"],
           takes: Self.takes(row["takes"]), identity: row["identity"], step: row["step"],
-          records: row["records"])
+          records: row["records"], repeated: row["repeated"] ?? 0)
       }
     }
   }
@@ -640,8 +730,8 @@ extension Journal {
     try write { db in
       let statement = try db.cachedStatement(
         sql: """
-          INSERT INTO outputs (path, name, format, takes, identity, step, records)
-          VALUES (?, ?, ?, ?, ?, ?, ?)
+          INSERT INTO outputs (path, name, format, takes, identity, step, records, repeated)
+          VALUES (?, ?, ?, ?, ?, ?, ?, ?)
           ON CONFLICT (path, name) DO UPDATE SET takes = excluded.takes, identity = excluded.identity
           """)
       for output in outputs {
@@ -649,7 +739,7 @@ extension Journal {
         for (operation, kind) in output.takes { takes[operation] = .string(kind) }
         try statement.execute(arguments: [
           output.path, output.name, output.format, JSONValue.object(takes).canonicalText,
-          output.identity, output.step, output.records,
+          output.identity, output.step, output.records, output.repeated,
         ])
       }
     }

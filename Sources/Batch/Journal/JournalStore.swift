@@ -15,6 +15,10 @@ final class JournalStore: TaskStore {
     var open = 0
     var isDone = false
     var succeeded = 0
+    /// Whether a task is done without some pages, so that `since` must not begin after them.
+    var lacksPages = false
+    /// Whether `--only failed` leaves out a task that no part of the run has ended.
+    var leavesTasks = false
     var ended = 0
     /// A needed operation of which no task succeeded.
     var missing: String?
@@ -25,6 +29,8 @@ final class JournalStore: TaskStore {
     var seen: SeenTasks
     var open: Set<TaskID> = []
     var doneCount = 0
+    /// The tasks with rows that a table has refused.
+    var refused: [TaskID: TaskRefusal] = [:]
     var firstOpen = 0
     var turn = 0
   }
@@ -197,14 +203,19 @@ final class JournalStore: TaskStore {
             progress.change { $0.earlier.byState[record.state, default: 0] += 1 }
             state.operations[item.operation].ended += 1
             if record.state == .done { state.operations[item.operation].succeeded += 1 }
+            if record.isPartial { state.operations[item.operation].lacksPages = true }
+            if [.queued, .running].contains(record.state) {
+              state.operations[item.operation].leavesTasks = true
+            }
           }
           return nil
         }
         item.record = record
-      } else if onlyFailed {
-        return nil
       }
-    } else if onlyFailed {
+    }
+    if onlyFailed, item.record == nil {
+      // An earlier part of the run stopped before it.
+      state.operations[item.operation].leavesTasks = true
       return nil
     }
     if !isSeen { state.seen.insert(item.id) }
@@ -224,18 +235,29 @@ final class JournalStore: TaskStore {
   }
 
   func commit(_ outcomes: [Outcome]) async throws {
-    try await stage.commit(outcomes)
+    let found = try await stage.commit(outcomes)
     // The journal has the states of these tasks from now on.
-    change { state in
+    let failures = change { state in
+      state.refused = found.refused
+      var failures = 0
       for outcome in outcomes where outcome.update.isFinal {
         state.open.remove(outcome.update.id)
         state.operations[outcome.operation].open -= 1
         state.operations[outcome.operation].ended += 1
-        if outcome.update.state == .done { state.operations[outcome.operation].succeeded += 1 }
+        if outcome.update.state == .done {
+          let isRefused = found.refused[outcome.update.id] != nil
+          if isRefused { failures += 1 } else { state.operations[outcome.operation].succeeded += 1 }
+        }
+        if outcome.update.isPartial { state.operations[outcome.operation].lacksPages = true }
         complete(outcome.operation, &state)
       }
+      return failures
     }
+    progress.change { $0.repeated += found.repeated }
+    for _ in 0..<failures { progress.refuse() }
   }
+
+  func refusal(of item: TaskItem) -> String? { state.withLock { $0.refused[item.id]?.message } }
 
   /// Ends an operation that has no further rows and no open tasks. Its results are durable, so that dependent operations
   /// can read them.
@@ -277,13 +299,22 @@ final class JournalStore: TaskStore {
 
   func abandon() async { await stage.abandon() }
 
-  /// The journal's numbers of the operations that finished without a failure, whose bookmarks are saved.
+  /// The warning about tasks that `--only failed` leaves out, and that no part of the run has ended; `nil` without any.
+  var warning: String? {
+    state.withLock { $0.operations.contains(where: \.leavesTasks) }
+      ? "tasks are left that no part of the run has ended: --only failed leaves them out, and --resume runs them"
+      : nil
+  }
+
+  /// The journal's numbers of the operations that finished without a failure, and without pages that their tables lack:
+  /// their bookmarks are saved.
   private func operationsWithoutFailure() -> Set<Int> {
     state.withLock { state in
       let operations = state.operations
       return Set(
         operations.indices.filter {
           operations[$0].isDone && operations[$0].succeeded == operations[$0].ended
+            && !operations[$0].lacksPages && !operations[$0].leavesTasks
         }.map { numbers[$0] })
     }
   }

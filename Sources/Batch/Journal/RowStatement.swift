@@ -4,7 +4,7 @@ import GRDBSQLite
 /// A prepared statement that is executed once per row.
 ///
 /// Binds values directly to SQLite. GRDB would box each argument and collect them in an array,
-/// which takes longer than writing the row.
+/// which takes longer than writing the row, and would cut texts at NUL characters.
 struct RowStatement {
   private let statement: Statement
   private let handle: SQLiteStatement
@@ -57,15 +57,62 @@ struct RowStatement {
     }
   }
 
+  /// Executes the statement with values.
+  mutating func run(_ values: [SQLValue]) throws {
+    bind(values)
+    try run()
+  }
+
+  private mutating func bind(_ values: [SQLValue]) {
+    for value in values {
+      switch value {
+      case .null: bind(nil as Int64?)
+      case .integer(let number): bind(number)
+      case .real(let number): bind(number)
+      case .text(let text): bind(text)
+      }
+    }
+  }
+
   /// Executes the statement with the values bound since the last execution.
   mutating func run() throws {
     assert(index == sqlite3_bind_parameter_count(handle), "a value is missing")
+    while try next() != nil {}
+  }
+
+  /// Executes a query with values, and returns all of its rows.
+  mutating func rows(_ values: [SQLValue]) throws -> [[SQLValue]] {
+    bind(values)
+    var rows: [[SQLValue]] = []
+    while let row = try next() { rows.append(row) }
+    return rows
+  }
+
+  /// The next row of the query with the values bound since the last execution; `nil` after the last one.
+  mutating func next() throws -> [SQLValue]? {
     index = 0
     let code = sqlite3_step(handle)
+    if code == SQLITE_ROW { return (0..<sqlite3_column_count(handle)).map { value($0) } }
     let message = code == SQLITE_DONE ? nil : db.lastErrorMessage
     sqlite3_reset(handle)
     guard code == SQLITE_DONE else {
       throw DatabaseError(resultCode: ResultCode(rawValue: code), message: message)
+    }
+    return nil
+  }
+
+  /// A value of the current row.
+  private func value(_ column: Int32) -> SQLValue {
+    switch sqlite3_column_type(handle, column) {
+    case SQLITE_NULL: return .null
+    case SQLITE_INTEGER: return .integer(sqlite3_column_int64(handle, column))
+    case SQLITE_FLOAT: return .real(sqlite3_column_double(handle, column))
+    default:
+      // By its length: a text may have NUL characters.
+      let bytes = sqlite3_column_text(handle, column)
+      let count = Int(sqlite3_column_bytes(handle, column))
+      return .text(
+        String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self))
     }
   }
 

@@ -39,18 +39,19 @@ public struct TaskResolution: Sendable {
   ///   - state: The state of the tasks: unknown or failed.
   ///   - keys: The keys of the tasks; empty for all tasks in the state.
   ///   - operation: The id of the operation of the tasks; `nil` for all operations.
-  ///   - user: Who decides, for the journal.
-  ///   - time: The time of the decision, in seconds since 1970.
+  ///   - user: Who decides, for the journal; `nil`, the default, is the user of this process.
+  ///   - time: The time of the decision, in seconds since 1970; `nil`, the default, is now.
   public init(
     _ decision: Decision, of state: TaskState, keys: [String] = [], operation: String? = nil,
-    user: String, time: Double
+    user: String? = nil, time: Double? = nil
   ) {
     self.state = state
     self.decision = decision
     self.keys = keys
     self.operation = operation
-    self.user = user
-    self.time = time
+    let process = ProcessInfo.processInfo
+    self.user = user ?? "\(process.userName)@\(process.hostName)"
+    self.time = time ?? Date().timeIntervalSince1970
   }
 
   /// What a decision changed.

@@ -40,6 +40,18 @@ public struct Manifest: Sendable {
   var outputLocations: [String: FileLocation] = [:]
   /// The members of the state file that the manifest reads or writes.
   var stateNames: Set<String> = []
+  /// Whether the manifest is in memory only: that of ``Extraction``.
+  var isMade = false
+
+  /// How another run is begun in a queue, for messages.
+  var beginning: String {
+    isMade ? "the same command without --resume" : "`gqlrun batch init \(file) --new`"
+  }
+
+  /// The names of the tables that operations with `tables` fill, each after its parent.
+  public var tableNames: [String] {
+    operations.flatMap { $0.tables?.plan.tables.map(\.name) ?? [] }
+  }
 
   /// The number of operations; each may have many tasks.
   public var operationCount: Int { operations.count }
@@ -64,6 +76,8 @@ struct BatchOperation: Sendable {
   var capture: [(name: String, path: ResultPath)] = []
   var emit: ResultPath?
   var pagination: Pagination?
+  /// The tables that the operation fills, instead of sinks; `nil` without `tables`.
+  var tables: TablesOutput?
   /// Finds pages that a task would leave out; `nil` for `paginate: none`, subscriptions, and documents without connections.
   var completeness: CompletenessCheck?
   var bookmarks: [Bookmark] = []
@@ -75,8 +89,8 @@ struct BatchOperation: Sendable {
   var timeout: Duration?
   var policy: CachePolicy?
   var snapshot: TextTemplate?
-  /// The columns of the records: the response keys in the document's order.
-  var columns: [String] = []
+  /// The columns of the records: those of the manifest, or the response keys in the document's order.
+  var columns = RecordColumns(paths: [])
 
   var isMutation: Bool { template.type == .mutation }
   /// Whether a request is safe to repeat.
@@ -85,9 +99,7 @@ struct BatchOperation: Sendable {
   var judgesErrors: Bool { expect.contains { $0.roots.contains("errors") } }
 
   /// Validates paths into the data of the operation.
-  func shape(_ schema: Schema?) -> PathShape {
-    PathShape(template.callerDocument, definition: template.definition, schema: schema)
-  }
+  var shape: PathShape { PathShape(tree: SelectionTree(template)) }
 }
 
 /// How an operation requests further pages.
@@ -119,6 +131,25 @@ struct Pagination: Sendable {
 struct Bookmark: Sendable {
   enum Fold: String, Sendable, CaseIterable {
     case max, min, last
+
+    /// The value after a further one; `nil` if there was none before.
+    func value(_ old: JSONValue?, then new: JSONValue) -> JSONValue {
+      guard let old, self != .last else { return new }
+      let isGreater =
+        if let old = old.doubleValue, let new = new.doubleValue {
+          new > old
+        } else {
+          old.stringValue.map { old in
+            Array((new.stringValue ?? "").utf8).lexicographicallyPrecedes(Array(old.utf8)) == false
+          } ?? true
+        }
+      return isGreater == (self == .max) ? new : old
+    }
+
+    /// The value of several ones; `nil` without any.
+    func value(of values: some Sequence<JSONValue>) -> JSONValue? {
+      values.reduce(nil) { value($0, then: $1) }
+    }
   }
 
   struct Rule: Sendable {

@@ -41,6 +41,10 @@ struct OperationSettings: OptionSection {
   @Option("Values of the data that are kept for operations that need this one")
   var capture = OptionMap<Located<ResultPath>>()
   @Option("Path of the records in the data, such as `users.nodes[*]`") var emit: ResultPath?
+  @Option("Columns of the records: paths in a record, and values of the row such as `row.id`")
+  var columns: [ColumnSettings] = []
+  @Option("Tables with every page of every connection of the document, instead of sinks")
+  var tables: TablesSettings?
   @Option("How further pages are requested; `none` accepts results with more pages than one")
   var paginate: PaginateChoice?
   @Option("Values of the records that the next run starts from, such as `max(updatedAt)`")
@@ -57,6 +61,33 @@ struct OperationSettings: OptionSection {
   var timeout: Duration?
   @Option("Cache policy, instead of the pipeline's") var policy: CachePolicy?
   @Option("File that the data must equal; may contain templates") var snapshot: String?
+}
+
+/// An entry of `columns`: a path, or the name of a column with its path.
+struct ColumnSettings: ExpressibleByOption {
+  var path: Located<String>
+  /// The name of the column; `nil` for that of the path.
+  var name: Located<String>?
+
+  static func optionType(in range: ClosedRange<Never>?) -> OptionType { .json }
+  static var unsetOption: ColumnSettings { ColumnSettings(path: Located("")) }
+  var optionDefault: JSONValue? { nil }
+
+  private init(path: Located<String>) { self.path = path }
+
+  init(option: GivenOption) throws(OptionError) {
+    var node = option.node
+    if case .mapping(let members) = node.content, members.count == 1 {
+      name = Located(members[0].key, at: members[0].keyLocation)
+      node = members[0].value
+    }
+    guard case .scalar(let text, _) = node.content, !node.isNull else {
+      throw OptionError(
+        "a column is a path, or its name with a path, not \(node.kind)",
+        remedy: "write `row.id`, or `number: row.id`")
+    }
+    path = Located(text, at: node.location)
+  }
 }
 
 /// The `until` section: what ends the task of a subscription, whichever is first.

@@ -75,15 +75,23 @@ extension ManifestLoader {
       index: number, id: draft.id, location: draft.location, template: template)
     operation.needs = needs
     operation.documentName =
-      settings.query != nil
-      ? "`query`" : settings.document?.split(separator: "#", maxSplits: 1).first.map { String($0) }
+      made?.documentName
+      ?? (settings.query != nil
+        ? "`query`" : settings.document?.split(separator: "#", maxSplits: 1).first.map(String.init))
     let known = readForeach(draft, index: index, drafts: drafts, operation: &operation)
-    readPaths(draft, schema: schema, facts: facts, keys: keys, operation: &operation)
-    readVariables(draft, known: known, schema: schema, operation: &operation)
+    let hasTables = settings.$tables.isGiven
+    if hasTables {
+      readTables(draft, known: known, operation: &operation)
+    } else {
+      readPaths(draft, operation: &operation)
+      readColumns(draft, known: known, operation: &operation)
+    }
+    readVariables(draft, known: known, operation: &operation)
     operation.timeout = settings.timeout
     operation.policy = settings.policy
-    operation.expect = conditions(settings.expect, "expect", roots: Self.expectRoots)
-    checkExpectations(settings, operation.shape(schema))
+    operation.expect = conditions(
+      settings.expect, "expect", roots: Self.expectRoots.filter { $0 != "emit" || !hasTables })
+    checkExpectations(settings, operation.shape)
     if let name = settings.idempotency {
       operation.idempotency = name
       let declared = template.definition.variables.map(\.name.value)
@@ -151,6 +159,7 @@ extension ManifestLoader {
   private mutating func template(
     _ draft: Draft, schema: Schema?, facts: TypeFacts?, keys: KeyRules
   ) -> OperationTemplate? {
+    if let made { return made.operation.template }
     let settings = draft.settings
     var name = settings.operation
     let document: Document?
@@ -366,12 +375,17 @@ extension ManifestLoader {
   // MARK: Variables
 
   mutating func readVariables(
-    _ draft: Draft, known: KnownNames, schema: Schema?, operation: inout BatchOperation
+    _ draft: Draft, known: KnownNames, operation: inout BatchOperation
   ) {
+    if let made {
+      // Checked already, and no templates.
+      operation.variables = made.operation.variables.map { ($0.key, .constant($0.value)) }
+      return
+    }
     let given = draft.settings.variables.entries
     let location = draft.settings.$variables.keyLocation
     let declared = operation.template.definition.variables
-    let types = TypedText(reader: operation.template.reader, schema: schema)
+    let types = TypedText(reader: operation.template.reader, schema: operation.template.schema)
     for entry in given {
       guard let variable = declared.first(where: { $0.name.value == entry.name }) else {
         report(

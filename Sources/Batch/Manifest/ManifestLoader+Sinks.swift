@@ -5,7 +5,7 @@ import GQLRunSupport
 /// The sinks of a manifest.
 extension ManifestLoader {
   mutating func sinks(
-    _ entries: [SinkEntry], operations: [BatchOperation], schema: Schema?
+    _ entries: [SinkEntry], operations: [BatchOperation]
   ) -> [SinkSettings] {
     let known = Set(operations.map(\.id))
     var sinks: [SinkSettings] = []
@@ -16,6 +16,22 @@ extension ManifestLoader {
           .needs, message: "the sink names the operation `\(id.value)`, which does not exist",
           location: id.location,
           hint: hint(for: id.value, among: operations.map(\.id)))
+      }
+      for id in sink.operations {
+        guard operations.contains(where: { $0.id == id.value && $0.tables != nil }) else {
+          continue
+        }
+        report(
+          .needs,
+          message: "the sink names the operation `\(id.value)`, whose rows go to its `tables`",
+          location: id.location, hint: "remove it")
+      }
+      if !operations.isEmpty, operations.allSatisfy({ $0.tables != nil }) {
+        report(
+          .needs,
+          message:
+            "the sink `\(type(of: sink).name)` receives nothing: each operation has `tables`",
+          location: entry.location, hint: "remove it")
       }
       var settings = SinkSettings(sink: sink, location: sink.file?.location ?? entry.location)
       if let file = sink.file {
@@ -28,8 +44,8 @@ extension ManifestLoader {
         _ = textTemplate(file, known: .operationID)
       }
       sink.check(
-        operations.filter { settings.takes($0.id) }, at: settings.location ?? entry.location,
-        schema: schema, loader: &self)
+        operations.filter { settings.takes($0) }, at: settings.location ?? entry.location,
+        loader: &self)
       sinks.append(settings)
     }
     return sinks
@@ -37,9 +53,10 @@ extension ManifestLoader {
 
   /// Reports operations without record fields, for a sink that needs columns.
   mutating func checkFields(
-    of operations: [BatchOperation], _ kind: String, location: FileLocation, schema: Schema?
+    of operations: [BatchOperation], _ kind: String, location: FileLocation
   ) {
-    for operation in operations where !operation.shape(schema).hasFields(at: operation.emit) {
+    for operation in operations
+    where !operation.columns.areGiven && !operation.shape.hasFields(at: operation.emit) {
       report(
         .path,
         message: "`\(kind)` has no columns for `\(operation.id)`: "
@@ -53,7 +70,7 @@ extension ManifestLoader {
   /// - Parameter mustFitAll: Whether a path must fit the records of all operations.
   mutating func checkPaths(
     _ paths: [Located<String>], name: String, of operations: [BatchOperation],
-    schema: Schema?, mustFitAll: Bool = false
+    mustFitAll: Bool = false
   ) {
     for text in paths {
       guard let path = ResultPath(text.value) else {
@@ -64,7 +81,7 @@ extension ManifestLoader {
       }
       var problems: [PathShape.Problem] = []
       for operation in operations {
-        let shape = operation.shape(schema)
+        let shape = operation.shape
         // Errors in `emit` are reported at `emit`.
         if let emit = operation.emit, shape.problem(of: emit, endsAt: .value) != nil { return }
         if var problem = shape.problem(of: path, below: operation.emit, endsAt: .value) {
@@ -85,7 +102,7 @@ extension ManifestLoader {
 extension ManifestLoader {
   /// Sets the folder of the journals, or the database of the queue.
   mutating func setJournal(of manifest: inout Manifest, _ given: RunSettings) {
-    let url = given.$journal.wrappedValue
+    let url = made?.queueURL ?? given.$journal.wrappedValue
     guard ["postgres://", "postgresql://"].contains(where: url.hasPrefix) else {
       manifest.settings.journalFolder = output(given.$journal) ?? given.journal
       return
@@ -96,7 +113,7 @@ extension ManifestLoader {
     let folder = RunSettings.defaultJournal
     manifest.settings.journalFolder =
       (try? OutputPath(folder: self.folder).resolve(folder)) ?? folder
-    if let password = QueueConnection.password(of: url), !password.isEmpty,
+    if made == nil, let password = QueueConnection.password(of: url), !password.isEmpty,
       isWritten(password, at: given.$journal.location)
     {
       let location = given.$journal.location
@@ -123,6 +140,7 @@ extension ManifestLoader {
   /// Reports what workers of several machines cannot do.
   mutating func checkQueue(_ manifest: Manifest, _ journal: FileLocation) {
     for sink in manifest.sinks { checkQueue(sink, journal) }
+    for operation in manifest.operations { checkQueue(operation) }
     guard hasQueue else { return }
     if manifest.settings.order == .output {
       refuse("`order: output`, because workers write files of their own", location: journal)
@@ -181,7 +199,7 @@ extension ManifestLoader {
     }
   }
 
-  private mutating func refuse(_ what: String, location: FileLocation, hint: String? = nil) {
+  mutating func refuse(_ what: String, location: FileLocation, hint: String? = nil) {
     report(
       .wrongValue, message: "a journal in PostgreSQL does not support \(what)", location: location,
       hint: hint ?? "remove it, or use a folder as the journal: `run: { journal: runs }`")

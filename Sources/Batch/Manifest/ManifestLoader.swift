@@ -40,6 +40,8 @@ public struct ManifestLoader {
   var stateNames: Set<String> = []
   /// The files that were read so far.
   let inputs = InputRecorder()
+  /// What a program gives instead of files; `nil` for a manifest in a file.
+  var made: Extraction?
 
   init(
     file: String, folder: String, registry: PluginRegistry, environment: PipelineFileEnvironment
@@ -187,8 +189,10 @@ extension ManifestLoader {
     let given = decoder.section(
       ManifestFile.self, root, owner: .init(subject: "a manifest", noun: "key", isRoot: true),
       location: root.location)
-    let schema = given.schema.flatMap { self.schema($0.path, given.$schema.location) }
-    let pipeline = pipeline(given, endpoint)
+    let schema =
+      made?.operation.template.schema
+      ?? given.schema.flatMap { self.schema($0.path, given.$schema.location) }
+    let pipeline = made?.pipeline ?? pipeline(given, endpoint)
     if let schema, let pipeline {
       let found = pipeline.ruleDiagnostics(against: schema)
       add(found.all, of: found)
@@ -200,8 +204,13 @@ extension ManifestLoader {
     var manifest = Manifest(
       name: name, file: file, folder: folder, pipeline: pipeline ?? Pipeline(entries: []),
       schema: schema)
-    manifest.namesPipeline = given.pipeline != nil
-    if file != "stdin" { inputs.add(file, "the manifest") }
+    manifest.namesPipeline = made?.namesPipeline ?? (given.pipeline != nil)
+    if let made {
+      manifest.isMade = true
+      if let path = made.documentPath { inputs.add(path, "the document") }
+    } else if file != "stdin" {
+      inputs.add(file, "the manifest")
+    }
     manifest.settings = given.run
     setJournal(of: &manifest, given.run)
     manifest.rate = given.rateLimit
@@ -221,10 +230,11 @@ extension ManifestLoader {
         "p95_ms", "p99_ms", "max_ms", "records", "bytes",
       ])
     manifest.operations = operations(given, schema: schema, keys: manifest.pipeline.keys)
-    manifest.sinks =
-      given.sinks.map { sinks($0, operations: manifest.operations, schema: schema) } ?? [
-        SinkSettings(sink: NDJSONSink(), path: "-")
-      ]
+    if let entries = given.sinks {
+      manifest.sinks = sinks(entries, operations: manifest.operations)
+    } else if !given.operations.allSatisfy({ $0.value.$tables.isGiven }) {
+      manifest.sinks = [SinkSettings(sink: NDJSONSink(), path: "-")]
+    }
     checkStandardStreams(manifest, root.location)
     if pipeline != nil { checkPipeline(&manifest, given) }
     manifest.inputs = inputs.files
@@ -294,7 +304,7 @@ extension ManifestLoader {
 
   /// The pipeline of manifests that name none: the ready-made pipeline `plain` without its log,
   /// because a run reports its failures itself.
-  private static let defaultPipeline = """
+  package static let defaultPipeline = """
     version: 1
     name: batch
     extends: plain
@@ -397,17 +407,15 @@ extension ManifestLoader {
 extension ManifestLoader {
   /// Reads the options that refer to the data: `emit`, `capture`, `bookmark`, `paginate`.
   mutating func readPaths(
-    _ draft: Draft, schema: Schema?, facts: TypeFacts?, keys: KeyRules,
-    operation: inout BatchOperation
+    _ draft: Draft, operation: inout BatchOperation
   ) {
     let settings = draft.settings
-    let tree = SelectionTree(operation.template.callerDocument, operation.template.definition)
-    let shape = operation.shape(schema)
+    let shape = operation.shape
     operation.emit = settings.emit
     if let emit = settings.emit {
       check(emit, name: "emit", location: settings.$emit.location, shape: shape, endsAt: .record)
     }
-    operation.columns = tree.columns(at: operation.emit?.keys ?? [])
+    operation.columns = RecordColumns(paths: shape.tree.columns(at: operation.emit?.keys ?? []))
     for entry in settings.capture.entries {
       check(
         entry.value.value, name: "capture", location: entry.value.location, shape: shape,
@@ -423,10 +431,9 @@ extension ManifestLoader {
     }
     if case .pages(let paginate)? = settings.paginate {
       readPagination(
-        paginate, location: settings.$paginate.location, tree: tree, shape: shape, facts: facts,
-        keys: keys, operation: &operation)
+        paginate, location: settings.$paginate.location, shape: shape, operation: &operation)
     }
-    checkCompleteness(settings, schema: schema, operation: &operation)
+    checkCompleteness(settings, operation: &operation)
   }
 
   /// Validates the paths of the `expect` conditions.
@@ -458,8 +465,8 @@ extension ManifestLoader {
   // MARK: Pages
 
   private mutating func readPagination(
-    _ settings: PaginateSettings, location: FileLocation, tree: SelectionTree,
-    shape: PathShape, facts: TypeFacts?, keys: KeyRules, operation: inout BatchOperation
+    _ settings: PaginateSettings, location: FileLocation, shape: PathShape,
+    operation: inout BatchOperation
   ) {
     let declared = operation.template.definition.variables.map(\.name.value)
     var style: Pagination.Style?
@@ -501,9 +508,7 @@ extension ManifestLoader {
         halves: size.onError == .halve)
     }
     for nested in settings.nested where nested.$path.isUsable && nested.$type.isUsable {
-      if let nested = self.nested(
-        nested, tree: tree, shape: shape, facts: facts, keys: keys, of: operation)
-      {
+      if let nested = self.nested(nested, shape: shape, of: operation) {
         pagination.nested.append(nested)
       }
     }
@@ -514,8 +519,7 @@ extension ManifestLoader {
 
   /// A connection of `nested`; `nil` for one that cannot be completed, which is reported.
   private mutating func nested(
-    _ settings: NestedSettings, tree: SelectionTree, shape: PathShape, facts: TypeFacts?,
-    keys: KeyRules, of operation: BatchOperation
+    _ settings: NestedSettings, shape: PathShape, of operation: BatchOperation
   ) -> NestedConnection? {
     let location = settings.$path.location
     let path = settings.path
@@ -535,40 +539,36 @@ extension ManifestLoader {
     }
     guard decoder.findings.count == problems else { return nil }
     guard
-      let next = NestedDocument(
-        tree, template: operation.template, keys: (operation.emit?.keys ?? []) + path.keys,
-        holder: .node(type: settings.type), schema: facts?.schema),
-      let template = try? OperationTemplate(document: next.document, keys: keys, facts: facts)
+      let nested = NestedConnection(
+        path, below: operation.emit, of: operation.template, shape.tree,
+        through: .node(type: settings.type))
     else {
       report(
         .path, message: "the connection `\(path)` of `nested` cannot be requested by itself",
         location: location, hint: "it must be a field of the emitted record")
       return nil
     }
-    guard !next.lists.isEmpty else {
+    guard !nested.lists.isEmpty else {
       report(
         .path, message: "`nested` completes `nodes` and `edges`, and `\(path)` selects neither",
         location: location, hint: "select one of them there")
       return nil
     }
-    if let schema = facts?.schema,
-      let error = template.callerDocument.validate(against: schema).first
-    {
+    if let problem = nested.documents.problem(of: Continuation(connection: 0)) {
       report(
         .path,
-        message:
-          "the connection `\(path)` cannot be requested through `node(id:)`: \(error.message)",
+        message: "the connection `\(path)` cannot be requested through `node(id:)`: \(problem)",
         location: settings.$type.location,
         hint: "`type` is the type of the object with the connection, which `node(id:)` must find; "
           + "otherwise request the connection in another operation, with the objects as its rows")
       return nil
     }
-    return NestedConnection(next, path: path, template: template)
+    return nested
   }
 
   /// Finds connections whose further pages would be left out.
   private mutating func checkCompleteness(
-    _ settings: OperationSettings, schema: Schema?, operation: inout BatchOperation
+    _ settings: OperationSettings, operation: inout BatchOperation
   ) {
     if case .firstPage? = settings.paginate { return }
     guard operation.template.type != .subscription, settings.$paginate.isUsable else { return }
@@ -584,8 +584,7 @@ extension ManifestLoader {
         hint:
           "add `paginate: none`, or request the connection in a query that `needs` the mutation")
     }
-    guard let schema else { return }
-    for keys in operation.template.connectionsWithoutPageInfo(schema) {
+    for keys in operation.template.connectionsWithoutPageInfo() {
       if case .offset(_, let items)? = operation.pagination?.style,
         CompletenessCheck.lists(items, of: keys)
       {

@@ -97,7 +97,7 @@ public struct NewManifest: Sendable {
     if template.type == .subscription {
       lines.append("  until: { events: 100, for: 10m }   # whichever is first")
     }
-    let tree = SelectionTree(template.callerDocument, template.definition)
+    let tree = SelectionTree(template)
     lines += pages.lines
     if let emit = pages.emit {
       lines.append("  emit: \(emit)   # path of the records in the data")
@@ -230,9 +230,8 @@ private struct NewPages {
       lines = connections.map { Self.missing($0) }
       return
     }
-    let tree = SelectionTree(template.callerDocument, template.definition)
-    let sets = tree.selections(at: followed.keys)
-    let items = Self.items(sets, tree)
+    let tree = SelectionTree(template)
+    let items = Self.items(of: followed, tree)
     emit = items.map { "\(followed.path).\($0)" }
     lines = ["  paginate:", "    connection: \(followed.path)"]
     if let variable = followed.variable, variable != "after" {
@@ -278,24 +277,20 @@ private struct NewPages {
   }
 
   /// The path of the elements below a connection.
-  private static func items(_ sets: [SelectionSet], _ tree: SelectionTree) -> String? {
-    let fields = sets.flatMap { tree.fields(of: $0) }
-    if let nodes = fields.first(where: { $0.name.value == "nodes" }) {
-      return "\(nodes.responseKey)[*]"
-    }
-    guard let edges = fields.first(where: { $0.name.value == "edges" }) else { return nil }
-    let inner = edges.selectionSet.map { tree.fields(of: $0) } ?? []
-    let node = inner.first { $0.name.value == "node" }.map { ".\($0.responseKey)" } ?? ""
-    return "\(edges.responseKey)[*]\(node)"
+  private static func items(of connection: ConnectionField, _ tree: SelectionTree) -> String? {
+    let fields = tree.fields(of: tree.scopes(at: connection.keys))
+    if let nodes = fields.first(where: { $0.name == "nodes" }) { return "\(nodes.key)[*]" }
+    guard let edges = fields.first(where: { $0.name == "edges" }) else { return nil }
+    let node = tree.fields(of: tree.below([edges])).first { $0.name == "node" }
+    return "\(edges.key)[*]\(node.map { ".\($0.key)" } ?? "")"
   }
 
   /// The variable without a default that is the page size of a connection.
   private static func size(
     of connection: ConnectionField, in template: OperationTemplate, _ tree: SelectionTree
   ) -> String? {
-    let fields = tree.selections(at: Array(connection.keys.dropLast()))
-      .flatMap { tree.fields(of: $0) }.filter { $0.responseKey == connection.keys.last }
-    for argument in fields.flatMap(\.arguments) where argument.name.value == "first" {
+    let arguments = tree.fields(at: connection.keys).flatMap(\.field.arguments)
+    for argument in arguments where argument.name.value == "first" {
       guard case .variable(let name) = argument.value else { continue }
       let declared = template.definition.variables.first { $0.name.value == name.value }
       return declared?.defaultValue == nil ? name.value : nil

@@ -20,7 +20,9 @@ struct OutputPath {
     guard !parts.contains(".."), !path.utf8.contains(0) else {
       throw Refused(reason: "`..` would lead out of the manifest's folder")
     }
-    let full = folder == "." ? path : "\(folder)/\(path)"
+    // SQLite takes `file:` for a URL, which may lead anywhere, and `:memory:` for no file.
+    let isSpecial = path.hasPrefix("file:") || path.hasPrefix(":")
+    let full = folder == "." && !isSpecial ? path : "\(folder)/\(path)"
     let base = Self.real(folder)
     var existing = full
     var status = stat()

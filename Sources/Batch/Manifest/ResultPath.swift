@@ -1,3 +1,4 @@
+import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
 import GQLRunSupport
@@ -133,47 +134,6 @@ struct PathMismatch: Sendable, Equatable, CustomStringConvertible {
   }
 }
 
-/// The fields of a document by response path, to validate paths before requests are sent.
-struct SelectionTree {
-  let document: Document
-  let root: SelectionSet
-
-  init(_ document: Document, _ operation: OperationDefinition) {
-    self.document = document
-    root = operation.selectionSet
-  }
-
-  /// The selection sets at a path.
-  func selections(at keys: [String]) -> [SelectionSet] {
-    var sets = [root]
-    for key in keys {
-      sets = sets.flatMap { fields(of: $0) }.filter { $0.responseKey == key }
-        .compactMap(\.selectionSet)
-    }
-    return sets
-  }
-
-  /// The columns of the objects at a path: their response keys in the document's order.
-  func columns(at keys: [String]) -> [String] {
-    var seen: Set<String> = []
-    return selections(at: keys).flatMap { fields(of: $0) }.map(\.responseKey)
-      .filter { seen.insert($0).inserted }
-  }
-
-  func fields(of set: SelectionSet, depth: Int = 0) -> [Field] {
-    guard depth < 64 else { return [] }
-    return set.selections.flatMap { selection -> [Field] in
-      switch selection {
-      case .field(let field): return [field]
-      case .inlineFragment(let inline): return fields(of: inline.selectionSet, depth: depth + 1)
-      case .fragmentSpread(let spread):
-        let fragment = document.fragments.first { $0.name.value == spread.name.value }
-        return fragment.map { fields(of: $0.selectionSet, depth: depth + 1) } ?? []
-      }
-    }
-  }
-}
-
 /// Validates paths into a result against the document and, if there is one, the schema.
 ///
 /// The document determines the response keys; only the schema determines which of them are lists.
@@ -197,30 +157,14 @@ struct PathShape {
     var hint: String?
   }
 
-  private struct Typed {
-    var set: SelectionSet
-    var parent: String?
-  }
-
-  private let document: Document
-  private let definition: OperationDefinition
-  private let schema: Schema?
-
-  init(_ document: Document, definition: OperationDefinition, schema: Schema?) {
-    self.document = document
-    self.definition = definition
-    self.schema = schema
-  }
+  let tree: SelectionTree
 
   /// A hint for a column that a field of the root selects: the records probably begin there.
   func emitHint(for column: ResultPath) -> String? {
-    let root = fields([
-      Typed(set: definition.selectionSet, parent: schema?.rootType(for: definition.type)?.name)
-    ])
     guard let key = column.keys.first,
-      let holder = root.first(where: { entry in
-        fields(below([entry])).contains { $0.field.responseKey == key }
-      })?.field.responseKey
+      let holder = tree.fields(of: tree.root).first(where: { entry in
+        tree.fields(of: tree.below([entry])).contains { $0.key == key }
+      })?.key
     else { return nil }
     return
       "`\(holder)` has it, and without `emit` a record is the whole result: add `emit: \(holder)` to the "
@@ -231,12 +175,7 @@ struct PathShape {
   ///
   /// - Parameter base: The path of the records that `path` is relative to; validated separately.
   func problem(of path: ResultPath, below base: ResultPath? = nil, endsAt end: End) -> Problem? {
-    var sets = [
-      Typed(set: definition.selectionSet, parent: schema?.rootType(for: definition.type)?.name)
-    ]
-    for key in base?.keys ?? [] {
-      sets = below(fields(sets).filter { $0.field.responseKey == key })
-    }
+    var scopes = tree.scopes(at: base?.keys ?? [])
     // The number of list levels not yet indexed after the last key; `nil` if unknown.
     var open: Int? = 0
     var text = ""
@@ -244,18 +183,16 @@ struct PathShape {
       switch step {
       case .key(let key):
         if let open, open > 0 { return listProblem(path, text) }
-        let all = fields(sets)
-        let found = all.filter { $0.field.responseKey == key }
+        let all = tree.fields(of: scopes)
+        let found = all.filter { $0.key == key }
         guard !found.isEmpty else {
           return Problem(
             message: "leads to `\(key)`, which the document does not select",
-            hint: suggestion(for: key, in: all.map(\.field.responseKey)).map {
-              "did you mean `\($0)`?"
-            })
+            hint: suggestion(for: key, in: all.map(\.key)).map { "did you mean `\($0)`?" })
         }
-        let depths = Set(found.map { depth(of: $0.field, on: $0.parent) })
+        let depths = Set(found.map { depth(of: $0) })
         open = depths.count == 1 ? depths.first ?? nil : nil
-        sets = below(found)
+        scopes = tree.below(found)
         text += (text.isEmpty ? "" : ".") + key
       case .each, .index:
         if open == 0 {
@@ -289,11 +226,7 @@ struct PathShape {
 
   /// Whether the records at a path have fields.
   func hasFields(at path: ResultPath?) -> Bool {
-    var sets = [Typed(set: definition.selectionSet, parent: nil)]
-    for key in path?.keys ?? [] {
-      sets = below(fields(sets).filter { $0.field.responseKey == key })
-    }
-    return !sets.isEmpty
+    !tree.scopes(at: path?.keys ?? []).isEmpty
   }
 
   private func listProblem(_ path: ResultPath, _ list: String) -> Problem {
@@ -303,55 +236,9 @@ struct PathShape {
       hint: "write `\(list)[*]\(rest)`")
   }
 
-  private func below(_ found: [(field: Field, parent: String?)]) -> [Typed] {
-    found.compactMap { found in
-      found.field.selectionSet.map {
-        Typed(set: $0, parent: type(of: found.field, on: found.parent)?.namedType.value)
-      }
-    }
-  }
-
-  private func type(of field: Field, on parent: String?) -> TypeReference? {
-    parent.flatMap { schema?.field(field.name.value, on: $0)?.type }
-  }
-
   /// The number of list levels of a field's type; `nil` if unknown.
-  private func depth(of field: Field, on parent: String?) -> Int? {
-    guard var type = type(of: field, on: parent) else {
-      return field.name.value == "__typename" ? 0 : nil
-    }
-    var depth = 0
-    while true {
-      switch type {
-      case .named: return depth
-      case .nonNull(let inner): type = inner
-      case .list(let inner, _):
-        depth += 1
-        type = inner
-      }
-    }
-  }
-
-  private func fields(_ sets: [Typed]) -> [(field: Field, parent: String?)] {
-    sets.flatMap { fields($0.set, $0.parent, depth: 0) }
-  }
-
-  private func fields(
-    _ set: SelectionSet, _ parent: String?, depth: Int
-  ) -> [(field: Field, parent: String?)] {
-    guard depth < 64 else { return [] }
-    return set.selections.flatMap { selection -> [(field: Field, parent: String?)] in
-      switch selection {
-      case .field(let field): return [(field, parent)]
-      case .inlineFragment(let inline):
-        return fields(
-          inline.selectionSet, inline.typeCondition?.value ?? parent, depth: depth + 1)
-      case .fragmentSpread(let spread):
-        guard let fragment = document.fragments.first(where: { $0.name.value == spread.name.value })
-        else { return [] }
-        return fields(fragment.selectionSet, fragment.typeCondition.value, depth: depth + 1)
-      }
-    }
+  private func depth(of entry: SelectionTree.Entry) -> Int? {
+    tree.type(of: entry)?.listDepth ?? (entry.name == "__typename" ? 0 : nil)
   }
 }
 

@@ -44,23 +44,16 @@ struct OutputCheck {
     var outputs: [Output] = []
     var databases: Set<String> = []
     for entry in plan.entries where entry.path != "-" && !entry.isInQueue {
-      let location = manifest.sinks[entry.sink].location
-      if entry.isTable {
-        guard databases.insert(entry.path).inserted else { continue }
-        outputs.append(
-          Output(
-            path: entry.path, role: "the sink `\(entry.path)`", location: location,
-            isDatabase: true,
-            isSink: true))
-      } else {
-        outputs.append(
-          Output(
-            path: entry.path, role: "the sink `\(entry.path)`", location: location, isSink: true))
-        outputs.append(
-          Output(
-            path: entry.path + ".part", role: "the unfinished file of the sink `\(entry.path)`",
-            location: location, isSink: true))
-      }
+      guard !entry.isTable || databases.insert(entry.path).inserted else { continue }
+      outputs.append(
+        Output(
+          path: entry.path, role: entry.shown, location: entry.location, isDatabase: entry.isTable,
+          isSink: true))
+      guard !entry.isTable else { continue }
+      outputs.append(
+        Output(
+          path: entry.path + ".part", role: "the unfinished file of \(entry.shown)",
+          location: entry.location, isSink: true))
     }
     let report = manifest.report
     for (name, path) in [("junit", report.junit), ("html", report.html), ("json", report.json)] {
@@ -224,7 +217,7 @@ struct OutputCheck {
       guard let found = TableFile.foreign(path, tables: entries.map(\.table)) else { continue }
       problems.append(
         OutputProblem(
-          location: manifest.sinks[entries[found.index].sink].location, message: found.reason,
+          location: entries[found.index].location, message: found.reason,
           hint: "write to another table or database, or allow it with --overwrite"))
     }
     return problems

@@ -184,8 +184,7 @@ public struct BatchQueue {
 
   private static func cancelled(_ manifest: Manifest) -> JournalError {
     JournalError(
-      "the run of `\(manifest.name)` was cancelled; begin another one with `gqlrun batch init \(manifest.file) "
-        + "--new`")
+      "the run of `\(manifest.name)` was cancelled; begin another one with \(manifest.beginning)")
   }
 }
 

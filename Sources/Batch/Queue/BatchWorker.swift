@@ -42,6 +42,10 @@ public struct BatchWorker: Sendable {
     public var seconds: Double
     /// The files that this worker wrote, with their records.
     public var outputs: [RunOutput] = []
+    /// The tables of the manifest's operations, with what this worker has written; `nil` if no operation has `tables`.
+    public var tables: TablesSummary?
+    /// Warnings, such as pages that `allow_partial` accepts not to have.
+    public var warnings: [String] = []
   }
 
   /// Runs tasks until none are left or the worker is stopped.
@@ -58,17 +62,23 @@ public struct BatchWorker: Sendable {
     var services = services
     services[SharedTokensKey.self] = QueueTokens(database)
     let governor = Governor(
-      manifest.settings, limits: manifest.rate, endpoint: manifest.pipeline.endpoint,
-      services: services, shared: limits)
+      manifest.settings, limits: manifest.rate, learns: manifest.learnsLimits,
+      format: manifest.limitFormat, endpoint: manifest.pipeline.endpoint, services: services,
+      shared: limits)
     let store = try QueueStore(
       manifest, database: database, worker: worker, limits: limits, governor: governor,
       services: services, stop: stop)
     let engine = RunEngine(
       manifest, store: store, governor: governor, services: services, stop: stop)
     let end = try await engine.run(control, beside: [{ await store.pulse.run() }])
+    let counters = store.progress.counters
     return Summary(
-      counters: store.progress.counters, stop: end.reason, stopDetail: end.detail,
-      outage: end.outage, seconds: end.seconds, outputs: await store.outputs())
+      counters: counters, stop: end.reason, stopDetail: end.detail, outage: end.outage,
+      seconds: end.seconds, outputs: await store.outputs(),
+      tables: manifest.tableNames.isEmpty
+        ? nil
+        : TablesSummary(manifest.tableNames, counters, written: await store.tableCounts()),
+      warnings: [counters.tables?.warning].compactMap { $0 })
   }
 
   private func limits(of worker: QueueWorker) -> QueueLimits {
@@ -121,8 +131,8 @@ struct QueueRun: Sendable {
     guard try Array(rows.bytes(0, 2)) == manifest.digest() else {
       throw JournalError(
         "the run of `\(manifest.name)` in \(connection.database) began with other operations or sinks than "
-          + "\(manifest.file) has now; use the manifest that it began with, or begin a new run with "
-          + "`gqlrun batch init \(manifest.file) --new`")
+          + "\(manifest.file) has now; use those that it began with, or begin a new run with \(manifest.beginning)"
+      )
     }
     return QueueRun(id: rows.text(0, 0), state: rows.text(0, 1))
   }
@@ -140,8 +150,12 @@ struct QueueRun: Sendable {
   static func begin(_ manifest: Manifest, _ connection: PostgresConnection) throws -> QueueRun {
     let run = QueueRun(id: UUID().uuidString.lowercased(), state: "open")
     try connection.run(
-      "INSERT INTO gq_run (id, name, manifest, sha) VALUES ($1::uuid, $2, $3, $4)",
-      .text(run.id), .text(manifest.name), .text(manifest.file), .bytes(try manifest.digest()))
+      """
+      INSERT INTO gq_run (id, name, manifest, sha, begun, since)
+      VALUES ($1::uuid, $2, $3, $4, txid_current(), $5)
+      """,
+      .text(run.id), .text(manifest.name), .text(manifest.file), .bytes(try manifest.digest()),
+      .text(JSONValue.object(try QueueSince.values(manifest, connection)).jsonText()))
     return run
   }
 
@@ -194,7 +208,7 @@ extension Manifest {
 
 /// Tasks that are added in one statement.
 struct QueueTaskGroup {
-  /// The texts of a task: operation, key, variables, error, files and state.
+  /// The texts of a task: operation, key, variables, error, files, state and values for columns.
   private typealias Texts = [[UInt8]?]
 
   private let run: String
@@ -215,6 +229,7 @@ struct QueueTaskGroup {
       item.key.utf8.filter { $0 != 0 }, JSONValue.object(item.variables).jsonBytes(),
       item.problem.map { $0.utf8.filter { $0 != 0 } }, TaskUpload.text(of: item.uploads),
       Array(state.name.utf8),
+      item.rowValues.isEmpty ? nil : JSONValue.object(item.rowValues).jsonBytes(),
     ]
     ids.append(item.id.bytes)
     texts.append(task)
@@ -229,12 +244,12 @@ struct QueueTaskGroup {
     let rows = try connection.run(
       """
       WITH added AS (
-        INSERT INTO gq_task (run, id, op, key, variables, uploads, state, error, ended)
-        SELECT $1::uuid, id, op, key, variables, uploads, state, error,
+        INSERT INTO gq_task (run, id, op, key, variables, uploads, state, row_values, error, ended)
+        SELECT $1::uuid, id, op, key, variables, uploads, state, row_values, error,
           CASE WHEN error IS NULL THEN 0 ELSE extract(epoch FROM clock_timestamp()) END
         FROM unnest($2::bytea[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-          $8::text[])
-          AS u(id, op, key, variables, error, uploads, state)
+          $8::text[], $9::text[])
+          AS u(id, op, key, variables, error, uploads, state, row_values)
         ON CONFLICT DO NOTHING RETURNING state)
       SELECT count(*), count(*) FILTER (WHERE state = 'failed') FROM added
       """, parameters: [.text(run), .byteStrings(ids)] + columns)

@@ -86,8 +86,12 @@ struct QueueLevels: Sendable {
     connection: PostgresConnection, total: inout BatchQueue.Enqueued
   ) throws {
     let missing = try missingNeed(of: operation, connection)
+    var started = operation
+    if operation.tables?.since != nil {
+      started.start(from: try QueueSince.values(ofRun: run, connection))
+    }
     var rows = TaskRows(
-      TaskMaker(operation, state: state),
+      TaskMaker(started, state: state),
       RowContext(
         manifest: manifest, journal: journal, numbers: Array(manifest.operations.indices)))
     var group = QueueTaskGroup(run: run)

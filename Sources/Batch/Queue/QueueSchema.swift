@@ -20,14 +20,22 @@ enum QueueSchema {
         "the database \(connection.database) has no schema for the tables of the queue: create the first schema of "
           + "the user's search_path")
     }
-    try connection.transaction {
-      // Several processes may start at the same moment.
-      try connection.run("SELECT pg_advisory_xact_lock(5139820715)")
+    try whileLocked(connection) {
       let found = try installed(connection) ?? 0
       guard found < version else { return }
       for statement in steps[found...].joined() { try connection.run(statement) }
       try connection.run("DELETE FROM gq_version")
       try connection.run("INSERT INTO gq_version VALUES ($1)", .int(version))
+    }
+  }
+
+  /// Changes tables in a transaction. Several processes may start at the same moment.
+  static func whileLocked(
+    _ connection: PostgresConnection, _ body: () throws -> Void
+  ) throws {
+    try connection.transaction {
+      try connection.run("SELECT pg_advisory_xact_lock(5139820715)")
+      try body()
     }
   }
 
@@ -69,7 +77,7 @@ enum QueueSchema {
   }
 
   /// The statements that lead from each version to the next one, beginning without tables.
-  static let steps = [first, second]
+  static let steps = [first, second, third, fourth]
 
   private static let first = [
     "CREATE TABLE gq_version (version int NOT NULL)",
@@ -126,103 +134,16 @@ enum QueueSchema {
     """,
     "CREATE TABLE gq_token (name text PRIMARY KEY, contents bytea, written_at timestamptz)",
   ]
-}
-
-/// Writes rows into a table of the queue's database.
-struct QueueTable {
-  private let entry: SinkPlan.Entry
-  /// The columns with their types, as PostgreSQL writes them.
-  private let columns: [(name: String, type: String)]
-  private let statement: String
-
-  private static func names(_ entry: SinkPlan.Entry) -> [String] {
-    entry.columns + (entry.key.isEmpty ? ["_task"] : [])
-  }
-
-  /// Creates the table if it does not exist, with columns of text. A table that exists keeps its types.
-  static func create(_ entry: SinkPlan.Entry, _ connection: PostgresConnection) throws {
-    var lines = names(entry).map { "\($0.quotedForSQL) text" }
-    if !entry.key.isEmpty { lines.append("PRIMARY KEY (\(SQLText.list(entry.key)))") }
-    try connection.run(
-      "CREATE TABLE IF NOT EXISTS \(entry.table.quotedForSQL) (\(lines.joined(separator: ", ")))")
-    _ = try QueueTable(entry, connection)
-  }
-
-  /// Reads the types of the columns.
-  ///
-  /// - Throws: ``JournalError`` if the table or a column does not exist, or no unique index has the key.
-  init(_ entry: SinkPlan.Entry, _ connection: PostgresConnection) throws {
-    self.entry = entry
-    let table = entry.table.quotedForSQL
-    let rows = try connection.run(
-      """
-      SELECT attname::text, format_type(atttypid, atttypmod) FROM pg_attribute
-      WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped
-      """, .text(table))
-    guard rows.count > 0 else {
-      throw JournalError(
-        "there is no table `\(entry.table)` in \(connection.database); `gqlrun batch init` creates it"
-      )
-    }
-    let types = Dictionary(
-      (0..<rows.count).map { (rows.text($0, 0), rows.text($0, 1)) }, uniquingKeysWith: { $1 })
-    columns = try Self.names(entry).map { name in
-      guard let type = types[name] else {
-        throw JournalError(
-          "the table `\(entry.table)` of \(connection.database) has no column `\(name)`; add it, or write to another "
-            + "table")
-      }
-      return (name, type)
-    }
-    statement = Self.insertion(into: table, columns, key: entry.key)
-    // Shows whether a unique index has the key, without writing.
-    if !entry.key.isEmpty { try connection.run("EXPLAIN \(statement)", parameters: emptyColumns) }
-  }
-
-  /// Rows with the same key in one statement are reduced to the last one. Sorting them by the key makes workers lock
-  /// rows in the same order.
-  private static func insertion(
-    into table: String, _ columns: [(name: String, type: String)], key: [String]
-  ) -> String {
-    let names = SQLText.list(columns.map(\.name))
-    let arrays = columns.indices.map { "$\($0 + 1)::text[]" }.joined(separator: ", ")
-    let values = columns.map { "\($0.name.quotedForSQL)::\($0.type)" }.joined(separator: ", ")
-    let from = "FROM unnest(\(arrays)) WITH ORDINALITY AS r(\(names), \"#\")"
-    let insert = "INSERT INTO \(table) (\(names))"
-    guard !key.isEmpty else { return "\(insert) SELECT \(values) \(from)" }
-    let sortKeys = key.map { "r.\($0.quotedForSQL)" }.joined(separator: ", ")
-    return "\(insert) SELECT DISTINCT ON (\(sortKeys)) \(values) \(from) "
-      + "ORDER BY \(sortKeys), \"#\" DESC" + SQLText.replacing(columns.map(\.name), key: key)
-  }
-
-  private var emptyColumns: [PostgresValue] { columns.map { _ in .texts([]) } }
-
-  func write(_ rows: [[SQLValue]], _ connection: PostgresConnection) throws {
-    // Each statement has all columns as arrays, in memory once more.
-    for start in stride(from: 0, to: rows.count, by: Self.maxRows) {
-      let group = rows[start..<min(start + Self.maxRows, rows.count)]
-      let values = columns.indices.map { column in
-        PostgresValue.texts(group.map { Self.bytes($0[column]) })
-      }
-      do {
-        try connection.run(statement, parameters: values)
-      } catch {
-        guard !error.isConnectionLoss, !error.isContention else { throw error }
-        throw JournalError(
-          "cannot write the table `\(entry.table)` of \(connection.database): \(error.message) (\(error.state))"
-        )
-      }
-    }
-  }
-
-  private static let maxRows = 5_000
-
-  private static func bytes(_ value: SQLValue) -> [UInt8]? {
-    switch value {
-    case .null: nil
-    case .text(let text): Array(text.utf8)
-    case .integer(let number): Array("\(number)".utf8)
-    case .real(let number): Array("\(number)".utf8)
-    }
-  }
+  private static let third = ["ALTER TABLE gq_task ADD COLUMN row_values text"]
+  private static let fourth = [
+    // The transaction that began the run, and what operations with `since` start from.
+    "ALTER TABLE gq_run ADD COLUMN begun bigint NOT NULL DEFAULT 0, ADD COLUMN since text",
+    // The highest values in the rows of each worker, beside gq_worker, whose row the transactions of results change.
+    """
+    CREATE TABLE gq_since (
+      worker uuid NOT NULL REFERENCES gq_worker, name text NOT NULL, value text NOT NULL,
+      PRIMARY KEY (worker, name))
+    """,
+    "CREATE TABLE IF NOT EXISTS gqlrun_since (name text PRIMARY KEY, value text NOT NULL)",
+  ]
 }

@@ -27,6 +27,9 @@ actor QueueStage {
   private var positions: [String: SinkPosition] = [:]
   private var tables: [Int: QueueTable] = [:]
   private var step = 0
+  /// What the transactions of this worker changed in the tables of operations, and what the last one does.
+  private var rows = QueueRows()
+  private var nextRows = QueueRows()
 
   init(
     _ manifest: Manifest, database: QueueDatabase, worker: QueueWorker, plan: SinkPlan,
@@ -41,18 +44,30 @@ actor QueueStage {
   }
 
   /// Reads the types of the tables, so that errors are found before the first request.
+  ///
+  /// Tables of operations that do not exist are created.
   func open() async throws {
     tables = try await connection.run("open the tables") {
-      [plan] connection in
+      [plan, worker] connection in
+      let begun = try connection.run(
+        "SELECT begun FROM gq_run WHERE id = $1::uuid", .text(worker.run)
+      ).int(0, 0)
       var tables: [Int: QueueTable] = [:]
       for (index, entry) in plan.entries.enumerated() where entry.isTable {
-        tables[index] = try QueueTable(entry, connection)
+        if entry.relation != nil { try QueueTable.create(entry, connection) }
+        tables[index] = try QueueTable(entry, connection, begun: begun)
       }
       return tables
     }
   }
 
-  func commit(_ outcomes: [Outcome]) async throws {
+  /// Makes the outcomes durable, in this order.
+  ///
+  /// A task with a row that a table refuses fails with its last outcome, and continues from what it had before if it is
+  /// repeated.
+  @discardableResult
+  func commit(_ outcomes: [Outcome]) async throws -> SinkChange {
+    let before = rows.repeated
     // Set if the answer to a commit was lost.
     var isUncertain = false
     try await connection.run("record results") { connection in
@@ -61,8 +76,10 @@ actor QueueStage {
       try transaction(outcomes, connection)
     }
     step += 1
+    rows = nextRows
     leases.remove(outcomes.map(\.update).filter(\.isFinal).map { ($0.id, $0.lease) })
     positions = writer.publishedPositions()
+    return SinkChange(refused: rows.refused, repeated: rows.repeated - before)
   }
 
   /// Whether the last transaction took effect; otherwise, removes what it appended to the files.
@@ -82,9 +99,14 @@ actor QueueStage {
       try connection.run("SET LOCAL idle_in_transaction_session_timeout = '30s'")
       // Of two executions of a task, only the one with the newer lease counts.
       let held = outcomes.filter { leases.holds($0.update.id, $0.update.lease) }
-      let kept = try update(held, connection)
-      for outcome in held where kept.contains(outcome.update.id) { try writer.write(outcome) }
+      nextRows = rows
+      let accepted = try nextRows.accept(
+        held, plan: plan, tables: tables, of: worker, connection)
+      let kept = try update(accepted, connection)
+      let written = accepted.filter { kept.contains($0.update.id) }
+      for outcome in written { try writer.write(outcome) }
       for (index, rows) in writer.takeRows() { try tables[index]?.write(rows, connection) }
+      try nextRows.keep(written.flatMap(\.bookmarks), of: worker, connection)
       for position in try writer.syncFiles() {
         try connection.run(
           """
@@ -144,6 +166,15 @@ actor QueueStage {
 
   /// PostgreSQL stores no NUL characters.
   private static func storable(_ text: String) -> [UInt8] { text.utf8.filter { $0 != 0 } }
+
+  /// The rows of this worker in the tables of operations, in the order of the manifest.
+  func tableCounts() -> [TableSink.Counts] {
+    plan.entries.enumerated().filter { $0.element.relation != nil }.map { index, entry in
+      entry.isTable
+        ? rows.counts[index] ?? TableSink.Counts()
+        : TableSink.Counts(records: positions[entry.path]?.records ?? 0)
+    }
+  }
 
   /// The segments of this worker, with the records that the queue has acknowledged.
   func outputs() -> [RunOutput] {

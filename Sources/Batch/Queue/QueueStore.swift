@@ -17,6 +17,8 @@ final class QueueStore: TaskStore {
     /// Tasks to be returned before the next claim.
     var returned: [(id: TaskID, lease: Int)] = []
     var isExhausted = false
+    /// The tasks with rows that a table has refused.
+    var refused: [TaskID: TaskRefusal] = [:]
   }
 
   let progress: RunProgress
@@ -159,13 +161,33 @@ final class QueueStore: TaskStore {
 
   func giveBack(_ item: TaskItem) { state.withLock { $0.returned.append((item.id, item.lease)) } }
 
-  func commit(_ outcomes: [Outcome]) async throws { try await stage.commit(outcomes) }
+  func commit(_ outcomes: [Outcome]) async throws {
+    let found = try await stage.commit(outcomes)
+    state.withLock { $0.refused = found.refused }
+    progress.change { $0.repeated += found.repeated }
+    for outcome in outcomes
+    where outcome.update.state == .done
+      && found.refused[outcome.update.id]?.lease == outcome.update.lease
+    {
+      progress.refuse()
+    }
+  }
+
+  func refusal(of item: TaskItem) -> String? {
+    let refusal = state.withLock { $0.refused[item.id] }
+    return refusal?.lease == item.lease ? refusal?.message : nil
+  }
 
   // MARK: The run
 
   func open() async throws { try await stage.open() }
 
   func finish(_ end: RunEnd) async throws {
+    if end.reason == nil, manifest.operations.contains(where: { $0.tables?.since != nil }) {
+      try await client.run("keep what the next run starts from") { [manifest, worker] connection in
+        try QueueSince.save(manifest, run: worker.run, connection)
+      }
+    }
     try await leave()
     await stage.close()
   }
@@ -185,6 +207,9 @@ final class QueueStore: TaskStore {
     }
     await client.close()
   }
+
+  /// The rows of this worker in the tables of operations, in the order of the manifest.
+  func tableCounts() async -> [TableSink.Counts] { await stage.tableCounts() }
 
   /// The segments of this worker, with the records that the queue has acknowledged.
   func outputs() async -> [RunOutput] { await stage.outputs() }
@@ -213,7 +238,8 @@ enum QueueClaim {
       UPDATE gq_task t SET state = 'leased', attempt = attempt + 1, lease = nextval('gq_lease'),
         worker = $2::uuid
       FROM next WHERE t.run = $1::uuid AND t.id = next.id
-      RETURNING \(TaskUpdate.columns), variables, lease, coalesce(uploads, '')
+      RETURNING \(TaskUpdate.columns), variables, lease, coalesce(uploads, ''),
+        coalesce(row_values, '{}')
       """, .text(worker.run), .text(worker.id), .int(limit))
     return try (0..<rows.count).map { row in
       let id = rows.text(row, 1)
@@ -231,6 +257,7 @@ enum QueueClaim {
         scope: scope)
       item.lease = rows.int(row, 14)
       item.uploads = try TaskUpload.list(parsing: rows.text(row, 15))
+      item.rowValues = try JSONValue(parsing: rows.text(row, 16)).objectValue ?? JSONObject()
       if record.page + record.attempts > 0 { item.record = record }
       return item
     }

@@ -34,6 +34,7 @@ extension ReportData {
     }
     for (title, tasks, total) in [
       ("Tasks that did not succeed", failed, unsuccessful),
+      ("Tasks that are done without some pages", partial, partial.count),
       ("Tasks that a user recorded as done, without output", resolved, resolved.count),
       ("Slowest tasks", Array(slowest.prefix(20)), 0),
     ] where !tasks.isEmpty {

@@ -60,6 +60,9 @@ struct JSONReport {
     if !data.resolved.isEmpty {
       report["resolved"] = .array(data.resolved.map { Self.task($0) })
     }
+    if !data.partial.isEmpty {
+      report["partial"] = .array(data.partial.map { Self.task($0) })
+    }
     if data.gaps.count > 0 {
       report["gap_count"] = .number(JSONNumber(data.gaps.count))
       report["gaps"] = .array(data.gaps.first.map { Self.gap($1, of: $0) })
@@ -232,6 +235,8 @@ struct ReportData {
   private(set) var failed: [ReportedTask] = []
   /// The tasks that a user recorded as done; they have no output.
   private(set) var resolved: [ReportedTask] = []
+  /// The tasks that are done without some pages, which `allow_partial` accepts.
+  private(set) var partial: [ReportedTask] = []
   /// The number of gaps in the events of subscriptions, and the first ones with their operations.
   private(set) var gaps: (count: Int, first: [(operation: String, gap: EventGap)]) = (0, [])
   /// The number of intervals: one per 100 ms, within the width of a page.
@@ -295,8 +300,12 @@ struct ReportData {
       journal, "attempts > 0 AND ended > 0 ORDER BY ms DESC LIMIT \(Self.shown)")
     failed = try Self.tasks(
       journal, "state IN (3, 4, 5) ORDER BY op, key LIMIT \(Self.shown * 4)")
-    resolved = try Self.tasks(
-      journal, "state = 2 AND error IS NOT NULL ORDER BY op, key LIMIT \(Self.shown * 4)")
+    let noted = "state = 2 AND error IS NOT NULL AND"
+    let prefix = CompletenessCheck.prefix
+    let isIncomplete = "substr(error, 1, \(prefix.count)) = '\(prefix)'"
+    let order = "ORDER BY op, key LIMIT \(Self.shown * 4)"
+    resolved = try Self.tasks(journal, "\(noted) NOT \(isIncomplete) \(order)")
+    partial = try Self.tasks(journal, "\(noted) \(isIncomplete) \(order)")
     gaps = try journal.gaps(limit: RunInspection.shownGaps)
   }
 

@@ -32,19 +32,27 @@ public struct ShardMerge {
     }
     // Verify all parts before writing anything.
     for part in parts.joined() where part.entry.path != "-" { try part.verify(merge) }
+    try Self.checkRows(of: journals, whole, manifest)
     let identity = UUID().uuidString
     let owner = TableMarker.Owner(name: manifest.name, journal: identity)
+    var databases: [String: TableFile] = [:]
+    defer { for database in databases.values { database.close() } }
     try merge.replaceFiles { [merge] in
       for (location, entry) in whole.entries.enumerated() where entry.path != "-" {
         if entry.isTable {
-          let position = try Self.merge(
-            tables: parts[location], into: entry, base: base, owner: owner)
-          if let position { step.tables.append(position) }
+          let database = try databases[entry.path] ?? TableFile(path: entry.path, base: base)
+          databases[entry.path] = database
+          let sink = try Self.merge(tables: parts[location], into: entry, of: database, owner)
+          if let position = try sink.endStep(base.relative(entry.path)) {
+            step.tables.append(position)
+          }
         } else {
           step.sinks.append(try merge.join(parts[location].map(\.file), into: entry))
         }
         files.append(entry.path)
       }
+      // A database has all tables, or none.
+      for database in databases.values { try database.sync() }
     }
     let target = try JournalFolder(manifest).open(resumes: false, at: Date().timeIntervalSince1970)
     defer { target.close() }
@@ -52,22 +60,48 @@ public struct ShardMerge {
     try target.set(["id": identity])
     try target.register(whole.outputs(base, cache: nil))
     try target.record(step)
-    _ = try target.register(manifest.operations.map(\.id))
-    for journal in journals { try target.add(tasksOf: journal.path) }
+    let numbers = try target.register(manifest.operations.map(\.id))
+    for journal in journals {
+      try target.add(tasksOf: journal.path)
+      try target.add(rowsOf: journal.path, whole.fileRelations)
+    }
+    for (operation, number) in zip(manifest.operations, numbers) {
+      guard let tables = operation.tables, let since = tables.since,
+        let name = operation.sinceName, try target.isComplete(operation: number),
+        let value = Bookmark.Fold.max.value(
+          of: journals.compactMap { $0.bookmarks[since.bookmark] })
+      else { continue }
+      try SinceStore(tables.target, suffix: "", base: base)?.save(value, as: name)
+    }
     try target.setEnded(manifest, at: Date().timeIntervalSince1970)
     tasks = try target.counts().total
   }
 
   /// The contents of a finished shard's journal.
-  private struct Ended {
+  fileprivate struct Ended {
     var path: String
     var sinks: [String: SinkPosition]
     var outputs: [OutputRecord]
+    var bookmarks: [String: JSONValue]
     var identity: String?
   }
 
+  /// Throws ``JournalError`` if shards have an object under several parents in files of tables.
+  private static func checkRows(
+    of journals: [Ended], _ plan: SinkPlan, _ manifest: Manifest
+  ) throws {
+    let relations = plan.fileRelations
+    guard !relations.isEmpty else { return }
+    try Journal.withTemporaryPath { path in
+      let all = try Journal(path: path)
+      defer { all.close() }
+      _ = try all.register(manifest.operations.map(\.id))
+      for journal in journals { try all.add(rowsOf: journal.path, relations) }
+    }
+  }
+
   /// An output of one shard.
-  private struct Part {
+  fileprivate struct Part {
     var entry: SinkPlan.Entry
     var journal: Ended
 
@@ -108,7 +142,7 @@ public struct ShardMerge {
     }
     return Ended(
       path: path, sinks: try journal.sinks(), outputs: try journal.outputs(),
-      identity: try journal.meta("id"))
+      bookmarks: try journal.bookmarks().mapValues(\.value), identity: try journal.meta("id"))
   }
 
   private static func shards(_ manifest: Manifest) throws -> [Shard] {
@@ -128,26 +162,55 @@ public struct ShardMerge {
     return (1...count).compactMap { Shard("\($0)/\(count)") }
   }
 
+  /// Adds the rows of shards to a table, which commits with its database.
   private static func merge(
-    tables parts: [Part], into entry: SinkPlan.Entry, base: OutputPath, owner: TableMarker.Owner
-  ) throws -> TablePosition? {
-    let file = try TableFile(path: entry.path, base: base)
-    defer { file.close() }
-    let sink = try TableSink(
-      file, table: entry.table, columns: entry.columns, key: entry.key, owner: owner)
-    let columns = entry.columns + (entry.key.isEmpty ? ["_task"] : [])
-    let names = columns.map(\.quotedForSQL).joined(separator: ", ")
-    for part in parts {
-      let source = try QuerySource(
-        path: part.entry.path, query: "SELECT \(names) FROM \(part.entry.table.quotedForSQL)")
-      while let row = try source.next() {
-        guard case .values(let object) = row.content else { continue }
-        try sink.append(
-          columns.map { SQLValue(object[$0]) }, unit: object["_task"]?.stringValue ?? "")
+    tables parts: [Part], into entry: SinkPlan.Entry, of database: TableFile,
+    _ owner: TableMarker.Owner
+  ) throws -> TableSink {
+    if entry.relation != nil {
+      // An object that has moved since an earlier run may be under its old parent in another shard.
+      for part in parts {
+        try part.add(.earlier, to: TableSink(database, entry, owner: owner))
       }
     }
-    let position = try sink.endStep(base.relative(entry.path))
-    try file.sync()
-    return position
+    let sink = try TableSink(database, entry, owner: owner)
+    for part in parts { try part.add(entry.relation == nil ? .all : .newest, to: sink) }
+    return sink
+  }
+}
+
+extension ShardMerge.Part {
+  /// Rows of a shard's table, by the run that has written them.
+  fileprivate enum Rows {
+    case all, earlier, newest
+  }
+
+  /// Adds rows to a table.
+  fileprivate func add(_ selected: Rows, to sink: TableSink) throws {
+    let columns = entry.columns + (entry.key.isEmpty ? ["_task"] : [])
+    let marker = TableMarker(
+      table: entry.table, columns: columns,
+      owner: TableMarker.Owner(name: "", journal: journal.identity ?? ""))
+    do {
+      // Not through JSON: texts keep their NUL characters, and numbers their types.
+      let source = try DatabaseQueue(path: entry.path, configuration: .reading)
+      try source.inDatabase { db in
+        var condition = ""
+        if selected != .all, let rowID = marker.rowID {
+          let base = try marker.base(db) ?? Int64.min
+          condition = " WHERE \(rowID) \(selected == .earlier ? "<=" : ">") \(base)"
+        }
+        var rows = try RowStatement(
+          db, sql: "SELECT \(SQLText.list(columns)) FROM \(entry.table.quotedForSQL)\(condition)")
+        while let row = try rows.next() {
+          try sink.append([row], unit: entry.key.isEmpty ? row.last?.text ?? "" : "")
+        }
+      }
+    } catch let refused as RefusedRow {
+      throw JournalError("cannot merge \(entry.path): \(refused.message)")
+    } catch let error as DatabaseError {
+      throw JournalError(
+        "cannot merge \(entry.path): \(error.message ?? "\(error.resultCode)")")
+    }
   }
 }

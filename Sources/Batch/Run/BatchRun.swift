@@ -51,6 +51,30 @@ public struct BatchRun: Sendable {
   ///   the journal is unusable, ``StoppedByStorage`` if an output cannot be written.
   public func run(_ control: RunControl = RunControl()) async throws -> RunSummary {
     try requireFolder()
+    let since = try since()
+    let run = BatchRun(manifest.starting(from: since), options: options, services: services)
+    return try await run.run(control, since: since)
+  }
+
+  /// The values that operations with `since` start from: those of earlier runs, and of the run that is resumed.
+  private func since() throws -> JSONObject {
+    guard let newest = resumedJournal else { return try manifest.sinceValues(options.shard) }
+    let journal = try Journal(path: newest, isReadOnly: true)
+    defer { journal.close() }
+    return try journal.meta(Self.sinceName).flatMap { try? JSONValue(parsing: $0).objectValue }
+      ?? JSONObject()
+  }
+
+  /// The name of ``since()`` in a journal.
+  private static let sinceName = "since"
+
+  /// The journal of the run that is resumed; `nil` for a new run.
+  private var resumedJournal: String? {
+    guard options.resumes || options.onlyFailed else { return nil }
+    return JournalFolder(manifest, shard: options.shard).all().last
+  }
+
+  private func run(_ control: RunControl, since: JSONObject) async throws -> RunSummary {
     let state = try StateFile.read(manifest.stateFile)
     let check = RowCheck(manifest, state: state)
     let isChecked = await check.advance(for: options.checksAllRows ? nil : Self.checkTime)
@@ -59,7 +83,7 @@ public struct BatchRun: Sendable {
 
     let plan = try SinkPlan(manifest, suffix: options.shard?.label ?? "")
     let folder = JournalFolder(manifest, shard: options.shard)
-    let resumes = (options.resumes || options.onlyFailed) && folder.all().last != nil
+    let resumes = resumedJournal != nil
     let ledger = try OutputLedger(manifest, shard: options.shard)
     let journal = try openJournal(folder, plan: plan, ledger: ledger, resumes: resumes)
     defer { journal.close() }
@@ -77,13 +101,15 @@ public struct BatchRun: Sendable {
     let engine = RunEngine(
       runnable, store: store,
       governor: Governor(
-        runnable.settings, limits: manifest.rate, endpoint: manifest.pipeline.endpoint,
-        services: services),
+        runnable.settings, limits: manifest.rate, learns: manifest.learnsLimits,
+        format: manifest.limitFormat, endpoint: manifest.pipeline.endpoint, services: services),
       options: options, services: services, stop: stop)
     if isChecked, await check.isExact { store.progress.setTotal(await check.count) }
     try journal.set(["name": manifest.name, "manifest": manifest.file, "ended": ""])
     if try journal.meta("started") == nil {
-      try journal.set(["started": "\(store.progress.now())"])
+      var values = ["started": "\(store.progress.now())"]
+      if !since.isEmpty { values[Self.sinceName] = JSONValue.object(since).jsonText() }
+      try journal.set(values)
     }
     let helper = { @Sendable [logger = services.logger] in
       _ = await check.advance(for: nil)
@@ -141,8 +167,12 @@ public struct BatchRun: Sendable {
       failures: counters.hasFailures
         ? try FailureReasons(journal, manifest, since: store.started) : nil,
       seconds: end.seconds, journal: journal.path,
-      missedThresholds: missed, warnings: store.plan.warnings(manifest),
+      missedThresholds: missed,
+      warnings: store.plan.warnings(manifest)
+        + [counters.tables?.warning, isComplete ? store.warning : nil].compactMap { $0 },
       outputs: isComplete ? [] : try RunOutput.all(journal, manifest),
+      tables: manifest.tableNames.isEmpty
+        ? nil : TablesSummary(manifest.tableNames, counters, written: try await stage.newRows()),
       journalSeconds: await stage.journalTime.seconds,
       sinkSeconds: await stage.fileTime.seconds)
   }
@@ -235,6 +265,9 @@ public struct RunSummary: Sendable {
   public var warnings: [String] = []
   /// The outputs with their records, if the run stopped early; empty for a run that has ended.
   public var outputs: [RunOutput] = []
+  /// The tables of the manifest's operations, with what this part of the run has written; `nil` if no operation has
+  /// `tables`.
+  public var tables: TablesSummary?
   /// Time spent writing the journal, in seconds.
   public var journalSeconds: Double
   /// Time spent writing the sinks, in seconds.

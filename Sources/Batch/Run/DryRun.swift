@@ -54,8 +54,8 @@ public struct DryRun: Sendable {
     let state = try StateFile.read(manifest.stateFile)
     for operation in manifest.operations {
       var entry = Entry(operation: operation.id, tasks: 0, requests: [])
-      entry.hasPages = operation.pagination != nil
-      let tree = SelectionTree(operation.template.callerDocument, operation.template.definition)
+      entry.hasPages = operation.pagination != nil || operation.tables != nil
+      let tree = SelectionTree(operation.template)
       let isKnown = operation.needs.isEmpty && operation.source?.readsStandardInput != true
       if !isKnown { entry.tasks = operation.source == nil ? 1 : nil }
       var rows = TaskRows(TaskMaker(operation, state: state), RowContext(manifest: manifest))

@@ -1,5 +1,7 @@
+import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
+import GQLRunPlugins
 
 /// An upper bound of the cost of requests, computed from their documents.
 ///
@@ -47,20 +49,15 @@ public struct EstimatedCost: Sendable, Hashable {
     /// Above any server's limit; keeps numbers from files from overflowing.
     private static let most = 1e15
 
-    init(tree: SelectionTree, variables: JSONObject) {
-      self.tree = tree
-      self.variables = variables
-    }
-
-    mutating func add(_ set: SelectionSet, parents: Double, depth: Int) {
+    mutating func add(_ scope: SelectionTree.Scope, parents: Double, depth: Int) {
       guard depth < 64 else { return }
-      for field in tree.fields(of: set) {
-        guard let inner = field.selectionSet else { continue }
-        let size = size(of: field)
+      for entry in tree.fields(of: scope) {
+        guard let inner = tree.below([entry]).first else { continue }
+        let size = size(of: entry.field)
         if let size {
           lists = min(lists + parents, Self.most)
           objects = min(objects + parents * size, Self.most)
-        } else if isObject(field) {
+        } else if isObject(entry) {
           objects = min(objects + parents, Self.most)
         }
         add(inner, parents: min(parents * (size ?? 1), Self.most), depth: depth + 1)
@@ -68,21 +65,34 @@ public struct EstimatedCost: Sendable, Hashable {
     }
 
     /// The wrapper fields of connections are not objects.
-    private func isObject(_ field: Field) -> Bool {
-      !["edges", "node", "nodes", "pageInfo"].contains(field.name.value)
+    private func isObject(_ entry: SelectionTree.Entry) -> Bool {
+      !["edges", "node", "nodes", "pageInfo"].contains(entry.name)
     }
 
     private func size(of field: Field) -> Double? {
       guard
         let argument = field.arguments.first(where: { ["first", "last"].contains($0.name.value) })
       else { return nil }
-      let given: Double? =
-        switch argument.value {
-        case .int(let text, _): Double(text)
-        case .variable(let name): variables[name.value]?.doubleValue
-        default: nil
-        }
+      let given = JSONValue(argument.value, variables: variables)?.doubleValue
       return given.map { min(max($0, 0), Self.most) }
+    }
+  }
+}
+
+/// What a request is expected to cost before a response has shown it.
+struct ExpectedCost: Sendable {
+  /// All that determines the cost: the operation, or the connection with the number of objects and the size of a page.
+  var label: String
+  /// Requests whose costs are in proportion to their estimates: those of one connection.
+  var group: String
+  var cost: EstimatedCost
+
+  /// The estimate in the unit of a server; `nil` if it counts requests.
+  func estimate(for adapter: RequestBudget.Kind) -> RequestBudget.Estimate? {
+    switch adapter {
+    case .headers: nil
+    case .github: RequestBudget.Estimate(group: group, points: Double(cost.points))
+    case .shopify: RequestBudget.Estimate(group: group, points: Double(max(cost.objects, 1)))
     }
   }
 }

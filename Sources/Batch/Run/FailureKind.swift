@@ -32,6 +32,11 @@ enum FailureKind: Sendable {
       case 503 where mayRepeat: self = .refused(after: Self.wish(http.headers, now))
       case 401: self = .unauthorized
       case 502, 504: self = mayRepeat ? .tooCostly : .unknown
+      // The document is too large, or its errors say what a response with status 200 says elsewhere.
+      case 413: self = .tooCostly
+      case 400, 422:
+        let body = String(decoding: http.bodyPrefix, as: UTF8.self)
+        self = Self.isTooCostly(body) ? .tooCostly : .failed
       default: self = .failed
       }
       return
@@ -46,6 +51,8 @@ enum FailureKind: Sendable {
       self = !mayRepeat && mayBeDone ? .unknown : .failed
     }
   }
+
+  var isTooCostly: Bool { if case .tooCostly = self { true } else { false } }
 
   /// The delay that the server asked for; `nil` if it named none.
   ///
@@ -78,15 +85,15 @@ enum FailureKind: Sendable {
 
   /// Whether the GraphQL errors say that a page costs too much.
   static func isTooCostly(_ errors: [GraphQLError]) -> Bool {
-    errors.contains { error in
-      let text =
-        "\(error.code ?? "") \(error.type ?? "") \(error.message)"
-        .lowercased()
-      return [
-        "complexity", "node limit", "node_limit", "max_node", "query cost", "max_cost",
-        "too many nodes",
-        "timeout", "timed out", "something went wrong while executing your query",
-      ].contains { text.contains($0) }
-    }
+    errors.contains { isTooCostly("\($0.code ?? "") \($0.type ?? "") \($0.message)") }
+  }
+
+  private static func isTooCostly(_ text: String) -> Bool {
+    let text = text.lowercased()
+    return [
+      "complexity", "node limit", "node_limit", "max_node", "query cost", "max_cost",
+      "too many nodes", "alias", "root_fields", "root fields", "max_height", "token limit",
+      "timeout", "timed out", "something went wrong while executing your query",
+    ].contains { text.contains($0) }
   }
 }

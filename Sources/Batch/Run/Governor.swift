@@ -24,8 +24,7 @@ final class Governor: Sendable {
 
   /// The budget taken for a request, to be settled with its response.
   struct Pass: Sendable {
-    fileprivate var label: String
-    fileprivate var cost = 0.0
+    fileprivate var ticket: RequestBudget.Ticket?
     /// Whether points of the queue were reserved.
     fileprivate var hasPoints = false
   }
@@ -35,6 +34,9 @@ final class Governor: Sendable {
   private let maximum: Int
   private let patience: Duration
   private let limits: RateSettings?
+  /// The format in which the server reports its costs; `nil` while it is not known.
+  private let adapter: Locked<RequestBudget.Kind?>
+  private let learnsAdapter: Bool
   private let rate: RequestBudget.Rate?
   /// The request budget; `nil` without limits.
   private let budget: RequestBudget?
@@ -47,14 +49,22 @@ final class Governor: Sendable {
   /// The points that they share; `nil` if the server reports none.
   private let points: QueuePoints?
 
+  /// - Parameters:
+  ///   - learns: Whether to follow what responses report about the server's limits although the manifest sets none.
+  ///   - format: The format of these reports; `nil` if the first response with one has to tell it.
+  ///   - shared: What the workers of a queue share.
   init(
-    _ settings: RunSettings, limits: RateSettings?, endpoint: Endpoint?, services: Services,
+    _ settings: RunSettings, limits: RateSettings?, learns: Bool = false,
+    format: RequestBudget.Kind? = nil, endpoint: Endpoint?, services: Services,
     shared: QueueLimits? = nil
   ) {
     self.services = services
     self.shared = shared
     points = shared?.points
+    learnsAdapter = learns && limits == nil
+    let limits = limits ?? (learns ? RateSettings() : nil)
     self.limits = limits
+    adapter = Locked(limits?.adapter ?? (learnsAdapter ? format : nil))
     maximum = settings.concurrency
     patience = settings.patience
     state = Monitor(State(limit: Double(settings.concurrency)), isInOrder: true)
@@ -77,6 +87,8 @@ final class Governor: Sendable {
     RequestBudget.shared(in: services, origin: endpoint?.origin ?? "", credential: "")
   }
 
+  /// Whether the server reports the costs of requests, so that estimates of them are of use.
+  var countsCosts: Bool { adapter.withLock { $0 == .github || $0 == .shopify } }
   var currentLimit: Int { state.withLock { $0.currentLimit } }
   var inFlight: Int { state.withLock { $0.running } }
   /// The current series of failures; `nil` if the server responds.
@@ -87,12 +99,26 @@ final class Governor: Sendable {
   /// The server's remaining and total budget; `nil` if unknown.
   var budgetLeft: (left: Double, all: Double?)? { budget?.left(now: clock.now()) }
 
+  /// Whether a request is expected to cost more than the server ever allows.
+  func isExcessive(_ expected: ExpectedCost) -> Bool {
+    guard let estimate = estimate(expected) else { return false }
+    return budget?.isExcessive(expected.label, estimate: estimate, reserve: reserve) ?? false
+  }
+
+  private func estimate(_ expected: ExpectedCost?) -> RequestBudget.Estimate? {
+    adapter.withLock { $0 }.flatMap { expected?.estimate(for: $0) }
+  }
+
+  private var reserve: RequestBudget.Reserve { .share(limits?.reserve.fraction ?? 0) }
+
   /// Suspends until a request may be sent.
   ///
-  /// - Parameter label: The operation, whose cost is learned from responses.
-  func enter(_ label: String) async throws -> Pass {
+  /// - Parameters:
+  ///   - label: The operation, whose cost is learned from responses.
+  ///   - expected: What is known about the cost before.
+  func enter(_ label: String, expecting expected: ExpectedCost? = nil) async throws -> Pass {
     if !state.withLock({ $0.takePosition() }) { try await state.wait { $0.takePosition() } }
-    var pass = Pass(label: label)
+    var pass = Pass()
     do {
       while let end = state.withLock({ $0.isStopped ? nil : $0.pausedUntil }), end > .zero,
         end > clock.now()
@@ -103,13 +129,13 @@ final class Governor: Sendable {
       while let budget, !isStopped {
         let now = clock.now()
         switch budget.admit(
-          label, rate, reserve: .share(limits?.reserve.fraction ?? 0), now: now,
+          expected?.label ?? label, rate, estimate: estimate(expected), reserve: reserve, now: now,
           until: .seconds(.max / 2))
         {
-        case .granted(let delay, let cost):
-          pass.cost = cost
+        case .granted(let delay, let ticket):
+          pass.ticket = ticket
           while let points, !isStopped {
-            guard let delay = try await points.take(cost) else {
+            guard let delay = try await points.take(ticket.cost) else {
               pass.hasPoints = true
               break
             }
@@ -146,10 +172,13 @@ final class Governor: Sendable {
   func leave(
     _ pass: Pass, signal: Signal?, head: HTTPResponse? = nil, response: GraphQLResponse? = nil
   ) -> Outage? {
-    budget?.noteEnd(cost: pass.cost)
-    note(head ?? response?.http, response: response, pass: pass)
-    // After the report, which counts this request.
-    if pass.hasPoints { points?.end(pass.cost) }
+    if let ticket = pass.ticket {
+      note(head ?? response?.http, response: response, of: ticket)
+      let isAnswered = if case .answered = signal { response != nil } else { false }
+      budget?.noteEnd(ticket, isAnswered: isAnswered)
+      // After the report, which counts this request.
+      if pass.hasPoints { points?.end(ticket.cost) }
+    }
     let now = clock.now()
     let outage = state.update { state in
       state.running -= 1
@@ -169,11 +198,13 @@ final class Governor: Sendable {
     state.withLock { $0.pausedUntil = max($0.pausedUntil, end) }
   }
 
-  private func note(_ head: HTTPResponse?, response: GraphQLResponse?, pass: Pass) {
-    guard let budget, let limits else { return }
+  private func note(
+    _ head: HTTPResponse?, response: GraphQLResponse?, of ticket: RequestBudget.Ticket
+  ) {
+    guard let budget else { return }
     let (now, time) = (clock.now(), services.secondsSince1970())
-    if let head { budget.note(head, now: now, time: time) }
-    guard let adapter = limits.adapter, let response else { return }
+    if let head { budget.note(head, of: ticket, now: now, time: time) }
+    guard let response, let adapter = adapter(head, response) else { return }
     var report = JSONObject()
     if let extensions = response.extensions { report["extensions"] = .object(extensions) }
     if adapter == .github, let path = ResultPath("rateLimit") {
@@ -181,7 +212,24 @@ final class Governor: Sendable {
         report["data"] = .object(["rateLimit": try JSONValue(parsing: bytes)])
       }
     }
-    budget.note(.object(report), adapter, label: pass.label, now: now, time: time)
+    budget.note(.object(report), adapter, of: ticket, now: now, time: time)
+  }
+
+  /// The format in which the server reports its costs; without a setting, that of the first response with a report.
+  private func adapter(
+    _ head: HTTPResponse?, _ response: GraphQLResponse
+  ) -> RequestBudget.Kind? {
+    adapter.withLock { adapter in
+      guard learnsAdapter, adapter == nil else { return adapter }
+      if response.extensions?["cost"]?["throttleStatus"] != nil {
+        adapter = .shopify
+      } else if let name = HTTPField.Name("X-RateLimit-Resource"),
+        head?.headerFields[name] == "graphql"
+      {
+        adapter = .github
+      }
+      return adapter
+    }
   }
 
   /// Resumes all waiting callers, which then find that the run has stopped.
@@ -276,6 +324,20 @@ extension Governor {
     private func allowed(_ kind: Outage.Kind, _ patience: Duration) -> Duration {
       hasSucceeded || kind == .refusing ? patience : min(patience, .seconds(5))
     }
+  }
+}
+
+extension Manifest {
+  /// Whether a run follows what responses report about the server's limits: its operations with tables send many
+  /// requests of different costs, and neither the manifest nor the pipeline limits them.
+  var learnsLimits: Bool {
+    rate == nil && operations.contains { $0.tables != nil }
+      && !pipeline.entries.contains { $0.traits.contains(.limitsRate) }
+  }
+
+  /// The format of these reports, if a document tells it by selecting `rateLimit`.
+  var limitFormat: RequestBudget.Kind? {
+    operations.contains { $0.tables?.plan.rateLimit.isEmpty == false } ? .github : nil
   }
 }
 

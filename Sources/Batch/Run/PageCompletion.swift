@@ -16,6 +16,8 @@ package struct PageCompletion: Sendable {
   private let tree: SelectionTree
   private let fields: [ConnectionField]
   private let maxPages: Int?
+  /// The connections that were completed, by their paths.
+  private var nested: [String: NestedConnection] = [:]
   /// The connections that a result has completely, or that the caller follows.
   private var begun: Set<[String]> = []
   /// Why connections cannot be completed, and what would work, by their paths. Continues a sentence.
@@ -25,8 +27,8 @@ package struct PageCompletion: Sendable {
   package init(_ operation: PreparedOperation, maxPages: Int?) {
     template = operation.template
     variables = operation.variables
-    tree = SelectionTree(template.callerDocument, template.definition)
-    fields = operation.connectionFields()
+    tree = SelectionTree(template)
+    fields = operation.template.connectionFields()
     self.maxPages = maxPages
   }
 
@@ -66,18 +68,18 @@ package struct PageCompletion: Sendable {
   /// pages.
   ///
   /// - Parameter followed: The response keys of the connections that the caller follows.
-  package func clear(_ data: inout any ResultData, except followed: Set<[String]>) async throws {
+  package func clear(_ data: inout any ResultData, except followed: Set<[String]>) throws {
     let cleared = fields.filter {
       begun.contains($0.keys) && !followed.contains($0.keys) && problems[$0.path] == nil
-        && $0.isRequestable
+        && $0.endCursor != nil && !$0.hasAlias
     }
     guard !cleared.isEmpty else { return }
     let given = try JSONValue(parsing: data.bytes())
     var value = given
     for field in cleared {
-      let lists = tree.field(at: field.keys).map { tree.lists(of: $0) } ?? []
+      let lists = tree.lists(at: field.keys)
       // A path that leads through a list has no such step: its objects are others on each page.
-      value = try await value.changed(at: field.keys.map { .key($0) }[...]) { value in
+      value = value.changed(at: field.keys.map { .key($0) }[...]) { value in
         guard case .object(var connection) = value, case .object(var info)? = connection["pageInfo"]
         else { return value }
         for list in lists { connection[list] = .array([]) }
@@ -95,95 +97,52 @@ package struct PageCompletion: Sendable {
   private mutating func complete(
     _ connection: UnreadPages.Connection, of data: inout any ResultData, request: Request
   ) async throws {
-    guard let path = ResultPath(connection.resultPath()), let key = path.keys.last else { return }
-    let value = try JSONValue(parsing: data.bytes())
-    var object = path
-    object.steps.removeLast()
-    let search = HolderSearch(
-      isInList: path.steps.contains(.each),
-      type: tree.type(at: connection.field.keys, schema: template.schema))
-    var nested: [NestedDocument.Holder: Result<NestedConnection, TaskProblem>] = [:]
-    for value in object.values(in: value) where Self.isOpen(value[key]) {
-      do {
-        let holder = try search.holder(value)
-        let found =
-          nested[holder]
-          ?? Result { () throws(TaskProblem) in
-            try self.nested(connection.field, at: path, holder)
-          }
-        nested[holder] = found
-        _ = try found.get()
-      } catch {
-        problems[connection.field.path] = error.message
-      }
-    }
+    let keys = connection.field.keys
+    guard let path = ResultPath(connection.resultPath()) else { return }
+    let isInList = path.steps.contains(.each)
+    let made =
+      nested[path.description]
+      ?? NestedConnection(
+        path, below: nil, of: template, tree, through: isInList ? .node(type: nil) : .path)
+    guard let made else { return }
+    nested[path.description] = made
+    // By the document and the schema.
+    let type = tree.way(to: keys)?.last?.parent
+    var problem: String?
+    defer { problem.map { problems[connection.field.path] = $0 } }
     let limit = maxPages.map {
-      (
+      NestedConnection.Limit(
         maxPages: $0,
         message:
           "there are more pages of `\(path)` than --max-pages \($0); raise the limit to get them"
       )
     }
-    let (variables, requested) = (variables, nested)
-    let result = try await value.changed(at: object.steps[...]) { value in
-      guard Self.isOpen(value[key]), let holder = try? search.holder(value),
-        case .success(let nested)? = requested[holder]
-      else { return value }
-      return try await nested.complete(
-        value, variables: variables, limit: limit, request: request)
-    }
-    data = result.jsonBytes()
+    data = try await made.complete(
+      JSONValue(parsing: data.bytes()), variables: variables, limit: limit,
+      findBy: { object in
+        do throws(TaskProblem) {
+          let holder = isInList ? try Self.holder(object, type: type) : [:]
+          guard
+            let reason = made.documents.problem(of: Continuation(connection: 0, holder: holder))
+          else { return holder }
+          throw TaskProblem(
+            "it cannot be requested \(isInList ? "through `node(id:)`" : "from a cursor"): \(reason); request more "
+              + "at a time, or in another operation")
+        } catch {
+          problem = error.message
+          return nil
+        }
+      }, request: request
+    ).jsonBytes()
   }
 
-  private static func isOpen(_ connection: JSONValue?) -> Bool {
-    connection?["pageInfo"]?["hasNextPage"]?.boolValue == true
-  }
-
-  private func nested(
-    _ field: ConnectionField, at path: ResultPath, _ holder: NestedDocument.Holder
-  ) throws(TaskProblem) -> NestedConnection {
-    guard
-      let next = NestedDocument(
-        tree, template: template, keys: field.keys, holder: holder, schema: template.schema),
-      let nextTemplate = try? template.companion(next.document)
-    else { throw TaskProblem("it cannot be requested by itself; request it in another operation") }
-    if let schema = template.schema,
-      let error = nextTemplate.callerDocument.validate(against: schema).first
-    {
-      let access = holder == .path ? "from a cursor" : "through `node(id:)`"
-      throw TaskProblem(
-        "it cannot be requested \(access): \(error.message); request more at a time, or in another operation"
-      )
-    }
-    return NestedConnection(next, path: path, template: nextTemplate)
-  }
-
-  /// Why no object of a connection can be completed; `nil` if it depends on the object.
-  private func problem(of connection: UnreadPages.Connection) -> String? {
-    let field = connection.field
-    guard field.endCursor != nil else { return "select its `endCursor`, too" }
-    guard field.isRequestable else {
-      return "select its `pageInfo { hasNextPage endCursor }` without aliases"
-    }
-    guard connection.lists.last == 0 else {
-      return "it is a list of connections; request each of them in an operation of its own"
-    }
-    guard let selected = tree.field(at: field.keys), !tree.lists(of: selected).isEmpty else {
-      return "select its `nodes` or `edges`"
-    }
-    return nil
-  }
-}
-
-/// Finds how the next page of a connection in an object is requested.
-private struct HolderSearch {
-  let isInList: Bool
-  /// The type of the objects by the document and the schema; `nil` if it is not known.
-  let type: String?
-
+  /// What finds an object through `node(id:)`.
+  ///
+  /// - Parameter type: The type of the objects; `nil` if it is not known.
   /// - Throws: The problem of an object that cannot be requested.
-  func holder(_ object: JSONValue) throws(TaskProblem) -> NestedDocument.Holder {
-    guard isInList else { return .path }
+  private static func holder(
+    _ object: JSONValue, type: String?
+  ) throws(TaskProblem) -> [String: JSONValue] {
     guard let id = object["id"], !id.isNull else {
       throw TaskProblem(
         "select the `id` of the objects that have it, so that `node(id:)` requests the rest of each"
@@ -194,14 +153,20 @@ private struct HolderSearch {
         "select `__typename` next to the `id` of the objects that have it, or give --schema, so that `node(id:)` "
           + "requests the rest of each")
     }
-    return .node(type: type)
+    return ["id": id, "__typename": .string(type)]
   }
-}
 
-extension ConnectionField {
-  /// Whether the next page can be requested: it has the cursor under its own name.
-  fileprivate var isRequestable: Bool {
-    hasNextPage == ["pageInfo", "hasNextPage"] && endCursor == ["pageInfo", "endCursor"]
+  /// Why no object of a connection can be completed; `nil` if it depends on the object.
+  private func problem(of connection: UnreadPages.Connection) -> String? {
+    let field = connection.field
+    guard field.endCursor != nil else { return "select its `endCursor`, too" }
+    guard !field.hasAlias else {
+      return "select its `pageInfo { hasNextPage endCursor }` without aliases"
+    }
+    guard connection.lists.last == 0 else {
+      return "it is a list of connections; request each of them in an operation of its own"
+    }
+    return tree.lists(at: field.keys).isEmpty ? "select its `nodes` or `edges`" : nil
   }
 }
 

@@ -148,6 +148,10 @@ enum ResultLine {
     writer.writeString(operation)
     writer.key("key")
     writer.writeString(item.key)
+    if !item.rowValues.isEmpty {
+      writer.key("row")
+      JSONValue.object(item.rowValues).write(to: &writer)
+    }
     writer.key("page")
     writer.writeNumber(isFailure ? update.page + 1 : update.page)
     writer.key("attempt")

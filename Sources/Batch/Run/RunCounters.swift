@@ -58,8 +58,14 @@ public struct RunCounters: Sendable {
   public var bytes = 0
   /// The number of records written.
   public var records = 0
+  /// The number of rows that the tables of operations had already.
+  public var repeated = 0
   /// The number of gaps in the events of subscriptions.
   public var gaps = 0
+  /// The number of objects that a bulk operation has read so far; 0 if none runs.
+  public var bulkObjects = 0
+  /// What tasks with tables requested and received; `nil` if none has started.
+  var tables: TableCounters?
   /// The number of tasks that finished in this part of the run.
   public var ended: Int { done + failed + unknown + skipped }
   /// The number of tasks that finished in an earlier part of the run, whether or not they failed.
@@ -69,6 +75,46 @@ public struct RunCounters: Sendable {
 
   /// Creates the counters of a run that has not started.
   public init() {}
+}
+
+/// The counters of the operations with `tables` in a run.
+struct TableCounters: Sendable, Equatable {
+  /// The number of requests, including repeated ones.
+  var requests = 0
+  /// The least number of requests that could have returned the same pages: with packs that are always full.
+  var leastRequests = 0
+  /// The number of rows that were received, by name of the table.
+  var rows: [String: Int] = [:]
+  /// The number of tasks that lack pages, which `allow_partial` accepts.
+  private(set) var partialTasks = 0
+  /// The first of these tasks, and what it lacks.
+  private var firstPartial: String?
+
+  /// The warning about tasks that lack pages; `nil` if there are none.
+  var warning: String? {
+    firstPartial.map { first in
+      let others =
+        partialTasks > 1 ? "; and \(Quantity.count(partialTasks - 1, "further task"))" : ""
+      return "pages are missing, as `allow_partial` accepts: \(first)\(others)"
+    }
+  }
+
+  /// Counts a task that lacks pages.
+  ///
+  /// - Parameter problem: The message with which it would have failed.
+  mutating func addPartial(task: String, _ problem: String) {
+    partialTasks += 1
+    firstPartial = firstPartial ?? "\(task) is \(problem)"
+  }
+}
+
+extension RunCounters {
+  /// Counts the rows of all tables of a plan from now on.
+  mutating func begin(_ plan: TablePlan) {
+    var counters = tables ?? TableCounters()
+    for table in plan.tables { counters.rows[table.name] = counters.rows[table.name] ?? 0 }
+    tables = counters
+  }
 }
 
 /// The counters of a run while its tasks are running, and its clock.
@@ -137,6 +183,14 @@ final class RunProgress: Sendable {
       return counters
     }
     if limit?.isExceeded(by: counters) == true { stop.stop(.tooManyFailures) }
+  }
+}
+
+extension RunProgress {
+  /// Counts a task as failed that counted as done: a table has refused its last rows.
+  func refuse() {
+    change { $0.done -= 1 }
+    end(.failed)
   }
 }
 

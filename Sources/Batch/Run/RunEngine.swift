@@ -45,7 +45,7 @@ struct RunEngine: Sendable {
     runner = TaskRunner(
       manifest: manifest, runner: PipelineRunner(manifest.pipeline, services: services),
       governor: governor, feed: feed, stop: stop, plan: store.plan, numbers: store.numbers,
-      options: options)
+      options: options, tables: TableLimits(concurrency: settings.concurrency))
     stop.onStop { governor.wakeAll() }
   }
 

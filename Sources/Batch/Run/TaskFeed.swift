@@ -45,6 +45,9 @@ final class TaskFeed: Sendable {
     TaskResults(of: item, store: store, recorder: recorder, order: order)
   }
 
+  /// Why the submitted results of a task are refused, so that it need not be continued; see ``TaskStore/refusal(of:)``.
+  func refusal(of item: TaskItem) -> String? { store.refusal(of: item) }
+
   /// Whether requests may be sent now.
   var maySend: Bool { store.maySend }
 }
@@ -78,6 +81,9 @@ struct TaskResults: Sendable {
   func turn() async throws -> Bool {
     try await order?.turn(of: item.position) ?? true
   }
+
+  /// Whether the task is still this run's.
+  var isHeld: Bool { store.holds(item) }
 
   /// Makes a state of the task durable before it continues. Returns `false` if the task is not this run's any more.
   func begin(_ outcome: Outcome) async throws -> Bool {

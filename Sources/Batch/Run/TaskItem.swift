@@ -12,6 +12,8 @@ struct TaskItem: Sendable {
   var variables: JSONObject
   /// The files; the variables have null in their places.
   var uploads: [TaskUpload] = []
+  /// The values for columns that are not in the records, of ``RecordColumns/values(in:)``.
+  var rowValues = JSONObject()
   var scope: Scope
   /// The number of tasks that started before this one in the run; 0 in a queue.
   var position = 0
@@ -97,7 +99,9 @@ final class TaskMaker: Sendable {
     return values
   }
 
-  func id(_ variables: JSONObject, key: String, uploads: [TaskUpload] = []) -> TaskID {
+  func id(
+    _ variables: JSONObject, key: String, uploads: [TaskUpload] = [], row: JSONObject = [:]
+  ) -> TaskID {
     var hash = common
     hash.updateDelimited(JSONValue.object(variables).canonicalText)
     // Without a key, the variables alone identify a task, wherever its row is.
@@ -107,6 +111,8 @@ final class TaskMaker: Sendable {
         hash.updateDelimited(text)
       }
     }
+    // Rows that differ only in values of columns are several tasks: each has its records.
+    if !row.isEmpty { hash.updateDelimited(JSONValue.object(row).canonicalText) }
     return TaskID(hash.finalize())
   }
 
@@ -118,9 +124,10 @@ final class TaskMaker: Sendable {
       scope.captured = try captured(scope.key)
       var uploads: [TaskUpload] = []
       let variables = try variables(in: scope, uploads: &uploads)
+      let row = operation.columns.values(in: scope)
       return TaskItem(
-        id: id(variables, key: scope.key, uploads: uploads), operation: operation.index,
-        key: scope.key, variables: variables, uploads: uploads, scope: scope)
+        id: id(variables, key: scope.key, uploads: uploads, row: row), operation: operation.index,
+        key: scope.key, variables: variables, uploads: uploads, rowValues: row, scope: scope)
     } catch let problem as TaskProblem {
       let key = row.map { "row \($0.number)" } ?? ""
       var object = JSONObject()

@@ -279,7 +279,9 @@ extension FailureKind {
   init(subscription error: any Error, now: Double) {
     self.init(error, mayRepeat: true, now: now)
     switch self {
-    case .tooCostly: self = .unreachable
+    case .tooCostly:
+      let status = (error as? ChainError)?.http?.status ?? 0
+      self = (400..<500).contains(status) ? .failed : .unreachable
     case .failed where Self.isLostConnection(error): self = .unreachable
     default: break
     }

@@ -17,6 +17,7 @@ struct TaskRunner: Sendable {
   let plan: SinkPlan
   let numbers: [Int]
   let options: RunOptions
+  let tables: TableLimits
 
   /// The result of one request.
   struct Page {
@@ -62,6 +63,10 @@ struct TaskRunner: Sendable {
       update.state = item.isSkipped ? .skipped : .failed
       update.ended = feed.progress.now()
       return try await results.end(outcome(item, given: update))
+    }
+    if let tables = operation.tables {
+      return try await fill(
+        item, operation: operation, tables: tables, update: update, results: &results)
     }
     // A result that waits for its turn is lost in a crash, and this request is not sent again.
     if operation.isMutation, !operation.mayRepeat {
@@ -116,17 +121,10 @@ struct TaskRunner: Sendable {
       return (outcome(item, given: update), true)
     }
     guard let page = try await send(request, operation) else { return (nil, true) }
-    update.attempts += page.response?.attempt ?? 1
-    update.ended = feed.progress.now()
-    update.milliseconds += page.milliseconds
-    update.http = page.response?.http?.status.code ?? (page.error as? ChainError)?.http?.status
-    update.bytes += page.response?.timing.receivedBytes ?? 0
+    update.add(page, at: feed.progress.now())
     let isCostly =
-      if case .tooCostly = page.kind, page.error != nil {
-        true
-      } else {
-        page.response.map { FailureKind.isTooCostly($0.errors) } ?? false
-      }
+      page.error != nil && page.kind.isTooCostly
+      || FailureKind.isTooCostly(page.response?.errors ?? [])
     if isCostly, pager.halve() {
       return try await self.page(item, operation: operation, pager: &pager, update: &update)
     }
@@ -194,12 +192,19 @@ struct TaskRunner: Sendable {
         // Large data is only checked here for records that the sink refuses; the sink extracts
         // them.
         guard isSmall || use.format.mayRefuse else { return pieces }
-        try use.format.pieces(of: data, line: outcome.line, task: update.unit) {
+        try use.format.pieces(
+          of: data, line: outcome.line, row: item.rowValues, task: update.unit
+        ) {
           if isSmall { pieces.append($0) }
         }
         return pieces
       }
-      if isSmall { outcome.pieces = pieces } else { outcome.data = data }
+      if isSmall {
+        outcome.pieces = pieces
+      } else {
+        outcome.data = data
+        outcome.rowValues = item.rowValues
+      }
     } catch {
       var failed = update
       failed.state = .failed
@@ -218,16 +223,22 @@ struct TaskRunner: Sendable {
 
 /// Sends requests until there is a response that is not a refusal.
 extension TaskRunner {
+  /// - Parameter other: A document that requests a part of the operation; `nil` for its own.
   func request(
-    _ item: TaskItem, operation: BatchOperation, variables: JSONObject
+    _ item: TaskItem, operation: BatchOperation, template other: OperationTemplate? = nil,
+    variables: JSONObject
   ) throws -> GraphQLRequest {
-    let template = operation.template
+    let template = other ?? operation.template
+    let declared = Set(template.definition.variables.map(\.name.value))
+    let files = item.uploads.filter { file in
+      declared.contains { file.variable == $0 || file.variable.hasPrefix("\($0).") }
+    }
     // A task's variables are already coerced; later pages change them.
     let coerced =
-      operation.pagination == nil
-      ? variables : try template.coerce(variables, uploads: item.uploads.map(\.variable))
+      operation.pagination == nil && other == nil
+      ? variables : try template.coerce(variables, uploads: files.map(\.variable))
     var uploads: [String: Upload] = [:]
-    for file in item.uploads { uploads[file.variable] = try manifest.upload(file) }
+    for file in files { uploads[file.variable] = try manifest.upload(file) }
     var request = GraphQLRequest(
       try template.prepared(coerced: coerced, isStored: runner.services.store != nil),
       cachePolicy: operation.policy, uploads: uploads)
@@ -237,10 +248,14 @@ extension TaskRunner {
   }
 
   /// Sends a request until it is answered; `nil` if the run stops before that.
-  func send(_ request: GraphQLRequest, _ operation: BatchOperation) async throws -> Page? {
+  ///
+  /// - Parameter expected: What is known about its cost.
+  func send(
+    _ request: GraphQLRequest, _ operation: BatchOperation, expecting expected: ExpectedCost? = nil
+  ) async throws -> Page? {
     while true {
       if stop.reason != nil { return nil }
-      let pass = try await governor.enter(operation.id)
+      let pass = try await governor.enter(operation.id, expecting: expected)
       // A delay of the server may have taken longer than a lease.
       if stop.reason != nil || !feed.maySend {
         _ = governor.leave(pass, signal: nil)
@@ -389,7 +404,7 @@ extension TaskRunner {
           .joined(separator: "."))
       let mismatch = try data.forEachValue(at: path) { bytes in
         let value = try JSONValue(parsing: bytes)
-        folded = folded.map { SinkStage.folded(bookmark.fold, old: $0, new: value) } ?? value
+        folded = bookmark.fold.value(folded, then: value)
       }
       if let mismatch { throw TaskProblem("the bookmark `\(bookmark.name)` \(mismatch)") }
       if let folded { outcome.bookmarks.append((bookmark.name, bookmark.fold, folded)) }
@@ -413,6 +428,16 @@ extension TaskRunner {
         separator: "; ")
       return "the response has \(Quantity.count(errors.count, "error")): \(first)"
     }
+    return try unmet(operation, page: page, data: data, update: update, records: records)
+  }
+
+  /// The first condition of `expect` that does not hold; `nil` if all do.
+  ///
+  /// - Throws: ``TaskProblem`` for a condition that cannot be evaluated.
+  func unmet(
+    _ operation: BatchOperation, page: Page, data: (any ResultData)?, update: TaskUpdate,
+    records: Int
+  ) throws -> String? {
     guard !operation.expect.isEmpty else { return nil }
     let facts = try facts(operation, page: page, data: data, update: update, records: records)
     for condition in operation.expect {
@@ -469,48 +494,50 @@ extension TaskRunner {
     operation: BatchOperation
   ) async throws -> (any ResultData)? {
     guard let data else { return nil }
-    let value = try JSONValue(parsing: data.bytes())
-    let steps = (operation.emit?.steps ?? [])[...]
-    let result = try await value.changed(at: steps) { record in
-      var record = record
-      for connection in nested {
-        let limit = operation.pagination.map {
-          (
-            maxPages: $0.maxPages,
-            message:
-              "there are more than \($0.maxPages) pages of `\(connection.path)`; raise `max_pages` "
-              + "of `paginate`"
-          )
-        }
-        record = try await record.changed(at: connection.path.steps.dropLast()) {
-          try await connection.complete($0, variables: item.variables, limit: limit) {
-            try await nestedPage($0, variables: $1, operation: operation)
-          }
-        }
+    var value = try JSONValue(parsing: data.bytes())
+    for connection in nested {
+      let limit = operation.pagination.map {
+        NestedConnection.Limit(
+          maxPages: $0.maxPages,
+          message:
+            "there are more than \($0.maxPages) pages of `\(connection.path)`; raise `max_pages` of `paginate`"
+        )
       }
-      return record
+      value = try await connection.complete(
+        value, variables: item.variables, limit: limit,
+        findBy: { object throws(TaskProblem) in
+          guard let id = object["id"], !id.isNull else {
+            throw TaskProblem("an object has no `id` to complete `\(connection.path)` by")
+          }
+          return ["id": id]
+        },
+        request: { try await nestedPages(of: item, operation, $0, variables: $1) })
     }
-    return result.jsonBytes()
+    return value.jsonBytes()
   }
 
-  private func nestedPage(
-    _ template: OperationTemplate, variables: JSONObject, operation: BatchOperation
+  /// The data of a response with pages of nested connections.
+  private func nestedPages(
+    of item: TaskItem, _ operation: BatchOperation, _ template: OperationTemplate,
+    variables: JSONObject
   ) async throws -> JSONValue? {
-    let prepared: PreparedOperation
-    do throws(CacheError) {
-      prepared = try template.prepared(
-        coerced: template.coerce(variables), isStored: runner.services.store != nil)
+    let request: GraphQLRequest
+    do {
+      request = try self.request(
+        item, operation: operation, template: template, variables: variables)
     } catch {
-      throw TaskProblem("a nested page cannot be requested: \(error.message)")
+      let reason = (error as? CacheError)?.message ?? "\(error)"
+      throw TaskProblem("a nested page cannot be requested: \(reason)")
     }
-    var request = GraphQLRequest(prepared, cachePolicy: operation.policy)
-    request.timeout = operation.timeout
-    guard let page = try await send(request, operation) else {
-      throw StoppedBetweenPages()
+    guard let page = try await send(request, operation) else { throw StoppedBetweenPages() }
+    if let error = page.error {
+      let problem = TaskProblem("\(error)")
+      throw page.kind.isTooCostly ? TooCostlyPages(cause: problem) : problem as any Error
     }
-    if let error = page.error { throw TaskProblem("\(error)") }
-    if let error = page.response?.errors.first {
-      throw TaskProblem("a nested page failed: \(error.description(in: operation.documentName))")
+    if let errors = page.response?.errors, let error = errors.first {
+      let problem = TaskProblem(
+        "a nested page failed: \(error.description(in: operation.documentName))")
+      throw TooCostlyPages.error(problem, of: errors)
     }
     return try page.response?.data.map { try JSONValue(parsing: $0.bytes()) }
   }

@@ -20,6 +20,9 @@ protocol TaskStore: Sendable {
   func giveBack(_ item: TaskItem)
   /// Whether the task is still this run's.
   func holds(_ item: TaskItem) -> Bool
+  /// Why the results of a task are refused, so that it ends as failed: a table has a row of it under another parent;
+  /// `nil` if none was refused so far.
+  func refusal(of item: TaskItem) -> String?
   /// Whether requests may be sent now.
   var maySend: Bool { get }
   /// Makes outcomes durable, in this order: first in the sinks, so that an outcome that counts has its results. Calls do
@@ -34,6 +37,7 @@ protocol TaskStore: Sendable {
 extension TaskStore {
   func wait(_ ticket: Int) async throws {}
   func holds(_ item: TaskItem) -> Bool { true }
+  func refusal(of item: TaskItem) -> String? { nil }
   var maySend: Bool { true }
 }
 

@@ -1,4 +1,5 @@
 import GQLRunCache
+import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
 
@@ -25,7 +26,8 @@ struct NDJSONSink: Sink {
   @Option("File, which may contain `{{op}}`; `-` is standard output")
   var path = Located("-")
   @Option("Compress with gzip; by default if the path ends in `.gz`") var gzip: Bool?
-  @Option("Content of a line: results, records, or auto: records of operations with `emit`")
+  @Option(
+    "Content of a line: results, records, or auto: records of operations with `emit` or `columns`")
   var lines = Lines.auto
   @Option(
     "Lines for gaps in the events of subscriptions: none, or inline: `{\"gap\":{…}}` before the next event"
@@ -38,19 +40,19 @@ struct NDJSONSink: Sink {
 
   func output(of operation: BatchOperation, at path: String) -> SinkOutput? {
     let isCompressed = path != "-" && gzip ?? path.hasSuffix(".gz")
-    let areRecords = lines == .records || lines == .auto && operation.emit != nil
+    let areRecords =
+      lines == .records || lines == .auto && (operation.emit != nil || operation.columns.areGiven)
     return SinkOutput(
       format: FileFormat(name: isCompressed ? "ndjson.gz" : "ndjson", isCompressed: isCompressed),
       records: areRecords
-        ? RecordText(emit: operation.emit, suffix: [0x0A], writesGaps: gaps == .inline)
+        ? RecordText(operation, suffix: [0x0A], writesGaps: gaps == .inline)
         : ResultLines(writesGaps: gaps == .inline))
   }
 }
 
 extension NDJSONSink {
   func check(
-    _ operations: [BatchOperation], at location: FileLocation, schema: Schema?,
-    loader: inout ManifestLoader
+    _ operations: [BatchOperation], at location: FileLocation, loader: inout ManifestLoader
   ) {
     guard gaps == .inline, !operations.isEmpty,
       !operations.contains(where: { $0.template.type == .subscription })
@@ -67,7 +69,7 @@ private struct ResultLines: ResultFormat {
   var writesResults: Bool { true }
 
   func pieces(
-    of data: (any ResultData)?, line: [UInt8], task: @autoclosure () -> String,
+    of data: (any ResultData)?, line: [UInt8], row: JSONObject, task: @autoclosure () -> String,
     _ write: (SinkPiece) throws -> Void
   ) throws {
     guard let data, data.count > 1 << 20 else {
@@ -88,20 +90,59 @@ private struct ResultLines: ResultFormat {
 /// The text of each record between fixed bytes.
 private struct RecordText: ResultFormat {
   let emit: ResultPath?
-  var prefix: [UInt8] = []
-  var suffix: [UInt8] = []
-  var writesGaps = false
+  /// The members of each record; `nil` for records as they are.
+  let columns: RecordColumns?
+  let prefix: [UInt8]
+  let suffix: [UInt8]
+  let writesGaps: Bool
+  private let usage: ColumnUsage?
+
+  init(
+    _ operation: BatchOperation, prefix: [UInt8] = [], suffix: [UInt8] = [],
+    writesGaps: Bool = false
+  ) {
+    emit = operation.emit
+    columns = operation.columns.areGiven ? operation.columns : nil
+    usage = columns.map { ColumnUsage($0.names) }
+    self.prefix = prefix
+    self.suffix = suffix
+    self.writesGaps = writesGaps
+  }
+
+  var mayRefuse: Bool { columns?.mayRefuse ?? false }
+  var missingColumns: [String] { usage?.missing ?? [] }
 
   func pieces(
-    of data: (any ResultData)?, line: [UInt8], task: @autoclosure () -> String,
+    of data: (any ResultData)?, line: [UInt8], row: JSONObject, task: @autoclosure () -> String,
     _ write: (SinkPiece) throws -> Void
   ) throws {
     guard let data else { return }
+    var found = Array(repeating: false, count: columns?.columns.count ?? 0)
+    defer { usage?.note(found) }
     try writeTogether(data, at: emit, write: write) { record, bytes in
       bytes += prefix
-      bytes += record
+      if let columns {
+        let cells = try columns.cells(of: JSONValue(parsing: record), row: row, &found)
+        bytes += JSONWriter.object(zip(columns.names, cells))
+      } else {
+        bytes += record
+      }
       bytes += suffix
     }
+  }
+}
+
+extension JSONWriter {
+  /// The text of an object with these members; `nil` is null.
+  static func object(_ members: some Sequence<(String, JSONValue?)>) -> [UInt8] {
+    var writer = Self()
+    writer.beginObject()
+    for (name, value) in members {
+      writer.key(name)
+      (value ?? .null).write(to: &writer)
+    }
+    writer.endObject()
+    return writer.takeBytes()
   }
 }
 
@@ -122,6 +163,6 @@ struct JSONSink: Sink {
     SinkOutput(
       format: FileFormat(
         name: "json", header: Array("[".utf8), footer: Array("\n]\n".utf8), separator: [0x2C]),
-      records: RecordText(emit: operation.emit, prefix: [0x2C, 0x0A]))
+      records: RecordText(operation, prefix: [0x2C, 0x0A]))
   }
 }

@@ -29,7 +29,7 @@ struct SQLiteSink: TableSettings {
       "it has a control character"
     } else if lower.hasPrefix("sqlite_") {
       "SQLite reserves names that begin with `sqlite_`"
-    } else if lower == TableMarker.tableName {
+    } else if [TableMarker.tableName, SinceStore.tableName].contains(lower) {
       "gqlrun keeps its own records in that table"
     } else {
       nil
@@ -37,20 +37,21 @@ struct SQLiteSink: TableSettings {
   }
 
   func check(
-    _ operations: [BatchOperation], at location: FileLocation, schema: Schema?,
-    loader: inout ManifestLoader
+    _ operations: [BatchOperation], at location: FileLocation, loader: inout ManifestLoader
   ) {
-    checkTables(of: operations, at: location, schema, &loader)
+    checkTables(of: operations, at: location, &loader)
     for operation in operations {
       // SQLite ignores the case of ASCII letters in names.
       var seen: [String: String] = key.isEmpty ? ["_task": "_task, which gqlrun adds"] : [:]
-      for column in columns(of: operation) {
+      for column in columns(of: operation).names {
         guard let other = seen.updateValue(column, forKey: column.asciiLowercased) else { continue }
         loader.report(
           .wrongValue,
           message:
             "the columns `\(other)` and `\(column)` of `\(operation.id)` are one column for SQLite",
-          location: table.location, hint: "give one of the fields an alias")
+          location: table.location,
+          hint: operation.columns.areGiven
+            ? "name one of them in `columns`: `name: path`" : "give one of the fields an alias")
       }
     }
   }

@@ -29,8 +29,7 @@ protocol Sink: OptionSection {
   func output(of operation: BatchOperation, at path: String) throws(TaskProblem) -> SinkOutput?
   /// Reports options that do not fit the operations whose results the sink receives.
   func check(
-    _ operations: [BatchOperation], at location: FileLocation, schema: Schema?,
-    loader: inout ManifestLoader)
+    _ operations: [BatchOperation], at location: FileLocation, loader: inout ManifestLoader)
 }
 
 extension Sink {
@@ -38,8 +37,7 @@ extension Sink {
   static var mayBeStandardOutput: Bool { false }
 
   func check(
-    _ operations: [BatchOperation], at location: FileLocation, schema: Schema?,
-    loader: inout ManifestLoader
+    _ operations: [BatchOperation], at location: FileLocation, loader: inout ManifestLoader
   ) {}
 }
 
@@ -89,9 +87,14 @@ protocol ResultFormat: Sendable {
 
   /// Calls `write` with everything that a page contributes to the sink.
   ///
-  /// - Parameter line: The result line up to its data.
+  /// - Parameters:
+  ///   - data: The data of the page.
+  ///   - line: The result line up to its data.
+  ///   - row: The values of the task for columns, of ``RecordColumns/values(in:)``.
+  ///   - task: Identifies the page, for rows without a key.
+  ///   - write: Receives the pieces.
   func pieces(
-    of data: (any ResultData)?, line: [UInt8], task: @autoclosure () -> String,
+    of data: (any ResultData)?, line: [UInt8], row: JSONObject, task: @autoclosure () -> String,
     _ write: (SinkPiece) throws -> Void
   ) throws
 }
@@ -124,6 +127,14 @@ extension ResultFormat {
   }
 }
 
+/// How the rows of one table of `tables` become pieces of its output.
+protocol TableRowFormat: ResultFormat {
+  /// The piece of a row.
+  ///
+  /// - Throws: A row that the output cannot have.
+  func piece(_ row: TableRow) throws(TaskProblem) -> SinkPiece
+}
+
 /// One entry of `sinks`: a sink with its resolved path.
 struct SinkSettings: Sendable {
   var sink: any Sink
@@ -132,8 +143,10 @@ struct SinkSettings: Sendable {
   /// The source location of the path, or of the entry.
   var location: FileLocation?
 
-  func takes(_ operation: String) -> Bool {
-    sink.operations.isEmpty || sink.operations.contains { $0.value == operation }
+  /// Whether the sink receives the results of an operation.
+  func takes(_ operation: BatchOperation) -> Bool {
+    operation.tables == nil
+      && (sink.operations.isEmpty || sink.operations.contains { $0.value == operation.id })
   }
 }
 
@@ -186,6 +199,8 @@ struct Outcome: Sendable {
   var operation: Int
   /// `nil` if the page has no data, or no sink writes it.
   var data: (any ResultData)?
+  /// The values of the task for columns, which the sinks need with ``data``.
+  var rowValues = JSONObject()
   /// The result line up to its data; empty if none is to be written.
   var line: [UInt8] = []
   /// The pieces to write, by index of the sink; `nil` for large data, from which the sinks extract
@@ -199,7 +214,7 @@ struct Outcome: Sendable {
   /// The approximate memory size, in bytes.
   var size: Int {
     let pieces = pieces?.reduce(0) { $0 + $1.reduce(0) { $0 + $1.size } }
-    return 500 + line.count + (pieces ?? dataSize)
+    return 500 + line.count + (update.cursor?.utf8.count ?? 0) + (pieces ?? dataSize)
   }
 
   private var dataSize: Int {
@@ -213,11 +228,15 @@ struct Outcome: Sendable {
 enum SinkPiece: Sendable {
   case bytes([UInt8], records: Int)
   case row([SQLValue])
+  /// The line of a table's row in a file, which has each row once.
+  case keyed([UInt8], key: String, parent: String?)
 
   var size: Int {
     switch self {
     case .bytes(let bytes, _): bytes.count
     case .row(let values): values.reduce(0) { $0 + $1.size }
+    case .keyed(let line, let key, let parent):
+      line.count + key.utf8.count + (parent?.utf8.count ?? 0) + 64
     }
   }
 }
@@ -248,4 +267,29 @@ enum SQLValue: Sendable {
   }
 
   var size: Int { if case .text(let text) = self { text.utf8.count + 16 } else { 16 } }
+
+  /// The text; `nil` for another value.
+  var text: String? { if case .text(let text) = self { text } else { nil } }
+}
+
+extension SQLValue: Hashable {
+  /// Whether a database has both as equal keys: texts by their bytes, and not by canonical equivalence.
+  static func == (left: SQLValue, right: SQLValue) -> Bool {
+    switch (left, right) {
+    case (.null, .null): true
+    case (.integer(let left), .integer(let right)): left == right
+    case (.real(let left), .real(let right)): left == right
+    case (.text(let left), .text(let right)): utf8Equal(left, right)
+    default: false
+    }
+  }
+
+  func hash(into hasher: inout Hasher) {
+    switch self {
+    case .null: hasher.combine(0)
+    case .integer(let number): hasher.combine(number)
+    case .real(let number): hasher.combine(number)
+    case .text(let text): hasher.combine(UTF8Text(text))
+    }
+  }
 }

@@ -5,19 +5,26 @@ import GQLRunPipeline
 struct SinkPlan: Sendable {
   /// One file, or one table of a database.
   struct Entry: Sendable {
-    /// The index of the first sink of the manifest that writes it.
-    var sink: Int
+    /// Where the manifest has the path of the first sink that writes it, or of the tables.
+    var location: FileLocation?
     var path: String
     var format: FileFormat
     var isTable = false
     var table = ""
     var columns: [String] = []
     var key: [String] = []
+    /// What one of the tables of an operation has; `nil` for a sink.
+    var relation: TableRelation?
     /// The content written for each operation, for the journal.
     var takes: [String: String] = [:]
 
     /// Whether the table is in the database of the queue.
     var isInQueue: Bool { isTable && path.isEmpty }
+    /// The name in messages.
+    var shown: String {
+      if relation == nil { return "the sink `\(path)`" }
+      return isTable ? "the database of tables `\(path)`" : "the table `\(path)`"
+    }
   }
 
   /// How an operation writes to an entry.
@@ -30,45 +37,86 @@ struct SinkPlan: Sendable {
   var entries: [Entry] = []
   /// The ids of the operations whose results are stored in the cache.
   var cached: [String] = []
-  /// For each operation, its uses of entries, in the order of the sinks.
+  /// For each operation, its uses of entries, in the order of the sinks, or of its tables.
   var formats: [[Use]] = []
+  /// The indices in `entries`. SQLite ignores the case of ASCII letters in names of tables.
+  private var locations: [OutputID: Int] = [:]
 
   /// - Parameter suffix: Inserted before the extension, for the files of a shard.
   init(_ manifest: Manifest, suffix: String = "") throws(TaskProblem) {
-    var locations: [OutputID: Int] = [:]
     for operation in manifest.operations {
-      var uses: [Use] = []
-      for (number, settings) in manifest.sinks.enumerated() where settings.takes(operation.id) {
-        var path = try TextTemplate.filled(settings.path, operation.id)
-        if path != "-" { path = Self.path(path, suffix) }
-        guard let output = try settings.sink.output(of: operation, at: path) else {
-          cached.append(operation.id)
-          continue
-        }
-        let entry = Entry(
-          sink: number, path: path, format: output.format, isTable: output.table != nil,
-          table: output.table?.name ?? "", columns: output.table?.columns ?? [],
-          key: output.table?.key ?? [])
-        let id = OutputID(path: entry.path, table: entry.table)
-        let location = locations[id] ?? entries.count
-        if location < entries.count,
-          entries[location].format != entry.format
-            || entries[location].columns != entry.columns || entries[location].key != entry.key
-        {
-          throw TaskProblem(
-            "`\(operation.id)` and another operation write different columns to \(entry.path); "
-              + "give each its own, as with {{op}}")
-        }
-        if locations[id] == nil {
-          locations[id] = location
-          entries.append(entry)
-        }
-        let before = entries[location].takes[operation.id].map { $0 + ", " } ?? ""
-        entries[location].takes[operation.id] = before + output.records.shown(operation.emit)
-        uses.append(Use(format: output.records, entry: location))
+      if let tables = operation.tables {
+        formats.append(try uses(of: tables, operation, suffix: suffix))
+      } else {
+        formats.append(try uses(of: manifest.sinks, operation, suffix: suffix))
       }
-      formats.append(uses)
     }
+  }
+
+  /// Adds the sinks of an operation.
+  private mutating func uses(
+    of sinks: [SinkSettings], _ operation: BatchOperation, suffix: String
+  ) throws(TaskProblem) -> [Use] {
+    var uses: [Use] = []
+    for settings in sinks where settings.takes(operation) {
+      var path = try TextTemplate.filled(settings.path, operation.id)
+      if path != "-" { path = Self.path(path, suffix) }
+      guard let output = try settings.sink.output(of: operation, at: path) else {
+        cached.append(operation.id)
+        continue
+      }
+      let entry = Entry(
+        location: settings.location, path: path, format: output.format,
+        isTable: output.table != nil, table: output.table?.name ?? "",
+        columns: output.table?.columns ?? [], key: output.table?.key ?? [])
+      let location = try add(entry, of: operation)
+      let before = entries[location].takes[operation.id].map { $0 + ", " } ?? ""
+      entries[location].takes[operation.id] = before + output.records.shown(operation)
+      uses.append(Use(format: output.records, entry: location))
+    }
+    return uses
+  }
+
+  /// Adds the tables of an operation.
+  private mutating func uses(
+    of output: TablesOutput, _ operation: BatchOperation, suffix: String
+  ) throws(TaskProblem) -> [Use] {
+    var uses: [Use] = []
+    for index in output.plan.tables.indices {
+      let (entry, format) = output.entry(of: index, operation, suffix: suffix)
+      uses.append(Use(format: format, entry: try add(entry, of: operation)))
+    }
+    return uses
+  }
+
+  /// Adds an entry, unless a sink of another operation is the same; returns its index.
+  private mutating func add(
+    _ entry: Entry, of operation: BatchOperation
+  ) throws(TaskProblem) -> Int {
+    let id = OutputID(
+      path: entry.path, table: entry.isInQueue ? entry.table : entry.table.asciiLowercased)
+    guard let known = locations[id] else {
+      locations[id] = entries.count
+      entries.append(entry)
+      return entries.count - 1
+    }
+    let other = entries[known]
+    guard entry.relation == nil, other.relation == nil else {
+      let place = entry.isInQueue ? "the database of the queue" : entry.path
+      throw TaskProblem(
+        entry.isTable
+          ? "`\(operation.id)` and another operation write the table `\(entry.table)` of \(place); "
+            + "give one of the tables another name with `as`"
+          : "`\(operation.id)` and another operation write \(place); give one of the tables another "
+            + "name with `as`, or another folder")
+    }
+    guard other.format == entry.format, other.columns == entry.columns, other.key == entry.key
+    else {
+      throw TaskProblem(
+        "`\(operation.id)` and another operation write different columns to \(entry.path); "
+          + "give each its own, as with {{op}}")
+    }
+    return known
   }
 
   static func path(_ path: String, _ suffix: String) -> String {
@@ -110,6 +158,22 @@ extension SinkPlan {
     }
   }
 
+  /// The tables of operations that are files.
+  var fileRelations: [TableRelation] { entries.filter { !$0.isTable }.compactMap(\.relation) }
+
+  /// The rows in the tables of operations, in the order of the manifest, that a journal has recorded.
+  func tableCounts(_ journal: Journal, _ base: OutputPath) throws -> [TableSink.Counts] {
+    let files = try journal.sinks()
+    let outputs = Dictionary(try journal.outputs().map { ($0.id, $0) }) { $1 }
+    return entries.filter { $0.relation != nil }.map { entry in
+      let name = base.relative(entry.path)
+      let output = outputs[OutputID(path: name, table: entry.table)]
+      return TableSink.Counts(
+        records: entry.isTable ? output?.records ?? 0 : files[name]?.records ?? 0,
+        repeated: output?.repeated ?? 0)
+    }
+  }
+
   /// The outputs of the run, as the journal records them.
   func outputs(_ base: OutputPath, cache: CacheStore?) -> [OutputRecord] {
     var outputs = entries.map { entry in
@@ -130,8 +194,14 @@ extension SinkPlan {
 
 extension ResultFormat {
   /// The written content, as the journal records it.
-  fileprivate func shown(_ emit: ResultPath?) -> String {
-    (writesResults ? "results" : "records" + (emit.map { " \($0)" } ?? ""))
-      + (writesGaps ? ", gaps" : "")
+  fileprivate func shown(_ operation: BatchOperation) -> String {
+    var text = "records" + (operation.emit.map { " \($0)" } ?? "")
+    if writesResults {
+      let columns = operation.columns.taskColumns
+      text = "results" + (columns.isEmpty ? "" : " with \(columns)")
+    } else if operation.columns.areGiven {
+      text += " as \(operation.columns)"
+    }
+    return text + (writesGaps ? ", gaps" : "")
   }
 }

@@ -30,12 +30,22 @@ actor SinkStage {
   private let plan: SinkPlan
   private let base: OutputPath
   private let writer: SinkWriter
+  private let keys: RowKeys
+  /// The journal's numbers of the operations.
+  private let numbers: [Int]
+  /// The tasks with rows that a table has refused.
+  private var refused: [TaskID: TaskRefusal] = [:]
+  /// The rows of tables that earlier parts of the run have written.
+  private var rowsBefore: [TableSink.Counts] = []
+  /// The numbers of repeated rows that the journal has.
+  private var repeated: [OutputID: Int] = [:]
   /// The list of outputs, which records files before they are written or renamed.
   private var ledger: OutputLedger
   /// The values of the state file at the start of the run.
   private let state: JSONObject
   /// The cache, if it is a sink; the pipeline has already written the results to it.
   private let cache: CacheStore?
+  private let suffix: String
   private var isClosed = false
   private var bookmarks: [String: (operation: Int, value: JSONValue)] = [:]
   /// The time spent on journal and files, reported beside the duration of the run.
@@ -47,15 +57,20 @@ actor SinkStage {
     state: JSONObject = [:], shard: Shard? = nil, cache: CacheStore? = nil
   ) throws {
     self.cache = cache
+    suffix = shard?.label ?? ""
     self.manifest = manifest
     self.journal = journal
     self.plan = plan
     self.ledger = ledger
     self.state = state
     base = OutputPath(folder: manifest.folder)
+    let ids = manifest.operations.map(\.id)
+    numbers = try journal.register(ids)
+    keys = RowKeys(
+      journal, numbers: Dictionary(zip(ids, numbers), uniquingKeysWith: { first, _ in first }))
     writer = SinkWriter(
       plan, base: base, owner: try TableMarker.Owner(manifest, shard: shard, journal: journal),
-      recorded: try journal.sinks())
+      keys: keys, recorded: try journal.sinks())
     for (name, bookmark) in try journal.bookmarks() { bookmarks[name] = bookmark }
   }
 
@@ -72,12 +87,19 @@ actor SinkStage {
     // Before the files are created: a run killed right after must not block the next one.
     try ledger.begin(paths)
     try await ResumeCheck(journal, plan: plan, base: base, cache: cache).run()
-    try writer.open(journal.outputs())
+    let outputs = try journal.outputs()
+    for output in outputs { repeated[output.id] = output.repeated }
+    rowsBefore = try plan.tableCounts(journal, base)
+    try writer.open(outputs)
     try ledger.begin(paths, inodes: writer.inodes)
   }
 
   /// Makes the outcomes durable, in this order. Steps do not overlap.
-  func commit(_ outcomes: [Outcome]) async throws {
+  ///
+  /// A task with a row that a table refuses fails with its last outcome, and continues from what it had before if it is
+  /// repeated.
+  @discardableResult
+  func commit(_ outcomes: [Outcome]) async throws -> SinkChange {
     // A late group must not reopen files after a failure.
     guard !isClosed else { throw CancellationError() }
     let clock = ContinuousClock()
@@ -85,7 +107,12 @@ actor SinkStage {
     var step = JournalStep()
     var changed: Set<String> = []
     for outcome in outcomes {
-      try writer.write(outcome)
+      guard try accept(outcome, in: step) else {
+        if let refusal = refused[outcome.update.id], outcome.update.isFinal {
+          step.tasks.append(refusal.failure(of: outcome.update))
+        }
+        continue
+      }
       step.tasks.append(outcome.update)
       if let capture = outcome.capture {
         step.captures.append(
@@ -93,8 +120,7 @@ actor SinkStage {
       }
       if let gap = outcome.gap { step.gaps.append(gap) }
       for found in outcome.bookmarks {
-        let old = bookmarks[found.name]?.value
-        let value = old.map { Self.folded(found.fold, old: $0, new: found.value) } ?? found.value
+        let value = found.fold.value(bookmarks[found.name]?.value, then: found.value)
         bookmarks[found.name] = (outcome.update.operation, value)
         changed.insert(found.name)
       }
@@ -102,6 +128,7 @@ actor SinkStage {
     for name in changed { step.bookmarks[name] = bookmarks[name] }
     step.sinks = try writer.syncFiles()
     step.tables = try writer.syncTables()
+    (step.keys, step.repeated) = (keys.take(), writer.takeRepeated())
     do throws(CacheError) {
       try await cache?.sync()
     } catch {
@@ -111,6 +138,41 @@ actor SinkStage {
     try journal.record(step)
     fileTime += written - start
     journalTime += clock.now - written
+    return SinkChange(refused: refused, repeated: newRepeated(step))
+  }
+
+  /// The rows of tables that this part of the run has written, in the order of the manifest.
+  func newRows() throws -> [TableSink.Counts] {
+    zip(try plan.tableCounts(journal, base), rowsBefore).map { now, before in
+      TableSink.Counts(
+        records: now.records - before.records, repeated: now.repeated - before.repeated)
+    }
+  }
+
+  /// Writes an outcome to the sinks. Returns `false` for that of a task with a row that a table has refused.
+  private func accept(_ outcome: Outcome, in step: JournalStep) throws -> Bool {
+    let id = outcome.update.id
+    guard refused[id] == nil else { return false }
+    do {
+      try writer.write(outcome)
+      return true
+    } catch let row as RefusedRow {
+      refused[id] = TaskRefusal(
+        message: row.message, lease: outcome.update.lease,
+        recorded: try step.tasks.last { $0.id == id } ?? journal.task(id))
+      return false
+    }
+  }
+
+  /// The number of repeated rows that a step has added.
+  private func newRepeated(_ step: JournalStep) -> Int {
+    let counts =
+      step.repeated.map { ($0.output, $0.count) }
+      + step.tables.map { (OutputID(path: $0.path, table: $0.name), $0.repeated) }
+    return counts.reduce(0) { sum, count in
+      defer { repeated[count.0] = count.1 }
+      return sum + count.1 - (repeated[count.0] ?? 0)
+    }
   }
 
   /// Closes the sinks, and records the end of the run. If all tasks have ended, the files get their final names, and
@@ -136,9 +198,12 @@ actor SinkStage {
     // Bookmarks are saved only once all results they cover are in the sinks.
     if isComplete, let file = manifest.stateFile {
       try ledger.willReplace([file])
-      try StateFile.save(bookmarks, of: operations, over: state, to: file)
+      let names = Set(manifest.operations.compactMap { $0.tables?.since?.bookmark })
+      try StateFile.save(
+        bookmarks.filter { !names.contains($0.key) }, of: operations, over: state, to: file)
       try ledger.end([file])
     }
+    if isComplete { try saveSince(of: operations) }
     try journal.set([
       "ended": "\(progress.now())", "stop": end.reason?.rawValue ?? "",
       "total": progress.counters.total.map { "\($0)" } ?? "",
@@ -146,25 +211,50 @@ actor SinkStage {
     if isComplete { try ReportWriter(journal, manifest: manifest).write(&ledger) }
   }
 
+  /// Keeps the values that the next run starts from with the tables, if the journal has no task that lacks anything.
+  ///
+  /// With another document or other rows than before, this part of the run may know none of the tasks that failed.
+  private func saveSince(of operations: Set<Int>) throws {
+    for (operation, number) in zip(manifest.operations, numbers) {
+      guard operations.contains(number), let tables = operation.tables, let since = tables.since,
+        let name = operation.sinceName, let value = bookmarks[since.bookmark]?.value,
+        try journal.isComplete(operation: number)
+      else { continue }
+      try SinceStore(tables.target, suffix: suffix, base: base)?.save(value, as: name)
+    }
+  }
+
   /// Closes all files as they are, after a failure.
   func abandon() {
     writer.abandon()
     isClosed = true
   }
+}
 
-  static func folded(_ fold: Bookmark.Fold, old: JSONValue, new: JSONValue) -> JSONValue {
-    switch fold {
-    case .last: return new
-    case .max, .min:
-      let isGreater =
-        if let old = old.doubleValue, let new = new.doubleValue {
-          new > old
-        } else {
-          old.stringValue.map { old in
-            Array((new.stringValue ?? "").utf8).lexicographicallyPrecedes(Array(old.utf8)) == false
-          } ?? true
-        }
-      return isGreater == (fold == .max) ? new : old
-    }
+/// What a step has changed, apart from the states of its outcomes.
+struct SinkChange: Sendable {
+  /// The tasks of the run with rows that a table has refused.
+  var refused: [TaskID: TaskRefusal] = [:]
+  /// The number of rows of the step that tables had already.
+  var repeated = 0
+}
+
+/// A task with a row that a table has refused.
+struct TaskRefusal: Sendable {
+  var message: String
+  /// The lease under which the task had the row: a task of a queue that is repeated begins without a refusal.
+  var lease: Int
+  /// The state of the task before; `nil` if nothing was recorded.
+  var recorded: TaskUpdate?
+
+  /// The end of the task, which continues from what was recorded if it is repeated.
+  func failure(of update: TaskUpdate) -> TaskUpdate {
+    var failure = update
+    failure.state = .failed
+    failure.error = message
+    failure.page = recorded?.page ?? 0
+    failure.records = recorded?.records ?? 0
+    failure.cursor = recorded?.cursor
+    return failure
   }
 }

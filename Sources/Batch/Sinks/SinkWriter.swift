@@ -13,6 +13,11 @@ final class SinkWriter {
   private var tables: [OutputID: TableSink] = [:]
   /// The rows for tables in the database of the queue, by index of the entry.
   private var rows: [Int: [[SQLValue]]] = [:]
+  /// The keys of the rows in files of tables; `nil` in a queue.
+  private let keys: RowKeys?
+  /// The rows that the files of tables had already, by index of the entry, and those that have changed in this step.
+  private var repeated: [Int: Int] = [:]
+  private var changedRepeated: Set<Int> = []
   /// The journal's records of files, by path.
   private let recorded: [String: SinkPosition]
   /// The journal's records of tables.
@@ -22,11 +27,14 @@ final class SinkWriter {
   ///
   /// - Parameters:
   ///   - owner: The owner of the tables.
+  ///   - keys: The keys of the rows in files of tables.
   ///   - recorded: The journal's records of files, by path.
   init(
-    _ plan: SinkPlan, base: OutputPath, owner: TableMarker.Owner, recorded: [String: SinkPosition]
+    _ plan: SinkPlan, base: OutputPath, owner: TableMarker.Owner, keys: RowKeys,
+    recorded: [String: SinkPosition]
   ) {
     self.plan = plan
+    self.keys = keys
     self.base = base
     self.owner = owner
     self.recorded = recorded
@@ -38,6 +46,7 @@ final class SinkWriter {
     self.plan = plan
     self.base = base
     self.worker = worker
+    keys = nil
     owner = nil
     recorded = [:]
   }
@@ -58,6 +67,10 @@ final class SinkWriter {
   ///   recorded.
   func open(_ outputs: [OutputRecord]) throws {
     for output in outputs where output.step > 0 { recordedTables[output.id] = output }
+    let repeated = Dictionary(outputs.map { ($0.id, $0.repeated) }, uniquingKeysWith: { $1 })
+    for (index, entry) in plan.entries.enumerated() where entry.relation != nil && !entry.isTable {
+      self.repeated[index] = repeated[id(entry)]
+    }
     guard plan.entries.count > Self.maxOpenAtOnce else { return try openAll() }
     // Verify existing outputs now, one after another.
     for entry in plan.entries {
@@ -98,16 +111,18 @@ final class SinkWriter {
     let id = id(entry)
     if let table = tables[id] { return table }
     guard let owner else { preconditionFailure("a table of a SQLite database in a queue") }
-    let known = recordedTables[id]
-    let file =
-      try databases[entry.path]
-      ?? TableFile(path: entry.path, base: base, mustExist: known != nil)
-    databases[entry.path] = file
     let table = try TableSink(
-      file, table: entry.table, columns: entry.columns, key: entry.key, owner: owner,
-      recorded: known)
+      database(entry), entry, owner: owner, recorded: recordedTables[id])
     tables[id] = table
     return table
+  }
+
+  private func database(_ entry: SinkPlan.Entry) throws -> TableFile {
+    if let file = databases[entry.path] { return file }
+    let file = try TableFile(
+      path: entry.path, base: base, mustExist: recordedTables[id(entry)] != nil)
+    databases[entry.path] = file
+    return file
   }
 
   /// The recorded position of a file; journals of older versions have the path from the command
@@ -123,14 +138,24 @@ final class SinkWriter {
   // MARK: Writing
 
   /// Appends what an outcome contributes to the sinks.
+  ///
+  /// - Throws: ``RefusedRow`` if a table refuses a row; the sinks then have nothing of the outcome.
   func write(_ outcome: Outcome) throws {
     // Some outcomes change only a state.
     guard outcome.pieces != nil || outcome.data != nil || !outcome.line.isEmpty else { return }
-    for (location, use) in plan.formats[outcome.operation].enumerated() {
+    let uses = plan.formats[outcome.operation]
+    if let pieces = outcome.pieces, let first = uses.first?.entry,
+      plan.entries[first].relation != nil
+    {
+      return try write(pieces, of: outcome, to: uses)
+    }
+    for (location, use) in uses.enumerated() {
       if let pieces = outcome.pieces {
         for piece in pieces[location] { try append(piece, entry: use.entry, outcome: outcome) }
       } else {
-        try use.format.pieces(of: outcome.data, line: outcome.line, task: outcome.update.unit) {
+        try use.format.pieces(
+          of: outcome.data, line: outcome.line, row: outcome.rowValues, task: outcome.update.unit
+        ) {
           try append($0, entry: use.entry, outcome: outcome)
         }
       }
@@ -142,8 +167,75 @@ final class SinkWriter {
     switch piece {
     case .bytes(let bytes, let records): try file(entry).append(bytes, records: records)
     case .row(let row) where entry.isInQueue: rows[index, default: []].append(row)
-    case .row(let row): try table(entry).append(row, unit: outcome.update.unit)
+    case .row(let row): try table(entry).append([row], unit: outcome.update.unit)
+    case .keyed(let line, _, _): try file(entry).append(line, records: 1)
     }
+  }
+
+  // MARK: Tables of an operation
+
+  /// Writes rows to all tables of an operation, or to none.
+  private func write(
+    _ pieces: [[SinkPiece]], of outcome: Outcome, to uses: [SinkPlan.Use]
+  ) throws {
+    guard let first = uses.first, pieces.contains(where: { !$0.isEmpty }) else { return }
+    let entry = plan.entries[first.entry]
+    guard entry.isTable, !entry.isInQueue else {
+      if let keys { return try writeLines(pieces, to: uses, keys) }
+      for (use, pieces) in zip(uses, pieces) {
+        for piece in pieces { try append(piece, entry: use.entry, outcome: outcome) }
+      }
+      return
+    }
+    let tables = try uses.map { try table(plan.entries[$0.entry]) }
+    let counts = tables.map(\.counts)
+    do {
+      try database(entry).attempt {
+        for (table, pieces) in zip(tables, pieces) {
+          try table.append(
+            pieces.compactMap { if case .row(let row) = $0 { row } else { nil } },
+            unit: outcome.update.unit)
+        }
+      }
+    } catch {
+      for (table, counts) in zip(tables, counts) { table.restore(counts) }
+      throw error
+    }
+  }
+
+  /// Appends the lines of rows that the files do not have yet.
+  private func writeLines(
+    _ pieces: [[SinkPiece]], to uses: [SinkPlan.Use], _ keys: RowKeys
+  ) throws {
+    let new = try keys.admit(
+      zip(uses, pieces).map { use, pieces in (plan.entries[use.entry], pieces) })
+    for (use, (found, pieces)) in zip(uses, zip(new, pieces)) {
+      let entry = plan.entries[use.entry]
+      if !found.lines.isEmpty { try file(entry).append(found.lines, records: found.count) }
+      guard found.count < pieces.count else { continue }
+      repeated[use.entry, default: 0] += pieces.count - found.count
+      changedRepeated.insert(use.entry)
+    }
+  }
+
+  /// The numbers of rows that files of tables had already, of the files where it has changed in this step.
+  func takeRepeated() -> [RepeatedRows] {
+    defer { changedRepeated = [] }
+    return changedRepeated.sorted().map {
+      RepeatedRows(output: id(plan.entries[$0]), count: repeated[$0] ?? 0)
+    }
+  }
+
+  /// The rows of the run in the tables of operations, by index of the entry.
+  func tableCounts() -> [Int: TableSink.Counts] {
+    var counts: [Int: TableSink.Counts] = [:]
+    for (index, entry) in plan.entries.enumerated() where entry.relation != nil {
+      counts[index] =
+        entry.isTable
+        ? tables[id(entry)]?.counts
+        : TableSink.Counts(records: files[entry.path]?.records ?? 0, repeated: repeated[index] ?? 0)
+    }
+    return counts
   }
 
   /// Removes and returns the rows for tables in the database of the queue, sorted by index of the entry.

@@ -116,6 +116,18 @@ final class TableFile {
     }
   }
 
+  /// Runs `body` in the transaction of the step. If it throws, its changes are removed.
+  func attempt(_ body: () throws -> Void) throws {
+    try change { try $0.execute(sql: "SAVEPOINT outcome") }
+    do {
+      try body()
+      try change { try $0.execute(sql: "RELEASE outcome") }
+    } catch {
+      try? change { try $0.execute(sql: "ROLLBACK TO outcome; RELEASE outcome") }
+      throw error
+    }
+  }
+
   /// Commits the step durably.
   func sync() throws {
     guard isOpen else { return }
@@ -155,9 +167,22 @@ extension Configuration {
 /// With a key, a record replaces the one with the same key. Without a key, rows carry their task,
 /// and rows of an earlier attempt of the task are deleted first. Either way, a task that is
 /// repeated after a crash leaves each record once.
+///
+/// One of the tables of an operation has a row of its run for each key. The row ids distinguish it from rows of earlier
+/// runs: all rows of the run have higher ids than the table had before it.
 final class TableSink {
+  /// The rows of the run.
+  struct Counts: Sendable, Equatable {
+    /// The rows of the run; of the tables of an operation, without those that the run has already.
+    var records = 0
+    /// The rows that the run had already.
+    var repeated = 0
+  }
+
   private let file: TableFile
+  private let entry: SinkPlan.Entry
   private let table: String
+  /// The columns with that of the task.
   private let columns: [String]
   private let key: [String]
   /// The pages of tasks whose earlier rows were deleted in this step.
@@ -165,7 +190,10 @@ final class TableSink {
   private let marker: TableMarker
   private var hasChanged = false
   private var step: Int
-  private var records: Int
+  /// The highest row id of earlier runs.
+  private let base: Int64
+  /// What the step has added so far, too.
+  private(set) var counts: Counts
 
   /// Opens or creates the table.
   ///
@@ -173,56 +201,90 @@ final class TableSink {
   /// - Throws: ``StoppedByStorage`` if the table cannot be used or differs from what the journal
   ///   recorded.
   init(
-    _ file: TableFile, table: String, columns: [String], key: [String], owner: TableMarker.Owner,
+    _ file: TableFile, _ entry: SinkPlan.Entry, owner: TableMarker.Owner,
     recorded: OutputRecord? = nil
   ) throws {
     self.file = file
-    self.table = table
-    self.columns = columns
-    self.key = key
-    let all = key.isEmpty ? columns + ["_task"] : columns
-    let marker = TableMarker(table: table, columns: all, owner: owner)
+    self.entry = entry
+    table = entry.table
+    key = entry.key
+    columns = entry.key.isEmpty ? entry.columns + ["_task"] : entry.columns
+    let marker = TableMarker(table: table, columns: columns, owner: owner)
     self.marker = marker
-    step = recorded?.step ?? 0
-    records = recorded?.records ?? 0
-    step = try file.change { [step] db in
-      let found = step > 0 ? try marker.verified(db, path: file.path, step: step) : 0
-      try db.execute(
-        sql: "CREATE TABLE IF NOT EXISTS \(table.quotedForSQL) (\(SQLText.list(all)))")
-      // SQLite ignores the case of ASCII letters in names.
-      let known = Set(
-        try String.fetchAll(
-          db, sql: "SELECT lower(name) FROM pragma_table_info(?)", arguments: [table]))
-      for column in all where !known.contains(column.asciiLowercased) {
-        try db.execute(
-          sql: "ALTER TABLE \(table.quotedForSQL) ADD COLUMN \(column.quotedForSQL)")
-      }
-      let name = "gqlrun_\(table)_\(key.isEmpty ? "_task" : key.joined(separator: "_"))"
-      let on = SQLText.list(key.isEmpty ? ["_task"] : key)
-      try db.execute(
-        sql: "CREATE \(key.isEmpty ? "" : "UNIQUE ")INDEX IF NOT EXISTS \(name.quotedForSQL) "
-          + "ON \(table.quotedForSQL) (\(on))")
-      if found == 0 { try marker.write(db, step: 0) }
-      return found
+    guard entry.relation == nil || marker.rowID != nil else {
+      throw StoppedByStorage(
+        refusing:
+          "cannot write the table `\(table)` of \(file.path): its columns hide the names of row ids; give one of `rowid`, "
+          + "`_rowid_` and `oid` an alias in the document")
+    }
+    counts = Counts(records: recorded?.records ?? 0, repeated: recorded?.repeated ?? 0)
+    let step = recorded?.step ?? 0
+    (self.step, base) = try file.change { [columns] db in
+      let found = step > 0 ? try marker.verified(db, path: file.path, step: step) : nil
+      try TableCreation(entry: entry, columns: columns).create(db, path: file.path)
+      guard let found else { return (0, try marker.begin(db)) }
+      // The rows of a sink have a key, or their task.
+      let known = entry.relation == nil ? found.step : step
+      return (found.step, try marker.resume(db, found, after: known))
     }
   }
 
-  /// Adds a row to the transaction of the step.
-  func append(_ row: [SQLValue], unit: String) throws {
+  /// Adds rows to the transaction of the step.
+  ///
+  /// - Parameter unit: Identifies the page of the task, for a table without a key.
+  /// - Throws: ``RefusedRow`` for a row of a second parent.
+  func append(_ rows: [[SQLValue]], unit: String) throws {
+    guard !rows.isEmpty else { return }
     hasChanged = true
-    records += 1
     try file.change { db in
-      if key.isEmpty, cleared.insert(unit).inserted {
-        // The first page of a task deletes all rows of its earlier attempts.
-        let range = unit.hasSuffix(".1") ? (unit.dropLast(1), unit.dropLast(2) + "/") : nil
-        try db.cachedStatement(
-          sql:
-            "DELETE FROM \(table.quotedForSQL) WHERE _task = ?1 OR (_task > ?2 AND _task < ?3)"
-        ).execute(arguments: [unit, range.map { String($0.0) }, range.map { String($0.1) }])
+      if key.isEmpty, cleared.insert(unit).inserted { try clear(unit, db) }
+      let relation = entry.relation
+      var statement = try RowStatement(db, sql: insertion)
+      for row in rows {
+        try statement.run(row)
+        guard let relation, db.changesCount == 0 else {
+          counts.records += 1
+          continue
+        }
+        if try replace(with: row, relation, in: db) {
+          counts.records += 1
+        } else {
+          counts.repeated += 1
+        }
       }
-      let values: [(any DatabaseValueConvertible)?] = row.map { Self.argument($0) }
-      try db.cachedStatement(sql: insertion).execute(arguments: StatementArguments(values))
     }
+  }
+
+  /// Deletes the rows of an earlier attempt. The first page of a task deletes those of all pages.
+  private func clear(_ unit: String, _ db: Database) throws {
+    let range = unit.hasSuffix(".1") ? (unit.dropLast(1), unit.dropLast(2) + "/") : nil
+    try db.cachedStatement(
+      sql: "DELETE FROM \(table.quotedForSQL) WHERE _task = ?1 OR (_task > ?2 AND _task < ?3)"
+    ).execute(arguments: [unit, range.map { String($0.0) }, range.map { String($0.1) }])
+  }
+
+  /// Replaces the row with the same key. Returns whether it is one of an earlier run.
+  private func replace(
+    with row: [SQLValue], _ relation: TableRelation, in db: Database
+  ) throws -> Bool {
+    let object = row[0].text ?? ""
+    var query = try RowStatement(db, sql: selection)
+    let found = try query.rows(relation.isShared ? [row[1], row[0]] : [row[0]])
+    guard let known = found.first, case .integer(let id) = known[0] else {
+      throw StoppedByStorage(
+        message: "cannot write \(file.path): the table `\(table)` refused the row `\(object)`")
+    }
+    let isOfRun = id > base
+    if isOfRun, !relation.isShared, known[1] != row[1] {
+      throw RefusedRow(
+        message: relation.secondParent(object, first: known[1].text, second: row[1].text))
+    }
+    var values = row
+    if !isOfRun { values.append(.integer(try marker.next(db))) }
+    values.append(.integer(id))
+    var statement = try RowStatement(db, sql: isOfRun ? replacement : adoption)
+    try statement.run(values)
+    return !isOfRun
   }
 
   /// Ends the step within its transaction. Returns the new position if rows were added.
@@ -232,25 +294,45 @@ final class TableSink {
     hasChanged = false
     step += 1
     try file.change { [step] db in try marker.write(db, step: step) }
-    return TablePosition(path: name, name: table, step: step, records: records)
+    return TablePosition(
+      path: name, name: table, step: step, records: counts.records, repeated: counts.repeated)
   }
+
+  /// Forgets what an outcome added, whose rows were removed again.
+  func restore(_ counts: Counts) { self.counts = counts }
+
+  // MARK: Statements
 
   private lazy var insertion: String = {
-    let all = key.isEmpty ? columns + ["_task"] : columns
-    let names = SQLText.list(all)
-    let marks = all.map { _ in "?" }.joined(separator: ", ")
+    let names = SQLText.list(columns)
+    let marks = columns.map { _ in "?" }.joined(separator: ", ")
     let insert = "INSERT INTO \(table.quotedForSQL) (\(names)) VALUES (\(marks))"
-    return insert + SQLText.replacing(columns, key: key)
+    return insert
+      + (entry.relation == nil
+        ? SQLText.replacing(entry.columns, key: key)
+        : " ON CONFLICT (\(SQLText.list(key))) DO NOTHING")
   }()
 
-  private static func argument(_ value: SQLValue) -> (any DatabaseValueConvertible)? {
-    switch value {
-    case .null: nil
-    case .integer(let number): number
-    case .real(let number): number
-    case .text(let text): text
-    }
+  /// Finds the row with a key.
+  private lazy var selection =
+    "SELECT \(marker.rowID ?? "rowid"), _parent FROM \(table.quotedForSQL) WHERE "
+    + key.map { "\($0.quotedForSQL) = ?" }.joined(separator: " AND ")
+
+  /// Replaces a row of the run.
+  private lazy var replacement = update(columns.map(\.quotedForSQL))
+
+  /// Replaces a row of an earlier run, which becomes one of this run.
+  private lazy var adoption = update(columns.map(\.quotedForSQL) + [marker.rowID ?? "rowid"])
+
+  private func update(_ columns: [String]) -> String {
+    let values = columns.map { "\($0) = ?" }.joined(separator: ", ")
+    return "UPDATE \(table.quotedForSQL) SET \(values) WHERE \(marker.rowID ?? "rowid") = ?"
   }
+}
+
+/// A row that a table refuses: the task that has it fails.
+struct RefusedRow: Error {
+  var message: String
 }
 
 /// A row per record, for sinks that write tables.
@@ -259,27 +341,31 @@ struct TableRows: ResultFormat {
   let columns: RecordColumns
   /// The indices of the key columns.
   let key: [Int]
+  /// The use of the columns that the manifest lists; `nil` for columns derived from the document.
+  let usage: ColumnUsage?
   /// The value of a column.
   let cell: @Sendable (JSONValue?) -> SQLValue
 
   var mayRefuse: Bool { !key.isEmpty || columns.mayRefuse }
+  var missingColumns: [String] { usage?.missing ?? [] }
 
   func pieces(
-    of data: (any ResultData)?, line: [UInt8], task: @autoclosure () -> String,
+    of data: (any ResultData)?, line: [UInt8], row: JSONObject, task: @autoclosure () -> String,
     _ write: (SinkPiece) throws -> Void
   ) throws {
-    var found = Array(repeating: false, count: columns.paths.count)
+    var found = Array(repeating: false, count: columns.columns.count)
+    defer { usage?.note(found) }
     try data?.forEachValue(at: emit) { record in
-      var row = try columns.cells(of: JSONValue(parsing: record), &found).map(cell)
+      var cells = try columns.cells(of: JSONValue(parsing: record), row: row, &found).map(cell)
       for index in key {
-        if case .null = row[index] {
+        if case .null = cells[index] {
           throw TaskProblem(
-            "a record has no value for the key column `\(columns.paths[index]?.description ?? "")`; "
+            "a record has no value for the key column `\(columns.names[index])`; "
               + "select it, or choose another key")
         }
       }
-      if key.isEmpty { row.append(.text(task())) }
-      try write(.row(row))
+      if key.isEmpty { cells.append(.text(task())) }
+      try write(.row(cells))
     }
   }
 }
@@ -297,13 +383,23 @@ struct TableMarker: Sendable {
     var journal: String
   }
 
+  /// The state of a table.
+  struct Found {
+    /// The last step of this run in the database.
+    var step: Int
+    /// The highest row id before the run.
+    var base: Int64
+    /// The highest row id before the last step.
+    var before: Int64
+  }
+
   /// The table that contains the markers of a database.
   static let tableName = "gqlrun_outputs"
 
   let table: String
   let owner: Owner
   /// A name of the row id that no column shadows; `nil` if there is none.
-  private let rowID: String?
+  let rowID: String?
 
   init(table: String, columns: [String], owner: Owner) {
     self.table = table
@@ -312,13 +408,13 @@ struct TableMarker: Sendable {
     rowID = ["rowid", "_rowid_", "oid"].first { !names.contains($0) }
   }
 
-  /// The last step of this run in the database.
+  /// The state of the table after the last step of this run in the database.
   ///
   /// - Parameter step: The last step in the journal; the database may be one step ahead.
-  func verified(_ db: Database, path: String, step: Int) throws -> Int {
+  func verified(_ db: Database, path: String, step: Int) throws -> Found {
     guard try Self.exists(db, table), try Self.exists(db, Self.tableName),
       let row = try GRDB.Row.fetchOne(
-        db, sql: "SELECT journal, step, top FROM \(Self.tableName) WHERE name = ? AND owner = ?",
+        db, sql: "SELECT * FROM \(Self.tableName) WHERE name = ? AND owner = ?",
         arguments: [table, owner.name]),
       row["journal"] == owner.journal
     else {
@@ -331,25 +427,81 @@ struct TableMarker: Sendable {
     if let top = row["top"] as Int64?, try self.top(db) ?? 0 < top {
       throw refusal(path, "rows that the journal recorded were removed")
     }
-    return found
+    // Absent if an older version began the run.
+    return Found(step: found, base: row["base"] ?? 0, before: row["before"] ?? 0)
+  }
+
+  /// The highest row id before the run of the journal; `nil` without a record of the run.
+  func base(_ db: Database) throws -> Int64? {
+    guard try Self.exists(db, Self.tableName) else { return nil }
+    return try Int64.fetchOne(
+      db, sql: "SELECT base FROM \(Self.tableName) WHERE name = ? AND journal = ?",
+      arguments: [table, owner.journal])
+  }
+
+  /// Records that a run begins with the table as it is. Returns the highest row id.
+  func begin(_ db: Database) throws -> Int64 {
+    try Self.create(db)
+    let top = try top(db)
+    try db.execute(
+      sql: """
+        INSERT OR REPLACE INTO \(Self.tableName) (name, owner, journal, step, top, base, before)
+        VALUES (?, ?, ?, 0, ?, ?, ?)
+        """, arguments: [table, owner.name, owner.journal, top, top ?? 0, top ?? 0])
+    return top ?? 0
   }
 
   /// Records a step.
   func write(_ db: Database, step: Int) throws {
-    if step == 0 {
-      try db.execute(
-        sql: """
-          CREATE TABLE IF NOT EXISTS \(Self.tableName) (
-            name TEXT NOT NULL, owner TEXT NOT NULL, journal TEXT NOT NULL, step INTEGER NOT NULL,
-            top INTEGER, PRIMARY KEY (name, owner)
-          ) WITHOUT ROWID
-          """)
-    }
     try db.cachedStatement(
       sql:
-        "INSERT OR REPLACE INTO \(Self.tableName) (name, owner, journal, step, top) VALUES (?, ?, ?, ?, ?)"
-    ).execute(arguments: [table, owner.name, owner.journal, step, try top(db)])
+        "UPDATE \(Self.tableName) SET step = ?, before = top, top = ? WHERE name = ? AND owner = ?"
+    ).execute(arguments: [step, try top(db), table, owner.name])
   }
+
+  /// Continues a run. Returns the highest row id before it.
+  ///
+  /// Rows of a step that the journal did not record become rows of earlier runs: their task is repeated, and they count
+  /// when they are written again.
+  func resume(_ db: Database, _ found: Found, after step: Int) throws -> Int64 {
+    try Self.create(db)
+    guard found.step > step, let rowID else { return found.base }
+    let name = table.quotedForSQL
+    let ids = try Int64.fetchAll(
+      db, sql: "SELECT \(rowID) FROM \(name) WHERE \(rowID) > ?", arguments: [found.before])
+    for id in ids {
+      try db.execute(
+        sql: """
+          UPDATE \(name) SET \(rowID) = (SELECT min(0, min(\(rowID))) - 1 FROM \(name)) WHERE \(rowID) = ?
+          """, arguments: [id])
+    }
+    let top = try top(db)
+    // The next row id is the highest one and 1.
+    let base = min(found.base, top ?? found.base)
+    try db.execute(
+      sql: """
+        UPDATE \(Self.tableName) SET top = ?, base = ? WHERE name = ? AND owner = ?
+        """, arguments: [top, base, table, owner.name])
+    return base
+  }
+
+  /// Creates the table of markers. Those of older versions lack columns.
+  private static func create(_ db: Database) throws {
+    try db.execute(
+      sql: """
+        CREATE TABLE IF NOT EXISTS \(tableName) (
+          name TEXT NOT NULL, owner TEXT NOT NULL, journal TEXT NOT NULL, step INTEGER NOT NULL,
+          top INTEGER, base INTEGER, before INTEGER, PRIMARY KEY (name, owner)
+        ) WITHOUT ROWID
+        """)
+    let columns = try db.columns(in: tableName).map(\.name)
+    for column in ["base", "before"] where !columns.contains(column) {
+      try db.execute(sql: "ALTER TABLE \(tableName) ADD COLUMN \(column) INTEGER")
+    }
+  }
+
+  /// The row id of the next row.
+  func next(_ db: Database) throws -> Int64 { (try top(db) ?? 0) + 1 }
 
   /// The highest row id; `nil` for an empty table or one without row ids.
   private func top(_ db: Database) throws -> Int64? {
@@ -420,8 +572,10 @@ protocol TableSettings: Sink {
 
 extension TableSettings {
   /// The columns of an operation's table.
-  func columns(of operation: BatchOperation) -> [String] {
-    operation.columns + key.map(\.value).filter { !operation.columns.contains($0) }
+  func columns(of operation: BatchOperation) -> RecordColumns {
+    guard !operation.columns.areGiven else { return operation.columns }
+    let names = operation.columns.names
+    return RecordColumns(paths: names + key.map(\.value).filter { !names.contains($0) })
   }
 
   func output(of operation: BatchOperation, at path: String) throws(TaskProblem) -> SinkOutput? {
@@ -431,27 +585,37 @@ extension TableSettings {
     return SinkOutput(
       format: FileFormat(name: name),
       records: TableRows(
-        emit: operation.emit, columns: RecordColumns(columns),
-        key: key.compactMap { columns.firstIndex(of: $0) }, cell: { Self.cell($0) }),
+        emit: operation.emit, columns: columns,
+        key: key.compactMap { columns.names.firstIndex(of: $0) },
+        usage: columns.areGiven ? ColumnUsage(columns.names) : nil, cell: { Self.cell($0) }),
       table: SinkOutput.Table(
-        name: try TextTemplate.filled(table.value, operation.id), columns: columns, key: key))
+        name: try TextTemplate.filled(table.value, operation.id), columns: columns.names, key: key))
   }
 
   func check(
-    _ operations: [BatchOperation], at location: FileLocation, schema: Schema?,
-    loader: inout ManifestLoader
+    _ operations: [BatchOperation], at location: FileLocation, loader: inout ManifestLoader
   ) {
-    checkTables(of: operations, at: location, schema, &loader)
+    checkTables(of: operations, at: location, &loader)
   }
 
   /// Checks the names of the tables and the columns of the key.
   func checkTables(
-    of operations: [BatchOperation], at location: FileLocation, _ schema: Schema?,
-    _ loader: inout ManifestLoader
+    of operations: [BatchOperation], at location: FileLocation, _ loader: inout ManifestLoader
   ) {
     _ = loader.textTemplate(table, known: .operationID)
-    loader.checkFields(of: operations, Self.name, location: location, schema: schema)
-    loader.checkPaths(key, name: "key", of: operations, schema: schema, mustFitAll: true)
+    loader.checkFields(of: operations, Self.name, location: location)
+    loader.checkPaths(
+      key, name: "key", of: operations.filter { !$0.columns.areGiven }, mustFitAll: true)
+    for operation in operations where operation.columns.areGiven {
+      for column in key where !operation.columns.names.contains(column.value) {
+        let meant = operation.columns.columns.first { $0.source.description == column.value }?.name
+        loader.report(
+          .path, message: "`\(column.value)` of `key` is no column of `\(operation.id)`",
+          location: column.location,
+          hint: meant.map { "did you mean `\($0)`?" }
+            ?? loader.hint(for: column.value, among: operation.columns.names))
+      }
+    }
     if Set(key.map(\.value)).count < key.count {
       loader.report(.wrongValue, message: "`key` names a column twice", location: keyLocation)
     }

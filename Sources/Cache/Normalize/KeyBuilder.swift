@@ -150,7 +150,7 @@ struct KeyBuilder {
     case .fields: return .fields
     case .none: return .none
     case .id(let id):
-      guard let part = RedirectKeys.part(id: id, entry.isJoined) else { return .none }
+      guard let part = KeyText.part(id: id, entry.isJoined) else { return .none }
       let end = text.count
       text.append(entry.prefix)
       for byte in part.utf8 { text.append(byte) }

@@ -72,7 +72,7 @@ struct Augmentation {
     if !isInline, !asksPlainly(for: "__typename", in: set) {
       added.append(field("__typename", in: set))
     }
-    for name in type.map({ addedKeyFields(of: $0) }) ?? []
+    for name in type.map({ keys.selectableFields(of: $0, facts: facts) }) ?? []
     where !asksPlainly(for: name, in: set, anyAlias: true) { added.append(field(name, in: set)) }
     result.selections = added + identities(in: set, of: name, on: type) + result.selections
     return result
@@ -83,20 +83,10 @@ struct Augmentation {
   {
     guard let field else { return [] }
     return shared.types(for: set, of: field, on: type).compactMap { type in
-      let fields = addedKeyFields(of: type).map { self.field($0, in: set) }
+      let fields = keys.selectableFields(of: type, facts: facts).map { self.field($0, in: set) }
       if fields.isEmpty { return nil }
-      return .inlineFragment(
-        InlineFragment(
-          typeCondition: Name(type, at: .added), directives: [],
-          selectionSet: SelectionSet(selections: fields, location: .added), location: .added))
+      return SyntaxMaker(at: .added).fragment(on: type, fields)
     }
-  }
-
-  private func addedKeyFields(of type: String) -> [String] {
-    let fields = keys.fields(of: type, facts: facts)
-    guard let facts else { return keys.types[type] ?? [] }
-    guard let known = facts.fields[type] else { return [] }
-    return fields.allSatisfy { known[$0] != nil } ? fields : []
   }
 
   /// Whether `set` itself selects `name`, unconditionally and without arguments.
@@ -116,10 +106,7 @@ struct Augmentation {
       guard case .field(let field) = $0 else { return false }
       return field.responseKey == name && field.name.value != name
     }
-    return .field(
-      Field(
-        alias: isTaken ? Name("gqlrun_\(name)", at: .added) : nil,
-        name: Name(name, at: .added), location: .added))
+    return SyntaxMaker(at: .added).field(name, as: isTaken ? ObjectKeys.alias(of: name) : nil)
   }
 }
 

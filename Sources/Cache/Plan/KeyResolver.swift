@@ -1,5 +1,6 @@
 public import GQLRunJSON
 import GQLRunLanguage
+import GQLRunSupport
 
 /// Computes the identity of objects in Swift, where the values of key fields alone do not suffice.
 ///
@@ -143,6 +144,119 @@ struct RedirectTarget: Sendable, Hashable {
   }
 }
 
+/// The keys of objects of one type, from the values of their key fields.
+///
+/// ``KeyBuilder`` builds the same text from the bytes of a response.
+struct KeyText: Sendable {
+  let typename: String
+  /// The names of the key fields.
+  let fields: [String]
+  /// `User:`.
+  private let prefix: String
+  /// Whether `+` and `\` are escaped.
+  private let isJoined: Bool
+
+  init(of type: String, _ rules: KeyRules, facts: TypeFacts?) {
+    typename = type
+    fields = rules.fields(of: type, facts: facts)
+    prefix = rules.prefix(of: type) + ":"
+    isJoined = rules.hasJoinedKeys(with: type, facts: facts)
+  }
+
+  /// The key of an object with these values of its key fields, in their order; `nil` if it has no identity.
+  func key(_ values: [JSONValue?], resolver: KeyResolver?) -> String? {
+    switch identity(values, resolver) {
+    case .none: return nil
+    case .id(let id): return Self.part(id: id, isJoined).map { prefix + $0 }
+    case .fields: break
+    }
+    guard !values.isEmpty else { return nil }
+    var parts: [String] = []
+    for value in values {
+      guard let value, let part = Self.part(value, isJoined) else { return nil }
+      parts.append(part)
+    }
+    return prefix + parts.joined(separator: "+")
+  }
+
+  private func identity(
+    _ values: [JSONValue?], _ resolver: KeyResolver?
+  ) -> KeyResolver.Identity {
+    guard let resolver else { return .fields }
+    var known: [String: JSONValue] = [:]
+    for (name, value) in zip(fields, values) {
+      switch value {
+      case nil, .array?, .object?: continue
+      case let value?: known[name] = value
+      }
+    }
+    return resolver(KeyResolver.Object(typename: typename, fields: known))
+  }
+
+  /// The identity of a resolver as the part of a key; `nil` for empty text.
+  static func part(id: String, _ isJoined: Bool) -> String? {
+    id.isEmpty ? nil : part(.string(id), isJoined)
+  }
+
+  /// A scalar or enum value as a part of a key.
+  private static func part(_ value: JSONValue, _ isJoined: Bool) -> String? {
+    let text: String
+    switch value {
+    case .string(let string): text = string
+    case .number(let number): text = number.text
+    case .boolean(let flag): text = flag ? "true" : "false"
+    case .null, .array, .object: return nil
+    }
+    guard isJoined else { return text }
+    var escaped = ByteStack(capacity: 64)
+    Array(text.utf8).withBytes { escaped.append(joinedPart: $0) }
+    return escaped.all.string
+  }
+}
+
+/// Computes the keys of objects, as the cache does, from their values.
+package final class ObjectKeys: Sendable {
+  private let rules: KeyRules
+  private let facts: TypeFacts?
+  private let texts = Locked<[String: KeyText]>([:])
+  /// A server may invent type names without end.
+  private static let maxTypes = 4096
+
+  /// - Parameter facts: Those of the schema; `nil` without one.
+  package init(_ rules: KeyRules, facts: TypeFacts?) {
+    self.rules = rules
+    self.facts = facts
+  }
+
+  /// The response key of an added field whose name another field has.
+  package static func alias(of name: String) -> String { "gqlrun_\(name)" }
+
+  /// The names of the key fields of an object type.
+  package func fields(of type: String) -> [String] { text(of: type).fields }
+
+  /// The key fields that every selection of a type may have; empty if the type is not known to have all of them.
+  package func selectableFields(of type: String) -> [String] {
+    rules.selectableFields(of: type, facts: facts)
+  }
+
+  /// The cache key of an object; `nil` if it has no identity.
+  ///
+  /// - Parameters:
+  ///   - type: The value of its `__typename`.
+  ///   - value: The value of the key field with that name; `nil` if the object lacks it.
+  package func key(of type: String, value: (String) -> JSONValue?) -> String? {
+    let text = text(of: type)
+    return text.key(text.fields.map(value), resolver: rules.resolver)
+  }
+
+  private func text(of type: String) -> KeyText {
+    if let known = texts.withLock({ $0[type] }) { return known }
+    let text = KeyText(of: type, rules, facts: facts)
+    texts.withLock { if $0.count < Self.maxTypes { $0[type] = text } }
+    return text
+  }
+}
+
 /// Computes the cache keys of redirects from arguments.
 struct RedirectKeys {
   let rules: KeyRules
@@ -178,31 +292,17 @@ struct RedirectKeys {
   /// The records of type `name` with these key values, of which at most one is a list; `nil` if they are not
   /// the key of a record.
   func target(_ values: [JSONValue], returning name: String) -> RedirectTarget? {
-    let prefix = rules.prefix(of: name)
-    guard !values.isEmpty, rules.fields(of: name, facts: facts).count == values.count,
-      Name.isValid(prefix)
+    let text = KeyText(of: name, rules, facts: facts)
+    guard !values.isEmpty, text.fields.count == values.count, Name.isValid(rules.prefix(of: name))
     else { return nil }
-    let isJoined = rules.hasJoinedKeys(with: name, facts: facts)
     let list = values.firstIndex { $0.arrayValue != nil }
     let elements = list.flatMap { values[$0].arrayValue } ?? [.null]
     guard !elements.isEmpty else { return nil }
     var keys: [String] = []
     for element in elements {
-      var parts: [String] = []
       let own = values.indices.map { $0 == list ? element : values[$0] }
-      switch identity(own, of: name) {
-      case .none: return nil
-      case .id(let id):
-        guard let part = Self.part(id: id, isJoined) else { return nil }
-        keys.append("\(prefix):\(part)")
-        continue
-      case .fields: break
-      }
-      for (index, value) in values.enumerated() {
-        guard let part = Self.part(index == list ? element : value, isJoined) else { return nil }
-        parts.append(part)
-      }
-      keys.append("\(prefix):" + parts.joined(separator: "+"))
+      guard let key = text.key(own, resolver: rules.resolver) else { return nil }
+      keys.append(key)
     }
     let references = keys.map { #"{"$ref":\#(JSONValue.string($0).canonicalText)}"# }
     let value =
@@ -211,39 +311,11 @@ struct RedirectKeys {
       keys: keys.map { Array($0.utf8) }, value: Array(value.utf8), types: types(of: name))
   }
 
-  /// The identity that the key resolver gives to an object with these key fields.
-  private func identity(_ values: [JSONValue], of name: String) -> KeyResolver.Identity {
-    guard let resolver = rules.resolver else { return .fields }
-    let names = rules.fields(of: name, facts: facts)
-    return resolver(
-      KeyResolver.Object(typename: name, fields: Dictionary(zip(names, values)) { $1 }))
-  }
-
   /// The types of a record that is an object of type `name`: only where types share a prefix, others may have
   /// the same key.
   private func types(of name: String) -> Set<String>? {
     if rules.groups.isEmpty { return nil }
     return facts?.possibleTypes[name] ?? (rules.groups[name] == nil ? nil : [name])
-  }
-
-  /// The identity of a resolver as the part of a key; `nil` for empty text.
-  static func part(id: String, _ isJoined: Bool) -> String? {
-    id.isEmpty ? nil : part(.string(id), isJoined)
-  }
-
-  /// A scalar or enum value as a part of a key.
-  private static func part(_ value: JSONValue, _ isJoined: Bool) -> String? {
-    let text: String
-    switch value {
-    case .string(let string): text = string
-    case .number(let number): text = number.text
-    case .boolean(let flag): text = flag ? "true" : "false"
-    case .null, .array, .object: return nil
-    }
-    guard isJoined else { return text }
-    var escaped = ByteStack(capacity: 64)
-    Array(text.utf8).withBytes { escaped.append(joinedPart: $0) }
-    return escaped.all.string
   }
 
   /// The value of an argument, or of a field of an input object in it, with defaults; `nil` if it is absent.
@@ -262,7 +334,7 @@ struct RedirectKeys {
 
 extension TypeReference {
   /// How many lists are nested around the named type.
-  var listDepth: Int {
+  package var listDepth: Int {
     switch self {
     case .named: 0
     case .nonNull(let inner): inner.listDepth

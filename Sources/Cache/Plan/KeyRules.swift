@@ -75,6 +75,15 @@ public struct KeyRules: Sendable, Hashable {
     return interface.flatMap { types[$0] } ?? defaultFields
   }
 
+  /// The key fields that a selection set on `type` may have: with a schema if the type has all of them, without one if a
+  /// rule names them, because a server would reject an operation with an unknown field.
+  func selectableFields(of type: String, facts: TypeFacts?) -> [String] {
+    let fields = fields(of: type, facts: facts)
+    guard let facts else { return types[type] ?? [] }
+    guard let known = facts.fields[type] else { return [] }
+    return fields.allSatisfy { known[$0] != nil } ? fields : []
+  }
+
   /// The prefix of the keys of `type`, before the colon.
   public func prefix(of type: String) -> String { groups[type] ?? type }
 

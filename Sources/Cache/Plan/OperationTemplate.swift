@@ -79,6 +79,15 @@ public struct OperationTemplate: Sendable {
   /// The schema that the operation was prepared with; `nil` without one.
   package var schema: Schema? { parts.facts?.schema }
 
+  /// The key rules that the operation was prepared with.
+  package var keyRules: KeyRules { parts.keys }
+
+  /// The name of the query type; `Query` without a schema.
+  package var queryTypeName: String { (parts.facts ?? TypeFacts()).rootType(.query) }
+
+  /// The keys of objects by the rules that the operation was prepared with.
+  package var objectKeys: ObjectKeys { ObjectKeys(parts.keys, facts: parts.facts) }
+
   /// Prepares another document with the key rules and the schema of this operation.
   ///
   /// - Throws: ``CacheError`` with code `invalidOperation`.

@@ -1,5 +1,5 @@
 import GQLRunJSON
-import GQLRunLanguage
+package import GQLRunLanguage
 
 /// A fragment with `@defer`, or a field with `@stream`.
 struct DeferredDelivery: Sendable, Hashable {
@@ -109,7 +109,7 @@ extension OperationTemplate {
 
 extension Document {
   /// Where a directive with this name is first applied to a fragment or field.
-  func location(ofDirective name: String) -> SourceLocation? {
+  package func location(ofDirective name: String) -> SourceLocation? {
     for definition in definitions {
       let set: SelectionSet? =
         switch definition {

@@ -60,7 +60,7 @@ package struct UnreadPages: Sendable {
   private var text: [UInt8] = []
 
   /// Finds nothing in the results of an operation without such fields.
-  package init(of operation: PreparedOperation) { self.init(operation.connectionFields()) }
+  package init(of operation: PreparedOperation) { self.init(operation.template.connectionFields()) }
 
   /// Finds those of the given connections.
   package init(_ fields: [ConnectionField]) {

@@ -1,5 +1,5 @@
-import GQLRunJSON
-import GQLRunLanguage
+package import GQLRunJSON
+package import GQLRunLanguage
 import GQLRunSupport
 
 /// Checks and coerces variable values before anything is sent.
@@ -363,7 +363,7 @@ extension JSONValue {
 
   /// The value of a literal; `nil` for an absent variable. Fields of objects with such a value are omitted, elements
   /// of lists are null.
-  init?(_ literal: GQLRunLanguage.Value, variables: JSONObject) {
+  package init?(_ literal: GQLRunLanguage.Value, variables: JSONObject) {
     switch literal {
     case .variable(let name):
       guard let value = variables[name.value] else { return nil }

@@ -76,33 +76,35 @@ private struct RateLimitInterceptor: HTTPInterceptor {
     let origin = "\(request.head.scheme ?? "")://\(request.head.authority ?? "")"
     let budget = RequestBudget.shared(
       in: services, origin: origin, credential: options.credential)
-    let cost = try await admission(budget, origin: origin, context: context)
+    let ticket = try await admission(budget, origin: origin, context: context)
     let response: HTTPResponseMessage
     do {
       response = try await next(request)
     } catch {
-      budget.noteEnd(cost: cost)
+      budget.noteEnd(ticket)
       throw error
     }
     let clock = services.clock
-    budget.note(response.head, now: clock.now(), time: services.secondsSince1970())
+    budget.note(
+      response.head, of: ticket, now: clock.now(), time: services.secondsSince1970())
     // The body of a subscription has no end for its cost to be read at.
-    let (kind, label, time) = (options.budget, context.operationLabel, services.secondsSince1970)
+    let (kind, time) = (options.budget, services.secondsSince1970)
     guard kind != .headers, context.operationType != .subscription else {
-      budget.noteEnd(cost: cost)
+      budget.noteEnd(ticket)
       return response
     }
     return response.observed(keeping: Self.keptBody) { seen in
-      budget.noteEnd(cost: cost)
-      guard seen.isComplete, let value = try? JSONValue(parsing: seen.bytes) else { return }
-      budget.note(value, kind, label: label, now: clock.now(), time: time())
+      if seen.isComplete, let value = try? JSONValue(parsing: seen.bytes) {
+        budget.note(value, kind, of: ticket, now: clock.now(), time: time())
+      }
+      budget.noteEnd(ticket)
     }
   }
 
-  /// Waits until the request may be sent; returns its expected cost.
+  /// Waits until the request may be sent.
   private func admission(
     _ budget: RequestBudget, origin: String, context: ChainContext
-  ) async throws -> Double {
+  ) async throws -> RequestBudget.Ticket {
     let clock = context.services.clock
     let end = clock.now() + options.maxWait
     let label = context.operationLabel
@@ -113,15 +115,15 @@ private struct RateLimitInterceptor: HTTPInterceptor {
       switch budget.admit(
         label, rate, reserve: .count(options.reserve), now: clock.now(), until: end)
       {
-      case .granted(let delay, let cost):
-        guard delay > .zero else { return cost }
+      case .granted(let delay, let ticket):
+        guard delay > .zero else { return ticket }
         do {
           try await clock.sleep(for: delay)
         } catch {
-          budget.noteEnd(cost: cost)
+          budget.noteEnd(ticket)
           throw error
         }
-        return cost
+        return ticket
       case .later(let delay):
         context.services.logger.debug("\(label): delayed by \(delay.shown) (rate-limit)")
         try await clock.sleep(for: delay)

@@ -37,9 +37,38 @@ package final class RequestBudget: Sendable {
     }
   }
 
-  package enum Admission: Sendable, Equatable {
+  /// What a document lets expect about the cost of a request that no response has shown yet.
+  package struct Estimate: Sendable {
+    /// Requests with the same group have costs in proportion to their points.
+    package var group: String
+    package var points: Double
+
+    package init(group: String, points: Double) {
+      self.group = group
+      self.points = points
+    }
+  }
+
+  /// A request that was admitted, until it ends.
+  package struct Ticket: Sendable {
+    package let label: String
+    fileprivate var estimate: Estimate?
+    /// The cost with which the request was admitted.
+    package fileprivate(set) var cost = 0.0
+    /// The cost of the requests in flight when it was admitted.
+    fileprivate var before = 0.0
+    /// The cost of all requests until then, it included.
+    fileprivate var total = 0.0
+
+    package init(label: String, estimate: Estimate? = nil) {
+      self.label = label
+      self.estimate = estimate
+    }
+  }
+
+  package enum Admission: Sendable {
     /// The request is counted, and may be sent after the delay.
-    case granted(after: Duration, cost: Double)
+    case granted(after: Duration, Ticket)
     /// The caller asks again after the delay.
     case later(Duration)
     /// The delay is too long; with the reason.
@@ -66,14 +95,20 @@ package final class RequestBudget: Sendable {
     var closedUntil: Duration?
     /// The time at which the next request of a rate is due, if requests come evenly.
     var due: [Rate: Duration] = [:]
-    /// The remainder of a rate limit that is reset at one time.
-    var window: (left: Double, reset: Duration, all: Double?)?
+    /// The remainder of a rate limit that is reset at one time, and the lowest one that the server reported.
+    var window: (left: Double, lowest: Double, reset: Duration, all: Double?)?
     /// The remainder of a rate limit that is refilled continuously.
     var bucket: (left: Double, since: Duration, perSecond: Double, most: Double)?
     /// The last known cost of each operation.
     var costs: [String: Double] = [:]
+    /// The last known cost of a point of an estimate, by its group.
+    var prices: [String: Double] = [:]
+    /// The groups of which nothing is known yet, and one request is in flight.
+    var probes: Set<String> = []
     /// The expected cost of the requests in flight.
     var underway = 0.0
+    /// The expected cost of all requests so far.
+    var total = 0.0
   }
 
   private let state = Locked(State())
@@ -90,12 +125,27 @@ package final class RequestBudget: Sendable {
   /// Decides whether a request may be sent.
   ///
   /// - Parameters:
+  ///   - estimate: What is known about the cost, if no response to the label has shown it. Of a group of which nothing
+  ///     is known, one request is admitted at a time.
   ///   - reserve: The part of the server's rate limit that is not used.
   ///   - until: The latest time that the caller waits until.
   package func admit(
-    _ label: String, _ rate: Rate?, reserve: Reserve, now: Duration, until: Duration
+    _ label: String, _ rate: Rate?, estimate: Estimate? = nil, reserve: Reserve, now: Duration,
+    until: Duration
   ) -> Admission {
-    state.withLock { $0.admit(label, rate: rate, reserve: reserve, now: now, until: until) }
+    state.withLock {
+      $0.admit(label, rate: rate, estimate: estimate, reserve: reserve, now: now, until: until)
+    }
+  }
+
+  /// Whether a request is expected to cost more than the server's rate limit ever allows, so that it would wait without
+  /// end, or be rejected.
+  package func isExcessive(_ label: String, estimate: Estimate?, reserve: Reserve) -> Bool {
+    state.withLock { state in
+      guard let most = state.bucket?.most ?? state.window?.all else { return false }
+      let cost = state.expectedCost(label, estimate, isCautious: false)
+      return cost > most - reserve.amount(of: most)
+    }
   }
 
   /// The remainder and the size of the server's rate limit; `nil` if the server has not reported
@@ -103,9 +153,7 @@ package final class RequestBudget: Sendable {
   package func left(now: Duration) -> (left: Double, all: Double?)? {
     state.withLock { state in
       if let window = state.window, window.reset > now { return (max(window.left, 0), window.all) }
-      return state.bucket.map {
-        (min($0.left + (now - $0.since).seconds * $0.perSecond, $0.most), $0.most)
-      }
+      return state.bucket.map { (State.left($0, now: now), $0.most) }
     }
   }
 
@@ -117,99 +165,197 @@ package final class RequestBudget: Sendable {
     }
   }
 
-  /// Records that a request was answered or has failed.
-  package func noteEnd(cost: Double) {
-    state.withLock { $0.underway = max($0.underway - cost, 0) }
+  /// Records that a request was answered or has failed, after what its response reported.
+  ///
+  /// - Parameter isAnswered: Whether its response would have reported its cost.
+  package func noteEnd(_ ticket: Ticket, isAnswered: Bool = false) {
+    state.withLock { $0.noteEnd(ticket, isAnswered: isAnswered) }
   }
 
   /// Evaluates the header fields of a response: `Retry-After` of a rejection, and the remainder.
   ///
-  /// - Parameter time: The time of day in seconds since 1970, for servers that do not send `Date`.
-  package func note(_ head: HTTPResponse, now: Duration, time: Double) {
+  /// - Parameters:
+  ///   - ticket: The request, which has not ended yet.
+  ///   - time: The time of day in seconds since 1970, for servers that do not send `Date`.
+  package func note(_ head: HTTPResponse, of ticket: Ticket, now: Duration, time: Double) {
     let account = RateFields(head, time: time)
     state.withLock { state in
       if let pause = account.retryAfter {
         state.closedUntil = max(state.closedUntil ?? .zero, now + pause)
       }
       if let left = account.left, let reset = account.reset {
-        // The request that was just answered still counts as in flight.
-        state.window = (left, now + reset, account.all)
-        state.report = Report(left: left, all: account.all, reset: now + reset, time: now)
+        state.noteWindow(
+          Report(left: left, all: account.all, reset: now + reset, time: now), of: ticket)
       }
     }
   }
 
   /// Evaluates the costs in a response.
+  ///
+  /// - Parameter ticket: The request, which has not ended yet.
   package func note(
-    _ response: JSONValue, _ kind: Kind, label: String, now: Duration, time: Double
+    _ response: JSONValue, _ kind: Kind, of ticket: Ticket, now: Duration, time: Double
   ) {
     switch kind {
     case .headers: break
     case .github:
       guard let limit = response["data"]?["rateLimit"], limit.objectValue != nil else { return }
       state.withLock { state in
-        if let cost = limit["cost"]?.doubleValue { state.costs[label] = cost }
-        if let left = limit["remaining"]?.doubleValue,
+        if let cost = Self.number(limit["cost"]) {
+          state.learn(cost, of: ticket)
+          state.window?.left += ticket.cost - cost
+        }
+        if let left = Self.number(limit["remaining"]),
           let date = limit["resetAt"]?.stringValue.flatMap({
             try? Date.ISO8601FormatStyle().parse($0)
           })
         {
           let delay = min(max(date.timeIntervalSince1970 - time, 0), 86_400)
-          let (all, reset) = (limit["limit"]?.doubleValue, now + .seconds(delay))
-          state.window = (left - state.underway, reset, all)
-          state.report = Report(left: left, all: all, reset: reset, time: now)
+          state.noteWindow(
+            Report(
+              left: left, all: Self.number(limit["limit"]), reset: now + .seconds(delay), time: now),
+            of: ticket)
         }
       }
     case .shopify:
       guard let cost = response["extensions"]?["cost"] else { return }
       state.withLock { state in
-        if let value = (cost["requestedQueryCost"] ?? cost["actualQueryCost"])?.doubleValue {
-          state.costs[label] = value
+        let actual = Self.number(cost["actualQueryCost"])
+        if let requested = Self.number(cost["requestedQueryCost"]) ?? actual {
+          state.learn(requested, of: ticket)
+          // The bucket must have what is requested, and gets back what was not used: all of it after a refusal.
+          state.bucket?.left += ticket.cost - (actual ?? 0)
         }
         let status = cost["throttleStatus"]
-        if let left = status?["currentlyAvailable"]?.doubleValue,
-          let rate = status?["restoreRate"]?.doubleValue, rate > 0,
-          let most = status?["maximumAvailable"]?.doubleValue
+        if let left = Self.number(status?["currentlyAvailable"]),
+          let rate = Self.number(status?["restoreRate"]), rate > 0,
+          let most = Self.number(status?["maximumAvailable"])
         {
-          state.bucket = (left - state.underway, now, rate, most)
-          state.report = Report(left: left, all: most, perSecond: rate, reset: now, time: now)
+          state.noteBucket(
+            Report(left: left, all: most, perSecond: rate, reset: now, time: now), most: most,
+            of: ticket)
         }
       }
     }
+  }
+
+  /// A number of points in a response; sums of them must stay finite.
+  private static func number(_ value: JSONValue?) -> Double? {
+    value?.doubleValue.map { min(max($0, -1e12), 1e12) }
+  }
+}
+
+/// What responses show.
+extension RequestBudget.State {
+  /// The difference of two times of a reset that are the same one, rounded by the server.
+  private static let sameReset = Duration.seconds(5)
+
+  fileprivate mutating func learn(_ cost: Double, of ticket: RequestBudget.Ticket) {
+    costs[ticket.label] = cost
+    if let estimate = ticket.estimate, estimate.points > 0 {
+      prices[estimate.group] = cost / estimate.points
+    }
+  }
+
+  /// What is left, by the own account and a report of the server.
+  ///
+  /// The report counts some of the requests that were in flight at the same time, the account all of them. So the
+  /// account is right if it is between the report without all of their costs and the report. Otherwise there are other
+  /// clients, or the expected costs are wrong.
+  private func left(
+    _ account: Double?, report: Double, of ticket: RequestBudget.Ticket
+  ) -> Double {
+    let others = ticket.before + max(total - ticket.total, 0)
+    return min(max(account ?? -.infinity, report - others), report)
+  }
+
+  fileprivate mutating func noteWindow(
+    _ report: RequestBudget.Report, of ticket: RequestBudget.Ticket
+  ) {
+    let known = window.flatMap { window in
+      let difference = max(window.reset, report.reset) - min(window.reset, report.reset)
+      return difference < Self.sameReset && window.reset > report.time ? window : nil
+    }
+    window = (
+      left(known?.left, report: report.left, of: ticket),
+      min(known?.lowest ?? .infinity, report.left), report.reset, report.all
+    )
+    self.report = report
+  }
+
+  fileprivate mutating func noteBucket(
+    _ report: RequestBudget.Report, most: Double, of ticket: RequestBudget.Ticket
+  ) {
+    let now = report.time
+    let account = bucket.map { Self.left($0, now: now) }
+    bucket = (
+      left(account, report: report.left, of: ticket), now, report.perSecond ?? 0, most
+    )
+    self.report = report
+  }
+
+  fileprivate static func left(
+    _ bucket: (left: Double, since: Duration, perSecond: Double, most: Double), now: Duration
+  ) -> Double {
+    min(bucket.left + (now - bucket.since).seconds * bucket.perSecond, bucket.most)
+  }
+
+  fileprivate mutating func noteEnd(_ ticket: RequestBudget.Ticket, isAnswered: Bool) {
+    underway = max(underway - ticket.cost, 0)
+    // The lowest report counts all requests then.
+    if underway < 0.001, let lowest = window?.lowest { window?.left = lowest }
+    guard let estimate = ticket.estimate else { return }
+    probes.remove(estimate.group)
+    // A server that reports no costs has none to wait for.
+    if isAnswered, prices[estimate.group] == nil { prices[estimate.group] = 1 }
   }
 }
 
 extension RequestBudget.State {
   /// Above this number of operations, all known costs are discarded.
   private static let maxCosts = 10_000
+  /// What an estimate is multiplied with, because costs are not quite in proportion to it.
+  private static let margin = 1.25
+  /// The same for a group of which no cost is known.
+  private static let firstMargin = 2.0
+  /// The time after which a caller asks again, if a request in flight may change the answer.
+  private static let pause = Duration.milliseconds(100)
+  /// The longest time until the budget has enough points, in seconds.
+  private static let longestDelay = 86_400.0
 
   fileprivate mutating func admit(
-    _ label: String, rate: RequestBudget.Rate?, reserve: RequestBudget.Reserve,
-    now: Duration, until: Duration
+    _ label: String, rate: RequestBudget.Rate?, estimate: RequestBudget.Estimate?,
+    reserve: RequestBudget.Reserve, now: Duration, until: Duration
   ) -> RequestBudget.Admission {
     if costs.count > Self.maxCosts { costs = [:] }
-    let cost = costs[label] ?? 1
+    if prices.count > Self.maxCosts { prices = [:] }
     if let closed = closedUntil {
       guard closed <= now else {
         return wait(closed - now, now: now, until: until, reason: "asked for a delay (Retry-After)")
       }
       closedUntil = nil
     }
+    let isProbe = estimate.map { costs[label] == nil && prices[$0.group] == nil } ?? false
+    if isProbe, let estimate, probes.contains(estimate.group) { return .later(Self.pause) }
+    var ticket = RequestBudget.Ticket(label: label, estimate: estimate)
+    let cost = expectedCost(label, estimate)
     if let open = window {
       if open.reset <= now {
         window = nil
       } else if open.left - reserve.amount(of: open.all) < cost {
-        return wait(
+        return waitForPoints(
           open.reset - now, now: now, until: until, reason: "has no requests left in this period")
       }
     }
     if let full = bucket {
-      let left = min(full.left + (now - full.since).seconds * full.perSecond, full.most)
+      let left = Self.left(full, now: now)
       // A request that costs more than the full limit is left to the server to reject.
       let needed = min(cost + reserve.amount(of: full.most), full.most)
       guard left >= needed else {
-        return wait(
-          .seconds((needed - left) / full.perSecond) + .milliseconds(1), now: now, until: until,
+        // A server may report any rate.
+        let delay = min(max((needed - left) / full.perSecond, 0), Self.longestDelay)
+        return waitForPoints(
+          .seconds(delay) + .milliseconds(1), now: now, until: until,
           reason: "has too little of its cost budget left")
       }
       bucket?.left = left - cost
@@ -224,15 +370,43 @@ extension RequestBudget.State {
       }
       self.due[rate] = due + rate.interval
     }
+    ticket.cost = cost
+    ticket.before = underway
     window?.left -= cost
     underway += cost
-    return .granted(after: start - now, cost: cost)
+    total += cost
+    ticket.total = total
+    if isProbe, let estimate { probes.insert(estimate.group) }
+    return .granted(after: start - now, ticket)
+  }
+
+  /// The cost of the label as a response has shown it, or else by its estimate; 1 without one.
+  ///
+  /// - Parameter isCautious: Whether to add a margin to an estimate.
+  fileprivate func expectedCost(
+    _ label: String, _ estimate: RequestBudget.Estimate?, isCautious: Bool = true
+  ) -> Double {
+    if let cost = costs[label] { return cost }
+    guard let estimate else { return 1 }
+    let known = prices[estimate.group]
+    let cost = estimate.points * (known ?? max(prices.values.max() ?? 1, 1))
+    return isCautious ? cost * (known == nil ? Self.firstMargin : Self.margin) : cost
   }
 
   private func wait(
     _ delay: Duration, now: Duration, until: Duration, reason: String
   ) -> RequestBudget.Admission {
     now + delay > until ? .tooLong(delay, reason) : .later(delay)
+  }
+
+  /// As ``wait(_:now:until:reason:)``, but requests in flight may cost less than expected.
+  private func waitForPoints(
+    _ delay: Duration, now: Duration, until: Duration, reason: String
+  ) -> RequestBudget.Admission {
+    guard underway > 0, now + delay <= until else {
+      return wait(delay, now: now, until: until, reason: reason)
+    }
+    return .later(min(delay, Self.pause))
   }
 }
 

@@ -116,7 +116,7 @@ struct OperationRun: Sendable {
   /// Warns of connections that have more pages than the result; with `--paginate` that is an error. Notes those that
   /// cannot tell whether they have.
   private func report(_ unread: UnreadPages, _ results: RunPages) throws {
-    for keys in isQuiet ? [] : operation.connectionsWithoutPageInfo() {
+    for keys in isQuiet ? [] : operation.template.connectionsWithoutPageInfo() {
       Terminal.hint(
         "`\(keys.joined(separator: "."))` may have more pages; select its `pageInfo { hasNextPage endCursor }` to "
           + "know")

@@ -145,7 +145,7 @@ struct RunPages: AsyncSequence, AsyncIteratorProtocol {
         complete = Set(followed.map(\.field.path))
       }
       let keys = Set(followed.map(\.field.keys))
-      if count > 1 { try await completion.clear(&data, except: keys) }
+      if count > 1 { try completion.clear(&data, except: keys) }
       try await completion.complete(&data, except: keys) { template, variables in
         let page = Self.page(try template.prepared(variables), after: first)
         return try await Self.value(client.execute(page))
@@ -163,14 +163,19 @@ struct RunPages: AsyncSequence, AsyncIteratorProtocol {
   /// The data of a page that is part of a result.
   private static func value(_ results: ResponseStream) async throws -> JSONValue? {
     var last: GraphQLResponse?
-    for try await response in results {
-      last = response.isComplete ? response : nil
+    do {
+      for try await response in results {
+        last = response.isComplete ? response : nil
+      }
+    } catch {
+      throw TooCostlyPages.error(error)
     }
-    if let error = last?.errors.first {
-      throw gqlrun.Failure(
-        .failed,
-        "the result is incomplete: a page of a connection failed: \(Terminal.safe(error.message)); if the server cannot "
-          + "find its object, request it in another operation")
+    if let errors = last?.errors, let error = errors.first {
+      throw TooCostlyPages.error(
+        gqlrun.Failure(
+          .failed,
+          "the result is incomplete: a page of a connection failed: \(Terminal.safe(error.message)); if the server "
+            + "cannot find its object, request it in another operation"), of: errors)
     }
     return try last?.data.map { try JSONValue(parsing: $0.bytes()) }
   }
@@ -224,7 +229,7 @@ struct RunPages: AsyncSequence, AsyncIteratorProtocol {
 extension PreparedOperation {
   /// Whether the operation has lists with pages that can be requested.
   fileprivate var hasPages: Bool {
-    !pagedFields().isEmpty || connectionFields().contains { $0.endCursor != nil }
+    !pagedFields().isEmpty || template.connectionFields().contains { $0.endCursor != nil }
   }
 
   /// The lists that are followed by variables of their own: those that have more pages, and are no elements of other lists.
@@ -233,7 +238,7 @@ extension PreparedOperation {
     // A cursor of one list is none of another list, nor of those in its elements.
     let uses =
       lists.map { ($0.keys, $0.variable) }
-      + connectionFields().compactMap { field in
+      + template.connectionFields().compactMap { field in
         field.variable.map { (field.keys, $0) }
       }
     var seen: Set<[String]> = []

@@ -51,10 +51,12 @@ struct EndpointArguments: ParsableArguments {
   ///     with --allow-exec.
   ///   - isUnsent: Whether nothing will be sent, so that no endpoint is needed. A pipeline that answers
   ///     every request itself needs none in any case.
+  ///   - standard: The text of the pipeline that is used if none is named.
   /// - Throws: ``Failure`` if the file, the endpoint, a header field or a setting is invalid.
   func load(
     request: RequestOptions? = nil, trust: TrustOptions = .none, usesProject: Bool = false,
-    fallback: String? = nil, isQuiet: Bool = false, isLook: Bool = false, isUnsent: Bool = false
+    fallback: String? = nil, isQuiet: Bool = false, isLook: Bool = false, isUnsent: Bool = false,
+    standard: String = ReadyMade.defaultPipeline
   ) throws -> Pipeline {
     let project = usesProject && isSilent ? try Project.endpoint(isQuiet: isQuiet) : nil
     let fallback = project?.url.value ?? fallback ?? (isUnsent ? Endpoint.unsentURL : nil)
@@ -63,7 +65,7 @@ struct EndpointArguments: ParsableArguments {
     try checkEndpoint(given, fallback: fallback, usesProject: usesProject)
     let fields = try request?.fields() ?? [:]
     let loaded = try environment.loadingReplays {
-      try read($0, isLook: isLook, trust: trust)
+      try read($0, isLook: isLook, trust: trust, standard: standard)
     } pipeline: {
       $0.pipeline
     }
@@ -86,11 +88,11 @@ struct EndpointArguments: ParsableArguments {
   }
 
   private func read(
-    _ environment: PipelineFileEnvironment, isLook: Bool, trust: TrustOptions
+    _ environment: PipelineFileEnvironment, isLook: Bool, trust: TrustOptions, standard: String
   ) throws -> PipelineFile.Loaded {
     guard let pipeline else {
       return try PipelineFile.load(
-        Array(ReadyMade.defaultPipeline.utf8), file: "(default pipeline)", registry: .builtIn,
+        Array(standard.utf8), file: "(default pipeline)", registry: .builtIn,
         environment: environment)
     }
     let path = ReadyMade.path(for: pipeline)

@@ -138,6 +138,13 @@ struct Completion {
       return text.hasPrefix("sqlite:")
         ? [.files(after: "sqlite:")]
         : [.word("memory", about: "Memory."), .word("sqlite:", about: "SQLite file."), .files()]
+    case let name? where name.hasPrefix("sqlite:"):
+      return text.hasPrefix("sqlite:")
+        ? [.files(after: "sqlite:")]
+        : [
+          .word("sqlite:", about: "SQLite file."), .word("postgres://", about: "PostgreSQL."),
+          .folders,
+        ]
     case "name=file", "name=value":
       guard let equals = text.firstIndex(of: "=") else { return variables }
       return argument.valueName == "name=file" ? [.files(after: String(text[...equals]))] : []

@@ -178,6 +178,11 @@ struct OperationOptions: ParsableArguments {
       DocumentSource(path), pipeline: pipeline, others: others, uploads: uploads, isSent: isSent)
   }
 
+  /// The files of the schema: those of the options, else that of the pipeline.
+  func schemaFiles(_ pipeline: Pipeline?) -> [String] {
+    schema.isEmpty ? [pipeline?.schema].compactMap { $0 } : schema
+  }
+
   /// Prepares an operation of a document that may be on the command line; see
   /// ``prepare(_:pipeline:others:uploads:isSent:)-(String,_,_,_,_)``.
   func prepare(
@@ -185,15 +190,31 @@ struct OperationOptions: ParsableArguments {
     uploads: [String] = [],
     isSent: Bool = false
   ) throws -> PreparedOperation {
-    let schemas = schema.isEmpty ? [pipeline?.schema].compactMap { $0 } : schema
+    try checkStandardInput(source, pipeline, others: others)
+    // Before the document: mistakes in options are reported without waiting for standard input.
+    let (rules, schema) = try SchemaFile.rules(
+      of: pipeline, schema: schemaFiles(pipeline), flags: keys)
+    return try prepare(
+      source.bytes(), named: source.label, rules: rules, schema: schema, uploads: uploads,
+      isSent: isSent)
+  }
+
+  /// Throws if standard input is more than one file of the command.
+  func checkStandardInput(
+    _ source: DocumentSource, _ pipeline: Pipeline?, others: [String] = []
+  ) throws {
+    let schemas = schemaFiles(pipeline)
     let files = [source.path, variables].compactMap { $0 } + schemas + others
     guard files.count(where: { $0 == "-" }) < 2 else {
       throw Failure(.usage, "only one file can be - (standard input); name the others")
     }
-    // Before the document: mistakes in options are reported without waiting for standard input.
-    let (rules, schema) = try SchemaFile.rules(of: pipeline, schema: schemas, flags: keys)
-    let bytes = try source.bytes()
-    let name = source.label
+  }
+
+  /// Prepares an operation of the bytes of a document, with key rules and a schema that are loaded.
+  func prepare(
+    _ bytes: [UInt8], named name: String, rules: KeyRules, schema: Schema?, uploads: [String] = [],
+    isSent: Bool = false
+  ) throws -> PreparedOperation {
     let document = try Input.document(bytes, named: name)
     if isSent, let schema { try check(document, against: schema, bytes: bytes, name: name) }
     do {

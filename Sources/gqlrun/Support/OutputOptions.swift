@@ -149,7 +149,10 @@ struct DocumentOptions: ParsableArguments {
     help: ArgumentHelp("The text of the document, instead of a file.", valueName: "text"))
   var query: String?
 
-  func validate() throws {
+  func validate() throws { try Self.check(document, query: query) }
+
+  /// Throws unless one of both is given.
+  static func check(_ document: String?, query: String?) throws {
     guard document == nil || query == nil else {
       throw ValidationError("--query gives the document, so \(document ?? "") is one too many")
     }
@@ -158,7 +161,9 @@ struct DocumentOptions: ParsableArguments {
     }
   }
 
-  func source() throws -> DocumentSource {
+  func source() throws -> DocumentSource { try Self.source(document, query: query) }
+
+  static func source(_ document: String?, query: String?) throws -> DocumentSource {
     try query.map { .text($0) } ?? DocumentSource(document ?? "")
   }
 }

@@ -130,6 +130,17 @@ enum Bench {
   }
 }
 
+extension NestedConnection {
+  /// The document that requests the next page of one object.
+  var nextPage: String {
+    get throws {
+      let next = Continuation(connection: 0, holder: ["id": "1"])
+      let pack = ContinuationPack(continuations: [next])
+      return try documents.request(pack, variables: [:]).template.document
+    }
+  }
+}
+
 extension TaskID {
   /// Parses 32 hexadecimal digits.
   init?(text: String) {

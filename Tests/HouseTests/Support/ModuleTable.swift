@@ -110,7 +110,9 @@ struct Module {
       system: ["Foundation", "Synchronization"]),
     Module(
       "GQLRunBatch", folder: "Batch",
-      own: chain.union(["CGQLRunZlib", "GQLRunCrypto", "GQLRunPostgres", "GQLRunReport"]),
+      own: chain.union([
+        "CGQLRunZlib", "GQLRun", "GQLRunCrypto", "GQLRunPostgres", "GQLRunReport",
+      ]),
       packages: ["GRDB", "GRDBSQLite", "Histogram", "Logging", "HTTPTypes"],
       system: ["Foundation", "Dispatch", "Synchronization"]),
     Module(

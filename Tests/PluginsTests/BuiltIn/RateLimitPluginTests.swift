@@ -1,3 +1,4 @@
+import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
 import GQLRunTestSupport
@@ -116,6 +117,28 @@ import Testing
     #expect(
       try await naps("requests: 1000000", [Self.shopify(100, 0), .ok], operations: 2).naps
         .allSatisfy { $0 < .milliseconds(1) })
+  }
+
+  @Test(arguments: [
+    ("1e308", "0", "1e-300"), ("-1e308", "-1e308", "1"), ("1e308", "1e308", "1e308"),
+  ])
+  func `no number that a server reports overflows`(cost: String, left: String, rate: String) throws
+  {
+    let budget = RequestBudget.shared(in: Services(), origin: "", credential: "")
+    let report = try JSONValue(
+      parsing: #"{"extensions":{"cost":{"requestedQueryCost":\#(cost),"actualQueryCost":\#(cost),"#
+        + #""throttleStatus":{"maximumAvailable":1000,"currentlyAvailable":\#(left),"restoreRate":\#(rate)}}}}"#
+    )
+    for second in 0..<4 {
+      let now = Duration.seconds(second)
+      switch budget.admit("a", nil, reserve: .count(0), now: now, until: .seconds(1_000_000)) {
+      case .granted(_, let ticket):
+        budget.note(report, .shopify, of: ticket, now: now, time: 0)
+        budget.noteEnd(ticket, isAnswered: true)
+      case .later(let delay): #expect(delay > .zero && delay <= .seconds(86_401))
+      case .tooLong: Issue.record("the delay is too long")
+      }
+    }
   }
 
   private static func github(_ cost: Int, _ left: Int, _ reset: String) -> FakeNetwork.Answer {

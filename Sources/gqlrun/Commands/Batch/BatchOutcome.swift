@@ -76,8 +76,10 @@ enum BatchOutcome {
       how: "the tasks that did not end are queued again: gqlrun batch worker \(manifest) runs them")
   }
 
+  /// The failure of a run that stopped early; `nil` for one that ended.
+  ///
   /// - Parameter how: How to continue.
-  private static func failure(
+  static func failure(
     _ stop: StopReason?, detail: String?, outage: Outage?, how: String
   ) -> Failure? {
     let why = detail.map { " (\($0))" } ?? ""
@@ -102,7 +104,7 @@ enum BatchOutcome {
 
   /// What a command does, for the advice of a message.
   enum Work {
-    case run, worker
+    case run, worker, extraction
     /// Reads or changes the queue, and can be repeated.
     case queue
 
@@ -112,6 +114,8 @@ enum BatchOutcome {
         "; the recorded results remain: gqlrun batch run \(manifest) --resume continues the run"
       case .worker:
         "; the recorded results remain: gqlrun batch worker \(manifest) runs the other tasks"
+      case .extraction:
+        "; the recorded rows remain: the same command with --resume continues"
       case .queue: ""
       }
     }

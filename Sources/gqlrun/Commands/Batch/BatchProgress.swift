@@ -7,10 +7,13 @@ import GQLRunSupport
 final class BatchProgress: Sendable {
   private let control: RunControl
   private let isQuiet: Bool
+  /// Whether the progress is the number of rows and not that of tasks.
+  private let countsRows: Bool
 
-  init(_ control: RunControl, isQuiet: Bool) {
+  init(_ control: RunControl, isQuiet: Bool, countsRows: Bool = false) {
     self.control = control
     self.isQuiet = isQuiet
+    self.countsRows = countsRows
   }
 
   /// Shows the progress until the task is cancelled.
@@ -20,13 +23,13 @@ final class BatchProgress: Sendable {
   func show() async {
     guard !isQuiet else { return }
     let start = ContinuousClock.now
-    var log = ProgressLog()
+    var log = ProgressLog(countsRows: countsRows)
     while !Task.isCancelled {
       do { try await Task.sleep(for: .milliseconds(200)) } catch { break }
       guard let standing = await control.standing() else { continue }
       let seconds = (ContinuousClock.now - start).seconds
       if Terminal.isErrorTerminal {
-        Terminal.showStatus(ProgressLog.line(standing, seconds: seconds))
+        Terminal.showStatus(ProgressLog.line(standing, seconds: seconds, countsRows: countsRows))
       } else if let line = log.next(standing, seconds: seconds) {
         Terminal.note(line)
       }
@@ -42,8 +45,12 @@ struct ProgressLog {
   /// Shorter outages are not reported.
   private static let shortest = Duration.seconds(1)
 
+  /// Whether the progress is the number of rows and not that of tasks.
+  private let countsRows: Bool
   private var lastLine = 0.0
   private var outage: Outage?
+
+  init(countsRows: Bool = false) { self.countsRows = countsRows }
 
   /// The next line of a log; `nil` if there is nothing to report yet.
   ///
@@ -62,17 +69,19 @@ struct ProgressLog {
     }
     guard seconds - lastLine >= Self.interval else { return nil }
     lastLine = seconds
-    return Self.line(standing, seconds: seconds)
+    return Self.line(standing, seconds: seconds, countsRows: countsRows)
   }
 
   /// The progress in one line.
-  static func line(_ standing: RunStanding, seconds: Double) -> String {
+  static func line(_ standing: RunStanding, seconds: Double, countsRows: Bool = false) -> String {
     let counters = standing.counters
     let ended = counters.ended + counters.alreadyDone
     let rate = seconds > 0 ? Double(counters.ended) / seconds : 0
     var parts: [String] = []
     if let outage = standing.outage, outage.duration >= shortest { parts.append("\(outage)") }
-    if let total = counters.total, total > 0 {
+    if countsRows {
+      parts.append("\(Quantity.count(counters.records)) rows")
+    } else if let total = counters.total, total > 0 {
       let share = min(Double(ended) / Double(total), 1)
       let filled = Int(share * 24)
       parts.append(
@@ -84,7 +93,11 @@ struct ProgressLog {
     } else {
       parts.append(Quantity.count(ended, "task"))
     }
-    parts.append(String(format: "%.0f/s", rate))
+    let rows = seconds > 0 ? Double(counters.records) / seconds : 0
+    parts.append(String(format: "%.0f/s", countsRows ? rows : rate))
+    if counters.bulkObjects > 0 {
+      parts.append("bulk operation: \(Quantity.count(counters.bulkObjects)) objects")
+    }
     if counters.failed > 0 { parts.append("\(counters.failed) failed") }
     if counters.unknown > 0 { parts.append("\(counters.unknown) unknown") }
     if let budget = standing.budget {

@@ -123,10 +123,7 @@ struct TaskOptions: ParsableArguments {
   ) async throws {
     let manifest = try source.load().manifest
     if manifest.queueURL != nil { try journal.refuse(manifest) }
-    let process = ProcessInfo.processInfo
-    let resolution = TaskResolution(
-      decision, of: state, keys: keys, operation: operation,
-      user: "\(process.userName)@\(process.hostName)", time: Date().timeIntervalSince1970)
+    let resolution = TaskResolution(decision, of: state, keys: keys, operation: operation)
     let resolved = try source.describingErrors(during: .queue) {
       try resolution.apply(to: manifest, journal: journal.journal)
     }

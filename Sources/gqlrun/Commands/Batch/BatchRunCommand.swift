@@ -102,6 +102,7 @@ struct BatchRunCommand: AsyncParsableCommand {
       Terminal.note(
         String(
           format: "journal %.2f s, sinks %.2f s", summary.journalSeconds, summary.sinkSeconds))
+      if let tables = summary.tables { Terminal.note(tables.text) }
     }
     for threshold in summary.missedThresholds {
       Terminal.error("threshold not met: \(threshold)")

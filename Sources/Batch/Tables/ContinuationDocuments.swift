@@ -1,0 +1,206 @@
+import GQLRunCache
+import GQLRunJSON
+import GQLRunLanguage
+import GQLRunPipeline
+import GQLRunSupport
+
+/// Connections whose next pages are one request.
+struct ContinuationPack: Sendable {
+  /// All of one connection of the plan.
+  var continuations: [Continuation]
+  /// The size of a page; `nil` for that of the document.
+  var pageSize: Int?
+  /// The number in the frontier.
+  var number = 0
+}
+
+/// Where the response to a pack has its pages.
+enum PackLayout {
+  /// The response key of the object of a page.
+  static func alias(_ index: Int) -> String { "p\(index)" }
+
+  /// The path of the object that ``TableConnection/holderKeys`` begin from.
+  static func holder(_ index: Int, of connection: TableConnection) -> [GraphQLError.PathElement] {
+    switch connection.holder {
+    case .path: []
+    case .nodes: [.key(alias(index)), .index(0)]
+    case .node, .field, .none: [.key(alias(index))]
+    }
+  }
+}
+
+/// Creates the documents that request packs, and remembers them.
+///
+/// ```graphql
+/// query ShopNextPage($gqlrunID_0: ID!, $gqlrunAfter_0: String, $gqlrunID_1: ID!, …) {
+///   p0: node(id: $gqlrunID_0) { ... on Customer { orders(first: 50, after: $gqlrunAfter_0) { ...gqlrunPage } } }
+///   p1: node(id: $gqlrunID_1) { … }
+/// }
+/// fragment gqlrunPage on OrderConnection { … }
+/// ```
+final class ContinuationDocuments: Sendable {
+  /// What decides on a document.
+  private struct Key: Hashable {
+    var connection: Int
+    /// The type of the object of each page.
+    var types: [String?]
+    var hasSize: Bool
+  }
+
+  /// That of the operation.
+  private let template: OperationTemplate
+  let connections: [TableConnection]
+  private let templates = Locked<[Key: Result<OperationTemplate, CacheError>]>([:])
+  /// Objects of several types make many documents; more are made each time.
+  private static let maxTemplates = 1_000
+
+  /// What each document selects beside its pages.
+  private let rateLimit: [Selection]
+
+  convenience init(_ plan: TablePlan) {
+    self.init(plan.template, plan.connections, rateLimit: plan.rateLimit)
+  }
+
+  init(
+    _ template: OperationTemplate, _ connections: [TableConnection], rateLimit: [Selection] = []
+  ) {
+    self.template = template
+    self.connections = connections
+    self.rateLimit = rateLimit
+  }
+
+  /// The template and the variables of a pack.
+  ///
+  /// - Parameter given: Those of the operation.
+  func request(
+    _ pack: ContinuationPack, variables given: JSONObject
+  ) throws(TaskProblem) -> (template: OperationTemplate, variables: JSONObject) {
+    guard let first = pack.continuations.first else { throw TaskProblem("a pack has no pages") }
+    let connection = connections[first.connection]
+    let types = pack.continuations.map { connection.type(of: $0) }
+    let hasSize = pack.pageSize != nil && connection.sizeArgument != nil
+    let key = Key(connection: first.connection, types: types, hasSize: hasSize)
+    let template: OperationTemplate
+    do throws(CacheError) {
+      template = try self.template(key).get()
+    } catch {
+      let path = connection.keys.joined(separator: ".")
+      throw TaskProblem("the next pages of `\(path)` cannot be requested: \(error.message)")
+    }
+    var variables = JSONObject()
+    for variable in template.definition.variables {
+      variables[variable.name.value] = given[variable.name.value]
+    }
+    if hasSize, let size = pack.pageSize {
+      variables[PageDocument.sizeVariable(nil)] = .number(JSONNumber(size))
+    }
+    for (index, continuation) in pack.continuations.enumerated() {
+      let number = connection.number(of: index)
+      for value in connection.values where value.argument != "__typename" {
+        guard let found = continuation.holder[value.argument] else { continue }
+        variables[PageDocument.variable(value.argument, number)] = found
+      }
+      let cursor =
+        continuation.cursor.map { .string($0) }
+        ?? connection.given(connection.cursorArgument, given)
+      variables[PageDocument.cursorVariable(number)] = cursor
+    }
+    return (template, variables)
+  }
+
+  /// Why the next page of a connection cannot be requested, by the schema; `nil` if it can.
+  func problem(of continuation: Continuation) -> String? {
+    let type = connections[continuation.connection].type(of: continuation)
+    let key = Key(connection: continuation.connection, types: [type], hasSize: false)
+    if case .failure(let error) = template(key) { return error.message }
+    return nil
+  }
+
+  /// The operation itself with smaller pages.
+  ///
+  /// - Parameters:
+  ///   - sizes: Those of ``TableFrontier/firstSizes``, by index of the connection.
+  ///   - given: The variables of the operation.
+  func first(
+    sizes: [Int: Int], variables given: JSONObject
+  ) throws(TaskProblem) -> (template: OperationTemplate, variables: JSONObject) {
+    if sizes.isEmpty { return (template, given) }
+    var variables = given
+    var fields: [[String]: (argument: String, number: Int, type: TypeReference)] = [:]
+    for (index, size) in sizes {
+      let connection = connections[index]
+      guard let argument = connection.sizeArgument else { continue }
+      fields[connection.keys] = (argument, index, connection.sizeType)
+      variables[PageDocument.sizeVariable(index)] = .number(JSONNumber(size))
+    }
+    var operation = template.definition
+    let maker = SyntaxMaker(at: operation.location)
+    operation.selectionSet.change { given, keys in
+      guard let size = fields[keys] else { return given }
+      var field = given
+      field.arguments.removeAll { $0.name.value == size.argument }
+      field.arguments.append(
+        maker.argument(size.argument, variable: PageDocument.sizeVariable(size.number)))
+      return field
+    }
+    operation.variables += fields.values.sorted { $0.number < $1.number }.map {
+      maker.variable(PageDocument.sizeVariable($0.number), of: $0.type)
+    }
+    var used = UsedVariables([])
+    used.add(operation.selectionSet)
+    used.add(operation.directives)
+    for variable in operation.variables.map(\.name.value) where !used.names.contains(variable) {
+      variables[variable] = nil
+    }
+    operation.variables.removeAll { !used.names.contains($0.name.value) }
+    do {
+      let document = Document(definitions: [.operation(operation)])
+      return (try template.companion(document), variables)
+    } catch {
+      throw TaskProblem("smaller pages cannot be requested: \(error.message)")
+    }
+  }
+
+  private func template(_ key: Key) -> Result<OperationTemplate, CacheError> {
+    if let known = templates.withLock({ $0[key] }) { return known }
+    let template = Result { () throws(CacheError) in try makeTemplate(key) }
+    templates.withLock { if $0.count < Self.maxTemplates { $0[key] = template } }
+    return template
+  }
+
+  private func makeTemplate(_ key: Key) throws(CacheError) -> OperationTemplate {
+    let connection = connections[key.connection]
+    if let type = key.types.compactMap({ $0 }).first(where: { !Name.isValid($0) }) {
+      throw CacheError(
+        .invalidOperation,
+        "the server has named the type " + JSONValue.string(String(type.prefix(100))).jsonText())
+    }
+    let document = PageDocument(
+      template: template, connection: connection, types: key.types, hasSize: key.hasSize,
+      rateLimit: rateLimit
+    ).document
+    let page = try template.companion(document)
+    if let schema = template.schema, let error = page.callerDocument.validate(against: schema).first
+    {
+      throw CacheError(.invalidOperation, error.message)
+    }
+    return page
+  }
+}
+
+extension TableConnection {
+  /// The type that the object of a page is requested as; `nil` for none.
+  fileprivate func type(of continuation: Continuation) -> String? {
+    switch holder {
+    case .path, .none: nil
+    case .node(let type): type ?? continuation.holder["__typename"]?.stringValue
+    case .nodes(let type), .field(_, let type): type
+    }
+  }
+
+  /// The value of an argument in the document; `nil` for an absent one.
+  func given(_ argument: String?, _ variables: JSONObject) -> JSONValue? {
+    let given = steps.first?.last?.field.arguments.first { $0.name.value == argument }
+    return given.flatMap { JSONValue($0.value, variables: variables) }
+  }
+}

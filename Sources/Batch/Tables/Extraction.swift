@@ -1,0 +1,141 @@
+package import GQLRunCache
+package import GQLRunJSON
+package import GQLRunPipeline
+import GQLRunPlugins
+import GQLRunSupport
+
+/// A manifest of one operation with `tables` that a program makes: what `gqlrun extract` and `PipelineClient.extract` run.
+///
+/// ``ManifestLoader`` reads it as it reads a file, so that errors, engine, journal and reports are those of a batch. The
+/// locations of its diagnostics are names of options, such as `--to`.
+package struct Extraction: Sendable {
+  /// A key of `tables`, and the option that gives it.
+  package struct Setting: Sendable {
+    package var key: String
+    package var value: JSONValue
+    package var option: String
+
+    package init(_ key: String, value: JSONValue, option: String) {
+      self.key = key
+      self.value = value
+      self.option = option
+    }
+  }
+
+  /// The operation with its variables.
+  package var operation: PreparedOperation
+  /// The name of the document in messages.
+  package var documentName: String
+  /// The path of the document; `nil` if it is in no file.
+  package var documentPath: String?
+  /// The pipeline, with the key rules of the operation.
+  package var pipeline: Pipeline
+  /// Whether the caller has named the pipeline.
+  package var namesPipeline = false
+  /// The folder of the journals and of the target; `.` is the current one.
+  package var folder = "."
+  /// The URL of the PostgreSQL database that has the tables and the queue; `nil` for other targets.
+  package var queueURL: String?
+  /// The keys of `tables`.
+  private var tables: [Setting] = []
+  /// The name of the file or folder of the tables; `nil` for a database of PostgreSQL.
+  private var target: String?
+  /// The maximum number of requests in flight.
+  package var concurrency: Setting?
+  /// The keys of `rate_limit`; empty for none.
+  package var rateLimit: [Setting] = []
+
+  /// - Parameter operation: Prepared with the schema; without one, tables follow the shape of the document.
+  package init(_ operation: PreparedOperation, documentName: String, pipeline: Pipeline) {
+    self.operation = operation
+    self.documentName = documentName
+    self.pipeline = pipeline
+  }
+
+  /// Adds a key of `tables`, if there is a value.
+  ///
+  /// - Parameter option: The option that gives it; `nil` if it has the name of the key.
+  package mutating func add(_ key: String, _ value: JSONValue?, option: String? = nil) {
+    guard let value else { return }
+    tables.append(Setting(key, value: value, option: option ?? key))
+  }
+
+  /// The name of the batch, which those of its journals begin with: `extract-orders-shop.db` for `orders.graphql` and
+  /// `sqlite:shop.db`. A document has a journal for each of its targets, so that each run can be resumed.
+  package var name: String {
+    let file = documentPath?.split(separator: "/").last.map { $0.prefix { $0 != "." } } ?? ""
+    let subject = file.isEmpty ? operation.name ?? "query" : String(file)
+    return (["extract", subject] + [target].compactMap { $0 }).joined(separator: "-")
+  }
+
+  /// Sets the folder and `to` for a target at a path: the folder is the current one, or for a target outside of it the
+  /// target's own one, because a manifest writes only below its folder.
+  ///
+  /// - Parameters:
+  ///   - path: The path of a SQLite file, or of a folder.
+  ///   - isFile: Whether it is that of a SQLite file.
+  ///   - option: The option that gives it.
+  package mutating func place(at path: String, isFile: Bool, option: String) {
+    let location = Self.location(of: path)
+    folder = location.folder
+    target = location.name
+    let to = isFile ? "sqlite:\(location.name)" : "\(location.name)/"
+    add("to", .string(to), option: option)
+  }
+
+  /// The folder of the manifest for a target at a path, and the path from there; see ``place(at:isFile:option:)``.
+  package static func location(of path: String) -> (folder: String, name: String) {
+    let path = FilePath.normalized(path)
+    guard path.hasPrefix("/") || path.hasPrefix("..") else { return (".", path) }
+    return (FilePath.folder(of: path), path.split(separator: "/").last.map(String.init) ?? "")
+  }
+
+  /// The id of the operation.
+  var operationID: String { operation.name ?? "query" }
+
+  /// Creates the manifest.
+  ///
+  /// - Throws: All errors and warnings if there is an error.
+  package func load() throws(PipelineDiagnostics) -> ManifestLoader.Loaded {
+    var loader = ManifestLoader(
+      file: documentName, folder: folder, registry: .builtIn, environment: .process)
+    loader.made = self
+    let manifest = loader.manifest(root, nil)
+    let found = PipelineDiagnostics(loader.decoder.findings, sources: [])
+    guard let manifest, found.errors.isEmpty else { throw found }
+    return ManifestLoader.Loaded(manifest: manifest, warnings: found)
+  }
+
+  /// The manifest as a file would have it, apart from what ``ManifestLoader/made`` has.
+  private var root: YAMLNode {
+    func location(_ option: String) -> FileLocation {
+      FileLocation(file: option, line: 1, column: 1)
+    }
+    func member(_ key: String, _ value: YAMLNode) -> YAMLNode.Member {
+      YAMLNode.Member(key: key, keyLocation: value.location, value: value)
+    }
+    func node(_ members: [YAMLNode.Member]) -> YAMLNode {
+      YAMLNode(content: .mapping(members), location: location(documentName))
+    }
+    func text(_ text: String) -> YAMLNode {
+      YAMLNode(.string(text), at: location(documentName))
+    }
+    func setting(_ setting: Setting) -> YAMLNode.Member {
+      member(setting.key, YAMLNode(setting.value, at: location(setting.option)))
+    }
+    let operation = node([
+      member("id", text(operationID)), member("query", text("")),
+      member("tables", node(tables.map(setting))),
+    ])
+    var members = [
+      member("version", YAMLNode(.number(JSONNumber(1)), at: location(documentName))),
+      member("name", text(name)),
+      member("run", node([concurrency].compactMap { $0 }.map(setting))),
+      member(
+        "operations",
+        YAMLNode(content: .sequence([operation]), location: location(documentName))),
+    ]
+    if !rateLimit.isEmpty { members.append(member("rate_limit", node(rateLimit.map(setting)))) }
+    return node(members)
+  }
+}

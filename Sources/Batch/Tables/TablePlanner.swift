@@ -1,0 +1,425 @@
+import GQLRunCache
+import GQLRunLanguage
+import GQLRunPipeline
+import GQLRunSupport
+
+extension TablePlan {
+  /// Derives the tables of an operation.
+  ///
+  /// - Parameters:
+  ///   - template: The operation, prepared with the key rules, and the schema; without one, connections are found by
+  ///     their shape.
+  ///   - settings: Has names of tables, and which are shared.
+  /// - Throws: All problems of the document and of the settings.
+  init(
+    _ template: OperationTemplate, settings: TablesSettings
+  ) throws(TablePlanError) {
+    self = try TablePlanner(template, settings: settings).plan()
+  }
+}
+
+/// Derives a plan: goes through the fields of the operation, and collects tables, connections and problems.
+struct TablePlanner {
+  /// The objects from the data, or from the element of a list, to a selection.
+  struct Link {
+    var object: SelectedObject
+    /// The response keys from the first object.
+    var keys: [String]
+    /// The field of the object before it that has it as its value; `nil` for the first.
+    var field: SelectedField?
+  }
+
+  /// Where a selection is.
+  struct Place {
+    /// The table whose rows have the cells.
+    var table: Int?
+    /// The response keys from the object of the shape.
+    var keys: [String] = []
+    /// The beginning of names of columns.
+    var columns: [String] = []
+    /// The beginning of names of tables: the response keys from the row above.
+    var names: [String] = []
+    /// The response keys from the data.
+    var path: [String] = []
+    var chain: [Link]
+    /// The connection that it is in.
+    var connection: Int?
+    /// Whether a list is above it.
+    var isListed = false
+
+    /// - Parameter isNode: Whether the field is the `node` of an edge, which is in no name.
+    func below(_ field: SelectedField, isNode: Bool = false) -> Place {
+      var inner = self
+      inner.keys.append(field.key)
+      if !isNode {
+        inner.columns.append(field.key)
+        inner.names.append(field.key)
+      }
+      inner.path.append(field.key)
+      if let object = field.object, let last = chain.last {
+        inner.chain.append(Link(object: object, keys: last.keys + [field.key], field: field))
+      }
+      return inner
+    }
+  }
+
+  /// A table before all of its columns are known.
+  struct Table {
+    var definition: TableDefinition
+    var location: SourceLocation
+    /// The path of the object or list, for messages.
+    var path: String
+    /// The paths of columns, by name in lower case.
+    var columnPaths: [String: String] = [:]
+  }
+
+  /// A connection before everything is added to its selections.
+  struct Connection {
+    var field: SelectedField
+    var list: SelectedField
+    var place: Place
+    var paging: Paging
+    var finding: Finding
+    var pageInfo: (key: String, leaves: [String])
+    /// As the object above has it.
+    var inList: TableShape.List
+  }
+
+  let template: OperationTemplate
+  let schema: Schema?
+  let rules: KeyRules
+  let keys: ObjectKeys
+  let settings: TablesSettings
+  private(set) var tables: [Table] = []
+  private(set) var connections: [Connection] = []
+  private(set) var problems: [TablePlanError.Problem] = []
+  private(set) var notes: [String] = []
+  private var rateLimit: [Selection] = []
+  /// The paths of leaves that no table has.
+  private var unplaced: [String] = []
+
+  init(_ template: OperationTemplate, settings: TablesSettings) {
+    self.template = template
+    schema = template.schema
+    rules = template.keyRules
+    keys = template.objectKeys
+    self.settings = settings
+  }
+
+  consuming func plan() throws(TablePlanError) -> TablePlan {
+    try refuseOthers()
+    var reading = SelectionReading(SelectionTree(template))
+    let data = try reading.data()
+    var root = TableShape()
+    read(data, Place(chain: [Link(object: data, keys: [], field: nil)]), into: &root)
+    if !unplaced.isEmpty {
+      let isOne = unplaced.count == 1
+      notes.append(
+        "\(unplaced.map { "`\($0)`" }.joined(separator: ", ")) \(isOne ? "is" : "are") in no table: no row has "
+          + (isOne ? "it" : "them"))
+    }
+    if connections.isEmpty, problems.isEmpty, tables.allSatisfy(\.definition.isSingle) {
+      refuseWithoutList()
+    }
+    nameTables()
+    guard problems.isEmpty else {
+      let located = problems.enumerated().filter { $0.element.location != nil }.sorted {
+        ($0.element.location?.offset ?? 0, $0.offset) < (
+          $1.element.location?.offset ?? 0, $1.offset
+        )
+      }
+      throw TablePlanError(
+        problems: located.map(\.element) + problems.filter { $0.location == nil })
+    }
+    return TablePlan(
+      template: try sent(data), tables: tables.map(\.definition), connections: made(),
+      root: root, notes: notes, keys: keys, rateLimit: rateLimit)
+  }
+
+  private func refuseOthers() throws(TablePlanError) {
+    let label = template.type.label(of: template.name)
+    guard template.type == .query else {
+      throw TablePlanError(
+        "tables are made of queries, and the operation is \(label)", hint: nil,
+        at: template.definition.location)
+    }
+    for name in ["defer", "stream"] {
+      guard let location = template.callerDocument.location(ofDirective: name) else { continue }
+      throw TablePlanError(
+        "`@\(name)` makes a response arrive in parts, and tables are read from whole ones",
+        hint: "remove it: the pages of lists are requested by themselves", at: location)
+    }
+  }
+
+  private mutating func refuseWithoutList() {
+    let hint =
+      schema == nil
+      ? "without a schema, only connections are lists: fields with `nodes` or `edges`; give the schema"
+      : "select a connection or a list of objects; `run` prints a single object"
+    fail(
+      "the document selects no list of objects, so that it has no tables", hint: hint,
+      at: template.definition.location)
+  }
+
+  /// Records a problem.
+  mutating func fail(_ message: String, hint: String?, at location: SourceLocation) {
+    problems.append(TablePlanError.Problem(message: message, hint: hint, location: location))
+  }
+
+  /// Records a problem of the pages of a connection, which `allow_partial` makes a note. A bulk operation has no pages.
+  mutating func failOrAllow(_ message: String, hint: String, at location: SourceLocation) {
+    guard settings.bulk == nil else { return }
+    if settings.allowPartial {
+      notes.append(message)
+    } else {
+      fail(message, hint: hint, at: location)
+    }
+  }
+
+  mutating func note(_ text: String) { if !notes.contains(text) { notes.append(text) } }
+
+  // MARK: Fields
+
+  /// Reads the fields of an object.
+  ///
+  /// - Parameters:
+  ///   - lists: The lists of a connection, which are read by themselves.
+  ///   - node: The field of an edge with the object of the row.
+  private mutating func read(
+    _ object: SelectedObject, _ place: Place, into shape: inout TableShape,
+    isConnection: Bool = false,
+    lists: [SelectedField] = [], node: SelectedField? = nil
+  ) {
+    for field in object.fields where !lists.contains(where: { $0 === field }) {
+      if isConnection, field.name == "pageInfo" { continue }
+      if place.path.isEmpty, isRateLimit(field) {
+        rateLimit += field.uses.indices.map { .field(field.selected($0)) }
+        continue
+      }
+      switch kind(of: field) {
+      case .leaf: readLeaf(field, place, into: &shape)
+      case .object: readObject(field, place, into: &shape, isNode: field === node)
+      case .list: readList(field, of: nil, place, into: &shape)
+      case .connection: readConnection(field, place, into: &shape)
+      }
+    }
+  }
+
+  private mutating func readLeaf(
+    _ field: SelectedField, _ place: Place, into shape: inout TableShape
+  ) {
+    let path = (place.path + [field.key]).joined(separator: ".")
+    guard let table = place.table else {
+      unplaced.append(path)
+      return
+    }
+    let name = (place.columns + [field.key]).joined(separator: "_")
+    let folded = name.lowercased()
+    if TableDefinition.ownColumns.contains(folded) {
+      fail(
+        "`\(path)` would be the column `\(name)`, which each table has for itself",
+        hint: "give the field an alias", at: field.location)
+      return
+    }
+    if let other = tables[table].columnPaths.updateValue(path, forKey: folded) {
+      fail(
+        "`\(other)` and `\(path)` would be one column `\(name)`",
+        hint: "give one of them an alias", at: field.location)
+      return
+    }
+    shape.cells.append((place.keys + [field.key], tables[table].definition.columns.count))
+    tables[table].definition.columns.append(
+      TableColumn(name: name, kind: columnKind(of: field), coordinate: field.coordinate))
+  }
+
+  private mutating func readObject(
+    _ field: SelectedField, _ place: Place, into shape: inout TableShape, isNode: Bool
+  ) {
+    guard let object = field.object else { return }
+    checkUnpaged(field, place)
+    var inner = place.below(field, isNode: isNode)
+    let hasLeaves = object.fields.contains { $0.object == nil }
+    guard place.table == nil, hasLeaves else {
+      read(object, inner, into: &shape)
+      return
+    }
+    var row = TableShape()
+    row.identity = identify(object)
+    inner.table = addTable(
+      field, names: inner.names, path: inner.path, below: nil, isSingle: true)
+    inner.keys = []
+    inner.columns = []
+    inner.names = []
+    read(object, inner, into: &row)
+    if let table = inner.table {
+      shape.objects.append(
+        TableShape.Object(keys: place.keys + [field.key], table: table, shape: row))
+    }
+  }
+
+  private mutating func readConnection(
+    _ field: SelectedField, _ place: Place, into shape: inout TableShape
+  ) {
+    guard let object = field.object else { return }
+    let inner = place.below(field)
+    let lists = lists(of: field)
+    read(object, inner, into: &shape, isConnection: true, lists: lists)
+    if let list = chosen(lists, path: inner.path) { readList(list, of: field, inner, into: &shape) }
+  }
+
+  /// Reads a list of objects.
+  ///
+  /// - Parameters:
+  ///   - connection: The connection that has the list; `nil` for a list without pages.
+  ///   - place: That of the list's object.
+  private mutating func readList(
+    _ field: SelectedField, of connection: SelectedField?, _ place: Place,
+    into shape: inout TableShape
+  ) {
+    guard let object = field.object else { return }
+    if connection == nil { checkList(field, place) }
+    let node =
+      connection != nil && field.name == "edges"
+      ? object.fields(named: "node").first { $0.object != nil } : nil
+    let names = connection == nil ? place.names + [field.key] : place.names
+    let path = connection == nil ? place.path + [field.key] : place.path
+    let table = addTable(connection ?? field, names: names, path: path, below: place.table)
+    var list = TableShape.List(
+      keys: place.keys + [field.key], node: node?.key, table: table, connection: nil,
+      element: TableShape())
+    var inner = Place(
+      table: table, path: place.path + [field.key],
+      chain: [Link(object: object, keys: [], field: nil)], connection: place.connection,
+      isListed: true)
+    if let connection {
+      list.connection = addConnection(connection, list: field, as: list, at: place)
+      inner.connection = list.connection ?? inner.connection
+    }
+    list.element.identity = identify(node?.object ?? object)
+    read(object, inner, into: &list.element, node: node)
+    shape.lists.append(list)
+    if let index = list.connection { connections[index].inList = list }
+  }
+
+  /// Adds a connection; `nil` if it has no pages that can be requested.
+  private mutating func addConnection(
+    _ field: SelectedField, list: SelectedField, as inList: TableShape.List, at place: Place
+  ) -> Int? {
+    guard let object = field.object, let paging = paging(of: field, path: place.path) else {
+      return nil
+    }
+    var pageInfo = (key: "pageInfo", leaves: paging.infoNames)
+    for part in object.parts.indices {
+      pageInfo = object.add("pageInfo", leaves: paging.infoNames, to: part)
+    }
+    let finding = finding(of: field, place, problem: paging.problem)
+    connections.append(
+      Connection(
+        field: field, list: list, place: place, paging: paging, finding: finding,
+        pageInfo: pageInfo, inList: inList))
+    return connections.count - 1
+  }
+
+  // MARK: Tables
+
+  /// Adds the table of an object or of a list.
+  ///
+  /// - Parameters:
+  ///   - field: The object, the list or the connection.
+  ///   - names: The response keys from the row above.
+  ///   - path: Those from the data.
+  private mutating func addTable(
+    _ field: SelectedField, names: [String], path dataPath: [String], below parent: Int?,
+    isSingle: Bool = false
+  ) -> Int {
+    let own = names.filter { !["edges", "nodes", "node"].contains($0) }
+    let path = (own.isEmpty ? names.suffix(1) : own[...]).joined(separator: "_")
+    let above = parent.map { tables[$0].definition.name + "_" } ?? ""
+    tables.append(
+      Table(
+        definition: TableDefinition(
+          name: above + path, parent: parent, isSingle: isSingle, columns: [],
+          coordinate: field.coordinate, path: path), location: field.location,
+        path: dataPath.joined(separator: ".")))
+    return tables.count - 1
+  }
+
+  /// Gives the tables the names of `as`, and marks those of `shared`.
+  private mutating func nameTables() {
+    let derived = tables.map(\.definition.name)
+    checkUnique(derived, hint: "give one of the fields an alias")
+    func index(_ name: String, _ option: String, at location: FileLocation?) -> Int? {
+      if let found = derived.firstIndex(of: name) { return found }
+      problems.append(
+        TablePlanError.Problem(
+          message: "`\(option)` names the table `\(name)`, which the document does not make",
+          hint: suggestion(for: name, in: derived).map { "did you mean `\($0)`?" }
+            ?? "its tables are \(derived.joined(separator: ", "))", option: location))
+      return nil
+    }
+    for entry in settings.as.entries {
+      guard let table = index(entry.name, "as", at: entry.nameLocation ?? entry.value.location)
+      else { continue }
+      if Name.isValid(entry.value.value) {
+        tables[table].definition.name = entry.value.value
+      } else {
+        problems.append(
+          TablePlanError.Problem(
+            message: "`\(entry.value.value)` cannot be the name of a table",
+            hint: "letters, digits and `_`, of which the first is no digit",
+            option: entry.value.location))
+      }
+    }
+    for name in settings.shared {
+      if let table = index(name.value, "shared", at: name.location) {
+        tables[table].definition.isShared = true
+      }
+    }
+    let names = tables.map(\.definition.name)
+    if names != derived { checkUnique(names, hint: "give one of them another name with `as`") }
+  }
+
+  /// Databases and file systems may ignore case.
+  private mutating func checkUnique(_ names: [String], hint: String) {
+    var known: [String: Int] = [:]
+    for (index, name) in names.enumerated() {
+      guard let first = known.updateValue(index, forKey: name.lowercased()) else { continue }
+      fail(
+        "`\(tables[first].path)` and `\(tables[index].path)` would be one table `\(name)`",
+        hint: hint, at: tables[index].location)
+    }
+  }
+
+  // MARK: The plan
+
+  /// The operation with everything that is added.
+  private func sent(_ data: SelectedObject) throws(TablePlanError) -> OperationTemplate {
+    var operation = template.definition
+    operation.selectionSet = data.selections(of: 0)
+    operation.isShorthand = false
+    do throws(CacheError) {
+      return try template.companion(Document(definitions: [.operation(operation)]))
+    } catch {
+      throw TablePlanError(error.message, hint: nil, at: error.location)
+    }
+  }
+
+  private func made() -> [TableConnection] {
+    connections.map { connection in
+      let paging = connection.paging
+      var list = connection.inList
+      list.keys = list.keys.suffix(1)
+      let total = connection.field.object?.fields(named: "totalCount").first { $0.object == nil }
+      return TableConnection(
+        keys: connection.place.path, parent: connection.place.connection, table: list.table,
+        holder: connection.finding.holder, values: connection.finding.values,
+        steps: steps(of: connection), cursorArgument: paging.cursor.name,
+        sizeArgument: paging.size?.name, cursorType: paging.cursor.type,
+        sizeType: paging.size?.type ?? .named(Name("Int", at: connection.field.location)),
+        pageSize: paging.pageSize, list: list,
+        hasMoreKeys: [connection.pageInfo.key, connection.pageInfo.leaves[0]],
+        cursorKeys: [connection.pageInfo.key, connection.pageInfo.leaves[1]],
+        totalKey: total?.key)
+    }
+  }
+}

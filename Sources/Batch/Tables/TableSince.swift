@@ -1,0 +1,67 @@
+import GQLRunCache
+import GQLRunCrypto
+import GQLRunJSON
+import GQLRunLanguage
+import GQLRunSupport
+
+/// The value that the next run starts from: the highest one of a column of the first level.
+struct TableSince: Sendable, Equatable {
+  /// The name of the bookmark that has the value during a run: `shop customers.updatedAt`. Operations may have tables of
+  /// one name in several targets.
+  let bookmark: String
+  /// The index of the table.
+  let table: Int
+  /// The index of the column.
+  let column: Int
+  /// The variable that takes the value.
+  let variable: String
+
+  /// - Parameters:
+  ///   - plan: The tables.
+  ///   - operation: The id of the operation.
+  ///   - table: The index of the table.
+  ///   - column: The name of a column that the table has.
+  ///   - variable: The variable that takes the value.
+  init?(_ plan: TablePlan, of operation: String, table: Int, column: String, variable: String) {
+    guard let index = plan.tables[table].columns.firstIndex(where: { $0.name == column }) else {
+      return nil
+    }
+    bookmark = "\(operation) \(plan.tables[table].name).\(column)"
+    self.table = table
+    self.column = index
+    self.variable = variable
+  }
+
+  /// What rows contribute, for ``Outcome/bookmarks``; `nil` if none of them has a value.
+  func bookmark(of rows: [TableRow]) -> (name: String, fold: Bookmark.Fold, value: JSONValue)? {
+    let values = rows.lazy.filter { $0.table == table }.compactMap { $0.cells[column] }
+    return Bookmark.Fold.max.value(of: values.filter { !$0.isNull }).map { (bookmark, .max, $0) }
+  }
+}
+
+extension BatchOperation {
+  /// The name of its value of `since` among those of a target: `customers.updatedAt 5d41402abc4b2a76`; `nil` without
+  /// one.
+  ///
+  /// The digits are a digest of the document and the other variables: what another document, or another value of a
+  /// variable, selects is not in the tables yet, so that it does not start from this value.
+  var sinceName: String? {
+    guard let tables, let since = tables.since else { return nil }
+    let table = tables.plan.tables[since.table]
+    var others = JSONObject()
+    for variable in variables where variable.name != since.variable {
+      // Other values are those of rows.
+      if case .constant(let value) = variable.value { others[variable.name] = value }
+    }
+    var hash = Hash()
+    hash.updateDelimited(template.callerDocument.printed())
+    hash.updateDelimited(JSONValue.object(others).canonicalText)
+    let digest = QuotedText.hexadecimal(hash.finalize().prefix(8))
+    return "\(table.name).\(table.columns[since.column].name) \(digest)"
+  }
+}
+
+extension TablePlan {
+  /// The lists that no other list is above.
+  var firstLists: [TableShape.List] { root.lists + root.objects.flatMap(\.shape.lists) }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import GQLRunBatch
+import GQLRunPipeline
+import GQLRunSupport
+
+/// Where `gqlrun extract` writes the tables: a SQLite file, a folder of files, or a PostgreSQL database.
+enum ExtractTarget: Equatable {
+  case sqlite(String)
+  case folder(String)
+  /// The URL of a database.
+  case postgres(String)
+
+  private static let forms = "sqlite:FILE, a folder such as out/, or postgres://HOST/DATABASE"
+
+  /// Reads the argument of `--to`.
+  ///
+  /// - Throws: ``Failure`` for a text that is certainly no target.
+  init(_ argument: String) throws(Failure) {
+    func refusal(_ reason: String) -> Failure {
+      Failure(.usage, "--to \(Self.shown(argument)): \(reason)")
+    }
+    if argument.hasPrefix("postgres://") || argument.hasPrefix("postgresql://") {
+      self = .postgres(argument)
+      return
+    }
+    guard !argument.contains("://") else {
+      throw refusal("this is not a URL of PostgreSQL; write \(Self.forms)")
+    }
+    if argument.hasPrefix("sqlite:") {
+      let path = String(argument.dropFirst(7))
+      guard !path.isEmpty, !path.hasSuffix("/"), !Self.isFolder(path) else {
+        throw refusal("name a file, such as sqlite:orders.db")
+      }
+      self = .sqlite(path)
+      return
+    }
+    guard !argument.isEmpty, argument != "-" else {
+      throw refusal("there may be several tables, so standard output is none; write \(Self.forms)")
+    }
+    if [".db", ".sqlite", ".sqlite3"].contains(where: argument.hasSuffix) {
+      throw refusal("write --to sqlite:\(argument) for a SQLite file")
+    }
+    for form in ExtractCommand.Format.allCases where argument.hasSuffix(".\(form.rawValue)") {
+      throw refusal(
+        "each table is a file; name their folder, such as --to out/ --format \(form.rawValue)")
+    }
+    guard !FileManager.default.fileExists(atPath: argument) || Self.isFolder(argument) else {
+      throw refusal("this is a file; write \(Self.forms)")
+    }
+    self = .folder(argument)
+  }
+
+  /// The argument in messages: of a URL without user, password and query.
+  static func shown(_ argument: String) -> String {
+    argument.contains("://") ? Endpoint.shownText(argument) : argument
+  }
+
+  private static func isFolder(_ path: String) -> Bool {
+    var isFolder: ObjCBool = false
+    return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+      && isFolder.boolValue
+  }
+
+  /// Throws if the target cannot be created.
+  func check() throws(Failure) {
+    let path: String
+    switch self {
+    case .postgres: return
+    case .sqlite(let file): path = file
+    case .folder(let folder): path = folder
+    }
+    let (folder, name) = Extraction.location(of: path)
+    guard !name.isEmpty, name != ".." else {
+      throw Failure(.usage, "--to \(path): name a folder for the tables, such as out/")
+    }
+    guard Self.isFolder(folder) else {
+      throw Failure(.badInput, "--to: there is no folder \(folder); create it, then run again")
+    }
+    // What exists of the path.
+    var existing = FilePath.resolve(name, in: folder)
+    while existing.contains("/"), !FileManager.default.fileExists(atPath: existing) {
+      existing = FilePath.folder(of: existing)
+    }
+    if !FileManager.default.fileExists(atPath: existing) { existing = folder }
+    guard access(existing, W_OK) == 0 else {
+      let reason = String(cString: strerror(errno))
+      throw Failure(
+        .badInput,
+        "--to: cannot write into \(existing): \(reason); name another target, or change its permissions"
+      )
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import GQLRunPipeline
+import GQLRunPostgres
+import GQLRunTestSupport
+import Testing
+
+@testable import GQLRunBatch
+
+@Suite(
+  "Tables of a queue",
+  .enabled(
+    if: PostgresServer.isInstalled, "PostgreSQL is not installed: apt-get install postgresql"))
+struct TableQueueTests {
+  private static let shop = Shop(orders: [5, 0, 2, 7, 1, 3, 9, 4])
+
+  /// A queue with the task of one operation, whose tables are in its database.
+  private func begun() throws -> (bench: QueueBench, manifest: Manifest) {
+    let bench = try QueueBench()
+    try Shop.write(to: bench.location)
+    let manifest = try Shop.manifest(
+      "to: postgres, pack: 3", run: "concurrency: 2, journal: \"\(bench.url)\"",
+      in: bench.location)
+    try bench.begin(manifest)
+    return (bench, manifest)
+  }
+
+  private func rows(_ bench: QueueBench) throws -> [String] {
+    try ["customers", "customers_orders", "customers_orders_lines"].flatMap { table in
+      let rows = try bench.connection.run(
+        "SELECT '\(table) ' || _key || ' ' || coalesce(_parent, '-') || ' ' || _position FROM \(table)"
+      )
+      return (0..<rows.count).map { rows.text($0, 0) }
+    }.sorted()
+  }
+
+  /// The number of rows that the responses to a worker had.
+  private func received(_ summary: BatchWorker.Summary) -> Int {
+    summary.counters.tables?.rows.values.reduce(0, +) ?? 0
+  }
+
+  @Test("a failed task keeps what is left, and `batch retry` lets another worker request that")
+  func retry() async throws {
+    let (bench, manifest) = try begun()
+    let broken = ShopTransport(
+      Self.shop, breaks: { page, _ in page.owner == "C6" && page.start == 4 })
+    let first = try #require(try await bench.work(manifest, transport: broken).first)
+    #expect(first.counters.failed == 1)
+    #expect(try bench.counts() == ["failed": 1])
+    let error = try bench.connection.run("SELECT error FROM gq_task").text(0, 0)
+    #expect(error.hasPrefix(CompletenessCheck.prefix), "\(error)")
+
+    let resolution = TaskResolution(.retry, of: .failed, user: "test", time: 1_750_000_000)
+    #expect(try resolution.apply(to: manifest).count == 1)
+    let repaired = ShopTransport(Self.shop)
+    let second = try #require(try await bench.work(manifest, transport: repaired).first)
+    #expect(try bench.counts() == ["done": 1])
+    #expect(!repaired.requests.contains { $0.document.contains("customers") })
+    #expect(try rows(bench) == Self.shop.rows)
+    #expect(received(first) + received(second) == Self.shop.rows.count)
+  }
+
+  @Test("a task of a worker that stops is continued by another one", arguments: [1, 2, 5, 9])
+  func stops(stopAt: Int) async throws {
+    let (bench, manifest) = try begun()
+    let control = RunControl()
+    let transport = ShopTransport(Self.shop) { request in
+      if request.number == stopAt { await control.stop() }
+      return nil
+    }
+    let first = try await BatchWorker(manifest, services: Services(transport: transport))
+      .run(control)
+    #expect(first.stop == .interrupted)
+    #expect(try bench.counts() == ["queued": 1])
+    let second = try #require(
+      try await bench.work(manifest, transport: ShopTransport(Self.shop)).first)
+    let error = try bench.connection.run("SELECT coalesce(error, '') FROM gq_task").text(0, 0)
+    #expect(second.counters.done == 1, "\(error)")
+    #expect(try rows(bench) == Self.shop.rows)
+    #expect(received(first) + received(second) == Self.shop.rows.count)
+  }
+}
