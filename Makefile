@@ -19,6 +19,8 @@ DAMAGED ?= 2000
 CLUSTER_KILLS = $(if $(filter file,$(origin KILLS)),500,$(KILLS))
 # How often `make torture-batch` kills a run.
 BATCH_KILLS ?= 100
+# How many trees of connections it extracts.
+BATCH_TREES ?= 1000
 # Connections that `make torture-live` cuts, and subscriptions meanwhile.
 CUTS ?= 1000
 SUBSCRIPTIONS ?= 50
@@ -294,11 +296,13 @@ format: ## Format the sources
 	$(SWIFT) format --in-place --recursive --parallel $(SOURCES)
 
 .PHONY: torture-batch
-torture-batch: packages-torture build ## Kill batch runs (BATCH_KILLS), let system calls fail, fill disks, cut the power, damage outputs; count every result
+torture-batch: packages-torture packages-test build ## Kill batch runs (BATCH_KILLS), let system calls fail, fill disks, cut the power, damage outputs, extract trees (BATCH_TREES); count every result
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/batch-kill.py $(PROGRAM) $(BATCH_KILLS)
 	ORDER=output PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/batch-kill.py $(PROGRAM) $(BATCH_KILLS)
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/batch-faults.py $(PROGRAM)
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/batch-outputs.py $(PROGRAM)
+	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/trees.py $(PROGRAM) --cases $(BATCH_TREES)
+	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/extract.py $(PROGRAM) $(BATCH_KILLS)
 
 .PHONY: torture-live
 torture-live: build ## Cut connections of running subscriptions at random bytes (CUTS, SUBSCRIPTIONS); check each event, gaps, memory
@@ -313,7 +317,7 @@ bench-cluster: build packages-test ## Measure workers of a queue in PostgreSQL, 
 	PYTHONDONTWRITEBYTECODE=1 python3 Benchmarks/Batch/cluster.py $(PROGRAM)
 
 .PHONY: bench-batch
-bench-batch: build packages-bench-batch ## Measure batch runs beside wrk and a Python script (BATCH_TASKS, BATCH_SERVERS; BATCH_ROWS=0: no million)
+bench-batch: build packages-bench-batch ## Measure batch runs and extract beside wrk and a Python script (BATCH_TASKS, BATCH_SERVERS; BATCH_ROWS=0: no million)
 	@[ -x .build-bench-batch/bin/python ] || { python3 -m venv .build-bench-batch && \
 	  .build-bench-batch/bin/pip -q install -r Benchmarks/Batch/requirements.txt; }
 	@for server in $(BATCH_SERVERS); do \
@@ -322,6 +326,7 @@ bench-batch: build packages-bench-batch ## Measure batch runs beside wrk and a P
 	done
 	@[ $(BATCH_ROWS) = 0 ] || .build-bench-batch/bin/python Benchmarks/Batch/bench.py $(PROGRAM) \
 	  --million --rows $(BATCH_ROWS) --server fixed
+	PYTHONDONTWRITEBYTECODE=1 python3 Benchmarks/Batch/extract.py $(PROGRAM) --rows 10000 100000 $(filter-out 0,$(BATCH_ROWS))
 
 .PHONY: bench-live
 bench-live: build packages-bench-live ## Measure subscriptions beside Python and bare clients (LIVE_EVENTS, LIVE_SUBSCRIPTIONS, LIVE_CLIENTS)

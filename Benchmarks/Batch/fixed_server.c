@@ -1,7 +1,10 @@
 // Answers every request with the same GraphQL response: a server that costs next to nothing, so that what a client
 // costs is seen. One thread, epoll, HTTP/1.1 with keep-alive; bodies by Content-Length only. Prints its URL.
 //
-//   cc -O2 -o fixed_server fixed_server.c && ./fixed_server
+// With two numbers, answers with a page of a connection `rows` instead: that many rows, in pages of that size. The cursor is
+// found by its form, `at-17`.
+//
+//   cc -O2 -o fixed_server fixed_server.c && ./fixed_server [ROWS PAGE]
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -22,6 +25,29 @@ static char *buffers[CONNECTIONS];
 static size_t held[CONNECTIONS];
 static char answer[1024];
 static size_t answer_length;
+static long rows, page_size;
+static char *page;
+
+// Builds the page after the cursor in a request, with its head.
+static void build_page(const char *request, size_t count) {
+  const char *cursor = memmem(request, count, "\"at-", 4);
+  long first = cursor ? strtol(cursor + 4, NULL, 10) : 0, end = first + page_size < rows ? first + page_size : rows;
+  char *body = page + 256, *to = body;
+  to += sprintf(to, "{\"data\":{\"rows\":{\"__typename\":\"RowConnection\",\"nodes\":[");
+  for (long n = first; n < end; n++)
+    to += sprintf(
+        to, "%s{\"__typename\":\"Row\",\"id\":\"row-%ld\",\"name\":\"the name of row %ld\",\"count\":%ld,\"ratio\":%ld.25,\"isOpen\":%s,\"note\":null}",
+        n > first ? "," : "", n, n, n * 7, n % 1000, n % 2 ? "true" : "false");
+  to += sprintf(
+      to, "],\"pageInfo\":{\"__typename\":\"PageInfo\",\"hasNextPage\":%s,\"endCursor\":\"at-%ld\"}}}}",
+      end < rows ? "true" : "false", end);
+  int head = sprintf(
+      answer, "HTTP/1.1 200 OK\r\nContent-Type: application/graphql-response+json; charset=utf-8\r\nContent-Length: %zu\r\n\r\n",
+      (size_t)(to - body));
+  memcpy(body - head, answer, (size_t)head);
+  answer_length = (size_t)(to - body + head);
+  memmove(page, body - head, answer_length);
+}
 
 // The bytes of the first whole request in the buffer; 0 when there is none yet.
 static size_t whole_request(const char *bytes, size_t count) {
@@ -52,14 +78,20 @@ static void serve(int fd) {
   held[fd] += (size_t)count;
   size_t used;
   while ((used = whole_request(buffers[fd], held[fd])) > 0) {
+    if (page) build_page(buffers[fd], used);
+    const char *whole = page ? page : answer;
     held[fd] -= used;
     memmove(buffers[fd], buffers[fd] + used, held[fd]);
-    if (write(fd, answer, answer_length) != (ssize_t)answer_length) return drop(fd);
+    if (write(fd, whole, answer_length) != (ssize_t)answer_length) return drop(fd);
   }
   if (held[fd] == BUFFER) drop(fd);
 }
 
-int main(void) {
+int main(int count, char **arguments) {
+  if (count == 3) {
+    rows = atol(arguments[1]), page_size = atol(arguments[2]);
+    page = malloc(512 + 256 * (size_t)page_size);
+  }
   answer_length = (size_t)snprintf(
       answer, sizeof answer,
       "HTTP/1.1 200 OK\r\nContent-Type: application/graphql-response+json; charset=utf-8\r\nContent-Length: %zu\r\n\r\n%s",
@@ -75,14 +107,15 @@ int main(void) {
   struct epoll_event event = {.events = EPOLLIN, .data.fd = listener}, events[256];
   epoll_ctl(poll, EPOLL_CTL_ADD, listener, &event);
   for (;;) {
-    int count = epoll_wait(poll, events, 256, -1);
-    for (int i = 0; i < count; i++) {
+    int ready = epoll_wait(poll, events, 256, -1);
+    for (int i = 0; i < ready; i++) {
       int fd = events[i].data.fd;
       if (fd != listener) {
         serve(fd);
         continue;
       }
-      while ((fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK)) >= 0) {
+      // A page is larger than the buffer of a socket, so its connection waits for the client.
+      while ((fd = accept4(listener, NULL, NULL, page ? 0 : SOCK_NONBLOCK)) >= 0) {
         if (fd >= CONNECTIONS || !(buffers[fd] = malloc(BUFFER))) {
           close(fd);
           continue;
