@@ -98,54 +98,62 @@ import Testing
     SpecificationExample(
       "3.13 Type Validation",
       "directive @invalidExample(arg: String @invalidExample) on ARGUMENT_DEFINITION",
-      "1:27 1:39 Directive '@invalidExample' forms a reference cycle through: "
+      expected: "1:27 1:39 Directive '@invalidExample' forms a reference cycle through: "
         + "'@invalidExample(arg:)', directive application '@invalidExample'."),
     SpecificationExample(
       "3.13 Type Validation", "directive @self @self on DIRECTIVE_DEFINITION",
-      "1:17 Directive '@self' forms a reference cycle through: directive application '@self'."),
+      expected:
+        "1:17 Directive '@self' forms a reference cycle through: directive application '@self'."),
     SpecificationExample(
       "3.13 Type Validation",
       "directive @a @b on DIRECTIVE_DEFINITION directive @b @a on DIRECTIVE_DEFINITION",
-      "1:14 1:54 Directive '@a' forms a reference cycle through: directive application '@b', "
+      expected:
+        "1:14 1:54 Directive '@a' forms a reference cycle through: directive application '@b', "
         + "directive application '@a'."),
     SpecificationExample(
       "3.13 Type Validation",
       "directive @a(i: I) on INPUT_FIELD_DEFINITION input I { self: I @a }",
-      "1:14 1:17 1:56 1:64 Directive '@a' forms a reference cycle through: '@a(i:)', 'I', 'I.self', "
+      expected:
+        "1:14 1:17 1:56 1:64 Directive '@a' forms a reference cycle through: '@a(i:)', 'I', 'I.self', "
         + "directive application '@a'."),
     SpecificationExample(
       "3.13 Type Validation", "directive @a(i: E) on ENUM_VALUE enum E { V @a }",
-      "1:14 1:17 1:43 1:45 Directive '@a' forms a reference cycle through: '@a(i:)', 'E', 'E.V', "
+      expected:
+        "1:14 1:17 1:43 1:45 Directive '@a' forms a reference cycle through: '@a(i:)', 'E', 'E.V', "
         + "directive application '@a'."),
     SpecificationExample(
       "3.13 Type Validation", "directive @a(i: S) on SCALAR scalar S @a",
-      "1:14 1:17 1:39 Directive '@a' forms a reference cycle through: '@a(i:)', 'S', directive "
+      expected:
+        "1:14 1:17 1:39 Directive '@a' forms a reference cycle through: '@a(i:)', 'S', directive "
         + "application '@a'."),
     SpecificationExample(
       "3.13 Type Validation",
       "directive @entry(i: I) on FIELD directive @a(i: I) on INPUT_FIELD_DEFINITION input I { x: Int @a }",
-      "1:46 1:49 1:88 1:95 Directive '@a' forms a reference cycle through: '@a(i:)', 'I', 'I.x', "
+      expected:
+        "1:46 1:49 1:88 1:95 Directive '@a' forms a reference cycle through: '@a(i:)', 'I', 'I.x', "
         + "directive application '@a'."),
     SpecificationExample(
       "3.13 Type Validation",
       "directive @a(x: Int @b, y: Int @c) on ARGUMENT_DEFINITION "
         + "directive @b(z: Int @a) on ARGUMENT_DEFINITION directive @c(z: Int @a) on ARGUMENT_DEFINITION",
-      "1:14 1:21 1:72 1:79 Directive '@a' forms a reference cycle through: '@a(x:)', directive "
+      expected:
+        "1:14 1:21 1:72 1:79 Directive '@a' forms a reference cycle through: '@a(x:)', directive "
         + "application '@b', '@b(z:)', directive application '@a'.",
       "1:25 1:32 1:119 1:126 Directive '@a' forms a reference cycle through: '@a(y:)', directive "
         + "application '@c', '@c(z:)', directive application '@a'."),
     SpecificationExample(
       "3.13.6 Directive Extensions",
       "directive @a on DIRECTIVE_DEFINITION directive @b @a on DIRECTIVE_DEFINITION extend directive @a @b",
-      "1:98 1:51 Directive '@a' forms a reference cycle through: directive application '@b', "
+      expected:
+        "1:98 1:51 Directive '@a' forms a reference cycle through: directive application '@b', "
         + "directive application '@a'."),
     SpecificationExample(
       "3.13.6 Directive Extensions", "extend directive @missing @deprecated",
-      "1:19 Cannot extend directive '@missing' because it is not defined."),
+      expected: "1:19 Cannot extend directive '@missing' because it is not defined."),
     SpecificationExample(
       "3.13.6 Directive Extensions",
       "directive @once on DIRECTIVE_DEFINITION directive @a @once on FIELD extend directive @a @once",
-      "1:54 1:89 The directive '@once' can only be used once at this location."),
+      expected: "1:54 1:89 The directive '@once' can only be used once at this location."),
     SpecificationExample(
       "3.13.6 Directive Extensions",
       "directive @many repeatable on DIRECTIVE_DEFINITION directive @a @many on FIELD extend directive @a @many"
@@ -153,13 +161,13 @@ import Testing
     SpecificationExample(
       "5.7.2 Directives Are in Valid Locations",
       "directive @b on FIELD directive @a @b on FIELD",
-      "1:36 Directive '@b' may not be used on directive definition."),
+      expected: "1:36 Directive '@b' may not be used on directive definition."),
     SpecificationExample(
       "5.7.1 Directives Are Defined", "directive @a @unknown on FIELD",
-      "1:14 Unknown directive '@unknown'."),
+      expected: "1:14 Unknown directive '@unknown'."),
     SpecificationExample(
       "3.13.3 @deprecated", "directive @a @deprecated(reason: 1) on FIELD",
-      "1:34 Argument 'reason' has invalid value 1."),
+      expected: "1:34 Argument 'reason' has invalid value 1."),
     SpecificationExample(
       "3.10 Input Objects", "directive @a(i: I) on FIELD input I { self: I }"),
     SpecificationExample(

@@ -8,7 +8,7 @@ struct SpecificationExample: Sendable, CustomTestStringConvertible {
   var source: String
   var expected: [String]
 
-  init(_ section: String, _ source: String, _ expected: String...) {
+  init(_ section: String, _ source: String, expected: String...) {
     self.section = section
     self.source = source
     self.expected = expected

@@ -37,15 +37,15 @@ import Testing
   }
 
   @Test(arguments: [
-    SpecificationExample("2.5 Selection Sets", "{ }", "{ }"),
-    SpecificationExample("2.5 Selection Sets", "query Q { }", "query Q { }"),
-    SpecificationExample("2.5 Selection Sets", "{hero{}}", "{\n  hero { }\n}"),
+    SpecificationExample("2.5 Selection Sets", "{ }", expected: "{ }"),
+    SpecificationExample("2.5 Selection Sets", "query Q { }", expected: "query Q { }"),
+    SpecificationExample("2.5 Selection Sets", "{hero{}}", expected: "{\n  hero { }\n}"),
     SpecificationExample(
       "2.5 Selection Sets", "{ hero(id: 1) @include(if: true) { , # nothing\n } x }",
-      "{\n  hero(id: 1) @include(if: true) { }\n  x\n}"),
+      expected: "{\n  hero(id: 1) @include(if: true) { }\n  x\n}"),
     SpecificationExample(
       "2.9 Fragments", "fragment F on T @d { } mutation M { ... { } ... on T @d { } }",
-      "fragment F on T @d { }\n\nmutation M {\n  ... { }\n  ... on T @d { }\n}"),
+      expected: "fragment F on T @d { }\n\nmutation M {\n  ... { }\n  ... on T @d { }\n}"),
   ])
   func `empty selection sets are printed on one line`(_ example: SpecificationExample) throws {
     let document = try Document(parsing: example.source)
@@ -79,36 +79,40 @@ import Testing
     SpecificationExample("2.5 Selection Sets", "query Q { ...F } fragment F on Query { }"),
     SpecificationExample(
       "5.3.3 Leaf Field Selections", "{ n { } }",
-      "1:5: Field 'n' must not have a selection since type 'Int' has no subfields."),
+      expected: "1:5: Field 'n' must not have a selection since type 'Int' has no subfields."),
     SpecificationExample(
       "5.3.3 Leaf Field Selections", "{ a { id { } } }",
-      "1:10: Field 'id' must not have a selection since type 'ID' has no subfields."),
+      expected: "1:10: Field 'id' must not have a selection since type 'ID' has no subfields."),
     SpecificationExample(
       "5.3.3 Leaf Field Selections", "{ launch }",
-      "1:3: Field 'launch' of type 'Launch' must have a selection of subfields. Did you mean "
+      expected:
+        "1:3: Field 'launch' of type 'Launch' must have a selection of subfields. Did you mean "
         + "'launch { ... }'?"),
     SpecificationExample("5.3.2 Field Selection Merging", "{ a { } a { a } a { } }"),
     SpecificationExample(
       "5.3.2 Field Selection Merging", "{ x: a { } x: launch { } }",
-      "1:3: Fields 'x' conflict because 'a' and 'launch' are different fields. Use different aliases "
+      expected:
+        "1:3: Fields 'x' conflict because 'a' and 'launch' are different fields. Use different aliases "
         + "on the fields to fetch both if this was intentional."),
     SpecificationExample(
       "5.5.2.3 Fragment Spread Is Possible", "{ a { ... on B { } } }",
-      "1:7: Fragment cannot be spread here as objects of type 'A' can never be of type 'B'."),
+      expected:
+        "1:7: Fragment cannot be spread here as objects of type 'A' can never be of type 'B'."),
     SpecificationExample("5.5.1.4 Fragments Must Be Used", "{ a { ...F } } fragment F on A { }"),
     SpecificationExample(
       "5.5.1.4 Fragments Must Be Used", "{ } fragment F on A { }",
-      "1:5: Fragment 'F' is never used."),
+      expected: "1:5: Fragment 'F' is never used."),
     SpecificationExample(
-      "5.8.4 All Variables Used", "query ($v: ID) { a { } }", "1:8: Variable '$v' is never used."),
+      "5.8.4 All Variables Used", "query ($v: ID) { a { } }",
+      expected: "1:8: Variable '$v' is never used."),
     SpecificationExample("5.2.4.1 Single Root Field", "subscription { news { } }"),
     SpecificationExample(
       "5.2.4.1 Single Root Field", "subscription { }",
-      "1:14: Anonymous Subscription must select one top level field."),
+      expected: "1:14: Anonymous Subscription must select one top level field."),
     SpecificationExample(
       "5.2.4.1 Single Root Field",
       "subscription S { ... { } ...F } fragment F on Subscription { }",
-      "1:16: Subscription 'S' must select one top level field."),
+      expected: "1:16: Subscription 'S' must select one top level field."),
   ])
   func `a composite type may have an empty selection set, a leaf none`(
     _ example: SpecificationExample

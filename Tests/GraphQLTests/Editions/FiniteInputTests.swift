@@ -19,21 +19,25 @@ import Testing
       "3.10 Circular References", "input Example { self: [Example!]! value: String }"),
     SpecificationExample(
       "3.10 Circular References", "input Example { value: String self: Example! }",
-      "1:31 Input Object Example cannot be provided a finite value because it references itself "
+      expected:
+        "1:31 Input Object Example cannot be provided a finite value because it references itself "
         + "through fields: Example.self."),
     SpecificationExample(
       "3.10 Circular References",
       "input First { second: Second! value: String } input Second { first: First! value: String }",
-      "1:15 1:62 Input Object First cannot be provided a finite value because it references itself "
+      expected:
+        "1:15 1:62 Input Object First cannot be provided a finite value because it references itself "
         + "through fields: First.second, Second.first."),
     SpecificationExample(
       "3.10 Circular References",
       "input First @oneOf { second: Second } input Second { first: First! }",
-      "1:22 1:54 Input Object First cannot be provided a finite value because it references itself "
+      expected:
+        "1:22 1:54 Input Object First cannot be provided a finite value because it references itself "
         + "through fields: First.second, Second.first."),
     SpecificationExample(
       "3.10 Type Validation", "input A @oneOf { a: A }",
-      "1:18 Input Object A cannot be provided a finite value because it references itself through "
+      expected:
+        "1:18 Input Object A cannot be provided a finite value because it references itself through "
         + "fields: A.a."),
     SpecificationExample("3.10 Type Validation", "input A @oneOf { a: A b: Int }"),
     SpecificationExample("3.10 Type Validation", "input A @oneOf { a: [A] }"),
@@ -45,7 +49,8 @@ import Testing
     SpecificationExample(
       "3.10 Type Validation",
       "input A @oneOf { a: A b: B } input B @oneOf { a: A b: B }",
-      "1:18 Input Object A cannot be provided a finite value because it references itself through "
+      expected:
+        "1:18 Input Object A cannot be provided a finite value because it references itself through "
         + "fields: A.a.",
       "1:23 1:47 Input Object A cannot be provided a finite value because it references itself "
         + "through fields: A.b, B.a.",
@@ -54,11 +59,13 @@ import Testing
     // One that only contains an impossible one is not reported: it is valid once the other is.
     SpecificationExample(
       "3.10 Type Validation", "input A { b: B! } input B { b: B! }",
-      "1:29 Input Object B cannot be provided a finite value because it references itself through "
+      expected:
+        "1:29 Input Object B cannot be provided a finite value because it references itself through "
         + "fields: B.b."),
     SpecificationExample(
       "3.10 Type Validation", "input A { a: Int } extend input A { self: A! }",
-      "1:37 Input Object A cannot be provided a finite value because it references itself through "
+      expected:
+        "1:37 Input Object A cannot be provided a finite value because it references itself through "
         + "fields: A.self."),
     SpecificationExample(
       "3.10 Type Validation", "input A @oneOf { self: A } extend input A { other: String }"),
