@@ -230,6 +230,8 @@ enum SinkPiece: Sendable {
   case row([SQLValue])
   /// The line of a table's row in a file, which has each row once.
   case keyed([UInt8], key: String, parent: String?)
+  /// The row of a table, for a caller instead of a sink.
+  case own(TableRow)
 
   var size: Int {
     switch self {
@@ -237,6 +239,21 @@ enum SinkPiece: Sendable {
     case .row(let values): values.reduce(0) { $0 + $1.size }
     case .keyed(let line, let key, let parent):
       line.count + key.utf8.count + (parent?.utf8.count ?? 0) + 64
+    case .own(let row):
+      row.cells.reduce(row.key.utf8.count + 128) { $0 + ($1?.approximateSize ?? 0) }
+    }
+  }
+}
+
+extension JSONValue {
+  /// The approximate size in memory, in bytes.
+  fileprivate var approximateSize: Int {
+    switch self {
+    case .null, .boolean, .number: 16
+    case .string(let text): text.utf8.count + 16
+    case .array(let elements): elements.reduce(32) { $0 + $1.approximateSize }
+    case .object(let object):
+      object.reduce(32) { $0 + $1.key.utf8.count + $1.value.approximateSize }
     }
   }
 }

@@ -144,12 +144,17 @@ private final class RowChannel: Sendable {
   }
 }
 
+/// Rows as they are, for a caller.
+private struct OwnRows: TableRowFormat {
+  func piece(_ row: TableRow) -> SinkPiece { .own(row) }
+}
+
 /// The one task of an extraction, whose outcomes a caller reads instead of sinks and a journal.
 private final class RowStore: TaskStore {
   let progress: RunProgress
   let numbers = [0]
   let plan: SinkPlan
-  private let names: [String]
+  private let tables: [TableDefinition]
   private let channel: RowChannel
   private let state: Locked<State>
 
@@ -163,8 +168,10 @@ private final class RowStore: TaskStore {
     stop: RunStop
   ) throws {
     progress = RunProgress(manifest, services, stop: stop)
-    plan = try SinkPlan(manifest)
-    names = manifest.tableNames
+    var plan = try SinkPlan(manifest)
+    plan.formats = plan.formats.map { $0.map { SinkPlan.Use(format: OwnRows(), entry: $0.entry) } }
+    self.plan = plan
+    tables = manifest.operations.first?.tables?.plan.tables ?? []
     self.channel = channel
     var item: TaskItem?
     if let operation = manifest.operations.first {
@@ -193,23 +200,20 @@ private final class RowStore: TaskStore {
       if update.isFinal, update.state != .done {
         state.withLock { $0.problem = update.error ?? "failed" }
       }
-      let rows = try (outcome.pieces ?? []).enumerated().flatMap { table, pieces in
-        try pieces.compactMap { try row($0, table: names[table]) }
+      let rows = (outcome.pieces ?? []).joined().compactMap { piece in
+        if case .own(let row) = piece { extracted(row) } else { nil }
       }
       guard !rows.isEmpty || update.cursor != nil else { continue }
       try await channel.send(ExtractedPage(rows: rows, checkpoint: update.cursor))
     }
   }
 
-  private func row(_ piece: SinkPiece, table: String) throws -> ExtractedRow? {
-    guard case .keyed(let line, _, _) = piece,
-      case .object(var values) = try JSONValue(parsing: line),
-      let key = values["_key"]?.stringValue, case .number(let position)? = values["_position"]
-    else { return nil }
-    let parent = values["_parent"]?.stringValue
-    for name in TableDefinition.ownColumns { values[name] = nil }
+  private func extracted(_ row: TableRow) -> ExtractedRow {
+    let table = tables[row.table]
+    var values = JSONObject()
+    for (column, cell) in zip(table.columns, row.cells) { values[column.name] = cell ?? .null }
     return ExtractedRow(
-      table: table, key: key, parent: parent, position: Int(position.text) ?? 0, values: values)
+      table: table.name, key: row.key, parent: row.parent, position: row.position, values: values)
   }
 
   func finish(_ end: RunEnd) {}
@@ -218,7 +222,7 @@ private final class RowStore: TaskStore {
 
   /// Why the rows are not complete; `nil` if they are.
   func failure(_ end: RunEnd) -> ExtractFailure? {
-    let tables = TablesSummary(names, progress.counters)
+    let tables = TablesSummary(tables.map(\.name), progress.counters)
     if let stop = end.reason {
       let detail = end.detail.map { ": \($0)" } ?? ""
       return ExtractFailure(
