@@ -500,6 +500,13 @@ struct JournalStep: Sendable {
   /// The rows that were added to files of tables, and how many were not.
   var keys: [RowKeys.Key] = []
   var repeated: [RepeatedRows] = []
+
+  /// Adds the state of a task. Of several of one task in a row, the last one counts: with tables, each has all open
+  /// connections.
+  mutating func add(_ update: TaskUpdate) {
+    if tasks.last?.id == update.id { tasks.removeLast() }
+    tasks.append(update)
+  }
 }
 
 extension Journal {

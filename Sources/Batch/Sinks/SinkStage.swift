@@ -113,7 +113,7 @@ actor SinkStage {
         }
         continue
       }
-      step.tasks.append(outcome.update)
+      step.add(outcome.update)
       if let capture = outcome.capture {
         step.captures.append(
           (outcome.update.operation, outcome.update.key, JSONValue.object(capture).jsonText()))
