@@ -18,9 +18,10 @@ public struct OutputProblem: Error, Sendable, CustomStringConvertible {
   /// How to solve it.
   public var hint: String
 
-  /// `file:line:column: message; hint`.
+  /// `file:line:column: message; hint`, or `--to: message; hint` for an option of the command line.
   public var description: String {
-    (location.map { "\($0.file):\($0.line):\($0.column): " } ?? "") + "\(message); \(hint)"
+    let place = location.map { $0.line > 0 ? "\($0.file):\($0.line):\($0.column)" : $0.file }
+    return (place.map { "\($0): " } ?? "") + "\(message); \(hint)"
   }
 }
 

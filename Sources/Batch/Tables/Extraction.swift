@@ -108,8 +108,9 @@ package struct Extraction: Sendable {
 
   /// The manifest as a file would have it, apart from what ``ManifestLoader/made`` has.
   private var root: YAMLNode {
+    // An option has no lines.
     func location(_ option: String) -> FileLocation {
-      FileLocation(file: option, line: 1, column: 1)
+      FileLocation(file: option, line: 0, column: 0)
     }
     func member(_ key: String, _ value: YAMLNode) -> YAMLNode.Member {
       YAMLNode.Member(key: key, keyLocation: value.location, value: value)
