@@ -420,7 +420,9 @@ extension BulkOperation.State {
     guard let value = try? JSONValue(parsing: text), let name = value["bulk"]?.stringValue else {
       return nil
     }
-    self.init(name: name, id: value["id"]?.stringValue, lines: value["lines"]?.intValue ?? 0)
+    self.init(
+      name: name, id: value["id"]?.stringValue,
+      lines: Continuation.bounded(value["lines"]?.intValue ?? 0))
   }
 
   /// The state as the journal records it.

@@ -42,7 +42,7 @@ extension Continuation {
     next.pages += 1
     next.failures = 0
     if let key = connection.totalKey, let total = page[key]?.intValue {
-      next.total = min(max(total, 0), Self.maxTotal)
+      next.total = Self.bounded(total)
     }
     func failing(_ problem: String) -> Continuation {
       next.problem = problem
@@ -86,8 +86,11 @@ extension Continuation {
     self.read = nil
   }
 
-  /// Above any real number of elements; numbers of servers must not overflow.
-  private static let maxTotal = 1 << 32
+  /// Above any real number of elements.
+  private static let maxNumber = 1 << 32
+
+  /// A number of elements, pages or lines from outside, of which sums cannot overflow.
+  static func bounded(_ number: Int) -> Int { min(max(number, 0), maxNumber) }
   /// The maximum length of a cursor in bytes. Each response records those of all connections that have more pages.
   static let maxCursor = 1 << 16
 }
@@ -123,17 +126,19 @@ extension Continuation {
   /// Reads what ``write(to:)`` has written; `nil` for another value.
   init?(_ value: JSONValue) {
     guard let connection = value["on"]?.intValue else { return nil }
+    // A checkpoint comes from its caller; sums of its numbers must not overflow.
+    func number(_ name: String) -> Int? { value[name]?.intValue.map(Self.bounded) }
     self.init(connection: connection)
     cursor = value["after"]?.stringValue
     for member in value["by"]?.objectValue ?? [:] { holder[member.key] = member.value }
     parent = value["of"]?.stringValue
-    count = value["count"]?.intValue ?? 0
-    pages = value["pages"]?.intValue ?? 0
-    failures = value["failures"]?.intValue ?? 0
+    count = number("count") ?? 0
+    pages = number("pages") ?? 0
+    failures = number("failures") ?? 0
     mark = value["mark"]?.stringValue ?? cursor
-    total = value["total"]?.intValue
+    total = number("total")
     problem = value["problem"]?.stringValue
-    read = value["read"]?.intValue
+    read = number("read")
   }
 }
 

@@ -21,6 +21,8 @@ struct TableFrontier: Sendable {
   }
 
   private let plan: TablePlan
+  /// What a text is written for. Its continuations name connections by their index.
+  private let mark: String
   private let concurrency: Int
   /// The number of waiting continuations from which deeper connections come first.
   private let bound: Int
@@ -43,6 +45,7 @@ struct TableFrontier: Sendable {
   /// Begins with a response to the operation itself.
   init(_ plan: TablePlan, pack: Int, concurrency: Int) {
     self.plan = plan
+    mark = Self.mark(of: plan)
     self.concurrency = max(concurrency, 1)
     bound = pack * self.concurrency
     var depths: [Int] = []
@@ -73,7 +76,7 @@ struct TableFrontier: Sendable {
     guard let open = value["open"]?.arrayValue, let failed = value["failed"]?.arrayValue else {
       throw Self.unreadable("it has no continuations")
     }
-    guard value["of"]?.stringValue == Self.mark(of: plan) else {
+    guard value["of"]?.stringValue == mark else {
       throw Self.unreadable(
         "the document has other connections, or other fields find their objects")
     }
@@ -81,7 +84,8 @@ struct TableFrontier: Sendable {
       guard let index = value[0]?.intValue, plan.connections.indices.contains(index),
         let objects = value[1]?.intValue, let elements = value[2]?.intValue
       else { throw Self.unreadable("it has a connection without numbers") }
-      lacks[index] = Lack(objects: objects, elements: elements)
+      lacks[index] = Lack(
+        objects: Continuation.bounded(objects), elements: Continuation.bounded(elements))
     }
     for element in open + failed {
       guard var continuation = Continuation(element),
@@ -100,7 +104,6 @@ struct TableFrontier: Sendable {
         + "again")
   }
 
-  /// What a text was written for. Its continuations name connections by their index.
   private static func mark(of plan: TablePlan) -> String {
     plan.connections.map { connection in
       let arguments = connection.values.map(\.argument).joined(separator: " ")
@@ -112,7 +115,7 @@ struct TableFrontier: Sendable {
   var text: String {
     var writer = JSONWriter()
     writer.beginObject()
-    writer.member("of", Self.mark(of: plan))
+    writer.member("of", mark)
     writer.key("open")
     writer.beginArray()
     for pack in inFlight.sorted(by: { $0.key < $1.key }) {

@@ -147,7 +147,7 @@ extension TablePlanner {
   /// The number of a literal, or of a variable's default.
   private func number(_ value: Value) -> Int? {
     switch value {
-    case .int(let text, _): return Int(text)
+    case .int(let text, _): return Int(text).map(Continuation.bounded)
     case .variable(let name):
       let variable = template.definition.variables.first { $0.name.value == name.value }
       return variable?.defaultValue.flatMap { $0.isConstant ? number($0) : nil }

@@ -58,7 +58,8 @@ package struct TablesPreview: Sendable {
   /// Reads the response to ``totalsOperation()``.
   package mutating func read(_ data: JSONValue) {
     for (index, keys) in counted {
-      totals[index] = data.objectValue?.value(at: keys)?.intValue ?? totals[index]
+      guard let total = data.objectValue?.value(at: keys)?.intValue else { continue }
+      totals[index] = Continuation.bounded(total)
     }
   }
 
@@ -105,7 +106,9 @@ package struct TablesPreview: Sendable {
 
   /// The number of rows of a page, also if a variable gives it.
   private func size(of connection: TableConnection) -> Int? {
-    connection.pageSize ?? connection.given(connection.sizeArgument, variables)?.intValue
+    connection.pageSize
+      ?? connection.given(connection.sizeArgument, variables)?.intValue
+      .map(Continuation.bounded)
   }
 
   /// The least number of requests, as far as the totals are known.

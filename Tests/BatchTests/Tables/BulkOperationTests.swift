@@ -518,6 +518,7 @@ struct BulkOperationTests {
       #expect(BulkOperation.State(state.text) == state)
     }
     #expect(BulkOperation.State(#"{"other":1}"#) == nil)
+    #expect(BulkOperation.State(#"{"bulk":"a","lines":\#(Int.max)}"#)?.lines == 1 << 32)
   }
 }
 

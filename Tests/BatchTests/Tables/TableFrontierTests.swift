@@ -352,6 +352,27 @@ struct TableFrontierTests {
     #expect(error?.message.hasPrefix("the journal's state of the task cannot be read: ") == true)
   }
 
+  @Test("numbers of a text are bounded, so that those of responses can be added to them")
+  func bounds() throws {
+    let largest = Int.max
+    let text =
+      #"{"of":"customers customers.nodes.orders(id)","open":[{"on":1,"after":"c","by":{"id":"1"},"count":\#(largest),"pages":\#(largest),"total":\#(largest),"failures":-1}],"failed":[],"lacks":[[1,\#(largest),-1]]}"#
+    let plan = try Self.plan()
+    var frontier = try TableFrontier(plan, pack: 1, concurrency: 1, resuming: text)
+    #expect(frontier.lacks[1] == TableFrontier.Lack(objects: 1 << 32, elements: 0))
+    let first = frontier.next()
+    let pack = try #require(first)
+    let page: JSONValue = [
+      "p0": [
+        "orders": ["nodes": [["id": "2"]], "pageInfo": ["hasNextPage": true, "endCursor": "d"]]
+      ]
+    ]
+    frontier.end(pack, TableReader(plan: plan).read(page, errors: [], pack: pack))
+    let second = frontier.next()
+    let next = try #require(second?.continuations.first)
+    #expect(next.count == (1 << 32) + 1 && next.pages == (1 << 32) + 1)
+  }
+
   @Test("a text of the same document is read, and one of a document with other connections is not")
   func otherPlans() throws {
     let text = #"{"of":"customers customers.nodes.orders(id)","open":[],"failed":[]}"#

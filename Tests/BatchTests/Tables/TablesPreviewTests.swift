@@ -67,6 +67,13 @@ struct TablesPreviewTests {
       preview.text.hasSuffix("\nat least 13 requests: all has 120 rows, labels has 6 rows\n"))
   }
 
+  @Test("a total that no list has does not overflow")
+  func largest() throws {
+    var preview = try Self.preview(Self.document, Self.variables)
+    preview.read(["all": ["n": .number(JSONNumber(Int.max))]])
+    #expect(preview.text.contains("\nat least 429496730 requests: all has 4294967296 rows\n"))
+  }
+
   @Test("a document without totals asks for none")
   func none() throws {
     let preview = try Self.preview("{ customers { nodes { orders { totalCount } } } }")
