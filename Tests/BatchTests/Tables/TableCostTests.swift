@@ -235,14 +235,14 @@ struct TableCostTests {
 
   @Test(
     "GitHub's points of an hour are used at 95 %, and no request is refused",
-    arguments: [(4, true), (16, true), (16, false)])
+    arguments: [(4, true), (16, true), (16, false), (64, false)])
   func github(workers: Int, showsCost: Bool) {
-    for seed in 1...1 as ClosedRange<UInt64> {
+    for seed in 1...3 as ClosedRange<UInt64> {
       var simulation = CostSimulation(
         .github(most: 5_000, showsCost: showsCost), latency: 0.2...3, seed: seed)
-      simulation.run(workers: workers, until: 2 * 3_600)
+      simulation.run(workers: workers, until: 3 * 3_600)
       #expect(simulation.server.throttled == 0)
-      for hour in 0..<2 {
+      for hour in 0..<3 {
         let used = simulation.server.usedInHour[hour] ?? 0
         #expect(used >= 0.95 * 5_000 && used <= 5_000, "\(hour): \(used)")
       }

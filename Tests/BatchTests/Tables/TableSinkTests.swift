@@ -464,6 +464,14 @@ struct TableSinkTests {
     }
     try await failed.finish()
     #expect(try first.manifest.sinceValues(nil).isEmpty)
+    let last = try await run(tables, keys: ["a", "b"])
+    try await last.store.commit([last.outcome(last.claim(), rows: [], .done)])
+    guard case .none = try await last.store.claim() else {
+      Issue.record("there is a third task")
+      return
+    }
+    try await last.finish()
+    #expect(try first.manifest.sinceValues(nil)["shop"] == "m")
   }
 
   @Test("a journal and a database of the version before are continued")
