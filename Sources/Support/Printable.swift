@@ -95,6 +95,21 @@ package enum QuotedText {
     }
   }
 
+  /// A component of a URL: all characters but the unreserved ones are percent-encoded, including `+` and `;`.
+  ///
+  /// https://www.rfc-editor.org/rfc/rfc3986#section-2.3
+  package static func url(_ text: String) -> String {
+    let digits = Array("0123456789ABCDEF".utf8)
+    var bytes: [UInt8] = []
+    for byte in text.utf8 {
+      switch byte {
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: bytes.append(byte)
+      default: bytes += [0x25, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
   /// The message of a workflow command of GitHub.
   ///
   /// https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands

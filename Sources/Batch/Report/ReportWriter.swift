@@ -1,5 +1,6 @@
 import Foundation
 import GQLRunJSON
+import GQLRunReport
 import GQLRunSupport
 import GRDB
 
@@ -140,56 +141,43 @@ struct JUnitReport {
   }
 
   private func writeSuites(_ put: (String) throws -> Void) throws {
-    try put("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n")
-    try put(
-      "<testsuites name=\"\(Self.escaped(data.name))\" tests=\"\(data.counts.total)\" "
-        + "failures=\"\(data.counts[.failed])\" errors=\"\(data.counts[.unknown])\" "
-        + "skipped=\"\(Self.skipped(data.counts))\" time=\"\(Self.seconds(data.seconds))\">\n")
+    try put(JUnit.start(data.name, Self.counts(data.counts), seconds: data.seconds))
     let counts = Dictionary(data.byOperation.map { ($0.id, $0.counts) }) { first, _ in first }
     var suite: String?
     try ReportData.forEachTask(data.journal, order: "ORDER BY tasks.op") { task in
       if task.operation != suite {
-        if suite != nil { try put(" </testsuite>\n") }
+        if suite != nil { try put(JUnit.endSuite) }
         suite = task.operation
-        let counts = counts[task.operation] ?? TaskCounts()
         try put(
-          " <testsuite name=\"\(Self.escaped(task.operation))\" tests=\"\(counts.total)\" "
-            + "failures=\"\(counts[.failed])\" errors=\"\(counts[.unknown])\" "
-            + "skipped=\"\(Self.skipped(counts))\">\n")
+          JUnit.startSuite(
+            task.operation, Self.counts(counts[task.operation] ?? TaskCounts())))
       }
       try put(Self.testCase(task))
     }
-    if suite != nil { try put(" </testsuite>\n") }
-    try put("</testsuites>\n")
+    if suite != nil { try put(JUnit.endSuite) }
+    try put(JUnit.end)
   }
 
-  /// JUnit has no other element for tasks that have not ended.
-  private static func skipped(_ counts: TaskCounts) -> Int {
-    counts[.skipped] + counts[.queued] + counts[.running]
+  /// JUnit has no other element than `skipped` for tasks that have not ended.
+  private static func counts(_ counts: TaskCounts) -> JUnit.Counts {
+    JUnit.Counts(
+      tests: counts.total, failures: counts[.failed], errors: counts[.unknown],
+      skipped: counts[.skipped] + counts[.queued] + counts[.running])
   }
 
   private static func testCase(_ task: ReportedTask) -> String {
-    let head =
-      "  <testcase classname=\"\(escaped(task.operation))\" "
-      + "name=\"\(escaped(task.key.isEmpty ? task.operation : task.key))\" "
-      + "time=\"\(seconds(task.milliseconds / 1000))\""
-    let message = escaped(String((task.error ?? "").prefix(2_000)))
-    switch task.state {
-    case .done: return head + "/>\n"
-    case .failed:
-      let type = task.isIncomplete ? " type=\"incomplete\"" : ""
-      return head + "><failure\(type) message=\"\(message)\"/></testcase>\n"
-    case .unknown: return head + "><error message=\"\(message)\"/></testcase>\n"
-    case .skipped: return head + "><skipped message=\"\(message)\"/></testcase>\n"
-    case .queued, .running: return head + "><skipped message=\"not ended\"/></testcase>\n"
-    }
-  }
-
-  private static func seconds(_ value: Double) -> String { String(format: "%.3f", value) }
-
-  /// Escapes text for XML, and replaces characters that XML 1.0 does not allow.
-  static func escaped(_ text: String) -> String {
-    QuotedText.markup(text, keepsLineBreaks: false)
+    let message = task.error ?? ""
+    let result: JUnit.Result =
+      switch task.state {
+      case .done: .passed
+      case .failed: .failure(message, type: task.isIncomplete ? "incomplete" : nil)
+      case .unknown: .error(message)
+      case .skipped: .skipped(message)
+      case .queued, .running: .skipped("not ended")
+      }
+    return JUnit.testCase(
+      task.key.isEmpty ? task.operation : task.key, suite: task.operation,
+      seconds: task.milliseconds / 1000, result: result)
   }
 }
 

@@ -28,11 +28,7 @@ public struct PipelineRunner: Sendable {
   ) {
     shared = Shareable(pipeline)
     var services = services
-    services.secrets.insert(contentsOf: pipeline.secrets)
-    if let endpoint = pipeline.endpoint {
-      services.secrets.insert(contentsOf: endpoint.headers.secrets)
-      services.secrets.insert(contentsOf: SecretNames.secrets(inURL: endpoint.path))
-    }
+    services.secrets.insert(of: pipeline)
     if !(services.logger.handler is SecretHidingLog) {
       services.logger.handler = SecretHidingLog(
         base: services.logger.handler, secrets: services.secrets)

@@ -1,6 +1,7 @@
 import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
+import GQLRunSupport
 import HTTPTypes
 import Synchronization
 
@@ -252,24 +253,9 @@ final class HTTPRequestBuilder: Sendable {
   private func path(for request: GraphQLRequest) -> String {
     let query = members(of: request).map { member in
       let value = member.value.stringValue ?? member.value.canonicalText
-      return "\(Self.percentEncoded(member.key))=\(Self.percentEncoded(value))"
+      return "\(QuotedText.url(member.key))=\(QuotedText.url(value))"
     }
     return endpoint.path + (endpoint.path.contains("?") ? "&" : "?") + query.joined(separator: "&")
-  }
-
-  /// Encodes all characters but the unreserved ones, including `+` and `;`.
-  ///
-  /// https://www.rfc-editor.org/rfc/rfc3986#section-2.3
-  private static func percentEncoded(_ text: String) -> String {
-    let digits = Array("0123456789ABCDEF".utf8)
-    var bytes: [UInt8] = []
-    for byte in text.utf8 {
-      switch byte {
-      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: bytes.append(byte)
-      default: bytes += [0x25, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
   }
 }
 

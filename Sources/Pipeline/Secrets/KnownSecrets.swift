@@ -45,6 +45,14 @@ public final class KnownSecrets: Sendable {
     for secret in secrets { insert(secret) }
   }
 
+  /// Adds the secrets of a pipeline: those of its file, and those of its endpoint's header fields and URL.
+  package func insert(of pipeline: Pipeline) {
+    insert(contentsOf: pipeline.secrets)
+    guard let endpoint = pipeline.endpoint else { return }
+    insert(contentsOf: endpoint.headers.secrets)
+    insert(contentsOf: SecretNames.secrets(inURL: endpoint.path))
+  }
+
   /// The text with `•••` in place of every known secret.
   public func hide(in text: String) -> String { hiding.text(text) }
 
