@@ -212,7 +212,7 @@ let networked: [Target] = [
     name: "gqlrun",
     dependencies: [
       "CGQLRunAllocations", "CGQLRunJq", "CGQLRunMemory",
-      "GQLRun", "GQLRunBatch", "GQLRunGenerator", "GQLRunProfile", "GQLRunPlugins",
+      "GQLRun", "GQLRunBatch", "GQLRunGenerator", "GQLRunProfile", "GQLRunReport", "GQLRunPlugins",
       "GQLRunPipeline", "GQLRunCache",
       "GQLRunJSON", "GQLRunLanguage", "GQLRunSupport", "GQLRunDemoServer",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),

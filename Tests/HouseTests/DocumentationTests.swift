@@ -104,9 +104,10 @@ struct DocumentationTests {
 
   @Test("every test that the table for clients names exists")
   func clientAudit() throws {
-    let rows = try #require(Repository.text("docs/client-audit.md")).lines.filter {
-      $0.hasPrefix("| ") && !$0.hasPrefix("| rule")
-    }
+    // The tables on servers have no tests.
+    let rows = try #require(Repository.text("docs/client-audit.md")).lines
+      .prefix { $0 != "## Audit a server" }
+      .filter { $0.hasPrefix("| ") && !$0.hasPrefix("| rule") }
     let tests = Repository.files(in: "Tests", suffix: ".swift").filter {
       $0.path != "Tests/HouseTests/DocumentationTests.swift"
     }.map(\.text)

@@ -8,6 +8,7 @@ struct TextTests {
     #expect(QuotedText.shellWord("it's $HOME") == #"'it'\''s $HOME'"#)
     #expect(QuotedText.sqlIdentifier(#"a"b"#) == #""a""b""#)
     #expect(QuotedText.sqlLiteral("a'b") == "'a''b'")
+    #expect(QuotedText.url("a b+;/é~") == "a%20b%2B%3B%2F%C3%A9~")
   }
 
   @Test("a quote that combines with the next scalar is a quote")

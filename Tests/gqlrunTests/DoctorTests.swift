@@ -31,7 +31,8 @@ struct DoctorTests {
       let features = try #require(report["features"]?.objectValue)
       #expect(features.count == DoctorFinding.Feature.allCases.count, "\(features.keys)")
       for (feature, supported) in [
-        ("graphql", true), ("introspection", true), ("uploads", true), ("tls", false),
+        ("graphql", true), ("introspection", true), ("empty-selection-sets", true),
+        ("uploads", true), ("tls", false),
         ("subscriptions-sse", true), ("subscriptions-multipart", true),
       ] {
         #expect(features[feature]?["supported"]?.boolValue == supported, "\(feature): \(result)")
@@ -160,13 +161,105 @@ struct DoctorTests {
     let result = try await LyingServer.run("agrees", "doctor", "--json", in: Folder())
     let features = try #require(try report(result.output)["features"])
     for feature in [
-      "graphql-response+json", "error-status", "introspection", "persisted-queries", "arrays",
-      "uploads", "incremental", "subscriptions-sse", "subscriptions-multipart",
+      "graphql-response+json", "error-status", "introspection", "empty-selection-sets",
+      "persisted-queries", "arrays", "uploads", "incremental", "subscriptions-sse",
+      "subscriptions-multipart",
       "subscriptions-websocket", "compression", "http/2", "tls",
     ] {
       #expect(features[feature]?["supported"]?.boolValue == false, "\(feature): \(result)")
     }
     #expect((try report(result.output)["requests"]?.intValue ?? 99) <= 30)
+  }
+}
+
+@Suite("gqlrun doctor --audit", .timeLimit(.minutes(10)))
+struct DoctorAuditTests {
+  @Test("the demo server keeps every MUST and SHOULD")
+  func demoServer() async throws {
+    let folder = try Folder()
+    try await DemoServer.withServer { server in
+      let result = try await Program.run(
+        ["doctor", server.url, "--audit", "--json", "--junit", "audit.xml"], in: folder)
+      #expect(result.status == 0 && result.errors == "", "\(result)")
+      let report = try JSONValue(parsing: result.output)
+      #expect(report["url"]?.stringValue == server.url)
+      #expect(report["edition"] == "GraphQL over HTTP, September 2026")
+      #expect(report["requests"]?.intValue == server.requestCount)
+      #expect(server.requestCount <= 60)
+      let rules = try #require(report["rules"]?.arrayValue)
+      #expect(rules.count == AuditRule.all.count)
+      for rule in rules where rule["outcome"] == "not kept" { Issue.record("\(rule)") }
+      #expect(rules.count { $0["outcome"] == "kept" } > 30, "\(report)")
+    }
+  }
+
+  @Test(
+    "a JUnit report has a case for each rule",
+    .enabled(if: Python.isThere, "there is no python3"))
+  func junit() async throws {
+    let folder = try Folder()
+    let result = try await LyingServer.run(
+      "agrees", "doctor", "--audit", "--json", "--junit", "audit.xml", in: folder)
+    #expect(result.status == 1, "\(result)")
+    let count = """
+      import xml.etree.ElementTree as xml
+      suites = xml.parse("audit.xml").getroot()
+      for suite in suites: print(suite.get("name"), *(
+          int(suite.get(name)) == count for name, count in [
+              ("tests", len(suite)), ("failures", len(suite.findall("testcase/failure"))),
+              ("skipped", len(suite.findall("testcase/skipped")))]))
+      print(len(suites.findall("*/testcase")))
+      print(len(suites.findall("*/testcase/failure")))
+      """
+    try folder.write(count, to: "count.py")
+    let counted = try await Program.shell("python3 count.py", in: folder)
+    let rules = try #require(try JSONValue(parsing: result.output)["rules"]?.arrayValue)
+    let failed = rules.count { $0["outcome"] == "not kept" }
+    #expect(
+      counted.output
+        == "MUST True True True\nSHOULD True True True\n\(rules.count)\n\(failed)\n",
+      "\(counted)")
+    #expect(failed > 10)
+    // The report is replaced, another file is not.
+    let again = try await LyingServer.run(
+      "agrees", "doctor", "--audit", "--junit", "audit.xml", in: folder)
+    #expect(again.status == 1 && again.errors.contains("does not keep every MUST"), "\(again)")
+    let other = try await LyingServer.run(
+      "agrees", "doctor", "--audit", "--junit", "count.py", in: folder)
+    #expect(other.status == 1 && other.errors.contains("is not a JUnit report"), "\(other)")
+    #expect(try folder.text("count.py") == count)
+  }
+
+  @Test(
+    "a hostile server ends the audit, or breaks rules",
+    .enabled(if: Python.isThere, "there is no python3"),
+    arguments: [
+      ("html", 1, "is no GraphQL endpoint\n"), ("endless", 1, "is no GraphQL endpoint"),
+      ("refused", 77, "needs credentials; send them"), ("hang-up", 69, "closed the connection"),
+      ("no-http", 1, "did not answer with HTTP"),
+      ("once", 69, "is incomplete: several requests were not answered"),
+      ("redirects", 1, "is no GraphQL endpoint"),
+      ("agrees", 1, "does not keep every MUST of GraphQL over HTTP, September 2026"),
+      ("later-endless", 1, "found     the body does not end within the limits"),
+      ("later-nested", 1, "found     the body is "),
+      ("later-redirects", 1, "received  307 "), ("later-fields", 1, "does not keep every MUST"),
+    ] as [(String, Int32, String)])
+  func hostile(_ kind: String, _ status: Int32, _ text: String) async throws {
+    let result = try await LyingServer.run(kind, "doctor", "--audit", in: Folder())
+    #expect(result.status == status, "\(result)")
+    #expect((result.output + result.errors).contains(text), "\(result)")
+    #expect(!result.output.contains("\u{1B}"), "\(result)")
+  }
+
+  @Test(
+    "secrets that a server repeats are not shown",
+    .enabled(if: Python.isThere, "there is no python3"), arguments: ["--audit", "--json"])
+  func secrets(_ option: String) async throws {
+    let folder = try Folder()
+    let result = try await LyingServer.run(
+      "echo", "doctor", option, "-H", "'Authorization: Bearer hunter4'", in: folder)
+    #expect(result.output.contains("•••"), "\(result)")
+    #expect(!"\(result)".contains("hunter4"), "\(result)")
   }
 }
 
@@ -234,12 +327,22 @@ private enum LyingServer {
             elif kind == "web-socket": self.reply(200, "application/json", b'{"data":{"__typename":"Query"}}')
             elif kind == "agrees": self.reply(200, "application/json", b'{"data":{"__typename":"Query"}}')
             elif kind == "silent": self.rfile.read(1)
-            elif kind == "endless":
+            elif kind == "endless" or kind == "later-endless" and len(asked) > 1:
                 self.reply(200, "application/json", b'{"data":"', 1 << 40)
                 try:
                     while True: self.wfile.write(b"x" * 65536)
                 except OSError: pass
                 self.close_connection = True
+            elif kind == "echo": self.reply(200, "application/json", b'{"data":{"__typename":"Query"},"errors":[{"message":"%s"}]}' % self.headers["Authorization"].encode())
+            elif kind == "redirects" or kind == "later-redirects" and len(asked) > 1:
+                self.send_response(307)
+                self.send_header("Location", self.path)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+            elif kind.startswith("later-") and len(asked) == 1: self.reply(200, "application/json", b'{"data":{"__typename":"Query"}}')
+            elif kind == "later-nested": self.reply(200, "application/json", b'{"data":' + b"[" * 1000000)
+            elif kind == "later-fields":
+                self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/\xff; charset=\xfe\r\nContent-Length: 3\r\n\r\n\x1b[1")
             elif kind == "once" and len(asked) == 1: self.reply(200, "application/json", b'{"data":{"a":1}}')
             else: self.close_connection = True
     class Garbage(Liar):

@@ -10,13 +10,17 @@ import HTTPTypes
 struct DoctorCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor",
-    abstract: "Find out what an endpoint supports.",
+    abstract: "Find out what an endpoint supports, and which rules of GraphQL over HTTP it keeps.",
     discussion: """
-      Asks for media types and the status of errors, GET, introspection, persisted queries, arrays of \
-      operations, uploads, incremental delivery, transports of subscriptions, compression, HTTP/2, the \
-      certificate, and limits on depth and size. Sends at most \(EndpointProbe.maxRequests) requests, \
-      one after the other; none changes anything, and each has 10 seconds, or --timeout. Exit code 1 if \
-      the URL is no GraphQL endpoint, 69 if it stops answering.
+      Asks for media types and the status of errors, GET, introspection, empty selection sets, persisted \
+      queries, arrays of operations, uploads, incremental delivery, transports of subscriptions, \
+      compression, HTTP/2, the certificate, and limits on depth and size. Sends at most \
+      \(EndpointProbe.maxRequests) requests, one after the other; none changes anything, and each has 10 \
+      seconds, or --timeout. Exit code 1 if the URL is no GraphQL endpoint, 69 if it stops answering.
+
+      --audit checks each MUST and SHOULD of \(Audit.edition), for servers, with \
+      at most \(Audit.maxRequests) requests: a line for each rule, and what was sent and received where it \
+      is not kept. Exit code 1 if a MUST is not kept.
 
       Header fields and connection settings are those of the options and of --pipeline, whose other \
       plugins are not used.
@@ -25,6 +29,7 @@ struct DoctorCommand: AsyncParsableCommand {
         gqlrun doctor http://127.0.0.1:8080/graphql
         gqlrun doctor http://127.0.0.1:8080/graphql --json
         gqlrun doctor http://127.0.0.1:8080/graphql --write doctor.yaml
+        gqlrun doctor http://127.0.0.1:8080/graphql --audit --junit audit.xml
       """)
 
   @Argument(
@@ -33,8 +38,17 @@ struct DoctorCommand: AsyncParsableCommand {
       valueName: "URL"))
   var url: String?
 
+  @Flag(
+    name: .long, help: "Check the rules of GraphQL over HTTP for servers instead of the features.")
+  var audit = false
+
   @Flag(name: .long, help: "Print the report as JSON.")
   var json = false
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp("JUnit XML file to write the result of --audit to.", valueName: "file"))
+  var junit: String?
 
   @Option(
     name: .long,
@@ -44,6 +58,19 @@ struct DoctorCommand: AsyncParsableCommand {
   @OptionGroup var endpointOptions: EndpointArguments
   @OptionGroup var requestOptions: RequestOptions
   @OptionGroup var trustOptions: TrustOptions
+  @OptionGroup var replaceOptions: ReplaceOptions
+
+  /// The form of JUnit XML reports.
+  private static let junitForm = OutputForm("a JUnit report") { _, beginning in
+    beginning.hasPrefix("<?xml") && beginning.contains("<testsuites")
+  }
+
+  func validate() throws {
+    if junit != nil, !audit { throw ValidationError("--junit requires --audit") }
+    if write != nil, audit {
+      throw ValidationError("--write cannot be used with --audit, which asks for no features")
+    }
+  }
 
   func run() async throws {
     var options = endpointOptions
@@ -61,10 +88,17 @@ struct DoctorCommand: AsyncParsableCommand {
         "cannot examine \(endpoint.shownURL): the examination uses HTTP; name the endpoint for queries, "
           + "and see its line subscriptions-websocket")
     }
-    if let write { try NewFile.checkAbsent(write) }
+    // A server may repeat what it receives.
+    let secrets = KnownSecrets()
+    secrets.insert(of: pipeline)
+    if audit { return try await check(endpoint, pipeline, hiding: secrets) }
+    let replaced = replaceOptions.replacing(.unknown)
+    if let write { try OutputFile.check(write, replacing: replaced) }
     let report = try await examine(endpoint, pipeline)
-    try Terminal.write(json ? report.json : report.table)
-    guard report.examination.isGraphQL else { throw notGraphQL(report, endpoint) }
+    try Terminal.write(secrets.hide(in: json ? report.json : report.table))
+    guard report.examination.isGraphQL else {
+      throw notGraphQL(endpoint, refusesCredentials: report.examination.refusesCredentials)
+    }
     guard !report.isIncomplete else {
       throw Failure(
         .unreachable,
@@ -73,8 +107,38 @@ struct DoctorCommand: AsyncParsableCommand {
     if let write { try self.write(report, endpoint, to: write) }
   }
 
-  private func notGraphQL(_ report: DoctorReport, _ endpoint: Endpoint) -> Failure {
-    guard report.examination.refusesCredentials else {
+  /// Audits an endpoint.
+  private func check(
+    _ endpoint: Endpoint, _ pipeline: Pipeline, hiding secrets: KnownSecrets
+  ) async throws {
+    let replaced = replaceOptions.replacing(Self.junitForm)
+    if let junit { try OutputFile.check(junit, replacing: replaced) }
+    let (audit, requests) = try await withProbe(
+      endpoint, pipeline, maxRequests: Audit.maxRequests
+    ) { probe in (try await Audit.run(with: probe), await probe.count) }
+    let report = AuditReport(
+      url: endpoint.shownURL, requests: requests, findings: audit.findings)
+    try Terminal.write(secrets.hide(in: json ? report.json : report.text))
+    if let junit {
+      let file = try OutputFile(junit, replacing: replaced)
+      try Array(secrets.hide(in: report.junit).utf8).withUnsafeBytes { try file.write($0) }
+      try file.finish()
+    }
+    if let reason = audit.interruption {
+      throw Failure(
+        .unreachable, "the audit of \(endpoint.shownURL) is incomplete: \(reason)")
+    }
+    guard audit.answersQueries else {
+      throw notGraphQL(endpoint, refusesCredentials: audit.refusesCredentials)
+    }
+    guard !report.isBroken(.must) else {
+      throw Failure(
+        .failed, "\(endpoint.shownURL) does not keep every MUST of \(Audit.edition)")
+    }
+  }
+
+  private func notGraphQL(_ endpoint: Endpoint, refusesCredentials: Bool) -> Failure {
+    guard refusesCredentials else {
       return Failure(.failed, "\(endpoint.shownURL) is no GraphQL endpoint")
     }
     return Failure(
@@ -85,30 +149,45 @@ struct DoctorCommand: AsyncParsableCommand {
   }
 
   private func examine(_ endpoint: Endpoint, _ pipeline: Pipeline) async throws -> DoctorReport {
+    let connection = Locked<NetworkConnection?>(nil)
+    var report = try await withProbe(
+      endpoint, pipeline, maxRequests: EndpointProbe.maxRequests,
+      onEvent: { event in
+        if case .connected(let new) = event { connection.withLock { $0 = new } }
+      }
+    ) { probe in
+      let examination = try await Examination.run(with: probe)
+      return DoctorReport(
+        url: endpoint.shownURL, requests: await probe.count,
+        isIncomplete: await probe.hasGivenUp, examination: examination)
+    }
+    if report.examination.isGraphQL {
+      report.examination.noteTLS(connection.withLock { $0 }, now: Services.timeOfDay())
+    }
+    return report
+  }
+
+  /// Calls a closure with a probe that has connections of its own, with the settings of a pipeline.
+  private func withProbe<Result: Sendable>(
+    _ endpoint: Endpoint, _ pipeline: Pipeline, maxRequests: Int,
+    onEvent: (@Sendable (NetworkEvent) -> Void)? = nil,
+    body: @escaping @Sendable (EndpointProbe) async throws -> Result
+  ) async throws -> Result {
     let fetch = pipeline.entries.lazy.compactMap { $0.plugin as? FetchPlugin }.first
     let limits = try fetch?.limits(
       PluginEnvironment(entryID: FetchPlugin.name, variable: Services.environment))
-    let connection = Locked<NetworkConnection?>(nil)
-    let transport = AsyncHTTPTransport(meter: nil, traces: false) { event in
-      if case .connected(let new) = event { connection.withLock { $0 = new } }
-    }
+    let transport = AsyncHTTPTransport(meter: nil, traces: false, observer: onEvent)
     let probe = EndpointProbe(
       endpoint, transport: transport, limits: limits ?? HTTPLimits(),
-      time: requestOptions.timeout?.duration ?? .seconds(10))
-    var examination: Examination
+      time: requestOptions.timeout?.duration ?? .seconds(10), maxRequests: maxRequests)
     do {
-      examination = try await Interruption.run { try await Examination.run(with: probe) }
+      let result = try await Interruption.run { try await body(probe) }
+      await transport.shutdown()
+      return result
     } catch {
       await transport.shutdown()
       throw error
     }
-    await transport.shutdown()
-    if examination.isGraphQL {
-      examination.noteTLS(connection.withLock { $0 }, now: Services.timeOfDay())
-    }
-    return DoctorReport(
-      url: endpoint.shownURL, requests: await probe.count,
-      isIncomplete: await probe.hasGivenUp, examination: examination)
   }
 
   private func write(_ report: DoctorReport, _ endpoint: Endpoint, to path: String) throws {
@@ -117,7 +196,9 @@ struct DoctorCommand: AsyncParsableCommand {
     _ = try PipelineFile.load(
       Array(file.text.utf8), file: path, registry: .builtIn,
       environment: PipelineFileEnvironment(variable: { _ in "http://127.0.0.1/" }))
-    try NewFile.create(path, file.text)
+    let output = try OutputFile(path, replacing: replaceOptions.replacing(.unknown))
+    try Array(file.text.utf8).withUnsafeBytes { try output.write($0) }
+    try output.finish()
     let names = file.variables.map { "$\($0)" }.joined(separator: ", ")
     Terminal.note(
       "wrote \(Terminal.safe(path))" + (names.isEmpty ? "" : "; it reads \(Terminal.safe(names))"))
@@ -125,7 +206,7 @@ struct DoctorCommand: AsyncParsableCommand {
 }
 
 /// The result of an examination, for people and for programs.
-struct DoctorReport {
+struct DoctorReport: Sendable {
   var url: String
   var requests: Int
   /// Whether requests were left out because others were not answered.

@@ -7,7 +7,7 @@ import HTTPTypes
 /// Sends the requests of an examination, one after the other, with limits on their number, time and
 /// size.
 actor EndpointProbe {
-  /// The most requests of an examination.
+  /// The most requests of an examination of features.
   static let maxRequests = 30
   /// The number of requests without an answer after which no further one is sent.
   private static let maxFailures = 3
@@ -39,6 +39,7 @@ actor EndpointProbe {
   private(set) var count = 0
   private var failures = 0
   nonisolated let endpoint: Endpoint
+  private let maxRequests: Int
   private let transport: any HTTPTransport
   private let limits: HTTPLimits
 
@@ -47,11 +48,13 @@ actor EndpointProbe {
   ///   - transport: Sends the requests.
   ///   - limits: The settings of the connection; times and sizes are those of the examination.
   ///   - time: The time limit of each request.
+  ///   - maxRequests: The most requests; ``maxRequests`` by default.
   init(
     _ endpoint: Endpoint, transport: any HTTPTransport, limits: HTTPLimits,
-    time: Duration = .seconds(10)
+    time: Duration = .seconds(10), maxRequests: Int = EndpointProbe.maxRequests
   ) {
     self.endpoint = endpoint
+    self.maxRequests = maxRequests
     self.transport = transport
     var limits = limits
     limits.total = time
@@ -66,8 +69,8 @@ actor EndpointProbe {
 
   /// Counts a request that another client sends; returns the reason if none may be sent.
   func beginRequest() -> String? {
-    guard count < Self.maxRequests else {
-      return "not asked: an examination sends at most \(Self.maxRequests) requests"
+    guard count < maxRequests else {
+      return "not asked: an examination sends at most \(maxRequests) requests"
     }
     guard !hasGivenUp else {
       return "not asked: \(failures) requests were not answered"
@@ -116,9 +119,13 @@ actor EndpointProbe {
 }
 
 /// One request of an examination. None of them changes anything.
-struct ProbeRequest: Sendable {
+struct ProbeRequest: Sendable, Hashable {
   var method = HTTPRequest.Method.post
   var accept = Self.accept
+  /// The media type of the body; `nil` for a request without the field.
+  var contentType: String? = "application/json"
+  /// Further header fields.
+  var fields = HTTPFields()
   /// The body, for POST.
   var body: [UInt8] = []
   /// The query of the URL, for GET.
@@ -126,7 +133,7 @@ struct ProbeRequest: Sendable {
   /// Whether the body is sent as a form.
   var isForm = false
 
-  static let accept = "application/graphql-response+json, application/json;q=0.9"
+  static let accept = "\(ProbeAnswer.graphQLType), application/json;q=0.9"
 
   /// A query by POST.
   init(_ document: String, accept: String = Self.accept) {
@@ -138,11 +145,12 @@ struct ProbeRequest: Sendable {
     self.accept = accept
   }
 
-  /// `{ __typename }` by GET.
-  static var byGET: ProbeRequest {
+  /// A request by GET with these parameters in the URL.
+  static func byGET(_ parameters: KeyValuePairs<String, String>) -> ProbeRequest {
     var request = ProbeRequest(body: [])
     request.method = .get
-    request.query = "query=%7B__typename%7D"
+    request.query = parameters.map { "\(QuotedText.url($0))=\(QuotedText.url($1))" }
+      .joined(separator: "&")
     return request
   }
 
@@ -159,11 +167,12 @@ struct ProbeRequest: Sendable {
     var head = HTTPRequest(
       method: method, scheme: endpoint.scheme, authority: endpoint.authority, path: path,
       headerFields: endpoint.headers)
+    head.headerFields.append(contentsOf: fields)
     head.headerFields[.accept] = accept
     if let name = HTTPField.Name("Apollo-Require-Preflight") { head.headerFields[name] = "1" }
     guard method == .post else { return HTTPRequestMessage(head: head) }
     guard isForm else {
-      head.headerFields[.contentType] = "application/json"
+      head.headerFields[.contentType] = contentType
       return HTTPRequestMessage(head: head, body: body)
     }
     let multipart = MultipartBody(operations: body, uploads: [:])
@@ -176,6 +185,8 @@ struct ProbeRequest: Sendable {
 
 /// The answer of an endpoint, as far as it was read.
 struct ProbeAnswer: Sendable {
+  static let graphQLType = "application/graphql-response+json"
+
   var status: Int
   var fields: HTTPFields
   var version: String
@@ -207,6 +218,14 @@ struct ProbeAnswer: Sendable {
   /// The response's data, if there are no errors.
   var data: JSONObject? {
     graphQL?["errors"]?.arrayValue?.isEmpty ?? true ? graphQL?["data"]?.objectValue : nil
+  }
+
+  /// Whether the endpoint refuses the request because of its credentials.
+  var refusesCredentials: Bool {
+    [401, 403].contains(status)
+      || (json?["errors"]?.arrayValue ?? []).contains {
+        GraphQLError($0).code == "UNAUTHENTICATED"
+      }
   }
 
   /// The message of the first error.

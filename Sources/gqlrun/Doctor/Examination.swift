@@ -20,6 +20,7 @@ struct DoctorFinding: Sendable, Equatable {
     case statusStyle = "error-status"
     case get
     case introspection
+    case emptySelectionSets = "empty-selection-sets"
     case persistedQueries = "persisted-queries"
     case arrays
     case uploads
@@ -72,6 +73,7 @@ struct Examination: Sendable {
     try await errorStatus()
     try await get()
     try await introspection()
+    try await emptySelectionSets()
     try await persistedQueries()
     try await arrays()
     try await uploads()
@@ -114,9 +116,7 @@ extension Examination {
     let outcome = try await probe.send(ProbeRequest(Self.typename))
     if case .failure(let error) = outcome { throw error }
     guard let answer = outcome.answer else { return nil }
-    let errors = (answer.json?["errors"]?.arrayValue ?? []).map { GraphQLError($0) }
-    refusesCredentials =
-      [401, 403].contains(answer.status) || errors.contains { $0.code == "UNAUTHENTICATED" }
+    refusesCredentials = answer.refusesCredentials
     guard answer.graphQL != nil else {
       note(.graphQL, verdict: .no, detail: "a query by POST is answered with \(answer.summary)")
       return nil
@@ -127,7 +127,7 @@ extension Examination {
       return nil
     }
     note(.graphQL, verdict: .yes, detail: "POST, \(answer.status) \(answer.mediaType)")
-    let isNew = answer.mediaType == "application/graphql-response+json"
+    let isNew = answer.mediaType == ProbeAnswer.graphQLType
     note(
       .resultType, verdict: isNew ? .yes : .no,
       detail: isNew ? "sent to clients that accept it" : "\(answer.mediaType) is sent instead")
@@ -143,7 +143,7 @@ extension Examination {
     }
     let style =
       switch validation.status {
-      case 422: "the edition of August 2026"
+      case 422: "the edition of September 2026"
       case 400: "the earlier edition"
       case 200: "errors do not show in the status"
       default: "no known style"
@@ -156,7 +156,7 @@ extension Examination {
   }
 
   private mutating func get() async throws {
-    note(.get, outcome: try await probe.send(.byGET)) {
+    note(.get, outcome: try await probe.send(.byGET(["query": "{__typename}"]))) {
       $0.data == nil ? nil : "queries in the URL"
     }
   }
@@ -173,6 +173,13 @@ extension Examination {
     compressed = outcome.answer?.fields[.contentEncoding]
     note(.introspection, outcome: outcome) { _ in
       schema?["types"]?.arrayValue.map { "\($0.count) types" }
+    }
+  }
+
+  /// https://spec.graphql.org/September2026/#sec-Selection-Sets
+  private mutating func emptySelectionSets() async throws {
+    note(.emptySelectionSets, outcome: try await probe.send(ProbeRequest("{ __schema { } }"))) {
+      $0.data?["__schema"]?.objectValue == nil ? nil : "{ __schema { } }, of GraphQL September 2026"
     }
   }
 

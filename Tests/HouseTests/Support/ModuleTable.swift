@@ -137,7 +137,7 @@ struct Module {
       "gqlrun",
       own: chain.union([
         "CGQLRunAllocations", "CGQLRunJq", "CGQLRunMemory", "GQLRun", "GQLRunBatch",
-        "GQLRunGenerator", "GQLRunProfile",
+        "GQLRunGenerator", "GQLRunProfile", "GQLRunReport",
         "GQLRunDemoServer",
       ]),
       packages: ["ArgumentParser", "HTTPTypes", "Logging"],

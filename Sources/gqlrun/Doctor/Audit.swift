@@ -1,0 +1,260 @@
+import GQLRunJSON
+import GQLRunPipeline
+import GQLRunSupport
+import HTTPTypes
+
+/// Checks a server by the rules of GraphQL over HTTP; ``AuditRule/all`` is the table of them.
+///
+/// Each request is sent once, whatever the number of rules that need it.
+struct Audit: Sendable {
+  /// The most requests of an audit.
+  static let maxRequests = 60
+  static let edition = "GraphQL over HTTP, September 2026"
+
+  /// The requests that were sent, and those that were left out because others were not answered.
+  private(set) var exchanges: [AuditExchange] = []
+
+  /// Sends all requests, or only the first one if that is not answered with data. Stops where the server asks for a
+  /// pause.
+  ///
+  /// - Throws: ``ChainError`` if the endpoint cannot be reached.
+  static func run(with probe: EndpointProbe) async throws -> Audit {
+    var audit = Audit()
+    for request in AuditRule.requests {
+      let outcome = try await probe.send(request)
+      if audit.exchanges.isEmpty, case .failure(let error) = outcome { throw error }
+      audit.exchanges.append(AuditExchange(request, outcome))
+      guard audit.answersQueries, !audit.isLimited else { break }
+    }
+    return audit
+  }
+
+  subscript(request: ProbeRequest) -> AuditExchange? {
+    exchanges.first { $0.request == request }
+  }
+
+  /// Whether the first query is answered with data. If not, no rule but the first can be checked.
+  var answersQueries: Bool { exchanges.first?.data != nil }
+
+  /// Whether the endpoint refuses the first query because of its credentials.
+  var refusesCredentials: Bool { exchanges.first?.refusesCredentials ?? false }
+
+  private var isLimited: Bool { exchanges.last?.isLimited ?? false }
+
+  /// Why requests were left out; `nil` if none was.
+  var interruption: String? {
+    if let last = exchanges.last, last.isLimited {
+      return "the server limits requests: the status is \(last.status)"
+    }
+    return exchanges.contains { !$0.wasSent } ? "several requests were not answered" : nil
+  }
+
+  /// A finding for each rule, in the order of the specification.
+  var findings: [AuditFinding] { AuditRule.all.map { finding(on: $0) } }
+
+  private func finding(on rule: AuditRule) -> AuditFinding {
+    let shown: [AuditExchange]
+    let reason: String
+    switch rule.scope {
+    case .nothing(let why): return AuditFinding(rule: rule, outcome: .notChecked, reason: why)
+    case .everyAnswer(let otherwise):
+      shown = exchanges.filter { $0.answer != nil }
+      reason = otherwise
+    case .requests(let requests):
+      shown = requests.compactMap { self[$0] }
+      reason =
+        "not asked: "
+        + (interruption ?? "the query \(Examination.typename) is not answered with data")
+    }
+    var finding = AuditFinding(rule: rule, outcome: .notChecked, reason: reason)
+    var kept: AuditExchange?
+    var open: String?
+    for exchange in shown {
+      switch verdict(on: rule, exchange) {
+      case .kept: kept = kept ?? exchange
+      case .broken(let problem):
+        finding.breaches.append((exchange, Printable.line(problem)))
+      case .open(let why): open = open ?? why
+      }
+    }
+    if let breach = finding.breaches.first {
+      finding.outcome = .notKept
+      finding.reason = breach.problem
+      finding.exchange = breach.exchange
+    } else if let kept {
+      finding.outcome = .kept
+      finding.reason = ""
+      finding.exchange = kept
+    } else if let open, case .requests = rule.scope {
+      finding.reason = Printable.line(open)
+    }
+    return finding
+  }
+}
+
+extension Audit {
+  private func verdict(on rule: AuditRule, _ exchange: AuditExchange) -> AuditRule.Verdict {
+    // A limit is no answer to what was asked.
+    if exchange.isLimited { return .open(interruption ?? "") }
+    if exchange.answer != nil { return rule.check(exchange, self) }
+    return exchange.wasSent ? .broken(exchange.problem) : .open(exchange.problem)
+  }
+}
+
+/// What an audit found out about one rule.
+struct AuditFinding: Sendable {
+  enum Outcome: String, Sendable {
+    case kept
+    case notKept = "not kept"
+    case notChecked = "not checked"
+  }
+
+  var rule: AuditRule
+  var outcome: Outcome
+  /// What is wrong, or why the rule was not checked; empty if it is kept.
+  var reason: String
+  /// The exchange that shows the outcome: the first one that breaks the rule, or the first that keeps it.
+  var exchange: AuditExchange?
+  /// The exchanges that break the rule, each with what is wrong.
+  var breaches: [(exchange: AuditExchange, problem: String)] = []
+}
+
+/// A request of an audit with its answer.
+struct AuditExchange: Sendable {
+  /// The most bytes of a body that are kept, and the most characters of a text that are shown.
+  private static let (maxKept, maxShown) = (400, 200)
+
+  let request: ProbeRequest
+  /// The answer with the beginning of its body; `nil` if none came.
+  let answer: ProbeAnswer?
+  /// Why there is no answer; empty if there is one.
+  let problem: String
+  /// Whether the request was sent.
+  let wasSent: Bool
+  /// The body, if it is a well-formed GraphQL response.
+  let response: JSONObject?
+  /// Why the body is not a well-formed GraphQL response; empty if it is.
+  let malformation: String
+  /// Whether the body is text in UTF-8.
+  let isUTF8: Bool
+  let refusesCredentials: Bool
+  let errorMessage: String?
+
+  init(_ request: ProbeRequest, _ outcome: EndpointProbe.Outcome) {
+    self.request = request
+    problem = Printable.line(outcome.problem)
+    if case .skipped = outcome { wasSent = false } else { wasSent = true }
+    var answer = outcome.answer
+    (response, malformation) = answer.map { Self.response(of: $0) } ?? (nil, problem)
+    isUTF8 = answer.map { String(validating: $0.body, as: UTF8.self) != nil } ?? true
+    refusesCredentials = answer?.refusesCredentials ?? false
+    errorMessage = answer?.errorMessage
+    if let body = answer?.body { answer?.body = Array(body.prefix(Self.maxKept)) }
+    self.answer = answer
+  }
+
+  /// The status; 0 without an answer.
+  var status: Int { answer?.status ?? 0 }
+
+  /// The media type of the answer, without parameters; empty if there is none.
+  var mediaType: String { answer?.mediaType ?? "" }
+
+  /// The encoding that the answer names, in lower case.
+  var charset: String? {
+    (answer?.fields[.contentType] ?? "").split(separator: ";").dropFirst().lazy
+      .map { $0.lowercased().filter { !$0.isWhitespace && $0 != "\"" } }
+      .first { $0.hasPrefix("charset=") }
+      .map { String($0.dropFirst("charset=".count)) }
+  }
+
+  /// The response's data if it is an object, also with errors.
+  var data: JSONObject? { response?["data"]?.objectValue }
+
+  var hasErrors: Bool { response?["errors"] != nil }
+
+  /// Whether the request accepts what legacy clients accept, for which 200 is the status of errors, too.
+  var isLegacy: Bool { request.accept == "application/json" }
+
+  /// Whether the server asks for a pause because of its load, or the number of requests.
+  var isLimited: Bool {
+    status == 429 || status == 503 && answer?.fields[.retryAfter] != nil
+  }
+
+  /// Whether the answer has the media type of GraphQL responses.
+  var isLabelled: Bool { mediaType == ProbeAnswer.graphQLType }
+
+  /// The request, on one line: method, header fields that matter, and the beginning of the body.
+  var sent: String {
+    var parts = [request.method.rawValue, "Accept: \(request.accept)"]
+    if let query = request.query { parts[0] += " ?\(Self.shortened(query))" }
+    if request.method == .post {
+      parts.append(request.contentType.map { "Content-Type: \($0)" } ?? "no Content-Type")
+    }
+    parts += request.fields.map { "\($0.name.rawName): \(Self.shortened($0.value))" }
+    if request.method == .post {
+      parts.append(Self.shortened(String(decoding: request.body, as: UTF8.self)))
+    }
+    return parts.joined(separator: ", ")
+  }
+
+  /// The answer, on one line: status, media type and the beginning of the body; or why there is none.
+  var received: String {
+    guard let answer else { return problem }
+    let type = answer.fields[.contentType] ?? "without a media type"
+    let text = String(decoding: answer.body, as: UTF8.self)
+    return Printable.line(
+      "\(answer.status) \(type)" + (text.isEmpty ? ", no body" : ", \(Self.shortened(text))"))
+  }
+
+  private static func shortened(_ text: String) -> String {
+    guard text.utf8.count > maxShown else { return text }
+    let beginning = text.prefix(maxShown)
+    return beginning.utf8.count == text.utf8.count ? text : "\(beginning)…"
+  }
+
+  /// The response in the body of an answer, or why the body is not a well-formed one.
+  ///
+  /// https://spec.graphql.org/September2026/#sec-Response-Format
+  private static func response(of answer: ProbeAnswer) -> (JSONObject?, String) {
+    func malformed(_ reason: String) -> (JSONObject?, String) { (nil, Printable.line(reason)) }
+    guard !answer.isCut else { return malformed("the body does not end within the limits") }
+    guard !answer.body.isEmpty else { return malformed("there is no body") }
+    guard answer.mediaType.isEmpty || answer.mediaType.hasSuffix("json") else {
+      return malformed("the media type is \(answer.mediaType)")
+    }
+    let json: JSONValue
+    do throws(JSONError) {
+      json = try JSONValue(parsing: answer.body)
+    } catch {
+      return malformed("the body is \(error)")
+    }
+    guard let object = json.objectValue else {
+      return malformed("the body is JSON of type \(json.kind), not an object")
+    }
+    if let other = object.keys.first(where: { !["data", "errors", "extensions"].contains($0) }) {
+      return malformed("the response has the entry \"\(other.prefix(maxShown))\"")
+    }
+    if let errors = object["errors"] {
+      guard let errors = errors.arrayValue, !errors.isEmpty else {
+        return malformed("the entry \"errors\" is not a list with errors")
+      }
+      guard errors.allSatisfy({ $0["message"]?.stringValue != nil }) else {
+        return malformed("an error has no message")
+      }
+    }
+    if let extensions = object["extensions"], extensions.objectValue == nil {
+      return malformed("the entry \"extensions\" is not an object")
+    }
+    guard let data = object["data"] else {
+      return object["errors"] == nil
+        ? malformed("the response has neither \"data\" nor \"errors\"") : (object, "")
+    }
+    guard data.objectValue != nil || data.isNull else {
+      return malformed("the entry \"data\" is a \(data.kind)")
+    }
+    guard !data.isNull || object["errors"] != nil else {
+      return malformed("\"data\" is null, and there are no errors")
+    }
+    return (object, "")
+  }
+}
