@@ -47,9 +47,10 @@ public struct DemoServer: Sendable {
     /// The maximum number of operations in a request whose body is an array; 0, the default, refuses
     /// arrays.
     public var maxBatch = 0
-    /// Whether responses have the statuses of GraphQL over HTTP of August 2026: 294 for data with
-    /// errors, and 422 for invalid operations. 200 and 400 by default.
-    public var usesNewStatuses = false
+    /// Documents that requests may identify by `documentId`, by their identifiers; none by default.
+    ///
+    /// Those that were registered by hash are known, too: with the prefix `sha256:`.
+    public var persistedDocuments: [String: String] = [:]
     /// The time between two likes that the server adds to one of the first ten posts by itself; `nil`,
     /// the default, for none.
     public var likeInterval: Duration?
@@ -85,7 +86,9 @@ public struct DemoServer: Sendable {
   /// - Parameter configuration: The configuration.
   public init(_ configuration: Configuration = Configuration()) {
     self.configuration = configuration
-    state = ServerState(misbehaviour: configuration.misbehaviour)
+    state = ServerState(
+      misbehaviour: configuration.misbehaviour,
+      persistedQueries: PersistedQueries(known: configuration.persistedDocuments))
     executor = DemoExecutor(
       feedSize: configuration.feedSize, customers: configuration.customers,
       maxComplexity: configuration.maxComplexity)
@@ -222,7 +225,7 @@ final class ServerState: Sendable {
   static let maxKeys = 10_000
 
   let log = RequestLog()
-  let persistedQueries = PersistedQueries()
+  let persistedQueries: PersistedQueries
   let eventStreams = ReservedEventStreams()
 
   private struct Contents {
@@ -232,7 +235,10 @@ final class ServerState: Sendable {
 
   private let contents: Locked<Contents>
 
-  init(misbehaviour: Misbehaviour) {
+  init(
+    misbehaviour: Misbehaviour, persistedQueries: PersistedQueries = PersistedQueries()
+  ) {
+    self.persistedQueries = persistedQueries
     contents = Locked(Contents(misbehaviour: misbehaviour))
   }
 

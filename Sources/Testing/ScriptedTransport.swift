@@ -138,8 +138,7 @@ public struct ScriptedResponse: Sendable {
   public static func error(_ message: String, code: String? = nil) -> Self {
     var error: JSONObject = ["message": .string(message)]
     if let code { error["extensions"] = .object(["code": .string(code)]) }
-    return json(
-      JSONValue.object(["errors": .array([.object(error)]), "data": .null]).jsonText())
+    return json(JSONValue.object(["errors": .array([.object(error)])]).jsonText())
   }
 
   /// A response with a body of JSON: partial data, or the error of a gateway.

@@ -79,6 +79,31 @@ struct RunTests {
     }
   }
 
+  @Test(
+    "a result without data has none in its line, and one with null has it",
+    arguments: [
+      (200, #"{"errors":[{"message":"no"}]}"#, "", nil),
+      (200, #"{"data":null,"errors":[{"message":"no"}]}"#, "", .null),
+      (200, #"{"errors":[{"message":"no"}]}"#, "expect: [\"errors != null\"],", nil),
+      (200, #"{"data":null,"errors":[{"message":"no"}]}"#, "expect: [\"errors != null\"],", .null),
+      (404, "not here", "", nil),
+    ] as [(Int, String, String, JSONValue?)])
+  func withoutData(status: Int, body: String, options: String, data: JSONValue?) async throws {
+    let manifest = try Bench.load(
+      """
+      version: 1
+      sinks: [{ ndjson: { path: o.ndjson } }, { json: { path: o.json } }]
+      operations:
+        - { id: user, \(options) query: "{ user(id: 1) { id login } }" }
+      """, in: location)
+    _ = try await Bench.run(
+      manifest, transport: ScriptedTransport { _ in ScriptedTransport.response(status, body) })
+    let record = try JSONValue(parsing: try #require(location.lines("o.ndjson").first))
+    #expect(record.objectValue?["data"] == data, "\(record)")
+    // Neither is a record.
+    #expect(record["records"] == 0 && record["ok"] == .boolean(!options.isEmpty))
+  }
+
   @Test("a second run that would write the same file is kept out, and harms nothing")
   func twoRuns() async throws {
     try location.write(Bench.ids(5), to: "ids.csv")

@@ -86,13 +86,29 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    #"{"errors":[{"message":"no"}]"#, #"{"data":null,"errors":[{"message":"no"}]"#,
+  ])
+  func `a first part without data has none, and one with null has it`(
+    _ part: String
+  ) async throws {
+    try await run(
+      to: .response(
+        200, headers: Self.multipart, body: Self.body(part + #","hasNext":false}"#) + Self.end)
+    ) { outcome, _, _ in
+      #expect(outcome.error == nil, "\(outcome.message)")
+      #expect(outcome.texts == [part + "}"])
+      #expect(outcome.delivered == [[part.contains("data") ? " null" : " "]])
+    }
+  }
+
   @Test func `a request without merged parts has what each part adds`() async throws {
     try await run(
       to: .response(
         200, headers: Self.multipart, body: Self.body(Self.first, Self.last) + Self.end),
       change: { $0.mergesParts = false }
     ) { outcome, bench, _ in
-      #expect(outcome.texts == [#"{"data":null}"#, #"{"data":null}"#])
+      #expect(outcome.texts == ["{}", "{}"])
       #expect(
         outcome.delivered == [[#" {"user":{"id":"1","name":"Ada"}}"#], [#"bio {"bio":"…"}"#]])
       #expect(await bench.dump().contains(#""bio":"…""#))

@@ -175,4 +175,16 @@ import Testing
       #expect(number == count)
     }
   }
+
+  @Test(arguments: Framing.allCases)
+  func `an event without data has none, and one with null has it`(_ framing: Framing) async throws {
+    let texts = [
+      #"{"errors":[{"message":"no"}]}"#, #"{"data":null,"errors":[{"message":"no"}]}"#,
+    ]
+    try await framing.withServer([texts.map { .result($0) } + [.complete]]) { bench, _ in
+      let outcome = await bench.run(SocketTests.document)
+      #expect(outcome.error == nil, "\(outcome.message)")
+      #expect(outcome.texts == texts)
+    }
+  }
 }

@@ -133,7 +133,7 @@ final class Recorder: Sendable {
   }
 }
 
-/// The JSON line of a result, up to its data.
+/// The JSON line of a result, up to its `data`, which a response may lack.
 enum ResultLine {
   static func head(
     _ item: TaskItem, operation: String, page: TaskRunner.Page, update: TaskUpdate,
@@ -174,9 +174,7 @@ enum ResultLine {
     }
     writer.key("errors")
     errors(page, update: update, isFailure: isFailure, writer: &writer)
-    var bytes = writer.takeBytes()
-    bytes += #","data":"#.utf8
-    return bytes
+    return writer.takeBytes()
   }
 
   private static func errors(

@@ -141,8 +141,11 @@ struct TaskRunner: Sendable {
         data = try await completed(data, nested: nested, item: item, operation: operation)
       }
       return try finish(item, operation: operation, page: page, data: data, update: &update) {
-        let hasMore = try data.map { try pager.advance(over: $0) } ?? false
-        if let data, let problem = try operation.completeness?.problem(in: data, hasMore: hasMore) {
+        let found = data.unlessNull
+        let hasMore = try found.map { try pager.advance(over: $0) } ?? false
+        if let found,
+          let problem = try operation.completeness?.problem(in: found, hasMore: hasMore)
+        {
           throw TaskProblem(problem)
         }
         return (hasMore, hasMore ? pager.position : nil)
@@ -355,15 +358,16 @@ extension TaskRunner {
     update: inout TaskUpdate, advance: () throws -> (hasMore: Bool, cursor: String?)
   ) throws -> (Outcome?, isLast: Bool) {
     var records = 0
+    let found = data.unlessNull
     if let emit = operation.emit {
-      let mismatch = try data?.forEachValue(at: emit) { record in
+      let mismatch = try found?.forEachValue(at: emit) { record in
         records += 1
         // `[*]` emits the elements of a list; without it, a list as a record is a mistake.
         guard record.first == UInt8(ascii: "["), emit.steps.last != .each else { return }
         throw TaskProblem("`emit` leads to `\(emit)`, which is a list; write `\(emit)[*]`")
       }
       if let mismatch { throw TaskProblem("`emit` \(mismatch)") }
-    } else if data != nil {
+    } else if found != nil {
       records = 1
     }
     if let problem = try problem(
@@ -383,11 +387,11 @@ extension TaskRunner {
     var outcome = outcome(item, page: page, data: data, given: pageUpdate, records: records)
     // A record that a sink refuses: the page counts as not written, and none follows.
     guard outcome.update.state != .failed else { return (outcome, true) }
-    if !operation.capture.isEmpty, let data {
+    if !operation.capture.isEmpty, let found {
       var captured = JSONObject()
       for capture in operation.capture {
         var values: [JSONValue] = []
-        let mismatch = try data.forEachValue(at: capture.path) {
+        let mismatch = try found.forEachValue(at: capture.path) {
           values.append(try JSONValue(parsing: $0))
         }
         if let mismatch { throw TaskProblem("the capture `\(capture.name)` \(mismatch)") }
@@ -397,20 +401,20 @@ extension TaskRunner {
       outcome.capture = captured
     }
     for bookmark in operation.bookmarks {
-      guard let data else { continue }
+      guard let found else { continue }
       var folded: JSONValue?
       let path = ResultPath(
         [operation.emit?.description, bookmark.path.description].compactMap { $0 }
           .joined(separator: "."))
-      let mismatch = try data.forEachValue(at: path) { bytes in
+      let mismatch = try found.forEachValue(at: path) { bytes in
         let value = try JSONValue(parsing: bytes)
         folded = bookmark.fold.value(folded, then: value)
       }
       if let mismatch { throw TaskProblem("the bookmark `\(bookmark.name)` \(mismatch)") }
       if let folded { outcome.bookmarks.append((bookmark.name, bookmark.fold, folded)) }
     }
-    if operation.snapshot != nil, let data {
-      try compareSnapshot(operation, item: item, data: data)
+    if operation.snapshot != nil, let found {
+      try compareSnapshot(operation, item: item, data: found)
     }
     // Only now, because a page that failed above is not written.
     update = pageUpdate
@@ -493,8 +497,8 @@ extension TaskRunner {
     _ data: (any ResultData)?, nested: [NestedConnection], item: TaskItem,
     operation: BatchOperation
   ) async throws -> (any ResultData)? {
-    guard let data else { return nil }
-    var value = try JSONValue(parsing: data.bytes())
+    guard let found = data.unlessNull else { return data }
+    var value = try JSONValue(parsing: found.bytes())
     for connection in nested {
       let limit = operation.pagination.map {
         NestedConnection.Limit(
@@ -539,7 +543,7 @@ extension TaskRunner {
         "a nested page failed: \(error.description(in: operation.documentName))")
       throw TooCostlyPages.error(problem, of: errors)
     }
-    return try page.response?.data.map { try JSONValue(parsing: $0.bytes()) }
+    return try page.response?.data.unlessNull.map { try JSONValue(parsing: $0.bytes()) }
   }
 
   // MARK: Snapshots

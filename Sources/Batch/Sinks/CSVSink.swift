@@ -63,7 +63,7 @@ private struct CSVRecords: ResultFormat {
     of data: (any ResultData)?, line: [UInt8], row: JSONObject, task: @autoclosure () -> String,
     _ write: (SinkPiece) throws -> Void
   ) throws {
-    guard let data else { return }
+    guard let data = data.unlessNull else { return }
     var found = Array(repeating: false, count: columns.columns.count)
     defer { usage?.note(found) }
     try writeTogether(data, at: emit, write: write) { record, bytes in

@@ -72,18 +72,21 @@ private struct ResultLines: ResultFormat {
     of data: (any ResultData)?, line: [UInt8], row: JSONObject, task: @autoclosure () -> String,
     _ write: (SinkPiece) throws -> Void
   ) throws {
-    guard let data, data.count > 1 << 20 else {
-      var bytes: [UInt8] = []
-      bytes.reserveCapacity(line.count + (data?.count ?? 4) + 2)
-      bytes += line
-      if let data { try data.forEachChunk { bytes += $0 } } else { bytes += "null".utf8 }
-      bytes.append(0x7D)
-      bytes.append(0x0A)
-      return try write(.bytes(bytes, records: 1))
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(line.count + min(data?.count ?? 0, 1 << 20) + 16)
+    bytes += line
+    // A response without `data`, and a task without a response, have no such member.
+    if let data {
+      bytes += #","data":"#.utf8
+      guard data.count <= 1 << 20 else {
+        try write(.bytes(bytes, records: 1))
+        try data.forEachChunk { try write(.bytes(Array($0), records: 0)) }
+        return try write(.bytes([0x7D, 0x0A], records: 0))
+      }
+      try data.forEachChunk { bytes += $0 }
     }
-    try write(.bytes(line, records: 1))
-    try data.forEachChunk { try write(.bytes(Array($0), records: 0)) }
-    try write(.bytes([0x7D, 0x0A], records: 0))
+    bytes += [0x7D, 0x0A]
+    try write(.bytes(bytes, records: 1))
   }
 }
 
@@ -116,7 +119,7 @@ private struct RecordText: ResultFormat {
     of data: (any ResultData)?, line: [UInt8], row: JSONObject, task: @autoclosure () -> String,
     _ write: (SinkPiece) throws -> Void
   ) throws {
-    guard let data else { return }
+    guard let data = data.unlessNull else { return }
     var found = Array(repeating: false, count: columns?.columns.count ?? 0)
     defer { usage?.note(found) }
     try writeTogether(data, at: emit, write: write) { record, bytes in

@@ -89,7 +89,7 @@ protocol ResultFormat: Sendable {
   ///
   /// - Parameters:
   ///   - data: The data of the page.
-  ///   - line: The result line up to its data.
+  ///   - line: The result line up to its `data`.
   ///   - row: The values of the task for columns, of ``RecordColumns/values(in:)``.
   ///   - task: Identifies the page, for rows without a key.
   ///   - write: Receives the pieces.
@@ -201,7 +201,7 @@ struct Outcome: Sendable {
   var data: (any ResultData)?
   /// The values of the task for columns, which the sinks need with ``data``.
   var rowValues = JSONObject()
-  /// The result line up to its data; empty if none is to be written.
+  /// The result line up to its `data`; empty if none is to be written.
   var line: [UInt8] = []
   /// The pieces to write, by index of the sink; `nil` for large data, from which the sinks extract
   /// records themselves.

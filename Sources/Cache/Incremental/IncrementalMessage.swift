@@ -376,6 +376,7 @@ public struct DeliveredFragment: Sendable {
   public var label: String?
   /// The index of the first new element; `nil` for the fields of an object.
   public var firstIndex: Int?
-  /// The new fields as a JSON object, or the new elements as a list; `nil` if the fragment failed.
+  /// The new fields as a JSON object, or the new elements as a list; `nil` if the fragment failed, and for the first
+  /// part of a response without `data`.
   public var data: ResultBody?
 }

@@ -383,13 +383,13 @@ package final class IncrementalResponse {
       data: ResultBody(memory: found.result))
   }
 
-  /// Changes data without a copy of it; returns the result of `body`, or true without data.
+  /// Changes data without a copy of it; returns the result of `body`, or true if data is absent or null.
   private func change(
     _ data: inout JSONValue?, _ body: (inout JSONValue) throws(CacheError) -> Bool
   ) throws(CacheError) -> Bool {
     guard var value = data.take() else { return true }
     defer { data = value }
-    return try body(&value)
+    return value.isNull ? true : try body(&value)
   }
 
   private func value(_ text: [UInt8]) throws(CacheError) -> JSONValue {
@@ -421,9 +421,9 @@ package final class IncrementalResponse {
 
 /// The result of one part of a response.
 package struct IncrementalResult: Sendable {
-  /// The data of all parts so far; `nil` without data, or if it is not merged.
+  /// The data of all parts so far; `nil` if the response has none, or if it is not merged.
   package var data: MergedData?
-  /// The data of the first part; `nil` for later ones.
+  /// The data of the first part; `nil` if it has none, and for later ones.
   package var firstData: ResultBody?
   /// The errors of all parts so far.
   package var errors: [JSONValue]

@@ -185,8 +185,9 @@ public final class ResponseNormalizer {
       errors: errors, extensions: extensions?.objectValue, hasData: state.pointee.envelope.hasData,
       statistics: statistics, diagnostics: state.pointee.diagnostics,
       warnings: (shape?.warnings ?? []) + state.pointee.table.guessWarnings)
-    if options.wantsResult, state.pointee.envelope.hasData {
-      let finished = try consumeSpool()
+    if options.wantsResult, hasMember {
+      let finished =
+        response.hasData ? try consumeSpool() : ResultBody(memory: Array("null".utf8))
       response.data = finished
     }
     do throws(CacheError) {
@@ -324,8 +325,8 @@ public struct NormalizedResponse: Sendable {
   public var extensions: JSONObject?
   /// Whether `data` is an object. It may be null or absent if there are errors.
   public var hasData: Bool
-  /// The `data` of the response with exactly the selected fields; `nil` without data, or if it is
-  /// not collected.
+  /// The `data` of the response, null or with exactly the selected fields; `nil` if the response has
+  /// none, or if it is not collected.
   public var data: ResultBody?
   /// Statistics of the response.
   public var statistics: ResponseStatistics

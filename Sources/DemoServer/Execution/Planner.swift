@@ -378,6 +378,8 @@ struct RequestError: Error, Sendable {
     case unauthenticated = "UNAUTHENTICATED"
     case operationResolutionFailed = "OPERATION_RESOLUTION_FAILURE"
     case persistedQueryNotFound = "PERSISTED_QUERY_NOT_FOUND"
+    case persistedDocumentNotFound = "PERSISTED_DOCUMENT_NOT_FOUND"
+    case invalidJSON = "INVALID_JSON"
     case internalServerError = "INTERNAL_SERVER_ERROR"
   }
 

@@ -67,10 +67,10 @@ struct DemoResponder: HTTPResponder {
       state.log.add(RequestLog.Entry(request, body: []))
       let limit = configuration.maxBodyBytes
       return Response(
-        .contentTooLarge, error: .badRequest("A request body has at most \(limit) bytes."))
+        refused: .contentTooLarge, .badRequest("A request body has at most \(limit) bytes."))
     } catch let error as RequestError {
       state.log.add(RequestLog.Entry(request, body: []))
-      return Response(.badRequest, error: error)
+      return Response(refused: .badRequest, error)
     }
     state.log.add(RequestLog.Entry(request, body: body.operations))
     let misbehaviour: Misbehaviour
@@ -107,8 +107,9 @@ struct DemoResponder: HTTPResponder {
     {
       return response
     }
-    guard request.method == .get || request.method == .post else {
-      return .methodNotAllowed("\(request.method) is not supported.", allowed: "GET, POST, PUT")
+    guard [.get, .post, .query].contains(request.method) else {
+      return .methodNotAllowed(
+        "\(request.method) is not supported.", allowed: "GET, POST, PUT, QUERY")
     }
     let accept = request.headers[.accept].map { AcceptedRange.all(in: $0) }
     let format = EventFormat.preferred(accept: accept)
@@ -116,7 +117,7 @@ struct DemoResponder: HTTPResponder {
     let parts = PartFormat.preferred(accept: accept)
     guard let type = single ?? (format != nil || parts != nil ? .json : nil) else {
       let types = ResponseMediaType.allCases.map(\.rawValue).joined(separator: " or ")
-      return Response(.notAcceptable, error: .badRequest("The response is \(types)."))
+      return Response(refused: .notAcceptable, .badRequest("The response is \(types)."))
     }
     var operationRequest: OperationRequest
     do throws(RequestError) {
@@ -127,21 +128,17 @@ struct DemoResponder: HTTPResponder {
       case .bytes(let bytes, let isJSON):
         guard isJSON else {
           return Response(
-            .unsupportedMediaType,
-            error: .badRequest("A request body is application/json or multipart/form-data."))
+            refused: .unsupportedMediaType,
+            .badRequest("A request body is application/json or multipart/form-data."))
         }
         if bytes.first(where: { !$0.isJSONWhiteSpace }) == UInt8(ascii: "[") {
           return batch(bytes, failing: received.misbehaviour.errors, as: type)
         }
         operationRequest = try OperationRequest(body: bytes)
       }
-    } catch {
-      return Response(.badRequest, error: error, type)
-    }
-    do throws(RequestError) {
       operationRequest.query = try state.persistedQueries.document(of: operationRequest)
     } catch {
-      return Response(type == .json ? .ok : .badRequest, error: error, type)
+      return Response(refused: error)
     }
     let preparation = executor.prepare(
       operationRequest, failing: received.misbehaviour.errors, isIncremental: parts != nil)
@@ -150,14 +147,12 @@ struct DemoResponder: HTTPResponder {
       if single == nil, let format {
         return Response(event: RequestError.response(errors), as: format)
       }
-      return Response(
-        type == .json ? .ok : refusalStatus(errors), contentType: type.contentType,
-        RequestError.response(errors))
+      return Response(refused: RequestError.status(of: errors), errors)
     case .ready(let operation) where operation.type == .subscription:
-      guard let format else { return Response(.notAcceptable, error: Self.needsEvents, type) }
+      guard let format else { return Response(refused: .notAcceptable, Self.needsEvents) }
       return events(of: operation, as: format, to: received)
     case .ready(let operation):
-      if request.method == .get, operation.type != .query {
+      if request.method != .post, operation.type != .query {
         return .methodNotAllowed(
           "A \(operation.type.rawValue) must be sent by POST.", allowed: "POST")
       }
@@ -171,12 +166,6 @@ struct DemoResponder: HTTPResponder {
     }
   }
 
-  /// The status of an operation that is not executed.
-  private func refusalStatus(_ errors: [RequestError]) -> HTTPResponse.Status {
-    let isParsed = errors.allSatisfy { $0.code != RequestError.Code.parseFailed.rawValue }
-    return configuration.usesNewStatuses && isParsed ? .unprocessableContent : .badRequest
-  }
-
   private static let needsEvents = RequestError.badRequest(
     "A subscription needs the header field \"Accept: text/event-stream\" or "
       + "\"Accept: multipart/mixed;subscriptionSpec=1.0\", or a WebSocket connection.")
@@ -187,8 +176,9 @@ struct DemoResponder: HTTPResponder {
     var execution = execution
     let first = execution.next() ?? []
     if execution.isFinished {
-      let isPartial = configuration.usesNewStatuses && execution.errorList != nil
-      let status: HTTPResponse.Status = isPartial && type == .graphQLResponse ? .partial : .ok
+      // Elsewhere, the meaning of 294 is not defined.
+      let isPartial = execution.errorList != nil && type == .graphQLResponse
+      let status: HTTPResponse.Status = isPartial ? .partial : .ok
       return Response(status, contentType: type.contentType, first)
     }
     let body = ResponseBody { [execution] writer in
@@ -220,15 +210,14 @@ extension DemoResponder {
     let limit = configuration.maxBatch
     guard limit > 0 else {
       return Response(
-        .badRequest, error: .badRequest("Operation batching is disabled: send one operation."), type
-      )
+        refused: .badRequest("Operation batching is disabled: send one operation."))
     }
     guard let elements = (try? JSONValue(parsing: body))?.arrayValue else {
-      return Response(.badRequest, error: .badRequest("The request body is not valid JSON."), type)
+      return Response(refused: RequestError(.invalidJSON, "The request body is not valid JSON."))
     }
     guard (1...limit).contains(elements.count) else {
       let message = "A request has 1 to \(limit) operations; it has \(elements.count)."
-      return Response(.badRequest, error: .badRequest(message), type)
+      return Response(refused: .badRequest(message))
     }
     let responder = self
     let stream = ResponseBody { writer in
@@ -265,6 +254,20 @@ extension DemoResponder {
   }
 }
 
+extension RequestError {
+  /// The status of a response with these errors and without data.
+  ///
+  /// https://graphql.github.io/graphql-over-http/draft/#sec-Status-Codes
+  static func status(of errors: [RequestError]) -> HTTPResponse.Status {
+    let codes = errors.compactMap { Code(rawValue: $0.code) }
+    if codes.contains(.internalServerError) { return .internalServerError }
+    let unread: [Code] = [
+      .parseFailed, .invalidJSON, .persistedQueryNotFound, .persistedDocumentNotFound,
+    ]
+    return codes.contains { unread.contains($0) } ? .badRequest : .unprocessableContent
+  }
+}
+
 extension HTTPResponse.Status {
   /// 294: data with errors.
   static let partial = Self(code: 294, reasonPhrase: "Partial Success")
@@ -285,15 +288,31 @@ extension Response {
     self.init(.ok, contentType: ResponseMediaType.json.contentType, json)
   }
 
-  /// A response with a single GraphQL error.
-  init(
-    _ status: HTTPResponse.Status, error: RequestError, _ type: ResponseMediaType = .json
-  ) {
-    self.init(status, contentType: type.contentType, RequestError.response([error]))
+  /// A response with an error in JSON that is not GraphQL's own, as a gateway sends it.
+  init(_ status: HTTPResponse.Status, error: RequestError) {
+    self.init(
+      status, contentType: ResponseMediaType.json.contentType, RequestError.response([error]))
+  }
+
+  /// The response to a request that is not executed: of GraphQL's own media type, also for clients that accept
+  /// `application/json` only. They cannot rely on a body of that type unless the status is a success.
+  init(refused status: HTTPResponse.Status, _ errors: [RequestError]) {
+    self.init(
+      status, contentType: ResponseMediaType.graphQLResponse.contentType,
+      RequestError.response(errors))
+  }
+
+  init(refused status: HTTPResponse.Status, _ error: RequestError) {
+    self.init(refused: status, [error])
+  }
+
+  /// The response to a request with this error, with the error's status.
+  init(refused error: RequestError) {
+    self.init(refused: RequestError.status(of: [error]), [error])
   }
 
   static func methodNotAllowed(_ message: String, allowed: String) -> Self {
-    var response = Self(.methodNotAllowed, error: .badRequest(message))
+    var response = Self(refused: .methodNotAllowed, .badRequest(message))
     response.headers[.allow] = allowed
     return response
   }

@@ -7,8 +7,10 @@ import GQLRunSupport
 ///
 /// https://graphql.github.io/graphql-over-http/draft/#sec-Request-Parameters
 struct OperationRequest: Sendable {
-  /// The document; `nil` if the request has only its hash.
+  /// The document; `nil` if the request has only its hash or its identifier.
   var query: String?
+  /// The identifier of a persisted document.
+  var documentID: String?
   var operationName: String?
   var variables: JSONObject = [:]
   var extensions: JSONObject = [:]
@@ -16,7 +18,9 @@ struct OperationRequest: Sendable {
   var files: [String: UploadedFile] = [:]
 
   /// The names of the parameters in a body or a URL.
-  static let parameterNames = ["query", "operationName", "variables", "extensions"]
+  static let parameterNames = [
+    "query", "documentId", "operationName", "variables", "extensions",
+  ]
 
   init(query: String?, operationName: String? = nil, variables: JSONObject = [:]) {
     self.query = query
@@ -30,7 +34,7 @@ struct OperationRequest: Sendable {
     do throws(JSONError) {
       json = try JSONValue(parsing: body)
     } catch {
-      throw .badRequest("The request body is \(error).")
+      throw RequestError(.invalidJSON, "The request body is \(error).")
     }
     guard let members = json.objectValue else {
       throw .badRequest("The request body is JSON of type \(json.kind); an object is needed.")
@@ -58,6 +62,7 @@ struct OperationRequest: Sendable {
     }
     let values = [
       "query": parameters["query"].map(JSONValue.string),
+      "documentId": parameters["documentId"].map(JSONValue.string),
       "operationName": parameters["operationName"].map(JSONValue.string),
       "variables": try json("variables"),
       "extensions": try json("extensions"),
@@ -67,12 +72,16 @@ struct OperationRequest: Sendable {
 
   private init(_ parameter: (String) -> JSONValue?) throws(RequestError) {
     query = try Self.text(parameter("query"), "query")
+    documentID = try Self.text(parameter("documentId"), "documentId")
     operationName = try Self.text(parameter("operationName"), "operationName")
     variables = try Self.object(parameter("variables"), "variables")
     extensions = try Self.object(parameter("extensions"), "extensions")
     if operationName == "" { operationName = nil }
-    if query == nil, extensions["persistedQuery"] == nil {
+    if query == nil, documentID == nil, extensions["persistedQuery"] == nil {
       throw .badRequest("The parameter query is missing.")
+    }
+    if query != nil, documentID != nil {
+      throw .badRequest("The parameters query and documentId exclude each other.")
     }
   }
 
@@ -120,18 +129,39 @@ struct QueryParameters: Sendable {
   }
 }
 
-/// The documents that clients have registered by hash: automatic persisted queries.
+/// The documents that the server was given, and those that clients have registered by hash: automatic persisted queries.
 ///
-/// A request refers to a document with `extensions.persistedQuery`; if it also has the document, it
+/// A request refers to a document with `documentId` or `extensions.persistedQuery`; with the latter and the document, it
 /// registers it. Stored in memory with a limit, so a client may have to register a document again.
+///
+/// https://github.com/graphql/graphql-over-http/pull/264
 final class PersistedQueries: Sendable {
   static let maxDocuments = 256
   static let maxDocumentBytes = 64 << 10
 
-  private let documents = Locked<[String: String]>([:])
+  private static let prefix = "sha256:"
 
-  /// The document of a request, after registering it or looking it up by hash.
+  /// The registered documents, by their hashes.
+  private let documents = Locked<[String: String]>([:])
+  /// The documents that the server was given, by their identifiers: those it was given for them, and their hashes.
+  private let known: [String: String]
+
+  /// - Parameter known: The documents that the server is given, by their identifiers.
+  init(known: [String: String] = [:]) {
+    let hashed = known.values.map {
+      (Self.prefix + QuotedText.hexadecimal(HashFunction.sha256.hash($0)), $0)
+    }
+    self.known = known.merging(hashed) { given, _ in given }
+  }
+
+  /// The document of a request, after registering it or looking it up by its identifier or hash.
   func document(of request: OperationRequest) throws(RequestError) -> String {
+    if let id = request.documentID {
+      guard let document = document(identifiedBy: id) else {
+        throw RequestError(.persistedDocumentNotFound, "The server does not know the document.")
+      }
+      return document
+    }
     guard let entry = request.extensions["persistedQuery"] else {
       guard let query = request.query else {
         throw .badRequest("The parameter query is missing.")
@@ -143,7 +173,7 @@ final class PersistedQueries: Sendable {
         .badUserInput, "extensions.persistedQuery needs the version 1 and a sha256Hash.")
     }
     guard let query = request.query else {
-      guard let known = documents.withLock({ $0[hash] }) else {
+      guard let known = document(identifiedBy: Self.prefix + hash) else {
         throw RequestError(.persistedQueryNotFound, "PersistedQueryNotFound")
       }
       return known
@@ -158,5 +188,12 @@ final class PersistedQueries: Sendable {
       }
     }
     return query
+  }
+
+  private func document(identifiedBy id: String) -> String? {
+    if let document = known[id] { return document }
+    guard id.hasPrefix(Self.prefix) else { return nil }
+    let hash = String(id.dropFirst(Self.prefix.count))
+    return documents.withLock { $0[hash] }
   }
 }

@@ -287,9 +287,35 @@ extension Attempt {
     }
   }
 
+  /// Sends a message. A query whose method or URL the endpoint refuses is sent once more, by POST.
+  private func http(
+    _ message: HTTPRequestMessage, builder: HTTPRequestBuilder, request: GraphQLRequest
+  ) async throws -> HTTPResponseMessage {
+    let (status, post): (Int, HTTPRequestMessage)
+    do {
+      let response = try await sent(message, builder: builder, request: request)
+      status = response.head.status.code
+      guard let other = builder.post(insteadOf: message, for: request, after: status) else {
+        return response
+      }
+      post = other
+      // Reading a short body to its end returns the connection to the pool.
+      _ = try? await response.body.prefix(16 << 10)
+    } catch let error as ChainError where error.code == .httpStatus {
+      guard let refused = error.http?.status,
+        let other = builder.post(insteadOf: message, for: request, after: refused)
+      else { throw error }
+      (status, post) = (refused, other)
+    }
+    services.logger.info(
+      "\(request.label): the server answered \(status) to \(message.head.method); POST is used instead"
+    )
+    return try await http(post, request, from: 0)
+  }
+
   /// Sends a message. Where the endpoint leaves the transport of subscriptions open, WebSocket and HTTP are tried in
   /// turn.
-  private func http(
+  private func sent(
     _ message: HTTPRequestMessage, builder: HTTPRequestBuilder, request: GraphQLRequest
   ) async throws -> HTTPResponseMessage {
     do {

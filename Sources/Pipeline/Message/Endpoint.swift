@@ -10,6 +10,10 @@ public struct Endpoint: Sendable, Hashable {
     case get = "GET"
     /// POST, with the request in the body.
     case post = "POST"
+    /// QUERY, with the request in the body: safe like GET. An endpoint that does not support the method gets POST.
+    ///
+    /// https://www.rfc-editor.org/rfc/rfc10008
+    case query = "QUERY"
   }
 
   /// The scheme: `http` or `https`; `ws` or `wss` send everything over WebSocket.

@@ -23,7 +23,7 @@ public struct GraphQLRequest: Sendable {
     var isIdempotent: Bool
     var sendsDocument = true
     var method: Endpoint.Method?
-    var bodyMembers = JSONObject()
+    var documentID: String?
     var uploads: [String: Upload] = [:]
     var mergesParts = true
   }
@@ -93,20 +93,23 @@ public struct GraphQLRequest: Sendable {
     _read { yield parts.value.isIdempotent }
     _modify { yield &parts.value.isIdempotent }
   }
-  /// Whether the document is sent; `false` for a persisted query that is sent as its hash.
+  /// Whether the document is sent, unless ``documentID`` replaces it; `false` for a persisted query that is sent as its
+  /// hash.
   public var sendsDocument: Bool {
     _read { yield parts.value.sendsDocument }
     _modify { yield &parts.value.sendsDocument }
   }
-  /// The HTTP method; `nil` uses that of the endpoint. Mutations are always sent with POST.
+  /// The HTTP method of a query; `nil` uses that of the endpoint. Mutations are always sent with POST.
   public var method: Endpoint.Method? {
     _read { yield parts.value.method }
     _modify { yield &parts.value.method }
   }
-  /// Further members of the request's body, such as `documentId`.
-  public var bodyMembers: JSONObject {
-    _read { yield parts.value.bodyMembers }
-    _modify { yield &parts.value.bodyMembers }
+  /// The identifier of a persisted document, sent as `documentId` in place of the document; `nil` sends the document.
+  ///
+  /// What else a server needs belongs to ``extensions``: GraphQL over HTTP reserves all other members.
+  public var documentID: String? {
+    _read { yield parts.value.documentID }
+    _modify { yield &parts.value.documentID }
   }
   /// The files, by the paths of their variables: `input.attachments.0`. The variables have null
   /// there.

@@ -48,7 +48,10 @@ public struct GraphQLResponse: Sendable {
   }
   /// The source as a word for people: `cache`, `server` or `recording`.
   public var origin: String { isReplayed ? "recording" : source.rawValue }
-  /// The `data` of the result; `nil` if the server sent none or the caller does not want it.
+  /// The `data` of the result as JSON text, which is `null` if an error has left nothing of it.
+  ///
+  /// `nil` if the response has no `data`, as for an error of the request, which was not executed; or if the caller does
+  /// not want it.
   public var data: (any ResultData)? {
     _read { yield parts.value.data }
     _modify { yield &parts.value.data }
@@ -249,26 +252,22 @@ public struct ResponseTiming: Sendable, Hashable {
 }
 
 extension GraphQLResponse {
-  /// Calls `body` with the response as JSON text, piece by piece: `data`, then `errors` and
-  /// `extensions` if there are any.
+  /// Calls `body` with the response as JSON text, piece by piece: `data`, `errors` and `extensions`,
+  /// each if the response has it.
   ///
   /// - Parameter body: Called with each piece in order; the pointer is only valid during the call.
   /// - Throws: The errors of `body`, and an error if buffered data cannot be read from its file.
   public func forEachChunk(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
-    try Array(#"{"data":"#.utf8).withUnsafeBytes(body)
     if let data {
+      try Array(#"{"data":"#.utf8).withUnsafeBytes(body)
       try data.forEachChunk(body)
-    } else {
-      try Array("null".utf8).withUnsafeBytes(body)
     }
-    var tail: [UInt8] = []
-    if !errors.isEmpty {
-      tail += Array(#","errors":"#.utf8) + JSONValue.array(errors.map(\.json)).jsonBytes()
-    }
-    if let extensions {
-      tail += Array(#","extensions":"#.utf8) + JSONValue.object(extensions).jsonBytes()
-    }
-    tail.append(UInt8(ascii: "}"))
+    var others = JSONObject()
+    if !errors.isEmpty { others["errors"] = .array(errors.map(\.json)) }
+    if let extensions { others["extensions"] = .object(extensions) }
+    var tail = JSONValue.object(others).jsonBytes()
+    // The members after `data` continue its object.
+    if data != nil { tail.replaceSubrange(..<1, with: others.isEmpty ? [] : [UInt8(ascii: ",")]) }
     try tail.withUnsafeBytes(body)
   }
 }
@@ -346,6 +345,8 @@ extension SubscriptionGap {
 public protocol ResultData: Sendable {
   /// The number of bytes.
   var count: Int { get }
+  /// Whether the text is `null`: an error has left nothing of the data.
+  var isNull: Bool { get }
 
   /// Calls `body` with the bytes in order, in pieces of any size. The pointer is only valid during
   /// the call.
@@ -360,6 +361,11 @@ public protocol ResultData: Sendable {
 }
 
 extension ResultData {
+  /// Whether the text is `null`.
+  public var isNull: Bool {
+    count == 4 && (try? bytes())?.elementsEqual("null".utf8) == true
+  }
+
   /// The whole text, collected from its chunks.
   public func bytes() throws -> [UInt8] {
     var bytes: [UInt8] = []
@@ -369,8 +375,16 @@ extension ResultData {
   }
 }
 
+extension Optional where Wrapped == any ResultData {
+  /// The data, unless it is null.
+  package var unlessNull: (any ResultData)? { flatMap { $0.isNull ? nil : $0 } }
+}
+
 extension ResultBody: ResultData {}
-extension MergedData: ResultData {}
+extension MergedData: ResultData {
+  /// Whether the data is null; its text is not written.
+  public var isNull: Bool { value.isNull }
+}
 
 extension [UInt8]: ResultData {
   /// Calls `body` once, with all bytes.

@@ -14,6 +14,8 @@ final class HTTPRequestBuilder: Sendable {
   static let maxURLLength = 8_000
   /// What carries subscriptions, as far as an answer of the endpoint has shown it; shared by all operations of a runner.
   private let transport = Atomic(Transport.none)
+  /// Whether the endpoint has refused the method QUERY.
+  private let refusesQuery = Atomic(false)
   /// The head of a POST without header fields of its own, as most requests have it.
   private let plainPost: HTTPRequest
 
@@ -61,15 +63,36 @@ final class HTTPRequestBuilder: Sendable {
       return try socket(request)
     }
     guard request.uploads.isEmpty else { return multipart(request) }
-    let wanted = request.method ?? endpoint.method
-    if wanted == .get, request.operationType == .query {
+    guard request.operationType == .query else { return post(request) }
+    switch request.method ?? endpoint.method {
+    case .get:
       let path = path(for: request)
-      if path.utf8.count <= Self.maxURLLength { return get(path, request) }
+      return path.utf8.count <= Self.maxURLLength ? get(path, request) : post(request)
+    case .post: return post(request)
+    case .query:
+      return post(request, as: refusesQuery.load(ordering: .relaxed) ? .post : .query)
+    }
+  }
+
+  /// The message by POST for a query whose method or URL the endpoint has refused; `nil` if the status does not mean
+  /// this. A refused method is remembered.
+  func post(
+    insteadOf message: HTTPRequestMessage, for request: GraphQLRequest, after status: Int
+  ) -> HTTPRequestMessage? {
+    guard message.webSocket == nil else { return nil }
+    switch (message.head.method, status) {
+    case (.query, 405), (.query, 501): refusesQuery.store(true, ordering: .relaxed)
+    // The URL is too long for this server.
+    case (.get, 414): break
+    default: return nil
     }
     return post(request)
   }
 
-  private func post(_ request: GraphQLRequest) -> HTTPRequestMessage {
+  /// A message with the request in its body.
+  private func post(
+    _ request: GraphQLRequest, as method: HTTPRequest.Method = .post
+  ) -> HTTPRequestMessage {
     var fields = Self.postFields
     let isSubscription = request.operationType == .subscription
     // With one event stream for all subscriptions, the answer has no events.
@@ -81,8 +104,9 @@ final class HTTPRequestBuilder: Sendable {
     }
     let isPlain =
       !isSubscription && request.additionalHeaders.isEmpty && fields[.accept] == nil
+      && method == .post
     var message = HTTPRequestMessage(
-      head: isPlain ? plainPost : head(.post, for: request, fields: fields),
+      head: isPlain ? plainPost : head(method, for: request, fields: fields),
       body: body(of: request))
     if isOnSharedStream { message.eventStream = EventStreamRequest() }
     return message
@@ -112,14 +136,10 @@ final class HTTPRequestBuilder: Sendable {
 
   /// The JSON text of ``members(of:)``.
   private func body(of request: GraphQLRequest) -> [UInt8] {
-    // A further member may replace one of the usual members.
-    guard request.bodyMembers.isEmpty else {
-      return JSONValue.object(members(of: request)).jsonBytes()
-    }
     var writer = JSONWriter()
     writer.reserveCapacity(request.document.utf8.count + 256)
     writer.beginObject()
-    Self.forEachUsualMember(of: request) { key, value in
+    Self.forEachMember(of: request) { key, value in
       writer.key(key)
       value.write(to: &writer)
     }
@@ -233,18 +253,31 @@ final class HTTPRequestBuilder: Sendable {
 
   func members(of request: GraphQLRequest) -> JSONObject {
     var members = JSONObject()
-    Self.forEachUsualMember(of: request) { members[$0] = $1 }
-    for member in request.bodyMembers { members[member.key] = member.value }
+    Self.forEachMember(of: request) { members[$0] = $1 }
     return members
   }
 
-  /// Calls a closure with the members that the protocol defines, in order.
-  private static func forEachUsualMember(
+  /// Calls a closure with the members of the protocol that the request has, in order; a URL that has an empty one would
+  /// differ from that of the same request without it.
+  private static func forEachMember(
     of request: GraphQLRequest, _ body: (_ key: String, _ value: JSONValue) -> Void
   ) {
-    if request.sendsDocument { body("query", .string(request.document)) }
-    if !request.variables.isEmpty { body("variables", .object(request.variables)) }
-    if let name = request.operationName { body("operationName", .string(name)) }
+    func name() {
+      if let name = request.operationName, !name.isEmpty { body("operationName", .string(name)) }
+    }
+    func variables() {
+      if !request.variables.isEmpty { body("variables", .object(request.variables)) }
+    }
+    if let id = request.documentID {
+      // The order in which the draft wants them in URLs.
+      body("documentId", .string(id))
+      name()
+      variables()
+    } else {
+      if request.sendsDocument { body("query", .string(request.document)) }
+      variables()
+      name()
+    }
     if !request.extensions.isEmpty { body("extensions", .object(request.extensions)) }
   }
 

@@ -176,7 +176,9 @@ final class ActiveWatch: Sendable {
   private func newerAnswer(
     than event: WatchEvent, _ changes: Int
   ) async throws -> CacheReadResult? {
-    guard case .response(let response) = event, response.isComplete, let data = response.data else {
+    guard case .response(let response) = event, response.isComplete,
+      let data = response.data.unlessNull
+    else {
       _ = try await cache.look()
       return nil
     }

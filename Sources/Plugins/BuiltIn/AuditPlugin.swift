@@ -239,7 +239,7 @@ private struct AuditState: Sendable {
       return AuditOutcome(name: .unknown, error: "it ended without a result")
     }
     if response.errors.isEmpty {
-      guard response.data != nil, end() else { return nil }
+      guard response.data.unlessNull != nil, end() else { return nil }
       return AuditOutcome(name: .done, response: response)
     }
     guard request.operationType == .subscription else { return failed(response) }

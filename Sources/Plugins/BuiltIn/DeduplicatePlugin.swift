@@ -89,8 +89,9 @@ private struct DeduplicateInterceptor: GraphQLInterceptor {
       .map { JSONValue.array([.string($0.key), .string($0.value)]) }
     let text = JSONValue.array([
       .string(request.document), request.operationName.map { .string($0) } ?? .null,
-      .object(request.variables), .object(request.extensions), .object(request.bodyMembers),
-      .boolean(request.sendsDocument), .string(request.method?.rawValue ?? ""),
+      .object(request.variables), .object(request.extensions),
+      request.documentID.map { .string($0) } ?? .null, .boolean(request.sendsDocument),
+      .string(request.method?.rawValue ?? ""),
       .string(request.cachePolicy?.rawValue ?? ""), .array(fields), .array(values),
     ]).canonicalText
     return Array(text.utf8)

@@ -2,11 +2,13 @@ import GQLRunJSON
 import GQLRunLanguage
 public import GQLRunPipeline
 import GQLRunSupport
+import HTTPTypes
 import Logging
 
-/// Sends hashes instead of documents: automatic persisted queries, and registered operations.
+/// Sends hashes instead of documents: automatic persisted queries, persisted documents, and registered operations.
 ///
 /// https://www.apollographql.com/docs/apollo-server/performance/apq
+/// https://github.com/graphql/graphql-over-http/pull/264
 public struct PersistedQueriesPlugin: Plugin {
   /// `apq`: automatic persisted queries.
   public static let name = "apq"
@@ -26,13 +28,17 @@ public struct PersistedQueriesPlugin: Plugin {
     narration:
       "A query is sent as a GET request with its hash. A server that does not know the hash "
       + "answers PersistedQueryNotFound; the query is then sent again by POST, with the document, "
-      + "and the server knows it from then on.",
+      + "and the server knows it from then on. With `protocol: document-id`, the document is sent without its "
+      + "identifier, by itself from then on, and does not become known.",
     subscriptions:
       "Passes subscriptions unchanged, with their document.",
     uploads:
       "Passes requests with files unchanged, with their document. With `persisted_only`, they "
       + "are errors, and nothing is sent.",
-    moreExamples: ["apq", "apq: { manifest: operations.json, persisted_only: true }"])
+    moreExamples: [
+      "apq", "apq: { manifest: operations.json, persisted_only: true }",
+      "apq: { protocol: document-id, query_method: QUERY }",
+    ])
 
   @Option("HTTP method of queries that are sent by their hash; mutations are always sent by POST")
   var queryMethod = Endpoint.Method.post
@@ -41,8 +47,10 @@ public struct PersistedQueriesPlugin: Plugin {
   @Option("Operation manifest of the server; its ids are sent as hashes") var manifest: OptionPath?
   @Option("Whether documents are never sent, so that an operation the server does not know fails")
   var persistedOnly = false
-  @Option("Member that carries the hash: extensions.persistedQuery, or documentId")
-  var style = PersistedQueryStyle.extensions
+  @Option(
+    "What identifies a document: extensions.persistedQuery of Apollo, which also registers it, or documentId of "
+      + "GraphQL over HTTP (draft), with `sha256:` and its hash, or with the id of the manifest")
+  var `protocol` = PersistedQueryProtocol.extensions
 
   /// Creates the plugin with the defaults of its options.
   public init() {}
@@ -69,19 +77,9 @@ public struct PersistedQueriesPlugin: Plugin {
     return placement
   }
 
-  /// Checks that documents which `documentId` identifies are never requested by the server.
-  ///
-  /// - Throws: `OptionError` for `style: document-id` without `persisted_only`.
-  public func validate() throws(OptionError) {
-    guard style == .documentId, !persistedOnly else { return }
-    throw $style.error(
-      "a server cannot request a document that `documentId` identifies",
-      remedy: "add `persisted_only: true`")
-  }
-
   /// Creates the interceptor that sends hashes; reads the operation manifest.
   ///
-  /// - Throws: `OptionError` if the manifest cannot be read.
+  /// - Throws: `OptionError` if the manifest cannot be read, or has an id that `documentId` cannot have.
   public func parts(_ environment: PluginEnvironment) throws(OptionError) -> [ChainPart] {
     [.graphQL(PersistedQueriesInterceptor(self, ids: try ids()))]
   }
@@ -96,7 +94,18 @@ public struct PersistedQueriesPlugin: Plugin {
         throw $manifest.error(
           "the file does not exist", remedy: "create it with `gqlrun operations manifest`")
       }
-      return .init(try OperationManifest(JSONValue(parsing: bytes)))
+      let operations = try OperationManifest(JSONValue(parsing: bytes))
+      if `protocol` == .documentId {
+        for operation in operations.operations {
+          guard let problem = operation.identifierProblem else { continue }
+          throw $manifest.error(
+            "the id `\(operation.id.prefix(80))` of \(operation.name) cannot be sent as `documentId`: \(problem)",
+            remedy:
+              "create the manifest with `gqlrun operations manifest`, or use `protocol: extensions`"
+          )
+        }
+      }
+      return .init(operations)
     } catch let error as OptionError {
       throw error
     } catch {
@@ -108,9 +117,36 @@ public struct PersistedQueriesPlugin: Plugin {
 }
 
 /// How a request identifies its document.
-enum PersistedQueryStyle: String, CaseIterable, ExpressibleByOption {
+enum PersistedQueryProtocol: String, CaseIterable, ExpressibleByOption {
   case extensions
   case documentId = "document-id"
+}
+
+extension OperationManifest.Operation {
+  /// Why the id is no document identifier; `nil` if it is one. Without a prefix, its meaning is the server's own.
+  ///
+  /// https://github.com/graphql/graphql-over-http/pull/264, "Identifying a Document"
+  fileprivate var identifierProblem: String? {
+    let parts = id.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    let isKnownText = id.utf8.allSatisfy { byte in
+      switch byte {
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E, 0x3A: true
+      default: false
+      }
+    }
+    guard isKnownText, parts.allSatisfy({ !$0.isEmpty }) else {
+      return
+        "an identifier has letters, digits, `-`, `.`, `_` and `~`, after a prefix and `:` if it has one"
+    }
+    guard parts.count == 2 else { return nil }
+    if parts[0] == "sha256" {
+      return parts[1] == DocumentHash.sha256(body)
+        ? nil : "after `sha256:`, it has to be the hash of the document in lower-case hexadecimal"
+    }
+    return parts[0].hasPrefix("x-")
+      ? nil
+      : "the prefix `\(parts[0].prefix(20))` is reserved; other prefixes than `sha256` begin with `x-`"
+  }
 }
 
 private final class PersistedQueriesInterceptor: GraphQLInterceptor, RequestPreviewing {
@@ -133,6 +169,8 @@ private final class PersistedQueriesInterceptor: GraphQLInterceptor, RequestPrev
     case both
     /// The document alone.
     case plain
+    /// The document alone, because the server does not know its `documentId`.
+    case document
     /// The document alone, to find out whether the server supports persisted queries.
     case probe
   }
@@ -144,6 +182,11 @@ private final class PersistedQueriesInterceptor: GraphQLInterceptor, RequestPrev
   private let options: PersistedQueriesPlugin
   private let ids: Manifest?
   private var isOnly: Bool { options.persistedOnly }
+  private var usesDocumentID: Bool { options.protocol == .documentId }
+  /// The values of `documentId` that the server did not know: sending their documents has not changed that.
+  private let unknown = Locked<Set<String>>([])
+  /// The most of them that are remembered.
+  private static let maxUnknown = 1_000
 
   init(_ options: PersistedQueriesPlugin, ids: Manifest?) {
     self.options = options
@@ -165,14 +208,10 @@ private final class PersistedQueriesInterceptor: GraphQLInterceptor, RequestPrev
         delivery: .notSent)
     }
     let support = EndpointSupport.of("persisted queries", context)
-    let wanted = request.context[FormKey.self] ?? .hash
-    let isPlain = wanted == .hash && !isOnly && support.isSupported == false
-    let form = isPlain ? Form.plain : wanted
-    let isNamed = form == .hash || form == .both
-    let sent = isNamed ? try named(request, form, location: context.entryID) : request
+    let (form, sent) = try prepared(request, support: support, location: context.entryID)
     return await next(sent)
       .map { [self] response in
-        if let answer = Answer(errors: response.errors) {
+        if let answer = answer(in: response, to: request, form: form) {
           try await retry(request, form: form, answer: answer, support: support, context: context)
         }
         if form == .probe, response.errors.isEmpty { support.note(isSupported: false) }
@@ -187,33 +226,69 @@ private final class PersistedQueriesInterceptor: GraphQLInterceptor, RequestPrev
   }
 
   func preview(of request: GraphQLRequest) -> GraphQLRequest {
-    guard request.operationType != .subscription, request.uploads.isEmpty else { return request }
-    return (try? named(request, .hash, location: "")) ?? request
+    guard request.operationType != .subscription, request.uploads.isEmpty,
+      let id = try? id(of: request, "")
+    else { return request }
+    return named(request, .hash, id: id)
+  }
+
+  /// The request in the form in which it is sent now.
+  ///
+  /// - Parameter location: The entry of the chain, for errors.
+  private func prepared(
+    _ request: GraphQLRequest, support: EndpointSupport, location: String
+  ) throws -> (Form, GraphQLRequest) {
+    let form = request.context[FormKey.self] ?? .hash
+    switch form {
+    case .hash where !isOnly && support.isSupported == false: return (.plain, request)
+    case .hash:
+      let id = try id(of: request, location)
+      let isUnknown = !isOnly && usesDocumentID && unknown.withLock { $0.contains(id) }
+      return isUnknown ? document(of: request) : (form, named(request, form, id: id))
+    case .both: return (form, named(request, form, id: try id(of: request, location)))
+    case .document: return document(of: request)
+    case .plain, .probe: return (form, request)
+    }
+  }
+
+  private func document(of request: GraphQLRequest) -> (Form, GraphQLRequest) {
+    var request = request
+    request.method = options.retryMethod
+    return (.document, request)
   }
 
   /// The request with the hash of its document, and without the document in the first attempt.
-  ///
-  /// - Parameter location: The entry of the chain, for errors.
-  private func named(
-    _ request: GraphQLRequest, _ form: Form, location: String
-  ) throws -> GraphQLRequest {
+  private func named(_ request: GraphQLRequest, _ form: Form, id: String) -> GraphQLRequest {
     var request = request
-    let id = try id(of: request, location)
-    switch options.style {
-    case .extensions:
+    if usesDocumentID {
+      request.documentID = id
+    } else {
       request.extensions["persistedQuery"] = ["version": 1, "sha256Hash": .string(id)]
-    case .documentId:
-      request.bodyMembers["documentId"] = .string(ids == nil ? "sha256:\(id)" : id)
+      request.sendsDocument = form == .both
     }
-    request.sendsDocument = form == .both
     request.method = form == .both ? options.retryMethod : options.queryMethod
     return request
   }
 
+  /// The answer of the server to a request in a form; `nil` if the response has nothing about its document.
+  private func answer(
+    in response: GraphQLResponse, to request: GraphQLRequest, form: Form
+  ) -> Answer? {
+    if let answer = Answer(errors: response.errors) { return answer }
+    // The draft has a single error for an unknown document, and no code for it. A server that breaks the rule about
+    // `data` may have executed a mutation, unless the status denies it.
+    let isRefused = response.http.map { (400..<500).contains($0.status.code) } ?? false
+    guard usesDocumentID, form == .hash, request.isIdempotent || isRefused, response.data == nil,
+      response.errors.count == 1, let error = response.errors.first
+    else { return nil }
+    return error.code == nil && error.path == nil && error.locations.isEmpty ? .notFound : nil
+  }
+
   private func id(of request: GraphQLRequest, _ location: String) throws -> String {
-    guard let ids else { return DocumentHash.sha256(request.document) }
-    if let id = ids.ids[UTF8Text(request.document)] { return id }
-    guard isOnly else { return DocumentHash.sha256(request.document) }
+    if let id = ids?.ids[UTF8Text(request.document)] { return id }
+    guard let ids, isOnly else {
+      return (usesDocumentID ? "sha256:" : "") + DocumentHash.sha256(request.document)
+    }
     let isKnown = request.operationName.map { ids.names.contains($0) } ?? false
     throw ChainError(
       .request, code: .notPersisted,
@@ -252,6 +327,9 @@ private final class PersistedQueriesInterceptor: GraphQLInterceptor, RequestPrev
         : "↻ \(request.label): the server does not seem to support persisted queries")
     var retry = request.withOwnRetry()
     switch answer {
+    case .notFound where usesDocumentID:
+      retry.context[FormKey.self] = .document
+      noteUnknown(try id(of: request, context.entryID))
     case .notFound: retry.context[FormKey.self] = .both
     case .notSupported: retry.context[FormKey.self] = .plain
     case .unclear: retry.context[FormKey.self] = .probe
@@ -261,6 +339,13 @@ private final class PersistedQueriesInterceptor: GraphQLInterceptor, RequestPrev
       retry.cachePolicy = .networkOnly
     }
     throw ChainRetry(retry)
+  }
+
+  private func noteUnknown(_ id: String) {
+    unknown.withLock { unknown in
+      if unknown.count >= Self.maxUnknown { unknown.removeAll() }
+      unknown.insert(id)
+    }
   }
 }
 
@@ -317,11 +402,17 @@ private enum Answer: Equatable {
   }
 
   private static func isNotFound(_ text: String) -> Bool {
-    text == "PersistedQueryNotFound" || text == "PERSISTED_QUERY_NOT_FOUND"
+    [
+      "PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND", "PersistedDocumentNotFound",
+      "PERSISTED_DOCUMENT_NOT_FOUND",
+    ].contains(text)
   }
 
   private static func isNotSupported(_ text: String) -> Bool {
-    text == "PersistedQueryNotSupported" || text == "PERSISTED_QUERY_NOT_SUPPORTED"
+    [
+      "PersistedQueryNotSupported", "PERSISTED_QUERY_NOT_SUPPORTED",
+      "PERSISTED_DOCUMENTS_NOT_SUPPORTED",
+    ].contains(text)
   }
 }
 

@@ -133,8 +133,8 @@ struct ExecGraphQL: GraphQLInterceptor {
     message["data"] = try data(of: response)
   }
 
-  private static func data(of response: GraphQLResponse) throws -> JSONValue {
-    try response.data.map { try JSONValue(parsing: $0.bytes()) } ?? .null
+  private static func data(of response: GraphQLResponse) throws -> JSONValue? {
+    try response.data.map { try JSONValue(parsing: $0.bytes()) }
   }
 
   private static func message(_ request: GraphQLRequest, _ context: ChainContext) -> JSONObject {

@@ -69,7 +69,7 @@ final class Recording: Sendable {
               ? state.isFound ? "; it is empty" : "; it does not exist" : "; it has \(names)")
             + remedy)
       }
-      let differing = ["query", "variables", "operationName", "extensions"].filter {
+      let differing = ["query", "documentId", "variables", "operationName", "extensions"].filter {
         other.body[$0] != request.body[$0]
       }
       let difference =

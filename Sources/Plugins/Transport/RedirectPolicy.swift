@@ -35,7 +35,9 @@ struct RedirectPolicy: Sendable, Hashable {
     guard let target = target(of: location, request.head) else {
       return .refuse("is not a URL")
     }
-    guard request.head.method == .get || status == 307 || status == 308 else {
+    // https://www.rfc-editor.org/rfc/rfc10008: QUERY is safe, and 303 leads to its result.
+    let isSafe = request.head.method == .get || request.head.method == .query
+    guard isSafe || status == 307 || status == 308 else {
       return .refuse(
         "would turn the POST into a GET (\(status)): set the endpoint's url to the new URL, or "
           + "configure the server to answer with 308")
@@ -59,6 +61,11 @@ struct RedirectPolicy: Sendable, Hashable {
     next.head.scheme = target.scheme
     next.head.authority = target.authority
     next.head.path = target.path
+    if status == 303, next.head.method == .query {
+      next.head.method = .get
+      next.head.headerFields[.contentType] = nil
+      next.body = nil
+    }
     if !isSameOrigin {
       let hiding = secrets.hiding(with: request.secrets)
       next.head.headerFields = HTTPFields(

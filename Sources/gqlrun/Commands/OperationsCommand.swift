@@ -123,13 +123,7 @@ struct OperationsCommand: AsyncParsableCommand {
     @OptionGroup var textOptions: TextOptions
 
     func run() async throws {
-      let value = try Input.json(manifest, "the operation manifest")
-      let read: OperationManifest
-      do {
-        read = try OperationManifest(value)
-      } catch {
-        throw Failure(.badInput, "\(manifest): \(error)")
-      }
+      let read = try OperationManifest(path: manifest)
       var problems = read.problems()
       if !files.isEmpty {
         problems += read.differences(from: try textOptions.operations(of: files))
@@ -140,6 +134,20 @@ struct OperationsCommand: AsyncParsableCommand {
           + "(\(read.format.rawValue)), "
           + (problems.isEmpty ? "ok" : Quantity.count(problems.count, "problem")))
       if !problems.isEmpty { throw Failure(.failed, "") }
+    }
+  }
+}
+
+extension OperationManifest {
+  /// Reads an operation manifest.
+  ///
+  /// - Throws: ``Failure`` if the file cannot be read, or is none.
+  init(path: String) throws {
+    let value = try Input.json(path, "the operation manifest")
+    do {
+      try self.init(value)
+    } catch {
+      throw Failure(.badInput, "\(path): \(error)")
     }
   }
 }

@@ -131,7 +131,8 @@ struct RunPages: AsyncSequence, AsyncIteratorProtocol {
 
   /// Completes the connections of a result that are not followed. An error ends the pages after this result.
   private mutating func complete(_ response: inout GraphQLResponse) async {
-    guard var data = response.data, var completion, let operation = request.operation else {
+    guard var data = response.data.unlessNull, var completion, let operation = request.operation
+    else {
       return
     }
     let (client, first) = (client, request)
@@ -177,7 +178,7 @@ struct RunPages: AsyncSequence, AsyncIteratorProtocol {
           "the result is incomplete: a page of a connection failed: \(Terminal.safe(error.message)); if the server "
             + "cannot find its object, request it in another operation"), of: errors)
     }
-    return try last?.data.map { try JSONValue(parsing: $0.bytes()) }
+    return try last?.data.unlessNull.map { try JSONValue(parsing: $0.bytes()) }
   }
 
   /// The operation with the variables of the next page; `nil` after the last one.
@@ -185,7 +186,8 @@ struct RunPages: AsyncSequence, AsyncIteratorProtocol {
   /// - Throws: ``Failure`` if there are more pages than `--max-pages`, or if the server repeats a cursor.
   private mutating func nextPage() throws -> PreparedOperation? {
     if let failure { throw failure }
-    guard !followed.isEmpty, let last, let data = last.data, let operation = request.operation
+    guard !followed.isEmpty, let last, let data = last.data.unlessNull,
+      let operation = request.operation
     else { return nil }
     do {
       var pages = UnreadPages(of: operation)
@@ -267,7 +269,7 @@ extension Pager {
 extension UnreadPages {
   /// Reads the data of a result.
   mutating func read(_ response: GraphQLResponse) throws {
-    guard !connections.isEmpty, let data = response.data else { return }
+    guard !connections.isEmpty, let data = response.data.unlessNull else { return }
     beginResult()
     try data.forEachChunk { read($0) }
   }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import GQLRunDemoServer
+import GQLRunPlugins
 import GQLRunSupport
 
 struct ServeCommand: AsyncParsableCommand {
@@ -64,11 +65,12 @@ struct ServeCommand: AsyncParsableCommand {
       "Accept up to this many operations in one request; 0 refuses arrays.", valueName: "count"))
   var batching = 0
 
-  @Flag(
+  @Option(
     name: .long,
-    help: "Use the statuses of GraphQL over HTTP of August 2026: 294 for data with errors, and 422."
-  )
-  var newStatuses = false
+    help: ArgumentHelp(
+      "Operation manifest with documents that requests may identify by documentId.",
+      valueName: "path"))
+  var manifest: String?
 
   @Option(name: .long, help: "Operations that run at a time on a WebSocket connection.")
   var maxOperations = 1000
@@ -117,7 +119,12 @@ struct ServeCommand: AsyncParsableCommand {
     configuration.misbehaviour = try misbehaviour
     configuration.maxOperations = maxOperations
     configuration.maxBatch = batching
-    configuration.usesNewStatuses = newStatuses
+    if let manifest {
+      let operations = try OperationManifest(path: manifest).operations
+      configuration.persistedDocuments = Dictionary(operations.map { ($0.id, $0.body) }) {
+        first, _ in first
+      }
+    }
     let server = DemoServer(configuration)
     do {
       try await Interruption.run {

@@ -152,7 +152,9 @@ struct PartLines {
     line["part"] = .number(JSONNumber(part?.index ?? 0))
     line["milliseconds"] = .number(JSONNumber(Int(time / .milliseconds(1))))
     line["delivered"] = .array(
-      try part?.delivered.map { try Self.json($0) } ?? [Self.whole(response)])
+      try part.map { part in try part.delivered.map { try Self.json($0, isFirst: part.index == 0) }
+      }
+        ?? [Self.whole(response)])
     line["pending"] = .array(response.pending.map { Self.json($0) })
     line["hasNext"] = .boolean(!response.isComplete)
     if response.errors.count > errors {
@@ -164,19 +166,18 @@ struct PartLines {
 
   /// A response in one piece.
   private static func whole(_ response: GraphQLResponse) throws -> JSONValue {
-    var bytes: [UInt8] = []
-    try response.data?.forEachChunk { bytes.append(contentsOf: $0) }
-    return .object([
-      "path": [], "data": bytes.isEmpty ? .null : try JSONValue(parsing: bytes),
-    ])
+    var object: JSONObject = ["path": []]
+    object["data"] = try response.data.map { try JSONValue(parsing: $0.bytes()) }
+    return .object(object)
   }
 
-  private static func json(_ fragment: DeliveredFragment) throws -> JSONValue {
+  private static func json(_ fragment: DeliveredFragment, isFirst: Bool) throws -> JSONValue {
     var object: JSONObject = ["path": PathStep.json(fragment.path)]
     if let label = fragment.label { object["label"] = .string(label) }
     if let index = fragment.firstIndex { object["index"] = .number(JSONNumber(index)) }
-    let value = try fragment.data.map { try JSONValue(parsing: $0.bytes()) } ?? .null
-    object[fragment.firstIndex == nil ? "data" : "items"] = value
+    let value = try fragment.data.map { try JSONValue(parsing: $0.bytes()) }
+    // A later part without data has failed; the first one is a response that has none.
+    object[fragment.firstIndex == nil ? "data" : "items"] = value ?? (isFirst ? nil : .null)
     return .object(object)
   }
 

@@ -2,19 +2,16 @@ import GQLRunDemoServer
 import GQLRunJSON
 import Testing
 
-/// Several operations in one request, and the statuses of August 2026.
+/// Several operations in one request.
 @Suite(.timeLimit(.minutes(10))) struct BatchRequestTests {
   private func reply(
-    _ body: String, limit: Int = 3, isNew: Bool = false,
-    accept: String = "application/graphql-response+json"
+    _ body: String, limit: Int = 3
   ) async throws -> HTTPReply {
     var configuration = DemoServer.Configuration()
     configuration.maxBatch = limit
-    configuration.usesNewStatuses = isNew
     return try await DemoServer.withServer(configuration) { server in
       try await RawClient(server).send(
-        "POST", "/graphql", headers: ["Content-Type": "application/json", "Accept": accept],
-        body: body)
+        "POST", "/graphql", headers: ["Content-Type": "application/json"], body: body)
     }
   }
 
@@ -31,10 +28,10 @@ import Testing
   }
 
   @Test(arguments: [
-    "[]", "[1,2,3,4]", "[", "[{\"query\":\"{ __typename }\"}",
-  ]) func `arrays that are refused have one error`(_ body: String) async throws {
+    ("[]", 422), ("[1,2,3,4]", 422), ("[", 400), ("[{\"query\":\"{ __typename }\"}", 400),
+  ]) func `arrays that are refused have one error`(_ body: String, status: Int) async throws {
     let reply = try await reply(body)
-    #expect(reply.status == 400)
+    #expect(reply.status == status)
     #expect(try JSONValue(parsing: reply.body)["errors"]?.arrayValue?.count == 1)
   }
 
@@ -47,18 +44,6 @@ import Testing
 
   @Test func `arrays are refused by default`() async throws {
     let reply = try await reply("[{\"query\":\"{ __typename }\"}]", limit: 0)
-    #expect(reply.status == 400 && reply.text.contains("batching is disabled"))
-  }
-
-  /// An operation, the present status, and that of August 2026.
-  @Test(arguments: [
-    ("{ __typename }", 200, 200), ("{ nope }", 400, 422), ("{", 400, 400),
-    ("query ($c: ID!) { country(code: $c) { name } }", 400, 422),
-    ("{ trouble { error } }", 200, 294),
-  ]) func `statuses of both editions`(_ query: String, present: Int, new: Int) async throws {
-    let body = JSONValue.object(["query": .string(query)]).jsonText()
-    #expect(try await reply(body).status == present)
-    #expect(try await reply(body, isNew: true).status == new)
-    #expect(try await reply(body, isNew: true, accept: "application/json").status == 200)
+    #expect(reply.status == 422 && reply.text.contains("batching is disabled"))
   }
 }

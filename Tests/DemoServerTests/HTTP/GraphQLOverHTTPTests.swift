@@ -53,12 +53,36 @@ import Testing
     }
   }
 
-  @Test func `a mutation cannot be got`() async throws {
+  private static let mutation = "mutation { likePost(id: \"P_1\") { likeCount } }"
+
+  /// The method, the URL and the body of a request with a mutation.
+  @Test(arguments: [
+    ("GET", "/graphql?query=mutation%7BlikePost(id:%22P_1%22)%7BlikeCount%7D%7D", ""),
+    (
+      "QUERY", "/graphql",
+      JSONValue.object(["query": .string(GraphQLOverHTTPTests.mutation)]).jsonText()
+    ),
+  ])
+  func `a mutation is not executed by a safe method`(
+    _ method: String, path: String, body: String
+  ) async throws {
     try await DemoServer.withServer { server in
-      let path = "/graphql?query=mutation%7BlikePost(id:%22P_1%22)%7BlikeCount%7D%7D"
-      let reply = try await RawClient(server).send("GET", path)
+      let reply = try await RawClient(server).send(
+        method, path, headers: ["Content-Type": "application/json"], body: body)
       #expect(reply.status == 405)
       #expect(reply[header: "allow"] == "POST")
+      #expect(reply[header: "content-type"] == graphQL)
+    }
+  }
+
+  @Test func `a query is sent by QUERY, with a body as of POST`() async throws {
+    try await DemoServer.withServer { server in
+      let body = JSONValue.object(["query": .string(query)]).jsonText()
+      let reply = try await RawClient(server).send(
+        "QUERY", "/graphql", headers: ["Content-Type": "application/json"], body: body)
+      #expect(reply.status == 200 && reply.text == answer)
+      let untyped = try await RawClient(server).send("QUERY", "/graphql", body: body)
+      #expect(untyped.status == 415)
     }
   }
 
@@ -67,7 +91,7 @@ import Testing
     try await DemoServer.withServer { server in
       let reply = try await RawClient(server).send(method, "/graphql")
       #expect(reply.status == 405)
-      #expect(reply[header: "allow"] == "GET, POST, PUT")
+      #expect(reply[header: "allow"] == "GET, POST, PUT, QUERY")
     }
   }
 
@@ -100,42 +124,56 @@ import Testing
     }
   }
 
+  /// An operation, and the status of its response for clients that accept `application/graphql-response+json`.
   @Test(arguments: [
-    "{ country(code: 1.5) { name } }", "{", "query A { __typename } query B { __typename }",
-    "query ($n: Int!) { feed(first: $n) { totalCount } }",
+    ("{ country(code: 1.5) { name } }", 422), ("{", 400),
+    ("query A { __typename } query B { __typename }", 422),
+    ("query ($n: Int!) { feed(first: $n) { totalCount } }", 422),
+    ("fragment F on Query { __typename }", 422), ("{ nope }", 422),
   ])
-  func `a refused operation is 200 as JSON, and 400 as GraphQL response`(
-    _ query: String
+  func `a refused operation has its status and no data, whatever the client accepts`(
+    _ query: String, status: Int
   ) async throws {
     try await RawClient.withServer { client, _ in
-      let plain = try await client.post(query, headers: ["Accept": "application/json"])
-      #expect(plain.status == 200)
-      let own = try await client.post(query)
-      #expect(own.status == 400)
-      #expect(own[header: "content-type"] == graphQL)
-      #expect(own.text == plain.text && own.text.hasPrefix(#"{"errors":["#))
+      for accept in ["application/json", "application/graphql-response+json", "*/*"] {
+        let reply = try await client.post(query, headers: ["Accept": accept])
+        #expect(reply.status == status)
+        #expect(reply[header: "content-type"] == graphQL)
+        #expect(reply.text.hasPrefix(#"{"errors":["#))
+      }
     }
   }
 
-  @Test func `an error in a field is 200 either way`() async throws {
-    try await DemoServer.withServer { server in
-      for accept in ["application/json", "application/graphql-response+json"] {
-        let reply = try await RawClient(server).post(
-          "{ feed(first: -1) { totalCount } }", headers: ["Accept": accept])
-        #expect(reply.status == 200)
-        #expect(reply.text.hasPrefix(#"{"data":null,"errors""#))
+  /// An operation, its status, the one for clients that accept `application/json` only, and the start of its response.
+  @Test(arguments: [
+    ("{ __typename }", 200, 200, #"{"data":{"#),
+    ("{ feed(first: -1) { totalCount } }", 294, 200, #"{"data":null,"errors""#),
+    ("{ trouble { error } }", 294, 200, #"{"data":{"#),
+  ])
+  func `data with errors is partial success where that status is defined`(
+    _ query: String, own: Int, json: Int, text: String
+  ) async throws {
+    try await RawClient.withServer { client, _ in
+      for (accept, status) in [
+        ("application/json", json), ("application/graphql-response+json", own),
+      ] {
+        let reply = try await client.post(query, headers: ["Accept": accept])
+        #expect(reply.status == status)
+        #expect(reply[header: "content-type"] == "\(accept); charset=utf-8")
+        #expect(reply.text.hasPrefix(text), "\(reply.text)")
       }
     }
   }
 
   @Test(arguments: [
     ("application/json", "", 400), ("application/json", "NONSENSE", 400),
-    ("application/json", "[]", 400), ("application/json", "{\"query\":", 400),
-    ("application/json", #"{"qeury":"{__typename}"}"#, 400),
-    ("application/json", #"{"query":5}"#, 400),
-    ("application/json", #"{"query":"{__typename}","variables":[7]}"#, 400),
-    ("application/json", #"{"query":"{__typename}","operationName":{}}"#, 400),
-    ("application/json", #"{"query":"{__typename}","extensions":"x"}"#, 400),
+    ("application/json", "[]", 422), ("application/json", "{\"query\":", 400),
+    ("application/json", "7", 422), ("application/json", #"{"qeury":"{__typename}"}"#, 422),
+    ("application/json", #"{"query":5}"#, 422),
+    ("application/json", #"{"query":"{__typename}","variables":[7]}"#, 422),
+    ("application/json", #"{"query":"{__typename}","operationName":{}}"#, 422),
+    ("application/json", #"{"query":"{__typename}","extensions":"x"}"#, 422),
+    ("application/json", #"{"query":"{__typename}","more":{"a":[1]}}"#, 200),
     ("application/json", #"{"query":"{__typename}","variables":null,"operationName":null}"#, 200),
     ("application/json;charset=UTF-8", #"{"query":"{__typename}"}"#, 200),
     ("application/json; charset=latin1", #"{"query":"{__typename}"}"#, 415),
@@ -195,7 +233,7 @@ import Testing
         unknown.text
           == #"{"errors":[{"message":"PersistedQueryNotFound","#
           + #""extensions":{"code":"PERSISTED_QUERY_NOT_FOUND"}}]}"#)
-      #expect(try await post(#"{"query":"{ __typename }",\#(extensions)}"#).status == 400)
+      #expect(try await post(#"{"query":"{ __typename }",\#(extensions)}"#).status == 422)
       #expect(try await post(#"{"query":"{__typename}",\#(extensions)}"#).status == 200)
       let known = try await post("{\(extensions)}")
       #expect(known.text == #"{"data":{"__typename":"Query"}}"#)
@@ -204,6 +242,35 @@ import Testing
         "/graphql?extensions=%7B%22persistedQuery%22:%7B%22version%22:1,%22sha256Hash%22:%22"
           + "\(hash)%22%7D%7D")
       #expect(got.text == known.text)
+    }
+  }
+
+  @Test func `a document is identified by documentId`() async throws {
+    let hash = "ecf4edb46db40b5132295c0291d62fb65d6759a9eedfa4d5d612dd5ec54a6b38"
+    let type = ["Content-Type": "application/json"]
+    var configuration = DemoServer.Configuration()
+    configuration.persistedDocuments = ["canada": query]
+    try await RawClient.withServer(configuration) { client, _ in
+      func post(_ body: String) async throws -> HTTPReply {
+        try await client.send("POST", "/graphql", headers: type, body: body)
+      }
+      let given = try await post(#"{"documentId":"canada"}"#)
+      #expect(given.status == 200 && given.text == answer)
+      let got = try await client.send("GET", "/graphql?documentId=canada")
+      #expect(got.text == answer)
+      let unknown = try await post(#"{"documentId":"sha256:\#(hash)"}"#)
+      #expect(unknown.status == 400)
+      #expect(
+        unknown.text
+          == #"{"errors":[{"message":"The server does not know the document.","#
+          + #""extensions":{"code":"PERSISTED_DOCUMENT_NOT_FOUND"}}]}"#)
+      let extensions = #""extensions":{"persistedQuery":{"version":1,"sha256Hash":"\#(hash)"}}"#
+      #expect(try await post(#"{"query":"{__typename}",\#(extensions)}"#).status == 200)
+      let registered = try await post(#"{"documentId":"sha256:\#(hash)"}"#)
+      #expect(registered.text == #"{"data":{"__typename":"Query"}}"#)
+      let both = try await post(#"{"documentId":"canada","query":"{__typename}"}"#)
+      #expect(both.status == 422)
+      #expect(try await post(#"{"documentId":7}"#).status == 422)
     }
   }
 }

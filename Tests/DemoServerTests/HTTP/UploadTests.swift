@@ -170,7 +170,7 @@ import Testing
       ]
       for value in ["a.png", described] as [JSONValue] {
         let reply = try await client.post(Self.one, variables: ["file": value])
-        #expect(reply.status == 400 && reply.text.contains("Upload value invalid"), "\(reply.text)")
+        #expect(reply.status == 422 && reply.text.contains("Upload value invalid"), "\(reply.text)")
       }
       let literal = try await client.post("mutation { uploadFile(file: \"a\") { size } }")
       #expect(literal.text.hasPrefix(#"{"data":null"#), "\(literal.text)")
@@ -179,7 +179,7 @@ import Testing
         "query ($id: ID!) { node(id: $id) { id } }", variables: #"{"id":null}"#,
         map: #"{"0":["variables.id"]}"#, Self.file("0", "a", contents: "abc"))
       let other = try await client.send("POST", "/graphql", headers: Self.headers, body: form)
-      #expect(other.status == 400 && other.text.contains("A file is no value of the type"))
+      #expect(other.status == 422 && other.text.contains("A file is no value of the type"))
     }
   }
 

@@ -76,7 +76,7 @@ private let multipart = "multipart/mixed;boundary=x;subscriptionSpec=1.0"
     #expect(events.text.hasSuffix("event: complete\ndata:\n\n"))
     let single = try await reply(
       "subscription { nope }", accept: "text/event-stream, application/graphql-response+json")
-    #expect(single.status == 400 && single.text.hasPrefix(#"{"errors":"#))
+    #expect(single.status == 422 && single.text.hasPrefix(#"{"errors":"#))
     let argument = try await reply(
       "subscription { countdown(from: -5) }", accept: "text/event-stream, application/json")
     #expect(argument.text.contains("must be at least 0; it is -5."))

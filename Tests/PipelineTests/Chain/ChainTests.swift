@@ -141,8 +141,7 @@ struct ChainTests {
     bench.bottom = [
       Interceptor { request, _, next in
         var request = request
-        request.sendsDocument = false
-        request.bodyMembers["documentId"] = "abc"
+        request.documentID = "abc"
         return await next(request)
       }
     ]

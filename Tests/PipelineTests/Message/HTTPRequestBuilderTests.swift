@@ -33,7 +33,6 @@ struct HTTPRequestBuilderTests {
       document: "query Q($a: Int) {\n  \"\u{1}é\" }", operationName: "Q",
       variables: ["a": 1.5])
     request.extensions = ["b": 1, "a": ["x": nil, "y": [true]]]
-    request.bodyMembers = ["documentId": "abc"]
     let message = try await sent(request)
     #expect(message.head.method == .post)
     #expect(message.head.scheme == "https")
@@ -46,7 +45,7 @@ struct HTTPRequestBuilderTests {
     #expect(message.head.headerFields[preflight] == nil)
     #expect(
       body(message) == #"{"query":"query Q($a: Int) {\n  \"\u0001é\" }","variables":{"a":1.5},"#
-        + #""operationName":"Q","extensions":{"b":1,"a":{"x":null,"y":[true]}},"documentId":"abc"}"#
+        + #""operationName":"Q","extensions":{"b":1,"a":{"x":null,"y":[true]}}}"#
     )
   }
 
@@ -58,6 +57,40 @@ struct HTTPRequestBuilderTests {
     hashed.sendsDocument = false
     hashed.extensions["persistedQuery"] = ["version": 1]
     #expect(body(try await sent(hashed)) == #"{"extensions":{"persistedQuery":{"version":1}}}"#)
+    let unnamed = GraphQLRequest(document: "{ a }", operationName: "")
+    #expect(body(try await sent(unnamed)) == #"{"query":"{ a }"}"#)
+  }
+
+  @Test("has the identifier of a persisted document in place of the document")
+  func persisted() async throws {
+    var request = GraphQLRequest(document: "{ a }", operationName: "Q", variables: ["a": 1])
+    request.documentID = "sha256:00"
+    #expect(
+      body(try await sent(request))
+        == #"{"documentId":"sha256:00","operationName":"Q","variables":{"a":1}}"#)
+    request.method = .get
+    let message = try await sent(request)
+    #expect(
+      message.head.path
+        == "/graphql?documentId=sha256%3A00&operationName=Q&variables=%7B%22a%22%3A1%7D")
+  }
+
+  @Test("leaves out what is empty in a URL")
+  func sparseURL() async throws {
+    var request = GraphQLRequest(document: "{a}", operationName: "")
+    request.method = .get
+    #expect(try await sent(request).head.path == "/graphql?query=%7Ba%7D")
+  }
+
+  @Test("is a QUERY with the body of a POST for a query that asks for it")
+  func query() async throws {
+    var request = GraphQLRequest(document: "{ a }", variables: ["a": 1])
+    let posted = try await sent(request)
+    request.method = .query
+    let message = try await sent(request)
+    #expect(message.head.method == .query && message.body == posted.body)
+    #expect(message.head.path == posted.head.path)
+    #expect(message.head.headerFields == posted.head.headerFields)
   }
 
   @Test("is a GET for a query that asks for it, with everything encoded")
@@ -76,6 +109,19 @@ struct HTTPRequestBuilderTests {
     #expect(message.head.headerFields[preflight] == "true")
     let other = try await sent(request)
     #expect(other.head.path?.hasPrefix("/graphql?query=") == true)
+  }
+
+  @Test(
+    "is a POST for mutations and subscriptions, with any option",
+    arguments: Endpoint.Method.allCases)
+  func neverSafe(method: Endpoint.Method) async throws {
+    let endpoint = try Endpoint(url: "https://api.example.com/graphql", method: method)
+    for type in [OperationType.mutation, .subscription] {
+      var request = GraphQLRequest(document: "\(type.rawValue) { a }", operationType: type)
+      #expect(try await sent(request, to: endpoint).head.method == .post)
+      request.method = method
+      #expect(try await sent(request).head.method == .post)
+    }
   }
 
   @Test("is a POST for mutations and for what is too long for a URL")

@@ -321,6 +321,21 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    (#"{"errors":[{"message":"no"}]}"#, false),
+    (#"{"data":null,"errors":[{"message":"no"}]}"#, true),
+  ])
+  func `a program sees whether a response has data`(_ body: String, _ hasData: Bool) async throws {
+    let script = Self.seeing("none", "")
+    try await with(
+      script, "events: [response], max_data: 1KiB", network: FakeNetwork(.body(body))
+    ) { bench, _, text in
+      #expect(await bench.run().texts == [body])
+      #expect(text("seen").contains(#""data":null"#) == hasData, "\(text("seen"))")
+      #expect(text("seen").contains(#""data_is_whole":true"#))
+    }
+  }
+
   @Test func `a program that asks to retry a mutation that may have been executed gets no retry`()
     async throws
   {

@@ -123,6 +123,16 @@ import Testing
     }
   }
 
+  @Test func `an element without data has none, and one with null has it`() async throws {
+    let elements = [
+      #"{"errors":[{"message":"no"}]}"#, #"{"data":null,"errors":[{"message":"no"}]}"#,
+    ]
+    let network = ArrayNetwork { $0 < 2 ? elements[$0] : nil }
+    try await run(3, max: 3, network) { _, outcomes in
+      #expect(outcomes.map(\.texts) == elements.map { [$0] } + [[Self.text(2)]])
+    }
+  }
+
   @Test(arguments: ["null", "17", #""text""#, "{}", "[]"])
   func `an element that is no response fails its operation only`(_ element: String) async throws {
     let network = ArrayNetwork { $0 == 0 ? element : nil }

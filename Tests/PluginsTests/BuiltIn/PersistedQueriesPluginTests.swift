@@ -235,7 +235,7 @@ import Testing
       "manifest: \"${env:MANIFEST}\", persisted_only: true", .ok, manifest: manifest)
     #expect(Self.text(run.requests[0]).contains(#""sha256Hash":"id-of-user""#))
     let style = try await self.run(
-      "manifest: \"${env:MANIFEST}\", persisted_only: true, style: document-id", .ok,
+      "manifest: \"${env:MANIFEST}\", persisted_only: true, protocol: document-id", .ok,
       manifest: manifest)
     #expect(style.forms == ["POST id"])
     #expect(Self.text(style.requests[0]).contains(#""documentId":"id-of-user""#))
@@ -268,6 +268,123 @@ import Testing
     #expect(run.forms == ["POST hash"])
     #expect(run.outcomes[0].code == .persistedQueryRefused)
     #expect(run.outcomes[0].message.contains("register the operation manifest"))
+  }
+
+  // MARK: documentId
+
+  @Test
+  func `documentId has the prefix sha256 and the hash of the exact text, without the document`()
+    async throws
+  {
+    let run = try await run("protocol: document-id", .ok)
+    #expect(run.forms == ["POST id"])
+    let body = try #require(try JSONValue(parsing: run.requests[0].body ?? []).objectValue)
+    let hash = DocumentHash.sha256(try Bench.request().document)
+    #expect(Array(body.keys) == ["documentId", "operationName"])
+    #expect(body["documentId"] == .string("sha256:\(hash)"))
+    #expect(hash.count == 64 && hash.allSatisfy { "0123456789abcdef".contains($0) })
+  }
+
+  static let graphQL = "application/graphql-response+json"
+  private static let unknown = #"{"errors":[{"message":"what is that?"}]}"#
+
+  /// The draft has a single error for an unknown document; servers have codes for it, too.
+  @Test(arguments: [
+    Detection(400, graphQL, unknown, ["POST id", "POST query", "POST query"]),
+    Detection(404, graphQL, unknown, ["POST id", "POST query", "POST query"]),
+    Detection(200, json, unknown, ["POST id", "POST query", "POST query"]),
+    Detection(200, json, notFound, ["POST id", "POST query", "POST query"]),
+    Detection(
+      404, json,
+      #"{"errors":[{"message":"no","extensions":{"code":"PERSISTED_DOCUMENT_NOT_FOUND"}}]}"#,
+      ["POST id", "POST query", "POST query"]),
+    Detection(
+      400, graphQL, #"{"errors":[{"message":"no","extensions":{"code":"UNAUTHENTICATED"}}]}"#,
+      ["POST id", "POST id"]),
+    Detection(
+      400, graphQL, #"{"errors":[{"message":"a"},{"message":"b"}]}"#, ["POST id", "POST id"]),
+    Detection(
+      422, graphQL, #"{"errors":[{"message":"no","locations":[{"line":1,"column":2}]}]}"#,
+      ["POST id", "POST id"]),
+    Detection(
+      200, json, #"{"data":null,"errors":[{"message":"what is that?"}]}"#, ["POST id", "POST id"]),
+  ]) func `a document that the server does not know is sent by itself, and so from then on`(
+    _ it: Detection
+  ) async throws {
+    let run = try await run(
+      "protocol: document-id", it.answer, .ok, .ok, documents: [Bench.user, Bench.user])
+    #expect(run.forms == it.forms)
+    #expect(run.outcomes[1].texts == [Bench.answered], "\(run.outcomes[1].message)")
+  }
+
+  @Test(arguments: [
+    Detection(400, graphQL, unknown, ["POST id", "POST query"]),
+    Detection(200, json, notFound, ["POST id", "POST query"]),
+    Detection(200, json, unknown, ["POST id"]), Detection(500, graphQL, unknown, ["POST id"]),
+  ]) func `a mutation that may have been executed is not sent again with its document`(
+    _ it: Detection
+  ) async throws {
+    let answer = #"{"data":{"rename":{"__typename":"User","id":"1","name":"Eva"}}}"#
+    let run = try await run(
+      "protocol: document-id", it.answer, .body(answer), documents: [Bench.rename])
+    #expect(run.forms == it.forms)
+  }
+
+  @Test func `an unknown document says nothing about others`() async throws {
+    let other = #"query User { user(id: "2") { id name } }"#
+    let run = try await run(
+      "protocol: document-id, query_method: QUERY, retry_method: GET", .body(Self.unknown), .ok,
+      documents: [Bench.user, other, Bench.user])
+    #expect(run.forms == ["QUERY id", "GET query", "QUERY id", "GET query"])
+    let only = try await self.run(
+      "protocol: document-id, persisted_only: true", .body(Self.unknown))
+    #expect(only.forms == ["POST id"])
+    #expect(only.outcomes[0].code == .persistedQueryRefused)
+  }
+
+  /// Why an id cannot be sent as `documentId`; `nil` if it can.
+  private func problem(_ id: String) async throws -> String? {
+    do {
+      let run = try await run(
+        "manifest: \"${env:MANIFEST}\", protocol: document-id", .ok,
+        manifest: try Self.manifest(id, Bench.user))
+      #expect(Self.text(run.requests[0]).contains(#""documentId":"\#(id)""#))
+      return nil
+    } catch let found as PipelineDiagnostics {
+      return found.all.map(\.message).joined(separator: "\n")
+    }
+  }
+
+  @Test func `ids of a manifest are sent as documentId if they are document identifiers`()
+    async throws
+  {
+    let hash = DocumentHash.sha256(try Bench.request().document)
+    for id in ["id-of-user", hash, "sha256:\(hash)", "x-acme:v1:7", "a.b_c~d"] {
+      #expect(try await problem(id) == nil, "\(id)")
+    }
+    for (id, part) in [
+      ("sha256:\(hash.uppercased())", "the hash of the document"), ("sha256:00", "the hash of"),
+      ("md5:00", "is reserved"), ("X-acme:1", "is reserved"), ("a b", "letters, digits"),
+      ("x-acme:", "letters, digits"), (":1", "letters, digits"), ("é", "letters, digits"),
+    ] {
+      #expect(try await problem(id)?.contains(part) == true, "\(id)")
+    }
+  }
+
+  @Test func `a server that was given the documents gets identifiers only`() async throws {
+    let query = #"query User { user(id: "U_1") { id login } }"#
+    var configuration = DemoServer.Configuration()
+    configuration.persistedDocuments = ["user": try Bench.request(query).document]
+    try await DemoServer.withServer(configuration) { server in
+      let chain = Self.chain("protocol: document-id, persisted_only: true, query_method: QUERY")
+      try await Bench.with(chain, url: server.url) { bench in
+        for _ in 0..<2 { #expect(await bench.run(query).error == nil) }
+        #expect(server.log.requests.map(\.method) == ["QUERY", "QUERY"])
+        #expect(server.log.requests.allSatisfy { !$0.bodyText.contains("login") })
+        let other = await bench.run(#"query User { user(id: "U_2") { id login } }"#)
+        #expect(other.code == .persistedQueryRefused, "\(other.message)")
+      }
+    }
   }
 
   // MARK: Over sockets

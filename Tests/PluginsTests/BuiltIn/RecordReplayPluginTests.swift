@@ -51,6 +51,19 @@ import Testing
     #expect(replayed.requests == 0)
   }
 
+  @Test(arguments: [
+    #"{"errors":[{"message":"no"}]}"#, #"{"data":null,"errors":[{"message":"no"}]}"#,
+  ])
+  func `a response without data has none in a recording, and one with null has it`(
+    _ body: String
+  ) async throws {
+    let file = File()
+    let recorded = try await outcomes("record", file.path, [.body(body)])
+    #expect(file.lines.last?.contains(#""body":\#(body)"#) == true, "\(file.text)")
+    let replayed = try await outcomes("replay", file.path, [.failure(.connectionFailed, .notSent)])
+    #expect(recorded.outcomes[0].texts == [body] && replayed.outcomes[0].texts == [body])
+  }
+
   @Test func `a recording is a line of JSON per exchange that people can read`() async throws {
     let file = File()
     _ = try await outcomes(

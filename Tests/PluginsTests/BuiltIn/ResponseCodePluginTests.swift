@@ -35,10 +35,12 @@ import Testing
     }
   }
 
-  /// GraphQL over HTTP of August 2026: 294 is partial success, 422 an invalid document or variable.
+  /// GraphQL over HTTP of September 2026: 294 is partial success, 422 an invalid document or variable. Before, both were
+  /// 200 or 400.
   @Test(arguments: [
     (294, #"{"data":{"user":{"__typename":"User","id":"1","name":null}},"errors":[ERROR]}"#, true),
-    (422, #"{"errors":[ERROR]}"#, false),
+    (200, #"{"data":{"user":{"__typename":"User","id":"1","name":null}},"errors":[ERROR]}"#, true),
+    (294, #"{"data":null,"errors":[ERROR]}"#, false), (422, #"{"errors":[ERROR]}"#, false),
   ])
   func `data and errors of the statuses of 2026 are delivered together`(
     _ status: Int, _ body: String, _ hasData: Bool
@@ -50,6 +52,29 @@ import Testing
     #expect(outcome.results.first?.status == status, "\(outcome)")
     #expect(outcome.results.first?.errors.map(\.message) == ["no name"])
     #expect(outcome.texts.first?.contains(#""id":"1""#) == hasData)
+  }
+
+  /// The statuses that GraphQL over HTTP names, and unknown ones: of each kind.
+  @Test(arguments: [
+    200, 202, 250, 294, 299, 400, 401, 403, 405, 406, 408, 409, 413, 414, 415, 418, 422, 429, 431,
+    499,
+    500, 501, 503, 599,
+  ])
+  func `a GraphQL response is read with any status, and an error of the request has no data`(
+    _ status: Int
+  ) async throws {
+    for body in [#"{"errors":[{"message":"no"}]}"#, #"{"data":null,"errors":[{"message":"no"}]}"#] {
+      let type = ["Content-Type": "application/graphql-response+json; charset=utf-8"]
+      let outcome = try await run(
+        "response-code", .response(status, headers: type, body: body))
+      #expect(outcome.texts == [body], "\(outcome.message)")
+      #expect(outcome.results.first?.status == status)
+      let other = try await run(
+        "response-code",
+        .response(status, headers: ["Content-Type": "application/json"], body: body))
+      #expect(other.texts == (status < 300 ? [body] : []))
+      #expect(other.failure?.http?.status == (status < 300 ? nil : status))
+    }
   }
 
   @Test(arguments: [(400, true), (404, false)])

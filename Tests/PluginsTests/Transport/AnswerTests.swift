@@ -86,10 +86,22 @@ import Testing
       name: "a content type with parameters",
       script: [.send(HTTPText.response(type: "Application/JSON ; Charset=UTF-8"))]),
     Answer(
+      name: "UTF-8 is assumed without a charset",
+      script: [
+        .send(
+          HTTPText.response(
+            type: "application/graphql-response+json",
+            body: HTTPText.user.replacing("Ada", with: "Адa")))
+      ], text: #"{"data":{"user":{"id":"1","name":"Адa"}}}"#),
+    Answer(
       name: "a vendor's JSON type",
       script: [.send(HTTPText.response(type: "application/vnd.api+json"))]),
     Answer(
       name: "fault 24: 200 with errors only", script: [.send(HTTPText.response(body: refusal))],
+      text: refusal, errors: ["no such field"]),
+    Answer(
+      name: "data that an error has nulled",
+      script: [.send(HTTPText.response(body: #"{"data":null,"# + refusal.dropFirst()))],
       text: #"{"data":null,"# + refusal.dropFirst(), errors: ["no such field"]),
     Answer(
       name: "fault 25: data and errors",
@@ -110,14 +122,14 @@ import Testing
           HTTPText.response(
             "400 Bad Request", type: "application/graphql-response+json; charset=utf-8",
             body: refusal))
-      ], text: #"{"data":null,"# + refusal.dropFirst(), errors: ["no such field"], status: 400),
+      ], text: refusal, errors: ["no such field"], status: 400),
     Answer(
       name: "500 that is GraphQL's own word",
       script: [
         .send(
           HTTPText.response(
             "500 Internal Server Error", type: "application/graphql-response+json", body: refusal))
-      ], text: #"{"data":null,"# + refusal.dropFirst(), errors: ["no such field"], status: 500),
+      ], text: refusal, errors: ["no such field"], status: 500),
   ]
 
   @Test(arguments: answers) func `an answer is read`(_ answer: Answer) async throws {

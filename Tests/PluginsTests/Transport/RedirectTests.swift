@@ -55,6 +55,23 @@ import Testing
     }
   }
 
+  @Test(arguments: [(301, "QUERY"), (302, "QUERY"), (303, "GET"), (307, "QUERY"), (308, "QUERY")])
+  func `a QUERY is followed by any status, to its result with GET`(
+    _ status: Int, _ method: String
+  ) async throws {
+    let script: [RawServer.Step] = [
+      .request, .send(moved(status, "/elsewhere")), .request, .send(HTTPText.response()),
+    ]
+    try await Bench.withServer(script, chain: chain("redirects: same-origin")) { bench, server in
+      let outcome = await bench.run { $0.method = .query }
+      #expect(outcome.texts == [Bench.answered], "\(outcome.message)")
+      let requests = await server.log.requests
+      #expect(requests.first?.hasPrefix("QUERY /graphql") == true)
+      #expect(requests.last?.hasPrefix("\(method) /elsewhere") == true)
+      #expect(requests.last?.contains(#""query":"#) == (method == "QUERY"))
+    }
+  }
+
   private static let secretFields = [
     "X-Auth-Key", "X-JWT", "X-Session", "Ocp-Apim-Subscription-Key",
   ]

@@ -112,7 +112,7 @@ enum ExtractPreview {
         try await Interruption.run {
           var last: GraphQLResponse?
           for try await response in client.execute(GraphQLRequest(operation)) { last = response }
-          return try last?.data.map { try JSONValue(parsing: $0.bytes()) }
+          return try last?.data.unlessNull.map { try JSONValue(parsing: $0.bytes()) }
         }
       }
       if let data { preview.read(data) }
