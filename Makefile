@@ -50,17 +50,24 @@ BENCH_SCRATCH ?= .build-bench/scratch
 
 # Swift's own libraries go into the program: it starts in half the time and needs no Swift installed. For the
 # others see docs/decisions/0019-the-path-of-a-request.md.
-RELEASE_FLAGS = --static-swift-stdlib -Xswiftc -cross-module-optimization \
+RELEASE_FLAGS = -debug-info-format $(DEBUG_INFO) --static-swift-stdlib -Xswiftc -cross-module-optimization \
   -Xswiftc -enforce-exclusivity=unchecked $(LINKER_FLAGS)
 
-# Nothing looks up symbols of the program, so they are not exported. The linker is that of the Swift toolchain, if
-# it has one. See docs/decisions/0056-a-smaller-program.md.
-LINKER_FLAGS = -Xlinker --no-export-dynamic \
-  $(if $(wildcard $(dir $(realpath $(shell command -v $(SWIFT))))ld.lld),-Xswiftc -use-ld=lld)
+# Nothing looks up symbols of the program, so they are not exported. See docs/decisions/0056-a-smaller-program.md.
+LINKER_FLAGS = -Xlinker --no-export-dynamic $(LLD)
+
+# The linker is that of the Swift toolchain, if it has one.
+LLD := $(if $(wildcard $(dir $(realpath $(shell command -v $(SWIFT))))ld.lld),-Xswiftc -use-ld=lld)
+
+# The debug information of builds, which takes a tenth to a fifth of the compiler's time. Without it, a crash prints the
+# names of functions, but no lines. DEBUG_INFO=dwarf is for a debugger.
+DEBUG_INFO ?= none
 
 # Under continuous integration a warning in our own code is an error. SwiftPM keeps the flag away
 # from dependencies, so they are not built again.
-TEST_FLAGS := $(if $(CI),-Xswiftc -warnings-as-errors)
+TEST_FLAGS := -debug-info-format $(DEBUG_INFO) $(LLD) $(if $(CI),-Xswiftc -warnings-as-errors)
+# Tests and documentation are built without the plugins of SwiftPM; see Package.swift.
+TEST_ENV := GQLRUN_MODULES=program
 
 # The modules without networking need yajl and SQLite; the HTTP library links zlib.
 CORE_PACKAGES := libyajl-dev libsqlite3-dev libpq-dev libssl-dev pkg-config
@@ -222,14 +229,15 @@ release: ## Check version, changelog and tag; make and test the packages; write 
 	@Packaging/release.sh $(VERSION) $(PACKAGED)
 
 .PHONY: test
-test: packages packages-test ## Run all tests
+test: packages packages-test ## Run all tests (FILTER: only those whose names match it)
 	@$(call prepare,.build-debug)
-	@.ci/test .build-debug/test.log $(SWIFT) test --scratch-path .build-debug $(TEST_FLAGS)
+	@$(TEST_ENV) .ci/test .build-debug/test.log $(SWIFT) test --scratch-path .build-debug $(TEST_FLAGS) \
+	  $(if $(FILTER),--filter $(FILTER))
 
 .PHONY: transcripts
 transcripts: packages packages-test ## Write the outputs of commands that have changed into Tests/Transcripts
 	@$(call prepare,.build-debug)
-	-@GQLRUN_RECORD=1 $(SWIFT) test --scratch-path .build-debug --filter TranscriptTests $(TEST_FLAGS)
+	-@$(TEST_ENV) GQLRUN_RECORD=1 $(SWIFT) test --scratch-path .build-debug --filter TranscriptTests $(TEST_FLAGS)
 	@git diff --stat -- Tests/Transcripts
 
 .PHONY: test-uploads
@@ -243,20 +251,20 @@ test-streams: build ## Read a list of a million elements in parts, and compare m
 .PHONY: test-outside
 test-outside: packages ## Build and run packages that use the library from outside this tree
 	@$(call prepare,.build-outside)
-	$(SWIFT) build --scratch-path .build-debug --product gqlrun $(TEST_FLAGS)
+	$(TEST_ENV) $(SWIFT) build --scratch-path .build-debug --product gqlrun $(TEST_FLAGS)
 	Tests/Outside/run.sh .build-debug/debug/gqlrun .build-outside
 
 .PHONY: guides
 guides: packages packages-test ## Execute README.md and the pages of docs/ as they are (GUIDES: only these), and compare their output
 	@$(call prepare,.build-debug)
-	$(SWIFT) build --scratch-path .build-debug --product gqlrun $(TEST_FLAGS)
+	$(TEST_ENV) $(SWIFT) build --scratch-path .build-debug --product gqlrun $(TEST_FLAGS)
 	PYTHONDONTWRITEBYTECODE=1 Tests/Guides/run.py .build-debug/debug/gqlrun --self-test
 	PYTHONDONTWRITEBYTECODE=1 Tests/Guides/run.py .build-debug/debug/gqlrun $(GUIDES)
 
 .PHONY: test-cluster
 test-cluster: packages packages-cluster ## Run Examples/cluster on a Slurm of its own, and check the job for Kubernetes
 	@$(call prepare,.build-debug)
-	$(SWIFT) build --scratch-path .build-debug --product gqlrun $(TEST_FLAGS)
+	$(TEST_ENV) $(SWIFT) build --scratch-path .build-debug --product gqlrun $(TEST_FLAGS)
 	Tests/Cluster/kubernetes.sh .build-cluster
 	Tests/Cluster/slurm.sh .build-debug/debug/gqlrun
 
@@ -268,7 +276,7 @@ test-core: packages-core packages-test ## Run the tests of the modules without n
 .PHONY: docs
 docs: packages ## Build the documentation of the libraries into .build-docs/site; a warning is an error
 	@$(call prepare,.build-debug)
-	$(SWIFT) build --scratch-path .build-debug $(TEST_FLAGS)
+	$(TEST_ENV) $(SWIFT) build --scratch-path .build-debug $(TEST_FLAGS)
 	@SWIFT="$(SWIFT)" .ci/docs .build-debug .build-docs
 
 .PHONY: differential
@@ -337,7 +345,7 @@ bench-live: build packages-bench-live ## Measure subscriptions beside Python and
 
 .PHONY: generated
 generated: packages embedded ## Make again what is made from the sources: plugins.md, the schemas of pipeline files and manifests, the embedded files
-	$(SWIFT) build --scratch-path .build-debug --product gqlrun $(TEST_FLAGS)
+	$(TEST_ENV) $(SWIFT) build --scratch-path .build-debug --product gqlrun $(TEST_FLAGS)
 	.build-debug/debug/gqlrun plugins --markdown > docs/plugins.md
 	.build-debug/debug/gqlrun pipeline schema > pipelines/pipeline.schema.json
 	.build-debug/debug/gqlrun batch schema > pipelines/batch.schema.json
@@ -442,7 +450,7 @@ example: build ## Build the example of an own plugin as its package says, and ru
 torture: packages-torture build ## Kill, cut the power and damage databases; as root, or without power cuts
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/kill.py $(PROGRAM) $(KILLS)
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/powercut.py $(PROGRAM) $(POWER_CUTS)
-	GQLRUN_MODULES=core GQLRUN_DAMAGED=$(DAMAGED) $(SWIFT) test --scratch-path .build-core \
+	GQLRUN_MODULES=core GQLRUN_DAMAGED=$(DAMAGED) $(SWIFT) test --scratch-path .build-core $(TEST_FLAGS) \
 	  --filter DamagedDatabases
 
 .PHONY: clean

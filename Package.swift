@@ -2,8 +2,12 @@
 import PackageDescription
 
 // `GQLRUN_MODULES=core` leaves only the modules without networking (Support, CYajl, JSONStream, GraphQL, Cache),
-// so that their tests build and run in seconds. `make test-core` sets it.
-let coreOnly = Context.environment["GQLRUN_MODULES"] == "core"
+// so that their tests build and run in seconds. `make test-core` sets it. `GQLRUN_MODULES=program` leaves out the plugins,
+// for which SwiftPM compiles their tool, with all modules that it imports, a second time. `make test` sets it; `make
+// test-outside` builds and runs the plugins.
+let modules = Context.environment["GQLRUN_MODULES"] ?? "all"
+let coreOnly = modules == "core"
+let hasPlugins = modules == "all"
 
 let settings: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
@@ -228,17 +232,6 @@ let networked: [Target] = [
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
     ],
     swiftSettings: settings),
-  .plugin(
-    name: "GenerateGraphQL",
-    capability: .command(
-      intent: .custom(
-        verb: "generate-graphql",
-        description: "Generate Swift types from the operations of graphql.config.yml"),
-      permissions: [
-        .writeToPackageDirectory(reason: "The generated files are sources of the package.")
-      ]),
-    dependencies: ["gqlrun-generate"]),
-  .plugin(name: "GraphQLTypes", capability: .buildTool(), dependencies: ["gqlrun-generate"]),
   // The example is a package of its own; here it is compiled and tested with everything else.
   .executableTarget(
     name: "my-gqlrun",
@@ -323,6 +316,20 @@ let networked: [Target] = [
   .testTarget(name: "HouseTests", dependencies: ["GQLRunTestSupport"], swiftSettings: settings),
 ]
 
+let plugins: [Target] = [
+  .plugin(
+    name: "GenerateGraphQL",
+    capability: .command(
+      intent: .custom(
+        verb: "generate-graphql",
+        description: "Generate Swift types from the operations of graphql.config.yml"),
+      permissions: [
+        .writeToPackageDirectory(reason: "The generated files are sources of the package.")
+      ]),
+    dependencies: ["gqlrun-generate"]),
+  .plugin(name: "GraphQLTypes", capability: .buildTool(), dependencies: ["gqlrun-generate"]),
+]
+
 let coreDependencies: [Package.Dependency] = [
   .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0")
 ]
@@ -359,10 +366,13 @@ let package = Package(
         .library(name: "GQLRunProfile", targets: ["GQLRunProfile"]),
         .library(name: "GQLRunTesting", targets: ["GQLRunTesting"]),
         .executable(name: "gqlrun", targets: ["gqlrun"]),
+      ])
+    + (hasPlugins
+      ? [
         .plugin(name: "GenerateGraphQL", targets: ["GenerateGraphQL"]),
         .plugin(name: "GraphQLTypes", targets: ["GraphQLTypes"]),
-      ]),
+      ] : []),
   dependencies: coreDependencies + (coreOnly ? [] : networkedDependencies),
-  targets: core + (coreOnly ? [] : networked),
+  targets: core + (coreOnly ? [] : networked) + (hasPlugins ? plugins : []),
   swiftLanguageModes: [.v6]
 )

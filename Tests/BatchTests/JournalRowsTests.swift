@@ -23,18 +23,17 @@ struct JournalRowsTests {
     \(Bench.users)
     """
 
-  private static func id(_ number: UInt64) throws -> TaskID {
+  private static func id(_ number: UInt64) -> TaskID {
     // Spread like a hash: a product with an odd constant does not repeat.
-    let low = String(number &* 0x9E37_79B9_7F4A_7C15, radix: 16)
-    let high = String(number &* 0xC2B2_AE3D_27D4_EB4F, radix: 16)
-    let text = [high, low].map { String(repeating: "0", count: 16 - $0.count) + $0 }.joined()
-    return try #require(TaskID(text: text))
+    let high = number &* 0xC2B2_AE3D_27D4_EB4F
+    let low = number &* 0x9E37_79B9_7F4A_7C15
+    return withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { TaskID($0) }
   }
 
   private static func update(
     _ number: UInt64, _ state: TaskState, page: Int = 0, ended: Double = 0
-  ) throws -> TaskUpdate {
-    var update = TaskUpdate(id: try id(number), operation: 1, key: "\(number)", state: state)
+  ) -> TaskUpdate {
+    var update = TaskUpdate(id: id(number), operation: 1, key: "\(number)", state: state)
     update.page = page
     update.ended = ended
     return update
@@ -66,11 +65,11 @@ struct JournalRowsTests {
     let journal = try Journal(path: path)
     let steps: [[TaskUpdate]] = [
       // A mutation that is about to be sent, and one page of another task.
-      [try Self.update(1, .unknown), try Self.update(2, .running, page: 1, ended: 5)],
-      [try Self.update(3, .done, ended: 6), try Self.update(2, .running, page: 2, ended: 6)],
+      [Self.update(1, .unknown), Self.update(2, .running, page: 1, ended: 5)],
+      [Self.update(3, .done, ended: 6), Self.update(2, .running, page: 2, ended: 6)],
       // Begun and ended within one step.
-      [try Self.update(4, .unknown), try Self.update(4, .done, page: 1, ended: 7)],
-      [try Self.update(1, .done, page: 1, ended: 8), try Self.update(2, .done, page: 3, ended: 8)],
+      [Self.update(4, .unknown), Self.update(4, .done, page: 1, ended: 7)],
+      [Self.update(1, .done, page: 1, ended: 8), Self.update(2, .done, page: 3, ended: 8)],
     ]
     for (number, tasks) in steps.enumerated() {
       if number == indexed { #expect(try journal.task(Self.id(9)) == nil) }
@@ -81,7 +80,7 @@ struct JournalRowsTests {
       let again = try Journal(path: path)
       // Failed before, and run again.
       #expect(try again.task(Self.id(3))?.state == .done)
-      try again.record(JournalStep(tasks: [try Self.update(3, .failed, page: 1, ended: 9)]))
+      try again.record(JournalStep(tasks: [Self.update(3, .failed, page: 1, ended: 9)]))
       #expect(try again.task(Self.id(3))?.state == .failed)
       #expect(try again.counts().total == 4)
       again.close()
@@ -137,7 +136,7 @@ struct JournalRowsTests {
     for number in 1...2 {
       let other = try Journal(path: location.file("\(number).journal"))
       _ = try other.register(["posts", "users"])
-      var update = try Self.update(UInt64(number), .failed, page: 3, ended: 5)
+      var update = Self.update(UInt64(number), .failed, page: 3, ended: 5)
       update.cursor = "c3"
       try other.record(JournalStep(tasks: [update]))
       other.close()
@@ -154,16 +153,16 @@ struct JournalRowsTests {
   @Test("values are kept as they are, and nothing is not the empty text")
   func values() throws {
     let journal = try Journal(path: location.file("a.journal"))
-    var rich = try Self.update(1, .failed, page: 7, ended: 1_790_000_000.125)
+    var rich = Self.update(1, .failed, page: 7, ended: 1_790_000_000.125)
     rich.key = "ключ \u{1F511} \"'"
     rich.cursor = ""
     rich.error = String(repeating: "é", count: 100_000)
     rich.http = 503
     rich.milliseconds = 0.1
     rich.bytes = .max
-    var bare = try Self.update(2, .done, ended: 5)
+    var bare = Self.update(2, .done, ended: 5)
     bare.key = ""
-    let plain = try Self.update(3, .done, ended: 6)
+    let plain = Self.update(3, .done, ended: 6)
     _ = try journal.register(["one"])
     try journal.record(JournalStep(tasks: [rich, bare, plain]))
     var found: [ReportedTask] = []
@@ -210,15 +209,15 @@ struct JournalRowsTests {
   }
 
   @Test("what was seen is known, and hardly anything else")
-  func seen() throws {
+  func seen() {
     var seen = SeenTasks()
     // More than one table of them, and some twice.
-    for number in 0..<200_000 { seen.insert(try Self.id(UInt64(number))) }
-    for number in 0..<1_000 { seen.insert(try Self.id(UInt64(number))) }
+    for number in 0..<200_000 { seen.insert(Self.id(UInt64(number))) }
+    for number in 0..<1_000 { seen.insert(Self.id(UInt64(number))) }
     for number in stride(from: 0, to: 200_000, by: 9) {
-      #expect(seen.mayContain(try Self.id(UInt64(number))))
+      #expect(seen.mayContain(Self.id(UInt64(number))))
     }
-    let wrong = try (200_000..<240_000).count { seen.mayContain(try Self.id(UInt64($0))) }
+    let wrong = (200_000..<240_000).count { seen.mayContain(Self.id(UInt64($0))) }
     #expect(wrong < 3)
   }
 }

@@ -107,8 +107,8 @@ port="$(free_port)"
 "$program" serve --port "$port" >"$folder/log/server" 2>&1 &
 echo $! >"$folder/server.pid"
 export GQL_URL="http://127.0.0.1:$port/graphql"
-until_true 30 curl -sf "$GQL_URL?query=%7B__typename%7D" || fail "the demo server did not start"
-until_true 30 sh -c 'sinfo -h -t idle | grep -q .' || fail "Slurm did not start"
+until_true 120 curl -sf "$GQL_URL?query=%7B__typename%7D" || fail "the demo server did not start"
+until_true 120 sh -c 'sinfo -h -t idle | grep -q .' || fail "Slurm did not start"
 
 cp -r "$root/Examples/cluster" "$folder/shared"
 cd "$folder/shared"
@@ -119,20 +119,20 @@ ended() {
 }
 
 job="$(sbatch --parsable countries.sbatch)" || fail "sbatch refused the array"
-until_true 120 ended "$job" || fail "the array did not end"
+until_true 600 ended "$job" || fail "the array did not end"
 
 # One shard again: it has nothing left to do.
 again="$(sbatch --parsable --array=2 --export="ALL,RUN=$job,SHARDS=4" countries.sbatch)"
-until_true 60 ended "$again" || fail "the shard that was started again did not end"
+until_true 300 ended "$again" || fail "the shard that was started again did not end"
 grep -q '0 done' "countries-$again-2.log" || fail "the shard that was started again sent requests"
 
 # Without the number of shards, one task of an array would be the whole batch, so it is refused.
 alone="$(sbatch --parsable --array=2 --export="ALL,RUN=$job" countries.sbatch)"
-until_true 60 ended "$alone" || fail "the shard without a number did not end"
+until_true 300 ended "$alone" || fail "the shard without a number did not end"
 grep -q 'auto/4' "countries-$alone-2.log" || fail "an array with one task was not refused"
 
 merge="$(sbatch --parsable --export="ALL,RUN=$job" --wrap 'gqlrun batch merge countries.batch.yaml')"
-until_true 60 ended "$merge" || fail "the merge did not end"
+until_true 300 ended "$merge" || fail "the merge did not end"
 RUN=whole "$program" batch run countries.batch.yaml -q || fail "the run without shards failed"
 for file in countries.ndjson countries.csv; do
   cmp <(sort "out/$job/$file") <(sort "out/whole/$file") || fail "$file differs from that of one machine"

@@ -272,8 +272,10 @@ struct DocumentationTests {
   static let machineFolders = ["work", "opt/swift", "root", "home"].map { "/" + $0 + "/" }
 
   static func machinePaths(in text: String, path: String) -> [String] {
-    text.lines.enumerated().flatMap { index, line in
-      machineFolders.filter { folder in
+    let folders = machineFolders.filter { text.includes($0) }
+    if folders.isEmpty { return [] }
+    return text.lines.enumerated().flatMap { index, line in
+      folders.filter { folder in
         line.ranges(of: folder).contains { range in
           guard range.lowerBound > line.startIndex else { return true }
           let before = line[line.index(before: range.lowerBound)]

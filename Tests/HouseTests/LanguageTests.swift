@@ -125,7 +125,10 @@ struct LanguageTests {
   static func texts(of source: SwiftSource) -> [String] {
     zip(source.written, source.code).map { written, code in
       // `code` has a blank for each byte of a text.
-      let bytes = zip(written.utf8, code.utf8).map { $0 == $1 ? UInt8(ascii: " ") : $0 }
+      var bytes = Array(written.utf8)
+      for (index, byte) in code.utf8.enumerated() where bytes[index] == byte {
+        bytes[index] = UInt8(ascii: " ")
+      }
       return String(decoding: bytes, as: UTF8.self)
     }
   }

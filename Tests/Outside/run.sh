@@ -43,6 +43,9 @@ fail() {
   exit 1
 }
 
+# Without debug information, as the other tests.
+options=(--scratch-path "$scratch" -debug-info-format none)
+
 ln -s "$root" "$outside/gqlrun"
 cp -r "$root/Tests/Outside/"{neighbour,users,plugins,roundtrips} "$outside"
 mv "$outside/users/Sources/issue/Main.swift.txt" "$outside/users/Sources/issue/Main.swift"
@@ -65,7 +68,7 @@ sed 's/countries\.db/issue.db/' "$outside/countries/countries.pipeline.yaml" >"$
 sed 's/countries\.db/beside.db/' "$outside/countries/countries.pipeline.yaml" >"$outside/beside.pipeline.yaml"
 
 build() {
-  (cd "$outside/$1" && "$swift" build --scratch-path "$scratch") ||
+  (cd "$outside/$1" && "$swift" build "${options[@]}") ||
     fail "the package $1 does not build; the reasons are above"
 }
 
@@ -103,7 +106,7 @@ expect "France from the cache" "$outside/countries.program"
 # requires a token.
 cd "$outside/TypedApp"
 "$program" generate --check || fail "Examples/TypedApp: run gqlrun generate"
-"$swift" test --scratch-path "$scratch" || fail "the tests of Examples/TypedApp fail"
+"$swift" test "${options[@]}" || fail "the tests of Examples/TypedApp fail"
 cp "$scratch/debug/typed-app" "$outside/typed-app"
 app="$outside/typed-app"
 
@@ -140,14 +143,14 @@ block yaml 1 guide-typed.md >graphql.config.yml
 block swift 1 guide-typed.md >Package.swift
 block swift 2 guide-typed.md | sed "s|http://127.0.0.1:4000/graphql|$GQL_URL|" >Sources/Countries/Countries.swift
 block swift 3 guide-typed.md >Tests/CountriesTests/CountriesTests.swift
-"$swift" package --scratch-path "$scratch" --allow-writing-to-package-directory generate-graphql ||
+"$swift" package "${options[@]}" --allow-writing-to-package-directory generate-graphql ||
   fail "the command plugin does not generate"
 "$program" generate --check || fail "the command plugin and gqlrun generate differ"
-"$swift" test --scratch-path "$scratch" || fail "the tests of docs/guide-typed.md fail"
+"$swift" test "${options[@]}" || fail "the tests of docs/guide-typed.md fail"
 cp "$scratch/debug/Countries" "$outside/Countries.program"
 expect "Portugal, Lisbon" "$outside/Countries.program"
 sed -i 's/name$/nam/' operations/country.graphql
-if "$swift" package --scratch-path "$scratch" --allow-writing-to-package-directory generate-graphql >errors 2>&1 ||
+if "$swift" package "${options[@]}" --allow-writing-to-package-directory generate-graphql >errors 2>&1 ||
   ! grep -q "operations/country.graphql:4:5: error: Cannot query field 'nam'" errors; then
   fail "$(cat errors): expected an error of the command plugin with its location"
 fi

@@ -219,8 +219,9 @@ struct Outcome: Sendable {
 
   private var dataSize: Int {
     guard let data else { return 0 }
-    // That of a response is in a file if it is large; the joined pages of nested connections are in memory.
-    return data is ResultBody ? min(data.count, 4 << 20) : data.count
+    // That of a response is in a file if it is large; the joined pages of nested connections are in memory. Types are
+    // compared, because `data is ResultBody` converts an array to an `NSArray`, with an object for each byte.
+    return type(of: data) == ResultBody.self ? min(data.count, 4 << 20) : data.count
   }
 }
 

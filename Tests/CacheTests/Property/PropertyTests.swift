@@ -69,18 +69,20 @@ private struct Imported {
     let isConsistent = random.chance(60)
     let server = RandomServer(schema, seed: seed &+ 1_000_003, isConsistent: isConsistent)
     let operation = RandomOperation(schema, &random, hasConcreteConditions: random.chance(60))
+    let document = try Document(parsing: operation.document)
+    let variables = try JSONValue(parsing: operation.variables).objectValue ?? JSONObject()
+    // Prepared again for each use, because an operation keeps the plans of the types that it has met.
     func prepared(_ hasFacts: Bool) throws -> PreparedOperation {
-      try prepare(
-        operation.document, variables: operation.variables, keys: schema.keys,
+      try PreparedOperation(
+        document: document, operationName: nil, variables: variables, keys: schema.keys,
         facts: hasFacts ? schema.facts : nil)
     }
     let sent = try prepared(true)
-    func collector(_ document: String) throws -> FieldCollector {
-      FieldCollector(
-        document: try Document(parsing: document), variables: sent.variables, schema: schema)
+    func collector(_ document: Document) -> FieldCollector {
+      FieldCollector(document: document, variables: sent.variables, schema: schema)
     }
-    let answer = server.answer(try collector(sent.document))
-    let caller = try collector(operation.document)
+    let answer = server.answer(collector(try Document(parsing: sent.document)))
+    let caller = collector(document)
     let shown = ReferenceCache.shown(answer, [caller.root], type: "Query", caller)
     // Values may contradict each other within a response, and the last one is stored.
     let fields = ReferenceCache.shown(
@@ -162,7 +164,7 @@ private final class Run {
     let store = CacheStore(MemoryStore(collectsChanges: true))
     let cutStore = CacheStore(MemoryStore(collectsChanges: true))
     try await sqlite?.clear()
-    var documents: [(operation: PreparedOperation, conditions: Set<String>)] = []
+    var asked: [Asked] = []
     var exact = TimeModel(granularity: 0)
     var coarse = TimeModel(granularity: 60)
     for round in 0..<3 where !hasFailed {
@@ -205,13 +207,15 @@ private final class Run {
       // on whether it reaches the store together.
       let isCut = isConsistent && !reference.dropsLists
       if let sqlite { stores.append(("sqlite", sqlite, isCut ? cut() : Arrival())) }
-      documents.append((prepared, operation.conditions))
+      asked.append(try Asked(prepared, conditions: operation.conditions, schema))
+      let expectedDump = reference.dump
+      let expectations = expectations(asked, reference)
       for (name, store, arrival) in stores {
         let written = try await normalize(
           body.utf8, prepared, into: store, arrival: arrival, received: Int(now))
         let dump = try await dump(store)
-        if isVerbose, name == "memory" { print("dump:\n\(dump)expected:\n\(reference.dump)") }
-        check(dump, reference.dump, "dump", "\(context), \(name)")
+        if isVerbose, name == "memory" { print("dump:\n\(dump)expected:\n\(expectedDump)") }
+        check(dump, expectedDump, "dump", "\(context), \(name)")
         let changes = written.summary?.changes ?? []
         if changes != expected {
           fail(
@@ -224,14 +228,13 @@ private final class Run {
         if !isSame {
           fail("delivered data of \(context), \(name): \(delivered) for \(shown)")
         }
-        try await checkReads(store, documents, reference, name, context)
+        try await checkReads(store, expectations, name, context)
         let isSQLite = name == "sqlite"
         try await check(
           times: isSQLite ? coarse : exact, store, isExact: !isSQLite || !isCut,
           "\(context), \(name)")
         if hasFacts, !isSQLite {
-          try await checkAges(
-            store, documents.map(\.operation), reference, exact, "\(context), \(name)")
+          try await checkAges(store, expectations, exact, "\(context), \(name)")
         }
         if hasFailed { return }
       }
@@ -255,22 +258,54 @@ private final class Run {
     }
   }
 
-  private func checkReads(
-    _ store: CacheStore,
-    _ operations: [(operation: PreparedOperation, conditions: Set<String>)],
-    _ reference: ReferenceCache, _ name: String, _ context: String
-  ) async throws {
-    let types = reference.types
-    for (number, (operation, conditions)) in operations.enumerated() {
-      let result = try await store.read(operation)
-      // Without a schema, whether a fragment on a type applies that no object had is guessed; other
-      // tests say how.
-      guard hasFacts || conditions.isSubset(of: types) else { continue }
-      if !hasFacts, !conditions.isEmpty { readsWithoutGuess += 1 }
-      let caller = FieldCollector(
+  /// An operation of this case.
+  private struct Asked {
+    var operation: PreparedOperation
+    /// The types of its fragments.
+    var conditions: Set<String>
+    /// Its fields, as its author wrote them.
+    var caller: FieldCollector
+
+    init(
+      _ operation: PreparedOperation, conditions: Set<String>, _ schema: RandomSchema
+    ) throws {
+      self.operation = operation
+      self.conditions = conditions
+      caller = FieldCollector(
         document: try Document(parsing: operation.callerDocument), variables: operation.variables,
         schema: schema)
-      let expected = reference.read(caller)
+    }
+  }
+
+  /// What the reference implementation answers to an operation from the records so far, whichever the store.
+  private struct Expectation {
+    var operation: PreparedOperation
+    /// `nil` without a schema, if whether a fragment on a type applies that no object had is guessed; other tests say how.
+    var answer: ReferenceCache.Answer?
+    var hasConditions: Bool
+    /// The fields that the answer consists of.
+    var fields: [(record: ReferenceCache.Text, field: String)]
+  }
+
+  private func expectations(_ asked: [Asked], _ reference: ReferenceCache) -> [Expectation] {
+    let types = reference.types
+    return asked.map { asked in
+      let visits = ReferenceCache.Visits()
+      let isKnown = hasFacts || asked.conditions.isSubset(of: types)
+      let answer = isKnown ? reference.read(asked.caller, visits: visits) : nil
+      return Expectation(
+        operation: asked.operation, answer: answer, hasConditions: !asked.conditions.isEmpty,
+        fields: visits.fields)
+    }
+  }
+
+  private func checkReads(
+    _ store: CacheStore, _ expectations: [Expectation], _ name: String, _ context: String
+  ) async throws {
+    for (number, expectation) in expectations.enumerated() {
+      let result = try await store.read(expectation.operation)
+      guard let expected = expectation.answer else { continue }
+      if !hasFacts, expectation.hasConditions { readsWithoutGuess += 1 }
       let found: ReferenceCache.Answer
       switch result {
       case .hit(let data): found = .hit(try JSONValue(parsing: try data.bytes()))
@@ -301,19 +336,15 @@ private final class Run {
 
   /// Reads with a limit of age: an answer is stale when a field of it is.
   private func checkAges(
-    _ store: CacheStore, _ operations: [PreparedOperation], _ reference: ReferenceCache,
-    _ model: TimeModel, _ context: String
+    _ store: CacheStore, _ expectations: [Expectation], _ model: TimeModel, _ context: String
   ) async throws {
     let limit = cutRandom.pick([1, 30, 60, 90, 3600])
     var options = ReadOptions(
       ages: AgeRules(maxAge: .seconds(limit)), now: Int(now) + cutRandom.pick([0, 1, 29, 3599]))
-    for operation in operations {
-      let visits = ReferenceCache.Visits()
-      let caller = FieldCollector(
-        document: try Document(parsing: operation.callerDocument), variables: operation.variables,
-        schema: schema)
-      guard case .hit = reference.read(caller, visits: visits) else { continue }
-      let isStale = visits.fields.contains { record, field in
+    for expectation in expectations {
+      guard case .hit = expectation.answer else { continue }
+      let operation = expectation.operation
+      let isStale = expectation.fields.contains { record, field in
         field != "__typename"
           && options.now - Int(model.times[record]?[field] ?? 0) >= limit
       }

@@ -104,40 +104,64 @@ struct HelpExampleTests {
       "\(line) & until [ -s address ]; do :; done; kill -INT $! && { wait $! || [ $? = 130 ]; }"
   }
 
+  /// How many commands are run at a time: one after the other, they would end long after all other tests.
+  private static let lanes = 4
+
   @Test("all of them succeed")
   func examples() async throws {
     try await DemoServer.withServer { server in
-      let folder = try Folder()
-      func shell(_ line: String, in subfolder: String) async throws -> RunResult {
-        let program = (Program.path as NSString).deletingLastPathComponent
-        return try await Program.shell(
-          "cd '\(subfolder)'; PATH='\(program)':$PATH; export HOME=$PWD TOKEN=secret GQL_URL="
-            + "'\(server.url)' GQL_TOKEN=secret XDG_STATE_HOME=; set -eo pipefail; \(line)",
-          in: folder)
-      }
-      let setUp = try await shell(
-        Self.setUp.replacing("URL", with: server.url), in: folder.path)
+      let (folder, url) = (try Folder(), server.url)
+      let setUp = try await Self.shell(
+        Self.setUp.replacing("URL", with: url), in: folder.path, of: folder, url: url)
       try #require(setUp.status == 0, "\(setUp)")
-      var count = 0
-      for command in HelpTextTests.commands {
-        let copy = folder.file("work")
-        // The journal has the absolute paths of outputs, so a batch cannot be copied.
-        let runs =
-          command.name.hasPrefix("gqlrun batch ")
-          ? "for i in 1 2; do gqlrun batch run nightly.batch.yaml; done; " : ""
-        let further = runs + (Self.further[command.name] ?? ":").replacing("URL", with: server.url)
-        let ready = try await shell(
-          "rm -rf work; mkdir work; cp -r $(ls -A | grep -v -e work -e sh-) work; cd work; \(further)",
-          in: folder.path)
-        try #require(ready.status == 0, "\(command.name): \(ready)")
-        for line in command.examples {
-          guard let runnable = Self.runnable(line, server.url) else { continue }
-          let result = try await shell(runnable, in: copy)
-          #expect(result.status == 0, "\(command.name): \(line)\n\(result)")
-          count += 1
+      let count = try await withThrowingTaskGroup(of: Int.self) { group in
+        for lane in 0..<Self.lanes {
+          group.addTask {
+            var count = 0
+            for index in stride(from: lane, to: HelpTextTests.commands.count, by: Self.lanes) {
+              count += try await Self.run(
+                HelpTextTests.commands[index], in: "work\(lane)", of: folder, url: url)
+            }
+            return count
+          }
         }
+        return try await group.reduce(0, +)
       }
       #expect(count >= 60)
     }
+  }
+
+  /// Runs the examples of a command in a copy of the files; returns how many were run.
+  private static func run(
+    _ command: HelpTextTests.Command, in subfolder: String, of folder: Folder, url: String
+  ) async throws -> Int {
+    // The journal has the absolute paths of outputs, so a batch cannot be copied.
+    let runs =
+      command.name.hasPrefix("gqlrun batch ")
+      ? "for i in 1 2; do gqlrun batch run nightly.batch.yaml; done; " : ""
+    let further = runs + (further[command.name] ?? ":").replacing("URL", with: url)
+    let ready = try await shell(
+      "rm -rf \(subfolder); mkdir \(subfolder); "
+        + "cp -r $(ls -A | grep -v -e work -e sh-) \(subfolder); cd \(subfolder); \(further)",
+      in: folder.path, of: folder, url: url)
+    try #require(ready.status == 0, "\(command.name): \(ready)")
+    var count = 0
+    for line in command.examples {
+      guard let runnable = runnable(line, url) else { continue }
+      let result = try await shell(runnable, in: folder.file(subfolder), of: folder, url: url)
+      #expect(result.status == 0, "\(command.name): \(line)\n\(result)")
+      count += 1
+    }
+    return count
+  }
+
+  private static func shell(
+    _ line: String, in subfolder: String, of folder: Folder, url: String
+  ) async throws -> RunResult {
+    let program = (Program.path as NSString).deletingLastPathComponent
+    return try await Program.shell(
+      "cd '\(subfolder)'; PATH='\(program)':$PATH; export HOME=$PWD TOKEN=secret GQL_URL="
+        + "'\(url)' GQL_TOKEN=secret XDG_STATE_HOME=; set -eo pipefail; \(line)",
+      in: folder)
   }
 }

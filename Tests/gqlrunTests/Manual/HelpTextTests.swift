@@ -110,7 +110,9 @@ struct HelpTextTests {
         let text = try String(
           contentsOfFile: "\(Repository.root)/\(folder)/\(file)", encoding: .utf8)
         // Comments of the sources have examples of variables.
-        for line in text.split(separator: "\n") where !line.contains("///") {
+        for line in text.split(separator: "\n") where !line.includes("///") {
+          // What the pattern begins with; a search for it is much faster.
+          guard line.includes("env") || line.includes("variable(") else { continue }
           names.formUnion(line.matches(of: pattern).map { String($0.output.1) })
         }
       }
