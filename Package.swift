@@ -112,7 +112,7 @@ let networked: [Target] = [
     name: "GQLRunPipeline",
     dependencies: [
       "GQLRunConfiguration", "GQLRunCache", "GQLRunJSON", "GQLRunLanguage", "GQLRunLive",
-      "GQLRunSupport",
+      "GQLRunSupport", "GQLRunTyped",
       .product(name: "HTTPTypes", package: "swift-http-types"),
       .product(name: "Logging", package: "swift-log"),
     ],

@@ -39,7 +39,8 @@ public struct OperationResult<Value: Sendable>: Sendable {
 public enum GraphQLErrorHandling: Sendable, Hashable {
   /// Delivers the result with its errors and partial data.
   ///
-  /// The data is `nil` if an error left a null that the type cannot represent.
+  /// The data is `nil` if an error left a null that the type cannot represent. The error of a field with
+  /// `@catch(to: THROW)` is thrown, unless a field around it catches errors.
   case partial
   /// Throws the first `GraphQLError` instead of delivering the result.
   case firstError
@@ -83,20 +84,17 @@ extension OperationResult where Value: Decodable {
 extension OperationResult {
   /// Decodes the data of a response with the generated type of its operation.
   ///
-  /// - Throws: The first error of the response, with ``GraphQLErrorHandling/firstError``;
-  ///   `ChainError` with code `undecodable_data` if the data does not match the type.
+  /// - Throws: The first error of the response, with ``GraphQLErrorHandling/firstError``; the error of a field with
+  ///   `@catch(to: THROW)` that nothing above it catches; `ChainError` with code `undecodable_data` if the data does
+  ///   not match the type.
   init<Operation: GraphQLOperation>(
     _ response: GraphQLResponse, of operation: Operation, onErrors: GraphQLErrorHandling
   ) throws where Value == Operation.Data {
     try self.init(response, onErrors: onErrors) { bytes in
       do {
-        return try operation.data(checked: bytes)
+        return try operation.data(checked: bytes, errors: response.errors)
       } catch let error as TypeMismatch {
-        if error.isNull,
-          response.errors.explainNull(at: error.path.map(GraphQLError.PathElement.init))
-        {
-          return nil
-        }
+        if error.isNull, response.errors.explainNull(at: error.path) { return nil }
         throw ChainError(
           .graphQL, code: .undecodableData,
           message:
@@ -137,15 +135,6 @@ extension [GraphQLError] {
   /// propagated.
   fileprivate func explainNull(at path: [GraphQLError.PathElement]) -> Bool {
     contains { $0.path?.starts(with: path) == true }
-  }
-}
-
-extension GraphQLError.PathElement {
-  fileprivate init(_ element: TypeMismatch.PathElement) {
-    switch element {
-    case .key(let key): self = .key(key)
-    case .index(let index): self = .index(index)
-    }
   }
 }
 

@@ -374,7 +374,8 @@ extension PipelineClient {
   ///     of the pipeline's `cache-read`.
   ///   - onErrors: How GraphQL errors are handled; by default the result has the errors and the
   ///     partial data.
-  /// - Throws: The errors of ``fetch(_:variables:uploads:operationName:cachePolicy:onErrors:as:)``.
+  /// - Throws: The errors of ``fetch(_:variables:uploads:operationName:cachePolicy:onErrors:as:)``; the `FieldError`
+  ///   of a field with `@catch(to: THROW)` that nothing above it catches.
   public func fetch<Operation: GraphQLOperation>(
     _ operation: Operation, cachePolicy: CachePolicy? = nil,
     onErrors: GraphQLErrorHandling = .partial

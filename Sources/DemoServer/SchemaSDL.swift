@@ -480,7 +480,7 @@ extension Schema {
   /// The schema of the demo server.
   static let demo: Schema = {
     do {
-      return try Schema(sdl: Document(parsing: SchemaSDL.text))
+      return try Schema(sdl: Document(parsing: SchemaSDL.text)).withCapabilities
     } catch {
       preconditionFailure("the demo's schema is wrong: \(error)")
     }

@@ -47,7 +47,7 @@ package struct CheckedDocuments {
         })
     }
     let rules = ValidationRule.specified.filter { $0 != .noUnusedFragments }
-    let errors = document.validate(
+    let errors = document.validateForClient(
       against: schema, options: ValidationOptions(rules: rules, edition: edition))
     guard errors.isEmpty else {
       throw error(

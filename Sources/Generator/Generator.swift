@@ -33,8 +33,11 @@ public struct Generator {
   }
 
   package func files(from documents: CheckedDocuments) throws -> [GeneratedFile] {
+    let catches =
+      schema.catchByDefault != nil || documents.document.definitions.contains(where: \.hasCatches)
     let names = GlobalNames(
-      schema, fragmentNames: documents.document.fragments.map(\.name.value), options: options)
+      schema, fragmentNames: documents.document.fragments.map(\.name.value), options: options,
+      catchesErrors: catches)
     let used = UsedTypes(schema, names)
     let types = TypeSets(schema, documents.fragments)
     let builder = SelectionModelBuilder(
@@ -48,9 +51,10 @@ public struct Generator {
       used.beginFile()
       var text = SwiftText()
       let document = try operationText.text(of: operation)
-      try OperationWriter(builder: builder, operationText: operationText).write(
-        operation, document: document, name: name, conformances: conformances.of(operation),
-        to: &text)
+      let own = conformances.of(operation)
+      try OperationWriter(
+        builder: builder.within(operation.directives, own), operationText: operationText
+      ).write(operation, document: document, name: name, conformances: own, to: &text)
       var file = file(
         "Operations/\(name).swift", source: documents.fileName(of: operation.location), body: text,
         used: used)
@@ -64,10 +68,10 @@ public struct Generator {
       var text = SwiftText()
       let type = fragment.typeCondition.value
       let part = ConditionalSelections(selections: fragment.selectionSet.selections, type: type)
-      let model = try builder.model(
+      let own = conformances.of(fragment)
+      let model = try builder.within(fragment.directives, own).model(
         name, parts: [part], scope: builder.scope(type), documentation: fragment.description?.value)
-      SelectionWriter(options: options, conformances: conformances.of(fragment))
-        .write(model, to: &text)
+      SelectionWriter(options: options, conformances: own).write(model, to: &text)
       files.append(
         file(
           "Fragments/\(name).swift", source: documents.fileName(of: fragment.location), body: text,

@@ -1,13 +1,14 @@
 import GQLRunLanguage
 
-/// The document that is sent for an operation: with `__typename` where the Swift types need it.
+/// The document that is sent for an operation: with `__typename` where the Swift types need it, and without `@catch` and
+/// `@catchByDefault`, which concern only the types.
 struct OperationText {
   let schema: Schema
   let fragments: [String: FragmentDefinition]
 
   /// The operation with its fragments, without ignored characters.
   func text(of operation: OperationDefinition) throws -> String {
-    var document = Document(definitions: definitions(of: operation))
+    var document = Document(definitions: definitions(of: operation)).withoutCatches()
     for index in document.definitions.indices {
       switch document.definitions[index] {
       case .operation(var operation):
@@ -24,6 +25,11 @@ struct OperationText {
       }
     }
     return try strippingIgnoredCharacters(of: document.printed())
+  }
+
+  /// Whether the types of the operation need the errors of a response.
+  func catchesErrors(_ operation: OperationDefinition) -> Bool {
+    schema.catchByDefault != nil || definitions(of: operation).contains(where: \.hasCatches)
   }
 
   /// The operation and the fragments that it reaches, sorted by name.

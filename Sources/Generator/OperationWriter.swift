@@ -25,6 +25,9 @@ struct OperationWriter {
       text in
       text.line("\(access)static let operationName = \"\(operation.name?.value ?? "")\"")
       text.line("\(access)static let document = \(SwiftText.literal(document))")
+      if operationText.catchesErrors(operation) {
+        text.line("\(access)static let catchesErrors = true")
+      }
       for variable in variables {
         text.documentation(variable.documentation)
         text.line("\(access)var \(InputWriter.declaration(of: variable, access))")

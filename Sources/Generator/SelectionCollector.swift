@@ -190,41 +190,45 @@ struct GlobalNames {
   /// All names that a nested type must not have.
   let all: Set<String>
 
-  init(_ schema: Schema, fragmentNames: [String], options: GeneratorOptions) {
+  /// - Parameter catchesErrors: Whether types have a `FieldError`.
+  init(
+    _ schema: Schema, fragmentNames: [String], options: GeneratorOptions, catchesErrors: Bool
+  ) {
+    let reserved = SwiftNames.reservedTypes.union(catchesErrors ? ["FieldError"] : [])
     var fragments: [String: String] = [:]
     for name in fragmentNames {
       let type = SwiftNames.type(name)
-      fragments[name] = SwiftNames.reservedTypes.contains(type) ? type + "Fragment" : type
+      fragments[name] = reserved.contains(type) ? type + "Fragment" : type
     }
     let fragmentTypes = Set(fragments.values)
+    let taken = reserved.union(fragmentTypes)
     var leaves: [String: String] = [:]
     for name in schema.typeNames {
       guard let type = schema.type(named: name) else { continue }
       switch type {
       case .enumeration, .inputObject:
         let plain = SwiftNames.type(name)
-        let isTaken = SwiftNames.reservedTypes.contains(plain) || fragmentTypes.contains(plain)
+        let isTaken = taken.contains(plain)
         leaves[name] = isTaken ? plain + (type.isLeaf ? "Enum" : "Input") : plain
       case .scalar(let scalar) where !scalar.isBuiltIn:
-        leaves[name] = Self.scalar(name, fragmentTypes: fragmentTypes, options: options)
+        leaves[name] = Self.scalar(name, taken: taken, options: options)
       case .scalar, .object, .interface, .union: break
       }
     }
     self.fragments = fragments
     self.leaves = leaves
-    all = SwiftNames.reservedTypes.union(fragmentTypes).union(leaves.values)
+    all = taken.union(leaves.values)
   }
 
   /// The alias of a scalar type, or its Swift type if it can have none.
   private static func scalar(
-    _ name: String, fragmentTypes: Set<String>, options: GeneratorOptions
+    _ name: String, taken: Set<String>, options: GeneratorOptions
   ) -> String {
     let swift = options.swiftType(ofScalar: name)
     // An alias would hide the type `Upload` of the client.
     if swift == "GraphQLUpload" { return swift }
     let alias = SwiftNames.type(name)
-    let isTaken = SwiftNames.reservedTypes.contains(alias) || fragmentTypes.contains(alias)
-    return isTaken || alias == swift ? swift : alias
+    return taken.contains(alias) || alias == swift ? swift : alias
   }
 
   func type(ofFragment name: String) -> String { fragments[name] ?? SwiftNames.type(name) }

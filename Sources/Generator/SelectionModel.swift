@@ -26,7 +26,10 @@ struct ObjectModel: Hashable {
 
   /// Whether a field `id` identifies the object.
   var isIdentifiable: Bool {
-    properties.contains { $0.name == "id" && $0.reading == .field && !$0.type.hasSuffix("?") }
+    properties.contains { property in
+      property.name == "id" && property.reading == .field && !property.type.hasSuffix("?")
+        && !property.type.hasPrefix("Result<")
+    }
   }
 }
 
@@ -54,6 +57,8 @@ struct Property: Hashable, GeneratedProperty {
   /// The type in the schema.
   var schemaType: String
   var reading: Reading
+  /// The expression that reads the value from a `ValueReader`, if its errors are caught; `nil` if the type says how.
+  var caught: String?
   var documentation: String?
   var deprecation: String?
 
@@ -113,6 +118,20 @@ struct SelectionModelBuilder {
   let names: GlobalNames
   /// Receives the leaf types that properties use.
   let used: UsedTypes
+  /// What the current definition has for errors of nullable positions without `@catch`.
+  var catchByDefault: CatchTarget?
+  /// The conformances of the current definition.
+  var conformances: Set<GeneratorOptions.Conformance> = []
+
+  /// The builder for an operation or fragment with these directives and conformances.
+  func within(
+    _ directives: [Directive], _ conformances: Set<GeneratorOptions.Conformance>
+  ) -> Self {
+    var builder = self
+    builder.catchByDefault = directives.catchByDefault ?? types.schema.catchByDefault
+    builder.conformances = conformances
+    return builder
+  }
 
   /// The object types that a selection set applies to.
   struct Scope {
@@ -256,13 +275,35 @@ struct SelectionModelBuilder {
           base, parts: parts, scope: scope(named),
           documentation: types.schema.type(named: named)?.description))
     }
-    var type = definition.type.swift(base)
-    if isConditional, !type.hasSuffix("?") { type += "?" }
+    let caught = CaughtField(
+      first.field, definition,
+      semantic: types.schema.semanticLevels(of: definition, on: first.type), default: catchByDefault
+    )
+    if caught?.hasResult == true { try checkCoding(of: first.field) }
+    var type = caught?.swift(base) ?? definition.type.swift(base)
+    var reading = caught?.reading
+    if isConditional, !type.hasSuffix("?") {
+      // Otherwise, Swift infers that an included field may be null, too.
+      reading = reading.map { "\($0) as \(type)" }
+      type += "?"
+    }
     return Property(
       name: SwiftNames.member(key, options.fields, avoiding: &taken), key: key, type: type,
-      schemaType: definition.type.printed(), reading: isConditional ? .conditionalField : .field,
+      schemaType: caught?.schemaType ?? definition.type.printed(),
+      reading: isConditional ? .conditionalField : .field, caught: reading,
       documentation: definition.description?.value,
       deprecation: definition.deprecationReason)
+  }
+
+  /// A type with a `Result` cannot be `Codable`.
+  private func checkCoding(of field: Field) throws(GeneratorError) {
+    guard conformances.contains(.codable) else { return }
+    throw documents.error([
+      (
+        "the field '\(field.responseKey)' is a Result, which is not Codable; remove `codable`, or catch its "
+          + "errors with @catch(to: NULL) or @catch(to: THROW)", field.location
+      )
+    ])
   }
 
   private func property(

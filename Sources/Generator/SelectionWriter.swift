@@ -45,7 +45,9 @@ struct SelectionWriter {
   private func reading(_ property: Property) -> String {
     // The only keyword that does not work as the label of an argument.
     let name = property.name == "inout" ? "`inout`" : property.name
-    let arguments = "(\"\(property.key)\", \"\(property.schemaType)\")"
+    let arguments =
+      "(\"\(property.key)\", \"\(property.schemaType)\")"
+      + (property.caught.map { " { \($0) }" } ?? "")
     return switch property.reading {
     case .field: "\(name): object.read\(arguments)"
     case .conditionalField: "\(name): object.readIfIncluded\(arguments)"

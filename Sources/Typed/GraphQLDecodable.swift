@@ -55,7 +55,7 @@ extension GraphQLScalar {
     do {
       try self.init(json: value.json())
     } catch {
-      throw value.mismatch("\(error)")
+      throw value.failure("\(error)")
     }
   }
 }
@@ -93,9 +93,9 @@ extension Bool: GraphQLDecodable, GraphQLEncodable {
 }
 
 extension JSONValue: GraphQLDecodable, GraphQLEncodable {
-  /// Reads any value.
+  /// Reads any value. A null that has an error is none.
   @inlinable
-  public init(from value: ValueReader) throws { self = try value.json() }
+  public init(from value: ValueReader) throws { self = try value.throwing { try $0.json() } }
   /// The value itself.
   public var json: JSONValue { self }
 }

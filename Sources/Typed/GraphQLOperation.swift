@@ -16,6 +16,8 @@ public protocol GraphQLOperation: Sendable {
   static var document: String { get }
   /// The values of the Boolean variables that `@skip` and `@include` use.
   var conditions: [String: Bool] { get }
+  /// Whether fields of the data have or throw their errors (`@catch`), so that decoding needs those of the response.
+  static var catchesErrors: Bool { get }
   /// Writes the variables.
   func write(to variables: inout ObjectWriter)
 }
@@ -34,6 +36,9 @@ extension GraphQLOperation {
   /// No variables of `@skip` and `@include`.
   public var conditions: [String: Bool] { [:] }
 
+  /// `false`: errors are beside the data.
+  public static var catchesErrors: Bool { false }
+
   /// The variables as JSON. Omitted ones are not in it.
   public var variables: JSONObject {
     var writer = ObjectWriter()
@@ -50,15 +55,22 @@ extension GraphQLOperation {
 
   /// Decodes the `data` of a response from its JSON text.
   ///
+  /// - Parameters:
+  ///   - json: The text of `data`.
+  ///   - errors: The `errors` of the response, for fields with `@catch`; not used without such fields.
   /// - Throws: `JSONError` if the text is not valid JSON; ``TypeMismatch`` if it does not match the
-  ///   operation.
-  public func data(json: some Sequence<UInt8>) throws -> Data {
-    try TokenIndex(checking: Array(json), conditions: conditions).root(as: Data.self)
+  ///   operation; the ``FieldError`` of a field with `@catch(to: THROW)`, if nothing above the field has it.
+  public func data(json: some Sequence<UInt8>, errors: [FieldError] = []) throws -> Data {
+    try TokenIndex(
+      checking: Array(json), conditions: conditions, errors: Self.catchesErrors ? errors : []
+    ).root(as: Data.self)
   }
 
   /// Decodes data from text that the pipeline has produced.
-  package func data(checked json: [UInt8]) throws -> Data {
-    try TokenIndex(checked: json, conditions: conditions).root(as: Data.self)
+  package func data(checked json: [UInt8], errors: [FieldError] = []) throws -> Data {
+    try TokenIndex(
+      checked: json, conditions: conditions, errors: Self.catchesErrors ? errors : []
+    ).root(as: Data.self)
   }
 }
 

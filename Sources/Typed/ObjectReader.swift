@@ -122,6 +122,9 @@ public struct ValueReader {
     self.token = token
   }
 
+  /// The error of a null; `nil` if the response has none for it, and for other values.
+  var error: FieldError? { index.errors[token] }
+
   /// Whether the value is null.
   public var isNull: Bool { first == UInt8(ascii: "n") }
 
@@ -129,7 +132,7 @@ public struct ValueReader {
   ///
   /// - Throws: ``TypeMismatch`` if it is not a string.
   public func string() throws -> String {
-    guard let text = index.json.string(token) else { throw mismatch() }
+    guard let text = index.json.string(token) else { throw failure() }
     return text
   }
 
@@ -140,7 +143,7 @@ public struct ValueReader {
     switch first {
     case UInt8(ascii: "t"): return true
     case UInt8(ascii: "f"): return false
-    default: throw mismatch()
+    default: throw failure()
     }
   }
 
@@ -150,7 +153,7 @@ public struct ValueReader {
   public func number() throws -> JSONNumber {
     guard let number = JSONNumber(text: String(decoding: index.json.text(token), as: UTF8.self))
     else {
-      throw mismatch()
+      throw failure()
     }
     return number
   }
@@ -160,7 +163,7 @@ public struct ValueReader {
   /// - Throws: ``TypeMismatch`` if it is not a whole number that fits into 64 bits.
   public func int() throws -> Int {
     if let value = index.json.shortInteger(token) { return value }
-    guard let value = try number().intValue else { throw mismatch() }
+    guard let value = try number().intValue else { throw failure() }
     return value
   }
 
@@ -172,7 +175,7 @@ public struct ValueReader {
     let start = first
     guard start == UInt8(ascii: "-") || start &- UInt8(ascii: "0") < 10,
       let value = Double(String(decoding: index.json.text(token), as: UTF8.self)), value.isFinite
-    else { throw mismatch() }
+    else { throw failure() }
     return value
   }
 
@@ -186,7 +189,7 @@ public struct ValueReader {
   /// - Throws: ``TypeMismatch`` if the value is not an object.
   @inlinable
   public func object() throws -> ObjectReader {
-    guard isObject else { throw mismatch() }
+    guard isObject else { throw failure() }
     return ObjectReader(index, at: token)
   }
 
@@ -195,7 +198,7 @@ public struct ValueReader {
   /// - Throws: ``TypeMismatch`` if the value is not an array; errors of `element`.
   @inlinable
   public func array<Element>(_ element: (ValueReader) throws -> Element) throws -> [Element] {
-    guard isArray else { throw mismatch() }
+    guard isArray else { throw failure() }
     var elements: [Element] = []
     elements.reserveCapacity(index.elementCount(token))
     var current = token + 1
@@ -212,6 +215,13 @@ public struct ValueReader {
   /// - Parameter reason: Why it cannot, for a value of the right kind: "not a date".
   public func mismatch(_ reason: String? = nil) -> TypeMismatch {
     TypeMismatch(of: index, at: token, reason: reason)
+  }
+
+  /// The error for a value that the type cannot represent: for a null, that of the response, if decoding has it.
+  @usableFromInline
+  func failure(_ reason: String? = nil) -> any Error {
+    if let error { return error }
+    return mismatch(reason)
   }
 
   @usableFromInline var isObject: Bool { first == UInt8(ascii: "{") }

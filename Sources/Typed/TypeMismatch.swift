@@ -7,12 +7,7 @@ import GQLRunJSON
 /// ```
 public struct TypeMismatch: Error, Sendable, Hashable, CustomStringConvertible {
   /// A response key or a list index.
-  public enum PathElement: Sendable, Hashable {
-    /// The response key of a field.
-    case key(String)
-    /// The index in a list.
-    case index(Int)
-  }
+  public typealias PathElement = GraphQLError.PathElement
 
   /// The path from the root of the data to the value.
   public var path: [PathElement]

@@ -15,7 +15,8 @@ import Testing
       "max_body": "1GiB", "max_message": "16MiB", "max_ratio": nil, "max_headers": "64KiB",
       "min_throughput": "0B", "redirects": "none", "max_redirects": "3", "tls": "{}",
       "proxy": "environment", "no_proxy": nil, "unix_socket": nil, "http2": "true",
-      "max_connections": "256", "keep_alive": "1m", "decompress": "true",
+      "max_connections": "256", "keep_alive": "1m", "decompress": "true", "on_error": nil,
+      "force_on_error": "false",
     ],
     "headers": ["set": nil, "add": nil, "default": nil, "remove": nil],
     "logging": [

@@ -210,7 +210,7 @@ extension ManifestLoader {
     do {
       let document = try Document(parsingUTF8: bytes)
       let problems =
-        schema.map { document.validate(against: $0) } ?? document.validateWithoutSchema()
+        schema.map { document.validateForClient(against: $0) } ?? document.validateWithoutSchema()
       for problem in problems.prefix(50) {
         report(.document, message: "\(name):\(problem)", location: location)
       }

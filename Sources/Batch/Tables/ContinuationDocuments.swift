@@ -180,7 +180,8 @@ final class ContinuationDocuments: Sendable {
       rateLimit: rateLimit
     ).document
     let page = try template.companion(document)
-    if let schema = template.schema, let error = page.callerDocument.validate(against: schema).first
+    if let schema = template.schema,
+      let error = page.callerDocument.validateForClient(against: schema).first
     {
       throw CacheError(.invalidOperation, error.message)
     }

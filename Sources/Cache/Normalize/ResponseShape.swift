@@ -2,7 +2,7 @@ public import GQLRunJSON
 
 /// Checks a response against the schema as its bytes arrive.
 ///
-/// Errors are a null at a non-null type, a scalar of another type, an object instead of a list or
+/// Errors are a null at a non-null type without an entry in `errors`, a scalar of another type, an object instead of a list or
 /// the reverse, and a missing selected field. Enum values and object types that the schema does not
 /// define are warnings, because servers add them over time. Fields that are not selected are
 /// ignored.
@@ -44,9 +44,11 @@ public final class ResponseShape {
 
   /// Ends the response.
   ///
-  /// - Throws: ``CacheError`` if its JSON text is incomplete.
+  /// - Throws: ``CacheError`` if its JSON text is incomplete, or a null at a non-null type has no error.
   public func finish() throws(CacheError) {
     do { try reader.finish() } catch { throw describe(error) }
+    check.checkNulls()
+    if let failure = check.failure { throw failure }
   }
 
   private func describe(_ error: JSONError) -> CacheError {

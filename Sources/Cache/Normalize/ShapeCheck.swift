@@ -39,7 +39,11 @@ final class ShapeCheck: JSONEventReceiver {
     var isConcrete: Bool
   }
 
-  private enum Kind { case envelope, object, list, skipped }
+  private enum Kind {
+    case envelope, object, list, skipped
+    /// The list `errors`, an error, and its path.
+    case errors, error, errorPath
+  }
 
   private struct Frame {
     var kind: Kind
@@ -63,6 +67,13 @@ final class ShapeCheck: JSONEventReceiver {
   private(set) var failure: CacheError?
   private(set) var warnings: [String] = []
   private var warned: Set<String> = []
+  /// The nulls at non-null types: a server leaves those of errors at their positions if a request has `onError: NULL`.
+  private var nulls: [(path: String, type: TypeReference)] = []
+  private static let maxNulls = 1_000
+  /// The paths of errors, which may be before or after the data.
+  private var errorPaths: Set<String> = []
+  private static let maxErrorPaths = 10_000
+  private var errorPath = ""
 
   init(plan: OperationPlan, schema: Schema) {
     self.plan = plan
@@ -91,7 +102,7 @@ final class ShapeCheck: JSONEventReceiver {
     case .object:
       frames[last].expected = shape(of: frames[last]).fields[key]
       frames[last].seen.insert(key)
-    case .envelope, .list, .skipped: break
+    case .envelope, .list, .skipped, .errors, .error, .errorPath: break
     }
     return true
   }
@@ -100,7 +111,13 @@ final class ShapeCheck: JSONEventReceiver {
     guard let last = frames.indices.last else { return true }
     let frame = frames[last]
     switch frame.kind {
-    case .envelope, .skipped: break
+    case .envelope, .skipped, .errors, .error: break
+    case .errorPath:
+      switch event {
+      case .string(let key): errorPath += (errorPath.isEmpty ? "" : ".") + key
+      case .number(let index): errorPath += "[\(index)]"
+      case .null, .boolean: break
+      }
     case .object:
       if let field = frame.expected {
         if field.isTypename, case .string(let name) = event {
@@ -123,7 +140,11 @@ final class ShapeCheck: JSONEventReceiver {
     }
     let frame = frames[last]
     switch frame.kind {
-    case .skipped: frames.append(Frame(kind: .skipped))
+    case .skipped, .errorPath: frames.append(Frame(kind: .skipped))
+    case .errors: frames.append(Frame(kind: isObject ? .error : .skipped))
+    case .error:
+      frames.append(Frame(kind: !isObject && frame.key == "path" ? .errorPath : .skipped))
+    case .envelope where !isObject && frame.key == "errors": frames.append(Frame(kind: .errors))
     case .envelope:
       if isObject && frame.key == "data" {
         let type = plan.rootType
@@ -156,8 +177,20 @@ final class ShapeCheck: JSONEventReceiver {
         return fail("the field is missing, but the operation selects it", at: missing)
       }
     }
+    if frame.kind == .errorPath {
+      if errorPaths.count < Self.maxErrorPaths { errorPaths.insert(errorPath) }
+      errorPath = ""
+    }
     if let last = frames.indices.last, frames[last].kind == .list { frames[last].index += 1 }
     return true
+  }
+
+  /// Checks at the end of the response that each null at a non-null type has an error.
+  func checkNulls() {
+    guard failure == nil, let null = nulls.first(where: { !errorPaths.contains($0.path) }) else {
+      return
+    }
+    _ = fail("expected \(null.type.printed()), found null", at: null.path)
   }
 
   // MARK: - Types
@@ -194,7 +227,12 @@ final class ShapeCheck: JSONEventReceiver {
   }
 
   private func check(_ event: Event, _ type: TypeReference) -> Bool {
-    if case .null = event { return type.isNonNull ? mismatch(type, "null") : true }
+    if case .null = event {
+      guard type.isNonNull else { return true }
+      guard nulls.count < Self.maxNulls else { return mismatch(type, "null") }
+      nulls.append((path(), type))
+      return true
+    }
     guard case .named(let name) = type.nullable else { return mismatch(type, event.title) }
     switch schema.type(named: name.value) {
     case .enumeration(let enumeration)?:
@@ -308,7 +346,7 @@ final class ShapeCheck: JSONEventReceiver {
     var text = ""
     for frame in frames {
       switch frame.kind {
-      case .envelope, .skipped: continue
+      case .envelope, .skipped, .errors, .error, .errorPath: continue
       case .list: text += "[\(frame.index)]"
       case .object where !frame.key.isEmpty: text += (text.isEmpty ? "" : ".") + frame.key
       case .object: continue

@@ -6,6 +6,8 @@ import GQLRunLanguage
 /// `__typename` is the first field of every selection set except the root's. Key fields follow
 /// where the type is known to have them: with a schema everywhere, without one in fragments on a
 /// type with a key rule (a server would reject an operation with an unknown field).
+///
+/// `@catch` and `@catchByDefault` are removed: they are for types of the client.
 struct Augmentation {
   let keys: KeyRules
   let facts: TypeFacts?
@@ -13,7 +15,7 @@ struct Augmentation {
   private let shared: SharedIdentities
 
   init(_ document: Document, keys: KeyRules, facts: TypeFacts?) {
-    self.document = document
+    self.document = document.withoutCatches()
     self.keys = keys
     self.facts = facts
     shared = SharedIdentities(document, keys: keys, facts: facts)

@@ -135,11 +135,13 @@ public struct DemoExecutor: Sendable {
       request.variables, files: request.files, for: operation.variables, in: schema)
     let fragments = Dictionary(document.fragments.map { ($0.name.value, $0) }) { first, _ in first }
     var planner = Planner(
-      schema: schema, fragments: fragments, coercion: coercion, isIncremental: isIncremental)
+      schema: schema, fragments: fragments, coercion: coercion, isIncremental: isIncremental,
+      onError: request.onError)
     let plan = try planner.plan(operation, on: root.name)
     if let maxComplexity { try QueryCost.check(plan, limit: maxComplexity) }
     return PlannedOperation(
-      type: operation.type, plan: plan, failsOnce: failing, hasParts: planner.hasParts)
+      type: operation.type, plan: plan, failsOnce: failing, hasParts: planner.hasParts,
+      halts: request.onError == .halt)
   }
 
   private static func operation(
@@ -174,6 +176,8 @@ struct PlannedOperation: Sendable {
   let failsOnce: Bool
   /// Whether its response may have several parts.
   let hasParts: Bool
+  /// Whether any error nulls all of the data.
+  let halts: Bool
 }
 
 /// The result of preparing a request.

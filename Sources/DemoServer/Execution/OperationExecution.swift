@@ -33,7 +33,7 @@ struct OperationExecution: Sendable {
     let content: Content
     /// The offset of its start in the response.
     let start: Int
-    /// Whether it may be null.
+    /// Whether an error in it may make it null.
     let isNullable: Bool
     /// Whether it is buffered until it is complete.
     let isHeld: Bool
@@ -77,7 +77,7 @@ struct OperationExecution: Sendable {
       if failing == nil { report(Self.wantedFailure, path: nil) }
     }
     let plan = deferring(operation.plan, of: root)
-    open(.object(root, plan), isNullable: true, isHeld: plan.escapes)
+    open(.object(root, plan), isNullable: true, isHeld: plan.escapes || operation.halts)
   }
 
   /// Starts the execution of a fragment or of elements of a list that were left for later.
@@ -206,14 +206,14 @@ struct OperationExecution: Sendable {
         return fail(RequestError(.internalServerError, "\(field.coordinate) has a wrong type."))
       }
       let kept = deferring(plan, of: entity)
-      open(.object(entity, kept), isNullable: type.isNullable, isHeld: type.mustBeHeld)
+      open(.object(entity, kept), isNullable: type.absorbsErrors, isHeld: type.mustBeHeld)
     case .list(let list):
       guard let element = type.element else {
         return fail(RequestError(.internalServerError, "\(field.coordinate) is not a list."))
       }
       let range = streaming(list, of: field, type)
       open(
-        .list(list, range, field, element), isNullable: type.isNullable, isHeld: type.mustBeHeld)
+        .list(list, range, field, element), isNullable: type.absorbsErrors, isHeld: type.mustBeHeld)
     case .null:
       if type.isNullable {
         buffer.append(raw: "null")
@@ -231,7 +231,7 @@ struct OperationExecution: Sendable {
       var error = error
       error.locations = field.locations
       report(error, path: path)
-      if type.isNullable { buffer.append(raw: "null") } else { nullParent() }
+      if type.absorbsErrors { buffer.append(raw: "null") } else { nullParent() }
     }
   }
 

@@ -18,6 +18,7 @@ struct Planner {
   private var known: [Key: PlannedObject] = [:]
   /// Whether `@defer` and `@stream` have an effect.
   private let isIncremental: Bool
+  private let onError: ErrorBehaviour
   /// Whether a plan has deferred fragments or streamed lists.
   private(set) var hasParts = false
 
@@ -41,9 +42,10 @@ struct Planner {
 
   init(
     schema: Schema, fragments: [String: FragmentDefinition], coercion: InputCoercion,
-    isIncremental: Bool = false
+    isIncremental: Bool = false, onError: ErrorBehaviour = .propagate
   ) {
     self.isIncremental = isIncremental
+    self.onError = onError
     self.schema = schema
     self.fragments = fragments
     self.coercion = coercion
@@ -138,8 +140,11 @@ struct Planner {
     }
     return PlannedField(
       responseKey: responseKey, coordinate: coordinate, locations: fields.map(\.location),
-      behaviour: behaviour, arguments: arguments, type: definition.type, children: children,
-      stream: mode == .none ? nil : try stream(of: field, definition.type))
+      behaviour: behaviour, arguments: arguments,
+      type: OutputType(
+        definition.type,
+        innerFails: behaviour.mayFail || children.contains(where: \.escapes), onError: onError),
+      children: children, stream: mode == .none ? nil : try stream(of: field, definition.type))
   }
 
   /// How a field is streamed; `nil` if it is no list or has no `@stream`.
@@ -282,7 +287,7 @@ final class PlannedField: Sendable {
 
   init(
     responseKey: String, coordinate: String, locations: [SourceLocation],
-    behaviour: FieldBehaviour, arguments: Result<Arguments, RequestError>, type: TypeReference,
+    behaviour: FieldBehaviour, arguments: Result<Arguments, RequestError>, type: OutputType,
     children: [PlannedObject], stream: StreamPlan? = nil
   ) {
     self.stream = stream
@@ -302,10 +307,9 @@ final class PlannedField: Sendable {
       self.arguments = [:]
       refusal = error
     }
-    let innerFails = behaviour.mayFail || children.contains(where: \.escapes)
-    self.type = OutputType(type, innerFails: innerFails)
+    self.type = type
     let fails = refusal != nil || behaviour.mayFail
-    escapes = !self.type.isNullable && (fails || self.type.contentFails)
+    escapes = !type.absorbsErrors && (fails || type.contentFails)
   }
 
   func plan(for typeName: String) -> PlannedObject? {
@@ -320,19 +324,22 @@ final class PlannedField: Sendable {
 /// The properties of a type that are needed to write its values.
 final class OutputType: Sendable {
   let isNullable: Bool
+  /// Whether an error in the value makes it null, and nothing above it.
+  let absorbsErrors: Bool
   /// The type of the elements; `nil` unless it is a list.
   let element: OutputType?
   /// Whether an error inside the value may null it.
   let contentFails: Bool
 
-  init(_ type: TypeReference, innerFails: Bool) {
+  init(_ type: TypeReference, innerFails: Bool, onError: ErrorBehaviour) {
     var type = type
     isNullable = !type.isNonNull
+    absorbsErrors = onError.absorbsErrors(of: type)
     if case .nonNull(let inner) = type { type = inner }
     if case .list(let inner, _) = type {
-      let element = OutputType(inner, innerFails: innerFails)
+      let element = OutputType(inner, innerFails: innerFails, onError: onError)
       self.element = element
-      contentFails = element.contentFails && !element.isNullable
+      contentFails = element.contentFails && !element.absorbsErrors
     } else {
       element = nil
       contentFails = innerFails
@@ -340,7 +347,7 @@ final class OutputType: Sendable {
   }
 
   /// Whether the value must be buffered until it is complete.
-  var mustBeHeld: Bool { isNullable && contentFails }
+  var mustBeHeld: Bool { absorbsErrors && contentFails }
 }
 
 /// Fields by response key, in the order of the keys' first occurrence.

@@ -14,12 +14,13 @@ struct OperationRequest: Sendable {
   var operationName: String?
   var variables: JSONObject = [:]
   var extensions: JSONObject = [:]
+  var onError = ErrorBehaviour.propagate
   /// The files by the paths of their variables, such as `input.attachments.0`; null in `variables`.
   var files: [String: UploadedFile] = [:]
 
   /// The names of the parameters in a body or a URL.
   static let parameterNames = [
-    "query", "documentId", "operationName", "variables", "extensions",
+    "query", "documentId", "operationName", "variables", "extensions", "onError",
   ]
 
   init(query: String?, operationName: String? = nil, variables: JSONObject = [:]) {
@@ -66,6 +67,7 @@ struct OperationRequest: Sendable {
       "operationName": parameters["operationName"].map(JSONValue.string),
       "variables": try json("variables"),
       "extensions": try json("extensions"),
+      "onError": parameters["onError"].map(JSONValue.string),
     ]
     try self.init { values[$0] ?? nil }
   }
@@ -76,6 +78,7 @@ struct OperationRequest: Sendable {
     operationName = try Self.text(parameter("operationName"), "operationName")
     variables = try Self.object(parameter("variables"), "variables")
     extensions = try Self.object(parameter("extensions"), "extensions")
+    onError = try ErrorBehaviour(parameter: parameter("onError"))
     if operationName == "" { operationName = nil }
     if query == nil, documentID == nil, extensions["persistedQuery"] == nil {
       throw .badRequest("The parameter query is missing.")

@@ -262,7 +262,10 @@ struct Introspection: Sendable {
 extension Resolvers {
   /// The fields of all introspection types.
   static let introspectionFields: [String: [String: FieldBehaviour]] = {
-    let names = ["__Schema", "__Type", "__Field", "__InputValue", "__EnumValue", "__Directive"]
+    let names = [
+      "__Schema", "__Type", "__Field", "__InputValue", "__EnumValue", "__Directive", "__Service",
+      "__Capability",
+    ]
     return Dictionary(
       uniqueKeysWithValues: names.map { name in
         let fields = Schema.demo.type(named: name)?.fields ?? NamedList([])

@@ -72,6 +72,7 @@ extension Resolvers {
     }.refusing(negativeFirst),
     "trouble": root { _, _ in .object(.trouble) },
     "__schema": root { _, _ in Introspection.demo.schema },
+    "__service": root { _, _ in Introspection.service },
     "__type": root { arguments, _ in Introspection.demo.type(arguments.text("name")) },
   ]
 

@@ -74,8 +74,10 @@ struct IntrospectionReader {
   private mutating func type(_ type: IntrospectionValue) -> TypeSystemDefinition? {
     guard let name = name(of: type, "a type") else { return nil }
     defined.insert(name.value)
-    // Every schema has these.
-    if BuiltIns.typeNames.contains(name.value) { return nil }
+    // Every schema has these, or none defines them.
+    if BuiltIns.typeNames.contains(name.value) || ServiceCapabilities.types[name.value] != nil {
+      return nil
+    }
     let description = description(type)
     switch type["kind"]?.string {
     case "SCALAR":

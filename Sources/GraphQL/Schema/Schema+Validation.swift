@@ -39,6 +39,7 @@ struct SchemaValidator {
     for name in schema.typeNames {
       if let type = schema.types[name] { check(type) }
     }
+    checkNullability()
     checkFiniteInputs()
     // A rule of this edition.
     if edition >= .september2025 { checkDefaultCycles() }

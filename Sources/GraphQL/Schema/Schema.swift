@@ -87,6 +87,8 @@ public struct Schema: Sendable {
     case "__typename": return type.isComposite ? BuiltIns.typenameField : nil
     case "__schema": return rootTypeNames[.query] == typeName ? BuiltIns.schemaField : nil
     case "__type": return rootTypeNames[.query] == typeName ? BuiltIns.typeField : nil
+    case "__service" where types["__Service"] != nil:
+      return rootTypeNames[.query] == typeName ? ServiceCapabilities.field : nil
     default: return nil
     }
   }

@@ -424,7 +424,8 @@ enum BuiltIns {
     return field
   }
 
-  private static func parsed(_ source: String) -> [TypeSystemDefinition] {
+  /// The definitions of a text that is known to be valid.
+  static func parsed(_ source: String) -> [TypeSystemDefinition] {
     do throws(GraphQLSyntaxError) {
       return try Document(parsing: source).definitions.compactMap { definition in
         if case .typeSystem(let definition) = definition { definition } else { nil }

@@ -112,9 +112,10 @@ package final class ValidationContext {
   }
 
   /// The directives that the document may apply: those of the schema, or the standard ones without
-  /// a schema, and those that the document defines.
+  /// a schema, and those that the document defines. Type definitions may have those of nullability.
   private(set) lazy var directives: [String: DirectiveDefinition] = {
     var known = schema?.directiveDefinitions ?? BuiltIns.directives
+    if isTypeSystem { known.merge(Nullability.directives) { own, _ in own } }
     for case .typeSystem(.directive(let directive)) in document.definitions
     where !directive.isExtension {
       known[directive.name.value] = directive

@@ -417,7 +417,9 @@ extension PipelineLoader {
       do throws(OptionError) {
         try draft.plugin.validateAll()
         var parts = try draft.plugin.parts(environment)
-        if let firstHTTP, index > firstHTTP, draft.placement.stages.contains(.http) {
+        if let firstHTTP, index > firstHTTP, draft.placement.kind == .wrap,
+          draft.placement.stages.contains(.http)
+        {
           keepHTTPParts(&parts, draft, below: drafts[firstHTTP])
         }
         return PipelineEntry(

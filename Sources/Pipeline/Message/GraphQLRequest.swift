@@ -24,6 +24,7 @@ public struct GraphQLRequest: Sendable {
     var sendsDocument = true
     var method: Endpoint.Method?
     var documentID: String?
+    var onError: OnError?
     var uploads: [String: Upload] = [:]
     var mergesParts = true
   }
@@ -111,6 +112,13 @@ public struct GraphQLRequest: Sendable {
     _read { yield parts.value.documentID }
     _modify { yield &parts.value.documentID }
   }
+  /// What the server does with the error of a field, sent as `onError`; `nil`, the default, leaves it to the server.
+  ///
+  /// Only for servers that support it: GraphQL over HTTP reserves the member for a version to come.
+  public var onError: OnError? {
+    _read { yield parts.value.onError }
+    _modify { yield &parts.value.onError }
+  }
   /// The files, by the paths of their variables: `input.attachments.0`. The variables have null
   /// there.
   ///
@@ -166,4 +174,16 @@ public struct GraphQLRequest: Sendable {
 
   /// The operation in log messages: its name, or "the anonymous query".
   public var label: String { operationName ?? operationType.label(of: nil) }
+}
+
+/// What a server does with the error of a field: the member `onError` of a request.
+///
+/// https://github.com/graphql/graphql-spec/pull/1163
+public enum OnError: String, CaseIterable, Sendable {
+  /// The position is null, even if its type is non-null.
+  case null
+  /// Null is propagated to the nearest nullable position.
+  case propagate
+  /// The response has no data, and the first error.
+  case halt
 }

@@ -278,6 +278,7 @@ final class HTTPRequestBuilder: Sendable {
       variables()
       name()
     }
+    if let onError = request.onError { body("onError", .string(onError.rawValue.uppercased())) }
     if !request.extensions.isEmpty { body("extensions", .object(request.extensions)) }
   }
 

@@ -17,8 +17,10 @@ extension Pipeline {
     var pipeline = self
     for index in entries.indices {
       let id = entries[index].id
-      // An entry with interceptors in several stages is counted in the first of them.
-      var isCounted = false
+      // An entry with interceptors in several stages is counted in the first of them, one that fetches when it does.
+      var isCounted = entries[index].parts.contains {
+        if case .fetch = $0 { true } else { false }
+      }
       pipeline.entries[index].parts = entries[index].parts.map { part in
         switch part {
         case .fetch(let base): return .fetch(CountedHTTP(base: base, id: id, calls: calls))

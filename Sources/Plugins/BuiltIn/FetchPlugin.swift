@@ -30,6 +30,7 @@ public struct FetchPlugin: Plugin {
     moreExamples: [
       "fetch",
       "fetch: { tls: { ca_file: company-ca.pem }, proxy: \"http://proxy.example.com:3128\" }",
+      "fetch: { on_error: null }",
     ])
 
   @Option(
@@ -90,6 +91,13 @@ public struct FetchPlugin: Plugin {
   @Option(.milliseconds(1) ... .seconds(3_600), "Time after which an idle connection is closed")
   var keepAlive = Duration.seconds(60)
   @Option("Whether compressed bodies are requested and decompressed") var decompress = true
+  @Option(
+    "What the server does with the error of a field: null at its position, even if the type is non-null; propagate "
+      + "null to the nearest nullable position; or halt, with no data. By default the server decides. Sent only to "
+      + "a server that announces the capability graphql.onError, which is asked once")
+  var onError: OnError?
+  @Option("Whether on_error is sent to a server that does not announce that it supports it")
+  var forceOnError = false
 
   package struct TLS: OptionSection {
     @Option("Certificates of trusted authorities (PEM), instead of the system's")
@@ -167,11 +175,23 @@ public struct FetchPlugin: Plugin {
       ])
   }
 
-  /// Creates the interceptor that sends requests with these limits.
+  /// Checks that a forced `on_error` is given.
+  ///
+  /// - Throws: `OptionError` for `force_on_error` without `on_error`.
+  public func validate() throws(OptionError) {
+    guard forceOnError, onError == nil else { return }
+    throw $forceOnError.error(
+      "there is no `on_error` that would be sent", remedy: "add on_error, or remove force_on_error")
+  }
+
+  /// Creates the interceptor that sends requests with these limits, and one that adds `on_error` to them.
   ///
   /// - Throws: `OptionError` for a proxy that is not a URL, in the option or in the environment.
   public func parts(_ environment: PluginEnvironment) throws(OptionError) -> [ChainPart] {
-    [
+    let asking = onError.map {
+      ChainPart.graphQL(OnErrorInterceptor(value: $0, isForced: forceOnError))
+    }
+    return [asking].compactMap(\.self) + [
       .fetch(
         FetchInterceptor(
           limits: try limits(environment), eventTimeout: eventTimeout,

@@ -72,13 +72,14 @@ struct DocumentSet {
 
   /// All errors and warnings of the documents, in the order of the files.
   func report(against schema: Schema?, warnings: Bool = true) -> FindingReport {
+    let schema = schema?.withNullability
     var findings = syntaxErrors
     let used = fragmentsInUse()
     for file in documents.indices where !documents[file].definitions.isEmpty {
       let document = document(at: file)
       let options = ValidationOptions(edition: edition)
       let errors =
-        schema.map { document.validate(against: $0, options: options) }
+        schema.map { document.validateForClient(against: $0, options: options) }
         ?? document.validateWithoutSchema()
       findings += errors.compactMap { error in
         if error.rule == .noUnusedFragments, let location = error.locations.first,

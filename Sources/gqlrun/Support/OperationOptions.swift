@@ -257,7 +257,7 @@ struct OperationOptions: ParsableArguments {
     guard let chosen = try? document.operation(named: operation),
       let sent = try? document.reduced(to: chosen)
     else { return }
-    let errors = sent.validate(against: schema)
+    let errors = sent.validateForClient(against: schema)
     guard !errors.isEmpty else { return }
     var lines = errors.prefix(20).map { error in
       error.locations.first.map {

@@ -102,6 +102,31 @@ struct ResponseShapeTests {
     #expect(found.problem?.contains(part) == true, "\(found.problem ?? "")")
   }
 
+  @Test(
+    "a null at a non-null type may have an error, before or after the data",
+    arguments: [
+      (#"[{"message":"m","path":["user","name"]},{"path":["users",1]}]"#, nil),
+      (#"[{"path":["user","name"]}]"#, "users[1]"), (#"[{"path":["users",1]}]"#, "user.name"),
+      (#"[{"message":"m"},{"path":[]},"x",[["user"]]]"#, "user.name"), ("{}", "user.name"),
+    ] as [(String, String?)])
+  func nulls(errors: String, path: String?) throws {
+    let data =
+      #"{"user":{"__typename":"User","id":"1","name":null},"users":[{"__typename":"User","id":"2"},null]}"#
+    let document = "{ user { id name } users { id } }"
+    #expect(try check(data, document, rest: #","errors":\#(errors)"#).path == path)
+    let operation = try prepare(document, facts: facts(Self.schema))
+    let shape = try ResponseShape(operation)
+    let body = Array(#"{"errors":\#(errors),"data":\#(data)}"#.utf8)
+    var found: String?
+    do {
+      try body.withUnsafeBytes { try shape.feed($0) }
+      try shape.finish()
+    } catch let error as CacheError {
+      found = error.path
+    }
+    #expect(found == path)
+  }
+
   @Test("enum values and types the schema does not know are warnings, each once")
   func unknown() throws {
     let found = try check(

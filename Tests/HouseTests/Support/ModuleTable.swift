@@ -89,7 +89,8 @@ struct Module {
       own: ["GQLRunJSON", "GQLRunLanguage", "GQLRunSupport"],
       packages: ["Yams", "HTTPTypes"], system: ["Foundation", "Glibc", "Musl"]),
     Module(
-      "GQLRunPipeline", folder: "Pipeline", own: core.union(["GQLRunConfiguration", "GQLRunLive"]),
+      "GQLRunPipeline", folder: "Pipeline",
+      own: core.union(["GQLRunConfiguration", "GQLRunLive", "GQLRunTyped"]),
       packages: ["Logging", "HTTPTypes"],
       system: ["Dispatch", "Foundation", "Glibc", "Musl", "Synchronization"]),
     Module("CGQLRunZlib", folder: "CZlib"),

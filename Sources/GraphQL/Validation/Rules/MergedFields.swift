@@ -186,7 +186,8 @@ struct MergedFields {
       }
       if other.arguments != first.arguments {
         return Conflict(
-          key: first.key, reason: "they have differing arguments", first: group[0], second: field)
+          key: first.key, reason: SelectionIndex.reason(first, other), first: group[0],
+          second: field)
       }
     }
     return nil

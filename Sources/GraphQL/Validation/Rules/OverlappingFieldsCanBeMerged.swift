@@ -252,7 +252,7 @@ final class FieldConflicts {
       }
       if !index.haveSameArguments(a, b) {
         return Conflict(
-          key: key, reason: "they have differing arguments", first: [a.location],
+          key: key, reason: SelectionIndex.reason(a, b), first: [a.location],
           second: [b.location])
       }
     }

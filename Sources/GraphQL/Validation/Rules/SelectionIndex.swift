@@ -14,6 +14,8 @@ final class SelectionIndex {
     var arguments: Int
     /// The arguments, if a name is repeated.
     var repeatedArguments: [Argument]?
+    /// Its `@catch`, which counts as one of the arguments: merged fields have one type.
+    var caught: CatchDirective?
     /// The number of the enclosing type, or 0 if it is unknown.
     var parent: Int
     var type: TypeReference?
@@ -112,7 +114,8 @@ final class SelectionIndex {
       entry.arguments = -1 - number
       entry.repeatedArguments = field.arguments
     } else {
-      entry.arguments = argumentNumber(field.arguments)
+      entry.caught = CatchDirective(field.directives)
+      entry.arguments = argumentNumber(field.arguments, entry.caught)
     }
     fields.append(entry)
     if let selectionSet = field.selectionSet {
@@ -155,9 +158,10 @@ final class SelectionIndex {
     return next
   }
 
-  private func argumentNumber(_ arguments: [Argument]) -> Int {
-    guard !arguments.isEmpty else { return 0 }
-    let text = arguments.map(\.canonical).sorted().joined(separator: ",")
+  private func argumentNumber(_ arguments: [Argument], _ caught: CatchDirective?) -> Int {
+    guard !arguments.isEmpty || caught != nil else { return 0 }
+    var text = arguments.map(\.canonical).sorted().joined(separator: ",")
+    if let caught { text += "@\(caught.target) \(caught.levels.sorted())" }
     if let known = argumentNumbers[text] { return known }
     let number = argumentNumbers.count + 1
     argumentNumbers[text] = number
@@ -176,6 +180,12 @@ final class SelectionIndex {
     var last: [String: String] = [:]
     for argument in others { last[argument.name.value] = argument.canonical }
     return own.allSatisfy { last[$0.name.value] == $0.canonical }
+  }
+
+  /// Why two fields with differing arguments cannot be merged.
+  static func reason(_ first: Entry, _ second: Entry) -> String {
+    first.caught == second.caught
+      ? "they have differing arguments" : "they have differing @catch directives"
   }
 
   private func arguments(of entry: Entry) -> [Argument] {

@@ -30,7 +30,10 @@ final class NoDirectiveDefinitionCycles: RuleVisitor {
   private var own: Set<String> = []
 
   func leave(document: Document, _ context: ValidationContext) {
-    own = Set(context.directives.filter { $1 != BuiltIns.directives[$0] }.keys)
+    own = Set(
+      context.directives.filter {
+        $1 != BuiltIns.directives[$0] && $1 != Nullability.directives[$0]
+      }.keys)
     guard !own.isEmpty else { return }
     if let schema = context.schema { collect(schema) }
     for case .typeSystem(let definition) in document.definitions {

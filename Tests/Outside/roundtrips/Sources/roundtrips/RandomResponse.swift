@@ -38,10 +38,24 @@ struct RandomResponse {
         continue
       }
       guard let definition = schema.field(name, on: type) else { continue }
+      // A null there would need an error.
+      let isPresent = promisesValue(of: definition, on: type)
       object[key] = value(
-        of: definition.type, uses.compactMap(\.selectionSet), depth: depth + 1)
+        of: isPresent ? definition.type.withoutNulls : definition.type,
+        uses.compactMap(\.selectionSet), depth: depth + 1)
     }
     return object
+  }
+
+  /// Whether a field has `@semanticNonNull`, or its type names it in `@semanticNonNullField`.
+  private func promisesValue(of field: FieldDefinition, on type: String) -> Bool {
+    let ofType = schema.type(named: type)?.directives ?? []
+    return field.directives.contains { $0.name.value == "semanticNonNull" }
+      || ofType.contains { directive in
+        directive.arguments.contains {
+          if case .string(let text) = $0.value { text.value == field.name.value } else { false }
+        }
+      }
   }
 
   private mutating func value(
@@ -116,6 +130,17 @@ struct RandomResponse {
 
   private func applies(_ condition: String, _ type: String) -> Bool {
     schema.possibleTypes(of: condition).contains(type)
+  }
+}
+
+extension TypeReference {
+  /// The type without null at any level.
+  fileprivate var withoutNulls: TypeReference {
+    switch self {
+    case .named: .nonNull(self)
+    case .list(let inner, let location): .nonNull(.list(inner.withoutNulls, location))
+    case .nonNull(let inner): inner.withoutNulls
+    }
   }
 }
 

@@ -1,0 +1,156 @@
+import GQLRunJSON
+import GQLRunPipeline
+import GQLRunPlugins
+import HTTPTypes
+import Testing
+
+/// The options `on_error` and `force_on_error` of `fetch`.
+@Suite(.timeLimit(.minutes(10))) struct OnErrorTests {
+  private static let supported = FakeNetwork.Answer.body(
+    """
+    {"data":{"__service":{"capabilities":[{"identifier":"other"},{"identifier":"graphql.onError"}]}}}
+    """)
+  private static let unsupported = FakeNetwork.Answer.body(
+    #"{"data":{"__service":{"capabilities":[{"identifier":"other"}]}}}"#)
+
+  private struct Run: Sendable {
+    var outcomes: [Outcome]
+    /// The members of each request's body or URL.
+    var members: [JSONObject]
+
+    /// Which requests ask for capabilities, and the `onError` of the others.
+    var forms: [String] {
+      members.map { members in
+        members["query"]?.stringValue?.contains("__service") == true
+          ? "question" : members["onError"]?.stringValue ?? "none"
+      }
+    }
+  }
+
+  private func run(
+    _ options: String, _ answers: FakeNetwork.Answer..., documents: [String] = [Bench.user]
+  ) async throws -> Run {
+    let network = FakeNetwork(answers)
+    let chain = Bench.plain.replacing("- fetch", with: "- fetch: { \(options) }")
+    let outcomes = try await Bench.with(chain, setup: .init(transport: network)) { bench in
+      var outcomes: [Outcome] = []
+      for document in documents { outcomes.append(await bench.run(document)) }
+      return outcomes
+    }
+    let bodies = try await network.requests.map { request in
+      try JSONValue(parsing: request.body ?? Array("{}".utf8)).objectValue ?? [:]
+    }
+    return Run(outcomes: outcomes, members: bodies)
+  }
+
+  @Test(arguments: [("null", "NULL"), ("propagate", "PROPAGATE"), ("halt", "HALT")])
+  func `the value is sent to a server that announces its support`(
+    option: String, value: String
+  ) async throws {
+    let run = try await run(
+      "on_error: \(option)", Self.supported, .ok, documents: [Bench.user, Bench.user])
+    #expect(run.forms == ["question", value, value])
+    #expect(run.outcomes.map(\.texts) == [[Bench.answered], [Bench.answered]])
+  }
+
+  @Test func `nothing is asked without the option`() async throws {
+    let run = try await run("timeout: 1s", .ok)
+    #expect(run.forms == ["none"])
+  }
+
+  @Test func `a forced value is sent without a question`() async throws {
+    let run = try await run("on_error: \"null\", force_on_error: true", .ok)
+    #expect(run.forms == ["NULL"])
+  }
+
+  @Test(arguments: [
+    Self.unsupported,
+    .body(#"{"errors":[{"message":"Cannot query field \"__service\" on type \"Query\"."}]}"#),
+    .body(
+      #"{"errors":[{"message":"no","extensions":{"code":"GRAPHQL_VALIDATION_FAILED"}}],"data":null}"#
+    ),
+    .body(#"{"data":{"__service":null}}"#),
+    .response(400, headers: ["Content-Type": "text/plain"], body: "what?"),
+    .response(
+      422, headers: ["Content-Type": "application/json"],
+      body: #"{"errors":[{"message":"field '__service' not found in type: 'query_root'"}]}"#),
+  ])
+  func `a request is refused if the server does not announce its support`(
+    answer: FakeNetwork.Answer
+  ) async throws {
+    let run = try await run(
+      "on_error: null", answer, documents: [Bench.user, Bench.rename])
+    #expect(run.forms == ["question"])
+    #expect(run.outcomes.map(\.code) == [.onErrorNotSupported, .onErrorNotSupported])
+    let failure = try #require(run.outcomes[1].failure)
+    #expect(failure.entry == "fetch")
+    #expect(failure.delivery == .notSent)
+    #expect(
+      failure.message
+        == "Rename is not sent with `on_error: null`: the server does not announce the capability graphql.onError; "
+        + "remove the option, or add `force_on_error: true` if the server supports it nevertheless")
+  }
+
+  @Test func `a failure to ask is that of the request, and the question is asked again`()
+    async throws
+  {
+    let run = try await run(
+      "on_error: halt", .response(503), Self.supported, .ok, documents: [Bench.user, Bench.user])
+    #expect(run.forms == ["question", "question", "HALT"])
+    #expect(run.outcomes[0].code == .httpStatus)
+    #expect(run.outcomes[1].texts == [Bench.answered])
+  }
+
+  @Test func `errors of credentials are those of the request`() async throws {
+    let refusal = FakeNetwork.Answer.body(
+      #"{"errors":[{"message":"who?","extensions":{"code":"UNAUTHENTICATED"}}]}"#)
+    let run = try await run("on_error: null", refusal)
+    #expect(run.forms == ["question"])
+    #expect(run.outcomes[0].results.first?.errors.first?.code == "UNAUTHENTICATED")
+  }
+
+  @Test func `the question has the header fields of the request`() async throws {
+    let network = FakeNetwork(Self.supported, .ok)
+    let chain = Bench.plain.replacing("- fetch", with: "- fetch: { on_error: null }")
+    try await Bench.with(chain, setup: .init(transport: network)) { bench in
+      _ = await bench.run { $0.additionalHeaders[.userAgent] = "a" }
+    }
+    let fields = await network.requests.map { $0.head.headerFields[.userAgent] }
+    #expect(fields == ["a", "a"])
+  }
+
+  @Test func `a GET has the value in its URL`() async throws {
+    let network = FakeNetwork(Self.supported, .ok)
+    let chain = Bench.plain.replacing("- fetch", with: "- fetch: { on_error: null }")
+    let outcome = try await Bench.with(chain, setup: .init(transport: network)) { bench in
+      await bench.run { $0.method = .get }
+    }
+    #expect(outcome.texts == [Bench.answered])
+    let last = try #require(await network.requests.last)
+    #expect(last.head.method == .get)
+    #expect(last.head.path?.hasSuffix("&onError=NULL") == true)
+  }
+
+  @Test func `a batch of requests has the value in each`() async throws {
+    let network = FakeNetwork(Self.supported, .ok)
+    let chain = Bench.plain.replacing(
+      "- fetch", with: "- http-batch: { window: 0s }\n- fetch: { on_error: null }")
+    let outcome = try await Bench.with(chain, setup: .init(transport: network)) { bench in
+      await bench.run()
+    }
+    #expect(outcome.texts == [Bench.answered])
+    let last = try #require(await network.requests.last)
+    #expect(String(decoding: last.body ?? [], as: UTF8.self).contains(#""onError":"NULL""#))
+  }
+
+  @Test(arguments: [
+    ("force_on_error: true", "there is no `on_error` that would be sent"),
+    ("on_error: nothing", "null"), ("on_error:", "write a value"),
+  ])
+  func `wrong options are found`(options: String, message: String) {
+    let findings = Bench.findings(
+      Bench.plain.replacing("- fetch", with: "- fetch: { \(options) }"))
+    #expect(findings.count == 1)
+    #expect(findings.first?.contains(message) == true, "\(findings)")
+  }
+}
