@@ -150,6 +150,50 @@ struct JournalRowsTests {
     journal.close()
   }
 
+  @Test("the parts of a cursor are read as one, in the journal and in one that takes its tasks")
+  func parts() throws {
+    let journal = try Journal(path: location.file("a.journal"))
+    _ = try journal.register(["users"])
+    var update = try Self.update(1, .running)
+    func record(_ part: Int, _ texts: [String?]) throws -> String? {
+      var step = JournalStep()
+      for (index, text) in texts.enumerated() {
+        (update.part, update.cursor) = (part + index, text)
+        step.add(update)
+      }
+      #expect(step.tasks.count == 1)
+      try journal.record(step)
+      return try journal.task(update.id)?.cursor
+    }
+    #expect(try record(0, ["a"]) == "a")
+    #expect(try record(1, ["b"]) == "ab")
+    #expect(try record(2, ["c", "d", nil]) == "abcd")
+    // A step that is recorded again replaces what it had recorded.
+    #expect(try record(2, ["c", "e"]) == "abce")
+    #expect(try record(0, ["f"]) == "f")
+    #expect(try record(1, ["g"]) == "fg")
+    let other = try Journal(path: location.file("b.journal"))
+    _ = try other.register(["users"])
+    try other.add(tasksOf: journal.path)
+    #expect(try other.task(update.id)?.cursor == "fg")
+    other.close()
+    #expect(try record(0, [nil]) == nil)
+    #expect(
+      try journal.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM cursors") } == 0)
+    journal.close()
+  }
+
+  @Test("a whole cursor replaces the parts before it in a step")
+  func wholeAfterParts() throws {
+    var update = try Self.update(1, .running)
+    var step = JournalStep()
+    for (part, text) in [(4, "a"), (5, "b"), (0, "c"), (1, "d")] {
+      (update.part, update.cursor) = (part, text)
+      step.add(update)
+    }
+    #expect(step.tasks.map(\.part) == [0] && step.tasks.map(\.cursor) == ["cd"])
+  }
+
   @Test("values are kept as they are, and nothing is not the empty text")
   func values() throws {
     let journal = try Journal(path: location.file("a.journal"))

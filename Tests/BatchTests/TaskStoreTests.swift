@@ -1,5 +1,6 @@
 import GQLRunJSON
 import GQLRunPipeline
+import GQLRunSupport
 import Testing
 
 @testable import GQLRunBatch
@@ -113,6 +114,22 @@ struct TaskStoreTests {
     return store
   }
 
+  @Test("outcomes that wait and those that are written are bounded together")
+  func boundedOutcomes() async throws {
+    let store = HeldStore(try store())
+    let recorder = Recorder(store, stop: RunStop())
+    var outcome = Outcome(
+      update: TaskUpdate(id: TaskID(1...16), operation: 0, key: "", state: .running), operation: 0)
+    outcome.line = [UInt8](repeating: 0x20, count: 1 << 20)
+    for _ in 0..<40 {
+      try await recorder.submit(outcome)
+      store.submitted.update { $0 += 1 }
+    }
+    try await recorder.barrier()
+    #expect(store.duringFirst.withLock { $0 } == HeldStore.most)
+    journal.close()
+  }
+
   @Test("a failure ends the run, and only callers that wait for failures throw it")
   func failures() async throws {
     let stop = RunStop()
@@ -125,5 +142,36 @@ struct TaskStoreTests {
     let other = RunStop()
     other.fail(JournalError("the disk is full"))
     #expect(other.reason == .interrupted)
+  }
+}
+
+/// A store whose first commit lasts until no more outcomes are taken.
+private final class HeldStore: TaskStore {
+  /// The number of outcomes of 1 MiB that are taken until the first is durable.
+  static let most = 16
+
+  let submitted = Monitor(0)
+  /// The number of outcomes that were submitted when the first commit ended.
+  let duringFirst = Locked<Int?>(nil)
+  private let base: JournalStore
+
+  init(_ base: JournalStore) { self.base = base }
+
+  var progress: RunProgress { base.progress }
+  var numbers: [Int] { base.numbers }
+  var plan: SinkPlan { base.plan }
+
+  func open() async throws {}
+  func claim() async throws -> TaskClaim { .none }
+  func giveBack(_ item: TaskItem) {}
+  func finish(_ end: RunEnd) async throws {}
+  func abandon() async {}
+
+  func commit(_ outcomes: [Outcome]) async throws {
+    guard duringFirst.withLock({ $0 == nil }) else { return }
+    try await submitted.wait { $0 >= Self.most }
+    // Others would be submitted now.
+    for _ in 0..<1_000 { await Task.yield() }
+    duringFirst.withLock { $0 = submitted.withLock { $0 } }
   }
 }

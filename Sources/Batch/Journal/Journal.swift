@@ -20,7 +20,7 @@ final class Journal: Sendable {
   private let lock: FileLock?
 
   static let applicationID: Int32 = 0x6771_6a72  // "gqjr"
-  static let schemaVersion: Int32 = 5
+  static let schemaVersion: Int32 = 6
 
   /// Opens a journal, or creates it if it does not exist.
   ///
@@ -126,6 +126,10 @@ final class Journal: Sendable {
             http INTEGER, ended REAL NOT NULL, ms REAL NOT NULL, bytes INTEGER NOT NULL,
             records INTEGER NOT NULL, cursor TEXT, error TEXT
           );
+          -- The cursors that grow, in parts. Their tasks have none of their own.
+          CREATE TABLE IF NOT EXISTS cursors (
+            id BLOB NOT NULL, part INTEGER NOT NULL, text TEXT NOT NULL, PRIMARY KEY (id, part)
+          ) WITHOUT ROWID;
           CREATE TABLE IF NOT EXISTS operations (number INTEGER PRIMARY KEY, id TEXT NOT NULL);
           CREATE TABLE IF NOT EXISTS captures (
             op INTEGER NOT NULL, key TEXT NOT NULL, data TEXT NOT NULL, PRIMARY KEY (op, key)
@@ -176,9 +180,7 @@ final class Journal: Sendable {
   /// million ids takes three times as long as all other writes.
   func index() async throws {
     guard !isIndexed else { return }
-    try await withCheckedThrowingContinuation { continuation in
-      DispatchQueue.global().async { continuation.resume(with: Result { try self.makeIndex() }) }
-    }
+    try await DispatchQueue.global().run { try self.makeIndex() }
   }
 
   func makeIndex() throws {
@@ -294,8 +296,11 @@ struct TaskUpdate: Sendable {
   var milliseconds = 0.0
   var bytes = 0
   var records = 0
-  /// The cursor or offset of the next page.
+  /// The cursor or offset of the next page; with ``part``, a part of it.
   var cursor: String?
+  /// The number of the part that ``cursor`` is: it is added to the recorded parts with lower numbers, and replaces the
+  /// others. `nil` for a whole cursor.
+  var part: Int?
   var error: String?
   /// The lease under which the task is executed; see ``TaskItem/lease``.
   var lease = 0
@@ -304,6 +309,18 @@ struct TaskUpdate: Sendable {
 extension TaskUpdate {
   /// Whether the task is finished; false for a mutation that is about to be sent.
   var isFinal: Bool { state != .running && state != .queued && ended > 0 }
+
+  /// Adds the next update of the task, so that this one has the effect of both.
+  mutating func add(_ next: TaskUpdate) {
+    guard let first = part, let number = next.part, number > first else {
+      self = next
+      return
+    }
+    var text = cursor.take() ?? ""
+    text += next.cursor ?? ""
+    self = next
+    (part, cursor) = (first, text)
+  }
 
   /// Whether the task is done without some pages, which `allow_partial` accepts.
   var isPartial: Bool { state == .done && error?.hasPrefix(CompletenessCheck.prefix) == true }
@@ -344,8 +361,10 @@ extension Journal {
     return try read { db in
       let statement = try db.cachedStatement(
         sql: """
-          SELECT op, key, state, page, attempts, ended, ms, bytes, records, cursor, error FROM tasks
-          WHERE id = ?
+          SELECT op, key, state, page, attempts, ended, ms, bytes, records, coalesce(cursor, (
+              SELECT group_concat(text, '') FROM (SELECT text FROM cursors WHERE id = ?1 ORDER BY part)
+            )), error
+          FROM tasks WHERE id = ?1
           """)
       guard let row = try GRDB.Row.fetchOne(statement, arguments: [Data(id.bytes)]) else {
         return nil
@@ -501,11 +520,13 @@ struct JournalStep: Sendable {
   var keys: [RowKeys.Key] = []
   var repeated: [RepeatedRows] = []
 
-  /// Adds the state of a task. Of several of one task in a row, the last one counts: with tables, each has all open
-  /// connections.
+  /// Adds the state of a task. Several of one task in a row are joined.
   mutating func add(_ update: TaskUpdate) {
-    if tasks.last?.id == update.id { tasks.removeLast() }
-    tasks.append(update)
+    if tasks.last?.id == update.id {
+      tasks[tasks.count - 1].add(update)
+    } else {
+      tasks.append(update)
+    }
   }
 }
 
@@ -535,10 +556,11 @@ extension Journal {
         task.bind(update.milliseconds)
         task.bind(update.bytes)
         task.bind(update.records)
-        task.bind(update.cursor)
+        task.bind(update.part == nil ? update.cursor : nil)
         task.bind(update.error)
         try task.run()
         open[update.id] = update.isFinal ? nil : db.lastInsertedRowID
+        try Self.recordPart(of: update, in: db)
       }
       for capture in step.captures {
         try db.cachedStatement(sql: "INSERT OR REPLACE INTO captures VALUES (?, ?, ?)")
@@ -571,6 +593,16 @@ extension Journal {
 }
 
 extension Journal {
+  private static func recordPart(of update: TaskUpdate, in db: Database) throws {
+    guard let part = update.part else { return }
+    let id = Data(update.id.bytes)
+    try db.cachedStatement(sql: "DELETE FROM cursors WHERE id = ? AND part >= ?")
+      .execute(arguments: [id, part])
+    guard let cursor = update.cursor else { return }
+    try db.cachedStatement(sql: "INSERT INTO cursors VALUES (?, ?, ?)")
+      .execute(arguments: [id, part, cursor])
+  }
+
   /// Records the rows that were added to files of tables.
   private static func record(
     _ keys: [RowKeys.Key], repeated: [RepeatedRows], in db: Database
@@ -604,11 +636,21 @@ extension Journal {
             JOIN other.operations AS named ON named.number = tasks.op
             JOIN main.operations AS own ON own.id = named.id ORDER BY tasks.rowid
             """)
+        if try Self.otherHas("cursors", db) {
+          try db.execute(sql: "INSERT OR IGNORE INTO main.cursors SELECT * FROM other.cursors")
+        }
       } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
         throw JournalError(
           "the journal \(path) cannot be read: \(error.message ?? "it is damaged")")
       }
     }
+  }
+
+  /// Whether the attached journal has a table. Those of older versions do not have all.
+  private static func otherHas(_ table: String, _ db: Database) throws -> Bool {
+    try Bool.fetchOne(
+      db, sql: "SELECT count(*) > 0 FROM other.sqlite_schema WHERE name = ?", arguments: [table])
+      ?? false
   }
 
   /// Adds the rows that files of tables have by another journal. A row that both have is in the joined file twice.
@@ -617,12 +659,7 @@ extension Journal {
   func add(rowsOf path: String, _ relations: [TableRelation]) throws {
     try read { try $0.execute(sql: "ATTACH DATABASE ? AS other", arguments: [path]) }
     defer { try? read { try $0.execute(sql: "DETACH DATABASE other") } }
-    // Journals of older versions have no rows of tables.
-    let isThere = try read {
-      try Bool.fetchOne(
-        $0, sql: "SELECT count(*) > 0 FROM other.sqlite_schema WHERE name = 'row_keys'")
-    }
-    guard isThere == true else { return }
+    guard try read({ try Self.otherHas("row_keys", $0) }) else { return }
     let rows = """
       FROM other.row_keys AS theirs JOIN other.operations AS named ON named.number = theirs.op
       JOIN main.operations AS own ON own.id = named.id
@@ -636,7 +673,7 @@ extension Journal {
             JOIN main.row_keys AS ours ON ours.op = own.number AND ours.tbl = theirs.tbl
               AND ours.key = theirs.key AND ours.parent <> theirs.parent
             WHERE own.id = ? AND theirs.tbl = ? LIMIT 1
-            """, arguments: [relation.operation, relation.name])
+            """, arguments: [relation.operation, relation.table.name])
       }
       guard let second else { continue }
       throw JournalError(relation.secondParent(second[0], first: second[1], second: second[2]))

@@ -48,7 +48,7 @@ final class RowKeys {
           guard let relation = entry.relation else { return found }
           for case .keyed(let line, let key, let parent) in pieces {
             let new = Key(
-              operation: numbers[relation.operation] ?? 0, table: relation.name,
+              operation: numbers[relation.operation] ?? 0, table: relation.table.name,
               key: UTF8Text(key), parent: UTF8Text(parent ?? ""))
             var known = parents[new.withoutParent] ?? []
             if known.isEmpty || relation.isShared {

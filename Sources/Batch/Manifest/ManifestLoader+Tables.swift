@@ -148,7 +148,7 @@ extension ManifestLoader {
         location: settings.$variable.location, hint: hint(for: variable, among: declared))
     }
     let name = settings.path.keys.joined(separator: "_")
-    let first = plan.firstLists.map(\.table)
+    let first = plan.root.lists.map(\.table)
     let found = first.filter { table in
       plan.tables[table].columns.contains { $0.name == name }
     }
@@ -166,7 +166,7 @@ extension ManifestLoader {
           : hint(for: name, among: first.flatMap { plan.tables[$0].columns.map(\.name) }))
       return nil
     }
-    let list = plan.firstLists.first { $0.table == table }
+    let list = plan.root.lists.first { $0.table == table }
     if target.keepsRows, list?.element.identity == nil {
       report(
         .wrongValue,

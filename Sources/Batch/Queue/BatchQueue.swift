@@ -32,6 +32,11 @@ public struct BatchQueue {
   /// - Returns: Whether a run began.
   /// - Throws: ``JournalError`` if the tables are those of a newer version.
   public func initialize(beginsNew: Bool = false) throws -> Bool {
+    try initialize { try !beginsNew && QueueRun.newest(manifest, $0) != nil }
+  }
+
+  /// - Parameter isContinued: Whether no run is to begin; called while no other process begins one.
+  func initialize(_ isContinued: (PostgresConnection) throws -> Bool) throws -> Bool {
     try use("create the tables") { connection in
       try QueueSchema.migrate(connection)
       for entry in try SinkPlan(manifest).entries where entry.isTable {
@@ -40,7 +45,7 @@ public struct BatchQueue {
       return try connection.transaction {
         // Two processes must not begin two runs.
         try connection.run("LOCK TABLE gq_run IN SHARE ROW EXCLUSIVE MODE")
-        if !beginsNew, try QueueRun.newest(manifest, connection) != nil { return false }
+        if try isContinued(connection) { return false }
         _ = try QueueRun.begin(manifest, connection)
         return true
       }

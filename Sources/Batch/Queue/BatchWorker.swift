@@ -61,10 +61,7 @@ public struct BatchWorker: Sendable {
     let limits = limits(of: worker)
     var services = services
     services[SharedTokensKey.self] = QueueTokens(database)
-    let governor = Governor(
-      manifest.settings, limits: manifest.rate, learns: manifest.learnsLimits,
-      format: manifest.limitFormat, endpoint: manifest.pipeline.endpoint, services: services,
-      shared: limits)
+    let governor = Governor(manifest, services: services, shared: limits)
     let store = try QueueStore(
       manifest, database: database, worker: worker, limits: limits, governor: governor,
       services: services, stop: stop)

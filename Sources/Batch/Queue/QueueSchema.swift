@@ -77,7 +77,7 @@ enum QueueSchema {
   }
 
   /// The statements that lead from each version to the next one, beginning without tables.
-  static let steps = [first, second, third, fourth]
+  static let steps = [first, second, third, fourth, fifth]
 
   private static let first = [
     "CREATE TABLE gq_version (version int NOT NULL)",
@@ -145,5 +145,13 @@ enum QueueSchema {
       PRIMARY KEY (worker, name))
     """,
     "CREATE TABLE IF NOT EXISTS gqlrun_since (name text PRIMARY KEY, value text NOT NULL)",
+  ]
+  private static let fifth = [
+    // The cursors that grow, in parts. Their tasks have none of their own.
+    """
+    CREATE TABLE gq_cursor (
+      run uuid NOT NULL, id bytea NOT NULL, part bigint NOT NULL, text text NOT NULL,
+      PRIMARY KEY (run, id, part))
+    """
   ]
 }

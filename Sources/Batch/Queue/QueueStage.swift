@@ -126,11 +126,13 @@ actor QueueStage {
   private func update(
     _ outcomes: [Outcome], _ connection: PostgresConnection
   ) throws -> Set<TaskID> {
-    // Of several pages of a task, the last state counts.
+    // Of several pages of a task, the last state counts, with all parts of its cursor.
     var last: [TaskID: TaskUpdate] = [:]
     var captured: [TaskID: [UInt8]] = [:]
     for outcome in outcomes {
-      last[outcome.update.id] = outcome.update
+      if last[outcome.update.id]?.add(outcome.update) == nil {
+        last[outcome.update.id] = outcome.update
+      }
       if let capture = outcome.capture {
         captured[outcome.update.id] = JSONValue.object(capture).jsonBytes()
       }
@@ -156,12 +158,32 @@ actor QueueStage {
       .ints(updates.map(\.attempts)), .ints(updates.map { $0.http ?? 0 }),
       .doubles(updates.map(\.ended)), .doubles(updates.map(\.milliseconds)),
       .ints(updates.map(\.bytes)), .ints(updates.map(\.records)),
-      .texts(updates.map { $0.cursor.map { Array($0.utf8) } }),
+      .texts(updates.map { $0.part == nil ? $0.cursor.map { Array($0.utf8) } : nil }),
       .texts(updates.map { $0.error.map { Self.storable($0) } }), .text(worker.id),
       .texts(updates.map { captured[$0.id] }))
     let kept = Set((0..<found.count).map { TaskID(found.bytes($0, 0)) })
     leases.remove(updates.filter { !kept.contains($0.id) }.map { ($0.id, $0.lease) })
+    try recordParts(updates.filter { kept.contains($0.id) && $0.part != nil }, connection)
     return kept
+  }
+
+  private func recordParts(_ updates: [TaskUpdate], _ connection: PostgresConnection) throws {
+    guard !updates.isEmpty else { return }
+    let ids = PostgresValue.byteStrings(updates.map(\.id.bytes))
+    let parts = PostgresValue.ints(updates.map { $0.part ?? 0 })
+    try connection.run(
+      """
+      DELETE FROM gq_cursor c USING unnest($2::bytea[], $3::bigint[]) AS u(id, part)
+      WHERE c.run = $1::uuid AND c.id = u.id AND c.part >= u.part
+      """, .text(worker.run), ids, parts)
+    try connection.run(
+      """
+      INSERT INTO gq_cursor (run, id, part, text)
+      SELECT $1::uuid, id, part, text FROM unnest($2::bytea[], $3::bigint[], $4::text[])
+        AS u(id, part, text)
+      WHERE text IS NOT NULL
+      """, .text(worker.run), ids, parts,
+      .texts(updates.map { $0.cursor.map { Array($0.utf8) } }))
   }
 
   /// PostgreSQL stores no NUL characters.

@@ -281,7 +281,9 @@ enum QueueClaim {
 extension TaskUpdate {
   /// The columns of a task `t` that ``init(_:row:operation:)`` reads.
   static let columns = """
-    t.id, t.op, t.key, t.state, t.page, t.requests, t.http, t.ended, t.ms, t.bytes, t.records, t.cursor, t.error
+    t.id, t.op, t.key, t.state, t.page, t.requests, t.http, t.ended, t.ms, t.bytes, t.records,
+    coalesce(t.cursor, (SELECT string_agg(c.text, '' ORDER BY c.part) FROM gq_cursor c
+      WHERE c.run = t.run AND c.id = t.id)), t.error
     """
 
   /// Reads the record of a task in the queue.

@@ -43,7 +43,7 @@ struct QueueTable {
             + "(--as \(relation.derivedName)=…)")
       }
       // A change waits for the workers that write.
-      for column in relation.columns where known[column.name] == nil {
+      for column in relation.table.columns where known[column.name] == nil {
         try connection.run(
           "ALTER TABLE \(table) ADD COLUMN \(column.name.quotedForSQL) \(column.kind.typeInPostgreSQL)"
         )
@@ -56,15 +56,15 @@ struct QueueTable {
     let lines =
       [
         "\"_key\" text NOT NULL", "\"_parent\" text\(parent ?? "")", "\"_position\" bigint",
-      ] + relation.columns.map { "\($0.name.quotedForSQL) \($0.kind.typeInPostgreSQL)" }
+      ] + relation.table.columns.map { "\($0.name.quotedForSQL) \($0.kind.typeInPostgreSQL)" }
       + ["PRIMARY KEY (\(SQLText.list(entry.key)))"]
     try connection.run("CREATE TABLE \(table) (\(lines.joined(separator: ", ")))")
     // A primary key has an index of its own, and a foreign key has none.
     try connection.run("CREATE INDEX ON \(table) (\"\(relation.isShared ? "_key" : "_parent")\")")
-    if let coordinate = relation.coordinate {
+    if let coordinate = relation.table.coordinate {
       try connection.run("COMMENT ON TABLE \(table) IS '\(coordinate)'")
     }
-    for column in relation.columns {
+    for column in relation.table.columns {
       guard let coordinate = column.coordinate else { continue }
       try connection.run(
         "COMMENT ON COLUMN \(table).\(column.name.quotedForSQL) IS '\(coordinate)'")

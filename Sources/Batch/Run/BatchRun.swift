@@ -61,8 +61,12 @@ public struct BatchRun: Sendable {
     guard let newest = resumedJournal else { return try manifest.sinceValues(options.shard) }
     let journal = try Journal(path: newest, isReadOnly: true)
     defer { journal.close() }
-    return try journal.meta(Self.sinceName).flatMap { try? JSONValue(parsing: $0).objectValue }
-      ?? JSONObject()
+    return try Self.since(of: journal)
+  }
+
+  /// The values that a run with a journal started from.
+  static func since(of journal: Journal) throws -> JSONObject {
+    try journal.meta(sinceName).flatMap { try? JSONValue(parsing: $0).objectValue } ?? JSONObject()
   }
 
   /// The name of ``since()`` in a journal.
@@ -99,10 +103,7 @@ public struct BatchRun: Sendable {
     // Otherwise the first row that an earlier run knows would create it while the others wait.
     if manifest.settings.order == .output, resumes { try await journal.index() }
     let engine = RunEngine(
-      runnable, store: store,
-      governor: Governor(
-        runnable.settings, limits: manifest.rate, learns: manifest.learnsLimits,
-        format: manifest.limitFormat, endpoint: manifest.pipeline.endpoint, services: services),
+      runnable, store: store, governor: Governor(runnable, services: services),
       options: options, services: services, stop: stop)
     if isChecked, await check.isExact { store.progress.setTotal(await check.count) }
     try journal.set(["name": manifest.name, "manifest": manifest.file, "ended": ""])
@@ -292,15 +293,15 @@ public struct RunSummary: Sendable {
 }
 
 /// How a run ended.
-struct RunEnd: Sendable {
+package struct RunEnd: Sendable {
   /// Why the run stopped early; `nil` if all tasks have ended.
-  var reason: StopReason?
+  package var reason: StopReason?
   /// What the server or the network reported when the run stopped.
-  var detail: String?
+  package var detail: String?
   /// The outage that the run no longer waited for.
-  var outage: Outage?
+  package var outage: Outage?
   /// The duration of the run, in seconds.
-  var seconds = 0.0
+  package var seconds = 0.0
 }
 
 /// The single owner of a run's end: stores the reason or the error, and resumes all suspended callers.

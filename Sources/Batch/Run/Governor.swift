@@ -49,6 +49,16 @@ final class Governor: Sendable {
   /// The points that they share; `nil` if the server reports none.
   private let points: QueuePoints?
 
+  /// The governor of a run of a manifest.
+  ///
+  /// - Parameter shared: What the workers of a queue share.
+  convenience init(_ manifest: Manifest, services: Services, shared: QueueLimits? = nil) {
+    self.init(
+      manifest.settings, limits: manifest.rate, learns: manifest.learnsLimits,
+      format: manifest.limitFormat, endpoint: manifest.pipeline.endpoint, services: services,
+      shared: shared)
+  }
+
   /// - Parameters:
   ///   - learns: Whether to follow what responses report about the server's limits although the manifest sets none.
   ///   - format: The format of these reports; `nil` if the first response with one has to tell it.

@@ -125,7 +125,7 @@ struct NestedConnection: Sendable {
 
   /// A page in the response to a pack.
   private func page(_ index: Int, of response: JSONValue?) throws(TaskProblem) -> JSONObject {
-    let path = PackLayout.holder(index, of: connection) + connection.holderKeys.map { .key($0) }
+    let path = connection.holderPath(index) + connection.holderKeys.map { .key($0) }
     var value = response
     for step in path { value = value?.element(at: step) }
     guard let page = value?.objectValue else {
@@ -175,7 +175,7 @@ extension TableConnection {
       Step(conditions: entry.conditions.compactMap { $0.type?.value }, field: entry.field)
     }
     var type = last.parent
-    if case .node(let named) = holder {
+    if case .field(_, let named, _) = holder {
       type = named ?? type
       steps = [Step(conditions: [], field: field)]
     } else {
@@ -194,9 +194,7 @@ extension TableConnection {
       steps: [steps], cursorArgument: "after", sizeArgument: nil,
       cursorType: argument("after", of: last.name, on: type) ?? named("String"),
       sizeType: named("Int"), pageSize: nil,
-      list: TableShape.List(
-        keys: Array(tree.lists(at: keys).prefix(1)), node: nil, table: 0, connection: nil,
-        element: TableShape()),
+      listKey: tree.lists(at: keys).first ?? "", list: TableShape.List(table: 0),
       hasMoreKeys: ["pageInfo", "hasNextPage"], cursorKeys: ["pageInfo", "endCursor"],
       totalKey: nil)
   }

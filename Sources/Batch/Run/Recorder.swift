@@ -11,6 +11,8 @@ final class Recorder: Sendable {
   private struct State: Sendable {
     var pending: [Outcome] = []
     var pendingBytes = 0
+    /// The bytes of the group that is committed.
+    var committedBytes = 0
     var submitted = 0
     var durable = 0
     /// The task that commits a group; `nil` if there is none.
@@ -18,7 +20,7 @@ final class Recorder: Sendable {
     var failure: (any Error)?
     var isTimerSet = false
 
-    var isFull: Bool { pending.count >= maxPending || pendingBytes >= maxBytes }
+    var isFull: Bool { pending.count >= maxPending || pendingBytes + committedBytes >= maxBytes }
 
     /// Whether the group is large enough to commit at once.
     var isLarge: Bool { pending.count >= maxPending / 2 || pendingBytes >= maxBytes / 4 }
@@ -33,13 +35,13 @@ final class Recorder: Sendable {
     mutating func takePending() -> [Outcome] {
       defer {
         pending = []
-        pendingBytes = 0
+        (pendingBytes, committedBytes) = (0, pendingBytes)
       }
       return pending
     }
   }
 
-  /// The limits of the buffer, in outcomes and bytes.
+  /// The limits of the buffer, in outcomes and bytes; the bytes with those of the group that is committed.
   private static let maxPending = 4_096
   private static let maxBytes = 16 << 20
   /// How long an outcome waits for others to join its group.
@@ -104,6 +106,7 @@ final class Recorder: Sendable {
     }
     state.withLock { state in
       state.commit = nil
+      state.committedBytes = 0
       switch result {
       case .success: state.durable += group.count
       case .failure(let error): state.failure = error

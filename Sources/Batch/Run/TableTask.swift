@@ -33,7 +33,7 @@ extension TaskRunner {
 ///                     └─ end of a pack ────────────────┘
 /// ```
 ///
-/// The outcome of a response has its rows, and the frontier without its pack. Both become durable together, so that a
+/// The outcome of a response has its rows, and what has changed in the frontier. Both become durable together, so that a
 /// resumed task requests what is not in the tables, and nothing twice.
 struct TableTask {
   /// The number of failed connections after which a task requests no more: the journal has all of them.
@@ -58,6 +58,7 @@ struct TableTask {
   init(_ requests: TableRequester, update: TaskUpdate, results: TaskResults) {
     self.requests = requests
     self.update = update
+    self.update.part = 0
     self.results = results
     let (plan, settings) = (requests.tables.plan, requests.tables.settings)
     frontier = TableFrontier(
@@ -220,7 +221,9 @@ struct TableTask {
     } else {
       update.state = .running
       update.error = nil
-      update.cursor = frontier.text
+      let part = frontier.takePart()
+      update.part = part.number
+      update.cursor = part.text
     }
     requests.count(addition)
     if isLast { return try await results.end(requests.outcome(update, addition)) }
@@ -231,6 +234,7 @@ struct TableTask {
   private mutating func fail(_ message: String, cursor: String? = nil) async throws -> Bool {
     update.state = .failed
     update.error = message
+    update.part = 0
     update.cursor = cursor
     update.ended = progress.now()
     return try await results.end(requests.outcome(update))
@@ -241,6 +245,7 @@ struct TableTask {
     update.ended = progress.now()
     update.error = incompleteness()
     update.state = .done
+    update.part = 0
     update.cursor = nil
     guard let problem = update.error else { return }
     if requests.tables.settings.allowPartial, frontier.isEmpty {
@@ -261,7 +266,7 @@ struct TableTask {
         ? nil : CompletenessCheck.prefix + "pages are left, and none can be requested"
     }
     let connections = requests.tables.plan.connections
-    func path(_ index: Int) -> String { connections[index].keys.joined(separator: ".") }
+    func path(_ index: Int) -> String { connections[index].path }
     let all = Quantity.count(counts.values.reduce(0, +), "connection")
     let each = counts.sorted { $0.key < $1.key }.map { "\($0.value) of `\(path($0.key))`" }
       .joined(separator: ", ")
@@ -546,8 +551,7 @@ final class TableRequester: Sendable {
     guard runner.governor.countsCosts, let index = pack.continuations.first?.connection else {
       return nil
     }
-    let path = tables.plan.connections[index].keys.joined(separator: ".")
-    let group = "\(operation.id) \(path)"
+    let group = "\(operation.id) \(tables.plan.connections[index].path)"
     let size = pack.pageSize.map { "\($0)" } ?? ""
     return ExpectedCost(
       label: "\(group) \(pack.continuations.count) \(size)", group: group,

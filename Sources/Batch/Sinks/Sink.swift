@@ -237,9 +237,10 @@ enum SinkPiece: Sendable {
   var size: Int {
     switch self {
     case .bytes(let bytes, _): bytes.count
-    case .row(let values): values.reduce(0) { $0 + $1.size }
+    case .row(let values): values.reduce(96) { $0 + $1.size }
     case .keyed(let line, let key, let parent):
-      line.count + key.utf8.count + (parent?.utf8.count ?? 0) + 64
+      // `RowKeys` has about 200 bytes for the key of each row of a step.
+      line.count + key.utf8.count + (parent?.utf8.count ?? 0) + 320
     case .own(let row):
       row.cells.reduce(row.key.utf8.count + 128) { $0 + ($1?.approximateSize ?? 0) }
     }
@@ -284,7 +285,10 @@ enum SQLValue: Sendable {
     }
   }
 
-  var size: Int { if case .text(let text) = self { text.utf8.count + 16 } else { 16 } }
+  /// The approximate size in memory, in bytes. Short texts are in the value itself.
+  var size: Int {
+    if case .text(let text) = self, text.utf8.count > 15 { text.utf8.count + 56 } else { 24 }
+  }
 
   /// The text; `nil` for another value.
   var text: String? { if case .text(let text) = self { text } else { nil } }

@@ -254,7 +254,9 @@ struct TaskRefusal: Sendable {
     failure.error = message
     failure.page = recorded?.page ?? 0
     failure.records = recorded?.records ?? 0
-    failure.cursor = recorded?.cursor
+    // Nothing is added to the parts that this run has recorded; others are recorded again.
+    failure.part = update.part.map { _ in recorded?.part.map { $0 + 1 } ?? 0 }
+    failure.cursor = recorded?.part == nil ? recorded?.cursor : nil
     return failure
   }
 }

@@ -54,7 +54,7 @@ struct TableCreation {
       return "CREATE TABLE \(name) (\(definitions.joined(separator: ", ")))"
     }
     let lines = definitions + ["PRIMARY KEY (\(SQLText.list(entry.key)))"]
-    let comment = relation.coordinate.map { " /* \($0) */" } ?? ""
+    let comment = relation.table.coordinate.map { " /* \($0) */" } ?? ""
     return "CREATE TABLE \(name) (\(comment)\n  \(lines.joined(separator: ",\n  ")))"
   }
 
@@ -71,7 +71,7 @@ struct TableCreation {
       return "\(column) TEXT" + (relation.isShared ? " NOT NULL" : "") + (reference ?? "")
     default: break
     }
-    let own = relation.columns[index - TableDefinition.ownColumns.count]
+    let own = relation.table.columns[index - TableDefinition.ownColumns.count]
     return column + (own.kind.typeInSQLite.map { " \($0)" } ?? "")
       + (own.coordinate.map { " /* \($0) */" } ?? "")
   }

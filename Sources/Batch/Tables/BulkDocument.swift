@@ -55,8 +55,7 @@ struct BulkDocument: Sendable {
     let connections = plan.connections
     var problems: [TablePlanError.Problem] = []
     func report(_ message: String, _ hint: String, of connection: TableConnection? = nil) {
-      let location = connection?.steps.first?.last?.field.location
-      problems.append(.init(message: message, hint: hint, location: location))
+      problems.append(.init(message: message, hint: hint, location: connection?.field?.location))
     }
     if connections.isEmpty {
       report(
@@ -69,7 +68,6 @@ struct BulkDocument: Sendable {
           + "\(connections.count)", "read some of them in another operation", of: connections.last)
     }
     for connection in connections {
-      let path = connection.keys.joined(separator: ".")
       var nesting = 0
       var outer = connection.parent
       while let index = outer {
@@ -78,17 +76,58 @@ struct BulkDocument: Sendable {
       }
       guard nesting > maxNesting else { continue }
       report(
-        "`\(path)` is in \(nesting) connections, and a bulk operation has at most \(maxNesting) around one",
+        "`\(connection.path)` is in \(nesting) connections, and a bulk operation has at most \(maxNesting) around one",
         "read it in another operation", of: connection)
     }
-    for object in plan.root.objects {
-      report(
-        "`\(object.keys.joined(separator: "."))` is a single object, for which a bulk operation has no row",
-        "select only connections, or remove `bulk`")
+    check(plan.root, path: [], isRoot: true) { report($0, $1) }
+    return problems
+  }
+
+  /// Reports what the lines of a bulk operation do not have.
+  ///
+  /// - Parameters:
+  ///   - path: The response keys to the object.
+  ///   - isRoot: Whether no list is above it.
+  ///   - list: The list without pages that it is in.
+  ///   - node: The only response key that lines have of the object, which is an edge; `nil` for other objects.
+  ///   - isLine: Whether lines have the object: otherwise it is a connection, an edge, or in one of them.
+  private static func check(
+    _ shape: TableShape, path: [String], isRoot: Bool = false, in list: String? = nil,
+    node: String? = nil, isLine: Bool = true, report: (_ message: String, _ hint: String) -> Void
+  ) {
+    for (key, target) in shape.entries {
+      let keys = path + [key]
+      let name = keys.joined(separator: ".")
+      let isLine = isLine && (node == nil || node == key)
+      switch target {
+      case .cell:
+        guard !isLine else { continue }
+        report(
+          "`\(name)` is a field of a connection or an edge, which a bulk operation does not have",
+          "remove it from the document, or remove `bulk`")
+      case .object(let inner) where inner.table != nil:
+        report(
+          "`\(name)` is a single object, for which a bulk operation has no row",
+          "select only connections, or remove `bulk`")
+      case .object(let inner):
+        let isLine = isLine && inner.connection == nil
+        check(inner, path: keys, isRoot: isRoot, in: list, isLine: isLine, report: report)
+      case .list(let inner) where inner.connection == nil:
+        if isRoot {
+          report(
+            "`\(name)` is a list without pages, for which a bulk operation has no rows",
+            "read it in another operation")
+        }
+        check(inner.element, path: keys, in: name, report: report)
+      case .list(let inner):
+        if let list {
+          report(
+            "a bulk operation cannot read the connection `\(name)` in the list `\(list)`",
+            "read it in another operation, or remove `bulk`")
+        }
+        check(inner.element, path: keys, node: inner.node, report: report)
+      }
     }
-    var shapes = BulkShapes(plan)
-    shapes.check(plan.root, path: "", isRoot: true)
-    return problems + shapes.problems
   }
 
   /// Parents whose key does not follow from the id that lines have of them.
@@ -101,7 +140,7 @@ struct BulkDocument: Sendable {
           message: "the key of `\(type)` is not its `id` alone, by which lines of a bulk operation "
             + "name their parent",
           hint: "remove `bulk`, or the key rule of `\(type)`",
-          location: plan.connections[index].steps.first?.last?.field.location)
+          location: plan.connections[index].field?.location)
       }
     }
   }
@@ -118,7 +157,7 @@ struct BulkDocument: Sendable {
   ///   - variables: The coerced variables.
   ///   - name: The name of the operation, by which it is found again.
   /// - Throws: A value that has no literal without a schema.
-  func text(_ variables: JSONObject, name: String) throws(TaskProblem) -> String {
+  func text(_ variables: JSONObject, name: String) throws -> String {
     let declared = plan.template.definition.variables
     let literals = BulkLiterals(
       variables: variables,
@@ -146,7 +185,7 @@ struct BulkDocument: Sendable {
     let elements = lines.map { line -> JSONValue in
       list.node.map { [$0: .object(line)] } ?? .object(line)
     }
-    return [list.keys.last ?? "": .array(elements)]
+    return [plan.connections[connection].listKey: .array(elements)]
   }
 
   /// The `_key` of the object that has a connection; `nil` at the first level.
@@ -158,8 +197,9 @@ struct BulkDocument: Sendable {
   func parentKey(_ id: String?, of connection: Int) throws(TaskProblem) -> String? {
     guard let parent = plan.connections[connection].parent else { return nil }
     guard let id else {
-      let path = plan.connections[connection].keys.joined(separator: ".")
-      throw TaskProblem("a line of the bulk operation, of `\(path)`, has no `__parentId`")
+      throw TaskProblem(
+        "a line of the bulk operation, of `\(plan.connections[connection].path)`, has no `__parentId`"
+      )
     }
     let known = types[parent]
     // gid://shopify/Product/1
@@ -167,7 +207,7 @@ struct BulkDocument: Sendable {
     let named = parts.count >= 5 && parts[0] == "gid:" ? String(parts[3]) : nil
     let type = named ?? (known.count == 1 ? known.first : nil)
     guard let type, known.isEmpty || known.contains(type) else {
-      let path = plan.connections[parent].keys.joined(separator: ".")
+      let path = plan.connections[parent].path
       throw TaskProblem(
         "a line of the bulk operation has the parent \(id), which is no object of `\(path)`: its type would be "
           + (known.isEmpty
@@ -219,7 +259,7 @@ private struct BulkRewriting {
   private mutating func connection(_ field: Field, _ index: Int, at path: [String]) -> Field {
     let connection = plan.connections[index]
     let maker = SyntaxMaker(at: field.location)
-    let keys = [connection.list.keys.last, connection.list.node].compactMap { $0 }
+    let keys = [connection.listKey, connection.list.node].compactMap { $0 }
     var sets = [field.selectionSet].compactMap { $0 }
     var directives: [Directive] = []
     for key in keys {
@@ -266,124 +306,62 @@ private struct BulkRewriting {
   }
 }
 
-/// Finds what the lines of a bulk operation do not have.
-private struct BulkShapes {
-  private let plan: TablePlan
-  private(set) var problems: [TablePlanError.Problem] = []
-
-  init(_ plan: TablePlan) { self.plan = plan }
-
-  /// - Parameters:
-  ///   - path: The response keys to the object, joined with dots.
-  ///   - list: The list without pages that the object is in.
-  mutating func check(
-    _ shape: TableShape, path: String, isRoot: Bool = false, in list: String? = nil
-  ) {
-    for inner in shape.lists {
-      let name = ([path].filter { !$0.isEmpty } + inner.keys).joined(separator: ".")
-      guard inner.connection != nil else {
-        if isRoot {
-          report(
-            "`\(name)` is a list without pages, for which a bulk operation has no rows",
-            "read it in another operation")
-        }
-        check(inner.element, path: name, in: name)
-        continue
-      }
-      if let list {
-        report(
-          "a bulk operation cannot read the connection `\(name)` in the list `\(list)`",
-          "read it in another operation, or remove `bulk`")
-      }
-      // Lines have objects, and nothing of the connection or the edge around them.
-      let connection = inner.keys.dropLast()
-      for cell in shape.cells where cell.keys.starts(with: connection) && !connection.isEmpty {
-        refuse(cell.keys, in: path)
-      }
-      if let node = inner.node {
-        for cell in inner.element.cells where cell.keys.first != node {
-          refuse(cell.keys, in: name)
-        }
-      }
-      check(inner.element, path: name)
-    }
-  }
-
-  private mutating func refuse(_ keys: [String], in path: String) {
-    let name = ([path].filter { !$0.isEmpty } + keys).joined(separator: ".")
-    report(
-      "`\(name)` is a field of a connection or an edge, which a bulk operation does not have",
-      "remove it from the document, or remove `bulk`")
-  }
-
-  private mutating func report(_ message: String, _ hint: String) {
-    problems.append(.init(message: message, hint: hint))
-  }
-}
-
 /// Replaces variables by literals.
 private struct BulkLiterals {
   let variables: JSONObject
   let types: [String: TypeReference]
   let schema: Schema?
 
-  func inlined(_ selections: [Selection]) throws(TaskProblem) -> [Selection] {
-    var result: [Selection] = []
-    for selection in selections {
+  func inlined(_ selections: [Selection]) throws -> [Selection] {
+    try selections.map { selection in
       switch selection {
       case .field(var field):
         field.arguments = try inlined(field.arguments)
         field.directives = try inlined(field.directives)
-        if var set = field.selectionSet {
-          set.selections = try inlined(set.selections)
-          field.selectionSet = set
+        if let set = field.selectionSet {
+          field.selectionSet?.selections = try inlined(set.selections)
         }
-        result.append(.field(field))
+        return .field(field)
       case .inlineFragment(var fragment):
         fragment.directives = try inlined(fragment.directives)
         fragment.selectionSet.selections = try inlined(fragment.selectionSet.selections)
-        result.append(.inlineFragment(fragment))
-      case .fragmentSpread: result.append(selection)
+        return .inlineFragment(fragment)
+      case .fragmentSpread: return selection
       }
     }
-    return result
   }
 
-  private func inlined(_ directives: [Directive]) throws(TaskProblem) -> [Directive] {
-    var result = directives
-    for index in result.indices {
-      result[index].arguments = try inlined(result[index].arguments)
+  private func inlined(_ directives: [Directive]) throws -> [Directive] {
+    try directives.map { given in
+      var directive = given
+      directive.arguments = try inlined(given.arguments)
+      return directive
     }
-    return result
   }
 
-  private func inlined(_ arguments: [Argument]) throws(TaskProblem) -> [Argument] {
-    var result: [Argument] = []
-    for argument in arguments {
-      guard let value = try inlined(argument.value) else { continue }
-      result.append(
-        Argument(name: argument.name, value: value, location: argument.location))
+  private func inlined(_ arguments: [Argument]) throws -> [Argument] {
+    try arguments.compactMap { argument in
+      try inlined(argument.value).map {
+        Argument(name: argument.name, value: $0, location: argument.location)
+      }
     }
-    return result
   }
 
   /// The value without variables; `nil` for a variable without a value, which leaves the argument out.
-  private func inlined(_ value: Value) throws(TaskProblem) -> Value? {
+  private func inlined(_ value: Value) throws -> Value? {
     switch value {
     case .variable(let name):
       guard let given = variables[name.value] else { return nil }
       return try literal(given, types[name.value], of: name)
     case .list(let elements, let location):
-      var result: [Value] = []
-      for element in elements { result.append(try inlined(element) ?? .null(location)) }
-      return .list(result, location)
+      return .list(try elements.map { try inlined($0) ?? .null(location) }, location)
     case .object(let fields, let location):
-      var result: [ObjectField] = []
-      for field in fields {
-        guard let value = try inlined(field.value) else { continue }
-        result.append(ObjectField(name: field.name, value: value, location: field.location))
+      let given = try fields.compactMap { field in
+        try inlined(field.value).map {
+          ObjectField(name: field.name, value: $0, location: field.location)
+        }
       }
-      return .object(result, location)
+      return .object(given, location)
     case .int, .float, .string, .boolean, .null, .enumeration: return value
     }
   }
@@ -391,7 +369,7 @@ private struct BulkLiterals {
   /// - Parameter name: The variable, for messages.
   private func literal(
     _ value: JSONValue, _ type: TypeReference?, of name: Name
-  ) throws(TaskProblem) -> Value {
+  ) throws -> Value {
     let location = name.location
     switch value {
     case .null: return .null(location)
@@ -403,31 +381,21 @@ private struct BulkLiterals {
       guard try isEnumeration(type, name) else { return .string(StringValue(text, at: location)) }
       return .enumeration(Name(text, at: location))
     case .array(let elements):
-      var result: [Value] = []
-      for element in elements {
-        result.append(try literal(element, type?.element ?? type, of: name))
-      }
-      return .list(result, location)
+      return .list(
+        try elements.map { try literal($0, type?.element ?? type, of: name) }, location)
     case .object(let object):
       var input: InputObjectType?
       if case .inputObject(let found)? = type.flatMap({ schema?.type(named: $0.namedType.value) }) {
         input = found
       }
-      var result: [ObjectField] = []
-      for member in object {
-        let inner: TypeReference?
-        if let input {
-          inner = input.fields[member.key]?.type
-        } else {
+      return .object(
+        try object.map { member in
           // Members of a scalar have no declared types: text is text.
-          inner = try unknownMember(of: type, name)
-        }
-        result.append(
-          ObjectField(
+          let inner = try input.map { $0.fields[member.key]?.type } ?? unknownMember(of: type, name)
+          return ObjectField(
             name: Name(member.key, at: location), value: try literal(member.value, inner, of: name),
-            location: location))
-      }
-      return .object(result, location)
+            location: location)
+        }, location)
     }
   }
 

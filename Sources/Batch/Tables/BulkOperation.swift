@@ -163,8 +163,7 @@ struct BulkOperation {
 
   /// The newest bulk operation; `nil` if there is none.
   private mutating func current() async throws -> (id: String, status: String, query: String)? {
-    let page = try await answered(.current, variables: [:])
-    let found = try data(page)["currentBulkOperation"]
+    let found = try await answered(.current, variables: [:])["currentBulkOperation"]
     return found?["id"]?.stringValue.map {
       ($0, found?["status"]?.stringValue ?? "", found?["query"]?.stringValue ?? "")
     }
@@ -187,8 +186,8 @@ struct BulkOperation {
   }
 
   private mutating func status(of id: String) async throws -> BulkStatus {
-    let page = try await answered(.status, variables: ["id": .string(id)])
-    guard let status = BulkStatus(try data(page)["node"] ?? .null) else {
+    let found = try await answered(.status, variables: ["id": .string(id)])
+    guard let status = BulkStatus(found["node"] ?? .null) else {
       state.id = nil
       update.cursor = nil
       throw TaskProblem("the server does not have the bulk operation \(id) any more")
@@ -198,16 +197,20 @@ struct BulkOperation {
 
   private static func longer(_ delay: Duration) -> Duration { min(delay * 1.5, maxDelay) }
 
+  private func checkStop() throws(Stopped) {
+    if runner.stop.reason != nil || !results.isHeld { throw Stopped() }
+  }
+
   /// Suspends. Throws within a second after the run stops.
   private func pause(_ duration: Duration) async throws {
     var left = duration
     while left > .zero {
-      if runner.stop.reason != nil || !results.isHeld { throw Stopped() }
+      try checkStop()
       let part = min(left, .seconds(1))
       try await services.clock.sleep(for: part)
       left -= part
     }
-    if runner.stop.reason != nil || !results.isHeld { throw Stopped() }
+    try checkStop()
   }
 
   // MARK: The result
@@ -216,30 +219,27 @@ struct BulkOperation {
   private mutating func download(
     _ status: BulkStatus, at url: String, _ document: BulkDocument
   ) async throws -> BulkLines {
-    var (url, delay) = (url, Self.firstDelay)
-    for attempt in 1... {
+    let problem = "the result of the bulk operation cannot be had:"
+    var (url, delay, attempt) = (url, Self.firstDelay, 1)
+    while true {
       do {
         return try await received(status, at: url, document)
-      } catch let error as MissingResult where attempt < Self.maxAttempts {
+      } catch let error as MissingResult {
+        guard attempt < Self.maxAttempts else {
+          throw TaskProblem("\(problem) status \(error.status), \(attempt) times")
+        }
         guard error.status >= 500 || [403, 404, 408, 410, 429].contains(error.status) else {
-          throw TaskProblem(
-            "the result of the bulk operation cannot be had: status \(error.status)")
+          throw TaskProblem("\(problem) status \(error.status)")
         }
         // The signature of a URL has an end.
         url = try await self.status(of: status.id).result ?? url
-      } catch let error as MissingResult {
-        throw TaskProblem(
-          "the result of the bulk operation cannot be had: status \(error.status), \(attempt) times"
-        )
       } catch let error as ChainError {
-        guard attempt < Self.maxAttempts else {
-          throw TaskProblem("the result of the bulk operation cannot be had: \(error)")
-        }
+        guard attempt < Self.maxAttempts else { throw TaskProblem("\(problem) \(error)") }
       }
       try await pause(delay)
       delay = Self.longer(delay)
+      attempt += 1
     }
-    throw Stopped()
   }
 
   private mutating func received(
@@ -272,7 +272,7 @@ struct BulkOperation {
     for try await chunk in response.body {
       chunk.withUnsafeBytes { held.append(contentsOf: $0) }
       guard held.count >= 256 << 10 else { continue }
-      if runner.stop.reason != nil || !results.isHeld { throw Stopped() }
+      try checkStop()
       count += held.count
       try await lines.add(held)
       held.removeAll(keepingCapacity: true)
@@ -326,7 +326,7 @@ struct BulkOperation {
       update.cursor = state.text
       requests.count(addition)
       guard try await results.submit(requests.outcome(update, addition)) else { throw Stopped() }
-      if runner.stop.reason != nil || !results.isHeld { throw Stopped() }
+      try checkStop()
     }
   }
 
@@ -397,13 +397,13 @@ struct BulkOperation {
     return page
   }
 
-  /// Sends a request that can be repeated.
+  /// The data of the response to a request that can be repeated.
   private mutating func answered(
     _ request: Request, variables: JSONObject
-  ) async throws -> TaskRunner.Page {
+  ) async throws -> JSONValue {
     let page = try await send(request, variables: variables)
     if let error = page.error { throw TaskProblem("\(error)") }
-    return page
+    return try data(page)
   }
 
   private func data(_ page: TaskRunner.Page) throws -> JSONValue {

@@ -26,6 +26,8 @@ struct Continuation: Sendable, Equatable {
   var problem: String?
   /// The number of elements of the page at ``cursor``, if it was read and has the ``problem``: ``count`` has them already.
   var read: Int?
+  /// The number in a frontier, by which parts of its text name it.
+  var number = 0
 }
 
 extension Continuation {
@@ -37,7 +39,7 @@ extension Continuation {
   /// - Returns: `nil` after the last page.
   func advanced(over page: JSONObject, in connection: TableConnection) -> Continuation? {
     var next = self
-    let count = page.value(at: connection.list.keys)?.arrayValue?.count ?? 0
+    let count = page[connection.listKey]?.arrayValue?.count ?? 0
     next.count += count
     next.pages += 1
     next.failures = 0
@@ -100,16 +102,13 @@ extension Continuation {
   /// Appends the value that `init(_:)` reads.
   func write(to writer: inout JSONWriter) {
     writer.beginObject()
-    writer.key("on")
-    writer.writeNumber(connection)
+    writer.member("n", number)
+    writer.member("on", connection)
     if let cursor { writer.member("after", cursor) }
     if !holder.isEmpty {
       writer.key("by")
       writer.beginObject()
-      for (name, value) in holder.sorted(by: { $0.key < $1.key }) {
-        writer.key(name)
-        value.write(to: &writer)
-      }
+      for (name, value) in holder.sorted(by: { $0.key < $1.key }) { writer.member(name, value) }
       writer.endObject()
     }
     if let parent { writer.member("of", parent) }
@@ -139,10 +138,24 @@ extension Continuation {
     total = number("total")
     problem = value["problem"]?.stringValue
     read = number("read")
+    self.number = number("n") ?? 0
+  }
+}
+
+extension JSONValue {
+  /// An array of numbers.
+  static func numbers(_ numbers: [Int]) -> JSONValue {
+    .array(numbers.map { .number(JSONNumber($0)) })
   }
 }
 
 extension JSONWriter {
+  /// Appends a member.
+  mutating func member(_ name: String, _ value: JSONValue) {
+    key(name)
+    value.write(to: &self)
+  }
+
   /// Appends a member with a string.
   mutating func member(_ name: String, _ value: String) {
     key(name)

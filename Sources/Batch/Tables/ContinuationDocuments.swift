@@ -14,21 +14,6 @@ struct ContinuationPack: Sendable {
   var number = 0
 }
 
-/// Where the response to a pack has its pages.
-enum PackLayout {
-  /// The response key of the object of a page.
-  static func alias(_ index: Int) -> String { "p\(index)" }
-
-  /// The path of the object that ``TableConnection/holderKeys`` begin from.
-  static func holder(_ index: Int, of connection: TableConnection) -> [GraphQLError.PathElement] {
-    switch connection.holder {
-    case .path: []
-    case .nodes: [.key(alias(index)), .index(0)]
-    case .node, .field, .none: [.key(alias(index))]
-    }
-  }
-}
-
 /// Creates the documents that request packs, and remembers them.
 ///
 /// ```graphql
@@ -84,19 +69,16 @@ final class ContinuationDocuments: Sendable {
     do throws(CacheError) {
       template = try self.template(key).get()
     } catch {
-      let path = connection.keys.joined(separator: ".")
-      throw TaskProblem("the next pages of `\(path)` cannot be requested: \(error.message)")
+      throw TaskProblem(
+        "the next pages of `\(connection.path)` cannot be requested: \(error.message)")
     }
-    var variables = JSONObject()
-    for variable in template.definition.variables {
-      variables[variable.name.value] = given[variable.name.value]
-    }
+    var variables = given.values(of: template.definition.variables)
     if hasSize, let size = pack.pageSize {
       variables[PageDocument.sizeVariable(nil)] = .number(JSONNumber(size))
     }
     for (index, continuation) in pack.continuations.enumerated() {
       let number = connection.number(of: index)
-      for value in connection.values where value.argument != "__typename" {
+      for value in connection.finders {
         guard let found = continuation.holder[value.argument] else { continue }
         variables[PageDocument.variable(value.argument, number)] = found
       }
@@ -146,16 +128,9 @@ final class ContinuationDocuments: Sendable {
     operation.variables += fields.values.sorted { $0.number < $1.number }.map {
       maker.variable(PageDocument.sizeVariable($0.number), of: $0.type)
     }
-    var used = UsedVariables([])
-    used.add(operation.selectionSet)
-    used.add(operation.directives)
-    for variable in operation.variables.map(\.name.value) where !used.names.contains(variable) {
-      variables[variable] = nil
-    }
-    operation.variables.removeAll { !used.names.contains($0.name.value) }
+    variables = operation.removeUnusedVariables(variables)
     do {
-      let document = Document(definitions: [.operation(operation)])
-      return (try template.companion(document), variables)
+      return (try template.companion(Document(definitions: [.operation(operation)])), variables)
     } catch {
       throw TaskProblem("smaller pages cannot be requested: \(error.message)")
     }
@@ -190,18 +165,29 @@ final class ContinuationDocuments: Sendable {
 }
 
 extension TableConnection {
+  /// The response key of the object of a page.
+  static func alias(_ index: Int) -> String { "p\(index)" }
+
+  /// The path of the object that ``holderKeys`` begin from, in the response to a pack.
+  ///
+  /// - Parameter index: The index of the page.
+  func holderPath(_ index: Int) -> [GraphQLError.PathElement] {
+    switch holder {
+    case .path: []
+    case .field(_, _, isList: true): [.key(Self.alias(index)), .index(0)]
+    case .field, .none: [.key(Self.alias(index))]
+    }
+  }
+
   /// The type that the object of a page is requested as; `nil` for none.
   fileprivate func type(of continuation: Continuation) -> String? {
-    switch holder {
-    case .path, .none: nil
-    case .node(let type): type ?? continuation.holder["__typename"]?.stringValue
-    case .nodes(let type), .field(_, let type): type
-    }
+    guard case .field(_, let type, _) = holder else { return nil }
+    return type ?? continuation.holder["__typename"]?.stringValue
   }
 
   /// The value of an argument in the document; `nil` for an absent one.
   func given(_ argument: String?, _ variables: JSONObject) -> JSONValue? {
-    let given = steps.first?.last?.field.arguments.first { $0.name.value == argument }
+    let given = field?.arguments.first { $0.name.value == argument }
     return given.flatMap { JSONValue($0.value, variables: variables) }
   }
 }

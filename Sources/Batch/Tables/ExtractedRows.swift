@@ -56,11 +56,11 @@ public struct ExtractedRows: AsyncSequence, Sendable {
 
 /// Runs the task of an extraction, whose rows a caller reads. Ends the run when it is released.
 private final class RowStream: Sendable {
-  private let channel = RowChannel()
   private let manifest: Manifest
   private let checkpoint: String?
   private let services: Services
-  private let task = Locked<Task<Void, Never>?>(nil)
+  /// The task refers to the store, and not to this object.
+  private let begun = Locked<(store: RowStore, task: Task<Void, Never>)?>(nil)
 
   init(_ manifest: Manifest, checkpoint: String?, services: Services) {
     self.manifest = manifest
@@ -69,70 +69,80 @@ private final class RowStream: Sendable {
   }
 
   deinit {
-    channel.cancel()
-    task.withLock { $0 }?.cancel()
+    guard let (store, task) = begun.withLock({ $0 }) else { return }
+    store.cancel()
+    task.cancel()
   }
 
   func next() async throws -> ExtractedPage? {
-    task.withLock { task in
-      guard task == nil else { return }
-      task = Task { [channel, manifest, checkpoint, services] in
-        await Self.run(manifest, checkpoint: checkpoint, services: services, channel: channel)
-      }
+    let store = try begun.withLock { begun in
+      if let begun { return begun.store }
+      let store = try RowStore(manifest, checkpoint: checkpoint, services: services)
+      let task = Task { [manifest, services] in await store.run(manifest, services) }
+      begun = (store, task)
+      return store
     }
-    return try await channel.next()
-  }
-
-  private static func run(
-    _ manifest: Manifest, checkpoint: String?, services: Services, channel: RowChannel
-  ) async {
-    do {
-      let stop = RunStop()
-      let store = try RowStore(
-        manifest, checkpoint: checkpoint, services: services, channel: channel, stop: stop)
-      let engine = RunEngine(
-        manifest, store: store,
-        governor: Governor(
-          manifest.settings, limits: manifest.rate, learns: manifest.learnsLimits,
-          format: manifest.limitFormat, endpoint: manifest.pipeline.endpoint, services: services),
-        services: services, stop: stop)
-      let end = try await engine.run(RunControl(), beside: [])
-      channel.end(store.failure(end).map { .failure($0) } ?? .success(()))
-    } catch {
-      channel.end(.failure(error))
-    }
+    return try await store.next()
   }
 }
 
-/// Passes pages to a reader, one at a time: the writer waits until the one before was read.
-private final class RowChannel: Sendable {
+/// Rows as they are, for a caller.
+private struct OwnRows: TableRowFormat {
+  func piece(_ row: TableRow) -> SinkPiece { .own(row) }
+}
+
+/// The one task of an extraction, whose rows a caller reads page by page instead of sinks and a journal: the run waits until
+/// the page before was read.
+private final class RowStore: TaskStore {
+  let progress: RunProgress
+  let numbers = [0]
+  let plan: SinkPlan
+  private let tables: [TableDefinition]
+  private let stop = RunStop()
+  private let state: Monitor<State>
+
   private struct State: Sendable {
+    var item: TaskItem?
+    /// The outcomes so far, with all parts of their cursor.
+    var update: TaskUpdate?
     var page: ExtractedPage?
     var end: Result<Void, any Error>?
+    /// Whether there is no reader any more.
     var isCancelled = false
   }
 
-  private let state = Monitor(State())
-
-  /// Suspends until the reader has taken the page before.
-  ///
-  /// - Throws: `CancellationError` if there is no reader any more.
-  func send(_ page: ExtractedPage) async throws {
-    try await state.take { state -> Void? in
-      if state.isCancelled { throw CancellationError() }
-      guard state.page == nil else { return nil }
-      state.page = page
-      return ()
+  init(_ manifest: Manifest, checkpoint: String?, services: Services) throws {
+    progress = RunProgress(manifest, services, stop: stop)
+    var plan = try SinkPlan(manifest)
+    plan.formats = plan.formats.map { $0.map { SinkPlan.Use(format: OwnRows(), entry: $0.entry) } }
+    self.plan = plan
+    tables = manifest.operations[0].tables?.plan.tables ?? []
+    var item = try manifest.extractionTask()
+    if let checkpoint {
+      var record = TaskUpdate(id: item.id, operation: 0, key: "", state: .running)
+      record.page = 1
+      record.cursor = checkpoint
+      item.record = record
     }
+    state = Monitor(State(item: item))
   }
 
-  func end(_ result: Result<Void, any Error>) {
-    state.update { $0.end = $0.end ?? result }
+  /// Requests everything.
+  func run(_ manifest: Manifest, _ services: Services) async {
+    let result: Result<Void, any Error>
+    do {
+      let engine = RunEngine(
+        manifest, store: self, governor: Governor(manifest, services: services),
+        services: services, stop: stop)
+      let end = try await engine.run(RunControl(), beside: [])
+      result = failure(end).map { .failure($0) } ?? .success(())
+    } catch {
+      result = .failure(error)
+    }
+    state.update { $0.end = result }
   }
 
-  func cancel() {
-    state.update { $0.isCancelled = true }
-  }
+  // MARK: The reader
 
   func next() async throws -> ExtractedPage? {
     try await state.take { state -> ExtractedPage?? in
@@ -142,49 +152,10 @@ private final class RowChannel: Sendable {
       return .some(nil)
     }
   }
-}
 
-/// Rows as they are, for a caller.
-private struct OwnRows: TableRowFormat {
-  func piece(_ row: TableRow) -> SinkPiece { .own(row) }
-}
+  func cancel() { state.update { $0.isCancelled = true } }
 
-/// The one task of an extraction, whose outcomes a caller reads instead of sinks and a journal.
-private final class RowStore: TaskStore {
-  let progress: RunProgress
-  let numbers = [0]
-  let plan: SinkPlan
-  private let tables: [TableDefinition]
-  private let channel: RowChannel
-  private let state: Locked<State>
-
-  private struct State {
-    var item: TaskItem?
-    var problem: String?
-  }
-
-  init(
-    _ manifest: Manifest, checkpoint: String?, services: Services, channel: RowChannel,
-    stop: RunStop
-  ) throws {
-    progress = RunProgress(manifest, services, stop: stop)
-    var plan = try SinkPlan(manifest)
-    plan.formats = plan.formats.map { $0.map { SinkPlan.Use(format: OwnRows(), entry: $0.entry) } }
-    self.plan = plan
-    tables = manifest.operations.first?.tables?.plan.tables ?? []
-    self.channel = channel
-    var item: TaskItem?
-    if let operation = manifest.operations.first {
-      item = try TaskMaker(operation, state: [:]).item(nil) { _ in [:] }
-    }
-    if let checkpoint, let id = item?.id {
-      var record = TaskUpdate(id: id, operation: 0, key: "", state: .running)
-      record.page = 1
-      record.cursor = checkpoint
-      item?.record = record
-    }
-    state = Locked(State(item: item))
-  }
+  // MARK: The run
 
   func open() {}
 
@@ -196,15 +167,20 @@ private final class RowStore: TaskStore {
 
   func commit(_ outcomes: [Outcome]) async throws {
     for outcome in outcomes {
-      let update = outcome.update
-      if update.isFinal, update.state != .done {
-        state.withLock { $0.problem = update.error ?? "failed" }
+      let checkpoint = state.withLock { state in
+        if state.update?.add(outcome.update) == nil { state.update = outcome.update }
+        return state.update?.cursor
       }
       let rows = (outcome.pieces ?? []).joined().compactMap { piece in
         if case .own(let row) = piece { extracted(row) } else { nil }
       }
-      guard !rows.isEmpty || update.cursor != nil else { continue }
-      try await channel.send(ExtractedPage(rows: rows, checkpoint: update.cursor))
+      guard !rows.isEmpty || checkpoint != nil else { continue }
+      try await state.take { state -> Void? in
+        if state.isCancelled { throw CancellationError() }
+        guard state.page == nil else { return nil }
+        state.page = ExtractedPage(rows: rows, checkpoint: checkpoint)
+        return ()
+      }
     }
   }
 
@@ -221,15 +197,12 @@ private final class RowStore: TaskStore {
   func abandon() {}
 
   /// Why the rows are not complete; `nil` if they are.
-  func failure(_ end: RunEnd) -> ExtractFailure? {
+  private func failure(_ end: RunEnd) -> ExtractFailure? {
     let tables = TablesSummary(tables.map(\.name), progress.counters)
-    if let stop = end.reason {
-      let detail = end.detail.map { ": \($0)" } ?? ""
-      return ExtractFailure(
-        message: "the rows are not complete: \(stop.text)\(detail)", stop: stop, tables: tables)
+    if let failure = ExtractFailure("rows", end, tables: tables) { return failure }
+    guard let last = state.withLock({ $0.update }), last.isFinal, last.state != .done else {
+      return nil
     }
-    return state.withLock { $0.problem }.map {
-      ExtractFailure(message: $0, stop: nil, tables: tables)
-    }
+    return ExtractFailure(message: last.error ?? "failed", stop: nil, tables: tables)
   }
 }

@@ -10,17 +10,7 @@ import GQLRunSupport
 /// locations of its diagnostics are names of options, such as `--to`.
 package struct Extraction: Sendable {
   /// A key of `tables`, and the option that gives it.
-  package struct Setting: Sendable {
-    package var key: String
-    package var value: JSONValue
-    package var option: String
-
-    package init(_ key: String, value: JSONValue, option: String) {
-      self.key = key
-      self.value = value
-      self.option = option
-    }
-  }
+  package typealias Setting = (key: String, value: JSONValue, option: String)
 
   /// The operation with its variables.
   package var operation: PreparedOperation
@@ -35,7 +25,7 @@ package struct Extraction: Sendable {
   /// The folder of the journals and of the target; `.` is the current one.
   package var folder = "."
   /// The URL of the PostgreSQL database that has the tables and the queue; `nil` for other targets.
-  package var queueURL: String?
+  private(set) var queueURL: String?
   /// The keys of `tables`.
   private var tables: [Setting] = []
   /// The name of the file or folder of the tables; `nil` for a database of PostgreSQL.
@@ -57,7 +47,7 @@ package struct Extraction: Sendable {
   /// - Parameter option: The option that gives it; `nil` if it has the name of the key.
   package mutating func add(_ key: String, _ value: JSONValue?, option: String? = nil) {
     guard let value else { return }
-    tables.append(Setting(key, value: value, option: option ?? key))
+    tables.append((key, value, option ?? key))
   }
 
   /// The name of the batch, which those of its journals begin with: `extract-orders-shop.db` for `orders.graphql` and
@@ -81,6 +71,14 @@ package struct Extraction: Sendable {
     target = location.name
     let to = isFile ? "sqlite:\(location.name)" : "\(location.name)/"
     add("to", .string(to), option: option)
+  }
+
+  /// Sets `to` for a PostgreSQL database with this URL, which has the queue, too.
+  ///
+  /// - Parameter option: The option that gives it.
+  package mutating func place(inDatabase url: String, option: String) {
+    queueURL = url
+    add("to", "postgres", option: option)
   }
 
   /// The folder of the manifest for a target at a path, and the path from there; see ``place(at:isFile:option:)``.
@@ -109,34 +107,28 @@ package struct Extraction: Sendable {
   /// The manifest as a file would have it, apart from what ``ManifestLoader/made`` has.
   private var root: YAMLNode {
     // An option has no lines.
-    func location(_ option: String) -> FileLocation {
-      FileLocation(file: option, line: 0, column: 0)
+    func node(_ value: JSONValue, _ option: String) -> YAMLNode {
+      YAMLNode(value, at: FileLocation(file: option, line: 0, column: 0))
     }
-    func member(_ key: String, _ value: YAMLNode) -> YAMLNode.Member {
-      YAMLNode.Member(key: key, keyLocation: value.location, value: value)
+    func mapping(_ members: [(key: String, value: YAMLNode)]) -> YAMLNode {
+      let members = members.map { key, value in
+        YAMLNode.Member(key: key, keyLocation: value.location, value: value)
+      }
+      return YAMLNode(content: .mapping(members), location: node(.null, documentName).location)
     }
-    func node(_ members: [YAMLNode.Member]) -> YAMLNode {
-      YAMLNode(content: .mapping(members), location: location(documentName))
+    func section(_ settings: [Setting]) -> YAMLNode {
+      mapping(settings.map { ($0.key, node($0.value, $0.option)) })
     }
-    func text(_ text: String) -> YAMLNode {
-      YAMLNode(.string(text), at: location(documentName))
-    }
-    func setting(_ setting: Setting) -> YAMLNode.Member {
-      member(setting.key, YAMLNode(setting.value, at: location(setting.option)))
-    }
-    let operation = node([
-      member("id", text(operationID)), member("query", text("")),
-      member("tables", node(tables.map(setting))),
+    let operation = mapping([
+      ("id", node(.string(operationID), documentName)), ("query", node("", documentName)),
+      ("tables", section(tables)),
     ])
     var members = [
-      member("version", YAMLNode(.number(JSONNumber(1)), at: location(documentName))),
-      member("name", text(name)),
-      member("run", node([concurrency].compactMap { $0 }.map(setting))),
-      member(
-        "operations",
-        YAMLNode(content: .sequence([operation]), location: location(documentName))),
+      ("version", node(1, documentName)), ("name", node(.string(name), documentName)),
+      ("run", section([concurrency].compactMap { $0 })),
+      ("operations", YAMLNode(content: .sequence([operation]), location: operation.location)),
     ]
-    if !rateLimit.isEmpty { members.append(member("rate_limit", node(rateLimit.map(setting)))) }
-    return node(members)
+    if !rateLimit.isEmpty { members.append(("rate_limit", section(rateLimit))) }
+    return mapping(members)
   }
 }

@@ -17,14 +17,9 @@ struct PackLimits: Sendable {
 
     private static let maxPatience = 1_024
 
-    init(_ most: Int) {
+    init(_ most: Int, current: Int? = nil) {
       self.most = most
-      current = most
-    }
-
-    init(_ most: Int, current: Int) {
-      self.init(most)
-      self.current = min(max(current, 1), most)
+      self.current = min(max(current ?? most, 1), most)
     }
 
     /// Becomes smaller after a refusal of a request with a number; returns whether it can.
@@ -109,13 +104,8 @@ struct PackLimits: Sendable {
   /// Whether nothing was refused.
   var isInitial: Bool { pages.current == pages.most && pageSize == nil }
 
-  /// Appends the value that ``read(_:)`` reads.
-  func write(to writer: inout JSONWriter) {
-    writer.beginArray()
-    writer.writeNumber(pages.current)
-    if let size = pageSize { writer.writeNumber(size) }
-    writer.endArray()
-  }
+  /// What ``read(_:)`` reads.
+  var value: JSONValue { .numbers([pages.current] + [pageSize].compactMap { $0 }) }
 
   /// Continues with what a journal has.
   mutating func read(_ value: JSONValue) {

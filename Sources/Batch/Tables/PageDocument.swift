@@ -1,4 +1,5 @@
 import GQLRunCache
+import GQLRunJSON
 import GQLRunLanguage
 
 /// The document that requests further pages of one connection, each with its own cursor.
@@ -68,21 +69,14 @@ struct PageDocument {
       }
       return maker.fragment(on: type, [selection])
     }
-    let field: String
-    var takesList = false
-    switch connection.holder {
-    case .path, .none: return pages
-    case .node: field = "node"
-    case .nodes: (field, takesList) = ("nodes", true)
-    case .field(let name, _): field = name
-    }
+    guard case .field(let field, _, let isList) = connection.holder else { return pages }
     let arguments = connection.finders.map { value in
       var argument = maker.argument(
         value.argument, variable: Self.variable(value.argument, number))
-      if takesList { argument.value = .list([argument.value], maker.location) }
+      if isList { argument.value = .list([argument.value], maker.location) }
       return argument
     }
-    return [maker.field(field, as: PackLayout.alias(index), arguments: arguments, pages)]
+    return [maker.field(field, as: TableConnection.alias(index), arguments: arguments, pages)]
   }
 
   /// The fields of a way, each in the one before it, and in their type conditions.
@@ -115,7 +109,7 @@ struct PageDocument {
   /// The selection of the connection, which several pages have; `nil` to repeat it.
   private var fragment: FragmentDefinition? {
     guard types.count > 1, let schema = template.schema, let type = connection.pageType(schema),
-      let selected = connection.steps.first?.last?.field.selectionSet
+      let selected = connection.field?.selectionSet
     else { return nil }
     return FragmentDefinition(
       name: maker.name("gqlrunPage"), typeCondition: maker.name(type), directives: [],
@@ -127,19 +121,13 @@ extension TableConnection {
   /// The number in the names of a page's variables; `nil` for the only page of a document.
   func number(of page: Int) -> Int? { holder == .path ? nil : page }
 
-  /// The arguments that find the object of a page.
-  fileprivate var finders: [HolderValue] {
-    holder == .path ? [] : values.filter { $0.argument != "__typename" }
-  }
-
   /// The type of the connection; `nil` if it is not the same on all ways.
   fileprivate func pageType(_ schema: Schema) -> String? {
     guard let way = steps.first, steps.count == 1 else { return nil }
     var type: String? =
       switch holder {
       case .path: schema.rootType(for: .query)?.name
-      case .node(let type): type
-      case .nodes(let type), .field(_, let type): type
+      case .field(_, let type, _): type
       case .none: nil
       }
     for step in way {
@@ -169,6 +157,26 @@ extension SelectionSet {
       case .fragmentSpread: return selection
       }
     }
+  }
+}
+
+extension OperationDefinition {
+  /// Removes the variables that the operation, which has no fragment spreads, does not use. Returns the values of the others.
+  mutating func removeUnusedVariables(_ given: JSONObject) -> JSONObject {
+    var used = UsedVariables([])
+    used.add(selectionSet)
+    used.add(directives)
+    variables.removeAll { !used.names.contains($0.name.value) }
+    return given.values(of: variables)
+  }
+}
+
+extension JSONObject {
+  /// The members that are values of variables.
+  func values(of variables: [VariableDefinition]) -> JSONObject {
+    var values = JSONObject()
+    for name in variables.map(\.name.value) { values[name] = self[name] }
+    return values
   }
 }
 

@@ -1,3 +1,4 @@
+import Dispatch
 public import GQLRun
 import GQLRunCache
 public import GQLRunJSON
@@ -19,6 +20,11 @@ public enum TableTarget: Sendable, Hashable {
   case sqlite(String)
   /// A file for each table, in the folder at this path.
   case files(String, FileFormat)
+  /// The PostgreSQL database with this URL, with primary and foreign keys. A row replaces the one with the same key.
+  ///
+  /// libpq's variables and its password file give what the URL does not have, so that `postgres://` may suffice. Tables that
+  /// do not exist are created in the first schema of the search path, and beside them those of a queue.
+  case postgres(String)
 }
 
 /// How tables are extracted from an operation.
@@ -57,6 +63,18 @@ public struct ExtractFailure: Error, Sendable, CustomStringConvertible {
   public var description: String { message }
 }
 
+extension ExtractFailure {
+  /// The failure of a run that stopped early; `nil` for one that has ended.
+  ///
+  /// - Parameter subject: What is not complete.
+  init?(_ subject: String, _ end: RunEnd, tables: TablesSummary) {
+    guard let stop = end.reason else { return nil }
+    let detail = end.detail.map { ": \($0)" } ?? ""
+    self.init(
+      message: "the \(subject) are not complete: \(stop.text)\(detail)", stop: stop, tables: tables)
+  }
+}
+
 extension PipelineClient {
   /// Writes everything behind a query into tables: all pages of all its connections, at any depth.
   ///
@@ -69,7 +87,8 @@ extension PipelineClient {
   ///
   /// Each list of objects is a table, named by its response keys: `customers`, `customers_orders`. Rows are written as pages
   /// arrive, in memory that does not depend on their number, and each once: a journal in the folder `runs`, beside the target
-  /// or in the working directory that contains it, records which pages are in the tables.
+  /// or in the working directory that contains it, records which pages are in the tables. For PostgreSQL, a queue in the same
+  /// database does, with one worker in this process.
   ///
   /// - Parameters:
   ///   - document: The document.
@@ -77,14 +96,15 @@ extension PipelineClient {
   ///   - target: Where the tables are written.
   ///   - since: A field of the first level, such as `updatedAt`, whose highest value of the last complete run the variable
   ///     gets; `nil`, the default, requests everything.
-  ///   - resumes: Whether to continue the newest run of the document: one that stopped, or the pages that failed in it.
+  ///   - resumes: Whether to continue the newest run of the document with the variables: one that stopped, or the pages
+  ///     that failed in it. Without one, a run begins.
   ///   - overwrites: Whether to replace files, and write into tables, that no earlier run created.
   ///   - options: The schema, names and limits.
   ///   - control: Stops the run, and reports its progress.
   /// - Returns: What was requested and written.
   /// - Throws: ``ExtractFailure`` if the tables are not complete, `PipelineDiagnostics` for options that do not fit the
   ///   document, `GraphQLSyntaxError` and `CacheError` for a document or variables that are not valid, and the errors of
-  ///   ``BatchRun/run(_:)``.
+  ///   ``BatchRun/run(_:)``, and for PostgreSQL those of ``BatchQueue`` and ``BatchWorker/run(_:)``.
   @discardableResult
   public func extract(
     _ document: String, variables: JSONObject = [:], into target: TableTarget,
@@ -98,28 +118,24 @@ extension PipelineClient {
     case .files(let path, let format):
       extraction.place(at: path, isFile: false, option: "target")
       extraction.add("format", .string(format.rawValue))
+    case .postgres(let url): extraction.place(inDatabase: url, option: "target")
     }
     if let since {
       extraction.add(
         "since", ["path": .string(since.field), "variable": .string(since.variable)])
     }
     let manifest = try extraction.load().manifest
-    var run = resumes ? manifest.continuation : RunOptions()
-    run.overwrites = overwrites
-    let summary = try await BatchRun(manifest, options: run, services: services).run(control)
-    let tables = summary.tables ?? TablesSummary()
-    if let stop = summary.stop {
-      let detail = summary.stopDetail.map { ": \($0)" } ?? ""
-      throw ExtractFailure(
-        message: "the tables are not complete: \(stop.text)\(detail)", stop: stop, tables: tables)
+    let run = try await DispatchQueue.global().run {
+      try ExtractionRun(manifest, resumes: resumes, overwrites: overwrites)
     }
-    if summary.hasFailures {
-      let reasons = try RunInspection(manifest).failureReasons().all
+    let summary = try await run.run(services, control)
+    if let failure = ExtractFailure("tables", summary.end, tables: summary.tables) { throw failure }
+    if let failures = summary.failures {
       throw ExtractFailure(
-        message: reasons.first?.message ?? "the tables are not complete", stop: nil,
-        tables: tables)
+        message: failures.all.first?.message ?? "the tables are not complete", stop: nil,
+        tables: summary.tables)
     }
-    return tables
+    return summary.tables
   }
 
   /// The rows of everything behind a query, for a target of the caller's own.
@@ -184,20 +200,9 @@ extension PipelineClient {
     }
     extraction.add("pack", .number(JSONNumber(options.pack)))
     extraction.add("allow_partial", .boolean(options.allowsPartial))
-    extraction.concurrency = Extraction.Setting(
-      "concurrency", value: .number(JSONNumber(options.concurrency)), option: "concurrency")
+    extraction.concurrency = (
+      "concurrency", .number(JSONNumber(options.concurrency)), "concurrency"
+    )
     return extraction
-  }
-}
-
-extension Manifest {
-  /// The options that continue the newest run of an ``Extraction``, which has one task: with the pages that failed, or
-  /// where it stopped. Without a run, one begins.
-  package var continuation: RunOptions {
-    let reasons = try? RunInspection(self).failureReasons()
-    var options = RunOptions()
-    options.resumes = true
-    options.onlyFailed = reasons?.all.contains { $0.state == .failed } == true
-    return options
   }
 }

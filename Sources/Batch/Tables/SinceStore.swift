@@ -4,12 +4,9 @@ import GRDB
 
 /// The values that the next run starts from, kept with the tables: in their database, or in a file beside their files.
 struct SinceStore {
-  private enum Place {
-    case database(String)
-    case file(String)
-  }
-
-  private let place: Place
+  /// The path of the database, or of the file.
+  private let path: String
+  private let isDatabase: Bool
   private let base: OutputPath
 
   /// Locates the values; `nil` for tables in the database of a queue, which has them.
@@ -18,8 +15,9 @@ struct SinceStore {
   init?(_ target: TablesTarget, suffix: String, base: OutputPath) {
     self.base = base
     switch target {
-    case .sqlite(let path): place = .database(SinkPlan.path(path, suffix))
-    case .folder(let path, _): place = .file(SinkPlan.path("\(path)/.gqlrun-since.json", suffix))
+    case .sqlite(let path): (self.path, isDatabase) = (SinkPlan.path(path, suffix), true)
+    case .folder(let path, _):
+      (self.path, isDatabase) = (SinkPlan.path("\(path)/.gqlrun-since.json", suffix), false)
     case .postgres: return nil
     }
   }
@@ -29,45 +27,40 @@ struct SinceStore {
 
   /// The value with a name; `nil` if no complete run has kept one.
   func value(of name: String) throws -> JSONValue? {
-    switch place {
-    case .file(let path): return try StateFile.read(path)[name]
-    case .database(let path):
-      guard FileManager.default.fileExists(atPath: path) else { return nil }
-      do {
-        return try DatabaseQueue(path: path, configuration: .reading).read { db in
-          guard try TableMarker.exists(db, Self.tableName) else { return nil }
-          return try String.fetchOne(
-            db, sql: "SELECT value FROM \(Self.tableName) WHERE name = ?", arguments: [name]
-          ).flatMap { try? JSONValue(parsing: $0) }
-        }
-      } catch {
-        throw TableFile.problem(path, error)
+    guard isDatabase else { return try StateFile.read(path)[name] }
+    guard FileManager.default.fileExists(atPath: path) else { return nil }
+    do {
+      return try DatabaseQueue(path: path, configuration: .reading).read { db in
+        guard try TableMarker.exists(db, Self.tableName) else { return nil }
+        return try String.fetchOne(
+          db, sql: "SELECT value FROM \(Self.tableName) WHERE name = ?", arguments: [name]
+        ).flatMap { try? JSONValue(parsing: $0) }
       }
+    } catch {
+      throw TableFile.problem(path, error)
     }
   }
 
   /// Keeps a value.
   func save(_ value: JSONValue, as name: String) throws {
-    switch place {
-    case .file(let path):
-      try StateFile.save(
+    guard isDatabase else {
+      return try StateFile.save(
         [name: (operation: 0, value: value)], of: [0], over: StateFile.read(path), to: path)
-    case .database(let path):
-      let file = try TableFile(path: path, base: base)
-      defer { file.close() }
-      try file.change { db in
-        try db.execute(
-          sql: """
-            CREATE TABLE IF NOT EXISTS \(Self.tableName) (
-              name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL
-            ) WITHOUT ROWID
-            """)
-        try db.execute(
-          sql: "INSERT OR REPLACE INTO \(Self.tableName) VALUES (?, ?)",
-          arguments: [name, value.jsonText()])
-      }
-      try file.sync()
     }
+    let file = try TableFile(path: path, base: base)
+    defer { file.close() }
+    try file.change { db in
+      try db.execute(
+        sql: """
+          CREATE TABLE IF NOT EXISTS \(Self.tableName) (
+            name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL
+          ) WITHOUT ROWID
+          """)
+      try db.execute(
+        sql: "INSERT OR REPLACE INTO \(Self.tableName) VALUES (?, ?)",
+        arguments: [name, value.jsonText()])
+    }
+    try file.sync()
   }
 }
 

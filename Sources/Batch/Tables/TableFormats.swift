@@ -69,12 +69,8 @@ struct PostgresRowFormat: TableRowFormat {
         "the keys of the row `\(row.key.prefix(60))…` of `\(table.name)` and of its parent have \(length) bytes, and "
           + "PostgreSQL indexes at most \(Self.maxKeyLength); write the tables to `sqlite:FILE`")
     }
-    var values = [try text(row.key, column: "_key", row: row)]
-    if let parent = row.parent {
-      values.append(try text(parent, column: "_parent", row: row))
-    } else {
-      values.append(.null)
-    }
+    var values: [SQLValue] = [try text(row.key, column: "_key", row: row), .null]
+    if let parent = row.parent { values[1] = try text(parent, column: "_parent", row: row) }
     values.append(.integer(Int64(row.position)))
     for (column, cell) in zip(table.columns, row.cells) {
       values.append(try value(cell, column: column, row: row))

@@ -36,6 +36,14 @@ struct TableFrontier: Sendable {
   /// By index of the connection.
   private var limits: [PackLimits]
   private var number = 0
+  /// The number of the next continuation.
+  private var nextNumber = 0
+  /// The numbers of the continuations that are not left any more, and the new ones by number, since the last part.
+  private var closed: [Int] = []
+  private var opened: [Int: Continuation] = [:]
+  /// The number of the last part, and the lengths of the whole text and of the changes that the parts have; `nil` before
+  /// the first part.
+  private var parts: (last: Int, whole: Int, changes: Int)?
   /// The continuations that failed for good.
   private(set) var failed: [Continuation] = []
   /// The connections that nothing finds again, which `allow_partial` accepts, by index. Their number is not limited, and no
@@ -63,38 +71,46 @@ struct TableFrontier: Sendable {
 
   /// Continues where a journal has recorded it. Requests those that failed once more.
   ///
-  /// - Parameter text: The value of ``text``.
+  /// - Parameter text: The value of ``text``, or the texts of ``takePart()`` since the last whole one.
   /// - Throws: ``TaskProblem`` for a text that this plan did not write.
   init(_ plan: TablePlan, pack: Int, concurrency: Int, resuming text: String) throws(TaskProblem) {
     self.init(plan, pack: pack, concurrency: concurrency)
-    let value: JSONValue
-    do {
-      value = try JSONValue(parsing: text)
-    } catch {
-      throw Self.unreadable(error.message)
+    var left: [Int: Continuation] = [:]
+    var last = JSONValue.null
+    for (index, line) in text.split(separator: "\n").enumerated() {
+      do {
+        last = try JSONValue(parsing: String(line))
+      } catch {
+        throw Self.unreadable(error.message)
+      }
+      guard index > 0 || last["of"]?.stringValue == mark else {
+        throw Self.unreadable(
+          "the document has other connections, or other fields find their objects")
+      }
+      for number in last["closed"]?.arrayValue ?? [] { left[number.intValue ?? -1] = nil }
+      // Texts of older versions have those that failed by themselves, and no numbers.
+      let added = (last["open"]?.arrayValue ?? []) + (last["failed"]?.arrayValue ?? [])
+      for (index, element) in added.enumerated() {
+        guard let continuation = Continuation(element),
+          plan.connections.indices.contains(continuation.connection)
+        else { throw Self.unreadable("it has a connection that the document does not have") }
+        left[element["n"] == nil ? index : continuation.number] = continuation
+      }
     }
-    guard let open = value["open"]?.arrayValue, let failed = value["failed"]?.arrayValue else {
-      throw Self.unreadable("it has no continuations")
-    }
-    guard value["of"]?.stringValue == mark else {
-      throw Self.unreadable(
-        "the document has other connections, or other fields find their objects")
-    }
-    for value in value["lacks"]?.arrayValue ?? [] {
+    guard last["open"]?.arrayValue != nil else { throw Self.unreadable("it has no continuations") }
+    for value in last["lacks"]?.arrayValue ?? [] {
       guard let index = value[0]?.intValue, plan.connections.indices.contains(index),
         let objects = value[1]?.intValue, let elements = value[2]?.intValue
       else { throw Self.unreadable("it has a connection without numbers") }
       lacks[index] = Lack(
         objects: Continuation.bounded(objects), elements: Continuation.bounded(elements))
     }
-    for element in open + failed {
-      guard var continuation = Continuation(element),
-        plan.connections.indices.contains(continuation.connection)
-      else { throw Self.unreadable("it has a connection that the document does not have") }
+    for (_, known) in left.sorted(by: { $0.key < $1.key }) {
+      var continuation = known
       if continuation.problem != nil { continuation.retry() }
       add(continuation)
     }
-    for (index, value) in (value["limits"]?.arrayValue ?? []).enumerated()
+    for (index, value) in (last["limits"]?.arrayValue ?? []).enumerated()
     where index < limits.count { limits[index].read(value) }
   }
 
@@ -107,42 +123,54 @@ struct TableFrontier: Sendable {
   private static func mark(of plan: TablePlan) -> String {
     plan.connections.map { connection in
       let arguments = connection.values.map(\.argument).joined(separator: " ")
-      return connection.keys.joined(separator: ".") + (arguments.isEmpty ? "" : "(\(arguments))")
+      return connection.path + (arguments.isEmpty ? "" : "(\(arguments))")
     }.joined(separator: " ")
   }
 
   /// The frontier as the journal records it.
   var text: String {
+    let flying = inFlight.sorted { $0.key < $1.key }.flatMap(\.value.continuations)
+    return json(of: flying + retries + waiting.joined() + failed)
+  }
+
+  /// The next part of the text for the journal, which appends it to the parts before.
+  ///
+  /// A part has what has changed since the one before. The part 0 is the whole text and replaces all others: it comes
+  /// first, and again as soon as the changes are longer than the whole text was. So all parts together are about as long
+  /// as what changed, and a text that is read is at most about twice as long as the whole one.
+  mutating func takePart() -> (number: Int, text: String) {
+    defer { (closed, opened) = ([], [:]) }
+    guard let known = parts, known.changes <= known.whole else {
+      let whole = text
+      parts = (0, whole.utf8.count, 0)
+      return (0, whole)
+    }
+    let new = opened.sorted { $0.key < $1.key }.map(\.value)
+    let change = "\n" + json(of: new, closed: closed)
+    parts = (known.last + 1, known.whole, known.changes + change.utf8.count)
+    return (known.last + 1, change)
+  }
+
+  /// - Parameter closed: Those that are not left any more; `nil` for a whole text.
+  private func json(of continuations: [Continuation], closed: [Int]? = nil) -> String {
     var writer = JSONWriter()
     writer.beginObject()
-    writer.member("of", mark)
+    if let closed {
+      writer.member("closed", .numbers(closed))
+    } else {
+      writer.member("of", mark)
+    }
     writer.key("open")
     writer.beginArray()
-    for pack in inFlight.sorted(by: { $0.key < $1.key }) {
-      for continuation in pack.value.continuations { continuation.write(to: &writer) }
-    }
-    for continuation in retries { continuation.write(to: &writer) }
-    for continuation in waiting.joined() { continuation.write(to: &writer) }
-    writer.endArray()
-    writer.key("failed")
-    writer.beginArray()
-    for continuation in failed { continuation.write(to: &writer) }
+    for continuation in continuations { continuation.write(to: &writer) }
     writer.endArray()
     if !lacks.isEmpty {
-      writer.key("lacks")
-      writer.beginArray()
-      for (index, lack) in lacks.sorted(by: { $0.key < $1.key }) {
-        writer.beginArray()
-        for number in [index, lack.objects, lack.elements] { writer.writeNumber(number) }
-        writer.endArray()
-      }
-      writer.endArray()
+      let lacks = lacks.sorted { $0.key < $1.key }
+      writer.member(
+        "lacks", .array(lacks.map { .numbers([$0.key, $0.value.objects, $0.value.elements]) }))
     }
     if limits.contains(where: { !$0.isInitial }) {
-      writer.key("limits")
-      writer.beginArray()
-      for limit in limits { limit.write(to: &writer) }
-      writer.endArray()
+      writer.member("limits", .array(limits.map(\.value)))
     }
     writer.endObject()
     return writer.text
@@ -244,6 +272,7 @@ struct TableFrontier: Sendable {
     guard inFlight.removeValue(forKey: pack.number) != nil else { return }
     var isGood = true
     for (var continuation, page) in zip(pack.continuations, pages) {
+      close(continuation)
       switch page {
       case .success(let page): begin(page)
       case .failure(let problem):
@@ -269,6 +298,7 @@ struct TableFrontier: Sendable {
     if isTooCostly, !limits[first.connection].shrink(after: pack) {
       limits[first.connection].restore()
       for var continuation in pack.continuations {
+        close(continuation)
         continuation.problem = "the server refuses its next page as too costly, however small"
         add(continuation)
       }
@@ -280,13 +310,25 @@ struct TableFrontier: Sendable {
     }
   }
 
-  private mutating func add(_ continuation: Continuation) {
+  private mutating func close(_ continuation: Continuation) {
+    if opened.removeValue(forKey: continuation.number) == nil {
+      closed.append(continuation.number)
+    }
+  }
+
+  private mutating func add(_ given: Continuation) {
+    var continuation = given
     if case .none = plan.connections[continuation.connection].holder {
       var lack = lacks[continuation.connection] ?? Lack()
       lack.objects += 1
       lack.elements += max((continuation.total ?? 0) - continuation.count, 0)
       lacks[continuation.connection] = lack
-    } else if continuation.problem != nil {
+      return
+    }
+    continuation.number = nextNumber
+    nextNumber += 1
+    opened[continuation.number] = continuation
+    if continuation.problem != nil {
       failed.append(continuation)
     } else if continuation.failures > 0 {
       retries.append(continuation)

@@ -104,15 +104,21 @@ struct TableColumn: Sendable, Equatable {
   var coordinate: String?
 }
 
-/// How an object in a result is read: its cells, its lists, and the objects in it that are rows.
+/// How an object in a result is read: what follows from each of its response keys.
 ///
 /// Absent response keys are no errors: of a union, each type has its own, and `@include` leaves some out.
 struct TableShape: Sendable {
+  /// What a response key leads to.
+  indirect enum Target: Sendable {
+    /// A cell of the row, by the index of its column.
+    case cell(Int)
+    /// An object that belongs to the same row, a connection, or an object that is a row.
+    case object(TableShape)
+    case list(List)
+  }
+
   /// A list of objects.
   struct List: Sendable {
-    /// The response keys from the object of the shape to the list, such as `["tags"]`, `["orders", "edges"]`, or
-    /// `["owner", "orders", "nodes"]`. Of a connection, all but the last lead to it.
-    var keys: [String]
     /// The response key in each element that has the object of the row: that of `node` in `edges`; `nil` if the
     /// element is the object.
     var node: String?
@@ -120,19 +126,8 @@ struct TableShape: Sendable {
     var table: Int
     /// The index of its connection; `nil` for a list without pages.
     var connection: Int?
-    /// How its elements are read: those of `edges` from the edge, so that cells of the node have ``node`` as their
-    /// first key.
-    var element: TableShape
-  }
-
-  /// A single object that is a row, as `order` in `{ order(id: 1) { total } }`.
-  struct Object: Sendable {
-    /// The response keys from the data to it.
-    var keys: [String]
-    /// The index of its table.
-    var table: Int
-    /// How it is read.
-    var shape: TableShape
+    /// How its elements are read.
+    var element = TableShape()
   }
 
   /// The response keys of what identifies the object of the row; in `edges`, the node has them.
@@ -143,13 +138,37 @@ struct TableShape: Sendable {
     var fields: [String: String]
   }
 
-  /// The response keys to the value of a cell, and the index of its column.
-  var cells: [(keys: [String], column: Int)] = []
-  var lists: [List] = []
-  /// Empty except for the data of the operation.
-  var objects: [Object] = []
-  /// `nil` for data, and for objects that nothing identifies.
+  /// The response keys, in the order of the document.
+  var entries: [(key: String, target: Target)] = []
+  /// The index of the connection that the object is; `nil` for other objects.
+  var connection: Int?
+  /// The index of the table that has a row for the single object, as for `order` in `{ order(id: 1) { total } }`; `nil`
+  /// for other objects.
+  var table: Int?
+  /// `nil` for objects without a row, and for those that nothing identifies.
   var identity: Identity?
+
+  /// Whether rows have something from the object beside the list of the connection that it is.
+  var hasOthers: Bool {
+    entries.contains {
+      switch $0.target {
+      case .cell: true
+      case .object(let shape): shape.table == nil && (shape.connection != nil || shape.hasOthers)
+      case .list(let list): connection == nil || list.connection != connection
+      }
+    }
+  }
+
+  /// The lists in the object that no other list is above.
+  var lists: [List] {
+    entries.flatMap { entry -> [List] in
+      switch entry.target {
+      case .cell: []
+      case .object(let shape): shape.lists
+      case .list(let list): [list]
+      }
+    }
+  }
 }
 
 /// A connection, whose pages after the first are requested by themselves.
@@ -158,16 +177,15 @@ struct TableConnection: Sendable {
   enum Holder: Sendable, Hashable {
     /// They begin from the data: no list is above the connection.
     case path
-    /// Through `node(id:)`, as an object of this type; `nil` without a schema: the type is the value `__typename` of
-    /// the continuation's holder.
-    case node(type: String?)
-    /// Through `nodes(ids:)`, whose value is a list of one, as an object of this type.
-    case nodes(type: String)
-    /// Through a field of the query type, which returns this type.
-    case field(name: String, type: String)
+    /// Through a field of the query type, as an object of this type; `nil` for the value `__typename` of the
+    /// continuation's holder. The value of `nodes(ids:)` is a list of one.
+    case field(name: String, type: String?, isList: Bool = false)
     /// There is no way, which `allow_partial` accepts: a connection with more pages is a continuation with this
     /// problem.
     case none(reason: String)
+
+    /// Through `node(id:)`.
+    static func node(type: String?) -> Self { .field(name: "node", type: type) }
   }
 
   /// An argument that finds the holder.
@@ -198,12 +216,12 @@ struct TableConnection: Sendable {
   let parent: Int?
   /// The index of the table with its rows.
   let table: Int
-  let holder: Holder
+  var holder: Holder
   /// The arguments of the holder; empty for a path.
   let values: [HolderValue]
   /// The ways from the holder's object to the connection, all with the same response keys: several only where
   /// fragments on several types select it.
-  let steps: [[Step]]
+  var steps: [[Step]]
   /// The arguments for the cursor and the size: `after` and `first`, or `before` and `last`.
   let cursorArgument: String
   let sizeArgument: String?
@@ -213,13 +231,22 @@ struct TableConnection: Sendable {
   /// The size of a page as the document gives it; `nil` if that is a variable without a known value, or the server's
   /// choice.
   let pageSize: Int?
-  /// How the connection is read: ``TableShape/List/keys`` have one key, from the connection.
+  /// The response key of its list.
+  let listKey: String
   let list: TableShape.List
   /// The response keys below the connection of `hasNextPage`, or `hasPreviousPage`, and of the cursor.
   let hasMoreKeys: [String]
   let cursorKeys: [String]
   /// The response key of `totalCount`, if the document selects it.
   let totalKey: String?
+
+  /// The keys in messages: `customers.nodes.orders`.
+  var path: String { keys.joined(separator: ".") }
+  /// Its selection in the document; `nil` without one.
+  var field: Field? { steps.first?.last?.field }
+
+  /// The arguments that find the object of a page.
+  var finders: [HolderValue] { values.filter { $0.argument != "__typename" } }
 
   /// The response keys from the holder's object to the connection.
   var holderKeys: [String] { (steps.first ?? []).map(\.field.responseKey) }

@@ -40,11 +40,8 @@ extension TablePlanner {
     let finding = connection.finding
     let chain = connection.place.chain.dropLast()
     let object = chain[finding.start].object
-    let isByType =
-      switch finding.holder {
-      case .node, .nodes: true
-      case .path, .field, .none: false
-      }
+    var isByType = false
+    if case .field(let name, _, _) = finding.holder { isByType = ["node", "nodes"].contains(name) }
     let only = Set([connection.list.key, connection.pageInfo.key])
     let ways = ways(to: connection.field, Array(chain), from: finding.start)
     return ways.map { way in
@@ -83,7 +80,12 @@ extension TablePlanner {
         return found
       }
     }
-    return Finding(holder: .none(reason: refuse(field, at: place, chain: chain)))
+    let (reason, hint) = refusal(field, chain)
+    let path = place.path.joined(separator: ".")
+    failOrAllow(
+      "the pages of `\(path)` after the first cannot be requested: \(reason)", hint: hint,
+      at: field.location)
+    return Finding(holder: .none(reason: reason))
   }
 
   // MARK: By the schema
@@ -121,8 +123,7 @@ extension TablePlanner {
       candidates.append(type)
     }
     for type in candidates {
-      let found = findByRedirect(candidate, type: type) ?? findByKey(candidate, type: type)
-      if let found { return found }
+      if let found = findByField(candidate, type: type) { return found }
     }
     return nil
   }
@@ -154,7 +155,7 @@ extension TablePlanner {
       let type = first?.conditions.last ?? declared ?? interface
       let element: TypeReference = .nonNull(.named(argument.type.namedType))
       return Finding(
-        holder: depth == 0 ? .node(type: type) : .nodes(type: type),
+        holder: .field(name: name, type: type, isList: depth > 0),
         values: [
           TableConnection.HolderValue(
             argument: argumentName, keys: candidate.add("id", of: interface),
@@ -164,45 +165,44 @@ extension TablePlanner {
     return nil
   }
 
-  /// Through a field that a redirect of the key rules declares.
-  private func findByRedirect(_ candidate: Candidate, type: String) -> Finding? {
-    let fields = keys.fields(of: type)
-    for (name, redirect) in (rules.redirects[candidate.query] ?? [:]).sorted(by: { $0.key < $1.key }
-    ) {
-      guard let field = candidate.schema.field(name, on: candidate.query),
-        field.type.listDepth == 0,
-        (redirect.type ?? field.type.namedType.value) == type,
-        redirect.arguments.count == fields.count,
-        field.arguments.allSatisfy({ !$0.isRequired || redirect.arguments.contains($0.name.value) })
-      else { continue }
-      let arguments = redirect.arguments.compactMap { field.argument(named: $0) }
-      guard arguments.count == fields.count else { continue }
-      let pairs = zip(arguments, fields).map { (argument: $0, field: $1) }
-      if let found = find(candidate, type: type, by: field, with: pairs) { return found }
-    }
-    return nil
-  }
-
-  /// Through a field that returns the type, and whose only required argument has the name of the key field.
-  private func findByKey(_ candidate: Candidate, type: String) -> Finding? {
+  /// Through a field that a redirect of the key rules declares, or that returns the type and whose only required argument
+  /// has the name of the key field.
+  private func findByField(_ candidate: Candidate, type: String) -> Finding? {
     let schema = candidate.schema
     let fields = keys.fields(of: type)
-    guard fields.count == 1, let key = fields.first,
-      let keyType = schema.field(key, on: type)?.type.namedType.value,
-      let all = schema.type(named: candidate.query)?.fields
-    else { return nil }
-    let returning = all.filter { $0.type.listDepth == 0 && $0.type.namedType.value == type }
-    // `order` before `deletedOrder`.
-    let named = returning.filter { $0.name.value.lowercased() == type.lowercased() }
-    for field in named + returning {
-      guard let argument = field.argument(named: key), argument.type.listDepth == 0,
-        field.arguments.allSatisfy({ !$0.isRequired || $0.name.value == key }),
-        argument.isRequired || field.arguments.count == 1,
-        Self.accepts(argument.type.namedType.value, keyType)
+    var finders: [(field: FieldDefinition, arguments: [String])] = []
+    for (name, redirect) in (rules.redirects[candidate.query] ?? [:]).sorted(by: { $0.key < $1.key }
+    ) {
+      guard let field = schema.field(name, on: candidate.query),
+        (redirect.type ?? field.type.namedType.value) == type
       else { continue }
-      if let found = find(candidate, type: type, by: field, with: [(argument, key)]) {
-        return found
+      finders.append((field, redirect.arguments))
+    }
+    if fields.count == 1, let key = schema.field(fields[0], on: type)?.type.namedType.value,
+      let all = schema.type(named: candidate.query)?.fields
+    {
+      let returning = all.filter { field in
+        guard field.type.namedType.value == type, let argument = field.argument(named: fields[0])
+        else { return false }
+        return argument.type.listDepth == 0 && (argument.isRequired || field.arguments.count == 1)
+          && Self.accepts(argument.type.namedType.value, key)
       }
+      // `order` before `deletedOrder`.
+      let named = returning.filter { $0.name.value.lowercased() == type.lowercased() }
+      finders += (named + returning).map { ($0, fields) }
+    }
+    for (field, names) in finders {
+      let arguments = names.compactMap { field.argument(named: $0) }
+      guard field.type.listDepth == 0, names.count == fields.count,
+        arguments.count == fields.count,
+        field.arguments.allSatisfy({ !$0.isRequired || names.contains($0.name.value) }),
+        fields.allSatisfy({ schema.field($0, on: type) != nil })
+      else { continue }
+      let values = zip(arguments, fields).map { argument, name in
+        TableConnection.HolderValue(
+          argument: argument.name.value, keys: candidate.add(name, of: type), type: argument.type)
+      }
+      return Finding(holder: .field(name: field.name.value, type: type), values: values)
     }
     return nil
   }
@@ -211,20 +211,6 @@ extension TablePlanner {
   private static func accepts(_ argument: String, _ field: String) -> Bool {
     argument == field || argument == "ID" && ["Int", "String"].contains(field)
       || argument == "String" && field == "ID"
-  }
-
-  private func find(
-    _ candidate: Candidate, type: String, by field: FieldDefinition,
-    with pairs: [(argument: InputValueDefinition, field: String)]
-  ) -> Finding? {
-    guard pairs.allSatisfy({ candidate.schema.field($0.field, on: type) != nil }) else {
-      return nil
-    }
-    let values = pairs.map { argument, name in
-      TableConnection.HolderValue(
-        argument: argument.name.value, keys: candidate.add(name, of: type), type: argument.type)
-    }
-    return Finding(holder: .field(name: field.name.value, type: type), values: values)
   }
 
   // MARK: Without a schema
@@ -273,21 +259,16 @@ extension TablePlanner {
 
   // MARK: Nothing finds it
 
-  /// Records that the pages of a connection cannot be requested; returns why.
-  private mutating func refuse(
-    _ field: SelectedField, at place: Place, chain: [Link]
-  ) -> String {
-    let path = place.path.joined(separator: ".")
-    let start = "the pages of `\(path)` after the first cannot be requested: "
+  /// Why the pages of a connection cannot be requested, and what would work.
+  private func refusal(_ field: SelectedField, _ chain: [Link]) -> (reason: String, hint: String) {
     let foreach =
       "request one of the objects above for each row of `foreach`, so that its path finds it; "
       + "`allow_partial: true` accepts the first page"
     guard let schema else {
-      let reason =
-        "without a schema, its object is found by `id`, which the document does not select"
-      failOrAllow(
-        start + reason, hint: "give the schema, or select `id` beside it", at: field.location)
-      return reason
+      return (
+        "without a schema, its object is found by `id`, which the document does not select",
+        "give the schema, or select `id` beside it"
+      )
     }
     let query = schema.rootType(for: .query)?.name ?? "Query"
     var types: [String] = []
@@ -297,27 +278,21 @@ extension TablePlanner {
     }
     guard types.count == 1, let type = types.first else {
       let names = types.prefix(3).map { "`\($0)`" }.joined(separator: ", ")
-      let reason = "nothing finds all of \(names)\(types.count > 3 ? ", …" : "")"
-      failOrAllow(start + reason, hint: foreach, at: field.location)
-      return reason
+      return ("nothing finds all of \(names)\(types.count > 3 ? ", …" : "")", foreach)
     }
     let fields = keys.fields(of: type)
     let missing = fields.first { schema.field($0, on: type) == nil }
-    let reason: String
-    var hint: String
     if fields.isEmpty || missing != nil {
-      reason = "`\(type)` has no key" + (missing.map { ": it has no field `\($0)`" } ?? "")
-      hint =
-        "name its key fields in the pipeline, `keys: { types: { \(type): [code] } }`, and a field that finds it"
-    } else {
-      reason = "neither `node(id:)` nor a field of `\(query)` with its key finds `\(type)`"
-      let arguments = fields.joined(separator: ", ")
-      hint =
-        "name a field that returns it by its key in the pipeline, `fields: { \(query).x: { key_args: "
-        + "[\(arguments)] } }`"
+      return (
+        "`\(type)` has no key" + (missing.map { ": it has no field `\($0)`" } ?? ""),
+        "name its key fields in the pipeline, `keys: { types: { \(type): [code] } }`, and a field that finds it; or "
+          + foreach
+      )
     }
-    hint += "; or \(foreach)"
-    failOrAllow(start + reason, hint: hint, at: field.location)
-    return reason
+    return (
+      "neither `node(id:)` nor a field of `\(query)` with its key finds `\(type)`",
+      "name a field that returns it by its key in the pipeline, `fields: { \(query).x: { key_args: "
+        + "[\(fields.joined(separator: ", "))] } }`; or \(foreach)"
+    )
   }
 }

@@ -33,11 +33,7 @@ struct TablePlanner {
   struct Place {
     /// The table whose rows have the cells.
     var table: Int?
-    /// The response keys from the object of the shape.
-    var keys: [String] = []
-    /// The beginning of names of columns.
-    var columns: [String] = []
-    /// The beginning of names of tables: the response keys from the row above.
+    /// The response keys from the row above, with which names of columns and tables begin.
     var names: [String] = []
     /// The response keys from the data.
     var path: [String] = []
@@ -50,11 +46,7 @@ struct TablePlanner {
     /// - Parameter isNode: Whether the field is the `node` of an edge, which is in no name.
     func below(_ field: SelectedField, isNode: Bool = false) -> Place {
       var inner = self
-      inner.keys.append(field.key)
-      if !isNode {
-        inner.columns.append(field.key)
-        inner.names.append(field.key)
-      }
+      if !isNode { inner.names.append(field.key) }
       inner.path.append(field.key)
       if let object = field.object, let last = chain.last {
         inner.chain.append(Link(object: object, keys: last.keys + [field.key], field: field))
@@ -123,13 +115,12 @@ struct TablePlanner {
     }
     nameTables()
     guard problems.isEmpty else {
-      let located = problems.enumerated().filter { $0.element.location != nil }.sorted {
-        ($0.element.location?.offset ?? 0, $0.offset) < (
-          $1.element.location?.offset ?? 0, $1.offset
-        )
+      // Those of options come last.
+      let sorted = problems.enumerated().sorted {
+        ($0.element.location?.offset ?? .max, $0.offset)
+          < ($1.element.location?.offset ?? .max, $1.offset)
       }
-      throw TablePlanError(
-        problems: located.map(\.element) + problems.filter { $0.location == nil })
+      throw TablePlanError(problems: sorted.map(\.element))
     }
     return TablePlan(
       template: try sent(data), tables: tables.map(\.definition), connections: made(),
@@ -161,9 +152,13 @@ struct TablePlanner {
       at: template.definition.location)
   }
 
-  /// Records a problem.
-  mutating func fail(_ message: String, hint: String?, at location: SourceLocation) {
-    problems.append(TablePlanError.Problem(message: message, hint: hint, location: location))
+  /// Records a problem of the document, or of an option.
+  mutating func fail(
+    _ message: String, hint: String?, at location: SourceLocation? = nil,
+    option: FileLocation? = nil
+  ) {
+    problems.append(
+      TablePlanError.Problem(message: message, hint: hint, location: location, option: option))
   }
 
   /// Records a problem of the pages of a connection, which `allow_partial` makes a note. A bulk operation has no pages.
@@ -213,7 +208,7 @@ struct TablePlanner {
       unplaced.append(path)
       return
     }
-    let name = (place.columns + [field.key]).joined(separator: "_")
+    let name = (place.names + [field.key]).joined(separator: "_")
     let folded = name.lowercased()
     if TableDefinition.ownColumns.contains(folded) {
       fail(
@@ -227,7 +222,7 @@ struct TablePlanner {
         hint: "give one of them an alias", at: field.location)
       return
     }
-    shape.cells.append((place.keys + [field.key], tables[table].definition.columns.count))
+    shape.entries.append((field.key, .cell(tables[table].definition.columns.count)))
     tables[table].definition.columns.append(
       TableColumn(name: name, kind: columnKind(of: field), coordinate: field.coordinate))
   }
@@ -238,23 +233,16 @@ struct TablePlanner {
     guard let object = field.object else { return }
     checkUnpaged(field, place)
     var inner = place.below(field, isNode: isNode)
-    let hasLeaves = object.fields.contains { $0.object == nil }
-    guard place.table == nil, hasLeaves else {
-      read(object, inner, into: &shape)
-      return
+    var own = TableShape()
+    if place.table == nil, object.fields.contains(where: { $0.object == nil }) {
+      own.identity = identify(object)
+      own.table = addTable(
+        field, names: inner.names, path: inner.path, below: nil, isSingle: true)
+      inner.table = own.table
+      inner.names = []
     }
-    var row = TableShape()
-    row.identity = identify(object)
-    inner.table = addTable(
-      field, names: inner.names, path: inner.path, below: nil, isSingle: true)
-    inner.keys = []
-    inner.columns = []
-    inner.names = []
-    read(object, inner, into: &row)
-    if let table = inner.table {
-      shape.objects.append(
-        TableShape.Object(keys: place.keys + [field.key], table: table, shape: row))
-    }
+    read(object, inner, into: &own)
+    if !own.entries.isEmpty { shape.entries.append((field.key, .object(own))) }
   }
 
   private mutating func readConnection(
@@ -263,8 +251,10 @@ struct TablePlanner {
     guard let object = field.object else { return }
     let inner = place.below(field)
     let lists = lists(of: field)
-    read(object, inner, into: &shape, isConnection: true, lists: lists)
-    if let list = chosen(lists, path: inner.path) { readList(list, of: field, inner, into: &shape) }
+    var own = TableShape()
+    read(object, inner, into: &own, isConnection: true, lists: lists)
+    if let list = chosen(lists, path: inner.path) { readList(list, of: field, inner, into: &own) }
+    if !own.entries.isEmpty { shape.entries.append((field.key, .object(own))) }
   }
 
   /// Reads a list of objects.
@@ -284,9 +274,7 @@ struct TablePlanner {
     let names = connection == nil ? place.names + [field.key] : place.names
     let path = connection == nil ? place.path + [field.key] : place.path
     let table = addTable(connection ?? field, names: names, path: path, below: place.table)
-    var list = TableShape.List(
-      keys: place.keys + [field.key], node: node?.key, table: table, connection: nil,
-      element: TableShape())
+    var list = TableShape.List(node: node?.key, table: table)
     var inner = Place(
       table: table, path: place.path + [field.key],
       chain: [Link(object: object, keys: [], field: nil)], connection: place.connection,
@@ -294,10 +282,11 @@ struct TablePlanner {
     if let connection {
       list.connection = addConnection(connection, list: field, as: list, at: place)
       inner.connection = list.connection ?? inner.connection
+      shape.connection = list.connection
     }
     list.element.identity = identify(node?.object ?? object)
     read(object, inner, into: &list.element, node: node)
-    shape.lists.append(list)
+    shape.entries.append((field.key, .list(list)))
     if let index = list.connection { connections[index].inList = list }
   }
 
@@ -350,11 +339,10 @@ struct TablePlanner {
     checkUnique(derived, hint: "give one of the fields an alias")
     func index(_ name: String, _ option: String, at location: FileLocation?) -> Int? {
       if let found = derived.firstIndex(of: name) { return found }
-      problems.append(
-        TablePlanError.Problem(
-          message: "`\(option)` names the table `\(name)`, which the document does not make",
-          hint: suggestion(for: name, in: derived).map { "did you mean `\($0)`?" }
-            ?? "its tables are \(derived.joined(separator: ", "))", option: location))
+      fail(
+        "`\(option)` names the table `\(name)`, which the document does not make",
+        hint: suggestion(for: name, in: derived).map { "did you mean `\($0)`?" }
+          ?? "its tables are \(derived.joined(separator: ", "))", option: location)
       return nil
     }
     for entry in settings.as.entries {
@@ -363,11 +351,10 @@ struct TablePlanner {
       if Name.isValid(entry.value.value) {
         tables[table].definition.name = entry.value.value
       } else {
-        problems.append(
-          TablePlanError.Problem(
-            message: "`\(entry.value.value)` cannot be the name of a table",
-            hint: "letters, digits and `_`, of which the first is no digit",
-            option: entry.value.location))
+        fail(
+          "`\(entry.value.value)` cannot be the name of a table",
+          hint: "letters, digits and `_`, of which the first is no digit",
+          option: entry.value.location)
       }
     }
     for name in settings.shared {
@@ -407,16 +394,15 @@ struct TablePlanner {
   private func made() -> [TableConnection] {
     connections.map { connection in
       let paging = connection.paging
-      var list = connection.inList
-      list.keys = list.keys.suffix(1)
       let total = connection.field.object?.fields(named: "totalCount").first { $0.object == nil }
       return TableConnection(
-        keys: connection.place.path, parent: connection.place.connection, table: list.table,
+        keys: connection.place.path, parent: connection.place.connection,
+        table: connection.inList.table,
         holder: connection.finding.holder, values: connection.finding.values,
         steps: steps(of: connection), cursorArgument: paging.cursor.name,
         sizeArgument: paging.size?.name, cursorType: paging.cursor.type,
         sizeType: paging.size?.type ?? .named(Name("Int", at: connection.field.location)),
-        pageSize: paging.pageSize, list: list,
+        pageSize: paging.pageSize, listKey: connection.list.key, list: connection.inList,
         hasMoreKeys: [connection.pageInfo.key, connection.pageInfo.leaves[0]],
         cursorKeys: [connection.pageInfo.key, connection.pageInfo.leaves[1]],
         totalKey: total?.key)

@@ -15,14 +15,14 @@ struct TablePage: Sendable {
 /// Reads rows and connections with more pages from responses.
 struct TableReader: Sendable {
   let plan: TablePlan
-  private let root: ReadShape
   /// The pages of each connection.
-  private let pages: [ReadShape]
+  private let pages: [TableShape]
 
   init(plan: TablePlan) {
     self.plan = plan
-    root = ReadShape(plan.root)
-    pages = plan.connections.enumerated().map { ReadShape($1, index: $0) }
+    pages = plan.connections.enumerated().map { index, connection in
+      TableShape(entries: [(connection.listKey, .list(connection.list))], connection: index)
+    }
   }
 
   /// Reads the response to the operation itself.
@@ -37,7 +37,7 @@ struct TableReader: Sendable {
   ) throws(TaskProblem) -> TablePage {
     var failed: FailedPlaces?
     for error in errors {
-      guard let path = error.path, let length = failing(path[...], in: root, of: data) else {
+      guard let path = error.path, let length = failing(path[...], in: plan.root, of: data) else {
         throw Self.problem(errors)
       }
       failed = failed ?? FailedPlaces()
@@ -47,7 +47,7 @@ struct TableReader: Sendable {
       throw errors.isEmpty ? TaskProblem("the response has no data") : Self.problem(errors)
     }
     var rows = RowReader(plan: plan, rowKey: rowKey)
-    try rows.read(object, as: root, at: RowReader.Place(row: rowKey, failed: failed))
+    try rows.read(object, as: plan.root, at: RowReader.Place(row: rowKey, failed: failed))
     return rows.page
   }
 
@@ -59,7 +59,7 @@ struct TableReader: Sendable {
     _ data: JSONValue, errors: [GraphQLError], pack: ContinuationPack
   ) -> [Result<TablePage, TaskProblem>] {
     let places = pack.continuations.enumerated().map { index, continuation in
-      PackLayout.holder(index, of: plan.connections[continuation.connection])
+      plan.connections[continuation.connection].holderPath(index)
     }
     var own = places.map { _ in [GraphQLError]() }
     for error in errors {
@@ -160,7 +160,7 @@ struct TableReader: Sendable {
   /// does if the error concerns something else in the object of a connection than its list, such as a cell, because the row
   /// above has it.
   private func failing(
-    _ path: ArraySlice<GraphQLError.PathElement>, in shape: ReadShape, of data: JSONValue
+    _ path: ArraySlice<GraphQLError.PathElement>, in shape: TableShape, of data: JSONValue
   ) -> Int? {
     /// The innermost connection, and the innermost around the row.
     var (found, outer): (Int?, Int?)
@@ -168,7 +168,7 @@ struct TableReader: Sendable {
     var current: Int?
     var value = data
     var element: JSONValue?
-    var target = ReadShape.Target.object(shape)
+    var target = TableShape.Target.object(shape)
     for (index, step) in path.enumerated() {
       let next = value.element(at: step)
       switch (step, target) {
@@ -254,14 +254,9 @@ private struct RowReader {
   let rowKey: String?
   var page = TablePage()
 
-  init(plan: TablePlan, rowKey: String?) {
-    self.plan = plan
-    self.rowKey = rowKey
-  }
-
   /// Reads an object without a row.
   mutating func read(
-    _ object: JSONObject, as shape: ReadShape, at place: Place
+    _ object: JSONObject, as shape: TableShape, at place: Place
   ) throws(TaskProblem) {
     var cells: [JSONValue?] = []
     try read(object, as: shape, at: place, cells: &cells)
@@ -269,7 +264,7 @@ private struct RowReader {
 
   /// - Parameter cells: Those of the row that has the object; empty if there is none.
   private mutating func read(
-    _ object: JSONObject, as shape: ReadShape, at place: Place, cells: inout [JSONValue?]
+    _ object: JSONObject, as shape: TableShape, at place: Place, cells: inout [JSONValue?]
   ) throws(TaskProblem) {
     // The members of a response have the order of the document, so that the next one is mostly right.
     var next = 0
@@ -302,7 +297,7 @@ private struct RowReader {
   }
 
   private mutating func read(
-    _ value: JSONValue, as shape: ReadShape, key: String, at place: Place,
+    _ value: JSONValue, as shape: TableShape, key: String, at place: Place,
     cells: inout [JSONValue?]
   ) throws(TaskProblem) {
     if let connection = shape.connection, place.failed?.isFailed == true {
@@ -315,10 +310,10 @@ private struct RowReader {
     guard case .object(let object) = value else {
       throw mismatch(value, of: key, with: "an object")
     }
-    if let row = shape.row {
+    if let table = shape.table {
       var place = place
-      if plan.tables[row.table].parent == nil { place.row = rowKey }
-      try addRow(of: object, row.shape, table: row.table, from: (object, shape), at: place)
+      if plan.tables[table].parent == nil { place.row = rowKey }
+      try addRow(of: object, table: table, from: object, as: shape, at: place)
     } else {
       try read(object, as: shape, at: place, cells: &cells)
     }
@@ -326,7 +321,7 @@ private struct RowReader {
   }
 
   private mutating func read(
-    _ value: JSONValue, as list: ReadList, key: String, at place: Place
+    _ value: JSONValue, as list: TableShape.List, key: String, at place: Place
   ) throws(TaskProblem) {
     if value.isNull { return }
     guard case .array(let elements) = value else { throw mismatch(value, of: key, with: "a list") }
@@ -340,8 +335,7 @@ private struct RowReader {
       let inner = Place(
         row: place.row, element: element, position: place.position + index,
         failed: place.failed?[index])
-      try addRow(
-        of: object, list.shape, table: list.table, from: (whole, list.element), at: inner)
+      try addRow(of: object, table: list.table, from: whole, as: list.element, at: inner)
     }
   }
 
@@ -351,8 +345,8 @@ private struct RowReader {
   ///   - source: What has the cells: the object, or the edge that it is the node of.
   ///   - place: That of the row, with its position.
   private mutating func addRow(
-    of object: JSONObject, _ shape: TableShape, table: Int,
-    from source: (object: JSONObject, shape: ReadShape), at place: Place
+    of object: JSONObject, table: Int, from source: JSONObject, as shape: TableShape,
+    at place: Place
   ) throws(TaskProblem) {
     let definition = plan.tables[table]
     let key =
@@ -364,7 +358,7 @@ private struct RowReader {
     var cells = [JSONValue?](repeating: nil, count: definition.columns.count)
     var inner = place
     (inner.row, inner.position) = (key, 0)
-    try read(source.object, as: source.shape, at: inner, cells: &cells)
+    try read(source, as: shape, at: inner, cells: &cells)
     page.rows[index].cells = cells
   }
 
@@ -409,4 +403,23 @@ extension JSONObject {
     return members.indices.dropFirst(start).first { utf8Equal(members[$0].key, key) }
       ?? members.indices.prefix(start).first { utf8Equal(members[$0].key, key) }
   }
+}
+
+/// The connections of a response that errors make unusable, as a tree of the steps to them.
+private final class FailedPlaces {
+  private(set) var isFailed = false
+  private var inner: [GraphQLError.PathElement: FailedPlaces] = [:]
+
+  func add(_ path: some Collection<GraphQLError.PathElement>) {
+    guard let first = path.first else {
+      isFailed = true
+      return
+    }
+    let next = inner[first] ?? FailedPlaces()
+    inner[first] = next
+    next.add(path.dropFirst())
+  }
+
+  subscript(key: String) -> FailedPlaces? { inner[.key(key)] }
+  subscript(index: Int) -> FailedPlaces? { inner[.index(index)] }
 }

@@ -5,24 +5,20 @@ import GQLRunPipeline
 struct TableRelation: Sendable, Equatable {
   /// The id of the operation.
   var operation: String
-  /// The name of the table.
-  var name: String
+  /// If it is shared, `_key` and `_parent` identify a row; otherwise `_key`.
+  var table: TableDefinition
   /// The name in `shared`: by the response keys.
   var derivedName: String
-  /// The kinds of the columns after ``TableDefinition/ownColumns``.
-  var columns: [TableColumn]
-  /// The schema coordinate of the list; `nil` without a schema.
-  var coordinate: String?
   /// The table whose `_key` is the `_parent` of a row; `nil` if that is no key of a table.
   var parent: String?
-  /// Whether `_key` and `_parent` identify a row; otherwise `_key`.
-  var isShared: Bool
+
+  var isShared: Bool { table.isShared }
 
   /// The error of a row whose object another parent has already.
   func secondParent(_ key: String, first: String?, second: String?) -> String {
     func shown(_ parent: String?) -> String { parent.map { "`\($0)`" } ?? "no parent" }
     return
-      "the table `\(name)` has `\(key)` under \(shown(first)), and it is under \(shown(second)), too; "
+      "the table `\(table.name)` has `\(key)` under \(shown(first)), and it is under \(shown(second)), too; "
       + "for a row under each of them, add `shared: [\(derivedName)]` to `tables` (--shared \(derivedName))"
   }
 }
@@ -37,23 +33,22 @@ extension TablesOutput {
   func entry(
     of index: Int, _ operation: BatchOperation, suffix: String
   ) -> (entry: SinkPlan.Entry, format: any TableRowFormat) {
-    let table = plan.tables[index]
+    var table = plan.tables[index]
     let columns = TableDefinition.ownColumns + table.columns.map(\.name)
+    let parent = parent(of: table)
     // The rows of an operation without `foreach` have no parent at the first level: their keys suffice.
-    let isShared = table.isShared && (table.parent != nil || operation.source != nil)
+    if table.parent == nil, operation.source == nil { table.isShared = false }
     let relation = TableRelation(
-      operation: operation.id, name: table.name,
-      derivedName: derivedName(of: table.name),
-      columns: table.columns, coordinate: table.coordinate, parent: parent(of: table),
-      isShared: isShared)
-    let shared = isShared ? " shared" : ""
+      operation: operation.id, table: table, derivedName: derivedName(of: table.name),
+      parent: parent)
+    let shared = table.isShared ? " shared" : ""
     let given = table.parent == nil ? operation.columns.taskColumns : ""
     let takes = [operation.id: "rows" + (given.isEmpty ? "" : " with \(given)")]
     func database(_ kind: String, at path: String) -> SinkPlan.Entry {
       SinkPlan.Entry(
         location: settings.to.location, path: path,
         format: FileFormat(name: "\(kind) table\(shared)"), isTable: true, table: table.name,
-        columns: columns, key: isShared ? ["_parent", "_key"] : ["_key"], relation: relation,
+        columns: columns, key: table.isShared ? ["_parent", "_key"] : ["_key"], relation: relation,
         takes: takes)
     }
     func file(_ path: String, _ format: FileFormat) -> SinkPlan.Entry {

@@ -40,6 +40,13 @@ struct TableSince: Sendable, Equatable {
 }
 
 extension BatchOperation {
+  /// The values of the variables that are not those of rows.
+  var constants: JSONObject {
+    variables.reduce(into: JSONObject()) { object, variable in
+      if case .constant(let value) = variable.value { object[variable.name] = value }
+    }
+  }
+
   /// The name of its value of `since` among those of a target: `customers.updatedAt 5d41402abc4b2a76`; `nil` without
   /// one.
   ///
@@ -48,20 +55,12 @@ extension BatchOperation {
   var sinceName: String? {
     guard let tables, let since = tables.since else { return nil }
     let table = tables.plan.tables[since.table]
-    var others = JSONObject()
-    for variable in variables where variable.name != since.variable {
-      // Other values are those of rows.
-      if case .constant(let value) = variable.value { others[variable.name] = value }
-    }
+    var others = constants
+    others[since.variable] = nil
     var hash = Hash()
     hash.updateDelimited(template.callerDocument.printed())
     hash.updateDelimited(JSONValue.object(others).canonicalText)
     let digest = QuotedText.hexadecimal(hash.finalize().prefix(8))
     return "\(table.name).\(table.columns[since.column].name) \(digest)"
   }
-}
-
-extension TablePlan {
-  /// The lists that no other list is above.
-  var firstLists: [TableShape.List] { root.lists + root.objects.flatMap(\.shape.lists) }
 }

@@ -19,9 +19,7 @@ package struct TablesPreview: Sendable {
       return nil
     }
     self.output = output
-    variables = operation.variables.reduce(into: JSONObject()) { object, variable in
-      if case .constant(let value) = variable.value { object[variable.name] = value }
-    }
+    variables = operation.constants
   }
 
   // MARK: Totals
@@ -43,14 +41,7 @@ package struct TablesPreview: Sendable {
       paths.contains { $0.starts(with: keys) } ? field : nil
     }
     guard !operation.selectionSet.selections.isEmpty else { return nil }
-    var used = UsedVariables([])
-    used.add(operation.selectionSet)
-    used.add(operation.directives)
-    operation.variables.removeAll { !used.names.contains($0.name.value) }
-    var given = JSONObject()
-    for member in variables where used.names.contains(member.key) {
-      given[member.key] = member.value
-    }
+    let given = operation.removeUnusedVariables(variables)
     return try plan.template.companion(Document(definitions: [.operation(operation)]))
       .prepared(given)
   }
@@ -89,17 +80,14 @@ package struct TablesPreview: Sendable {
   /// How the pages after the first are requested.
   private func continuation(of connection: TableConnection) -> String {
     let size = size(of: connection).map { "pages of \($0)" } ?? "pages of the server's size"
-    let path = connection.keys.joined(separator: ".")
     let pack = "up to \(output.settings.pack) in a request"
     if output.settings.bulk != nil { return "all rows, by a bulk operation" }
     switch connection.holder {
-    case .path: return "\(size), by the path \(path)"
-    case .node(let type?): return "\(size), through node(id:) of \(type), \(pack)"
-    case .node(nil): return "\(size), through node(id:), \(pack)"
-    case .nodes(let type): return "\(size), through nodes(ids:) of \(type), \(pack)"
-    case .field(let name, let type):
-      let names = connection.values.map { "\($0.argument):" }.joined(separator: ", ")
-      return "\(size), through \(name)(\(names)) of \(type), \(pack)"
+    case .path: return "\(size), by the path \(connection.path)"
+    case .field(let name, let type, _):
+      let names = connection.finders.map { "\($0.argument):" }.joined(separator: ", ")
+      let object = type.map { " of \($0)" } ?? ""
+      return "\(size), through \(name)(\(names))\(object), \(pack)"
     case .none(let reason): return "\(size), and no further ones: \(reason)"
     }
   }

@@ -39,32 +39,24 @@ enum TablesTarget: Sendable, Equatable {
         )
       }
       self = .sqlite(path: path)
+    } else if SQLiteSink.fileExtensions.contains(where: { text.hasSuffix($0) }) {
+      throw Malformed(
+        message: "`\(text)` is a folder, because it does not begin with `sqlite:`",
+        hint: "write `to: sqlite:\(text)` for a database")
+    } else if let format {
+      self = .folder(path: text.hasSuffix("/") ? String(text.dropLast()) : text, format)
     } else {
-      try self.init(folder: text, format: format)
-      return
+      throw Malformed(
+        message: "the files in `\(text)` have no format",
+        hint: "add `format: csv` or `format: ndjson`, or write `to: sqlite:FILE` for a database")
     }
-    guard format == nil else {
+    guard keepsRows == (format == nil) else {
       throw Malformed(
         message: "`format` is for files in a folder, and `to` is a database", hint: "remove it")
     }
   }
 
   private static let sqlitePrefix = "sqlite:"
-
-  private init(folder text: String, format: TablesSettings.Format?) throws(Malformed) {
-    if SQLiteSink.fileExtensions.contains(where: { text.hasSuffix($0) }) {
-      throw Malformed(
-        message: "`\(text)` is a folder, because it does not begin with `sqlite:`",
-        hint: "write `to: sqlite:\(text)` for a database")
-    }
-    guard let format else {
-      throw Malformed(
-        message: "the files in `\(text)` have no format",
-        hint: "add `format: csv` or `format: ndjson`, or write `to: sqlite:FILE` for a database")
-    }
-    let path = text.hasSuffix("/") ? String(text.dropLast()) : text
-    self = .folder(path: path, format)
-  }
 
   /// The same target with its path resolved; `nil` for an unusable path.
   func resolved(_ resolve: (String) -> String?) -> Self? {

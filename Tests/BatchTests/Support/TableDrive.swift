@@ -15,8 +15,11 @@ struct TableDrive {
   var concurrency = 1
   var rowKey: String?
   var variables = JSONObject()
-  /// The percentage of responses after which the frontier is read from its text, and the packs in flight are lost.
+  /// The percentage of responses after which the frontier is read from the parts of its text, and the packs in flight are
+  /// lost.
   var cuts = 0
+  /// The parts since the last whole text, as a journal has them.
+  private(set) var recorded = ""
 
   private(set) var rows: [TableRow] = []
   /// The frontier after the last response.
@@ -42,6 +45,7 @@ struct TableDrive {
     frontier = TableFrontier(plan, pack: pack, concurrency: concurrency)
     rows = []
     try begin(&server)
+    try record()
     try goOn(&server, &random)
   }
 
@@ -49,7 +53,8 @@ struct TableDrive {
   mutating func resume(
     _ text: String, _ server: inout ObjectServer, _ random: inout SeededRandom
   ) throws {
-    frontier = try TableFrontier(plan, pack: pack, concurrency: concurrency, resuming: text)
+    recorded = text
+    try readRecorded()
     try goOn(&server, &random)
   }
 
@@ -68,12 +73,34 @@ struct TableDrive {
         for case .success(let page) in pages { rows += page.rows }
         frontier.end(pack, pages)
       }
-      try count()
+      // Failures alone are not recorded.
+      if random.chance(70) { try record(compares: random.chance(20)) }
       if random.chance(cuts) {
+        try record()
         inFlight = []
-        frontier = try TableFrontier(
-          plan, pack: self.pack, concurrency: concurrency, resuming: frontier.text)
+        try readRecorded()
       }
+    }
+    try record()
+  }
+
+  private mutating func readRecorded() throws {
+    frontier = try TableFrontier(
+      plan, pack: pack, concurrency: concurrency, resuming: recorded)
+  }
+
+  /// Records the next part, and compares what all parts have with the whole frontier.
+  private mutating func record(compares: Bool = true) throws {
+    let part = frontier.takePart()
+    recorded = part.number == 0 ? part.text : recorded + part.text
+    let value = try JSONValue(parsing: frontier.text)
+    mostOpen = max(mostOpen, value["open"]?.arrayValue?.count ?? 0)
+    guard compares else { return }
+    let whole = try TableFrontier(
+      plan, pack: pack, concurrency: concurrency, resuming: frontier.text)
+    let read = try TableFrontier(plan, pack: pack, concurrency: concurrency, resuming: recorded)
+    guard whole.text == read.text else {
+      throw TaskProblem("the parts have \(read.text), and the frontier has \(whole.text)")
     }
   }
 
@@ -96,11 +123,6 @@ struct TableDrive {
         if attempts == TableFrontier.maxFailures { throw error }
       }
     }
-  }
-
-  private mutating func count() throws {
-    let value = try JSONValue(parsing: frontier.text)
-    mostOpen = max(mostOpen, value["open"]?.arrayValue?.count ?? 0)
   }
 
   private mutating func answer(

@@ -138,7 +138,7 @@ struct ContinuationDocumentTests {
     #expect(text.contains("p1: nodes(ids: [$gqlrun_ids_1]) { ... on Customer { orders("), "\(text)")
     #expect(variables["gqlrun_ids_1"] == "2")
     #expect(
-      PackLayout.holder(1, of: plan.connections[1]) == [.key("p1"), .index(0)])
+      plan.connections[1].holderPath(1) == [.key("p1"), .index(0)])
   }
 
   @Test("through a field by the arguments of a redirect, in any number")
@@ -181,7 +181,7 @@ struct ContinuationDocumentTests {
       """
     #expect(text.hasPrefix(head), "\(text)")
     #expect(variables == ["gqlrunAfter": "c", "n": "x"])
-    #expect(PackLayout.holder(0, of: plan.connections[0]) == [])
+    #expect(plan.connections[0].holderPath(0) == [])
   }
 
   @Test("an object below that of the holder is reached by its fields")
@@ -288,17 +288,11 @@ struct ContinuationDocumentTests {
       type Order { id: ID! total: Float }
       """
     let plan = try Self.plan(Self.document, schema: schema)
-    let connection = plan.connections[1]
-    let broken = TableConnection(
-      keys: connection.keys, parent: connection.parent, table: connection.table,
-      holder: .node(type: "Gone"), values: connection.values,
-      steps: connection.steps.map {
-        $0.map { TableConnection.Step(conditions: [], field: $0.field) }
-      },
-      cursorArgument: connection.cursorArgument, sizeArgument: connection.sizeArgument,
-      cursorType: connection.cursorType, sizeType: connection.sizeType,
-      pageSize: connection.pageSize, list: connection.list, hasMoreKeys: connection.hasMoreKeys,
-      cursorKeys: connection.cursorKeys, totalKey: connection.totalKey)
+    var broken = plan.connections[1]
+    broken.holder = .node(type: "Gone")
+    broken.steps = broken.steps.map {
+      $0.map { TableConnection.Step(conditions: [], field: $0.field) }
+    }
     let other = TablePlan(
       template: plan.template, tables: plan.tables, connections: [plan.connections[0], broken],
       root: plan.root, notes: [], keys: plan.keys)

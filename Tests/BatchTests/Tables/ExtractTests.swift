@@ -1,6 +1,8 @@
 import Foundation
 import GQLRun
 import GQLRunDemoServer
+import GQLRunPostgres
+import GQLRunTestSupport
 import GRDB
 import Testing
 
@@ -88,6 +90,68 @@ struct ExtractTests {
     #expect(try Self.count("customers", in: folder.file("shop.db")) == 120)
   }
 
+  @Test(
+    "a PostgreSQL database has the tables, and the next run requests what has changed since",
+    .enabled(
+      if: PostgresServer.isInstalled, "PostgreSQL is not installed: apt-get install postgresql"))
+  func postgres() async throws {
+    let bench = try QueueBench()
+    try await Self.withClient { client in
+      let since = (field: "updatedAt", variable: "since")
+      let target = TableTarget.postgres(bench.url)
+      let first = try await client.extract(Self.document, into: target, since: since)
+      #expect(first.tables.map(\.name) == ["customers", "customers_orders"])
+      #expect(first.tables.map(\.rows) == [120, 1780])
+      let rename = #"mutation { renameCustomer(id: "CU_7", name: "Ada Berg") { name } }"#
+      _ = try await client.perform(rename)
+      let second = try await client.extract(Self.document, into: target, since: since)
+      #expect(second.tables.first?.rows == 1)
+    }
+    let orders = try bench.connection.run(
+      "SELECT count(*) FROM customers_orders AS o JOIN customers AS c ON o._parent = c._key")
+    #expect(orders.int(0, 0) == 1780)
+    #expect(try bench.counts() == ["done": 2])
+  }
+
+  /// The document with a filter that the server refuses.
+  private static let refused = document.replacing("$since)", with: "\"no time\")")
+    .replacing("($since: DateTime)", with: "")
+
+  /// Fails with one document, and continues with another one that has the same name.
+  private static func edit(_ target: TableTarget) async throws {
+    try await withClient { client in
+      for resumes in [false, true] {
+        let failure = await #expect(throws: ExtractFailure.self) {
+          try await client.extract(refused, into: target, resumes: resumes)
+        }
+        #expect(failure?.message.contains("must be a time") == true)
+      }
+      let edited = try await client.extract(document, into: target, resumes: true)
+      #expect(edited.rows == 1900)
+      // It has no page left.
+      #expect(try await client.extract(document, into: target, resumes: true).requests == 0)
+    }
+  }
+
+  @Test("a run of another document is not continued: a new one begins")
+  func edited() async throws {
+    let folder = try Place()
+    try await Self.edit(.sqlite(folder.file("shop.db")))
+    let runs = try FileManager.default.contentsOfDirectory(atPath: folder.file("runs"))
+    #expect(runs.count { $0.hasSuffix(".journal") } == 2)
+  }
+
+  @Test(
+    "a run of another document in a database is not continued, either",
+    .enabled(
+      if: PostgresServer.isInstalled, "PostgreSQL is not installed: apt-get install postgresql"))
+  func editedInDatabase() async throws {
+    let bench = try QueueBench()
+    try await Self.edit(.postgres(bench.url))
+    #expect(try bench.counts() == ["failed": 1, "done": 1])
+    #expect(try bench.connection.run("SELECT count(*) FROM gq_run").int(0, 0) == 2)
+  }
+
   @Test("rows arrive page by page, each after that of its parent")
   func rows() async throws {
     try await Self.withClient { client in
@@ -148,9 +212,7 @@ struct ExtractTests {
     try await Self.withClient { client in
       var count = 0
       let failure = await #expect(throws: ExtractFailure.self) {
-        let document = Self.document.replacing("$since)", with: "\"no time\")")
-          .replacing("($since: DateTime)", with: "")
-        for try await page in try client.rows(of: document) { count += page.rows.count }
+        for try await page in try client.rows(of: Self.refused) { count += page.rows.count }
       }
       #expect(count == 0)
       #expect(failure?.message.contains("must be a time") == true, "\(failure?.message ?? "")")

@@ -177,10 +177,10 @@ struct TablePlanTests {
         "customers_tags < customers: label text (Customer.tags)",
       ])
     #expect(plan.tables.map(\.path) == ["customers", "tags"])
-    let customers = try #require(plan.root.lists.first)
-    #expect(customers.element.cells.map(\.keys).last == ["person", "address", "city"])
-    let tags = try #require(customers.element.lists.first)
-    #expect(tags.keys == ["tags"] && tags.connection == nil && tags.element.identity == nil)
+    let customers = try #require(plan.root.lists.first).element
+    #expect(customers.paths.suffix(2) == ["person.address.city: 2", "tags: table 1"])
+    let tags = try #require(customers.lists.first)
+    #expect(tags.connection == nil && tags.element.identity == nil)
   }
 
   @Test("fields of an edge and of its node are columns of one row")
@@ -200,11 +200,11 @@ struct TablePlanTests {
       ])
     #expect(plan.connections[0].hasMoreKeys == ["pageInfo", "hasPreviousPage"])
     #expect(plan.connections[0].cursorKeys == ["pageInfo", "startCursor"])
+    #expect(plan.root.paths == ["people.edges: table 0"])
     let people = try #require(plan.root.lists.first)
-    #expect(people.keys == ["people", "edges"] && people.node == "who")
-    #expect(people.element.cells.map(\.keys) == [["role"], ["who", "id"]])
-    #expect(people.element.lists.map(\.keys) == [["who", "orders", "edges"]])
-    #expect(plan.connections[1].list.keys == ["edges"] && plan.connections[1].list.node == "node")
+    #expect(people.node == "who")
+    #expect(people.element.paths == ["role: 0", "who.id: 1", "who.orders.edges: table 1"])
+    #expect(plan.connections[1].listKey == "edges" && plan.connections[1].list.node == "node")
   }
 
   @Test("a single object at the root with leaves is a table of one row")
@@ -222,8 +222,15 @@ struct TablePlanTests {
       ])
     #expect(plan.tables.map(\.isSingle) == [true, false, false])
     #expect(plan.connections.map(\.holder) == [.path, .path])
-    #expect(plan.root.objects.map(\.keys) == [["shop"]])
-    #expect(plan.root.lists.map(\.keys) == [["customer", "orders", "nodes"]])
+    #expect(
+      plan.root.paths == [
+        "shop.name: 0", "shop.owner.name: 1", "shop.products.nodes: table 1",
+        "customer.orders.nodes: table 2",
+      ])
+    #expect(
+      plan.root.entries.map { entry in
+        if case .object(let shape) = entry.target { shape.table } else { nil }
+      } == [0, nil])
     #expect(
       plan.notes == [
         "`version`, `customer.orders.totalCount` are in no table: no row has them"
@@ -741,9 +748,8 @@ extension TablePlan {
       let holder =
         switch connection.holder {
         case .path: "path"
-        case .node(let type): "node(\(arguments))" + (type.map { " of \($0)" } ?? "")
-        case .nodes(let type): "nodes(\(arguments)) of \(type)"
-        case .field(let name, let type): "\(name)(\(arguments)) of \(type)"
+        case .field(let name, let type, _):
+          "\(name)(\(arguments))" + (type.map { " of \($0)" } ?? "")
         case .none(let reason): reason
         }
       let size = connection.sizeArgument.map { name in
@@ -757,6 +763,19 @@ extension TablePlan {
 
   /// The operation with what is added, in one line.
   var sent: String { template.callerDocument.printed().flat }
+}
+
+extension TableShape {
+  /// The response keys to the cells and lists, each with the column or the table: `address.city: 2`, `tags: table 1`.
+  var paths: [String] {
+    entries.flatMap { key, target -> [String] in
+      switch target {
+      case .cell(let column): ["\(key): \(column)"]
+      case .object(let shape): shape.paths.map { "\(key).\($0)" }
+      case .list(let list): ["\(key): table \(list.table)"]
+      }
+    }
+  }
 }
 
 extension String {

@@ -76,5 +76,6 @@ struct TableQueueTests {
     #expect(second.counters.done == 1, "\(error)")
     #expect(try rows(bench) == Self.shop.rows)
     #expect(received(first) + received(second) == Self.shop.rows.count)
+    #expect(try bench.connection.run("SELECT count(*) FROM gq_cursor").int(0, 0) == 0)
   }
 }

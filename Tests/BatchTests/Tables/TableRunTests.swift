@@ -167,7 +167,6 @@ struct TableRunTests {
   @Test("a run that stopped is continued, also with `--only failed`")
   func continuation() async throws {
     let manifest = try manifest()
-    #expect(manifest.continuation.resumes && !manifest.continuation.onlyFailed)
     let control = RunControl()
     let stopping = ShopTransport(Self.shop) { request in
       if request.number == 2 { await control.stop() }
@@ -178,8 +177,9 @@ struct TableRunTests {
     let transport = ShopTransport(Self.shop)
     let nothing = try await Bench.run(manifest, Bench.repeating, transport: transport)
     #expect(transport.requests.isEmpty && nothing.warnings.contains { $0.contains("--resume") })
-    let rest = try await Bench.run(manifest, manifest.continuation, transport: transport)
-    #expect(rest.counters.done == 1 && rest.warnings.isEmpty)
+    let rest = try ExtractionRun(manifest, resumes: true, overwrites: false)
+    let summary = try await rest.run(Services(transport: transport), RunControl())
+    #expect(!rest.isOfOther && summary.failures == nil && summary.warnings.isEmpty)
     #expect(try rows() == Self.shop.rows)
   }
 

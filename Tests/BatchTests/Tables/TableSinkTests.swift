@@ -485,7 +485,7 @@ struct TableSinkTests {
     for (file, sql) in [
       (
         path,
-        "ALTER TABLE outputs DROP COLUMN repeated; DROP TABLE row_keys; PRAGMA user_version = 4"
+        "ALTER TABLE outputs DROP COLUMN repeated; DROP TABLE row_keys; DROP TABLE cursors; PRAGMA user_version = 4"
       ),
       (
         location.file("o.db"),

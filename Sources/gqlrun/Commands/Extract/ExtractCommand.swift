@@ -136,7 +136,7 @@ struct ExtractCommand: AsyncParsableCommand {
     help: "Succeed, with a warning, if the server refuses pages for good; their rows are missing.")
   var allowPartial = false
 
-  @Flag(name: .long, help: "Continue the newest run; start one if there is none.")
+  @Flag(name: .long, help: "Continue the newest run of the document; start one if there is none.")
   var resume = false
 
   @Option(
@@ -199,10 +199,10 @@ struct ExtractCommand: AsyncParsableCommand {
     let manifest = try manifest(
       operation, source: source, target: target, pipeline: pipeline)
     if dryRun { return try await ExtractPreview.show(manifest, isQuiet: quiet, verbose: verbose) }
-    let run = ExtractRun(
-      manifest: manifest, resumes: resume, onlyFailed: only != nil, overwrites: overwrite,
-      verbose: verbose, isQuiet: quiet)
-    if case .postgres? = target { try await run.inQueue() } else { try await run.withJournal() }
+    try await ExtractRun(
+      manifest: manifest, resumes: resume || only != nil, overwrites: overwrite,
+      verbose: verbose, isQuiet: quiet
+    ).run()
   }
 
   /// The target; `nil` for a preview without one.
@@ -266,19 +266,15 @@ struct ExtractCommand: AsyncParsableCommand {
     switch target {
     case .sqlite(let path)?: extraction.place(at: path, isFile: true, option: "--to")
     case .folder(let path)?: extraction.place(at: path, isFile: false, option: "--to")
-    case .postgres(let url)?:
-      extraction.queueURL = url
-      extraction.add("to", "postgres", option: "--to")
+    case .postgres(let url)?: extraction.place(inDatabase: url, option: "--to")
     // A preview needs none.
     case nil: extraction.place(at: "tables.db", isFile: true, option: "--to")
     }
     extraction.concurrency = concurrency.map {
-      Extraction.Setting(
-        "concurrency", value: .number(JSONNumber($0)), option: "--concurrency")
+      ("concurrency", .number(JSONNumber($0)), "--concurrency")
     }
     extraction.rateLimit = rateLimit.map { text in
-      Extraction.Setting(
-        text.contains("/") ? "rate" : "adapter", value: .string(text), option: "--rate-limit")
+      (text.contains("/") ? "rate" : "adapter", .string(text), "--rate-limit")
     }
     do throws(PipelineDiagnostics) {
       let loaded = try extraction.load()
