@@ -289,7 +289,7 @@ let networked: [Target] = [
     dependencies: [
       "GQLRunProfile", "GQLRunReport", "GQLRunDemoServer", "GQLRunPlugins", "GQLRunPipeline",
       "GQLRunCache",
-      "GQLRunJSON", "GQLRunLanguage", "GQLRunTestSupport",
+      "GQLRunJSON", "GQLRunLanguage", "GQLRunSupport", "GQLRunTestSupport",
     ],
     swiftSettings: settings),
   .testTarget(

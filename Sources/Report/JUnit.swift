@@ -17,6 +17,19 @@ package enum JUnit {
       self.skipped = skipped
     }
 
+    /// Counts the results of cases.
+    package init(of results: [Result]) {
+      self.init(tests: results.count)
+      for result in results {
+        switch result {
+        case .passed: break
+        case .failure: failures += 1
+        case .error: errors += 1
+        case .skipped: skipped += 1
+        }
+      }
+    }
+
     fileprivate var attributes: String {
       "tests=\"\(tests)\" failures=\"\(failures)\" errors=\"\(errors)\" skipped=\"\(skipped)\""
     }

@@ -135,7 +135,9 @@ struct ComparisonTests {
     arguments: [
       ("total<=2s", 2, true), ("total <= 500ms", 0.5, true), ("peak<=64MiB", 67_108_864, true),
       ("parse>=300MB/s", 300, false), ("store-write<=10us", 1e-5, true), ("floor<=3x", 3, true),
-      ("p99<=200ms", 0.2, true),
+      ("p99<=200ms", 0.2, true), ("p95<=1.5s", 1.5, true), ("failed<=1%", 0.01, true),
+      ("graphql_errors <= 0", 0, true), ("failed<=12", 12, true), ("rate>=95.5/s", 95.5, false),
+      ("peak<=10kB", 10_000, true),
     ])
   func budgets(text: String, limit: Double, isUpper: Bool) throws {
     let budget = try Budget(text)
@@ -147,10 +149,27 @@ struct ComparisonTests {
     "invalid budgets are rejected",
     arguments: [
       "total<2s", "total<=2", "totl<=2s", "peak<=2s", "floor<=2s", "p99<=3x", "total<=-1s",
-      "total<=infs", "",
+      "total<=infs", "", "failed<=101%", "failed<=1s", "rate>=95", "graphql_errors<=1e3",
+      "p99<=nan",
+      "floor<=infx", "rate>=-1/s",
     ])
   func badBudgets(text: String) {
     #expect(throws: ProfileError.self) { try Budget(text) }
+  }
+
+  @Test("an unknown metric and a wrong unit are errors that show what would work")
+  func messagesOfBudgets() throws {
+    let unknown = try #require(#expect(throws: ProfileError.self) { try Budget("p98<=1s") })
+    #expect(
+      unknown.message == """
+        the budget p98<=1s has no known metric; the metrics are total, peak, floor, start, plan, input, guard, parse, \
+        normalize, store-write, sync, read-back, output, end, p50, p90, p95, p99, p999, rate, failed, graphql_errors
+        """)
+    let wrong = try #require(#expect(throws: ProfileError.self) { try Budget("failed<=1s") })
+    #expect(
+      wrong.message
+        == "the budget failed<=1s compares failed with the wrong unit; write for example failed<=0 or failed<=1%"
+    )
   }
 
   @Test("an exceeded budget names the store, the bound and the figure")
@@ -166,5 +185,76 @@ struct ComparisonTests {
     #expect(
       try Budget("p99<=1s").violations(in: report).first?.contains("no requests were measured")
         == true)
+  }
+  /// A load in which 2 of 200 requests failed, one with a GraphQL error.
+  private func load(requests: Int = 200, failures: Int = 2) throws -> ProfileReport {
+    var report = try report([1])
+    let latencies = Latencies(
+      mean: 0.1, p50: 0.1, p75: 0.1, p90: 0.1, p99: 0.2, p999: 0.3, p9999: 0.3, highest: 0.3,
+      count: requests, curve: [.init(percentile: 95, seconds: 0.15)])
+    report.load = LoadReport(
+      model: .open(rate: 100, inFlight: 1), seconds: 2, requests: requests, failures: failures,
+      errors: failures > 0 ? [.init(message: "connection refused", count: failures)] : [],
+      achievedRate: 100, corrected: latencies, uncorrected: latencies, phases: [],
+      receivedBytes: 0, clientLoad: 0, warnings: [])
+    report.load?.graphQLErrors = min(failures, 1)
+    return report
+  }
+
+  @Test(
+    "budgets of requests are met or not, at the exact limit, and show what was found",
+    arguments: [
+      ("failed<=1%", true, "1.00 %"), ("failed<=0.9%", false, "1.00 %"), ("failed<=2", true, "2"),
+      ("failed<=1", false, "2"), ("graphql_errors<=0", false, "1"),
+      ("graphql_errors<=0.5%", true, "0.50 %"), ("rate>=100/s", true, "100.0/s"),
+      ("rate>=101/s", false, "100.0/s"), ("p95<=151ms", true, "150.0 ms"),
+      ("p95<=149ms", false, "150.0 ms"), ("p99<=250ms", true, "200.0 ms"),
+    ])
+  func loadBudgets(text: String, isMet: Bool, found: String) throws {
+    let results = try Budget(text).results(in: load())
+    #expect(results.map(\.isMet) == [isMet])
+    #expect(results.first?.found == found)
+    #expect(results.first?.subject == "requests")
+    #expect(
+      results.first?.violation == (isMet ? nil : "requests: \(text) is not met: \(found)"))
+  }
+
+  @Test(
+    "a load of which nothing succeeded fails without a budget, and names the most frequent error")
+  func nothingSucceeded() throws {
+    #expect(BudgetResult.ofSuccess(try load()) == nil)
+    #expect(BudgetResult.ofSuccess(try report([1])) == nil)
+    let message = "requests: at least one request succeeds is not met: "
+    #expect(
+      BudgetResult.ofSuccess(try load(requests: 122, failures: 122))?.violation
+        == message + "all 122 failed; the most frequent error: connection refused (122 x)")
+    #expect(
+      BudgetResult.ofSuccess(try load(requests: 0, failures: 0))?.violation
+        == message + "none was sent")
+  }
+
+  @Test("the report has every budget with its value, and the page whether all are met")
+  func budgetsInReports() throws {
+    var report = try load()
+    report.budgets = try ["failed<=1%", "p99<=100ms"].flatMap {
+      try Budget($0).results(in: report)
+    }
+    let rows = report.text.split(separator: "\n").map {
+      $0.split(separator: " ").joined(separator: " ")
+    }
+    #expect(rows.contains("failed<=1% requests 1.00 % met"))
+    #expect(rows.contains("p99<=100ms requests 200.0 ms not met"))
+    #expect(report.html.contains("<span class=\"badge bad\">failed</span>"))
+    let copy = try JSONDecoder().decode(ProfileReport.self, from: report.json())
+    #expect(copy.budgets == report.budgets)
+    report.budgets = try Budget("failed<=1%").results(in: report)
+    #expect(report.html.contains("<span class=\"badge ok\">passed</span>"))
+  }
+}
+
+extension Budget {
+  /// The messages of the results that do not meet the budget.
+  func violations(in report: ProfileReport) -> [String] {
+    results(in: report).compactMap(\.violation)
   }
 }

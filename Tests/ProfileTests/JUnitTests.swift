@@ -5,11 +5,11 @@ import Testing
 struct JUnitTests {
   @Test("a report has suites, cases and their results, escaped")
   func report() {
-    let counts = JUnit.Counts(tests: 4, failures: 1, errors: 1, skipped: 1)
     let cases: [(name: String, result: JUnit.Result)] = [
       ("a", .passed), ("<b>", .failure("1 < 2\n\u{1b}", type: "\"x\"")), ("c", .error("gone")),
       ("d", .skipped("not asked")),
     ]
+    let counts = JUnit.Counts(of: cases.map(\.result))
     let text =
       JUnit.start("r&d", counts, seconds: 1.5) + JUnit.startSuite("s", counts)
       + cases.map { JUnit.testCase($0.name, suite: "s", seconds: 0, result: $0.result) }.joined()

@@ -1,5 +1,6 @@
 import Foundation
 import GQLRunPipeline
+import GQLRunReport
 import GQLRunTestSupport
 import Testing
 
@@ -88,6 +89,135 @@ struct LoadTests {
     #expect(report.corrected == nil)
     #expect(abs(report.achievedRate - 10) < 0.01)
     #expect(abs(report.uncorrected.p50 - 0.1) < 0.001)
+  }
+
+  @Test("think time is a delay after each response")
+  func thinkTime() async {
+    let clock = TestClock.jumping()
+    var run = LoadRun(
+      model: .closed(concurrency: 1), duration: .seconds(1), clock: ServiceClock(clock),
+      processTime: { 0 }
+    ) {
+      clock.advance(by: .milliseconds(50))
+      return RequestOutcome()
+    }
+    run.thinkTime = .milliseconds(200)
+    let report = await run.run()
+    // At 0, 250, 500 and 750 ms.
+    #expect(report.requests == 4)
+    #expect(report.thinkSeconds == 0.2)
+    #expect(report.section.title.contains("4 requests, 1 at a time, 200.0 ms apart"))
+  }
+
+  @Test("a stall is visible in the steps of the requests that it delays, by its known time")
+  func stallOverTime() async throws {
+    let clock = TestClock.jumping()
+    let number = Counter()
+    // Ten per second for eight seconds, one at a time. The request that starts at 3.0 s takes two seconds.
+    let report = await LoadRun(
+      model: .open(rate: 10, inFlight: 1), duration: .seconds(8), clock: ServiceClock(clock),
+      processTime: { 0 }
+    ) {
+      if await number.next() == 31 { clock.advance(by: .seconds(2)) }
+      return RequestOutcome()
+    }.run()
+    let steps = try #require(report.steps)
+    #expect(report.stepSeconds == 1)
+    #expect(steps.map(\.start) == [0, 1, 2, 3, 4, 5, 6, 7])
+    #expect(steps.map(\.requests) == [10, 10, 10, 10, 10, 10, 10, 10])
+    // Nothing is completed in the two seconds, but perhaps the request before them.
+    #expect(steps[3].completed <= 1 && steps[4].completed == 0)
+    #expect(steps[5].completed >= 20)
+    #expect(steps.reduce(0) { $0 + $1.completed } == 80)
+    for (index, range) in [(2, 0.0...0.2), (3, 1.9...2.2), (4, 0.9...1.2), (6, 0.0...0.2)] {
+      #expect(range.contains(try #require(steps[index].highest)), "step \(index)")
+    }
+    #expect(report.section.lines.contains { $0.contains("slowest second: from 3 s") })
+  }
+
+  @Test("an outage is visible as failures in the steps of its time, with codes of GraphQL errors")
+  func outageOverTime() async throws {
+    let clock = TestClock.jumping()
+    let number = Counter()
+    // Those that are to start from 2 s to 4 s are refused; the one at 5 s has a GraphQL error.
+    let report = await LoadRun(
+      model: .open(rate: 4, inFlight: 1), duration: .seconds(6), clock: ServiceClock(clock),
+      processTime: { 0 }
+    ) {
+      clock.advance(by: .milliseconds(1))
+      let request = await number.next()
+      if (9...16).contains(request) { return RequestOutcome(failure: "refused") }
+      guard request == 21 else { return RequestOutcome() }
+      var outcome = RequestOutcome(failure: "GraphQL error: no")
+      outcome.errorCodes = ["NOT_FOUND", "NOT_FOUND"]
+      return outcome
+    }.run()
+    let steps = try #require(report.steps)
+    #expect(steps.map(\.failures) == [0, 0, 4, 4, 0, 1])
+    #expect(steps.map(\.graphQLErrors) == [0, 0, 0, 0, 0, 1])
+    #expect(report.graphQLErrors == 1)
+    #expect(report.errorCodes == [.init(message: "NOT_FOUND", count: 2)])
+    #expect(
+      report.section.lines.contains(
+        "  responses with GraphQL errors: 1, with the codes 2 x NOT_FOUND"))
+    var whole = ProfileReport(
+      program: "gqlrun", madeAt: 0, machine: .current(),
+      workload: .init(source: "here", operation: "query Q"), runs: 1, warmUps: 0)
+    whole.load = report
+    let page = whole.html
+    #expect(page.contains("Requests per second, over time"))
+    #expect(page.contains("Latency by the start of requests, over time"))
+    let copy = try JSONDecoder().decode(ProfileReport.self, from: whole.json())
+    #expect(copy.load?.steps == steps)
+  }
+
+  @Test("a report of an older version, without figures over time, is read and shown")
+  func olderReport() async throws {
+    let report = await LoadRun(
+      model: .open(rate: 4, inFlight: 1), duration: .seconds(1),
+      clock: ServiceClock(TestClock.jumping()), processTime: { 0 }
+    ) { RequestOutcome() }.run()
+    var object = try #require(
+      try JSONSerialization.jsonObject(with: JSONEncoder().encode(report)) as? [String: Any])
+    for key in ["graphQLErrors", "errorCodes", "steps", "stepSeconds"] {
+      #expect(object.removeValue(forKey: key) != nil, "\(key)")
+    }
+    let old = try JSONDecoder().decode(
+      LoadReport.self, from: JSONSerialization.data(withJSONObject: object))
+    #expect(old.requests == 4 && old.steps == nil)
+    #expect(!old.section.lines.contains { $0.contains("slowest second") })
+  }
+
+  @Test("a long run has steps of more than a second, and what comes late is in the last one")
+  func longRuns() {
+    var steps = LoadSteps(start: 100, seconds: 6_000)
+    #expect(steps.width == 10)
+    steps.add(RequestOutcome(), begun: 125, ended: 1e12)
+    #expect(steps.list[2].requests == 1 && steps.list[2].start == 20)
+    #expect(steps.list.count == 2 * LoadSteps.maxSteps + 1)
+    #expect(steps.list.last?.completed == 1)
+    // A time before the start is no crash.
+    steps.add(RequestOutcome(), begun: 90, ended: 95)
+    #expect(steps.list[0].requests == 1)
+  }
+
+  @Test("the requests of several operations are reported one by one")
+  func operations() async throws {
+    let number = Counter()
+    var run = LoadRun(
+      model: .open(rate: 4, inFlight: 1), duration: .seconds(1),
+      clock: ServiceClock(TestClock.jumping()), processTime: { 0 }
+    ) {
+      let isFirst = await number.next() == 1
+      var outcome = RequestOutcome(failure: isFirst ? "no" : nil)
+      outcome.operation = isFirst ? 1 : 0
+      return outcome
+    }
+    run.operations = ["Country", "Feed"]
+    let report = await run.run()
+    let operations = try #require(report.operations)
+    #expect(operations.map(\.name) == ["Country", "Feed"])
+    #expect(operations.map(\.requests) == [3, 1] && operations.map(\.failures) == [0, 1])
   }
 
   @Test("only a machine that is busy with other processes produces a warning")

@@ -5,6 +5,7 @@ import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunSupport
 import Testing
 
 @testable import GQLRunProfile

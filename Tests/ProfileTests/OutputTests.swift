@@ -74,7 +74,8 @@ struct OutputTests {
     #expect(text.contains(#"gqlrun_profile_request_phase_seconds{phase="first byte"} 0.5"#))
     let load = try #require(report.load)
     for (sent, line) in [
-      (2, "  HTTP requests: 2, with 2.0 operations on average"), (4, nil),
+      (0, "  HTTP requests: none"), (2, "  HTTP requests: 2, with 2.0 operations on average"),
+      (4, nil),
       (5, "  HTTP requests: 5, with retries"),
     ] {
       var counted = load

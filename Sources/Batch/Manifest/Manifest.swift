@@ -81,7 +81,7 @@ struct BatchOperation: Sendable {
   /// Finds pages that a task would leave out; `nil` for `paginate: none`, subscriptions, and documents without connections.
   var completeness: CompletenessCheck?
   var bookmarks: [Bookmark] = []
-  var expect: [BatchCondition] = []
+  var expect = Expectations()
   /// The variable that makes a mutation safe to repeat.
   var idempotency: String?
   /// The end of a subscription; `nil` for other operations.
@@ -96,7 +96,7 @@ struct BatchOperation: Sendable {
   /// Whether a request is safe to repeat.
   var mayRepeat: Bool { !isMutation || idempotency != nil }
   /// Whether the conditions decide if a response with errors is a failure.
-  var judgesErrors: Bool { expect.contains { $0.roots.contains("errors") } }
+  var judgesErrors: Bool { expect.judgeErrors }
 
   /// Validates paths into the data of the operation.
   var shape: PathShape { PathShape(tree: SelectionTree(template)) }

@@ -191,8 +191,7 @@ extension BatchCondition: ExpressibleByOption {
     guard let condition = BatchCondition(text) else {
       throw OptionError(
         "`\(text)` is not a condition",
-        remedy: "write two values around ==, !=, <, <=, > or >=, such as `errors == null`",
-        code: .path)
+        remedy: BatchCondition.remedy, code: .path)
     }
     self = condition
   }

@@ -89,8 +89,9 @@ extension ManifestLoader {
     readVariables(draft, known: known, operation: &operation)
     operation.timeout = settings.timeout
     operation.policy = settings.policy
-    operation.expect = conditions(
-      settings.expect, "expect", roots: Self.expectRoots.filter { $0 != "emit" || !hasTables })
+    operation.expect = Expectations(
+      conditions(
+        settings.expect, "expect", roots: Expectations.roots.filter { $0 != "emit" || !hasTables }))
     checkExpectations(settings, operation.shape)
     if let name = settings.idempotency {
       operation.idempotency = name
@@ -131,13 +132,8 @@ extension ManifestLoader {
       }
     }
     for variable in draft.settings.variables.entries { check(variable.value.node, &self) }
-    _ = conditions(draft.settings.expect, "expect", roots: Self.expectRoots)
+    _ = conditions(draft.settings.expect, "expect", roots: Expectations.roots)
   }
-
-  /// The first keys that conditions of `expect` may use.
-  private static let expectRoots = [
-    "errors", "data", "emit", "http", "ms", "bytes", "records", "page", "attempt",
-  ]
 
   mutating func conditions(
     _ conditions: [Located<BatchCondition>], _ name: String, roots: [String]

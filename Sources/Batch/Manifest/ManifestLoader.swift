@@ -439,17 +439,10 @@ extension ManifestLoader {
   /// Validates the paths of the `expect` conditions.
   mutating func checkExpectations(_ settings: OperationSettings, _ shape: PathShape) {
     for condition in settings.expect {
-      for path in condition.paths {
-        if path.keys.first == "emit", path.steps.count > 1 {
-          report(
-            .path, message: "`expect` leads to `\(path)`, and the emitted records are only counted",
-            location: condition.location,
-            hint: "write `count(emit)`, or a path that begins with `data`")
-        } else if path.keys.first == "data", path.steps.count > 1,
-          case .key = path.steps[1], let rest = ResultPath(String(path.description.dropFirst(5)))
-        {
-          check(rest, name: "expect", location: condition.location, shape: shape, endsAt: .value)
-        }
+      for problem in condition.value.pathProblems(in: shape) {
+        report(
+          .path, message: "`expect` \(problem.message)", location: condition.location,
+          hint: problem.hint)
       }
     }
   }

@@ -537,8 +537,7 @@ final class TableRequester: Sendable {
     _ template: OperationTemplate, variables: JSONObject
   ) throws(TaskProblem) -> GraphQLRequest {
     do {
-      return try runner.request(
-        item, operation: operation, template: template, variables: variables)
+      return try runner.request(item, template: template, variables: variables)
     } catch {
       throw TaskProblem(
         (error as? CacheError)?.message ?? (error as? ChainError)?.message ?? "\(error)")

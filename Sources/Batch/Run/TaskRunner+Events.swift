@@ -138,7 +138,7 @@ struct EventListener: Sendable {
   private mutating func connect() async throws -> Bool {
     let request: GraphQLRequest
     do {
-      request = try runner.request(item, operation: operation, variables: item.variables)
+      request = try runner.request(item, variables: item.variables)
     } catch {
       fail((error as? CacheError)?.message ?? "\(error)")
       return false

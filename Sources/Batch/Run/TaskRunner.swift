@@ -113,7 +113,7 @@ struct TaskRunner: Sendable {
     }
     let request: GraphQLRequest
     do {
-      request = try self.request(item, operation: operation, variables: pager.variables)
+      request = try self.request(item, variables: pager.variables)
     } catch {
       update.error =
         (error as? CacheError)?.message ?? (error as? ChainError)?.message ?? "\(error)"
@@ -228,26 +228,10 @@ struct TaskRunner: Sendable {
 extension TaskRunner {
   /// - Parameter other: A document that requests a part of the operation; `nil` for its own.
   func request(
-    _ item: TaskItem, operation: BatchOperation, template other: OperationTemplate? = nil,
-    variables: JSONObject
+    _ item: TaskItem, template other: OperationTemplate? = nil, variables: JSONObject
   ) throws -> GraphQLRequest {
-    let template = other ?? operation.template
-    let declared = Set(template.definition.variables.map(\.name.value))
-    let files = item.uploads.filter { file in
-      declared.contains { file.variable == $0 || file.variable.hasPrefix("\($0).") }
-    }
-    // A task's variables are already coerced; later pages change them.
-    let coerced =
-      operation.pagination == nil && other == nil
-      ? variables : try template.coerce(variables, uploads: files.map(\.variable))
-    var uploads: [String: Upload] = [:]
-    for file in files { uploads[file.variable] = try manifest.upload(file) }
-    var request = GraphQLRequest(
-      try template.prepared(coerced: coerced, isStored: runner.services.store != nil),
-      cachePolicy: operation.policy, uploads: uploads)
-    request.timeout = operation.timeout
-    if operation.idempotency != nil { request.isIdempotent = true }
-    return request
+    try manifest.request(
+      item, template: other, variables: variables, isStored: runner.services.store != nil)
   }
 
   /// Sends a request until it is answered; `nil` if the run stops before that.
@@ -442,48 +426,15 @@ extension TaskRunner {
     _ operation: BatchOperation, page: Page, data: (any ResultData)?, update: TaskUpdate,
     records: Int
   ) throws -> String? {
-    guard !operation.expect.isEmpty else { return nil }
-    let facts = try facts(operation, page: page, data: data, update: update, records: records)
-    for condition in operation.expect {
-      if let mismatch = condition.mismatch(in: facts) {
-        throw TaskProblem("the condition `\(condition)` \(mismatch)")
-      }
-    }
-    for condition in operation.expect where !condition.holds(for: facts) {
-      return "expected \(condition), found \(condition.found(in: facts))"
-    }
-    return nil
-  }
-
-  /// The maximum size of data that expectations read, in bytes.
-  private static let maxExpected = 64 << 20
-
-  private func facts(
-    _ operation: BatchOperation, page: Page, data: (any ResultData)?, update: TaskUpdate,
-    records: Int
-  ) throws -> JSONValue {
-    var facts = JSONObject()
-    let errors = page.response?.errors ?? []
-    facts["errors"] = errors.isEmpty ? .null : .array(errors.map { .string($0.message) })
-    facts["http"] = update.http.map { .number(JSONNumber($0)) } ?? .null
-    facts["ms"] = JSONNumber(page.milliseconds).map { .number($0) } ?? .null
-    facts["bytes"] = .number(JSONNumber(page.response?.timing.receivedBytes ?? 0))
-    facts["records"] = .number(JSONNumber(records))
-    facts["page"] = .number(JSONNumber(update.page + 1))
-    facts["attempt"] = .number(JSONNumber(update.attempts))
-    let roots = Set(operation.expect.flatMap(\.roots))
-    if roots.contains("emit") {
-      // Counted without storing the records.
-      facts["emit"] = .array(Array(repeating: .boolean(true), count: min(records, 1_000_000)))
-    }
-    if roots.contains("data"), let data {
-      guard data.count <= Self.maxExpected else {
-        throw TaskProblem(
-          "expectations look into at most 64 MiB of data; this is \(data.count) bytes")
-      }
-      facts["data"] = try JSONValue(parsing: data.bytes())
-    }
-    return .object(facts)
+    var facts = Expectations.Facts()
+    facts.errors = page.response?.errors ?? []
+    facts.http = update.http
+    facts.milliseconds = page.milliseconds
+    facts.bytes = page.response?.timing.receivedBytes ?? 0
+    facts.records = records
+    facts.page = update.page + 1
+    facts.attempt = update.attempts
+    return try operation.expect.unmet(in: data, facts)
   }
 }
 
@@ -527,8 +478,7 @@ extension TaskRunner {
   ) async throws -> JSONValue? {
     let request: GraphQLRequest
     do {
-      request = try self.request(
-        item, operation: operation, template: template, variables: variables)
+      request = try self.request(item, template: template, variables: variables)
     } catch {
       let reason = (error as? CacheError)?.message ?? "\(error)"
       throw TaskProblem("a nested page cannot be requested: \(reason)")

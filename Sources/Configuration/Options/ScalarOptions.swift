@@ -381,10 +381,11 @@ public struct Percentage: Sendable, Hashable, ExpressibleByOption {
   /// - Throws: ``OptionError`` for another value, or one above 100 %.
   public init(option: GivenOption) throws(OptionError) {
     guard case .percentage = option.type else { throw .mismatch(Self.self) }
-    self = try option.scalar(Self.parse)
+    self = try option.scalar { text throws(OptionTextError) in try Percentage(optionText: text) }
   }
 
-  private static func parse(_ text: String) throws(OptionTextError) -> Percentage {
+  /// Parses a percentage as pipeline files write it: `5%`, `0.1%`.
+  package init(optionText text: String) throws(OptionTextError) {
     let quantity = try NumberWithUnit(option: text, example: "5%", zero: "0%") {
       "write `\(text)%`"
     }
@@ -394,7 +395,7 @@ public struct Percentage: Sendable, Hashable, ExpressibleByOption {
     var value = Double(quantity.digits)
     for _ in 0..<quantity.decimals { value /= 10 }
     guard value <= 100 else { throw OptionTextError(hint: "at most 100%", isOutOfRange: true) }
-    return Percentage(fraction: value / 100)
+    self.init(fraction: value / 100)
   }
 }
 

@@ -31,7 +31,7 @@ public struct MaxRetryPlugin: Plugin {
       "Each attempt reads the files again. A file that has changed in between is an error.",
     moreExamples: ["max-retry: { on: [network], respect_retry_after: false }"])
 
-  @Option(0...24, "Maximum number of retries of one operation") var maxRetries = 3
+  @Option(0...24, "Maximum number of retries of one operation") package var maxRetries = 3
   @Option("Failures that are retried even if no plugin requests it") var on = Trigger.allCases
   @Option("Delays between attempts") var backoff = BackoffOptions()
   @Option("Whether a longer Retry-After of the server is respected") var respectRetryAfter = true

@@ -1,7 +1,8 @@
 import Foundation
+import GQLRunPipeline
 import GQLRunSupport
 
-/// A bound for a figure of a profile: `total<=2s`, `peak<=64MiB`, `parse>=300MB/s`, `floor<=3x`.
+/// A bound for a figure of a profile: `total<=2s`, `peak<=64MiB`, `parse>=300MB/s`, `floor<=3x`, `failed<=1%`.
 package struct Budget: Sendable, Hashable {
   package enum Figure: Sendable, Hashable {
     case total
@@ -11,14 +12,22 @@ package struct Budget: Sendable, Hashable {
     case stage(StageReport.Name)
     /// A percentile of request latencies: `p99<=200ms`.
     case latency(Percentile)
+    /// Responses per second.
+    case rate
+    /// The requests that failed: their number, or their share.
+    case failed
+    /// The responses with GraphQL errors: their number, or their share.
+    case graphQLErrors
   }
 
   package enum Percentile: String, Sendable, Hashable, CaseIterable {
-    case p50, p90, p99, p999
+    case p50, p90, p95, p99, p999
   }
 
   package enum Unit: Sendable, Hashable {
-    case seconds, bytes, megabytesPerSecond, times
+    case seconds, bytes, megabytesPerSecond, times, perSecond, count
+    /// A percentage; the value is from 0 to 1.
+    case share
   }
 
   package var text: String
@@ -27,99 +36,120 @@ package struct Budget: Sendable, Hashable {
   package var limit: Double
   package var unit: Unit
 
-  /// Parses a budget in the form of the command line.
+  /// The metrics by their names, with the units of each.
+  private static let metrics: [(name: String, figure: Figure, units: [Unit])] =
+    [
+      ("total", .total, [.seconds, .megabytesPerSecond]), ("peak", .peak, [.bytes]),
+      ("floor", .floor, [.times]),
+    ]
+    + StageReport.Name.allCases.map { stage in
+      (
+        stage.rawValue.replacingOccurrences(of: " ", with: "-"), .stage(stage),
+        [.seconds, .megabytesPerSecond]
+      )
+    }
+    + Percentile.allCases.map { ($0.rawValue, .latency($0), [.seconds]) }
+    + [
+      ("rate", .rate, [.perSecond]), ("failed", .failed, [.count, .share]),
+      ("graphql_errors", .graphQLErrors, [.count, .share]),
+    ]
+
+  /// Parses a budget in the form of the command line: a metric, `<=` or `>=`, and a value with its unit.
   ///
   /// - Throws: ``ProfileError`` if the text is not a budget.
   package init(_ text: String) throws(ProfileError) {
     self.text = text
     let compact = text.filter { $0 != " " }
-    let isUpper = compact.contains("<=")
-    let parts = compact.components(separatedBy: isUpper ? "<=" : ">=")
-    guard parts.count == 2, let quantity = Self.quantity(parts[0]) else {
+    isUpperBound = compact.contains("<=")
+    let parts = compact.components(separatedBy: isUpperBound ? "<=" : ">=")
+    guard parts.count == 2, let (limit, unit) = Self.amount(parts[1]) else {
       throw Self.unreadable(text)
     }
-    self.quantity = quantity
-    isUpperBound = isUpper
-    guard let (limit, unit) = Self.amount(parts[1]) else { throw Self.unreadable(text) }
+    guard let metric = Self.metrics.first(where: { $0.name == parts[0] }) else {
+      throw ProfileError(
+        "the budget \(text) has no known metric; the metrics are \(Self.metricNames)")
+    }
+    guard metric.units.contains(unit) else {
+      let example = metric.units.map { "\(metric.name)\($0.example)" }.joined(separator: " or ")
+      throw ProfileError(
+        "the budget \(text) compares \(metric.name) with the wrong unit; write for example \(example)"
+      )
+    }
+    quantity = metric.figure
     self.limit = limit
     self.unit = unit
-    guard fits else {
-      throw ProfileError(
-        "the budget \(text) compares \(parts[0]) with the wrong unit; write for example "
-          + (quantity == .peak
-            ? "peak<=64MiB" : quantity == .floor ? "floor<=3x" : "\(parts[0])<=500ms"))
-    }
   }
 
-  private var fits: Bool {
-    switch (quantity, unit) {
-    case (.peak, .bytes), (.floor, .times), (.total, .seconds), (.latency, .seconds),
-      (.stage, .seconds), (.stage, .megabytesPerSecond), (.total, .megabytesPerSecond):
-      true
-    default: false
-    }
-  }
+  private static var metricNames: String { metrics.map(\.name).joined(separator: ", ") }
 
-  private static func quantity(_ text: String) -> Figure? {
-    switch text {
-    case "total": return .total
-    case "peak": return .peak
-    case "floor": return .floor
-    default:
-      if let percentile = Percentile(rawValue: text) { return .latency(percentile) }
-      return StageReport.Name.allCases
-        .first { $0.rawValue.replacingOccurrences(of: " ", with: "-") == text }.map { .stage($0) }
-    }
-  }
-
+  /// A value with its unit: of time, size and share as in pipeline files.
   private static func amount(_ text: String) -> (Double, Unit)? {
-    let units: [(String, Double, Unit)] = [
-      ("MB/s", 1, .megabytesPerSecond), ("GiB", 1_073_741_824, .bytes), ("MiB", 1_048_576, .bytes),
-      ("KiB", 1024, .bytes), ("GB", 1e9, .bytes), ("MB", 1e6, .bytes), ("kB", 1e3, .bytes),
-      ("us", 1e-6, .seconds), ("ms", 1e-3, .seconds),
-      ("s", 1, .seconds), ("x", 1, .times),
-    ]
-    for (suffix, factor, unit) in units where text.hasSuffix(suffix) {
-      guard let number = Double(text.dropLast(suffix.count)), number >= 0, number.isFinite else {
-        return nil
+    if let count = Double(plain: text) { return (count, .count) }
+    if let share = try? Percentage(optionText: text) { return (share.fraction, .share) }
+    if text.hasSuffix("x") { return Double(plain: text.dropLast()).map { ($0, .times) } }
+    if text.hasSuffix("/s") {
+      let amount = String(text.dropLast(2))
+      if let size = try? ByteSize(optionText: amount) {
+        return (Double(size.bytes) / 1e6, .megabytesPerSecond)
       }
-      return (number * factor, unit)
+      return Double(plain: amount).map { ($0, .perSecond) }
     }
-    return nil
+    // Pipeline files have no microseconds, and write KB.
+    if text.hasSuffix("us") {
+      return Double(plain: text.dropLast(2)).map { ($0 * 1e-6, .seconds) }
+    }
+    if let time = try? Duration(optionText: text) { return (time.seconds, .seconds) }
+    let size = try? ByteSize(optionText: text.replacingOccurrences(of: "kB", with: "KB"))
+    return size.map { (Double($0.bytes), .bytes) }
   }
 
   private static func unreadable(_ text: String) -> ProfileError {
-    let stages = StageReport.Name.allCases
-      .map { $0.rawValue.replacingOccurrences(of: " ", with: "-") }.joined(separator: ", ")
-    return ProfileError(
-      "cannot read the budget \(text); write a quantity, <= or >=, and an amount with its unit: "
-        + "total<=2s, peak<=64MiB, floor<=3x, parse>=300MB/s, p99<=200ms; the stages are \(stages)")
+    ProfileError(
+      "cannot read the budget \(text); write a metric, <= or >=, and a value with its unit, such as total<=2s, "
+        + "peak<=64MiB, floor<=3x, parse>=300MB/s, p99<=250ms, failed<=1%, graphql_errors<=0 or rate>=95/s; the metrics "
+        + "are \(metricNames)")
   }
 
-  /// The violations of the budget, one line per job, or why it cannot be checked.
-  package func violations(in report: ProfileReport) -> [String] {
-    if case .latency(let percentile) = quantity {
-      if let events = report.subscription {
-        guard let delivery = events.delivery else {
-          return ["\(text) cannot be checked: no event arrived"]
-        }
-        return violation(delivery.value(percentile)).map { ["events: \($0)"] } ?? []
-      }
-      guard let load = report.load else {
-        return ["\(text) cannot be checked: no requests were measured (--rate or --concurrency)"]
-      }
-      return violation((load.corrected ?? load.uncorrected).value(percentile))
-        .map { ["requests: \($0)"] } ?? []
+  /// What the report has for the budget: one result per job, or one for all requests or events.
+  package func results(in report: ProfileReport) -> [BudgetResult] {
+    switch quantity {
+    case .total, .peak, .floor, .stage: jobResults(report)
+    case .latency(let percentile): [latencyResult(percentile, report)]
+    case .rate: [loadResult(report) { $0.achievedRate }]
+    case .failed: [loadResult(report) { amount($0.failures, of: $0) }]
+    case .graphQLErrors: [loadResult(report) { amount($0.graphQLErrors ?? 0, of: $0) }]
     }
-    guard !report.jobs.isEmpty else {
-      return ["\(text) cannot be checked: no response was measured"]
-    }
-    return report.jobs.compactMap { job in
+  }
+
+  private func jobResults(_ report: ProfileReport) -> [BudgetResult] {
+    guard !report.jobs.isEmpty else { return [unknown("no response was measured")] }
+    return report.jobs.map { job in
       guard let value = value(of: job, bytes: report.workload.bytes) else {
-        return "\(job.label): \(text) cannot be checked: the report has no such figure"
+        return unknown("the report has no such figure", subject: job.label)
       }
-      return violation(value).map { "\(job.label): \($0)" }
+      return result(value, of: job.label)
     }
+  }
+
+  private func latencyResult(_ percentile: Percentile, _ report: ProfileReport) -> BudgetResult {
+    guard let events = report.subscription else {
+      return loadResult(report) { ($0.corrected ?? $0.uncorrected).value(percentile) }
+    }
+    guard let delivery = events.delivery else { return unknown("no event arrived") }
+    return result(delivery.value(percentile), of: "events")
+  }
+
+  private func loadResult(
+    _ report: ProfileReport, _ value: (LoadReport) -> Double
+  ) -> BudgetResult {
+    guard let load = report.load else {
+      return unknown("no requests were measured (--rate, --stages or --concurrency)")
+    }
+    return result(value(load), of: "requests")
+  }
+
+  private func amount(_ count: Int, of load: LoadReport) -> Double {
+    unit == .share ? Double(count) / Double(max(load.requests, 1)) : Double(count)
   }
 
   private func value(of job: JobReport, bytes: Int) -> Double? {
@@ -132,21 +162,78 @@ package struct Budget: Sendable, Hashable {
       job.stages.first { $0.name == name }.flatMap {
         unit == .seconds ? $0.seconds.median : $0.megabytesPerSecond
       }
-    case .latency: nil
+    case .latency, .rate, .failed, .graphQLErrors: nil
     }
   }
 
-  private func violation(_ value: Double) -> String? {
-    guard isUpperBound ? value > limit : value < limit else { return nil }
-    return "\(text) is not met: \(Self.shown(value, unit))"
+  private func result(_ value: Double, of subject: String) -> BudgetResult {
+    BudgetResult(
+      budget: text, subject: subject, found: unit.shown(value),
+      isMet: isUpperBound ? value <= limit : value >= limit)
   }
 
-  private static func shown(_ value: Double, _ unit: Unit) -> String {
-    switch unit {
+  private func unknown(_ reason: String, subject: String? = nil) -> BudgetResult {
+    BudgetResult(
+      budget: text, subject: subject, isMet: false, problem: "cannot be checked: \(reason)")
+  }
+}
+
+/// What was found for a budget.
+package struct BudgetResult: Codable, Sendable, Hashable {
+  /// The budget as the user wrote it.
+  package var budget: String
+  /// What was measured: `requests`, `events`, or a store; `nil` if nothing was.
+  package var subject: String?
+  /// The value with its unit; `nil` if there is none.
+  package var found: String?
+  package var isMet: Bool
+  /// Why the budget is not met, if that is not the value.
+  package var problem: String?
+
+  /// The message of a budget that is not met; `nil` for one that is.
+  package var violation: String? {
+    guard !isMet else { return nil }
+    let reason = problem ?? "is not met: \(found ?? "nothing was found")"
+    return (subject.map { "\($0): " } ?? "") + "\(budget) \(reason)"
+  }
+
+  /// The budget that every load has: that a request succeeds. `nil` for a report that meets it.
+  package static func ofSuccess(_ report: ProfileReport) -> BudgetResult? {
+    guard let load = report.load, load.failures >= load.requests else { return nil }
+    let failed = load.requests == 0 ? "none was sent" : "all \(load.requests) failed"
+    let reason = load.errors.first.map {
+      "; the most frequent error: \($0.message) (\($0.count) x)"
+    }
+    return BudgetResult(
+      budget: "at least one request succeeds", subject: "requests",
+      found: "0 of \(load.requests)", isMet: false,
+      problem: "is not met: \(failed)\(reason ?? "")")
+  }
+}
+
+extension Budget.Unit {
+  /// A bound with the unit, for messages.
+  fileprivate var example: String {
+    switch self {
+    case .seconds: "<=500ms"
+    case .bytes: "<=64MiB"
+    case .megabytesPerSecond: ">=300MB/s"
+    case .times: "<=3x"
+    case .perSecond: ">=95/s"
+    case .count: "<=0"
+    case .share: "<=1%"
+    }
+  }
+
+  fileprivate func shown(_ value: Double) -> String {
+    switch self {
     case .seconds: Quantity.time(value)
     case .bytes: Quantity.size(value)
     case .megabytesPerSecond: Quantity.rate(value)
     case .times: String(format: "%.2f x", value)
+    case .perSecond: String(format: "%.1f/s", value)
+    case .count: String(format: "%.0f", value)
+    case .share: String(format: "%.2f %%", value * 100)
     }
   }
 }
@@ -156,6 +243,7 @@ extension Latencies {
     switch percentile {
     case .p50: p50
     case .p90: p90
+    case .p95: curve.first { $0.percentile == 95 }?.seconds ?? p99
     case .p99: p99
     case .p999: p999
     }

@@ -8,14 +8,34 @@ actor LatencyRecorder {
   private var corrected = LatencyDistribution()
   private var uncorrected = LatencyDistribution()
   private var phases: [Phase: LatencyDistribution] = [:]
-  private var errors: [String: Int] = [:]
+  private var errors = ErrorTally()
+  private var errorCodes = ErrorTally()
   private var requests = 0
   private var failures = 0
+  private var graphQLErrors = 0
   private var receivedBytes = 0
+  private var steps: LoadSteps
+  private var operations: [Operation]
   /// The number of requests that started more than ``Self/lateness`` seconds after their scheduled
   /// time.
   private(set) var lateStarts = 0
   static let lateness = 0.01
+
+  private struct Operation {
+    let name: String
+    var requests = 0
+    var failures = 0
+    var latencies = LatencyDistribution()
+  }
+
+  /// - Parameters:
+  ///   - start: The start of the run.
+  ///   - seconds: The time during which requests start.
+  ///   - operations: The names of the operations, which are reported one by one; empty for one operation.
+  init(start: Double, seconds: Double, operations: [String] = []) {
+    steps = LoadSteps(start: start, seconds: seconds)
+    self.operations = operations.map { Operation(name: $0) }
+  }
 
   func add(_ outcome: RequestOutcome, intended: Double?, started: Double, ended: Double) {
     requests += 1
@@ -24,28 +44,117 @@ actor LatencyRecorder {
       corrected.add(ended - intended)
       if started - intended > Self.lateness { lateStarts += 1 }
     }
+    let begun = intended ?? started
+    steps.add(outcome, begun: begun, ended: ended)
+    if operations.indices.contains(outcome.operation) {
+      operations[outcome.operation].requests += 1
+      operations[outcome.operation].latencies.add(ended - begun)
+      if outcome.failure != nil { operations[outcome.operation].failures += 1 }
+    }
     receivedBytes += outcome.receivedBytes
     for (phase, seconds) in outcome.phases {
       phases[phase, default: LatencyDistribution()].add(seconds)
     }
+    if !outcome.errorCodes.isEmpty { graphQLErrors += 1 }
+    for code in outcome.errorCodes { errorCodes.add(code) }
     guard let failure = outcome.failure else { return }
     failures += 1
-    if errors[failure] != nil || errors.count < 100 { errors[failure, default: 0] += 1 }
+    errors.add(failure)
   }
 
   /// The report of all requests.
   func report(
     _ model: LoadReport.Model, seconds: Double, processSeconds: Double
   ) -> LoadReport {
-    LoadReport(
+    var report = LoadReport(
       model: model, seconds: seconds, requests: requests, failures: failures,
-      errors: LoadReport.ErrorCount.list(errors), achievedRate: Double(requests) / seconds,
+      errors: errors.list, achievedRate: Double(requests) / seconds,
       corrected: corrected.isEmpty ? nil : corrected.latencies,
       uncorrected: uncorrected.latencies,
       phases: Phase.allCases.compactMap { phase in
         phases[phase].map { .init(name: phase, latencies: $0.latencies) }
       },
       receivedBytes: receivedBytes, clientLoad: processSeconds / seconds, warnings: [])
+    report.graphQLErrors = graphQLErrors
+    report.errorCodes = errorCodes.list
+    report.steps = steps.list
+    report.stepSeconds = steps.width
+    if operations.count > 1 {
+      report.operations = operations.map { operation in
+        .init(
+          name: operation.name, requests: operation.requests, failures: operation.failures,
+          latencies: operation.latencies.isEmpty ? nil : operation.latencies.latencies)
+      }
+    }
+    return report
+  }
+}
+
+/// Counts errors by their message or code.
+struct ErrorTally {
+  private var counts: [String: Int] = [:]
+  private static let maxMessages = 100
+
+  mutating func add(_ text: String) {
+    if counts[text] != nil || counts.count < Self.maxMessages { counts[text, default: 0] += 1 }
+  }
+
+  /// The most frequent errors; at most ten.
+  var list: [LoadReport.ErrorCount] { LoadReport.ErrorCount.list(counts) }
+}
+
+/// The requests of a run in steps of equal time.
+///
+/// A request belongs to the step of its scheduled start, as do its latency and its failure: a server that stalls is visible
+/// in the steps of the requests that it delays, not in the one in which it answers. Only ``LoadReport/Step/completed``
+/// counts the requests that end in a step.
+struct LoadSteps {
+  private struct Step {
+    var requests = 0
+    var completed = 0
+    var failures = 0
+    var graphQLErrors = 0
+    var latencies = LatencyDistribution(digits: .two)
+  }
+
+  private let start: Double
+  /// The time of a step, in whole seconds: 1, and more for runs of which a page cannot show every second.
+  let width: Double
+  private var steps: [Step]
+
+  static let maxSteps = 600
+
+  init(start: Double, seconds: Double) {
+    self.start = start
+    width = max((seconds / Double(Self.maxSteps)).rounded(.up), 1)
+    steps = Array(repeating: Step(), count: Int((min(seconds, 1e6) / width).rounded(.up)))
+  }
+
+  mutating func add(_ outcome: RequestOutcome, begun: Double, ended: Double) {
+    let first = index(of: begun)
+    steps[first].requests += 1
+    steps[first].latencies.add(ended - begun)
+    if outcome.failure != nil { steps[first].failures += 1 }
+    if !outcome.errorCodes.isEmpty { steps[first].graphQLErrors += 1 }
+    steps[index(of: ended)].completed += 1
+  }
+
+  /// The step of a time. Those after the last start are added; the last possible one also has what comes later.
+  private mutating func index(of time: Double) -> Int {
+    let position = (time - start) / width
+    let index = position > 0 ? Int(min(position, Double(2 * Self.maxSteps))) : 0
+    while steps.count <= index { steps.append(Step()) }
+    return index
+  }
+
+  var list: [LoadReport.Step] {
+    steps.enumerated().map { index, step in
+      let times = step.latencies.isEmpty ? nil : step.latencies.latencies
+      return LoadReport.Step(
+        start: Double(index) * width, requests: step.requests, completed: step.completed,
+        failures: step.failures, graphQLErrors: step.graphQLErrors, p50: times?.p50,
+        p90: times?.p90, p99: times?.p99, highest: times?.highest)
+    }
   }
 }
 
@@ -58,9 +167,14 @@ extension LoadReport.ErrorCount {
   }
 }
 
-/// A histogram of latencies, with three digits.
+/// A histogram of latencies.
 struct LatencyDistribution {
-  private var histogram = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
+  private var histogram: Histogram<UInt64>
+
+  /// - Parameter digits: The precision: three digits need some hundred kilobytes, two a few of them.
+  init(digits: SignificantDigits = .three) {
+    histogram = Histogram(numberOfSignificantValueDigits: digits)
+  }
 
   var isEmpty: Bool { histogram.totalCount == 0 }
   var latencies: Latencies { Latencies(histogram) }
@@ -96,6 +210,10 @@ package struct RequestOutcome: Sendable {
   package var receivedBytes: Int
   /// A short description of the failure; `nil` if the request succeeded.
   package var failure: String?
+  /// The code (`extensions.code`) of each GraphQL error of the response.
+  package var errorCodes: [String] = []
+  /// The index of the operation among those of the load.
+  package var operation = 0
   /// The thrown error, if any.
   package var error: (any Error)?
   /// When the parts of a response with `@defer` or `@stream` were complete, in seconds since the start, in their order.

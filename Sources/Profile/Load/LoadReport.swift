@@ -6,6 +6,19 @@ package struct LoadReport: Codable, Sendable {
     case open(rate: Double, inFlight: Int)
     /// A fixed number at a time; each starts when another one completes.
     case closed(concurrency: Int)
+    /// At the rates of the stages, independent of responses; at most `inFlight` at a time.
+    case stages([LoadStage], inFlight: Int)
+
+    /// When requests start, and how many may be in flight; `nil` if they start when others complete.
+    ///
+    /// - Parameter seconds: The time during which requests start at a fixed rate.
+    func schedule(over seconds: Double) -> (starts: LoadSchedule, inFlight: Int)? {
+      switch self {
+      case .open(let rate, let inFlight): (LoadSchedule(rate: rate, seconds: seconds), inFlight)
+      case .stages(let stages, let inFlight): (LoadSchedule(stages), inFlight)
+      case .closed: nil
+      }
+    }
   }
 
   package var model: Model
@@ -22,6 +35,21 @@ package struct LoadReport: Codable, Sendable {
   package var corrected: Latencies?
   /// Latency from the actual start.
   package var uncorrected: Latencies
+  /// The number of responses with GraphQL errors, which are failures; `nil` in reports of older versions, as for
+  /// the following figures.
+  package var graphQLErrors: Int?
+  /// The number of GraphQL errors with each `extensions.code`, the most frequent first; at most ten.
+  package var errorCodes: [ErrorCount]?
+  /// The requests over time.
+  package var steps: [Step]?
+  /// The time of each step, in seconds: 1 for runs of up to ten minutes.
+  package var stepSeconds: Double?
+  /// The operations of the load; `nil` if there is one.
+  package var operations: [OperationReport]?
+  /// The delay after each response before the next request, in closed-loop load; `nil` without one.
+  package var thinkSeconds: Double?
+  /// How the pipeline was used: with or without its retries and its cache.
+  package var notes: [String]?
   package var phases: [PhaseReport]
   package var receivedBytes: Int
   /// The number of HTTP requests; `nil` in reports without a network.
@@ -38,6 +66,32 @@ package struct LoadReport: Codable, Sendable {
   package struct ErrorCount: Codable, Sendable, Hashable {
     package var message: String
     package var count: Int
+  }
+
+  /// The requests that were to start in one stretch of time.
+  package struct Step: Codable, Sendable, Hashable {
+    /// Since the start of the run, in seconds.
+    package var start: Double
+    package var requests: Int
+    /// The number of requests that ended in this time, whenever they started.
+    package var completed: Int
+    package var failures: Int
+    /// The number of responses with GraphQL errors.
+    package var graphQLErrors: Int
+    /// The latencies of the requests, from the scheduled start in open-loop load; `nil` without requests.
+    package var p50: Double?
+    package var p90: Double?
+    package var p99: Double?
+    package var highest: Double?
+  }
+
+  /// The requests of one of several operations.
+  package struct OperationReport: Codable, Sendable, Hashable {
+    package var name: String
+    package var requests: Int
+    package var failures: Int
+    /// From the scheduled start in open-loop load; `nil` without requests.
+    package var latencies: Latencies?
   }
 
   package struct PhaseReport: Codable, Sendable, Hashable {
@@ -87,6 +141,8 @@ struct LoadWarnings {
   let lateStarts: Int
   /// The number of requests that waited for a slot.
   let waits: Int
+  /// When requests were to start, and how many could be in flight; `nil` for closed-loop load.
+  let plan: (starts: LoadSchedule, inFlight: Int)?
 
   var lines: [String] {
     var lines: [String] = []
@@ -102,7 +158,8 @@ struct LoadWarnings {
           + "program used \(share) % of a core: the client may limit the figures; use a lower rate or "
           + "another machine")
     }
-    guard case .open(let rate, let inFlight) = report.model else { return lines }
+    guard let (starts, inFlight) = plan else { return lines }
+    let rate = Double(starts.count) / max(starts.seconds, 1e-9)
     if report.achievedRate < 0.95 * rate {
       lines.append(
         "\(Int(report.achievedRate)) of \(Int(rate)) requests per second were answered: the rate is too "

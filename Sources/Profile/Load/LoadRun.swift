@@ -1,11 +1,15 @@
 package import GQLRunPipeline
 import GQLRunSupport
 
-/// Runs one request repeatedly, at a fixed rate or with a fixed concurrency.
+/// Sends requests: at a fixed rate, at the rates of stages, or with a fixed concurrency.
 package struct LoadRun: Sendable {
   package var model: LoadReport.Model
-  /// How long requests are started.
+  /// How long requests are started; stages have their own time.
   package var duration: Duration
+  /// The delay of closed-loop load after each response, before the next request of the same slot.
+  package var thinkTime = Duration.zero
+  /// The names of the operations, by ``RequestOutcome/operation``; empty for one operation.
+  package var operations: [String] = []
   package var clock: ServiceClock
   /// The program's processor time, in seconds.
   package var processTime: @Sendable () -> Double
@@ -31,13 +35,15 @@ package struct LoadRun: Sendable {
   /// Starts requests until the duration is over or the task is cancelled, then waits for those in
   /// flight.
   package func run() async -> LoadReport {
-    let recorder = LatencyRecorder()
     let (start, processStart, machineStart) = (now, processTime(), machineTime())
+    let plan = model.schedule(over: duration.seconds)
+    let recorder = LatencyRecorder(
+      start: start, seconds: plan?.starts.seconds ?? duration.seconds, operations: operations)
     var waits = 0
-    switch model {
-    case .open(let rate, let inFlight):
-      waits = await open(recorder, rate: rate, inFlight: inFlight)
-    case .closed(let concurrency): await closed(recorder, concurrency: concurrency)
+    if let plan {
+      waits = await open(recorder, plan.starts, inFlight: plan.inFlight)
+    } else if case .closed(let concurrency) = model {
+      await closed(recorder, concurrency: concurrency)
     }
     let seconds = max(now - start, 1e-9)
     var report = await recorder.report(
@@ -45,9 +51,10 @@ package struct LoadRun: Sendable {
     if let machineStart, let machineEnd = machineTime() {
       report.machineLoad = machineEnd.load(since: machineStart)
     }
+    if thinkTime > .zero { report.thinkSeconds = thinkTime.seconds }
     report.warnings =
       LoadWarnings(
-        report: report, lateStarts: await recorder.lateStarts, waits: waits
+        report: report, lateStarts: await recorder.lateStarts, waits: waits, plan: plan
       ).lines
     return report
   }
@@ -55,14 +62,15 @@ package struct LoadRun: Sendable {
   private var now: Double { clock.now().seconds }
 
   /// Returns how many requests waited because the maximum was in flight.
-  private func open(_ recorder: LatencyRecorder, rate: Double, inFlight: Int) async -> Int {
+  private func open(
+    _ recorder: LatencyRecorder, _ starts: LoadSchedule, inFlight: Int
+  ) async -> Int {
     let start = now
     var waits = 0
-    let count = Int((duration.seconds * rate).rounded())
     let slots = RequestSlots(inFlight)
     await withDiscardingTaskGroup { group in
-      for number in 0..<count {
-        let intended = start + Double(number) / rate
+      for number in 0..<starts.count {
+        let intended = start + starts.start(of: number)
         let early = intended - now
         if early > 0 { try? await clock.sleep(for: .seconds(early)) }
         // A request that waits for another one starts late, which its latency includes.
@@ -82,7 +90,10 @@ package struct LoadRun: Sendable {
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<concurrency {
         group.addTask {
-          while now < end, !Task.isCancelled { await record(recorder, intended: nil) }
+          while now < end, !Task.isCancelled {
+            await record(recorder, intended: nil)
+            if thinkTime > .zero { try? await clock.sleep(for: thinkTime) }
+          }
         }
       }
     }

@@ -1,12 +1,13 @@
 import GQLRunCache
+import GQLRunJSON
 package import GQLRunPipeline
 package import GQLRunPlugins
 import GQLRunSupport
 
-/// One operation that is run through a pipeline, with its phases measured.
+/// Requests that are run through a pipeline, with their phases measured.
 package struct PipelineRequest: Sendable {
   package var runner: PipelineRunner
-  package var request: GraphQLRequest
+  private let mix: LoadMix
   /// Measures the connections of the runner's transport.
   private let meter: ConnectionMeter?
   private let sent = RequestCount()
@@ -15,9 +16,17 @@ package struct PipelineRequest: Sendable {
   /// with retries.
   package var sentRequests: Int { sent.value.withLock { $0 } }
 
+  /// - Parameter meter: Measures the connections of the runner's transport.
   package init(
     _ runner: PipelineRunner, _ request: GraphQLRequest, meter: ConnectionMeter? = nil
   ) {
+    self.init(runner, LoadMix([.init(name: "", requests: [request])]), meter: meter)
+  }
+
+  /// - Parameters:
+  ///   - mix: The operations, which take turns.
+  ///   - meter: Measures the connections of the runner's transport.
+  package init(_ runner: PipelineRunner, _ mix: LoadMix, meter: ConnectionMeter? = nil) {
     let clock = runner.services.clock
     self.runner = runner.measuring { [sent] send in
       sent.value.withLock { $0 += 1 }
@@ -32,19 +41,23 @@ package struct PipelineRequest: Sendable {
       }
       return response
     }
-    self.request = request
+    self.mix = mix
     self.meter = meter
   }
 
-  /// Runs the request until its last result.
-  package func perform() async -> RequestOutcome {
+  /// Runs the next request of the mix until its last result.
+  package func perform() async -> RequestOutcome { await perform(mix.next()) }
+
+  /// Runs a request until its last result.
+  package func perform(_ choice: LoadMix.Choice) async -> RequestOutcome {
     await PhaseTimes.$current.withValue(PhaseTimes()) {
       let clock = runner.services.clock
       let start = clock.now()
       var outcome = RequestOutcome()
+      outcome.operation = choice.operation
       do {
         var result: GraphQLResponse?
-        for try await response in runner.execute(request) {
+        for try await response in runner.execute(choice.request) {
           if let part = response.part {
             outcome.parts.add(part, at: (clock.now() - start).seconds)
           }
@@ -54,8 +67,13 @@ package struct PipelineRequest: Sendable {
         if let result {
           if result.part != nil { outcome.merged = result }
           outcome.receivedBytes = result.timing.receivedBytes
-          if let error = result.errors.first { outcome.failure = "GraphQL error: \(error.message)" }
-          await split(result, start: start, end: clock.now(), outcome: &outcome)
+          let end = clock.now()
+          outcome.errorCodes = result.errors.map {
+            $0.extensions?["code"]?.stringValue ?? "(no code)"
+          }
+          let milliseconds = (end - start).seconds * 1e3
+          outcome.failure = mix.operations[choice.operation].problem(result, milliseconds)
+          await split(result, start: start, end: end, outcome: &outcome)
         }
       } catch {
         outcome.failure = "\(error)"

@@ -1,4 +1,5 @@
 package import GQLRunCache
+import GQLRunSupport
 
 /// The complete job on a recorded response: read, parse and normalize, write, sync, read back,
 /// output. The clocks are read between chunks, never inside one.

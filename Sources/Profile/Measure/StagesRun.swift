@@ -1,6 +1,7 @@
 import Foundation
 package import GQLRunCache
 import GQLRunJSON
+import GQLRunSupport
 
 /// Guard, strict parser and normalizer in turn on the same chunks, so that the cost of each is a
 /// difference measured within one chunk, independent of other load on the machine.
@@ -43,27 +44,6 @@ package struct StagesRun {
     run.count(response, WriteSummary())
     clock.finish(&run, watch)
     return run
-  }
-}
-
-/// The clocks of the profiler, in nanoseconds. No other part of the program reads them.
-package enum StageClock {
-  /// Wall time, monotonic.
-  @inline(__always)
-  package static func wall() -> UInt64 { read(CLOCK_MONOTONIC) }
-
-  /// Processor time of the calling thread.
-  @inline(__always)
-  package static func thread() -> UInt64 { read(CLOCK_THREAD_CPUTIME_ID) }
-
-  /// Processor time of all threads of the process.
-  package static func process() -> UInt64 { read(CLOCK_PROCESS_CPUTIME_ID) }
-
-  @inline(__always)
-  private static func read(_ clock: clockid_t) -> UInt64 {
-    var time = timespec()
-    clock_gettime(clock, &time)
-    return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
   }
 }
 

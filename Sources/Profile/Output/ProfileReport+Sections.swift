@@ -19,12 +19,25 @@ extension ProfileReport {
         + (repeats.isEmpty ? "" : "; \(repeats)"))
     report.sections =
       fetches + stages + baselineTable
-      + [load?.section, subscription?.section, shape?.section].compactMap { $0 }
+      + [load?.section, subscription?.section, shape?.section].compactMap { $0 } + budgetTable
+    report.hasPassed = budgets.map { $0.allSatisfy(\.isMet) }
     report.notes = remarks
     report.footer =
       "\(program), report version \(version), \(date); \(machine.system), "
       + Quantity.size(machine.memoryBytes)
     return report
+  }
+
+  private var budgetTable: [Report.Section] {
+    guard let budgets, !budgets.isEmpty else { return [] }
+    let rows = budgets.map { budget in
+      [
+        budget.budget, budget.subject ?? "", budget.found ?? "",
+        budget.isMet ? "met" : budget.problem ?? "not met",
+      ]
+    }
+    let table = Report.Table([.text(""), .text("of"), "found", .text("verdict")], rows: rows)
+    return [Report.Section("budgets", [.table(table)])]
   }
 
   /// The lowest confidence of the ratios; `nil` if there are none.
@@ -239,24 +252,43 @@ extension ReportComparison {
 extension LoadReport {
   /// The requests as a section.
   var section: Report.Section {
-    let rate = String(format: "%.1f", achievedRate)
-    let title =
-      switch model {
-      case .open(let intended, let inFlight):
-        "\(requests) requests at \(String(format: "%g", intended)) per second "
-          + "(at most \(inFlight) at a time): \(rate) per second achieved, \(failures) failed"
-      case .closed(let concurrency):
-        "\(requests) requests, \(concurrency) at a time: \(rate) per second, \(failures) failed"
-      }
     let times =
       [corrected.map { ("from the intended start (corrected)", $0) }].compactMap { $0 }
       + [("from the actual start (uncorrected)", uncorrected)]
+    let all = times + phases.map { ("· \($0.name.rawValue)", $0.latencies) }
+    return Report.Section(
+      title,
+      (notes ?? []).map { .line($0, .soft) }
+        + [.chart(Latencies.chart(times)), .table(Latencies.table(all))] + timeline
+        + operationTable + lines.map { .line($0) }
+        + warnings.map { .line("warning: \($0)", .warning) })
+  }
+
+  private var title: String {
+    let rate = "\(String(format: "%.1f", achievedRate)) per second"
+    let think = thinkSeconds.map { ", \(Quantity.time($0)) apart" } ?? ""
+    return switch model {
+    case .open(let intended, let inFlight):
+      "\(requests) requests at \(String(format: "%g", intended)) per second "
+        + "(at most \(inFlight) at a time): \(rate) achieved, \(failures) failed"
+    case .stages(let stages, let inFlight):
+      "\(requests) requests in the stages \(stages.map(\.text).joined(separator: ",")) "
+        + "(at most \(inFlight) at a time): \(rate) achieved, \(failures) failed"
+    case .closed(let concurrency):
+      "\(requests) requests, \(concurrency) at a time\(think): \(rate), \(failures) failed"
+    }
+  }
+
+  /// The counts of HTTP requests, connections and errors.
+  private var lines: [String] {
     var lines: [String] = []
     if let sent = httpRequests, sent < requests, sent > 0 {
       let each = String(format: "%.1f", Double(requests) / Double(sent))
       lines.append("HTTP requests: \(sent), with \(each) operations on average")
     } else if let sent = httpRequests, sent > requests {
       lines.append("HTTP requests: \(sent), with retries")
+    } else if httpRequests == 0, requests > 0 {
+      lines.append("HTTP requests: none")
     }
     if let connections {
       let waited = phases.first { $0.name == .connect }?.latencies.count ?? 0
@@ -265,12 +297,93 @@ extension LoadReport {
           ? "every request found an open connection"
           : "new connections: \(connections); requests that waited for one: \(waited)")
     }
-    lines += errors.map { "\($0.count) x \($0.message)" }
-    let all = times + phases.map { ("· \($0.name.rawValue)", $0.latencies) }
-    return Report.Section(
-      title,
-      [.chart(Latencies.chart(times)), .table(Latencies.table(all))] + lines.map { .line($0) }
-        + warnings.map { .line("warning: \($0)", .warning) })
+    if let graphQLErrors, graphQLErrors > 0 {
+      let codes = (errorCodes ?? []).map { "\($0.count) x \($0.message)" }
+      lines.append(
+        "responses with GraphQL errors: \(graphQLErrors), with the codes "
+          + codes.joined(separator: ", "))
+    }
+    return lines + errors.map { "\($0.count) x \($0.message)" }
+  }
+
+  /// The requests over time.
+  private var timeline: [Report.Block] {
+    guard let steps, let width = stepSeconds, steps.count > 1 else { return [] }
+    let end = Double(steps.count) * width
+    let ticks = Chart.ticks(to: end) { String(format: "%g s", $0) }
+    func curve(
+      _ name: String, color: Int, _ value: (Step) -> Double?
+    ) -> (name: String, color: Int, points: [(Double, Double)]) {
+      let points = steps.compactMap { step in
+        value(step).map { ((step.start + width / 2) / end, $0) }
+      }
+      return (name, color, points)
+    }
+    let rates = [
+      curve("to start", color: 0) { Double($0.requests) / width },
+      curve("completed", color: 3) { Double($0.completed) / width },
+      curve("failed", color: 4) { Double($0.failures) / width },
+      curve("with GraphQL errors", color: 7) { Double($0.graphQLErrors) / width },
+    ].filter { $0.points.contains { $0.1 > 0 } }
+    let latencies = [
+      curve("p50", color: 2, \.p50), curve("p90", color: 6, \.p90), curve("p99", color: 1, \.p99),
+      curve("highest", color: 4, \.highest),
+    ]
+    var blocks: [Report.Block] = [
+      .chart(
+        Chart.curves("Requests per second, over time", rates, ticks: ticks) {
+          String(format: "%.0f/s", $0)
+        }),
+      .chart(
+        Chart.curves("Latency by the start of requests, over time", latencies, ticks: ticks) {
+          Quantity.time($0)
+        }),
+      .only(.page, .table(stepTable(steps))),
+    ]
+    if let slowest = steps.max(by: { ($0.p99 ?? 0) < ($1.p99 ?? 0) }), let p99 = slowest.p99 {
+      let isSecond = width == 1
+      blocks.append(
+        .only(
+          .text,
+          .line(
+            "slowest \(isSecond ? "second" : "step of \(Int(width)) s"): from \(Int(slowest.start)) s, "
+              + "p99 \(Quantity.time(p99)), \(slowest.failures) of \(slowest.requests) failed")))
+    }
+    return blocks
+  }
+
+  private func stepTable(_ steps: [Step]) -> Report.Table {
+    Report.Table(
+      [
+        "from", "to start", "completed", "failed", "with GraphQL errors", "p50", "p90", "p99",
+        "highest",
+      ],
+      rows: steps.map { step in
+        ["\(Int(step.start)) s"]
+          + [step.requests, step.completed, step.failures, step.graphQLErrors].map {
+            Quantity.count($0)
+          }
+          + [step.p50, step.p90, step.p99, step.highest].map {
+            $0.map { Quantity.time($0) } ?? ""
+          }
+      })
+  }
+
+  private var operationTable: [Report.Block] {
+    guard let operations else { return [] }
+    let rows = operations.map { operation in
+      [
+        operation.name, Quantity.count(operation.requests), Quantity.count(operation.failures),
+      ]
+        + [\Latencies.p50, \.p90, \.p99, \.highest].map { figure in
+          operation.latencies.map { Quantity.time($0[keyPath: figure]) } ?? ""
+        }
+    }
+    return [
+      .table(
+        Report.Table(
+          [.text("operation"), "requests", "failed", "p50", "p90", "p99", "highest"], rows: rows))
+    ]
   }
 }
 

@@ -126,6 +126,9 @@ extension ProfileReport {
       }
       metrics.add(
         "failed_requests", help: "Requests that failed.", value: Double(load.failures))
+      metrics.add(
+        "responses_with_errors", help: "Responses with GraphQL errors.",
+        value: Double(load.graphQLErrors ?? 0))
     }
     if let events = subscription {
       metrics.add(

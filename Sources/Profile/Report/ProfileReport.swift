@@ -21,6 +21,8 @@ package struct ProfileReport: Codable, Sendable {
   package var load: LoadReport?
   package var subscription: SubscriptionReport?
   package var shape: ShapeReport?
+  /// What was found for each budget; `nil` without budgets.
+  package var budgets: [BudgetResult]?
   /// Reasons to read the figures with caution.
   package var remarks: [String] = []
 

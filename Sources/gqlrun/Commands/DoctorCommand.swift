@@ -60,11 +60,6 @@ struct DoctorCommand: AsyncParsableCommand {
   @OptionGroup var trustOptions: TrustOptions
   @OptionGroup var replaceOptions: ReplaceOptions
 
-  /// The form of JUnit XML reports.
-  private static let junitForm = OutputForm("a JUnit report") { _, beginning in
-    beginning.hasPrefix("<?xml") && beginning.contains("<testsuites")
-  }
-
   func validate() throws {
     if junit != nil, !audit { throw ValidationError("--junit requires --audit") }
     if write != nil, audit {
@@ -111,7 +106,7 @@ struct DoctorCommand: AsyncParsableCommand {
   private func check(
     _ endpoint: Endpoint, _ pipeline: Pipeline, hiding secrets: KnownSecrets
   ) async throws {
-    let replaced = replaceOptions.replacing(Self.junitForm)
+    let replaced = replaceOptions.replacing(.junit)
     if let junit { try OutputFile.check(junit, replacing: replaced) }
     let (audit, requests) = try await withProbe(
       endpoint, pipeline, maxRequests: Audit.maxRequests

@@ -1,4 +1,5 @@
 import GQLRun
+import GQLRunBatch
 import GQLRunCache
 import GQLRunLanguage
 import GQLRunPipeline
@@ -26,15 +27,23 @@ struct OperationRun: Sendable {
   var limit: EventLimit
   var gaps = GapReport.notes
   var filter: JQFilter?
+  /// The conditions that the results have to meet.
+  var expectations = Expectations()
   var verbosity: Int
   var isQuiet: Bool
   /// The heads to print before the results; `nil` prints none.
   var trace: NetworkTrace?
 
+  /// What the results were.
+  struct Outcome: Sendable {
+    /// The number of GraphQL errors: of all pages or events, otherwise of the last result.
+    var errorCount = 0
+    /// What was found for each condition, without secrets.
+    var findings: [Expectations.Finding] = []
+  }
+
   /// Writes the results.
-  ///
-  /// - Returns: The number of GraphQL errors: of all pages or events, otherwise of the last result.
-  func execute(_ client: PipelineClient, _ meter: ConnectionMeter) async throws -> Int {
+  func execute(_ client: PipelineClient, _ meter: ConnectionMeter) async throws -> Outcome {
     let size = uploads.values.reduce(0) { $0 + $1.count }
     // A terminal that shows the result needs no progress, except that of an upload.
     let isShown = !isQuiet && (size > 0 || output.output != nil || !Terminal.isOutputTerminal)
@@ -44,14 +53,18 @@ struct OperationRun: Sendable {
     return try await results(client)
   }
 
-  private func results(_ client: PipelineClient) async throws -> Int {
+  private func results(_ client: PipelineClient) async throws -> Outcome {
     let effective = policy ?? client.pipeline.defaultCachePolicy
     let writer = try output.writer(
       linePerResult: effective == .cacheAndNetwork || pages.isLinePerPage || isLive
         || isIncremental,
       isArray: pages.slurp, filter: filter)
     let start = ContinuousClock.now
-    var errorCount = 0
+    var outcome = Outcome()
+    // A later result replaces an earlier one, except pages and events.
+    let isOneOfMany = pages.paginate || operation.type == .subscription
+    var tally = ExpectationTally(
+      expectations, noun: pages.paginate ? "page" : isOneOfMany ? "event" : nil)
     var shownHead: HTTPResponse?
     var request = GraphQLRequest(operation, cachePolicy: policy, uploads: uploads)
     request.context.named = context
@@ -86,10 +99,10 @@ struct OperationRun: Sendable {
         if !isIncremental { try write(response, to: writer) }
         if !pages.paginate { unread?.beginCount() }
         try unread?.read(response)
-        // A later result replaces an earlier one, except pages and events.
-        let isOneOfMany = pages.paginate || operation.type == .subscription
-        errorCount = response.errors.count + (isOneOfMany ? errorCount : 0)
-        if !isQuiet { report(response, policy: effective, time: ContinuousClock.now - start) }
+        outcome.errorCount = response.errors.count + (isOneOfMany ? outcome.errorCount : 0)
+        let time = ContinuousClock.now - start
+        if !isQuiet { report(response, policy: effective, time: time) }
+        if !response.isCatchUp { try tally.check(response, milliseconds: time / .milliseconds(1)) }
         if !response.isCatchUp, limit.count() { break }
       }
     } catch is CancellationError where isLive {
@@ -110,7 +123,12 @@ struct OperationRun: Sendable {
     }
     try writer.finish()
     if let unread { try report(unread, results) }
-    return errorCount
+    let secrets = client.services.secrets
+    outcome.findings = tally.findings.map { finding in
+      Expectations.Finding(
+        condition: finding.condition, problem: finding.problem.map { secrets.hide(in: $0) })
+    }
+    return outcome
   }
 
   /// Warns of connections that have more pages than the result; with `--paginate` that is an error. Notes those that

@@ -1,10 +1,12 @@
 public import ArgumentParser
 import Foundation
 import GQLRun
+import GQLRunBatch
 import GQLRunCache
 import GQLRunLanguage
 public import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunReport
 import HTTPTypes
 import Logging
 
@@ -36,6 +38,8 @@ struct RunCommand: AsyncParsableCommand {
           --jq '.data.countries[].name' --raw-output
         gqlrun run country.graphql -e http://127.0.0.1:8080/graphql \\
           --var code=DE --token-env TOKEN --timeout 10s -i
+        gqlrun run country.graphql -e http://127.0.0.1:8080/graphql \\
+          --var code=DE --expect 'data.country.capital == "Berlin"'
       """)
 
   @OptionGroup var documentOptions: DocumentOptions
@@ -75,6 +79,7 @@ struct RunCommand: AsyncParsableCommand {
   var incremental = false
 
   @OptionGroup var subscriptionOptions: SubscriptionOptions
+  @OptionGroup var expectOptions: ExpectOptions
   @OptionGroup var outputOptions: OutputOptions
   @OptionGroup var recordingOptions: RecordingOptions
 
@@ -111,6 +116,9 @@ struct RunCommand: AsyncParsableCommand {
       let other = pageOptions.paginate ? "--paginate" : "--watch"
       throw ValidationError("--incremental cannot be used with \(other), which needs whole results")
     }
+    if incremental, !expectOptions.expect.isEmpty {
+      throw ValidationError("--incremental cannot be used with --expect, which needs whole results")
+    }
     if let output = outputOptions.output, output == recordingOptions.har, !output.hasPrefix("/dev/")
     {
       throw ValidationError("--output and --har name one file, \(output); name two")
@@ -125,19 +133,10 @@ struct RunCommand: AsyncParsableCommand {
     let named = try givenContext()
     let filter = try outputOptions.filter()
     try outputOptions.checkOutput()
+    try expectOptions.checkReport(outputOptions.replace)
     try recordingOptions.checkArchive(outputOptions.replace)
     let source = try documentOptions.source()
-    var pipeline = try endpointOptions.load(
-      request: requestOptions, trust: trustOptions, usesProject: true, isQuiet: quiet,
-      isUnsent: policy == .cacheOnly)
-    if let patience = subscriptionOptions.patience?.duration {
-      pipeline.subscriptions.patience = patience
-    }
-    if verbose > 0, let endpoint = pipeline.endpoint, let given = endpointOptions.endpoint,
-      !given.contains("://")
-    {
-      Terminal.hint("the endpoint is \(endpoint.shownURL)")
-    }
+    let pipeline = try loadedPipeline()
     let files = try uploadOptions.files
     let standardInput = files.contains("-") ? ["-"] : []
     guard files.count(where: { $0 == "-" }) < 2 else {
@@ -149,6 +148,7 @@ struct RunCommand: AsyncParsableCommand {
       isSent: true)
     operation.checksShape = checkShape
     try subscriptionOptions.check(operation)
+    let expectations = try expectOptions.expectations(of: operation)
     let store = store.flatMap { pipeline.usesStore($0, isQuiet: quiet) ? $0 : nil }
     let secrets = KnownSecrets()
     let recorder = recordingOptions.recorder(secrets)
@@ -174,11 +174,11 @@ struct RunCommand: AsyncParsableCommand {
       operation: operation, uploads: uploads, label: source.label, context: named, policy: policy,
       output: outputOptions, pages: pageOptions, watches: subscriptionOptions.watch,
       isIncremental: incremental, limit: limit, gaps: subscriptionOptions.gaps, filter: filter,
-      verbosity: verbose,
-      isQuiet: quiet, trace: include ? trace : nil)
-    let errorCount: Int
+      expectations: expectations, verbosity: verbose, isQuiet: quiet, trace: include ? trace : nil)
+    let start = ContinuousClock.now
+    let outcome: OperationRun.Outcome
     do {
-      errorCount = try await client.shutdown { client in
+      outcome = try await client.shutdown { client in
         try await Interruption.run(
           for: subscriptionOptions.limit?.duration, onLimit: { limit.end() }
         ) {
@@ -192,10 +192,51 @@ struct RunCommand: AsyncParsableCommand {
       {
         Terminal.hint(note)
       }
+      let message = Failure(describing: error).message
+      try report(
+        operation, since: start, cases: expectations.texts.map { ($0, .error(message)) })
       throw error
     }
     try await recordingOptions.write(recorder, outputOptions.replace)
-    if errorCount > 0 { throw Failure(.graphQLErrors, "") }
+    try end(with: outcome, of: run, since: start)
+  }
+
+  private func loadedPipeline() throws -> Pipeline {
+    var pipeline = try endpointOptions.load(
+      request: requestOptions, trust: trustOptions, usesProject: true, isQuiet: quiet,
+      isUnsent: policy == .cacheOnly)
+    if let patience = subscriptionOptions.patience?.duration {
+      pipeline.subscriptions.patience = patience
+    }
+    if verbose > 0, let endpoint = pipeline.endpoint, let given = endpointOptions.endpoint,
+      !given.contains("://")
+    {
+      Terminal.hint("the endpoint is \(endpoint.shownURL)")
+    }
+    return pipeline
+  }
+
+  /// Reports conditions that are not met, and throws what decides about the exit code.
+  private func end(
+    with outcome: OperationRun.Outcome, of run: OperationRun, since start: ContinuousClock.Instant
+  ) throws {
+    try report(
+      run.operation, since: start,
+      cases: outcome.findings.map { ($0.condition, $0.problem.map { .failure($0) } ?? .passed) })
+    let problems = outcome.findings.compactMap(\.problem)
+    for problem in problems { Terminal.error(problem) }
+    guard problems.isEmpty else { throw Failure(.failed, "") }
+    if outcome.errorCount > 0, !run.expectations.judgeErrors { throw Failure(.graphQLErrors, "") }
+  }
+
+  /// Writes the JUnit file of --expect.
+  private func report(
+    _ operation: PreparedOperation, since start: ContinuousClock.Instant,
+    cases: [(condition: String, result: JUnit.Result)]
+  ) throws {
+    try expectOptions.write(
+      operation.label, seconds: (ContinuousClock.now - start) / .seconds(1),
+      outputOptions.replace, cases: cases)
   }
 
   private func givenContext() throws -> [String: String] {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import GQLRunBatch
 import GQLRunCache
 import GQLRunLanguage
 import GQLRunPipeline
@@ -15,7 +16,9 @@ struct ProfileCommand: AsyncParsableCommand {
       fetched response, it also reports connecting, the first byte (the server), and the download (the \
       network, or a server that sends slowly). --generate with --keep . writes feed.graphql. Every \
       run is a separate process; stores and baselines alternate, and medians are compared. With --rate \
-      or --concurrency, measures many requests instead; with --subscribe, the events of a subscription.
+      or --concurrency, measures many requests instead; with --subscribe, the events of a subscription. Requests are \
+      not retried and use no cache, unless --retries and --cache are given. A budget that is not met, or a load of \
+      which no request succeeds, ends with exit code 1.
 
       EXAMPLES
         gqlrun profile --generate feed:25000 --store memory --store sqlite
@@ -28,6 +31,8 @@ struct ProfileCommand: AsyncParsableCommand {
           --document country.graphql --var code=DE
         gqlrun profile --endpoint http://127.0.0.1:8080/graphql \\
           --document country.graphql --var code=DE --rate 200 --duration 10s
+        gqlrun profile --manifest nightly.batch.yaml --weight countries=3 \\
+          --stages 10s:0..200,60s:200 --budget 'failed<=1%' --budget 'p99<=250ms'
         gqlrun profile --generate feed:1000 --json old.json
         gqlrun profile --generate feed:1000 --json new.json --compare old.json \\
           --fail-above 200 --budget 'peak<=256MiB'
@@ -88,19 +93,28 @@ struct ProfileCommand: AsyncParsableCommand {
   @OptionGroup var trustOptions: TrustOptions
 
   mutating func validate() throws {
-    if file == nil, generate == nil, endpoint == nil, pipeline.isEmpty,
+    if file == nil, generate == nil, endpoint == nil, pipeline.isEmpty, load.manifest == nil,
       let url = PipelineFileEnvironment.process.variable("GQL_URL"), !url.isEmpty
     {
       endpoint = url
     }
     guard (1...1000).contains(runs) else { throw ValidationError("--runs is 1 to 1000") }
     guard (0...100).contains(warmup) else { throw ValidationError("--warmup is 0 to 100") }
-    let sources = [file != nil, generate != nil, endpoint != nil || !pipeline.isEmpty]
+    if load.manifest != nil, file != nil || generate != nil || document != nil || !pipeline.isEmpty
+    {
+      throw ValidationError(
+        "--manifest has the operations and the pipeline; leave out --document, --pipeline, --file and --generate"
+      )
+    }
+    let sources = [
+      file != nil, generate != nil, endpoint != nil || !pipeline.isEmpty || load.manifest != nil,
+    ]
     guard sources.count(where: { $0 }) == 1 else {
       throw ValidationError(
         "name one response to profile: --file FILE, --generate feed:N, or --endpoint URL (or the "
           + "variable GQL_URL) or --pipeline FILE")
     }
+    if load.manifest != nil { return try refuseRequestOptions() }
     let inputs = [file, document, operationOptions.variables] + operationOptions.schema
     guard inputs.count(where: { $0 == "-" }) < 2 else {
       throw ValidationError("only one file can be - (standard input); name the others")
@@ -115,11 +129,20 @@ struct ProfileCommand: AsyncParsableCommand {
     }
     if load.isGiven, endpoint == nil, pipeline.isEmpty {
       throw ValidationError(
-        "--rate, --concurrency and --subscribe need --endpoint URL or --pipeline FILE")
+        "--rate, --stages, --concurrency and --subscribe need --endpoint URL or --pipeline FILE")
     }
     if load.isGiven, pipeline.count > 1 {
       throw ValidationError(
-        "--rate, --concurrency and --subscribe take one --pipeline; run them one by one")
+        "--rate, --stages, --concurrency and --subscribe take one --pipeline; run them one by one")
+    }
+  }
+
+  /// The manifest has the variables and keys of its requests.
+  private func refuseRequestOptions() throws {
+    guard keep == nil, operationOptions.arguments.isEmpty else {
+      throw ValidationError(
+        "--manifest has the operations, their variables and keys; leave out --keep and the options of one operation"
+      )
     }
   }
 
@@ -130,6 +153,7 @@ struct ProfileCommand: AsyncParsableCommand {
   }
 
   private func makeReport() async throws -> ProfileReport {
+    if let manifest = load.manifest { return try await mixed(manifest) }
     let scratch = try ScratchFolder(keep)
     defer { scratch.remove() }
     if file == nil {
@@ -189,8 +213,8 @@ struct ProfileCommand: AsyncParsableCommand {
         .usage, "\(operation.label) is a subscription; add --subscribe to measure its events")
     }
     if load.isGiven {
-      var report = try report(
-        source: shownEndpoint ?? pipeline[0], operation: operation, bytes: 0)
+      var report = report(
+        source: shownEndpoint ?? pipeline[0], operation: operation.label, bytes: 0)
       report.runs = 1
       report.warmUps = 0
       if load.subscribe {
@@ -210,14 +234,26 @@ struct ProfileCommand: AsyncParsableCommand {
     return report
   }
 
-  private func report(
-    source: String, operation: PreparedOperation, bytes: Int
-  ) throws -> ProfileReport {
+  /// A load with the operations of a manifest.
+  private func mixed(_ path: String) async throws -> ProfileReport {
+    let source = ManifestOptions(
+      manifest: path, endpoint: endpoint, allowExec: trustOptions.allowExec)
+    let manifest = try source.load(runs: true, request: requestOptions.withFields()).manifest
+    let mix = try load.mix(manifest, source)
+    let names = mix.operations.map(\.name).joined(separator: ", ")
+    var report = report(
+      source: manifest.pipeline.endpoint?.shownURL ?? path, operation: names, bytes: 0)
+    (report.runs, report.warmUps) = (1, 0)
+    report.load = try await ProfileFetch.load(
+      load, mix, through: manifest.pipeline, isDefault: !manifest.namesPipeline)
+    return report
+  }
+
+  private func report(source: String, operation: String, bytes: Int) -> ProfileReport {
     ProfileReport(
       program: "gqlrun \(Version.current)", madeAt: Date().timeIntervalSince1970,
-      machine: .current(),
-      workload: .init(source: source, operation: operation.label, bytes: bytes), runs: runs,
-      warmUps: warmup)
+      machine: .current(), workload: .init(source: source, operation: operation, bytes: bytes),
+      runs: runs, warmUps: warmup)
   }
 
   // MARK: Stages
@@ -230,7 +266,7 @@ struct ProfileCommand: AsyncParsableCommand {
     let operation = try ProfileOperation(document: document, pipeline: pipeline, options: options)
       .prepare()
     let size = try ResponseFile(path).size
-    var report = try report(source: source, operation: operation, bytes: size)
+    var report = report(source: source, operation: operation.label, bytes: size)
     if shape {
       Terminal.showStatus("looking at the shape of the response")
       do {

@@ -41,8 +41,8 @@ struct ProfileOutputs: ParsableArguments {
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "Exit 1 if exceeded: total<=2s, peak<=64MiB, floor<=3x, parse>=300MB/s, p99<=200ms. "
-        + "May be repeated.", valueName: "bound"))
+      "Exit 1 if not met: total<=2s, peak<=64MiB, floor<=3x, parse>=300MB/s; of requests p99<=250ms, failed<=1%, "
+        + "graphql_errors<=0, rate>=95/s. May be repeated.", valueName: "bound"))
   var budget: [String] = []
 
   @OptionGroup var replace: ReplaceOptions
@@ -115,10 +115,15 @@ struct ProfileOutputs: ParsableArguments {
     }
   }
 
-  func write(_ report: ProfileReport) throws {
+  func write(_ measured: ProfileReport) throws {
+    var report = measured
+    let results =
+      [BudgetResult.ofSuccess(report)].compactMap { $0 }
+      + (try budgets().flatMap { $0.results(in: report) })
+    if !results.isEmpty { report.budgets = results }
     if !isQuiet { try Terminal.write(Terminal.safe(report.text)) }
     for file in files { try save(file.data(report), path: file.path, form: file.form) }
-    var violations = try budgets().flatMap { $0.violations(in: report) }
+    var violations = results.compactMap(\.violation)
     if let earlier = try earlier() {
       let comparison = ReportComparison(before: earlier, after: report)
       let text = Terminal.safe(comparison.text(title: compare ?? ""))

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import GQLRun
+import GQLRunBatch
 import GQLRunCache
 import GQLRunPipeline
 import GQLRunPlugins
@@ -67,7 +68,7 @@ enum ProfileStore: Sendable, Hashable, ExpressibleByArgument {
   private static let suffixes = ["", "-wal", "-shm", "-lock"]
 }
 
-/// The number and rate of requests.
+/// The number, rate and kinds of requests.
 struct LoadOptions: ParsableArguments {
   @Option(
     name: .long,
@@ -76,48 +77,173 @@ struct LoadOptions: ParsableArguments {
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "Keep N requests in flight (closed-loop load); with --rate, the concurrency limit.",
+      "Start requests at the rates of stages, such as 10s:0..200,60s:200: linear ramps, and constant rates per "
+        + "second.", valueName: "stages"))
+  var stages: String?
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Keep N requests in flight (closed-loop load); with --rate and --stages, the concurrency limit.",
       valueName: "N"))
   var concurrency: Int?
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "Time during which requests start, or events are measured.", valueName: "duration"))
-  var duration: String = "10s"
+      "With --concurrency: time after each response before the next request.", valueName: "duration"
+    ))
+  var think: String?
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Time during which requests start, or events are measured; 10s by default.",
+      valueName: "duration"))
+  var duration: String?
   @Flag(
     name: .long,
     help: "Measure the events of a subscription; with --concurrency, of N concurrent ones.")
   var subscribe = false
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Batch manifest whose operations and rows are the requests, instead of --document; `expect` decides which "
+        + "of them fail.", valueName: "file"))
+  var manifest: String?
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Weight of an operation of the manifest, such as Country=3; 1 by default. May be repeated.",
+      valueName: "id=N"))
+  var weight: [String] = []
+  @Flag(name: .long, help: "Retry failed requests as the pipeline does; by default none is.")
+  var retries = false
+  @Flag(name: .long, help: "Use the cache of the pipeline; by default there is none.")
+  var cache = false
 
-  var isGiven: Bool { rate != nil || concurrency != nil || subscribe }
+  var isGiven: Bool { rate != nil || stages != nil || concurrency != nil || subscribe }
 
   func validate() throws {
-    if subscribe, rate != nil {
+    if subscribe, rate != nil || stages != nil || manifest != nil || retries || cache {
       throw ValidationError(
-        "--rate starts requests; the events of --subscribe have the rate of the server")
+        "--rate, --stages, --manifest, --retries and --cache are for requests; the events of --subscribe have the "
+          + "rate of the server")
     }
-    if let rate, !(rate > 0 && rate <= 1_000_000) {
+    if let rate, !(rate > 0 && rate <= LoadSchedule.maxRate) {
       throw ValidationError("--rate is more than 0 and at most 1000000 requests per second")
+    }
+    if stages != nil, rate != nil || duration != nil {
+      throw ValidationError(
+        "--stages has the rate and the time of each stage; leave out --rate and --duration")
     }
     if let concurrency, !(1...10_000).contains(concurrency) {
       throw ValidationError("--concurrency is 1 to 10000")
     }
-    guard parsedDuration != nil else {
-      throw ValidationError("--duration is a time such as 500ms, 10s or 2m, at most a day")
+    if think != nil, rate != nil || stages != nil || subscribe || concurrency == nil {
+      throw ValidationError(
+        "--think is for --concurrency: with --rate and --stages, requests start independently of responses"
+      )
+    }
+    for (text, option) in [(duration, "--duration"), (think, "--think")] {
+      guard let text, Self.parsed(text) == nil else { continue }
+      throw ValidationError("\(option) is a time such as 500ms, 10s or 2m, at most a day")
+    }
+    guard isGiven || (manifest == nil && weight.isEmpty && !retries && !cache) else {
+      throw ValidationError(
+        "--manifest, --weight, --retries and --cache are for many requests; add --rate, --stages or --concurrency"
+      )
+    }
+    guard manifest != nil || weight.isEmpty else {
+      throw ValidationError("--weight needs the operations of a manifest: --manifest FILE")
+    }
+    do throws(ProfileError) { _ = try schedule() } catch { throw ValidationError(error.message) }
+  }
+
+  private static func parsed(_ text: String) -> Duration? {
+    (try? Duration(optionText: text)).flatMap {
+      $0 > .zero && $0 <= .seconds(LoadSchedule.maxSeconds) ? $0 : nil
     }
   }
 
-  private var parsedDuration: Duration? {
-    (try? Duration(optionText: duration)).flatMap {
-      $0 > .zero && $0 <= .seconds(86_400) ? $0 : nil
-    }
+  private func schedule() throws(ProfileError) -> LoadSchedule? {
+    guard let stages else { return nil }
+    return try LoadSchedule(stages)
   }
 
-  var time: Duration { parsedDuration ?? .seconds(10) }
+  var time: Duration { duration.flatMap(Self.parsed) ?? .seconds(10) }
+
+  var thinkTime: Duration { think.flatMap(Self.parsed) ?? .zero }
 
   var model: LoadReport.Model {
-    if let rate { return .open(rate: rate, inFlight: concurrency ?? 1000) }
+    let limit = concurrency ?? 1000
+    if let stages = (try? schedule())?.stages { return .stages(stages, inFlight: limit) }
+    if let rate { return .open(rate: rate, inFlight: limit) }
     return .closed(concurrency: concurrency ?? 1)
+  }
+
+  /// How the pipeline is used.
+  var notes: [String] {
+    [
+      retries
+        ? "with the retries of the pipeline: a request has failed after its last attempt"
+        : "without retries: each failure counts (--retries uses those of the pipeline)",
+      cache
+        ? "with the cache of the pipeline: requests that it answers send nothing"
+        : "without a cache: each request uses the network (--cache uses that of the pipeline)",
+    ]
+  }
+
+  /// Removes the retries and the cache from a pipeline, unless the user asks for them.
+  func apply(to pipeline: inout Pipeline) throws {
+    if !retries { try pipeline.configure(MaxRetryPlugin.self) { $0.maxRetries = 0 } }
+    guard !cache else { return }
+    pipeline.entries.removeAll { entry in
+      entry.parts.contains { part in
+        switch part {
+        case .cacheRead, .cacheWrite: true
+        default: false
+        }
+      }
+    }
+    pipeline.store = StoreConfiguration()
+  }
+
+  /// The operations of a manifest with their weights.
+  ///
+  /// - Parameter manifest: The manifest, with the file for messages.
+  func mix(_ manifest: Manifest, _ source: ManifestOptions) throws -> LoadMix {
+    var weights: [String: Double] = [:]
+    for text in weight {
+      let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard parts.count == 2, let value = Double(String(parts[1])), value > 0, value <= 1e6 else {
+        throw Failure(
+          .usage,
+          "cannot read --weight \(text); write the id of an operation and a number above 0: Country=3"
+        )
+      }
+      weights[String(parts[0])] = value
+    }
+    let given = try source.describingErrors { try ManifestRequests(manifest) }
+    let ids = given.operations.map(\.id)
+    if let unknown = weights.keys.sorted().first(where: { !ids.contains($0) }) {
+      throw Failure(
+        .usage,
+        "--weight names `\(unknown)`, and the operations of \(source.manifest) are "
+          + ids.joined(separator: ", "))
+    }
+    for id in given.shortened {
+      Terminal.hint(
+        "`\(id)` has more rows than a load keeps in memory; the first 10000 are used in turn")
+    }
+    return LoadMix(
+      given.operations.map { operation in
+        LoadMix.Operation(
+          name: operation.id, weight: weights[operation.id] ?? 1,
+          requests: operation.requests.map { request in
+            var request = request
+            request.cachePolicy = cache ? request.cachePolicy : .networkOnly
+            return request
+          }
+        ) { operation.expectations.problem(of: $0, milliseconds: $1) }
+      })
   }
 }
 
@@ -150,7 +276,7 @@ struct ProfileFetch {
     _ body: (PipelineRunner, GraphQLRequest, ConnectionMeter) async throws -> Result
   ) async throws -> Result {
     var loaded = try load(pipeline)
-    try allow(connections, in: &loaded, isDefault: pipeline == nil)
+    try Self.allow(connections, in: &loaded, isDefault: pipeline == nil)
     let operation = try options.prepare(
       document, pipeline: loaded, isSent: true)
     let meter = ConnectionMeter()
@@ -165,7 +291,7 @@ struct ProfileFetch {
   }
 
   /// Raises the number of connections of the default pipeline; a pipeline file keeps its own.
-  private func allow(
+  private static func allow(
     _ connections: Int, in pipeline: inout Pipeline, isDefault: Bool
   ) throws {
     let limit = pipeline.entries.lazy.compactMap { ($0.plugin as? FetchPlugin)?.maxConnections }
@@ -221,22 +347,53 @@ struct ProfileFetch {
     }
   }
 
-  /// Sends requests at the given rate and measures them.
+  /// Sends the requests of the document, and measures them.
   func load(_ options: LoadOptions) async throws -> LoadReport {
-    try await withClient(pipelines.first, connections: options.concurrency ?? 1) {
-      runner, request, meter in
-      let measured = PipelineRequest(runner, request, meter: meter)
+    let loaded = try load(pipelines.first)
+    let operation = try self.options.prepare(document, pipeline: loaded, isSent: true)
+    let request = GraphQLRequest(operation, cachePolicy: options.cache ? nil : .networkOnly)
+    let mix = LoadMix([.init(name: operation.label, requests: [request])])
+    return try await Self.load(options, mix, through: loaded, isDefault: pipelines.isEmpty)
+  }
+
+  /// Sends the requests of a load through a pipeline, and measures them.
+  ///
+  /// - Parameter isDefault: Whether the user has named no pipeline.
+  static func load(
+    _ options: LoadOptions, _ mix: LoadMix, through pipeline: Pipeline, isDefault: Bool
+  ) async throws -> LoadReport {
+    var pipeline = pipeline
+    try options.apply(to: &pipeline)
+    try allow(options.concurrency ?? 1, in: &pipeline, isDefault: isDefault)
+    let meter = ConnectionMeter()
+    let client = try await PipelineClient.open(
+      pipeline, logger: RunLog.logger(verbosity: 0, isQuiet: true)
+    ) { $0.meter = meter }
+    return try await client.shutdown { client in
+      let measured = PipelineRequest(
+        PipelineRunner(client.pipeline, services: client.services), mix, meter: meter)
       // The first request opens a connection, and shows whether the others can succeed.
-      if let error = await measured.perform().error { throw error }
+      let first = LoadMix.Choice(operation: 0, request: mix.operations[0].requests[0])
+      if let error = await measured.perform(first).error, Self.isHopeless(error) { throw error }
       let (before, sent) = (meter.count, measured.sentRequests)
       Terminal.showStatus("sending requests")
-      var report = await LoadRun(model: options.model, duration: options.time) {
-        await measured.perform()
-      }.run()
+      var run = LoadRun(model: options.model, duration: options.time) { await measured.perform() }
+      run.thinkTime = options.thinkTime
+      if mix.operations.count > 1 { run.operations = mix.operations.map(\.name) }
+      var report = await run.run()
       report.connections = meter.count - before
       report.httpRequests = measured.sentRequests - sent
+      report.notes = options.notes
       Terminal.showStatus(nil)
       return report
+    }
+  }
+
+  /// Whether no request can succeed after this failure of the first one. Other failures are what a load measures.
+  private static func isHopeless(_ error: any Error) -> Bool {
+    switch Failure(describing: error).status {
+    case .unreachable, .authentication, .badInput, .badPipeline, .interrupted: true
+    default: false
     }
   }
 }

@@ -85,6 +85,7 @@ struct HelpExampleTests {
   private static let sizes = [
     ("feed:25000", "feed:50"), ("feed:1000", "feed:50"), ("--posts 25000", "--posts 50"),
     ("--duration 10s", "--duration 200ms"), ("--fail-above 200", "--fail-above 100000"),
+    ("10s:0..200,60s:200", "200ms:0..40,200ms:40"), ("p99<=250ms", "p99<=30s"),
   ]
 
   /// The line as it is run; `nil` for what runs until it is stopped.

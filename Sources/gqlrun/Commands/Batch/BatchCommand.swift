@@ -250,6 +250,15 @@ struct ManifestOptions: ParsableArguments {
   /// The flag as the group that other commands have; a group in a group takes longer to parse.
   private var trust: TrustOptions { TrustOptions(allowExec: allowExec) }
 
+  init() {}
+
+  /// The options of a command that has its own option for the manifest.
+  init(manifest: String, endpoint: String?, allowExec: Bool) {
+    self.manifest = manifest
+    self.endpoint = endpoint
+    self.allowExec = allowExec
+  }
+
   /// Loads the manifest; prints its diagnostics, and throws if it has errors.
   ///
   /// - Parameters:

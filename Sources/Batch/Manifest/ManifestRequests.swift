@@ -1,0 +1,119 @@
+import GQLRunCache
+import GQLRunJSON
+import GQLRunLanguage
+package import GQLRunPipeline
+
+/// The first requests of a manifest's tasks, without its journal and sinks: what a load repeats.
+package struct ManifestRequests: Sendable {
+  /// The requests of one operation, in the order of its rows.
+  package struct Operation: Sendable {
+    /// The operation's id.
+    package var id: String
+    /// One request for each row; at least one.
+    package var requests: [GraphQLRequest]
+    /// The conditions of `expect`.
+    package var expectations: Expectations
+  }
+
+  /// One entry per operation, in the manifest's order.
+  package var operations: [Operation] = []
+  /// The ids of operations with more rows than were read.
+  package var shortened: [String] = []
+
+  /// Reads the rows and creates the requests. A task with several pages has one request, for the first.
+  ///
+  /// - Parameters:
+  ///   - manifest: The manifest.
+  ///   - maxRows: The number of rows per operation after which no more are read.
+  /// - Throws: ``RowProblems`` for rows that cannot be sent, and for operations that are no requests by themselves:
+  ///   subscriptions, and those that need the results of others; ``InputProblem`` if rows cannot be read; an error of
+  ///   the state file.
+  package init(_ manifest: Manifest, maxRows: Int = 10_000) throws {
+    let state = try StateFile.read(manifest.stateFile)
+    var problems: [String] = []
+    for operation in manifest.operations {
+      if let problem = operation.loadProblem {
+        problems.append("\(operation.location): \(problem)")
+        continue
+      }
+      var entry = Operation(id: operation.id, requests: [], expectations: operation.expect)
+      // What is emitted is known to sinks only.
+      if let condition = operation.expect.ofRecords {
+        problems.append(
+          "\(operation.location): `expect` of `\(operation.id)` counts records (`\(condition)`), and a load emits none; "
+            + "count a list of the data: `count(data.…)`")
+      }
+      var rows = TaskRows(TaskMaker(operation, state: state), RowContext(manifest: manifest))
+      while problems.count < 50, let item = try rows.next() {
+        guard entry.requests.count < maxRows else {
+          shortened.append(operation.id)
+          break
+        }
+        do {
+          if let problem = item.problem { throw TaskProblem(problem) }
+          entry.requests.append(
+            try manifest.request(item, variables: item.variables, isStored: false))
+        } catch {
+          let reason =
+            (error as? CacheError)?.message ?? (error as? ChainError)?.message ?? "\(error)"
+          problems.append("`\(operation.id)`: \(reason)")
+        }
+      }
+      if entry.requests.isEmpty, problems.isEmpty {
+        problems.append(
+          "\(operation.location): `\(operation.id)` has no rows, so it has no requests")
+      }
+      operations.append(entry)
+    }
+    guard problems.isEmpty else { throw RowProblems(problems: problems) }
+  }
+}
+
+extension BatchOperation {
+  /// Why the operation has no requests of its own.
+  fileprivate var loadProblem: String? {
+    if template.type == .subscription {
+      return
+        "`\(id)` is a subscription, and a load consists of requests; --subscribe measures events"
+    }
+    guard needs.isEmpty else {
+      return
+        "`\(id)` needs the results of others, so its requests are known only in a run; give it rows of its own"
+    }
+    return nil
+  }
+}
+
+extension Manifest {
+  /// The request of a task.
+  ///
+  /// - Parameters:
+  ///   - item: The task.
+  ///   - other: A document that requests a part of the operation; `nil` for its own.
+  ///   - variables: The variables of the request.
+  ///   - isStored: Whether the response is stored in the normalized cache.
+  /// - Throws: `CacheError` for variables that the document does not have, `ChainError` for a file that cannot be sent.
+  func request(
+    _ item: TaskItem, template other: OperationTemplate? = nil, variables: JSONObject,
+    isStored: Bool
+  ) throws -> GraphQLRequest {
+    let operation = operations[item.operation]
+    let template = other ?? operation.template
+    let declared = Set(template.definition.variables.map(\.name.value))
+    let files = item.uploads.filter { file in
+      declared.contains { file.variable == $0 || file.variable.hasPrefix("\($0).") }
+    }
+    // A task's variables are already coerced; later pages change them.
+    let coerced =
+      operation.pagination == nil && other == nil
+      ? variables : try template.coerce(variables, uploads: files.map(\.variable))
+    var uploads: [String: Upload] = [:]
+    for file in files { uploads[file.variable] = try upload(file) }
+    var request = GraphQLRequest(
+      try template.prepared(coerced: coerced, isStored: isStored),
+      cachePolicy: operation.policy, uploads: uploads)
+    request.timeout = operation.timeout
+    if operation.idempotency != nil { request.isIdempotent = true }
+    return request
+  }
+}
