@@ -118,7 +118,16 @@ extension RecordStore {
     _ operation: PreparedOperation, from source: some RecordSource, under edits: [StoreEdit],
     options: ReadOptions
   ) throws(CacheError) -> StoreAnswer {
-    options.checksAges
+    if options.errors != .refuse, source.hasErrors {
+      let timed = TimedSource(source)
+      let base: any RecordSource =
+        edits.isEmpty ? timed : LayeredSource(timed, edits: edits, seed: segmentSeed)
+      return try RecordReader(
+        operation.plan, source: ErrorSource(base),
+        types: activity.concreteTypes, options: options
+      ).read()
+    }
+    return options.checksAges
       ? try answer(operation, reading: TimedSource(source), under: edits, options)
       : try answer(operation, reading: source, under: edits, options)
   }

@@ -1,3 +1,5 @@
+public import GQLRunJSON
+
 /// The result of reading an operation from a store.
 public struct StoreAnswer: Sendable {
   /// A hit or a miss.
@@ -6,6 +8,10 @@ public struct StoreAnswer: Sendable {
   public var stale: CacheMiss?
   /// What the result depends on; only if it was requested.
   public var dependencies: Dependencies?
+  /// The stored errors of the fields that are null in a hit, as entries of a response's `errors`, in the order of the
+  /// fields: with the paths of the operation that is read, and without locations. Only with
+  /// ``ErrorReadPolicy/replay``.
+  public var errors: [JSONValue] = []
   /// What was decided by the stored fields, because there is no schema: for each type condition, which objects satisfy
   /// it. Empty for a miss.
   public var warnings: [String] = []
@@ -36,6 +42,8 @@ public struct WriteSummary: Sendable, Hashable {
   /// The changed fields, as record key and stored field name; all fields of new and removed
   /// records.
   public var changes: Set<FieldChange> = []
+  /// The fields whose stored errors were added, replaced or removed. Their values may be unchanged.
+  public var errors: Set<FieldChange> = []
   /// Whether ``changes`` is complete: the store collects changes or has watchers, and there are not
   /// too many.
   public var changesAreKnown = false
@@ -44,6 +52,15 @@ public struct WriteSummary: Sendable, Hashable {
 
   /// Creates an empty summary.
   public init() {}
+
+  /// Adds changed fields of a record, by their quoted stored keys, or changed positions of its errors.
+  mutating func note(_ fields: some Sequence<[UInt8]>, of key: Bytes) {
+    if ErrorRecord.isErrors(key: key) {
+      errors.insert(fields, of: key)
+    } else {
+      changes.insert(fields, of: key)
+    }
+  }
 }
 
 /// A field of a record whose value a write changed.
@@ -87,8 +104,15 @@ extension FieldChange {
 }
 
 extension Set<FieldChange> {
-  /// Inserts fields of a record by their quoted stored keys.
+  /// Inserts fields of a record by their quoted stored keys, or the fields that positions of its errors are in.
   mutating func insert(_ fields: some Sequence<[UInt8]>, of key: Bytes) {
+    if let owner = ErrorRecord.owner(of: key) {
+      for position in fields {
+        let change = position.withBytes { ErrorRecord.change(of: owner, position: $0) }
+        if let change { insert(change) }
+      }
+      return
+    }
     for field in fields {
       field.withBytes { _ = insert(FieldChange(key: key, quotedField: $0)) }
     }
@@ -96,6 +120,7 @@ extension Set<FieldChange> {
 
   /// Inserts all fields of the record `text`.
   mutating func insert(fieldsOf text: Bytes, key: Bytes) {
+    if ErrorRecord.isErrors(key: key) { return insert(RecordText.keys(of: text), of: key) }
     var cursor = FieldCursor(text)
     while let field = cursor.next() {
       insert(FieldChange(key: key, quotedField: text[field.key]))
@@ -111,6 +136,8 @@ public struct StoreStatistics: Sendable, Hashable {
   public var bytes = 0
   /// Segments of long lists.
   public var segments = 0
+  /// Fields with stored errors.
+  public var errors = 0
   /// Records and bytes per type: the `__typename` of the record, or the part of its key before the colon.
   public var types: [String: TypeStatistics] = [:]
   /// Records that do not match their checksum; not included in the other counts.
@@ -140,6 +167,10 @@ public struct StoreStatistics: Sendable, Hashable {
     bytes += size
     if Segments.isSegment(key: key) {
       segments += 1
+      return
+    }
+    if ErrorRecord.isErrors(key: key) {
+      errors += RecordText.keys(of: text).count
       return
     }
     let isRoot = key.hasPrefix("QUERY_ROOT.")

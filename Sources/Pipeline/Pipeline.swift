@@ -84,6 +84,14 @@ public struct Pipeline: Sendable {
     }
     return nil
   }
+
+  /// What fields with stored errors are read as by the chain's cache read.
+  public var readErrors: ErrorReadPolicy {
+    for entry in entries {
+      for case .cacheRead(let interceptor) in entry.parts { return interceptor.errors }
+    }
+    return .refuse
+  }
 }
 
 /// An entry of a chain.

@@ -7,7 +7,9 @@ import Testing
   /// The default of each option, by plugins.
   static let defaults: [String: [String: String?]] = [
     "audit": ["file": nil, "user": "user", "tenant": "tenant", "values": nil, "required": "true"],
-    "cache-read": ["max_age": nil, "max_stale": nil, "policy": "cache-first"],
+    "cache-read": [
+      "errors": "refuse", "max_age": nil, "max_stale": nil, "policy": "cache-first",
+    ],
     "cache-write": ["on_errors": "skip-errored", "write_roots": "true"],
     "correlation-id": ["header": "X-Correlation-ID", "idempotency_key": "false"],
     "fetch": [
@@ -57,6 +59,8 @@ import Testing
 
   /// Entries of a chain, and what the message about a refused one has.
   static let entries: [(entry: String, refusal: String?)] = [
+    ("cache-read: { errors: replay }", nil), ("cache-read: { errors: keep }", nil),
+    ("cache-read: { errors: discard }", "errors"),
     ("cache-write: { on_errors: discard, write_roots: false }", nil),
     ("cache-write: { on_errors: skip }", "on_errors"),
     ("cache-write: { write_roots: no }", "write `false`"),

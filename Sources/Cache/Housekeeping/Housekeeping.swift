@@ -113,6 +113,20 @@ struct Housekeeping<Records: HousekeepingRecords> {
         collectsChanges: collectsChanges)
       return .replace(rest, record.times.replacing([], in: rest))
     }
+    // The errors of the records' fields, and of fields whose record has nothing else.
+    let prefix = ErrorRecord.prefix + selection.commonPrefix
+    try edit(prefix: prefix, needsTexts: true) { [collectsChanges] record in
+      guard let owner = ErrorRecord.owner(of: record.key), selection.matches(key: owner) else {
+        return .keep
+      }
+      let errors = StoredErrors(record.text)
+      guard let rest = selection.remainder(of: errors) else { return .remove }
+      if rest.count == record.text.count { return .keep }
+      changed.note(
+        key: record.key, removed: errors.positions.map { StoredErrors.quotedName(of: $0.steps) },
+        bytes: record.text.count - rest.count, collectsChanges: collectsChanges)
+      return .replace(rest, record.times.replacing([], in: rest))
+    }
     summary.add(changed)
   }
 
@@ -128,17 +142,37 @@ struct Housekeeping<Records: HousekeepingRecords> {
         return .keep
       }
     }
-    try reach(reached)
-    try edit { try reached.contains($0.key) ? .keep : .remove }
+    // A root field that failed may have no record.
+    var hasErrors = false
+    try edit(prefix: ErrorRecord.prefix) { record in
+      hasErrors = true
+      let isRecent = date.map { record.times.received >= $0 } ?? true
+      if isRecent, ErrorRecord.owner(of: record.key)?.hasPrefix("QUERY_ROOT.") == true {
+        try reached.insert(record.key)
+      }
+      return .keep
+    }
+    try reach(reached, withErrors: hasErrors)
+    try edit { record in
+      let isReached =
+        try reached.contains(record.key)
+        || ErrorRecord.owner(of: record.key).map { try reached.contains($0) } ?? false
+      return isReached ? .keep : .remove
+    }
   }
 
   /// Adds the keys of the records and segments that those of a set reach.
-  private func reach(_ reached: KeySet, onlySegments: Bool = false) throws {
+  ///
+  /// - Parameter withErrors: Whether what the errors of a record refer to is reached, too.
+  private func reach(
+    _ reached: KeySet, onlySegments: Bool = false, withErrors: Bool = false
+  ) throws {
     while true {
-      let keys = try reached.next(Self.maxRequested)
+      var keys = try reached.next(Self.maxRequested)
       if keys.isEmpty { return }
-      try records.forEach(keys) { _, text in
-        _ = try RecordLinks.forEach(in: text) { key in
+      if withErrors { keys += keys.map { $0.withBytes { ErrorRecord.key(of: $0) } } }
+      try records.forEach(keys) { key, text in
+        try RecordLinks.forEach(in: text, of: key) { key in
           if !onlySegments || Segments.isSegment(key: key) { try reached.insert(key) }
         }
       }
@@ -166,7 +200,7 @@ struct Housekeeping<Records: HousekeepingRecords> {
         guard record.rank == last else { return .remove }
         guard left > 0 else { return .keep }
         left -= record.size
-        if hasSegments { left -= try Self.segmentBytes(of: record.text, in: records) }
+        if hasSegments { left -= try Self.segmentBytes(of: record, in: records) }
         return .remove
       }
       try removeLostSegments()
@@ -182,15 +216,17 @@ struct Housekeeping<Records: HousekeepingRecords> {
       total += record.size
       if record.isSegment { return .keep }
       var size = record.size
-      if hasSegments { size += try Self.segmentBytes(of: record.text, in: records) }
+      if hasSegments { size += try Self.segmentBytes(of: record, in: records) }
       byRank[record.rank, default: 0] += size
       return .keep
     }
     return (total, byRank)
   }
 
-  private static func segmentBytes(of text: Bytes, in records: Records) throws -> Int {
-    let keys = RecordLinks.segments(of: text)
+  private static func segmentBytes(
+    of record: HousekeepingRecord, in records: Records
+  ) throws -> Int {
+    let keys = RecordLinks.segments(of: record.text, key: record.key)
     var bytes = 0
     if !keys.isEmpty { try records.forEach(keys) { bytes += $0.count + $1.count } }
     return bytes
@@ -202,7 +238,7 @@ struct Housekeeping<Records: HousekeepingRecords> {
     let owned = try KeySet()
     try edit(needsTexts: true) { record in
       if record.isSegment { return .keep }
-      for key in RecordLinks.segments(of: record.text) {
+      for key in RecordLinks.segments(of: record.text, key: record.key) {
         try key.withBytes { try owned.insert($0) }
       }
       return .keep

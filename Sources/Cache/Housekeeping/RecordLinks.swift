@@ -1,5 +1,17 @@
 /// Finds the records and list segments that records refer to.
 enum RecordLinks {
+  /// Calls `body` with the keys of the records and segments that the record, segment or errors `key` refer to, possibly
+  /// repeated.
+  static func forEach(in text: Bytes, of key: Bytes, _ body: (Bytes) throws -> Void) rethrows {
+    guard ErrorRecord.isErrors(key: key) else {
+      _ = try forEach(in: text, body)
+      return
+    }
+    for position in StoredErrors(text).positions {
+      _ = try position.value.withBytes { value in try forEach(in: value, body) }
+    }
+  }
+
   /// Calls `body` with the keys of the records and segments that `text` refers to, possibly
   /// repeated. `text` is that of a record or segment.
   ///
@@ -27,6 +39,11 @@ enum RecordLinks {
         guard try forEach(in: text[element], body) else { return false }
       }
       return !cursor.isMalformed
+    case .errored:
+      // The errors, and a list of leaf values.
+      var cursor = FieldCursor(text)
+      _ = cursor.next()
+      if let data = cursor.next() { return try forEach(in: text[data.value], body) }
     case .null, .scalar, .opaque: break
     }
     return true
@@ -38,9 +55,9 @@ enum RecordLinks {
   }
 
   /// The keys of the segments of a record's lists.
-  static func segments(of text: Bytes) -> [[UInt8]] {
+  static func segments(of text: Bytes, key: Bytes) -> [[UInt8]] {
     var keys: [[UInt8]] = []
-    _ = forEach(in: text) { key in
+    forEach(in: text, of: key) { key in
       if Segments.isSegment(key: key) { keys.append(key.array) }
     }
     return keys

@@ -63,9 +63,9 @@ public struct RecordSelection: Sendable, Hashable {
     return name.contains("(") ? [whole] : [whole, BytePattern(prefix + name + "(*")]
   }
 
-  /// Whether a record is selected; always false for segments.
+  /// Whether a record is selected; always false for segments and for records with errors.
   func matches(key: Bytes) -> Bool {
-    if Segments.isSegment(key: key) { return false }
+    if Segments.isSegment(key: key) || ErrorRecord.isErrors(key: key) { return false }
     if key.hasPrefix("QUERY_ROOT.") && !includesRoot { return false }
     return keys.contains { $0.matches(key) }
   }
@@ -91,6 +91,22 @@ public struct RecordSelection: Sendable, Hashable {
       if isMeant { result.append(text[field.key].array) }
     }
     return result
+  }
+
+  /// The errors of a record without those of the selected fields; `nil` if none remain.
+  func remainder(of errors: StoredErrors) -> [UInt8]? {
+    guard let fields else { return nil }
+    var scratch = ByteStack(capacity: 64)
+    var rest = errors
+    rest.positions.removeAll { position in
+      guard case .field(let key)? = position.steps.first else { return true }
+      return key.withBytes { key in
+        RecordText.withUnescaped(key, scratch: &scratch) { name in
+          fields.contains { $0.matches(name) }
+        }
+      }
+    }
+    return rest.positions.isEmpty ? nil : rest.text
   }
 
   /// The record without the selected fields; `nil` if no field remains. Without a match, the text
@@ -123,7 +139,7 @@ public struct RemovalSummary: Sendable, Hashable {
   public init() {}
 
   /// Whether nothing was removed.
-  public var isEmpty: Bool { records == 0 && changedRecords == 0 && segments == 0 }
+  public var isEmpty: Bool { records == 0 && changedRecords == 0 && segments == 0 && bytes == 0 }
 
   mutating func add(_ other: RemovalSummary) {
     records += other.records
@@ -140,14 +156,14 @@ public struct RemovalSummary: Sendable, Hashable {
       segments += 1
       return
     }
-    records += 1
+    if !ErrorRecord.isErrors(key: key) { records += 1 }
     if collectsChanges { changes.insert(fieldsOf: text, key: key) }
   }
 
   /// Adds the removed fields of a record.
   mutating func note(key: Bytes, removed: [[UInt8]], bytes: Int, collectsChanges: Bool) {
     self.bytes += bytes
-    changedRecords += 1
+    if !ErrorRecord.isErrors(key: key) { changedRecords += 1 }
     if collectsChanges { changes.insert(removed, of: key) }
   }
 }

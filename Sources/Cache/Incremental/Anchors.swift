@@ -3,6 +3,12 @@ enum RecordStep: Sendable, Hashable {
   /// The quoted stored key of a field.
   case field([UInt8])
   case element(Int)
+
+  /// Whether it is a page that is not joined with its list yet.
+  var isPage: Bool {
+    guard case .field(let key) = self else { return false }
+    return key.withBytes { $0.hasPrefix(PageRule.mark) }
+  }
 }
 
 /// An object to which later parts may add fields, or a list to which they may add elements.

@@ -101,14 +101,15 @@ final class PartNormalizer {
   private func resolve(_ errors: [JSONValue], at anchor: Anchor?) {
     var text = state.pointee.partText
     if options.errorPolicy == .skipErrored, !errors.isEmpty {
-      let resolution = NullResolution(
+      var resolution = NullResolution(
         plan: operation.plan,
         paths: ErrorPaths(errors, below: anchor?.path ?? [], firstIndex: anchor?.count),
         concreteConditions: state.pointee.table.concreteConditions)
+      resolution.hidesSecrets = options.hidesSecrets
       let access = state.pointee.staging.records
       if !resolution.isEmpty {
         if let staged = text, let anchor {
-          text = resolution.resolved(staged, selection: anchor.parts, access)
+          text = resolution.resolved(staged, at: anchor, access)
           // A list with an unknown element is unknown.
           if text == nil { return remove(anchor) }
         } else if let anchor, let owner = anchor.owner {

@@ -42,6 +42,14 @@ struct RecordDelta: Sendable {
     return field
   }
 
+  /// Removes the errors of the record at the positions for which the change has values.
+  func removeErrors(_ access: any RecordAccess) {
+    guard case .fields(let text) = change else { return }
+    access.editErrors(of: owner) {
+      $0.remaining(after: text, over: nil, at: steps, access: access)
+    }
+  }
+
   /// The changed text of the record; `nil` without a change.
   func apply(to text: [UInt8], _ access: any SegmentAccess) -> [UInt8]? {
     edited(text, steps: steps[...], access: access).flatMap { $0 == text ? nil : $0 }

@@ -13,6 +13,8 @@ struct LayeredSource<Base: RecordSource>: RecordSource {
   mutating func text(key: Bytes, depth: Int) -> Bytes? { lookup.text(key: key, depth: depth) }
 
   func times(depth: Int) -> RecordTimes { lookup.times ?? lookup.base.times(depth: depth) }
+
+  var hasErrors: Bool { lookup.base.hasErrors }
 }
 
 /// The state of a ``LayeredSource``, which its merges use as well.
@@ -40,6 +42,9 @@ private final class LayeredLookup<Base: RecordSource>: SegmentAccess {
 
   func text(key: Bytes, depth: Int) -> Bytes? {
     times = nil
+    if let owner = ErrorRecord.owner(of: key), concerned.find(owner) != nil {
+      return errors(key, of: owner, depth: depth)
+    }
     guard concerned.find(key) != nil else {
       return base.text(key: key, depth: depth)
         ?? merged.find(key).map { merged.text(at: $0) }
@@ -54,9 +59,36 @@ private final class LayeredLookup<Base: RecordSource>: SegmentAccess {
       if Base.hasTimes, let text { times = edit.times(of: key, times, below: below, text) }
     }
     self.times = times
-    guard let text else { return nil }
+    return text.map { hold($0, depth: depth) }
+  }
+
+  private func hold(_ text: [UInt8], depth: Int) -> Bytes {
     while texts.count <= depth { texts.append(TextBuffer()) }
     return texts[depth].hold(text)
+  }
+
+  /// The errors below the edits, without those for which the edits have values.
+  private func errors(_ key: Bytes, of owner: Bytes, depth: Int) -> Bytes? {
+    guard let stored = base.text(key: key, depth: depth) else { return nil }
+    var errors = StoredErrors(stored)
+    if Base.hasTimes { times = base.times(depth: depth) }
+    self.depth = depth
+    var text = base.text(key: owner, depth: depth)?.array
+    for edit in edits {
+      switch edit {
+      case .records(let table):
+        if let new = table.text(of: owner.array) {
+          errors.positions = errors.remaining(after: new, over: text, access: self)
+        }
+      case .removals(let removals):
+        for removal in removals where owner.equals(removal.key) {
+          errors.positions = removal.field.map { errors.remaining(without: $0) } ?? []
+        }
+      case .deltas: break
+      }
+      text = edit.apply(to: owner, text, access: self)
+    }
+    return errors.positions.isEmpty ? nil : hold(errors.text, depth: depth)
   }
 
   func text(of key: [UInt8]) -> [UInt8]? {
@@ -75,7 +107,7 @@ private final class LayeredLookup<Base: RecordSource>: SegmentAccess {
 }
 
 /// Keeps one text at a stable address.
-private final class TextBuffer {
+final class TextBuffer {
   private var bytes = ByteStack(capacity: 1024)
 
   func hold(_ text: [UInt8]) -> Bytes {

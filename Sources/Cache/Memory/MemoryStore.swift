@@ -125,6 +125,7 @@ struct MemorySource: RecordSource {
   let use: UInt32?
   private var last = -1
   var failure: CacheError? { nil }
+  var hasErrors: Bool { table.errorCount > 0 }
 
   init(table: RecordTable, use: UInt32? = nil) {
     self.table = table

@@ -36,7 +36,7 @@ struct TableEditor {
     summary.changesAreKnown = collects
     if table.isEmpty && !collects {
       table = batch
-      summary.newRecords = batch.liveCount - batch.segmentCount
+      summary.newRecords = batch.liveCount - batch.segmentCount - batch.errorCount
     } else {
       join(batch, &summary)
     }
@@ -49,8 +49,10 @@ struct TableEditor {
     for edit in edits {
       edit.forEachKey { key in
         if Segments.isSegment(key: key) { return }
-        let key = key.array
-        if before[key] == nil { before[key] = .some(table.text(of: key)) }
+        var keys = [key.array]
+        // What is written to a record may remove its errors.
+        if table.errorCount > 0 { keys.append(ErrorRecord.key(of: key)) }
+        for key in keys where before[key] == nil { before[key] = .some(table.text(of: key)) }
       }
     }
     let received = edits.reduce(UInt32(0)) { latest, edit in
@@ -65,7 +67,10 @@ struct TableEditor {
         for (key, field) in removals { remove(key, field) }
       case .deltas(let deltas):
         let records = StagedRecords(table: table, seed: seed, received: received)
-        for delta in deltas { _ = delta.apply(records) }
+        for delta in deltas {
+          if table.errorCount > 0 { delta.removeErrors(records) }
+          _ = delta.apply(records)
+        }
       }
     }
     var warnings: [String] = []
@@ -83,6 +88,11 @@ struct TableEditor {
   }
 
   private func remove(_ key: [UInt8], _ field: [UInt8]?) {
+    if table.errorCount > 0 {
+      StagedRecords(table: table, seed: seed).editErrors(of: key) { errors in
+        field.map { errors.remaining(without: $0) } ?? []
+      }
+    }
     guard let index = table.find(key) else { return }
     guard let field else { return table.remove(at: index) }
     let rest = RecordText.removing(field, from: table.text(at: index).array)
@@ -92,16 +102,48 @@ struct TableEditor {
 
   private func join(_ batch: RecordTable, _ summary: inout WriteSummary) {
     let records = StagedRecords(table: table, seed: seed, received: batch.firstReceived)
-    // Segments first, because merging lists reads them.
-    for onlySegments in [true, false] {
+    // Segments first, because merging lists reads them; errors last, because records remove those of before.
+    var passes = [Pass.segments, .records]
+    if batch.errorCount > 0 { passes.append(.errors) }
+    for pass in passes {
       for index in batch.live {
         let key = batch.key(at: index)
-        guard Segments.isSegment(key: key) == onlySegments else { continue }
+        guard Pass(key) == pass else { continue }
+        if pass == .records, table.errorCount > 0 {
+          removeErrors(of: key, after: batch.text(at: index), records, &summary)
+        }
         join(
           key, hash: batch.hash(at: index), text: batch.text(at: index),
           received: batch.received(at: index), access: records, summary: &summary)
       }
     }
+  }
+
+  private enum Pass {
+    case segments, records, errors
+
+    init(_ key: Bytes) {
+      guard key.count > 0, key.start[0] == UInt8(ascii: "$") else {
+        self = .records
+        return
+      }
+      self =
+        Segments.isSegment(key: key)
+        ? .segments : ErrorRecord.isErrors(key: key) ? .errors : .records
+    }
+  }
+
+  /// Removes the errors of a record at the positions for which it receives values.
+  private func removeErrors(
+    of key: Bytes, after new: Bytes, _ access: StagedRecords, _ summary: inout WriteSummary
+  ) {
+    let errors = ErrorRecord.key(of: key)
+    guard let before = table.text(of: errors) else { return }
+    access.removeErrors(of: key.array, after: new.array, over: table.text(of: key.array))
+    guard summary.changesAreKnown else { return }
+    var comparison = RecordComparison()
+    comparison.add(errors, before: before, after: table.text(of: errors))
+    summary.errors.formUnion(comparison.summary.errors)
   }
 
   private func join(
@@ -112,6 +154,10 @@ struct TableEditor {
     guard let index = table.find(key, hash: hash) else {
       table.insert(key, hash: hash, text: text, lastUse: use, received: received)
       if isSegment { return }
+      if ErrorRecord.isErrors(key: key) {
+        if summary.changesAreKnown { summary.errors.insert(fieldsOf: text, key: key) }
+        return
+      }
       summary.newRecords += 1
       if summary.changesAreKnown { summary.changes.insert(fieldsOf: text, key: key) }
       return
@@ -121,7 +167,7 @@ struct TableEditor {
     if isSegment { return table.setReceived(at: index, received) }
     if table.text(at: index).equals(text) {
       table.setReceived(at: index, received)
-      summary.unchangedRecords += 1
+      if !ErrorRecord.isErrors(key: key) { summary.unchangedRecords += 1 }
       return
     }
     var merge = Merge(access: access)
@@ -135,12 +181,9 @@ struct TableEditor {
       old: table.text(at: index), table.times(at: index), new: text, merged: merged.all,
       differs: differs)
     if let times { table.setTimes(at: index, times) }
-    guard differs else {
-      summary.unchangedRecords += 1
-      return
-    }
-    table.replace(at: index, text: merged.all)
-    summary.changedRecords += 1
-    summary.changes.insert(changed, of: key)
+    if differs { table.replace(at: index, text: merged.all) }
+    summary.note(changed, of: key)
+    if ErrorRecord.isErrors(key: key) { return }
+    if differs { summary.changedRecords += 1 } else { summary.unchangedRecords += 1 }
   }
 }

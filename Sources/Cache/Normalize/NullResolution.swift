@@ -8,6 +8,8 @@ protocol RecordAccess: SegmentAccess {
   func setRecord(key: [UInt8], text: [UInt8]?, fields: [[UInt8]])
   /// The record before this response, where it may already be overwritten.
   func recordBefore(key: [UInt8]) -> [UInt8]?
+  /// Adds errors of the fields of a record; those of the same positions are replaced.
+  func addErrors(_ errors: StoredErrors, of owner: [UInt8])
   /// Whether the values that nulls in lists replaced are from this response, not from an earlier
   /// one.
   var holdsOnlyThisResponse: Bool { get }
@@ -19,7 +21,7 @@ protocol RecordAccess: SegmentAccess {
 /// precede or follow the data, so this runs at the end of the response: it follows the paths of the
 /// errors from the root through the records; if a path ends at a null, the field is removed or its
 /// value restored. A null element invalidates its whole list, unless the response itself contains
-/// the element elsewhere.
+/// the element elsewhere. The errors are stored beside the record, see ``StoredErrors``.
 package struct NullResolution: Sendable {
   let plan: OperationPlan
   let paths: ErrorPaths
@@ -27,6 +29,8 @@ package struct NullResolution: Sendable {
   let roots: RecordTable?
   /// The type conditions that are concrete types, as the response was read.
   let concreteConditions: Set<String>
+  /// Replaces the secrets of an error that is stored.
+  var hidesSecrets: (@Sendable (JSONValue) -> JSONValue)?
 
   init(
     plan: OperationPlan, errors: [JSONValue], roots: RecordTable?, concreteConditions: Set<String>
@@ -65,12 +69,14 @@ package struct NullResolution: Sendable {
   }
 
   /// The text of fields or elements that a later part adds, without the nulls; `nil` if nothing of it is known.
-  func resolved(
-    _ value: [UInt8], selection: [SelectionPart], _ access: any RecordAccess
-  ) -> [UInt8]? {
+  func resolved(_ value: [UInt8], at anchor: Anchor, _ access: any RecordAccess) -> [UInt8]? {
     var walk = walk(access)
-    let node = selection.isEmpty ? -1 : walk.table.node(of: selection)
+    let node = anchor.parts.isEmpty ? -1 : walk.table.node(of: anchor.parts)
+    walk.steps = anchor.steps
+    if let count = anchor.count { walk.part = (depth: anchor.steps.count, firstIndex: count) }
     let outcome = walk.edit(value: value, before: nil, under: node, at: 0)
+    if case .errored = outcome { walk.errors = [] }
+    walk.store(errorsOf: anchor.owner)
     walk.followReferences()
     switch outcome {
     case .unchanged: return value
@@ -82,15 +88,16 @@ package struct NullResolution: Sendable {
   private func walk(_ access: any RecordAccess) -> Walk {
     var table = PlanTable(plan, separatesPages: true)
     for name in concreteConditions { table.noteConcrete(name) }
-    return Walk(table: table, paths: paths, access: access)
+    return Walk(table: table, paths: paths, access: access, hidesSecrets: hidesSecrets)
   }
 
   /// The effect of an error's path on a value.
   private enum Outcome {
     case unchanged
     case replaced([UInt8])
-    /// The value is an error's null; with the replaced value, if it is known.
-    case errored([UInt8]?)
+    /// The value is an error's null; with the replaced value, if it is known, and with what is stored of the errors
+    /// (the value of a position of ``StoredErrors``), if they can be stored.
+    case errored([UInt8]?, errors: [UInt8]?)
   }
 
   private struct Walk: ~Copyable {
@@ -100,12 +107,27 @@ package struct NullResolution: Sendable {
     /// The records to edit, with the selection and the node in the paths. They wait until the
     /// record that refers to them is written, because it may be the same one.
     var references: [(key: [UInt8], node: Int32, position: Int)] = []
+    /// The steps from the record to the value that is edited.
+    var steps: [RecordStep] = []
+    /// The list to which a later part adds elements: the number of steps to it, and of its earlier elements.
+    var part: (depth: Int, firstIndex: Int)?
+    /// The errors of the record; `nil` for those that cannot be stored.
+    var errors: [(steps: [RecordStep], value: [UInt8]?)] = []
+    /// The positions of all records whose errors were stored.
+    private var noted: [[UInt8]: Set<[RecordStep]>] = [:]
+    private let storesErrors: Bool
+    private let hidesSecrets: (@Sendable (JSONValue) -> JSONValue)?
     private(set) var examined = 0
 
-    init(table: consuming PlanTable, paths: ErrorPaths, access: any RecordAccess) {
+    init(
+      table: consuming PlanTable, paths: ErrorPaths, access: any RecordAccess,
+      hidesSecrets: (@Sendable (JSONValue) -> JSONValue)?
+    ) {
+      self.hidesSecrets = hidesSecrets
       self.table = table
       self.paths = paths
       self.access = access
+      storesErrors = paths.errors.count <= StoredErrors.maxErrors
     }
 
     mutating func run(roots: RecordTable?) {
@@ -116,6 +138,7 @@ package struct NullResolution: Sendable {
           if let text = roots.text(of: key) {
             var record = ObjectText(text)
             _ = edit(field, of: &record, before: nil, at: position)
+            errors = []
           }
         } else if let text = access.text(of: key) {
           var record = ObjectText(text)
@@ -123,6 +146,7 @@ package struct NullResolution: Sendable {
           if edit(field, of: &record, before: before, at: position) {
             store(key, old: text, text: record.text, fields: [field.storedKey])
           }
+          store(errorsOf: key)
         }
         followReferences()
       }
@@ -131,11 +155,26 @@ package struct NullResolution: Sendable {
     mutating func followReferences() {
       while let (key, node, position) = references.popLast() {
         guard let text = access.text(of: key) else { continue }
+        (steps, part) = ([], nil)
         var fields: [[UInt8]] = []
         let edited = edit(
           object: text, before: access.recordBefore(key: key), under: node, at: position, &fields)
         if let edited { store(key, old: text, text: edited, fields: fields) }
+        store(errorsOf: key)
       }
+    }
+
+    /// Stores the errors that were found in a record. Pages are not stored where they are, so neither are their errors.
+    mutating func store(errorsOf owner: [UInt8]?) {
+      defer { errors = [] }
+      guard let owner else { return }
+      var stored = StoredErrors()
+      for case (let steps, let value?) in errors where !steps.contains(where: \.isPage) {
+        // Another path to the same record finds the value that was restored.
+        guard noted[owner, default: []].insert(steps).inserted else { continue }
+        stored.positions.append(StoredErrors.Position(steps: steps, value: value))
+      }
+      if !stored.positions.isEmpty { access.addErrors(stored, of: owner) }
     }
 
     private func store(_ key: [UInt8], old: [UInt8], text: [UInt8], fields: [[UInt8]]) {
@@ -181,10 +220,14 @@ package struct NullResolution: Sendable {
       examined += object.entries.count + (before?.entries.count ?? 0)
       guard let value = object[key] else { return false }
       let old = before?[key]
+      steps.append(.field(key))
+      defer { steps.removeLast() }
       switch edit(value: value, before: old, under: field.child, at: position) {
       case .unchanged: return false
       case .replaced(let value): object[key] = value
-      case .errored(let replaced): object[key] = replaced ?? old
+      case .errored(let replaced, let found):
+        errors.append((steps, found))
+        object[key] = replaced ?? old
       }
       return true
     }
@@ -197,14 +240,15 @@ package struct NullResolution: Sendable {
       if value.withBytes({ $0.hasPrefix(TentativeNull.prefix) }) {
         let replaced = value.withBytes { TentativeNull.value($0).array }
         // The restored value may itself contain nulls of errors.
+        let found = stored(at: position, under: node)
         switch edit(value: replaced, before: before, under: node, at: position) {
-        case .unchanged: return .errored(replaced)
-        case .replaced(let value): return .errored(value)
-        case .errored(let value): return .errored(value)
+        case .unchanged: return .errored(replaced, errors: found)
+        case .replaced(let value): return .errored(value, errors: found)
+        case .errored(let value, _): return .errored(value, errors: found)
         }
       }
       let kind = RecordText.kind(value)
-      if kind == .null { return .errored(nil) }
+      if kind == .null { return .errored(nil, errors: stored(at: position, under: node)) }
       if paths.isEnd(position) { return .unchanged }
       switch kind {
       case .reference:
@@ -222,8 +266,10 @@ package struct NullResolution: Sendable {
         return edit(object: value, before: before, under: node, at: position, &fields)
           .map { .replaced($0) } ?? .unchanged
       case .list, .segments: return edit(list: value, before: before, under: node, at: position)
-      case .opaque, .values: return isSpoilt(value, at: position) ? .errored(nil) : .unchanged
-      case .scalar, .null: return .unchanged
+      case .opaque, .values:
+        guard isSpoilt(value, at: position) else { return .unchanged }
+        return .errored(nil, errors: stored(at: position, under: node, data: value))
+      case .scalar, .null, .errored: return .unchanged
       }
     }
 
@@ -240,21 +286,30 @@ package struct NullResolution: Sendable {
       var elements = reader
       var next = 0
       var index = 0
+      let firstIndex = part.flatMap { $0.depth == steps.count ? $0.firstIndex : nil } ?? 0
+      let firstError = errors.count
       while next < wanted.count, let element = elements.next() {
         let oldElement = old?.next()
         examined += 1
         if index == wanted[next].index {
+          steps.append(.element(firstIndex + index))
           switch edit(value: element, before: oldElement, under: node, at: wanted[next].position) {
           case .unchanged: break
-          case .errored(let value?) where access.holdsOnlyThisResponse: replacements[index] = value
-          case .errored: isErrored = true
+          case .errored(let value, let found):
+            errors.append((steps, found))
+            if let value, access.holdsOnlyThisResponse {
+              replacements[index] = value
+            } else {
+              isErrored = true
+            }
           case .replaced(let value): replacements[index] = value
           }
+          steps.removeLast()
           next += 1
         }
         index += 1
       }
-      if isErrored { return .errored(nil) }
+      if isErrored { return .errored(nil, errors: takeErrors(after: firstError, inList: list)) }
       if replacements.isEmpty { return .unchanged }
       elements = reader
       var writer = ListWriter(access: access)
@@ -265,6 +320,41 @@ package struct NullResolution: Sendable {
         examined += 1
       }
       return .replaced(writer.finish())
+    }
+
+    // MARK: Errors
+
+    /// What is stored of the errors at a null and below it, or in a list of leaf values: `{"$errors":[…]}`; `nil` if
+    /// they cannot be stored.
+    private func stored(at position: Int, under node: Int32, data: [UInt8]? = nil) -> [UInt8]? {
+      guard storesErrors, let found = paths.errors(below: position) else { return nil }
+      var text = Array("{\"$errors\":[".utf8)
+      for (steps, number) in found {
+        let error = paths.errors[number]
+        guard var entry = (hidesSecrets?(error) ?? error).objectValue,
+          let path = table.storedPath(steps, under: node)
+        else { return nil }
+        // They are positions in a document that another one may differ from.
+        entry["locations"] = nil
+        entry["path"] = .array(path)
+        if text.last != UInt8(ascii: "[") { text.append(UInt8(ascii: ",")) }
+        text += JSONValue.object(entry).jsonText().utf8
+        if text.count > StoredErrors.maxBytes { return nil }
+      }
+      text.append(UInt8(ascii: "]"))
+      if let data { text += Array(",\"data\":".utf8) + data }
+      return text + [UInt8(ascii: "}")]
+    }
+
+    /// Takes the errors inside a list of which an element failed: the list with them, in one position.
+    private mutating func takeErrors(after first: Int, inList list: [UInt8]) -> [UInt8]? {
+      let found = errors[first...]
+      errors.removeSubrange(first...)
+      let positions = found.compactMap { found in
+        found.value.map { StoredErrors.Position(steps: found.steps, value: $0) }
+      }
+      guard positions.count == found.count else { return nil }
+      return StoredErrors.replayed(positions, inList: list, depth: steps.count, access: access)
     }
 
     /// Whether a path leads to a null in a list of leaf values.

@@ -215,10 +215,11 @@ public final class ResponseNormalizer {
       return nil
     }
     let skipsErrored = options.errorPolicy == .skipErrored
-    let resolution = NullResolution(
+    var resolution = NullResolution(
       plan: operation.plan, errors: skipsErrored ? errors : [],
       roots: state.pointee.storesRoot ? nil : state.pointee.staging.unstoredRoots,
       concreteConditions: state.pointee.table.concreteConditions)
+    resolution.hidesSecrets = options.hidesSecrets
     if resolution.paths.isTooLong {
       // The errors exceed a limit, so no null can be trusted and nothing is written.
       await abandon()
@@ -343,11 +344,12 @@ public struct NormalizedResponse: Sendable {
 
 /// How nulls that are caused by errors are stored.
 public enum ErrorPolicy: String, Sendable, Hashable, CaseIterable {
-  /// They are not stored and do not overwrite stored values; all other data is written.
+  /// They are not stored and do not overwrite stored values; all other data is written, and the errors beside it. What
+  /// is read there is up to the reader: ``ErrorReadPolicy``.
   case skipErrored = "skip-errored"
   /// A response with errors is not written.
   case discard
-  /// Nulls are written as received.
+  /// Nulls are written as received, as values: every reader reads null there. No error is stored.
   case keep
 }
 
@@ -376,6 +378,8 @@ extension ResponseNormalizer {
     /// Whether a response whose records cannot be written is read to its end;
     /// ``NormalizedResponse/storeFailure`` then has the error. `false` by default.
     public var continuesWithoutStore = false
+    /// Replaces the secrets of an error that is stored; `nil`, the default, stores errors as they were received.
+    package var hidesSecrets: (@Sendable (JSONValue) -> JSONValue)?
     /// How the bytes are passed to the parser. Tests use small chunks.
     var parsing = JSONParser.Options()
 

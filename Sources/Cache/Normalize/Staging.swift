@@ -192,6 +192,20 @@ final class StagedRecords: RecordAccess {
 
   var holdsOnlyThisResponse: Bool { true }
 
+  func addErrors(_ errors: StoredErrors, of owner: [UInt8]) {
+    let key = owner.withBytes { ErrorRecord.key(of: $0) }
+    guard let index = table.find(key) else {
+      return key.withBytes { key in
+        errors.text.withBytes { text in
+          _ = table.insert(key, hash: RecordTable.hash(key), text: text, received: received)
+        }
+      }
+    }
+    let known = table.text(at: index).array
+    let merged = errors.text.withBytes { Merge.merged(known, $0, access: self) }
+    merged?.withBytes { table.replace(at: index, text: $0) }
+  }
+
   func setRecord(key: [UInt8], text: [UInt8]?, fields: [[UInt8]]) {
     guard let index = table.find(key) else { return }
     guard let text else { return table.remove(at: index) }

@@ -480,6 +480,41 @@ struct PlanTable: ~Copyable {
   }
 }
 
+/// Paths of errors below a null, where the types of objects are unknown: a field is found by its key alone.
+extension PlanTable {
+  /// A path of response keys as one of stored names; `nil` if the operation does not select one of its fields.
+  func storedPath(_ steps: [PathStep], under node: Int32) -> [JSONValue]? {
+    translated(
+      PathStep.json(steps).arrayValue ?? [], under: node, from: \.responseKey, to: \.storedKey)
+  }
+
+  /// A path of stored names as one of response keys; `nil` if the operation does not select one of its fields.
+  func responsePath(_ path: [JSONValue], under node: Int32) -> [JSONValue]? {
+    translated(path, under: node, from: \.storedKey, to: \.responseKey)
+  }
+
+  private func translated(
+    _ path: [JSONValue], under node: Int32, from: KeyPath<OperationPlan.Contribution, String>,
+    to: KeyPath<OperationPlan.Contribution, String>
+  ) -> [JSONValue]? {
+    var sets = node < 0 ? [] : nodes[Int(node)].parts.map(\.set)
+    var result: [JSONValue] = []
+    for step in path {
+      guard let name = step.stringValue else {
+        result.append(step)
+        continue
+      }
+      let found = sets.flatMap { plan.sets[$0] }
+        .filter { $0[keyPath: from].utf8.elementsEqual(name.utf8) }
+      guard let first = found.first else { return nil }
+      result.append(.string(first[keyPath: to]))
+      sets = found.filter { $0.storedKey.utf8.elementsEqual(first.storedKey.utf8) }
+        .compactMap(\.childSet)
+    }
+    return result
+  }
+}
+
 /// The unused compiled tables of an operation: a response or read takes one with everything
 /// compiled before, and returns it.
 final class PlanTables: Sendable {

@@ -1,4 +1,5 @@
 import GQLRunPostgres
+import GQLRunSupport
 
 /// Reads records from PostgreSQL, within one transaction.
 ///
@@ -15,6 +16,8 @@ final class PostgresSource: RecordSource {
   private(set) var failure: CacheError?
   /// How often the database was asked.
   private(set) var requests = 0
+  /// Whether the errors of records are loaded with them.
+  private var loadsErrors = false
 
   /// The most records that are read before they are needed, in one request.
   private static let maxAhead = 5_000
@@ -28,8 +31,9 @@ final class PostgresSource: RecordSource {
   func text(key: Bytes, depth: Int) -> Bytes? {
     last = table.find(key)
     if last == nil, failure == nil, missing.find(key) == nil {
+      if loadsErrors, let owner = ErrorRecord.owner(of: key), !isUnknown(owner) { return nil }
       do throws(PostgresError) {
-        try load(keysAhead(of: key))
+        try load(keysAhead(of: key), withErrors: loadsErrors)
       } catch {
         failure = PostgresStore.describe(error, "read the cache")
       }
@@ -38,14 +42,33 @@ final class PostgresSource: RecordSource {
     return last.map { table.text(at: $0) }
   }
 
-  /// Loads records, and their segments.
+  /// Whether there are records with errors. If so, they are loaded together with their records from then on.
+  var hasErrors: Bool {
+    do throws(PostgresError) {
+      let range = Self.range(ErrorRecord.prefix)
+      loadsErrors =
+        try connection.run("SELECT 1 FROM gqlrun_record WHERE \(range) LIMIT 1").count > 0
+      return loadsErrors
+    } catch {
+      failure = failure ?? PostgresStore.describe(error, "read the cache")
+      return false
+    }
+  }
+
+  /// Loads records with their errors, and their segments.
   func loadWithSegments(_ keys: [[UInt8]]) throws(PostgresError) {
     var wanted = keys
+    var withErrors = true
     while !wanted.isEmpty {
       let first = unfollowed.count
-      try load(wanted)
-      wanted = unfollowed[first...].flatMap { RecordLinks.segments(of: table.text(at: $0)) }
-        .filter { $0.withBytes { isUnknown($0) } }
+      try load(wanted, withErrors: withErrors)
+      withErrors = false
+      wanted = unfollowed[first...].flatMap { index in
+        let key = table.key(at: index)
+        // Errors are not merged into.
+        return ErrorRecord.isErrors(key: key)
+          ? [] : RecordLinks.segments(of: table.text(at: index), key: key)
+      }.filter { $0.withBytes { isUnknown($0) } }
     }
   }
 
@@ -67,17 +90,24 @@ final class PostgresSource: RecordSource {
   private func keysAhead(of key: Bytes) -> [[UInt8]] {
     var keys: Set<[UInt8]> = [key.array]
     while keys.count < Self.maxAhead, let index = unfollowed.popLast() {
-      _ = RecordLinks.forEach(in: table.text(at: index)) { key in
+      RecordLinks.forEach(in: table.text(at: index), of: table.key(at: index)) { key in
         if isUnknown(key) { keys.insert(key.array) }
       }
     }
     return Array(keys)
   }
 
-  private func load(_ keys: [[UInt8]]) throws(PostgresError) {
+  private func load(
+    _ keys: [[UInt8]], withErrors: Bool = false
+  ) throws(PostgresError) {
     requests += 1
+    let prefix = ErrorRecord.prefix
+    // Without errors in the cache, their range of the index is empty.
+    let errors =
+      withErrors
+      ? "OR \(Self.range(prefix)) AND substring(key FROM \(prefix.count + 1)) = ANY($1)" : ""
     let rows = try connection.run(
-      "SELECT key, data, received, ages FROM gqlrun_record WHERE key = ANY($1)",
+      "SELECT key, data, received, ages FROM gqlrun_record WHERE key = ANY($1) \(errors)",
       .byteStrings(keys))
     for row in 0..<rows.count {
       let index = Self.insert(rows, row, into: table)
@@ -86,6 +116,15 @@ final class PostgresSource: RecordSource {
     for key in keys {
       if table.find(key) == nil { key.withBytes { missing.insertMissing($0) } }
     }
+  }
+
+  /// The condition for keys that begin with a prefix, which is text, so that no byte of it is the last one.
+  static func range(_ prefix: [UInt8]) -> String {
+    guard let last = prefix.last else { return "true" }
+    func literal(_ key: [UInt8]) -> String {
+      "'\\x\(QuotedText.hexadecimal(key))'::bytea"
+    }
+    return "key >= \(literal(prefix)) AND key < \(literal(prefix.dropLast() + [last + 1]))"
   }
 
   /// Inserts a row with key, text, receive time and ages. The time also is the last use, so that the records that were

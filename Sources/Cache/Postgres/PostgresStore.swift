@@ -484,8 +484,10 @@ private struct PostgresHousekeeping: HousekeepingRecords {
 
   var hasSegments: Bool {
     get throws {
-      try connection.run("SELECT 1 FROM gqlrun_record WHERE \(Self.range(Segments.prefix)) LIMIT 1")
-        .count > 0
+      try connection.run(
+        "SELECT 1 FROM gqlrun_record WHERE \(PostgresSource.range(Segments.prefix)) LIMIT 1"
+      )
+      .count > 0
     }
   }
 
@@ -499,7 +501,7 @@ private struct PostgresHousekeeping: HousekeepingRecords {
     try PostgresStore.forEachRow(
       """
       SELECT key, \(text), octet_length(data), received, ages FROM gqlrun_record
-      WHERE \(Self.range(prefix)) ORDER BY key
+      WHERE \(PostgresSource.range(prefix)) ORDER BY key
       """, connection: connection
     ) { rows, row in
       let key = Bytes(rows.bytes(row, 0))
@@ -537,14 +539,5 @@ private struct PostgresHousekeeping: HousekeepingRecords {
     for row in 0..<rows.count {
       try body(Bytes(rows.bytes(row, 0)), Bytes(rows.bytes(row, 1)))
     }
-  }
-
-  /// The condition for keys that begin with a prefix, which is text, so that no byte of it is the last one.
-  private static func range(_ prefix: [UInt8]) -> String {
-    guard let last = prefix.last else { return "true" }
-    func literal(_ key: [UInt8]) -> String {
-      "'\\x\(QuotedText.hexadecimal(key))'::bytea"
-    }
-    return "key >= \(literal(prefix)) AND key < \(literal(prefix.dropLast() + [last + 1]))"
   }
 }

@@ -1,3 +1,5 @@
+import GQLRunJSON
+
 /// Field by field, how a store answers an operation.
 public struct CacheExplanation: Sendable, Hashable {
   /// How much of long lists is included.
@@ -21,6 +23,20 @@ public struct CacheExplanation: Sendable, Hashable {
     case missing
     /// A missing field of a fragment, which without a schema is assumed not to apply.
     case leftOut = "left-out"
+    /// The field failed, and is read as null; only with another policy than ``ErrorReadPolicy/refuse``.
+    case errored
+  }
+
+  /// The stored error of a field, or of a value inside it.
+  public struct StoredError: Sendable, Hashable {
+    /// The response path of the field, with the stored names of the fields in it.
+    public var path: String
+    /// The message of the server.
+    public var message: String
+    /// When it was received, in seconds since 1970.
+    public var received: Int
+    /// Seconds since then; `nil` if the time is in the future.
+    public var age: Int?
   }
 
   /// One selected field.
@@ -44,6 +60,8 @@ public struct CacheExplanation: Sendable, Hashable {
     /// The cache keys of the records that a redirect leads to; empty if the field has no redirect, or is
     /// answered from its stored value.
     public var redirect: [String] = []
+    /// The stored errors of the field and of what its record has in it.
+    public var errors: [StoredError] = []
     /// What the field contains.
     public var value = Value.leaf
     /// The selected fields of an object.
@@ -101,9 +119,19 @@ public struct CacheExplanation: Sendable, Hashable {
   public var omittedProblems = 0
   /// Redirects that would answer missing fields, because the records that their arguments identify are stored.
   public var proposals: [RedirectProposal] = []
+  /// The policies with which a read answers the operation from the cache; empty if no field has stored errors.
+  public var policies: Set<ErrorReadPolicy> = []
+  /// The policy that is explained.
+  public var policy = ErrorReadPolicy.refuse
+  /// Whether a field has stored errors.
+  public var hasErrors = false
 
   /// Whether a read answers the operation from the cache.
-  public var isHit: Bool { counts[.missing, default: 0] + counts[.stale, default: 0] == 0 }
+  public var isHit: Bool {
+    hasErrors
+      ? policies.contains(policy)
+      : counts[.missing, default: 0] + counts[.stale, default: 0] == 0
+  }
 }
 
 /// Follows an operation through the records like ``RecordReader``, and collects its findings.
@@ -120,6 +148,8 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
   private var scratch = ByteStack(capacity: 128)
   private var failure: CacheError?
   private let types: ConcreteTypes
+  /// Whether the source has records with errors.
+  private let hasErrors: Bool
   /// How often a redirect was looked for, by type and field.
   private var proposed: [String: Int] = [:]
   /// The number of missing values of one field for which a redirect is looked for.
@@ -131,6 +161,7 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
     detail: CacheExplanation.Detail
   ) {
     self.source = source
+    hasErrors = source.hasErrors
     self.detail = detail
     table = PlanTable(plan)
     self.types = types
@@ -160,6 +191,7 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
       } else {
         field.status = plan.fragments >= 0 ? .leftOut : .missing
       }
+      addErrors(to: &field, plan, errors(of: plan.rootKey.array, depth: 1))
       redirect(&field, index, of: table.root, typename: table.plan.rootType, depth: 1)
       explanation.counts[field.status, default: 0] += 1
       explanation.fields.append(field)
@@ -240,6 +272,11 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
     _ field: inout Field, plan: FieldPlan, value: Bytes, time: UInt32, recordKey: String,
     depth: Int
   ) {
+    if RecordText.kind(value) == .errored {
+      field.value = .null
+      if field.status == .hit { field.status = .errored }
+      return
+    }
     guard plan.child >= 0 else {
       let kind = RecordText.kind(value)
       switch kind {
@@ -264,7 +301,7 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
     _ value: Bytes, node: Int32, _ times: RecordTimes, recordKey: String, path: String, depth: Int
   ) -> (Value, [Field]) {
     switch RecordText.kind(value) {
-    case .null: return (.null, [])
+    case .null, .errored: return (.null, [])
     case .object:
       return (
         .object,
@@ -297,7 +334,8 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
     let times = source.times(depth: depth)
     return (
       .reference(name),
-      fields(of: text, node: node, times, recordKey: name, path: path, depth: depth + 1)
+      fields(
+        of: text, node: node, times, recordKey: name, path: path, depth: depth + 1, isRecord: true)
     )
   }
 
@@ -350,8 +388,10 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
   // MARK: Objects
 
   private mutating func fields(
-    of text: Bytes, node: Int32, _ times: RecordTimes, recordKey: String, path: String, depth: Int
+    of text: Bytes, node: Int32, _ times: RecordTimes, recordKey: String, path: String, depth: Int,
+    isRecord: Bool = false
   ) -> [Field] {
+    let errors = isRecord ? errors(of: Array(recordKey.utf8), depth: depth) : nil
     let typename = RecordText.typename(of: text)
     let number = table.variant(of: node, typename: typename)
     let object = table.plans[Int(number)]
@@ -377,11 +417,95 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
       } else {
         field.status = .missing
       }
+      addErrors(to: &field, plan, errors)
       redirect(&field, index, of: number, typename: typename.string, depth: depth)
       explanation.counts[field.status, default: 0] += 1
       fields.append(field)
     }
     return fields
+  }
+
+  // MARK: Errors
+
+  /// The errors of a record, and their times; `nil` if it has none.
+  private mutating func errors(
+    of record: [UInt8], depth: Int
+  ) -> (positions: [StoredErrors.Position], times: RecordTimes)? {
+    guard hasErrors,
+      let text = source.text(
+        key: record.withBytes { ErrorRecord.key(of: $0) }, depth: depth)
+    else { return nil }
+    let errors = StoredErrors(text)
+    return (errors.positions, source.times(depth: depth))
+  }
+
+  private mutating func addErrors(
+    to field: inout Field, _ plan: FieldPlan,
+    _ errors: (positions: [StoredErrors.Position], times: RecordTimes)?
+  ) {
+    guard let errors else { return }
+    for position in errors.positions where position.steps.first == .field(plan.storedKey) {
+      let time = StoredErrors.quotedName(of: position.steps).withBytes { errors.times.time(of: $0) }
+      let path = field.path + Self.text(position.steps.dropFirst())
+      addErrors(in: position.value, path: path, received: Int(time), to: &field.errors)
+    }
+    if !field.errors.isEmpty { explanation.hasErrors = true }
+  }
+
+  /// Adds the errors in the value of a position.
+  private mutating func addErrors(
+    in value: [UInt8], path: String, received: Int, to errors: inout [CacheExplanation.StoredError]
+  ) {
+    switch RecordText.kind(value) {
+    case .errored:
+      let entries = value.withBytes { value -> [JSONValue] in
+        var cursor = FieldCursor(value)
+        return cursor.next().flatMap { try? JSONValue(parsing: value[$0.value].array).arrayValue }
+          ?? []
+      }
+      for entry in entries {
+        let below = entry["path"].flatMap { PathStep.path($0) } ?? []
+        let dot = if case .field? = below.first { "." } else { "" }
+        errors.append(
+          CacheExplanation.StoredError(
+            path: below.isEmpty ? path : path + dot + PathStep.text(below),
+            message: entry["message"]?.stringValue ?? "an error without a message",
+            received: received, age: limits.options.age(of: UInt32(clamping: received))))
+      }
+    case .object:
+      for entry in ObjectText(value).entries {
+        let step = Self.text([.field(entry.key)])
+        addErrors(in: entry.value, path: path + step, received: received, to: &errors)
+      }
+    case .list, .segments:
+      let texts =
+        RecordText.kind(value) == .segments
+        ? (value.withBytes { Segments.keys(of: $0)?.keys } ?? []).compactMap {
+          source.text(key: $0, depth: 0)?.array
+        } : [value]
+      var index = 0
+      for text in texts {
+        guard var elements = ListReader(text, access: nil) else { continue }
+        while let element = elements.next() {
+          addErrors(in: element, path: "\(path)[\(index)]", received: received, to: &errors)
+          index += 1
+        }
+      }
+    case .null, .scalar, .opaque, .reference, .values: break
+    }
+  }
+
+  private static func text(_ steps: some Sequence<RecordStep>) -> String {
+    steps.map { step in
+      switch step {
+      case .field(let key):
+        var scratch = ByteStack(capacity: 64)
+        return key.withBytes { key in
+          "." + RecordText.withUnescaped(key, scratch: &scratch) { $0.string }
+        }
+      case .element(let index): return "[\(index)]"
+      }
+    }.joined()
   }
 
   private mutating func fail(_ key: Bytes) { failure = failure ?? .damagedRecord(key) }
@@ -393,8 +517,26 @@ extension RecordScan {
     _ plan: OperationPlan, types: ConcreteTypes, options: ReadOptions,
     detail: CacheExplanation.Detail
   ) throws(CacheError) -> CacheExplanation {
-    var explainer = RecordExplainer(
-      plan, source: TimedSource(source), types: types, options: options, detail: detail)
-    return try explainer.explain()
+    let timed = TimedSource(source)
+    func explanation(of source: some RecordSource) throws(CacheError) -> CacheExplanation {
+      var explainer = RecordExplainer(
+        plan, source: source, types: types, options: options, detail: detail)
+      return try explainer.explain()
+    }
+    var explained =
+      options.errors == .refuse
+      ? try explanation(of: timed) : try explanation(of: ErrorSource(timed))
+    explained.policy = options.errors
+    guard explained.hasErrors else { return explained }
+    for policy in ErrorReadPolicy.allCases {
+      var options = options
+      options.errors = policy
+      let answer =
+        policy == .refuse
+        ? try RecordReader(plan, source: timed, types: types, options: options).read()
+        : try RecordReader(plan, source: ErrorSource(timed), types: types, options: options).read()
+      if case .hit = answer.result { explained.policies.insert(policy) }
+    }
+    return explained
   }
 }

@@ -15,7 +15,7 @@ struct DumpWriter<Source: RecordSource>: ~Copyable {
 
   /// Adds a record; records must be sorted by the bytes of their keys.
   mutating func add(key: Bytes, text: Bytes) throws {
-    if Segments.isSegment(key: key) { return }
+    if Segments.isSegment(key: key) || ErrorRecord.isErrors(key: key) { return }
     if key.hasPrefix("QUERY_ROOT.") {
       var cursor = FieldCursor(text)
       guard let field = cursor.next() else { throw damaged(key) }
@@ -73,7 +73,7 @@ struct DumpWriter<Source: RecordSource>: ~Copyable {
 
   private mutating func value(_ value: Bytes, key: Bytes) throws {
     switch RecordText.kind(value) {
-    case .null, .scalar, .reference: out.append(value)
+    case .null, .scalar, .reference, .errored: out.append(value)
     case .opaque: out.append(value[1..<value.count])
     case .object: try object(value, key: key)
     case .list:

@@ -1,3 +1,5 @@
+import GQLRunJSON
+
 /// How an operation is read from a store.
 public struct ReadOptions: Sendable, Hashable {
   /// Which data is accepted past its `max_age`.
@@ -26,16 +28,19 @@ public struct ReadOptions: Sendable, Hashable {
   public var stale: Stale
   /// The current time, in seconds since 1970.
   public var now: Int
+  /// What fields with stored errors are read as. ``ErrorReadPolicy/refuse`` by default.
+  public var errors: ErrorReadPolicy
 
   /// Creates options.
   public init(
     tracking: Tracking = .none, ages: AgeRules = AgeRules(), stale: Stale = .upTo(.zero),
-    now: Int = 0
+    now: Int = 0, errors: ErrorReadPolicy = .refuse
   ) {
     self.tracking = tracking
     self.ages = ages
     self.stale = stale
     self.now = now
+    self.errors = errors
   }
 
   var checksAges: Bool { !ages.isEmpty }
@@ -122,6 +127,22 @@ struct ReadPath: ~Copyable {
     entries.deallocate()
     entries = bigger
     capacity *= 2
+  }
+
+  /// The last response key.
+  var lastKey: String {
+    let last = (0..<count).last { entries[$0].key != nil }.map { entries[$0] }
+    guard let last, let key = last.key else { return "" }
+    return Bytes(start: key, count: last.number).string
+  }
+
+  /// The path as JSON values: response keys and indices.
+  var json: [JSONValue] {
+    (0..<count).map { index in
+      let entry = entries[index]
+      return entry.key.map { .string(Bytes(start: $0, count: entry.number).string) }
+        ?? .number(JSONNumber(entry.number))
+    }
   }
 
   /// The path as text: `feed.edges[3].node`.

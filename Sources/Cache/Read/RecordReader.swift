@@ -1,3 +1,5 @@
+import GQLRunJSON
+
 /// A source of records for a reader. Texts are borrowed: valid until the next lookup at the same
 /// depth.
 package protocol RecordSource {
@@ -12,10 +14,14 @@ package protocol RecordSource {
   /// The times of the latest record at `depth`. Sources of stores know them even if the ages of their records are not
   /// checked; see ``TimedSource``.
   func times(depth: Int) -> RecordTimes
+  /// Whether there may be records with errors.
+  var hasErrors: Bool { get }
 }
 
 extension RecordSource {
   package static var hasTimes: Bool { false }
+
+  package var hasErrors: Bool { true }
 
   package func times(depth: Int) -> RecordTimes { RecordTimes(received: 0) }
 
@@ -36,6 +42,8 @@ struct TimedSource<Base: RecordSource>: RecordSource {
   mutating func text(key: Bytes, depth: Int) -> Bytes? { base.text(key: key, depth: depth) }
 
   func times(depth: Int) -> RecordTimes { base.times(depth: depth) }
+
+  var hasErrors: Bool { base.hasErrors }
 }
 
 /// Reads the result of an operation from records: follows the plan, copies stored text, resolves
@@ -55,6 +63,9 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
   var flushes = 0
   var miss: CacheMiss?
   private(set) var failure: CacheError?
+  /// The errors of the fields that were read, if the source has them.
+  var errors: [JSONValue] = []
+  let keepsErrors: Bool
   let isTracking: Bool
   var dependencies: Dependencies
   // For sources with times.
@@ -72,6 +83,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     self.source = source
     table = plan.tables.take(for: plan)
     table.learn(types)
+    keepsErrors = options.errors == .replay
     isTracking = options.tracking != .none
     dependencies = Dependencies(options.tracking)
     limits = AgeLimits(options, facts: plan.facts)
@@ -91,10 +103,11 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
       throw CacheError(.damagedDatabase, "a record of the cache cannot be read")
     }
     try spool.take(&out)
-    let stale = stale
+    let (stale, errors) = (stale, errors)
     var answer = StoreAnswer(
       .hit(try spool.finish()), stale: stale, dependencies: dependencies)
     answer.warnings = warnings
+    answer.errors = errors
     return answer
   }
 
@@ -392,6 +405,7 @@ extension RecordReader {
       }
       out.append(UInt8(ascii: "]"))
       return true
+    case .errored: return errored(value, field, node: -1, depth: depth, recordKey: recordKey)
     // The stored value is an object, but this operation selects the field as a leaf.
     default: return missing(field, recordKey: recordKey.string)
     }
@@ -432,6 +446,13 @@ extension RecordReader {
         return -1
       }
       return segments(text[start..<end], node: node, depth: depth, recordKey: recordKey) ? end : -1
+    case .errored:
+      guard let end = RecordText.endOfValue(text, from: start) else {
+        _ = malformed(recordKey)
+        return -1
+      }
+      return errored(text[start..<end], nil, node: node, depth: depth, recordKey: recordKey)
+        ? end : -1
     case .scalar, .opaque, .values:
       _ = miss(recordKey: recordKey.string, field: nil)
       return -1
@@ -501,14 +522,14 @@ extension RecordReader {
       return miss(recordKey: key.string, field: nil)
     }
     let isSeenAgain = rendered.isSeenAgain(hash)
-    let mark = (out.count, flushes)
+    let mark = (out.count, flushes, errors.count)
     // The list that contains the reference continues with its own times.
     let outer = Source.hasTimes ? times : RecordTimes(received: 0)
     if Source.hasTimes { times = source.times(depth: depth) }
     let end = object(text, 0, node: node, depth: depth &+ 1, recordKey: key, isRecord: true)
     if Source.hasTimes { times = outer }
     guard end >= 0 else { return false }
-    if isSeenAgain, flushes == mark.1 {
+    if isSeenAgain, flushes == mark.1, errors.count == mark.2 {
       rendered.keep(out.bytes(mark.0..<out.count), key: key, node: node, hash: hash)
     }
     return true

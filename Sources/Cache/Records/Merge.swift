@@ -312,12 +312,16 @@ struct RecordComparison {
     let changed = Self.changedFields(before: before, after: after)
     guard after == nil else { return add(key, isNew: before == nil, changed: changed) }
     guard before != nil else { return }
-    summary.removedRecords += 1
-    key.withBytes { summary.changes.insert(changed, of: $0) }
+    key.withBytes { key in
+      if !ErrorRecord.isErrors(key: key) { summary.removedRecords += 1 }
+      summary.note(changed, of: key)
+    }
   }
 
   /// Adds a record whose changed fields are known.
   mutating func add(_ key: [UInt8], isNew: Bool, changed: Set<[UInt8]>) {
+    key.withBytes { summary.note(changed, of: $0) }
+    if key.withBytes({ ErrorRecord.isErrors(key: $0) }) { return }
     if isNew {
       summary.newRecords += 1
     } else if changed.isEmpty {
@@ -325,7 +329,6 @@ struct RecordComparison {
     } else {
       summary.changedRecords += 1
     }
-    key.withBytes { summary.changes.insert(changed, of: $0) }
   }
 
   /// The quoted stored keys of the fields that differ or exist in only one of the records.

@@ -39,6 +39,8 @@ package final class RecordTable: @unchecked Sendable {
   @exclusivity(unchecked) private var ages: [Int: [UInt8]] = [:]
   /// The number of live records that are list segments.
   @exclusivity(unchecked) private(set) var segmentCount = 0
+  /// The number of live records with errors.
+  @exclusivity(unchecked) private(set) var errorCount = 0
 
   private static let tombstone = UInt64(UInt32.max)
 
@@ -149,8 +151,16 @@ package final class RecordTable: @unchecked Sendable {
     usedSlots += 1
     liveBytes += key.count + text.count
     liveCount += 1
-    if Segments.isSegment(key: key) { segmentCount += 1 }
+    count(key, 1)
     return pointers.count - 1
+  }
+
+  /// Counts a record that is not that of an object.
+  @inline(__always)
+  private func count(_ key: Bytes, _ difference: Int) {
+    guard key.count > 0, key.start[0] == UInt8(ascii: "$") else { return }
+    if Segments.isSegment(key: key) { segmentCount += difference }
+    if ErrorRecord.isErrors(key: key) { errorCount += difference }
   }
 
   /// Inserts a record, unless the table contains its key.
@@ -187,7 +197,7 @@ package final class RecordTable: @unchecked Sendable {
     pointer.pointee.lastUse = Header.dead
     if !ages.isEmpty { ages[index] = nil }
     liveCount -= 1
-    if Segments.isSegment(key: key(at: index)) { segmentCount -= 1 }
+    count(key(at: index), -1)
     let bytes = Int(pointer.pointee.keyCount) + Int(pointer.pointee.textCount)
     liveBytes -= bytes
     deadBytes += bytes
@@ -237,6 +247,7 @@ package final class RecordTable: @unchecked Sendable {
     liveCount = 0
     ages = [:]
     segmentCount = 0
+    errorCount = 0
     arena.reset()
   }
 

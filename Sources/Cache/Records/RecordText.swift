@@ -92,6 +92,8 @@ package enum RecordText {
     case null, scalar, opaque, reference, object, list
     /// A long list of objects, or of leaf values.
     case segments, values
+    /// A null or a list of leaf values with its errors: in ``StoredErrors``, and in what is read with them.
+    case errored
   }
 
   @inline(__always)
@@ -106,6 +108,7 @@ package enum RecordText {
       if rest.hasPrefix("{\"$ref\":") { return .reference }
       if rest.hasPrefix("{\"$segments\":") { return .segments }
       if rest.hasPrefix("{\"$values\":") { return .values }
+      if rest.hasPrefix("{\"$errors\":") { return .errored }
       return .object
     case UInt8(ascii: "["): return .list
     case UInt8(ascii: " "): return .opaque
@@ -121,7 +124,7 @@ package enum RecordText {
     switch kind(value) {
     case .list, .segments, .values: true
     case .opaque: value.count > 1 && value[1] == UInt8(ascii: "[")
-    case .null, .scalar, .reference, .object: false
+    case .null, .scalar, .reference, .object, .errored: false
     }
   }
 

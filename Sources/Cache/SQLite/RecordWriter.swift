@@ -57,11 +57,29 @@ struct RecordWriter {
   func write(_ batch: RecordBatch) throws -> TransactionLog {
     var log = TransactionLog(collection)
     let table = batch.table
+    let errors = try StoredErrorKeys(db)
     for index in table.sortedByKey() {
-      try write(table.key(at: index), text: table.text(at: index), log: &log)
+      let (key, text) = (table.key(at: index), table.text(at: index))
+      if table.errorCount > 0, ErrorRecord.isErrors(key: key) { continue }
+      if errors.mayContain(key) { try removeErrors(of: key, after: text, log: &log) }
+      try write(key, text: text, log: &log)
+    }
+    // At the end, because records remove their errors of before.
+    if table.errorCount > 0 {
+      for index in table.live where ErrorRecord.isErrors(key: table.key(at: index)) {
+        try write(table.key(at: index), text: table.text(at: index), log: &log)
+      }
     }
     for key in batch.tentative { log.noteTentative(key) }
     return log
+  }
+
+  /// Removes the errors of a record at the positions for which it receives values.
+  private func removeErrors(of key: Bytes, after new: Bytes, log: inout TransactionLog) throws {
+    let access = StoredRecords(self)
+    access.removeErrors(of: key.array, after: new.array, over: try records.text(of: key))
+    if let failure = access.failure { throw failure }
+    for (key, fields) in access.resolved { log.noteResolved(key, fields) }
   }
 
   private func write(_ key: Bytes, text: Bytes, log: inout TransactionLog) throws {
@@ -93,6 +111,9 @@ struct RecordWriter {
     if functions.isDamaged { damage.reportMismatch(key) }
   }
 
+  /// When the response was received, in seconds since 1970.
+  var received: UInt32 { times.received }
+
   /// The times of a record; those of this response if the record is missing.
   func storedTimes(of key: Bytes) throws -> RecordTimes {
     try records.times(of: key) ?? RecordTimes(received: times.received)
@@ -102,7 +123,9 @@ struct RecordWriter {
   func remove(_ targets: [(key: [UInt8], field: [UInt8]?)]) throws -> TransactionLog {
     try SQLiteSchema.recordRemovals(in: db)
     var log = TransactionLog(collection)
+    let errors = StoredRecords(self)
     for (key, field) in targets {
+      errors.editErrors(of: key) { errors in field.map { errors.remaining(without: $0) } ?? [] }
       try key.withBytes { bytes in
         guard let text = try records.text(of: bytes) else { return }
         guard let field else {
@@ -116,6 +139,8 @@ struct RecordWriter {
         log.noteChanged(bytes, [field])
       }
     }
+    if let failure = errors.failure { throw failure }
+    for (key, fields) in errors.resolved { log.noteResolved(key, fields) }
     return log
   }
 
@@ -145,5 +170,33 @@ struct RecordWriter {
     if merge.hasTentativeNulls { log.noteTentative(key.array) }
     try records.replace(key, text: merged.all, times: newTimes ?? oldTimes)
     log.noteChanged(key, changed)
+  }
+}
+
+/// Which records of a file have stored errors, so that writing the others costs no lookup.
+private struct StoredErrorKeys {
+  /// The keys of the records; `nil` if there are too many to know them.
+  private var owners: RecordTable?
+  private static let maxKnown = 1000
+
+  init(_ db: Database) throws {
+    let statement = try db.cachedStatement(
+      sql: "SELECT key FROM records WHERE key >= '$errors:' AND key < '$errors;' LIMIT ?1")
+    let handle = statement.sqliteStatement
+    sqlite3_bind_int64(handle, 1, Int64(Self.maxKnown + 1))
+    defer { sqlite3_reset(handle) }
+    let known = RecordTable()
+    while try SQLiteText.step(handle) {
+      if let owner = ErrorRecord.owner(of: SQLiteText.column(handle, 0)) {
+        known.insertMissing(owner)
+      }
+    }
+    owners = known.liveCount > Self.maxKnown ? nil : known
+  }
+
+  @inline(__always)
+  func mayContain(_ key: Bytes) -> Bool {
+    guard let owners else { return true }
+    return !owners.isEmpty && owners.find(key) != nil
   }
 }

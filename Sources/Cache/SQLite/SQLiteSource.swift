@@ -47,6 +47,12 @@ struct SQLiteSource: RecordSource {
 
   func times(depth: Int) -> RecordTimes { SQLiteText.times(statements.handles[depth], 2) }
 
+  var hasErrors: Bool {
+    let sql = "SELECT 1 FROM records WHERE key >= '$errors:' AND key < '$errors;' LIMIT 1"
+    // A file that cannot be read is reported by the read of its records.
+    return (try? Int.fetchOne(db.cachedStatement(sql: sql))) != nil
+  }
+
   private mutating func prepare() -> Bool {
     do {
       // The comment makes the statements of different depths different for GRDB's cache.
@@ -151,6 +157,8 @@ final class StoredRecords: RecordAccess {
   private(set) var failure: (any Error)?
   /// The restored fields of each record.
   private(set) var resolved: [(key: [UInt8], fields: [[UInt8]])] = []
+  /// The errors that were added, as records to write.
+  let errors = RecordTable()
 
   init(_ writer: RecordWriter) { self.writer = writer }
 
@@ -191,6 +199,11 @@ final class StoredRecords: RecordAccess {
         return text
       }
     }
+  }
+
+  func addErrors(_ added: StoredErrors, of owner: [UInt8]) {
+    StagedRecords(table: errors, seed: segmentSeed, received: writer.received)
+      .addErrors(added, of: owner)
   }
 
   func setRecord(key: [UInt8], text: [UInt8]?, fields: [[UInt8]]) {

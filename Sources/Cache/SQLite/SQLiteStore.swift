@@ -231,8 +231,8 @@ extension SQLiteStore {
     _ operation: PreparedOperation, options: ReadOptions
   ) async throws(CacheError) -> StoreAnswer {
     do {
-      // The memory tier has no times.
-      guard let tier = activity.memoryTier, !options.checksAges else {
+      // The memory tier has no times and no errors.
+      guard let tier = activity.memoryTier, !options.checksAges, options.errors == .refuse else {
         return try await pool.read { [self] db in
           let edits = activity.hasLayers ? try Self.snapshot(db, activity: activity) { $0 } : []
           return try answer(

@@ -40,7 +40,13 @@ actor SQLiteTransaction: RecordTransaction {
     // No longer read once it is written.
     let spent = written
     written = records
-    if keys != nil { for index in records.table.live { keys?.add(records.table.key(at: index)) } }
+    if keys != nil {
+      // The memory tier has no errors.
+      for index in records.table.live where !ErrorRecord.isErrors(key: records.table.key(at: index))
+      {
+        keys?.add(records.table.key(at: index))
+      }
+    }
     if let paging = records.paging {
       pages.append(paging)
       for key in paging.keys { key.withBytes { keys?.add($0) } }
@@ -94,13 +100,14 @@ actor SQLiteTransaction: RecordTransaction {
   }
 
   func resolve(_ nulls: NullResolution) async throws(CacheError) {
-    let resolved = try await write { writer in
+    let (resolved, errors) = try await write { writer in
       let records = StoredRecords(writer)
       nulls.run(records)
       if let failure = records.failure { throw failure }
-      return records.resolved
+      return (records.resolved, try writer.write(RecordBatch(records.errors)))
     }
     for (key, fields) in resolved { log.noteResolved(key, fields) }
+    log.add(errors)
   }
 
   func remove(_ removals: [RecordRemoval]) async throws(CacheError) {

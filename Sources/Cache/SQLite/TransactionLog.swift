@@ -29,18 +29,18 @@ struct TransactionLog {
   // MARK: During the response
 
   mutating func noteNew(_ key: Bytes, _ text: Bytes) {
-    counts.newRecords += 1
+    if !ErrorRecord.isErrors(key: key) { counts.newRecords += 1 }
     guard collectsChanges else { return }
     note(key.array, Entry(isNew: true, fields: Set(RecordText.keys(of: text))))
   }
 
   mutating func noteChanged(_ key: Bytes, _ fields: [[UInt8]]) {
-    counts.changedRecords += 1
+    if !ErrorRecord.isErrors(key: key) { counts.changedRecords += 1 }
     if collectsChanges { note(key.array, Entry(isNew: false, fields: Set(fields))) }
   }
 
   mutating func noteUnchanged(_ key: Bytes) {
-    counts.unchangedRecords += 1
+    if !ErrorRecord.isErrors(key: key) { counts.unchangedRecords += 1 }
     if collectsChanges { note(key.array, Entry(isNew: false, fields: [])) }
   }
 
@@ -119,6 +119,7 @@ struct TransactionLog {
       for key in paging.keys { entries[key]?.isRewritten = true }
     }
     for delta in deltas {
+      delta.removeErrors(records)
       guard let field = delta.apply(records) else { continue }
       counts.changedRecords += 1
       noteResolved(delta.owner, [field])

@@ -66,7 +66,9 @@ package final class StoreActivity: Sendable {
   func post(_ summary: WriteSummary) {
     guard isWatched else { return }
     if !summary.changesAreKnown { return postUnknown() }
-    if !summary.changes.isEmpty { post(Fingerprints(summary.changes)) }
+    // A result that is read with errors depends on them like on the value of the field.
+    let changes = summary.errors.isEmpty ? summary.changes : summary.changes.union(summary.errors)
+    if !changes.isEmpty { post(Fingerprints(changes)) }
   }
 
   /// Notifies the watchers of removed records.

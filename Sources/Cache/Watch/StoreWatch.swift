@@ -1,3 +1,4 @@
+package import GQLRunJSON
 import GQLRunSupport
 
 /// The results of an operation from a store: the current one, and a new one after each change.
@@ -35,7 +36,9 @@ public struct StoreWatch: AsyncSequence, Sendable {
 
     /// Waits for the next result that differs from the previous one; `nil` if the task was
     /// cancelled.
-    public mutating func next() async throws -> CacheReadResult? { try await watched.next() }
+    public mutating func next() async throws -> CacheReadResult? {
+      try await watched.next()?.result
+    }
   }
 }
 
@@ -53,13 +56,18 @@ extension CacheStore {
 package final class WatchedOperation: Sendable {
   private let store: CacheStore
   private let operation: PreparedOperation
+  private let errors: ErrorReadPolicy
   let signal = WatchSignal()
   /// The latest result, to skip equal ones.
   private let last = Locked<ResultDigest?>(nil)
 
-  package init(store: CacheStore, operation: PreparedOperation) {
+  /// - Parameter errors: What fields with stored errors are read as.
+  package init(
+    store: CacheStore, operation: PreparedOperation, errors: ErrorReadPolicy = .refuse
+  ) {
     self.store = store
     self.operation = operation
+    self.errors = errors
     store.records.activity.add(signal)
   }
 
@@ -91,7 +99,7 @@ package final class WatchedOperation: Sendable {
   }
 
   /// The next result that differs from the previous one; `nil` if the watch has ended.
-  package func next() async throws -> CacheReadResult? {
+  package func next() async throws -> StoreAnswer? {
     while await signal.wait() {
       if let answer = try await look() { return answer }
       if Task.isCancelled { break }
@@ -104,26 +112,30 @@ package final class WatchedOperation: Sendable {
   ///
   /// - Parameters:
   ///   - count: The number of bytes.
+  ///   - errors: The entries of its `errors`. Those without a path are ignored, since they are not stored.
   ///   - forEachChunk: Calls its argument with the bytes in order.
   package func note(
-    count: Int, _ forEachChunk: ((UnsafeRawBufferPointer) throws -> Void) throws -> Void
+    count: Int, errors: [JSONValue],
+    _ forEachChunk: ((UnsafeRawBufferPointer) throws -> Void) throws -> Void
   ) async throws {
-    let digest = try ResultDigest(count: count, forEachChunk)
+    let digest = try ResultDigest(
+      count: count, errors: self.errors == .replay ? errors : [], forEachChunk)
     last.withLock { $0 = digest }
   }
 
   /// Reads the result if it may have changed; returns it if it has.
-  package func look() async throws -> CacheReadResult? {
+  package func look() async throws -> StoreAnswer? {
     signal.beginReading()
     do {
-      let answer = try await store.read(operation, options: ReadOptions(tracking: .fingerprints))
+      let answer = try await store.read(
+        operation, options: ReadOptions(tracking: .fingerprints, errors: errors))
       signal.endReading(answer.dependencies)
-      let digest = try ResultDigest(answer.result)
+      let digest = try ResultDigest(answer)
       let isNew = last.withLock { last in
         defer { last = digest }
         return last != digest
       }
-      return isNew ? answer.result : nil
+      return isNew ? answer : nil
     } catch {
       signal.endReading(nil)
       if Task.isCancelled { return nil }
@@ -137,16 +149,19 @@ private enum ResultDigest: Equatable {
   case miss
   case hit(count: Int, UInt64, UInt64)
 
-  init(_ result: CacheReadResult) throws {
-    guard case .hit(let body) = result else {
+  init(_ answer: StoreAnswer) throws {
+    guard case .hit(let body) = answer.result else {
       self = .miss
       return
     }
-    self = try ResultDigest(count: body.count) { try body.forEachChunk($0) }
+    self = try ResultDigest(count: body.count, errors: answer.errors) {
+      try body.forEachChunk($0)
+    }
   }
 
   init(
-    count: Int, _ forEachChunk: ((UnsafeRawBufferPointer) throws -> Void) throws -> Void
+    count: Int, errors: [JSONValue],
+    _ forEachChunk: ((UnsafeRawBufferPointer) throws -> Void) throws -> Void
   ) rethrows {
     var one = processSeed
     var other = ~processSeed
@@ -154,6 +169,18 @@ private enum ResultDigest: Equatable {
       let bytes = Bytes(chunk.bindMemory(to: UInt8.self))
       one = hashBytes(bytes.start, bytes.count, seed: one)
       other = hashBytes(bytes.start, bytes.count, seed: other)
+    }
+    // As they are stored: without locations, and in any order.
+    let texts = errors.compactMap { error -> String? in
+      guard let path = error["path"], path.arrayValue != nil else { return nil }
+      return JSONValue.array([path, error["message"] ?? .null, error["extensions"] ?? .null])
+        .canonicalText
+    }
+    for text in texts.sorted() {
+      Array(text.utf8).withBytes { text in
+        one = hashBytes(text.start, text.count, seed: one)
+        other = hashBytes(text.start, text.count, seed: other)
+      }
     }
     self = .hit(count: count, one, other)
   }

@@ -59,6 +59,9 @@ public protocol CacheInterceptor: Sendable {
   /// How much older than its max age data may be and still be used; `nil` is not at all.
   var maxStale: Duration? { get }
 
+  /// What fields with stored errors are read as.
+  var errors: ErrorReadPolicy { get }
+
   /// Looks for the result of a request.
   func read(_ request: GraphQLRequest, context: ChainContext) async throws -> CacheReadOutcome
 
@@ -88,6 +91,9 @@ extension CacheInterceptor {
 
   /// `nil`: stale data is not used.
   public var maxStale: Duration? { nil }
+
+  /// `refuse`: such a field is a cache miss, or has its older value.
+  public var errors: ErrorReadPolicy { .refuse }
 
   /// Returns a miss.
   public func read(

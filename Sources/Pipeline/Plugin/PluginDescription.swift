@@ -121,6 +121,7 @@ extension ChainError.Layer: ExpressibleByOption {}
 extension Endpoint.Method: ExpressibleByOption {}
 extension Endpoint.Subscriptions.Transport: ExpressibleByOption {}
 extension ErrorPolicy: ExpressibleByOption {}
+extension ErrorReadPolicy: ExpressibleByOption {}
 extension Logger.Level: ExpressibleByOption {}
 extension TLSSettings.Version: ExpressibleByOption {}
 

@@ -94,7 +94,8 @@ final class ActiveWatch: Sendable {
   init(_ watch: OperationWatch) {
     self.watch = watch
     companion = watch.companion?()
-    cache = WatchedOperation(store: watch.store, operation: watch.operation)
+    cache = WatchedOperation(
+      store: watch.store, operation: watch.operation, errors: watch.runner.pipeline.readErrors)
     if watch.request.cachePolicy == .cacheOnly {
       inbox.hasBegun = true
     } else {
@@ -175,22 +176,26 @@ final class ActiveWatch: Sendable {
   /// - Parameter changes: The changes of the cache before the element was read.
   private func newerAnswer(
     than event: WatchEvent, _ changes: Int
-  ) async throws -> CacheReadResult? {
+  ) async throws -> StoreAnswer? {
     guard case .response(let response) = event, response.isComplete,
       let data = response.data.unlessNull
     else {
       _ = try await cache.look()
       return nil
     }
-    try await cache.note(count: data.count) { try data.forEachChunk($0) }
+    try await cache.note(count: data.count, errors: response.errors.map(\.json)) {
+      try data.forEachChunk($0)
+    }
     let answer = try await cache.look()
     return cache.changes == changes ? nil : answer
   }
 
-  private func event(of answer: CacheReadResult) -> WatchEvent {
-    switch answer {
+  private func event(of answer: StoreAnswer) -> WatchEvent {
+    switch answer.result {
     case .hit(let data):
-      return .response(GraphQLResponse(source: .cache, data: data))
+      var response = GraphQLResponse(source: .cache, data: data)
+      response.errors = answer.errors.map { GraphQLError($0) }
+      return .response(response)
     case .miss(let miss):
       if watch.refetches, !inbox.isRunning { refetch() }
       return .missing(miss)

@@ -23,7 +23,9 @@ public struct CacheReadPlugin: Plugin {
       + "connection is opened. With `cache-only`, a subscription is an error.",
     uploads:
       "Does not read the cache for a query with files, whose variables do not identify it.",
-    moreExamples: ["cache-read", "cache-read: { policy: network-first }"])
+    moreExamples: [
+      "cache-read", "cache-read: { policy: network-first }", "cache-read: { errors: replay }",
+    ])
 
   @Option("When the cache is read, and when the network is used; requests may override it")
   var policy = CachePolicy.cacheFirst
@@ -35,6 +37,10 @@ public struct CacheReadPlugin: Plugin {
     "How much older than max_age data may be and still be used; not at all by default, and without "
       + "limit after a network failure (`network-first`)")
   var maxStale: RecordAge?
+  @Option(
+    "What a field is read as that failed on the server: its older value or a cache miss, null with "
+      + "the stored error, or null")
+  var errors = ErrorReadPolicy.refuse
 
   /// Creates the plugin with the defaults of its options.
   public init() {}
@@ -73,7 +79,7 @@ public struct CacheReadPlugin: Plugin {
     [
       .cacheRead(
         CacheReadInterceptor(
-          policy: policy, maxAge: maxAge?.duration, maxStale: maxStale?.duration))
+          policy: policy, maxAge: maxAge?.duration, maxStale: maxStale?.duration, errors: errors))
     ]
   }
 }
@@ -82,6 +88,7 @@ private struct CacheReadInterceptor: CacheInterceptor {
   let policy: CachePolicy?
   let maxAge: Duration?
   let maxStale: Duration?
+  let errors: ErrorReadPolicy
 
   var defaultPolicy: CachePolicy? { policy }
 
@@ -96,6 +103,7 @@ private struct CacheReadInterceptor: CacheInterceptor {
         context.services.logger.debug("\(stale)")
         response.staleness = stale.staleness
       }
+      response.errors = answer.errors.map { GraphQLError($0) }
       return .hit(response)
     case .miss(let miss):
       context.services.logger.debug("\(miss)")
@@ -105,7 +113,7 @@ private struct CacheReadInterceptor: CacheInterceptor {
 
   private func options(_ context: ChainContext) -> ReadOptions {
     var options = ReadOptions(
-      ages: context.ages, now: Int(context.services.secondsSince1970()))
+      ages: context.ages, now: Int(context.services.secondsSince1970()), errors: errors)
     options.ages.maxAge = maxAge ?? options.ages.maxAge
     // After a network failure, data of any age is better than none, unless `max_stale` sets a
     // limit.

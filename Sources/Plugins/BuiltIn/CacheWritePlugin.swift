@@ -23,7 +23,7 @@ public struct CacheWritePlugin: Plugin {
 
   @Option(
     "What is written of a response with errors: everything except nulls that are caused by "
-      + "errors, nothing, or everything")
+      + "errors, whose errors are stored instead; nothing; or everything, with the nulls as values")
   var onErrors = ErrorPolicy.skipErrored
   @Option("Whether the values of root fields are written, or only the objects in them")
   var writeRoots = true

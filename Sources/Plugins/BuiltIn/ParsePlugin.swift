@@ -91,6 +91,8 @@ private struct ParseInterceptor: ResponseParsingInterceptor {
       options.errorPolicy = target.errorPolicy
       options.writesRoots = target.writesRoots
       options.continuesWithoutStore = !target.isRequired
+      let (known, own) = (context.services.secrets, response.secrets)
+      options.hidesSecrets = { known.hiding(with: own).json($0) }
     }
     let results = ResultReader(
       operation: try request.preparedOperation(context), request: request, head: response.head,

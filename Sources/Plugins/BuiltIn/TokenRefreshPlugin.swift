@@ -209,7 +209,8 @@ private final class TokenInterceptor: GraphQLInterceptor, CredentialHolder {
     secrets.insert(token.value)
     return await next(sent)
       .map { [self] response in
-        if isRefusal(response.errors, of: request) {
+        // A stored error is not the answer to this token.
+        if response.source != .cache, isRefusal(response.errors, of: request) {
           _ = try await renewed(
             token, failures: failures, request: request, cache: cache, context: context, cause: nil)
         } else if response.source == .server {

@@ -62,6 +62,39 @@ struct MigrationTests {
         == "2")
   }
 
+  @Test("a file of an earlier version takes errors, and has none before")
+  func errors() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path("cache.db")
+    try Self.makeFirstVersion(path)
+    let operation = try prepare("{me{id name}}")
+    let old = #"{"me":{"id":"1","name":"Ada \"é\""}}"#
+    var options = SQLiteStore.Options()
+    options.access = .readOnly
+    var store = CacheStore(try SQLiteStore(path: path, options: options))
+    #expect(try await store.found(operation, .replay) == FoundErrors(old))
+    try store.close()
+    store = try CacheStore.sqlite(path: path)
+    let written = try await CacheUnderTest(store: store).write(
+      #"{"data":{"me":{"__typename":"User","id":"1","name":null}},"errors":[{"message":"no","path":["me","name"]}]}"#,
+      operation)
+    try store.close()
+    store = CacheStore(try SQLiteStore(path: path, options: options))
+    #expect(
+      try await store.found(operation, .replay)
+        == FoundErrors(
+          #"{"me":{"id":"1","name":null}}"#, errors: written.response.errors))
+    #expect(try await store.found(operation, .refuse) == FoundErrors(old))
+    #expect(try await dump(store.records) == Self.expected)
+    try store.close()
+    // The tables are those of before, so that an earlier program reads the file.
+    #expect(try SQLiteTool.run("PRAGMA user_version", on: path) == "2")
+    #expect(
+      try SQLiteTool.run("SELECT key FROM records ORDER BY key", on: path)
+        == "$errors:User:1\nQUERY_ROOT.me\nUser:1")
+    #expect(try SQLiteTool.run(#"SELECT count(*) FROM "User""#, on: path) == "1")
+  }
+
   @Test("a migrated file and a new one have the same tables")
   func sameTables() throws {
     let directory = try TemporaryDirectory()

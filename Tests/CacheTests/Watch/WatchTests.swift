@@ -377,7 +377,7 @@ struct Watcher {
 
   /// What a look shows without waiting; `nil` when the answer is the one that was seen last.
   func look() async throws -> String? {
-    try await iterator.watched.look().map { try text($0) }
+    try await iterator.watched.look().map { try text($0.result) }
   }
 }
 

@@ -8,15 +8,20 @@ import Testing
 @Suite("A chain over a store")
 struct StoreTests {
   struct StoreCache: CacheInterceptor {
+    var errors = ErrorReadPolicy.refuse
+
     func read(
       _ request: GraphQLRequest, context: ChainContext
     ) async throws -> CacheReadOutcome {
       guard let store = context.services.store, let operation = request.operation else {
         return .miss(missing: nil)
       }
-      switch try await store.read(operation) {
+      let answer = try await store.read(operation, options: ReadOptions(errors: errors))
+      switch answer.result {
       case .hit(let data):
-        return .hit(GraphQLResponse(source: .cache, data: data))
+        return .hit(
+          GraphQLResponse(
+            source: .cache, data: data, errors: answer.errors.map { GraphQLError($0) }))
       case .miss(let miss): return .miss(missing: miss.path)
       }
     }

@@ -25,10 +25,13 @@ struct OperationWatchTests {
   }
 
   private func bench(
-    _ answers: Answer..., gate: Gate? = nil, reached: Gate? = nil, store: CacheStore = .memory()
+    _ answers: Answer..., gate: Gate? = nil, reached: Gate? = nil, store: CacheStore = .memory(),
+    errors: ErrorReadPolicy = .refuse
   ) -> (PipelineRunner, Server, CacheStore) {
     let server = Server(answers: answers)
-    var entries = [PipelineEntry(id: "cache-read", .cacheRead(StoreTests.StoreCache()))]
+    var entries = [
+      PipelineEntry(id: "cache-read", .cacheRead(StoreTests.StoreCache(errors: errors)))
+    ]
     if let gate {
       let hold = HTTPWrap { request, _, next in
         await reached?.open()
@@ -109,6 +112,28 @@ struct OperationWatchTests {
     try await write("new", to: store)
     #expect(text(await iterator.next()) == shown("new"))
     #expect(await server.count == 0)
+  }
+
+  @Test("with `replay`, an error that appears or disappears is a change")
+  func storedErrors() async throws {
+    let failed =
+      #"{"data":{"viewer":{"__typename":"User","id":"1","login":null}},"errors":[{"message":"no","locations":[{"line":1,"column":2}],"path":["viewer","login"]}]}"#
+    for errors in ErrorReadPolicy.allCases {
+      let (runner, _, store) = bench(.results([failed]), errors: errors)
+      var iterator = try runner.watch(request(.networkOnly)).makeAsyncIterator()
+      #expect(text(await iterator.next()).hasPrefix("server:"))
+      // The cache has what the network had: that is no change.
+      try await write("new", to: store)
+      #expect(text(await iterator.next()) == shown("new"))
+      #expect(await outcome(of: runner.execute(try request(.networkOnly))).error == nil)
+      guard errors != .refuse else { continue }
+      guard case .response(let response)? = await iterator.next() else {
+        Issue.record("no response with \(errors)")
+        continue
+      }
+      #expect(response.source == .cache)
+      #expect(response.errors.map(\.message) == (errors == .replay ? ["no"] : []))
+    }
   }
 
   @Test("cache-only says what is missing, and waits for it")

@@ -1,4 +1,7 @@
+import GQLRunCache
 import GQLRunDemoServer
+import GQLRunJSON
+import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunPlugins
 import Testing
@@ -158,6 +161,56 @@ import Testing
         let miss = await bench.run(more)
         #expect(miss.message.contains("`user.bio` of User is not in the cache"))
         #expect(server.requestCount == 1)
+      }
+    }
+  }
+
+  @Test(arguments: ErrorReadPolicy.allCases, Bench.StoreKind.allCases)
+  func `a field that failed is read as the option says, without secrets`(
+    _ policy: ErrorReadPolicy, _ store: Bench.StoreKind
+  ) async throws {
+    let query = #"{ trouble { ok error(message: "no \#(Bench.canary)") } }"#
+    let chain =
+      "- cache-read: { errors: \(policy.rawValue) }\n"
+      + Bench.plain.split(separator: "\n").dropFirst().joined(separator: "\n")
+    try await DemoServer.withServer { server in
+      try await Bench.with(chain, url: server.url, setup: .init(store: store)) { bench in
+        let outcomes = [await bench.run(query), await bench.run(query)]
+        #expect(outcomes[0].sources == [.server])
+        #expect(outcomes[1].sources == [policy == .refuse ? .server : .cache])
+        let errors = outcomes.map { $0.results.flatMap(\.errors).map(\.description) }
+        #expect(errors[0] == ["trouble.error: no ••• [DEMO_ERROR]"])
+        #expect(errors[1] == (policy == .keep ? [] : errors[0]))
+        let operation = try PreparedOperation(document: Document(parsing: query))
+        let stored = try await bench.store?.read(operation, options: ReadOptions(errors: .replay))
+        #expect(stored?.errors.map { $0["message"]?.stringValue } == ["no •••"])
+      }
+    }
+  }
+
+  @Test func `a token is not renewed for the stored error of an earlier one`() async throws {
+    let query = #"{ trouble { error(code: "UNAUTHENTICATED") } }"#
+    let chain = """
+      - max-retry
+      - token-refresh: { env: CANARY }
+      - cache-read: { errors: replay }
+      - fetch
+      - response-code
+      - parse
+      - cache-write
+      """
+    var setup = Bench.Setup()
+    setup.variables = ["CANARY": Bench.canary]
+    try await DemoServer.withServer { [setup] server in
+      try await Bench.with(chain, url: server.url, setup: setup) { bench in
+        let filler = Bench(
+          runner: PipelineRunner(
+            try Bench.pipeline(Bench.plain, url: server.url), services: bench.runner.services),
+          store: bench.store, log: bench.log)
+        _ = await filler.run(query)
+        let outcome = await bench.run(query)
+        #expect(outcome.sources == [.cache], "\(outcome.message)")
+        #expect(outcome.results.last?.errors.map(\.code) == ["UNAUTHENTICATED"])
       }
     }
   }

@@ -1,6 +1,8 @@
 import ArgumentParser
 import Foundation
 import GQLRunCache
+import GQLRunJSON
+import GQLRunPipeline
 import GQLRunSupport
 
 struct CacheCommand: AsyncParsableCommand {
@@ -82,9 +84,17 @@ struct CacheCommand: AsyncParsableCommand {
         try writer.write { write in
           try Array(#"{"data":"#.utf8).withUnsafeBytes { try write($0) }
           try data.forEachChunk(write)
-          try Array("}".utf8).withUnsafeBytes { try write($0) }
+          let errors =
+            answer.errors.isEmpty ? "" : #","errors":\#(JSONValue.array(answer.errors).jsonText())"#
+          try Array("\(errors)}".utf8).withUnsafeBytes { try write($0) }
         }
         try writer.finish()
+        for error in answer.errors {
+          Terminal.note(
+            Terminal.styled("graphql error:", .red) + " "
+              + Terminal.safe(GraphQLError(error).description))
+        }
+        if !answer.errors.isEmpty { throw Failure(.graphQLErrors, "") }
       }
     }
   }
@@ -151,6 +161,7 @@ struct CacheCommand: AsyncParsableCommand {
       facts.add("records", "\(statistics.records)")
       facts.add("bytes", "\(statistics.bytes)")
       facts.add("segments", "\(statistics.segments)")
+      if statistics.errors > 0 { facts.add("errors", "\(statistics.errors)") }
       if let fileBytes = statistics.fileBytes { facts.add("file", "\(fileBytes)") }
       if let logBytes = statistics.logBytes, logBytes > 0 { facts.add("log", "\(logBytes)") }
       if statistics.damagedRecords > 0 {

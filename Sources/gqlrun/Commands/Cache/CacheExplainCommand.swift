@@ -14,8 +14,10 @@ extension CacheCommand {
       abstract: "Explain for each field of an operation whether the cache has it.",
       discussion: """
         Prints one line per field: its state, its age and its record. The states are hit, accepted \
-        (stale, but within max_stale), stale, missing, and left out (the field of a fragment that, \
-        without a schema, is assumed not to apply). Of a list, the first element and incomplete \
+        (stale, but within max_stale), stale, missing, left out (the field of a fragment that, \
+        without a schema, is assumed not to apply), and errored (the field failed on the server and is \
+        null, with --errors replay or keep). Stored errors are shown, and with which --errors the cache \
+        answers. Of a list, the first element and incomplete \
         elements are shown. If the arguments of a missing field identify a stored record, the cache \
         redirect for the pipeline file is printed. The exit code is 0 if the cache can answer the \
         operation, otherwise 3.
@@ -74,7 +76,11 @@ extension CacheCommand {
 }
 
 extension CacheExplanation {
-  fileprivate static let order: [Status] = [.hit, .accepted, .stale, .missing, .leftOut]
+  fileprivate static let order: [Status] = [
+    .hit, .accepted, .stale, .missing, .leftOut, .errored,
+  ]
+  /// The maximum number of errors of a field to show.
+  private static let maxShownErrors = 3
 
   // MARK: Tree
 
@@ -91,6 +97,12 @@ extension CacheExplanation {
       lines.append(
         "\(Quantity.count(omittedProblems, "more element")) of lists with something missing or stale; "
           + "--all shows them")
+    }
+    if hasErrors {
+      let answering = ErrorReadPolicy.allCases.map { policy in
+        "\(policy.rawValue): \(policies.contains(policy) ? "a hit" : "a miss")"
+      }
+      lines.append("--errors \(answering.joined(separator: "; "))")
     }
     return lines.joined(separator: "\n")
   }
@@ -140,6 +152,14 @@ extension CacheExplanation {
       line += ", max_age \(Staleness.text(maxAge))"
     }
     lines.append(line + note(on: field.value))
+    let indent = String(repeating: " ", count: 20 + 2 * (depth + 1))
+    for error in field.errors.prefix(maxShownErrors) {
+      let time = error.age.map { "\(Staleness.text($0)) ago" } ?? "in the future"
+      lines.append("\(indent)error at \(error.path), received \(time): \(error.message)")
+    }
+    if field.errors.count > maxShownErrors {
+      lines.append("\(indent)\(field.errors.count - maxShownErrors) more errors; --json shows them")
+    }
     add(field.value, field.fields, depth: depth, to: &lines)
   }
 
@@ -178,9 +198,10 @@ extension CacheExplanation {
   fileprivate func json(of operation: PreparedOperation) -> JSONValue {
     var counts = JSONObject()
     for status in Self.order {
+      if status == .errored, self.counts[status] == nil { continue }
       counts[status.rawValue] = .number(JSONNumber(self.counts[status] ?? 0))
     }
-    return .object([
+    var object: JSONObject = [
       "operation": operation.name.map { .string($0) } ?? .null,
       "hit": .boolean(isHit),
       "counts": .object(counts),
@@ -191,7 +212,14 @@ extension CacheExplanation {
             "rule": .string($0.rule), "records": .array($0.records.map { .string($0) }),
           ])
         }),
-    ])
+    ]
+    if hasErrors {
+      object["errors"] = .object(
+        ErrorReadPolicy.allCases.reduce(into: JSONObject()) { result, policy in
+          result[policy.rawValue] = .string(policies.contains(policy) ? "hit" : "miss")
+        })
+    }
+    return .object(object)
   }
 
   private static func json(_ field: Field) -> JSONValue {
@@ -207,6 +235,15 @@ extension CacheExplanation {
     }
     if !field.redirect.isEmpty {
       object["redirect"] = .array(field.redirect.map { .string($0) })
+    }
+    if !field.errors.isEmpty {
+      object["errors"] = .array(
+        field.errors.map { error in
+          .object([
+            "path": .string(error.path), "message": .string(error.message),
+            "received": .number(JSONNumber(error.received)),
+          ])
+        })
     }
     add(field.value, field.fields, to: &object)
     return .object(object)

@@ -140,6 +140,7 @@ struct CacheImportCommand: AsyncParsableCommand {
 }
 
 extension ErrorPolicy: ExpressibleByArgument {}
+extension ErrorReadPolicy: ExpressibleByArgument {}
 
 /// Transfers a value to a task that becomes its only user.
 ///

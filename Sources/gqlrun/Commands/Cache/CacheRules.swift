@@ -52,6 +52,13 @@ struct CacheRules: ParsableArguments {
       valueName: "duration"), transform: AgeArgument.init)
   var maxStale: AgeArgument?
 
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "What a field is read as that failed on the server: refuse (its older value, or a miss), replay "
+        + "(null with the stored error), keep (null). Default: refuse.", valueName: "policy"))
+  var errors: ErrorReadPolicy?
+
   /// The loaded rules.
   struct Loaded {
     /// The pipeline file, which provides key rules and schema.
@@ -65,10 +72,12 @@ struct CacheRules: ParsableArguments {
       loaded.pipeline = pipeline
       loaded.options.ages = pipeline.allAges
       if let stale = pipeline.maxStale { loaded.options.stale = .upTo(stale) }
+      loaded.options.errors = pipeline.readErrors
     }
     loaded.options.now = Int(Services.timeOfDay())
     if let maxAge { loaded.options.ages.maxAge = maxAge.duration }
     if let maxStale { loaded.options.stale = .upTo(maxStale.duration) }
+    if let errors { loaded.options.errors = errors }
     return loaded
   }
 }
