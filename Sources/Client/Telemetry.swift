@@ -157,7 +157,7 @@ final class OperationObservation: Sendable {
 
   private func count(answer: String) {
     telemetry.count(
-      "graphql.client.cache.answers", attributes + [("graphql.cache.answer", answer)])
+      "graphql.client.cache.answers", attributes: attributes + [("graphql.cache.answer", answer)])
   }
 
   /// The number of earlier requests to `url` in this operation.
@@ -185,16 +185,10 @@ final class OperationObservation: Sendable {
       span.attributes["error.type"] = type
       span.setStatus(SpanStatus(code: .error))
     }
-    telemetry.count("graphql.client.operations", attributes)
+    telemetry.count("graphql.client.operations", attributes: attributes)
     telemetry.time(
       "graphql.client.operation.duration", duration: clock.now() - ended.start,
       attributes: attributes)
     span.end()
-  }
-}
-
-extension Telemetry {
-  fileprivate func count(_ label: String, _ attributes: Attributes) {
-    count(label, amount: 1, attributes: attributes)
   }
 }

@@ -169,12 +169,7 @@ private struct Conformances {
     all = options.conformances
     let known = GeneratorOptions.Conformance.allCases.map(\.rawValue)
     for definition in documents.document.definitions {
-      let selectionSet: SelectionSet
-      switch definition {
-      case .operation(let operation): selectionSet = operation.selectionSet
-      case .fragment(let fragment): selectionSet = fragment.selectionSet
-      case .typeSystem: continue
-      }
+      guard let selectionSet = definition.selectionSet else { continue }
       let directives = try documents.commentDirectives(above: definition.location, known: known)
       let found = Set(directives.compactMap(GeneratorOptions.Conformance.init(rawValue:)))
       requested[Self.key(definition), default: []].formUnion(found)

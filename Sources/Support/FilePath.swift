@@ -14,6 +14,12 @@ package enum FilePath {
     let rest = path.hasPrefix("./") ? String(path.dropFirst(2)) : path
     return folder.hasSuffix("/") ? folder + rest : "\(folder)/\(rest)"
   }
+
+  /// Whether `path` is a folder, or a link to one.
+  package static func isFolder(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+  }
 }
 
 extension FilePath {

@@ -152,6 +152,18 @@ package enum QuotedText {
   }
 }
 
+extension StringProtocol {
+  /// The text without the characters at both ends that are removed; by default, white space.
+  package func trimmingEnds(
+    where isRemoved: (Character) -> Bool = { $0.isWhitespace }
+  ) -> String {
+    guard let first = firstIndex(where: { !isRemoved($0) }),
+      let last = lastIndex(where: { !isRemoved($0) })
+    else { return "" }
+    return String(self[first...last])
+  }
+}
+
 /// What an error of a library says, in words for people.
 package enum ErrorWords {
   /// The name of the case of an enumeration, or of the type of another error, as words without upper

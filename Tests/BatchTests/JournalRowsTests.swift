@@ -154,7 +154,7 @@ struct JournalRowsTests {
   func parts() throws {
     let journal = try Journal(path: location.file("a.journal"))
     _ = try journal.register(["users"])
-    var update = try Self.update(1, .running)
+    var update = Self.update(1, .running)
     func record(_ part: Int, _ texts: [String?]) throws -> String? {
       var step = JournalStep()
       for (index, text) in texts.enumerated() {
@@ -185,7 +185,7 @@ struct JournalRowsTests {
 
   @Test("a whole cursor replaces the parts before it in a step")
   func wholeAfterParts() throws {
-    var update = try Self.update(1, .running)
+    var update = Self.update(1, .running)
     var step = JournalStep()
     for (part, text) in [(4, "a"), (5, "b"), (0, "c"), (1, "d")] {
       (update.part, update.cursor) = (part, text)

@@ -34,7 +34,7 @@ import Testing
     ],
     "apq": [
       "query_method": "POST", "retry_method": "POST", "manifest": nil, "persisted_only": "false",
-      "style": "extensions",
+      "protocol": "extensions",
     ],
     "rate-limit": [
       "requests": nil, "per": "1s", "burst": "1", "budget": "headers", "reserve": "0",

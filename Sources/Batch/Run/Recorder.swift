@@ -189,15 +189,7 @@ enum ResultLine {
       var object: JSONObject = ["message": .string(error.message)]
       if let code = error.code { object["code"] = .string(code) }
       if !error.locations.isEmpty { object["locations"] = GraphQLError.json(error.locations) }
-      if let path = error.path {
-        object["path"] = .array(
-          path.map {
-            switch $0 {
-            case .key(let key): .string(key)
-            case .index(let index): .number(JSONNumber(index))
-            }
-          })
-      }
+      if let path = error.path { object["path"] = GraphQLError.json(path) }
       return .object(object)
     }
     if list.isEmpty { list = [.object(["message": .string(update.error ?? "failed")])] }

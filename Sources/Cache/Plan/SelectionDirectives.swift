@@ -110,31 +110,12 @@ extension OperationTemplate {
 extension Document {
   /// Where a directive with this name is first applied to a fragment or field.
   package func location(ofDirective name: String) -> SourceLocation? {
+    var first: SourceLocation?
     for definition in definitions {
-      let set: SelectionSet? =
-        switch definition {
-        case .operation(let operation): operation.selectionSet
-        case .fragment(let fragment): fragment.selectionSet
-        case .typeSystem: nil
-        }
-      if let found = set?.location(ofDirective: name) { return found }
+      definition.selectionSet?.forEachSelection { selection in
+        first = first ?? selection.directives.first { $0.name.value == name }?.location
+      }
     }
-    return nil
-  }
-}
-
-extension SelectionSet {
-  fileprivate func location(ofDirective name: String) -> SourceLocation? {
-    for selection in selections {
-      let (directives, inner): ([Directive], SelectionSet?) =
-        switch selection {
-        case .field(let field): (field.directives, field.selectionSet)
-        case .inlineFragment(let fragment): (fragment.directives, fragment.selectionSet)
-        case .fragmentSpread(let spread): (spread.directives, nil)
-        }
-      if let found = directives.first(where: { $0.name.value == name }) { return found.location }
-      if let found = inner?.location(ofDirective: name) { return found }
-    }
-    return nil
+    return first
   }
 }

@@ -68,10 +68,8 @@ final class SentLocations: Sendable {
 
   private func makePairs() -> [Pair] {
     guard let parsed = try? Document(parsing: sent) else { return [] }
-    var sources = LocationList()
-    sources.add(document)
-    var begins = LocationList()
-    begins.add(parsed)
+    let sources = LocationList(document)
+    let begins = LocationList(parsed)
     // Both have the same nodes: one is the other, printed and parsed.
     guard sources.locations.count == begins.locations.count else { return [] }
     let pairs = sources.locations.indices.map { index in
@@ -85,97 +83,26 @@ final class SentLocations: Sendable {
   }
 }
 
-/// The locations of all nodes of a document, each before those inside it.
-private struct LocationList {
+/// The locations of all nodes of a document, each before those inside it: visits the document without a rule.
+private final class LocationList: RuleVisitor {
   private(set) var locations: [(location: SourceLocation, isAdded: Bool)] = []
-  /// Where the innermost open selection set begins.
+  /// Where the selection set begins that was entered last. What the cache adds is first in its selection set, so that
+  /// it is in this one.
   private var enclosing = SourceLocation.added
 
-  private mutating func add(_ location: SourceLocation) {
+  init(_ document: Document) {
+    _ = document.validate(nil, options: ValidationOptions(rules: []), own: [self])
+  }
+
+  private func add(_ location: SourceLocation?) {
+    guard let location else { return }
     let isAdded = location == .added
     locations.append((isAdded ? enclosing : location, isAdded))
   }
 
-  private mutating func add(_ name: Name) { add(name.location) }
-
-  mutating func add(_ document: Document) {
-    for definition in document.definitions {
-      switch definition {
-      case .operation(let operation): add(operation)
-      case .fragment(let fragment):
-        add(fragment.location)
-        if let description = fragment.description { add(description.location) }
-        add(fragment.name)
-        add(fragment.typeCondition)
-        add(fragment.directives)
-        add(fragment.selectionSet)
-      case .typeSystem: continue
-      }
-    }
-  }
-
-  private mutating func add(_ operation: OperationDefinition) {
-    add(operation.location)
-    if let description = operation.description { add(description.location) }
-    if let name = operation.name { add(name) }
-    for variable in operation.variables {
-      add(variable.location)
-      if let description = variable.description { add(description.location) }
-      add(variable.name)
-      add(variable.type)
-      if let value = variable.defaultValue { add(value) }
-      add(variable.directives)
-    }
-    add(operation.directives)
-    add(operation.selectionSet)
-  }
-
-  private mutating func add(_ set: SelectionSet) {
-    let outer = enclosing
-    enclosing = set.location == .added ? outer : set.location
-    add(set.location)
-    for selection in set.selections {
-      switch selection {
-      case .field(let field):
-        add(field.location)
-        if let alias = field.alias { add(alias) }
-        add(field.name)
-        add(field.arguments)
-        add(field.directives)
-        if let set = field.selectionSet { add(set) }
-      case .inlineFragment(let fragment):
-        add(fragment.location)
-        if let condition = fragment.typeCondition { add(condition) }
-        add(fragment.directives)
-        add(fragment.selectionSet)
-      case .fragmentSpread(let spread):
-        add(spread.location)
-        add(spread.name)
-        add(spread.directives)
-      }
-    }
-    enclosing = outer
-  }
-
-  private mutating func add(_ directives: [Directive]) {
-    for directive in directives {
-      add(directive.location)
-      add(directive.name)
-      add(directive.arguments)
-    }
-  }
-
-  private mutating func add(_ arguments: [Argument]) {
-    for argument in arguments {
-      add(argument.location)
-      add(argument.name)
-      add(argument.value)
-    }
-  }
-
-  private mutating func add(_ type: TypeReference) {
+  private func add(_ type: TypeReference) {
     switch type {
-    case .named(let name): add(name)
+    case .named(let name): add(name.location)
     case .list(let inner, let location):
       add(location)
       add(inner)
@@ -183,23 +110,63 @@ private struct LocationList {
     }
   }
 
-  private mutating func add(_ value: Value) {
-    switch value {
-    case .variable(let name), .enumeration(let name): add(name)
-    case .int(_, let location), .float(_, let location), .boolean(_, let location),
-      .null(let location):
-      add(location)
-    case .string(let string): add(string.location)
-    case .list(let values, let location):
-      add(location)
-      for value in values { add(value) }
-    case .object(let fields, let location):
-      add(location)
-      for field in fields {
-        add(field.location)
-        add(field.name)
-        add(field.value)
-      }
-    }
+  func enter(operation: OperationDefinition, _ context: ValidationContext) {
+    add(operation.location)
+    add(operation.description?.location)
+    add(operation.name?.location)
+  }
+
+  func enter(variable: VariableDefinition, _ context: ValidationContext) {
+    add(variable.location)
+    add(variable.description?.location)
+    add(variable.name.location)
+    add(variable.type)
+  }
+
+  func enter(fragment: FragmentDefinition, _ context: ValidationContext) {
+    add(fragment.location)
+    add(fragment.description?.location)
+    add(fragment.name.location)
+    add(fragment.typeCondition.location)
+  }
+
+  func enter(selectionSet: SelectionSet, _ context: ValidationContext) {
+    if selectionSet.location != .added { enclosing = selectionSet.location }
+    add(selectionSet.location)
+  }
+
+  func enter(field: Field, _ context: ValidationContext) {
+    add(field.location)
+    add(field.alias?.location)
+    add(field.name.location)
+  }
+
+  func enter(spread: FragmentSpread, _ context: ValidationContext) {
+    add(spread.location)
+    add(spread.name.location)
+  }
+
+  func enter(inlineFragment: InlineFragment, _ context: ValidationContext) {
+    add(inlineFragment.location)
+    add(inlineFragment.typeCondition?.location)
+  }
+
+  func enter(
+    directive: Directive, at location: DirectiveLocation, _ context: ValidationContext
+  ) {
+    add(directive.location)
+    add(directive.name.location)
+  }
+
+  func enter(argument: Argument, _ context: ValidationContext) {
+    add(argument.location)
+    add(argument.name.location)
+  }
+
+  func enter(value: Value, _ context: ValidationContext) { add(value.location) }
+
+  func enter(objectField field: ObjectField, _ context: ValidationContext) {
+    add(field.location)
+    add(field.name.location)
   }
 }

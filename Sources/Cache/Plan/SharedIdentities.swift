@@ -38,17 +38,11 @@ struct SharedIdentities {
   }
 
   private mutating func collect(_ set: SelectionSet) {
-    for selection in set.selections {
-      switch selection {
-      case .field(let field):
-        guard let inner = field.selectionSet else { continue }
-        var visit = Visit()
-        walk(inner, on: nil, isCertain: false, &visit)
-        selected[field.name.value, default: Selected()].add(visit)
-        collect(inner)
-      case .inlineFragment(let fragment): collect(fragment.selectionSet)
-      case .fragmentSpread: continue
-      }
+    set.forEachSelection { selection in
+      guard case .field(let field) = selection, let inner = field.selectionSet else { return }
+      var visit = Visit()
+      walk(inner, on: nil, isCertain: false, &visit)
+      selected[field.name.value, default: Selected()].add(visit)
     }
   }
 

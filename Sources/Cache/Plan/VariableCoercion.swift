@@ -63,10 +63,12 @@ struct VariableCoercion {
       if let problem = problem(ofTypeOf: variable) {
         problems.add(problem)
       } else if let value = given[name] {
-        check(value, type: variable.type, path: name, problems: &problems)
-        result[name] = withTextIDs(value, variable.type)
+        result[name] = coerced(value, to: variable.type, path: name, problems: &problems)
       } else if let literal = variable.defaultValue {
-        result[name] = withTextIDs(JSONValue(constant: literal), variable.type)
+        // The validation of the document has checked it, if there is a schema.
+        var unreported = Problems()
+        result[name] = coerced(
+          JSONValue(constant: literal), to: variable.type, path: name, problems: &unreported)
       } else if case .nonNull = variable.type {
         let remedy =
           variable.type.namedType.value == "Upload"
@@ -97,37 +99,41 @@ struct VariableCoercion {
       path: "variables.\(name)")
   }
 
-  /// Checks a value, and adds what is wrong with it and with its parts to `problems`.
+  /// The value with each number that is an `ID` as a string.
   ///
-  /// - Parameter path: The path of the value, which starts with the variable's name.
-  func check(
-    _ value: JSONValue, type: TypeReference, path: String, problems: inout Problems
-  ) {
-    guard !problems.isFull else { return }
-    if case .null = value, uploads.contains(path) {
-      return checkFile(type.namedType, path: path, problems: &problems)
+  /// - Parameters:
+  ///   - path: The path of the value, which starts with the variable's name.
+  ///   - problems: Gets what is wrong with the value and with its parts.
+  func coerced(
+    _ value: JSONValue, to type: TypeReference, path: String, problems: inout Problems
+  ) -> JSONValue {
+    guard !problems.isFull else { return value }
+    if case .null = value {
+      if uploads.contains(path) {
+        checkFile(type.namedType, path: path, problems: &problems)
+      } else if type.isNonNull {
+        problems.add(mismatch(path, "expected \(type.printed()), found null"))
+      }
+      return value
     }
     switch type {
-    case .nonNull(let inner):
-      if case .null = value {
-        return problems.add(mismatch(path, "expected \(type.printed()), found null"))
-      }
-      check(value, type: inner, path: path, problems: &problems)
+    case .nonNull(let inner): return coerced(value, to: inner, path: path, problems: &problems)
     case .list(let element, _):
-      switch value {
-      case .null: return
-      case .array(let values):
-        for (index, value) in values.enumerated() {
-          check(value, type: element, path: "\(path)[\(index)]", problems: &problems)
-        }
       // A single value is coerced to a list of one.
-      default: check(value, type: element, path: path, problems: &problems)
+      guard case .array(let values) = value else {
+        return coerced(value, to: element, path: path, problems: &problems)
       }
+      return .array(
+        values.enumerated().map { index, value in
+          coerced(value, to: element, path: "\(path)[\(index)]", problems: &problems)
+        })
     case .named(let type):
-      if case .null = value { return }
       switch schema?.type(named: type.value) {
-      case .enumeration(let type): return check(value, type: type, path: path, problems: &problems)
-      case .inputObject(let type): return check(value, type: type, path: path, problems: &problems)
+      case .enumeration(let type):
+        check(value, type: type, path: path, problems: &problems)
+        return value
+      case .inputObject(let type):
+        return coerced(value, to: type, path: path, problems: &problems)
       default: break
       }
       if type.value == "Upload" {
@@ -140,6 +146,8 @@ struct VariableCoercion {
       } else if let problem = problem(of: value, as: type.value) {
         problems.add(mismatch(path, problem))
       }
+      if type.value == "ID", case .number(let number) = value { return .string(number.text) }
+      return value
     }
   }
 
@@ -163,28 +171,6 @@ struct VariableCoercion {
   /// The declaration of a variable; `nil` if it is not declared.
   func variable(_ name: String) -> VariableDefinition? {
     operation.variables.first { $0.name.value.utf8.elementsEqual(name.utf8) }
-  }
-
-  /// The value with each number that is an `ID` as a string.
-  private func withTextIDs(_ value: JSONValue, _ type: TypeReference) -> JSONValue {
-    switch (type, value) {
-    case (_, .null), (_, .boolean): return value
-    case (.nonNull(let inner), _): return withTextIDs(value, inner)
-    case (.list(let element, _), .array(let values)):
-      return .array(values.map { withTextIDs($0, element) })
-    case (.list(let element, _), _): return withTextIDs(value, element)
-    case (.named(let name), .number(let number)):
-      return name.value == "ID" ? .string(number.text) : value
-    case (.named(let name), .object(let object)):
-      guard case .inputObject(let type)? = schema?.type(named: name.value) else { return value }
-      var result = JSONObject()
-      for member in object {
-        result[member.key] =
-          type.fields[member.key].map { withTextIDs(member.value, $0.type) } ?? member.value
-      }
-      return .object(result)
-    case (.named, _): return value
-    }
   }
 
   private func problem(of value: JSONValue, as type: String) -> String? {
@@ -247,17 +233,20 @@ struct VariableCoercion {
   }
 
   /// https://spec.graphql.org/September2025/#sec-Input-Objects.Input-Coercion
-  private func check(
-    _ value: JSONValue, type: InputObjectType, path: String, problems: inout Problems
-  ) {
+  private func coerced(
+    _ value: JSONValue, to type: InputObjectType, path: String, problems: inout Problems
+  ) -> JSONValue {
     guard case .object(let object) = value else {
-      return problems.add(
+      problems.add(
         mismatch(path, "expected the input object \(type.name), found \(value.shape)"))
+      return value
     }
+    var result = object
     for member in object {
       let path = "\(path).\(member.key)"
       if let field = type.fields[member.key] {
-        check(member.value, type: field.type, path: path, problems: &problems)
+        result[member.key] = coerced(
+          member.value, to: field.type, path: path, problems: &problems)
       } else {
         problems.add(unknownField(member.key, of: type, path))
       }
@@ -269,7 +258,7 @@ struct VariableCoercion {
           "the input object \(type.name) requires a value of type \(field.type.printed()), none was "
             + "given"))
     }
-    guard type.isOneOf else { return }
+    guard type.isOneOf else { return .object(result) }
     let given = object.count
     if given != 1 {
       problems.add(
@@ -282,6 +271,7 @@ struct VariableCoercion {
         mismatch(
           "\(path).\(only.key)", "the one field of \(type.name) must have a value, found null"))
     }
+    return .object(result)
   }
 
   private func unknownField(

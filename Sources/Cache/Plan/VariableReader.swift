@@ -1,5 +1,6 @@
 public import GQLRunJSON
 public import GQLRunLanguage
+import GQLRunSupport
 
 /// Reads the variables of an operation from text by the types that the operation declares.
 ///
@@ -143,7 +144,7 @@ public struct VariableReader: Sendable {
     _ value: JSONValue, name: String, type: TypeReference
   ) throws(CacheError) -> JSONValue {
     var problems = VariableCoercion.Problems()
-    coercion.check(value, type: type, path: name, problems: &problems)
+    _ = coercion.coerced(value, to: type, path: name, problems: &problems)
     if let error = CacheError(all: problems.found) { throw error }
     return value
   }
@@ -232,11 +233,7 @@ extension TypeReference {
 
 extension String {
   fileprivate var trimmed: String {
-    let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" || $0 == "\n" || $0 == "\r\n" }
-    guard let first = firstIndex(where: { !isSpace($0) }),
-      let last = lastIndex(where: { !isSpace($0) })
-    else { return "" }
-    return String(self[first...last])
+    trimmingEnds { $0 == " " || $0 == "\t" || $0 == "\n" || $0 == "\r\n" }
   }
 
   fileprivate var firstFilled: Character? { trimmed.first }

@@ -76,11 +76,7 @@ public struct ProjectFile: Sendable {
     while true {
       for name in names {
         let path = folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
-        var isFolder: ObjCBool = false
-        if FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue
-        {
-          return path
-        }
+        if FileManager.default.fileExists(atPath: path), !FilePath.isFolder(path) { return path }
       }
       guard folder != "/" else { return nil }
       folder = FilePath.folder(of: folder)
@@ -177,10 +173,8 @@ extension ProjectFile {
         case .typeRegular: files.append(path)
         // A link to a file is followed; a link to a folder could lead to a cycle.
         case .typeSymbolicLink:
-          var isFolder: ObjCBool = false
-          if FileManager.default.fileExists(atPath: "\(folder)/\(path)", isDirectory: &isFolder),
-            !isFolder.boolValue
-          {
+          let target = "\(folder)/\(path)"
+          if FileManager.default.fileExists(atPath: target), !FilePath.isFolder(target) {
             files.append(path)
           }
         default: continue

@@ -12,12 +12,10 @@ struct ListedObject: Sendable, Hashable {
     private static let typeNames = [
       "Customer", "Order", "Line", "Repository", "Issue", "IssueComment", "Label",
     ]
-    private static let edgeTypeNames = typeNames.map { $0 + "Edge" }
 
     /// The first letters of ids.
     var prefix: String { Self.prefixes[rawValue] }
     var typeName: String { Self.typeNames[rawValue] }
-    var edgeTypeName: String { Self.edgeTypeNames[rawValue] }
     /// Whether `node` finds its objects.
     var isNode: Bool { self != .order && self != .line }
   }
@@ -81,17 +79,6 @@ struct NumberList: Sendable {
   }
 }
 
-/// A page of a list, which is a connection of its type.
-struct ListPage: Sendable {
-  let kind: ListedObject.Kind
-  let all: NumberList
-  /// The positions of its objects.
-  let range: Range<Int>
-
-  var last: ListedObject? { range.last.map { ListedObject(kind, all[$0]) } }
-  var hasMore: Bool { range.upperBound < all.count }
-}
-
 /// How many objects belong to each object above them: by chance, with a sum that is known for a number of those above.
 struct Shares: Sendable {
   /// The first number of each of ``period`` objects above, and the number of all.
@@ -146,21 +133,15 @@ enum DemoTime {
 
   /// The time in ISO 8601.
   static func text(_ seconds: Int) -> String {
-    let all = start + seconds
-    let (time, days) = (all % 86_400, all / 86_400 + 719_468)
-    // Years that begin in March, in cycles of 400 years: http://howardhinnant.github.io/date_algorithms.html
-    let day = days % 146_097
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365
-    let dayOfYear = day - (365 * year + year / 4 - year / 100)
-    let month = (5 * dayOfYear + 2) / 153
-    let date = [
-      days / 146_097 * 400 + year + (month < 10 ? 0 : 1), month < 10 ? month + 3 : month - 9,
-      dayOfYear - (153 * month + 2) / 5 + 1,
-    ]
-    return "\(joined(date, "-"))T\(joined([time / 3600, time / 60 % 60, time % 60], ":"))Z"
+    var time = start + seconds
+    var parts = tm()
+    gmtime_r(&time, &parts)
+    let date = [parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday]
+    return
+      "\(joined(date, "-"))T\(joined([parts.tm_hour, parts.tm_min, parts.tm_sec], ":"))Z"
   }
 
-  private static func joined(_ numbers: [Int], _ separator: String) -> String {
+  private static func joined(_ numbers: [Int32], _ separator: String) -> String {
     numbers.map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: separator)
   }
 

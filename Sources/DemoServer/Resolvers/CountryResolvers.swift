@@ -71,31 +71,6 @@ extension Resolvers {
 }
 
 extension Resolvers {
-  static let postPageFields = fields(
-    of: { entity -> Range<Int>? in if case .postPage(let value) = entity { value } else { nil } },
-    [
-      "totalCount": { _, _, context in .int(context.feed.size) },
-      "edges": { page, _, _ in
-        .list(
-          ResolvedList(count: page.count) { .object(.postEdge(Post(number: page.lowerBound + $0))) }
-        )
-      },
-      "pageInfo": { page, _, context in
-        .object(
-          .pageInfo(
-            PageInfo(
-              hasNextPage: page.upperBound < context.feed.size,
-              endCursor: page.last.map { Post(number: $0).cursor.text })))
-      },
-    ])
-
-  static let postEdgeFields = fields(
-    of: { entity -> Post? in if case .postEdge(let value) = entity { value } else { nil } },
-    [
-      "cursor": { post, _, _ in .string(post.cursor.text) },
-      "node": { post, _, _ in .object(.post(post)) },
-    ])
-
   static let postFields = fields(
     of: { entity -> Post? in if case .post(let value) = entity { value } else { nil } },
     refusals: ["comments": { negativeFirst($0) ?? badCommentCursor($0) }],
@@ -122,34 +97,12 @@ extension Resolvers {
           } ?? 0
         let comments = Array(all[start...].prefix(first))
         return .object(
-          .commentPage(
-            CommentPage(
-              comments: comments, hasMore: start + comments.count < all.count, total: all.count)))
+          .page(
+            ResolvedPage(
+              elementType: "Comment", total: all.count, count: comments.count,
+              hasNextPage: start + comments.count < all.count
+            ) { .comment(comments[$0]) }))
       },
-    ])
-
-  static let commentPageFields = fields(
-    of: { entity -> CommentPage? in if case .commentPage(let value) = entity { value } else { nil }
-    },
-    [
-      "totalCount": { page, _, _ in .int(page.total) },
-      "edges": { page, _, _ in .list(page.comments) { .object(.commentEdge($0)) } },
-      "pageInfo": { page, _, _ in
-        .object(
-          .pageInfo(
-            PageInfo(
-              hasNextPage: page.hasMore,
-              endCursor: page.comments.last?.cursor.text)))
-      },
-    ])
-
-  static let commentEdgeFields = fields(
-    of: { entity -> (any FeedComment)? in
-      if case .commentEdge(let value) = entity { value } else { nil }
-    },
-    [
-      "cursor": { comment, _, _ in .string(comment.cursor.text) },
-      "node": { comment, _, _ in .object(.comment(comment)) },
     ])
 
   static let commentFields = fields(
@@ -162,13 +115,6 @@ extension Resolvers {
       "createdAt": { comment, _, _ in .string(comment.createdAt) },
       "author": { comment, _, _ in .object(.user(comment.author)) },
       "score": { comment, _, _ in .int(comment.score) },
-    ])
-
-  static let pageInfoFields = fields(
-    of: { entity -> PageInfo? in if case .pageInfo(let value) = entity { value } else { nil } },
-    [
-      "hasNextPage": { info, _, _ in .boolean(info.hasNextPage) },
-      "endCursor": { info, _, _ in .optional(info.endCursor) },
     ])
 
   static let userFields = fields(
@@ -230,17 +176,4 @@ extension FeedEdits.AddedComment: FeedComment {
   var createdAt: String { "2026-11-20T00:00:00.000Z" }
   var author: User { User(number: 1) }
   var score: Int { 0 }
-}
-
-/// Comments of a post in their order: the generated ones, then the added ones.
-struct CommentPage: Sendable {
-  let comments: [any FeedComment]
-  let hasMore: Bool
-  let total: Int
-}
-
-/// Whether a list has a next page, and its cursor.
-struct PageInfo: Sendable {
-  let hasNextPage: Bool
-  let endCursor: String?
 }

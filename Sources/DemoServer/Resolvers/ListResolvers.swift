@@ -9,8 +9,8 @@ extension Resolvers {
       "Issue": issueFields, "IssueComment": issueCommentFields, "Label": labelFields,
     ]
     for kind in ListedObject.Kind.allCases where kind != .repository {
-      all["\(kind.typeName)Connection"] = listPageFields
-      all["\(kind.typeName)Edge"] = listEdgeFields
+      all["\(kind.typeName)Connection"] = connectionFields
+      all["\(kind.typeName)Edge"] = edgeFields
     }
     return all
   }()
@@ -96,7 +96,12 @@ extension Resolvers {
   ) -> ResolvedValue {
     let after = arguments["after"]?.stringValue.flatMap(ListedObject.init(cursor:))
     let range = all.page(after: after?.number, first: arguments["first"]?.intValue ?? 50)
-    return .object(.listPage(ListPage(kind: kind, all: all, range: range)))
+    return .object(
+      .page(
+        ResolvedPage(
+          elementType: kind.typeName, total: all.count, count: range.count,
+          hasNextPage: range.upperBound < all.count
+        ) { .listed(ListedObject(kind, all[range.lowerBound + $0])) }))
   }
 
   /// An error if `first` is negative, or `after` is no cursor of a kind of object.
@@ -121,35 +126,6 @@ extension Resolvers {
     return RequestError(
       .badUserInput, "\"\(name)\" must be a time such as 2026-01-01T00:00:00Z.")
   }
-
-  // MARK: Connections
-
-  private static let listPageFields = fields(
-    of: { entity -> ListPage? in if case .listPage(let value) = entity { value } else { nil } },
-    [
-      "totalCount": { page, _, _ in .int(page.all.count) },
-      "edges": { page, _, _ in elements(of: page, Entity.listEdge) },
-      "nodes": { page, _, _ in elements(of: page, Entity.listed) },
-      "pageInfo": { page, _, _ in
-        .object(.pageInfo(PageInfo(hasNextPage: page.hasMore, endCursor: page.last?.cursor)))
-      },
-    ])
-
-  private static func elements(
-    of page: ListPage, _ entity: @escaping @Sendable (ListedObject) -> Entity
-  ) -> ResolvedValue {
-    .list(
-      ResolvedList(count: page.range.count) { index in
-        .object(entity(ListedObject(page.kind, page.all[page.range.lowerBound + index])))
-      })
-  }
-
-  private static let listEdgeFields = fields(
-    of: { entity -> ListedObject? in if case .listEdge(let value) = entity { value } else { nil } },
-    [
-      "cursor": { object, _, _ in .string(object.cursor) },
-      "node": { object, _, _ in .object(.listed(object)) },
-    ])
 
   // MARK: The shop
 

@@ -12,11 +12,11 @@ enum Resolvers {
     "Language": languageFields,
     "State": stateFields,
     "Subdivision": subdivisionFields,
-    "PostConnection": postPageFields,
-    "PostEdge": postEdgeFields,
+    "PostConnection": pageFields,
+    "PostEdge": edgeFields,
     "Post": postFields,
-    "CommentConnection": commentPageFields,
-    "CommentEdge": commentEdgeFields,
+    "CommentConnection": pageFields,
+    "CommentEdge": edgeFields,
     "Comment": commentFields,
     "PageInfo": pageInfoFields,
     "User": userFields,
@@ -150,23 +150,21 @@ enum Entity: Sendable {
   case state(Subdivision)
   case subdivision(Subdivision)
 
-  case postPage(Range<Int>)
   case post(Post)
-  case postEdge(Post)
   case comment(any FeedComment)
-  case commentPage(CommentPage)
-  case commentEdge(any FeedComment)
-  case pageInfo(PageInfo)
   case user(User)
   case tag(Tag)
 
   case listed(ListedObject)
-  case listPage(ListPage)
-  case listEdge(ListedObject)
   /// The address of a customer.
   case address(ListedObject)
   /// A product by its number.
   case product(Int)
+
+  /// A page of posts, comments or listed objects.
+  indirect case page(ResolvedPage)
+  indirect case edge(ResolvedEdge)
+  case pageInfo(PageInfo)
 
   case uploadedFile(UploadedFile)
   case trouble
@@ -182,20 +180,16 @@ enum Entity: Sendable {
     case .language: "Language"
     case .state: "State"
     case .subdivision: "Subdivision"
-    case .postPage: "PostConnection"
     case .post: "Post"
-    case .postEdge: "PostEdge"
     case .comment: "Comment"
-    case .commentPage: "CommentConnection"
-    case .commentEdge: "CommentEdge"
-    case .pageInfo: "PageInfo"
     case .user: "User"
     case .tag: "Tag"
     case .listed(let object): object.kind.typeName
-    case .listPage(let page): "\(page.kind.typeName)Connection"
-    case .listEdge(let object): object.kind.edgeTypeName
     case .address: "Address"
     case .product: "Product"
+    case .page(let page): "\(page.elementType)Connection"
+    case .edge(let edge): edge.typeName
+    case .pageInfo: "PageInfo"
     case .uploadedFile: "UploadedFile"
     case .trouble: "Trouble"
     case .introspection(let object): object.typeName

@@ -39,7 +39,13 @@ extension Resolvers {
     "feed": root { arguments, context in
       let after = arguments["after"]?.stringValue.flatMap(Cursor.init)?.number ?? -1
       let first = arguments["first"]?.intValue ?? 0
-      return .object(.postPage(context.feed.page(after: after, first: first)))
+      let page = context.feed.page(after: after, first: first)
+      return .object(
+        .page(
+          ResolvedPage(
+            elementType: "Post", total: context.feed.size, count: page.count,
+            hasNextPage: page.upperBound < context.feed.size
+          ) { .post(Post(number: page.lowerBound + $0)) }))
     }.refusing { negativeFirst($0) ?? badCursor($0) },
     "node": root { arguments, context in .optional(node(arguments.text("id"), context)) },
     "nodes": root { [node] arguments, context in

@@ -420,6 +420,15 @@ extension Definition {
     case .typeSystem(let definition): definition.name
     }
   }
+
+  /// The selection set of an operation or fragment; `nil` for type system definitions.
+  package var selectionSet: SelectionSet? {
+    switch self {
+    case .operation(let operation): operation.selectionSet
+    case .fragment(let fragment): fragment.selectionSet
+    case .typeSystem: nil
+    }
+  }
 }
 
 extension Selection {
@@ -438,6 +447,26 @@ extension Selection {
     case .field(let field): field.directives
     case .fragmentSpread(let spread): spread.directives
     case .inlineFragment(let fragment): fragment.directives
+    }
+  }
+
+  /// The selection set inside the selection; `nil` for a leaf field or a fragment spread.
+  package var selectionSet: SelectionSet? {
+    switch self {
+    case .field(let field): field.selectionSet
+    case .fragmentSpread: nil
+    case .inlineFragment(let fragment): fragment.selectionSet
+    }
+  }
+}
+
+extension SelectionSet {
+  /// Calls `body` with the selections at any depth in source order, each before those inside it. Does not follow
+  /// fragment spreads.
+  package func forEachSelection(_ body: (Selection) -> Void) {
+    for selection in selections {
+      body(selection)
+      selection.selectionSet?.forEachSelection(body)
     }
   }
 }

@@ -92,27 +92,14 @@ extension Document {
   /// The source locations of the empty selection sets, in source order.
   package var emptySelectionSets: [SourceLocation] {
     var found: [SourceLocation] = []
+    func note(_ set: SelectionSet?) {
+      if let set, set.selections.isEmpty { found.append(set.location) }
+    }
     for definition in definitions {
-      switch definition {
-      case .operation(let operation): operation.selectionSet.collectEmpty(&found)
-      case .fragment(let fragment): fragment.selectionSet.collectEmpty(&found)
-      case .typeSystem: continue
-      }
+      note(definition.selectionSet)
+      definition.selectionSet?.forEachSelection { note($0.selectionSet) }
     }
     return found
-  }
-}
-
-extension SelectionSet {
-  fileprivate func collectEmpty(_ found: inout [SourceLocation]) {
-    if selections.isEmpty { found.append(location) }
-    for selection in selections {
-      switch selection {
-      case .field(let field): field.selectionSet?.collectEmpty(&found)
-      case .inlineFragment(let fragment): fragment.selectionSet.collectEmpty(&found)
-      case .fragmentSpread: continue
-      }
-    }
   }
 }
 

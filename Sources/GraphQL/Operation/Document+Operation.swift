@@ -128,18 +128,10 @@ extension SelectionSet {
   /// The fragment spreads in the selection set, at any depth, in source order.
   public var fragmentSpreads: [FragmentSpread] {
     var spreads: [FragmentSpread] = []
-    collect(&spreads)
-    return spreads
-  }
-
-  private func collect(_ spreads: inout [FragmentSpread]) {
-    for selection in selections {
-      switch selection {
-      case .field(let field): field.selectionSet?.collect(&spreads)
-      case .fragmentSpread(let spread): spreads.append(spread)
-      case .inlineFragment(let fragment): fragment.selectionSet.collect(&spreads)
-      }
+    forEachSelection { selection in
+      if case .fragmentSpread(let spread) = selection { spreads.append(spread) }
     }
+    return spreads
   }
 }
 

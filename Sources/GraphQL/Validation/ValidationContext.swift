@@ -149,19 +149,11 @@ package final class ValidationContext {
   func spreads(in index: Int) -> [FragmentSpread] {
     if let known = spreads[index] { return known }
     var found: [FragmentSpread] = []
-    var open: [SelectionSet] = []
-    switch document.definitions[index] {
-    case .operation(let operation): open = [operation.selectionSet]
-    case .fragment(let fragment): open = [fragment.selectionSet]
-    case .typeSystem: break
-    }
+    var open = [document.definitions[index].selectionSet].compactMap { $0 }
     while let selectionSet = open.popLast() {
       for selection in selectionSet.selections {
-        switch selection {
-        case .fragmentSpread(let spread): found.append(spread)
-        case .field(let field): if let inner = field.selectionSet { open.append(inner) }
-        case .inlineFragment(let inner): open.append(inner.selectionSet)
-        }
+        if case .fragmentSpread(let spread) = selection { found.append(spread) }
+        if let inner = selection.selectionSet { open.append(inner) }
       }
     }
     spreads[index] = found

@@ -261,12 +261,14 @@ struct ChainEntry {
 
   /// The identifier of the entry: its own, or else its plugin's name, with a number if that is not
   /// unique.
-  func freshID(among taken: [String]) -> String {
+  ///
+  /// - Parameter isTaken: Whether another entry has an identifier.
+  func freshID(_ isTaken: (String) -> Bool) -> String {
     if let id = self["id"], case .scalar(let text, _) = id.value.content { return text }
     let name = plugin?.key ?? ""
     var id = name
     var number = 2
-    while taken.contains(id) {
+    while isTaken(id) {
       id = "\(name)-\(number)"
       number += 1
     }

@@ -321,7 +321,7 @@ extension PipelineLoader {
     for error in errors { report(error, in: named) }
     let isUnresolved = decoder.gaps > gapsBefore
     return ChainDraft(
-      id: id(members.first { $0.key == "id" }, plugin: named, ids: &ids), plugin: configured,
+      id: id(of: entry, plugin: named, ids: &ids), plugin: configured,
       given: named, condition: condition(members.first { $0.key == "when" }),
       isSound: decoder.findings.count == errorsBefore, isUnresolved: isUnresolved,
       hasCommands: decoder.programs.count > programsBefore, traits: configured.traits,
@@ -360,9 +360,9 @@ extension PipelineLoader {
   }
 
   private mutating func id(
-    _ member: YAMLNode.Member?, plugin: YAMLNode.Member, ids: inout [String: FileLocation]
+    of entry: ChainEntry, plugin: YAMLNode.Member, ids: inout [String: FileLocation]
   ) -> String {
-    if let member {
+    if let member = entry["id"] {
       guard case .scalar(let id, _) = member.value.content, !member.value.isNull,
         id.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) || "-_.".contains($0) })
       else {
@@ -379,12 +379,7 @@ extension PipelineLoader {
       ids[id] = member.value.location
       return id
     }
-    var id = plugin.key
-    var number = 2
-    while ids[id] != nil {
-      id = "\(plugin.key)-\(number)"
-      number += 1
-    }
+    let id = entry.freshID { ids[$0] != nil }
     ids[id] = plugin.keyLocation
     return id
   }

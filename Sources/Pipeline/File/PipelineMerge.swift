@@ -100,7 +100,7 @@ extension PipelineMerge {
     var slots: [Slot] = []
     for node in nodes {
       let entry = ChainEntry(node, registry)
-      slots.append(Slot(entry: entry, id: entry.freshID(among: slots.map(\.id))))
+      slots.append(Slot(entry: entry, id: entry.freshID { id in slots.contains { $0.id == id } }))
     }
     for change in changes { apply(ChainEntry(change, registry), to: &slots) }
     return YAMLNode(
@@ -133,15 +133,16 @@ extension PipelineMerge {
       guard let index = targets(key.value, owner: "`replace`", slots: slots).first else { return }
       let entry = change.withoutChanges
       let old = slots[index]
-      let others = slots.map(\.id).filter { $0 != old.id }
       let isSamePlugin = entry.plugin?.key == old.entry.plugin?.key
       slots[index] = Slot(
         entry: entry,
-        id: entry["id"] == nil && isSamePlugin ? old.id : entry.freshID(among: others))
+        id: entry["id"] == nil && isSamePlugin
+          ? old.id : entry.freshID { id in id != old.id && slots.contains { $0.id == id } })
     default:
       guard let index = insertion(key, slots) else { return }
       let entry = change.withoutChanges
-      slots.insert(Slot(entry: entry, id: entry.freshID(among: slots.map(\.id))), at: index)
+      let id = entry.freshID { id in slots.contains { $0.id == id } }
+      slots.insert(Slot(entry: entry, id: id), at: index)
     }
   }
 

@@ -277,20 +277,21 @@ extension GraphQLError {
   package var json: JSONValue {
     var object = JSONObject()
     object["message"] = .string(message)
-    if !locations.isEmpty {
-      object["locations"] = Self.json(locations)
-    }
-    if let path {
-      object["path"] = .array(
-        path.map { step in
-          switch step {
-          case .key(let key): .string(key)
-          case .index(let index): .number(JSONNumber(index))
-          }
-        })
-    }
+    if !locations.isEmpty { object["locations"] = Self.json(locations) }
+    if let path { object["path"] = Self.json(path) }
     if let extensions { object["extensions"] = .object(extensions) }
     return .object(object)
+  }
+
+  /// A path as JSON, as in a response.
+  package static func json(_ path: [PathElement]) -> JSONValue {
+    .array(
+      path.map { step in
+        switch step {
+        case .key(let key): .string(key)
+        case .index(let index): .number(JSONNumber(index))
+        }
+      })
   }
 
   /// Locations as JSON, as in a response.

@@ -1,4 +1,5 @@
 import GQLRunPipeline
+import GQLRunSupport
 
 /// A cookie of a server.
 ///
@@ -138,10 +139,6 @@ extension Cookie {
   }
 
   private static func trimmed(_ text: Substring) -> String {
-    let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-    guard let first = text.firstIndex(where: { !isSpace($0) }),
-      let last = text.lastIndex(where: { !isSpace($0) })
-    else { return "" }
-    return String(text[first...last])
+    text.trimmingEnds { $0 == " " || $0 == "\t" }
   }
 }

@@ -22,7 +22,7 @@ actor ExecProgram {
     func description(hiding secrets: KnownSecrets) -> String {
       // Hidden before it is cut, so that no half of a secret remains.
       let shown = Printable.line(
-        secrets.hide(in: messages.trimmed).split(separator: "\n").joined(separator: " | "))
+        secrets.hide(in: messages.trimmingEnds()).split(separator: "\n").joined(separator: " | "))
       guard !shown.isEmpty else { return reason }
       let isWhole = shown.count <= Self.maxShown
       return "\(reason); its standard error: \(isWhole ? "" : "…")\(shown.suffix(Self.maxShown))"

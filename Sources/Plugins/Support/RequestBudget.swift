@@ -431,7 +431,7 @@ private struct RateFields {
       retryAfter = RetryAfter.delay(value, now: now).map { min($0, .seconds(Self.longest)) }
     }
     func number(_ name: String) -> Double? {
-      HTTPField.Name(name).flatMap { fields[$0] }.flatMap { Double($0.trimmed) }
+      HTTPField.Name(name).flatMap { fields[$0] }.flatMap { Double($0.trimmingEnds()) }
         .flatMap { $0.isFinite && $0 >= 0 ? $0 : nil }
     }
     if let left = number("X-RateLimit-Remaining"), let reset = number("X-RateLimit-Reset") {
@@ -496,7 +496,7 @@ final class RetryBudget: Sendable {
 package enum RetryAfter {
   /// The delay from `now` (seconds since 1970); `nil` for an invalid value.
   package static func delay(_ value: String, now: Double) -> Duration? {
-    let value = value.trimmed
+    let value = value.trimmingEnds()
     if !value.isEmpty, value.utf8.allSatisfy({ (48...57).contains($0) }) {
       // More digits than an Int has are a very long time, not an error.
       return .seconds(min(Int(value) ?? .max, 1 << 40))

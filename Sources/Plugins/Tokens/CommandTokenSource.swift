@@ -1,6 +1,7 @@
 import Foundation
 import GQLRunJSON
 public import GQLRunPipeline
+import GQLRunSupport
 
 /// A command that prints a token: as plain text, as JSON, or like kubectl's credential plugins.
 ///
@@ -19,7 +20,7 @@ struct CommandTokenSource: TokenSource {
     } catch {
       throw TokenFailure(message: "\(label) failed: \(error)")
     }
-    let trimmed = text.trimmed
+    let trimmed = text.trimmingEnds()
     guard trimmed.hasPrefix("{") else {
       guard !trimmed.isEmpty, !trimmed.contains(where: \.isWhitespace) else {
         throw TokenFailure(

@@ -90,19 +90,9 @@ struct FileTokenSource: TokenSource {
     guard let bytes else {
       throw TokenFailure(message: "there is no file \(path)", isMissing: true)
     }
-    guard let text = String(validating: bytes, as: UTF8.self)?.trimmed, !text.isEmpty else {
+    guard let text = String(validating: bytes, as: UTF8.self)?.trimmingEnds(), !text.isEmpty else {
       throw TokenFailure(message: "the file \(path) holds no token", isMissing: true)
     }
     return AccessToken(SecretString(text))
-  }
-}
-
-extension String {
-  /// Without white space at both ends.
-  var trimmed: String {
-    var text = self[...]
-    while text.first?.isWhitespace == true { text.removeFirst() }
-    while text.last?.isWhitespace == true { text.removeLast() }
-    return String(text)
   }
 }

@@ -206,8 +206,8 @@ extension Latencies {
 
 /// The outcome of one request.
 package struct RequestOutcome: Sendable {
-  package var phases: [Phase: Double]
-  package var receivedBytes: Int
+  package var phases: [Phase: Double] = [:]
+  package var receivedBytes = 0
   /// A short description of the failure; `nil` if the request succeeded.
   package var failure: String?
   /// The code (`extensions.code`) of each GraphQL error of the response.
@@ -220,12 +220,6 @@ package struct RequestOutcome: Sendable {
   package var parts: [DeliveryTime] = []
   /// The whole response, if it arrived in parts.
   var merged: GraphQLResponse?
-
-  package init(phases: [Phase: Double] = [:], receivedBytes: Int = 0, failure: String? = nil) {
-    self.phases = phases
-    self.receivedBytes = receivedBytes
-    self.failure = failure
-  }
 }
 
 /// When the first part of a response, or a deferred fragment or streamed list of it, was complete.
@@ -257,11 +251,6 @@ extension [DeliveryTime] {
 package struct MachineTime: Sendable {
   package var busy: Double
   package var all: Double
-
-  package init(busy: Double, all: Double) {
-    self.busy = busy
-    self.all = all
-  }
 
   /// The current time; `nil` without `/proc`.
   ///

@@ -207,12 +207,6 @@ package struct MemorySample: Codable, Sendable, Hashable {
   /// Bytes of the response read so far.
   package var bytesRead: Int
   package var resident: Int
-
-  package init(seconds: Double, bytesRead: Int, resident: Int) {
-    self.seconds = seconds
-    self.bytesRead = bytesRead
-    self.resident = resident
-  }
 }
 
 /// `/dev/null`: the destination of output that is only measured.

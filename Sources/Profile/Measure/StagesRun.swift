@@ -131,12 +131,7 @@ package enum Part: String, Codable, Sendable, Hashable, CaseIterable {
 
 /// A duration in seconds.
 package struct PartTime: Codable, Sendable, Hashable {
-  package var wall: Double
+  package var wall = 0.0
   /// Processor time of the measured thread.
-  package var cpu: Double
-
-  package init(wall: Double = 0, cpu: Double = 0) {
-    self.wall = wall
-    self.cpu = cpu
-  }
+  package var cpu = 0.0
 }

@@ -148,13 +148,6 @@ package struct Machine: Codable, Sendable, Hashable {
   package var memoryBytes: Int
   package var system: String
 
-  package init(processor: String, cores: Int, memoryBytes: Int, system: String) {
-    self.processor = processor
-    self.cores = cores
-    self.memoryBytes = memoryBytes
-    self.system = system
-  }
-
   /// This machine.
   package static func current() -> Machine {
     var name = utsname()

@@ -59,7 +59,8 @@ struct DocumentSet {
   func document(at file: Int) -> Document {
     var document = documents[file]
     var known = Set(document.fragments.map(\.name.value))
-    var open = document.definitions.flatMap(\.spreadNames)
+    var open = document.definitions.compactMap(\.selectionSet)
+      .flatMap { $0.fragmentSpreads.map(\.name.value) }
     while let name = open.popLast() {
       guard known.insert(name).inserted else { continue }
       for (_, fragment) in fragments[name] ?? [] {
@@ -137,15 +138,5 @@ struct DocumentSet {
       }
     }
     return locations
-  }
-}
-
-extension Definition {
-  fileprivate var spreadNames: [String] {
-    switch self {
-    case .operation(let operation): operation.selectionSet.fragmentSpreads.map(\.name.value)
-    case .fragment(let fragment): fragment.selectionSet.fragmentSpreads.map(\.name.value)
-    case .typeSystem: []
-    }
   }
 }

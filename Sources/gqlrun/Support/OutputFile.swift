@@ -83,10 +83,8 @@ struct OutputForm: Sendable {
     guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else {
       return
     }
-    let data =
-      try? FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-      .read(upToCount: Self.maxBeginning)
-    let beginning = String(decoding: data ?? Data(), as: UTF8.self).filter { !$0.isWhitespace }
+    let bytes = (try? SystemIO.beginning(of: path, count: Self.maxBeginning)) ?? []
+    let beginning = String(decoding: bytes, as: UTF8.self).filter { !$0.isWhitespace }
     guard !matches(path, beginning) else { return }
     throw Failure(
       .failed,
@@ -151,6 +149,15 @@ final class OutputFile {
     case .file(let file): PartialFiles.remove(file.temporaryPath)
     case .device(let descriptor): close(descriptor)
     case .closed: break
+    }
+  }
+
+  /// The path of the file until it is complete, for a library that writes it by itself; `nil` for a pipe or a device.
+  var incompletePath: String? {
+    switch destination {
+    case .file(let file): file.temporaryPath
+    case .device: nil
+    case .closed: nil
     }
   }
 

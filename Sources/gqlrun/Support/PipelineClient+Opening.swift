@@ -5,6 +5,7 @@ import GQLRunCache
 import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunSupport
 import Logging
 
 extension PipelineClient {
@@ -43,9 +44,7 @@ extension ReadyMade {
   /// file; else the path itself.
   static func path(for path: String) -> String {
     let name = (path as NSString).lastPathComponent.replacing(".pipeline.yaml", with: "")
-    var isFolder: ObjCBool = false
-    let isFile =
-      FileManager.default.fileExists(atPath: name, isDirectory: &isFolder) && !isFolder.boolValue
+    let isFile = FileManager.default.fileExists(atPath: name) && !FilePath.isFolder(name)
     guard let text = file(name), path != name, !isFile,
       FileManager.default.contents(atPath: path) == Data(text.utf8)
     else { return path }

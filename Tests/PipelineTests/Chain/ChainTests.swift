@@ -155,7 +155,7 @@ struct ChainTests {
     #expect(await bench.run().error == nil)
     let body = try #require(await bench.server.requests.first?.body)
     #expect(
-      String(decoding: body, as: UTF8.self) == #"{"operationName":"Q","documentId":"abc"}"# + "\n")
+      String(decoding: body, as: UTF8.self) == #"{"documentId":"abc","operationName":"Q"}"# + "\n")
   }
 
   @Test("uses the entries whose condition holds")

@@ -86,27 +86,14 @@ extension CacheCommand {
         throw Failure(
           .usage, "only a file can be copied as a database; name it with --store sqlite:PATH")
       }
-      // SQLite writes to an unused name; the finished file is then renamed atomically.
-      let part = "\(file).\(getpid()).part"
-      unlink(part)
-      PartialFiles.add(part)
-      // Private from its first byte; SQLite accepts an existing empty file.
-      let made = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-      guard made >= 0 else {
-        throw Failure(.failed, "cannot write \(file): \(String(cString: strerror(errno)))")
+      let output = try OutputFile(file, replacing: .anything, isPrivate: true)
+      guard let part = output.incompletePath else {
+        throw Failure(
+          .failed, "cannot write \(file): a database is a regular file; choose another name")
       }
-      close(made)
+      // SQLite accepts an existing empty file.
       try await store.copy(to: part)
-      var existing = stat()
-      if stat(file, &existing) == 0 {
-        chmod(part, existing.st_mode & 0o777)
-        OutputFile.warnIfShared(file, existing.st_mode)
-      }
-      guard rename(part, file) == 0 else {
-        let reason = String(cString: strerror(errno))
-        throw Failure(.failed, "cannot write \(file): \(reason)")
-      }
-      PartialFiles.remove(part)
+      try output.finish()
       let size = (try? FileManager.default.attributesOfItem(atPath: file)[.size] as? NSNumber)?
         .intValue
       Terminal.note("wrote \(Quantity.count(size ?? 0, "byte")) to \(file)")

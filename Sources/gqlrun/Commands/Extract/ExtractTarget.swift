@@ -28,7 +28,7 @@ enum ExtractTarget: Equatable {
     }
     if argument.hasPrefix("sqlite:") {
       let path = String(argument.dropFirst(7))
-      guard !path.isEmpty, !path.hasSuffix("/"), !Self.isFolder(path) else {
+      guard !path.isEmpty, !path.hasSuffix("/"), !FilePath.isFolder(path) else {
         throw refusal("name a file, such as sqlite:orders.db")
       }
       self = .sqlite(path)
@@ -44,7 +44,7 @@ enum ExtractTarget: Equatable {
       throw refusal(
         "each table is a file; name their folder, such as --to out/ --format \(form.rawValue)")
     }
-    guard !FileManager.default.fileExists(atPath: argument) || Self.isFolder(argument) else {
+    guard !FileManager.default.fileExists(atPath: argument) || FilePath.isFolder(argument) else {
       throw refusal("this is a file; write \(Self.forms)")
     }
     self = .folder(argument)
@@ -53,12 +53,6 @@ enum ExtractTarget: Equatable {
   /// The argument in messages: of a URL without user, password and query.
   static func shown(_ argument: String) -> String {
     argument.contains("://") ? Endpoint.shownText(argument) : argument
-  }
-
-  private static func isFolder(_ path: String) -> Bool {
-    var isFolder: ObjCBool = false
-    return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
-      && isFolder.boolValue
   }
 
   /// Throws if the target cannot be created.
@@ -73,7 +67,7 @@ enum ExtractTarget: Equatable {
     guard !name.isEmpty, name != ".." else {
       throw Failure(.usage, "--to \(path): name a folder for the tables, such as out/")
     }
-    guard Self.isFolder(folder) else {
+    guard FilePath.isFolder(folder) else {
       throw Failure(.badInput, "--to: there is no folder \(folder); create it, then run again")
     }
     // What exists of the path.
