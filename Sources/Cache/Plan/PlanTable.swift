@@ -483,36 +483,57 @@ struct PlanTable: ~Copyable {
 /// Paths of errors below a null, where the types of objects are unknown: a field is found by its key alone.
 extension PlanTable {
   /// A path of response keys as one of stored names; `nil` if the operation does not select one of its fields.
+  ///
+  /// A field that has several response keys is a pair of its stored name and the response key.
   func storedPath(_ steps: [PathStep], under node: Int32) -> [JSONValue]? {
-    translated(
-      PathStep.json(steps).arrayValue ?? [], under: node, from: \.responseKey, to: \.storedKey)
+    translated(PathStep.json(steps).arrayValue ?? [], under: node) { step, selected in
+      guard let name = step.stringValue,
+        let field = selected.first(where: { $0.responseKey.isSameText(as: name) })
+      else { return nil }
+      let first = selected.first { $0.storedKey.isSameText(as: field.storedKey) }
+      let isFirst = first?.responseKey.isSameText(as: name) == true
+      return (
+        field,
+        isFirst ? .string(field.storedKey) : .array([.string(field.storedKey), .string(name)])
+      )
+    }
   }
 
-  /// A path of stored names as one of response keys; `nil` if the operation does not select one of its fields.
+  /// A path of ``storedPath(_:under:)`` as one of response keys; `nil` if the operation does not select one of its fields.
   func responsePath(_ path: [JSONValue], under node: Int32) -> [JSONValue]? {
-    translated(path, under: node, from: \.storedKey, to: \.responseKey)
+    translated(path, under: node) { step, selected in
+      guard let name = step.stringValue ?? step[0]?.stringValue else { return nil }
+      let same = selected.filter { $0.storedKey.isSameText(as: name) }
+      let key = step[1]?.stringValue
+      let field = same.first { field in key.map { field.responseKey.isSameText(as: $0) } ?? true }
+      return (field ?? same.first).map { ($0, .string($0.responseKey)) }
+    }
   }
 
   private func translated(
-    _ path: [JSONValue], under node: Int32, from: KeyPath<OperationPlan.Contribution, String>,
-    to: KeyPath<OperationPlan.Contribution, String>
+    _ path: [JSONValue], under node: Int32,
+    field: (JSONValue, [OperationPlan.Contribution]) -> (OperationPlan.Contribution, JSONValue)?
   ) -> [JSONValue]? {
     var sets = node < 0 ? [] : nodes[Int(node)].parts.map(\.set)
     var result: [JSONValue] = []
     for step in path {
-      guard let name = step.stringValue else {
+      guard step.intValue == nil else {
         result.append(step)
         continue
       }
-      let found = sets.flatMap { plan.sets[$0] }
-        .filter { $0[keyPath: from].utf8.elementsEqual(name.utf8) }
-      guard let first = found.first else { return nil }
-      result.append(.string(first[keyPath: to]))
-      sets = found.filter { $0.storedKey.utf8.elementsEqual(first.storedKey.utf8) }
+      let selected = sets.flatMap { plan.sets[$0] }
+      guard let (found, step) = field(step, selected) else { return nil }
+      result.append(step)
+      sets = selected.filter { $0.storedKey.isSameText(as: found.storedKey) }
         .compactMap(\.childSet)
     }
     return result
   }
+}
+
+extension String {
+  /// Whether the bytes are equal; `==` ignores differences of Unicode normalization.
+  fileprivate func isSameText(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 }
 
 /// The unused compiled tables of an operation: a response or read takes one with everything

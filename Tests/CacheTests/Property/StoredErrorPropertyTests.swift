@@ -10,7 +10,7 @@ import Testing
 @Suite("Random errors")
 struct StoredErrorPropertyTests {
   private static let count =
-    PropertyTests.environment["GQLRUN_CASES"].flatMap { UInt64($0) } ?? 400
+    PropertyTests.environment["GQLRUN_CASES"].flatMap { UInt64($0) } ?? 120
 
   @Test("are read from the cache as they came from the network", arguments: Way.allCases)
   func replayed(way: Way) async throws {

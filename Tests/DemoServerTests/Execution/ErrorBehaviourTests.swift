@@ -48,7 +48,7 @@ import Testing
       let reply = try await RawClient(server).send(
         "POST", "/graphql", headers: ["Content-Type": "application/json"],
         body: #"{"query":"{__typename}","onError":\#(value)}"#)
-      #expect(reply.status == 400)
+      #expect(reply.status == 422)
       #expect(
         reply.text.contains(
           "The parameter onError is \(shown); it is one of PROPAGATE, NULL, HALT."), "\(reply.text)"
