@@ -93,6 +93,8 @@ extension OperationResult {
     try self.init(response, onErrors: onErrors) { bytes in
       do {
         return try operation.data(checked: bytes, errors: response.errors)
+      } catch is UncaughtNull {
+        return nil
       } catch let error as TypeMismatch {
         if error.isNull, response.errors.explainNull(at: error.path) { return nil }
         throw ChainError(

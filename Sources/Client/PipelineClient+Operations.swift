@@ -496,7 +496,7 @@ extension PipelineClient {
   /// Writes the data of an operation to the store, like a response of the server. Watchers get it.
   ///
   /// - Throws: `CacheError` with code `invalidData` if the operation does not select the key fields
-  ///   of an object.
+  ///   of an object, or if the data has the error of a field.
   public func write<Operation: GraphQLOperation>(
     _ data: Operation.Data, for operation: Operation
   ) async throws {

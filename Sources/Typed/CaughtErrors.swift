@@ -2,11 +2,16 @@ import GQLRunJSON
 
 // What generated types use for fields with `@catch`.
 
+/// A null that its type cannot represent, of a field without `@catch`, with the error of the response that explains it.
+package struct UncaughtNull: Error {
+  package let error: FieldError
+}
+
 extension ValueReader {
   /// Reads a value: one of the schema's type, without `@catch`.
   ///
-  /// - Throws: ``TypeMismatch`` if the value has another type; ``FieldError`` of a null that the type cannot
-  ///   represent.
+  /// - Throws: ``TypeMismatch`` if the value has another type; an error that has the ``FieldError`` of a null that the
+  ///   type cannot represent.
   public func value<Value: GraphQLDecodable>() throws -> Value { try Value(from: self) }
 
   /// Reads a value or the error at its position: `@catch(to: RESULT)`.
@@ -16,7 +21,8 @@ extension ValueReader {
     try result(Value.init(from:))
   }
 
-  /// Reads a value with `read`, or the error at its position or of a field inside it.
+  /// Reads a value with `read`, or the error at its position, of a non-null field inside it, or of one with
+  /// `@catch(to: THROW)`.
   ///
   /// - Throws: The other errors of `read`.
   public func result<Value>(
@@ -29,22 +35,21 @@ extension ValueReader {
     }
   }
 
-  /// Reads a value, or `nil` for an error at its position or of a field inside it: `@catch(to: NULL)`.
+  /// Reads a value, or `nil` for an error at its position or inside it, as ``result(_:)``: `@catch(to: NULL)`.
   ///
   /// - Throws: ``TypeMismatch`` if the value has another type.
   public func nullOnError<Value: GraphQLDecodable>() throws -> Value? {
     try nullOnError(Value.init(from:))
   }
 
-  /// Reads a value with `read`, or `nil` for a null and for an error of a field inside it.
+  /// Reads a value with `read`, or `nil` for a null and for an error inside it, as ``result(_:)``.
   ///
   /// - Throws: The other errors of `read`.
   public func nullOnError<Value>(_ read: (ValueReader) throws -> Value) throws -> Value? {
     if isNull { return nil }
-    do {
-      return try read(self)
-    } catch is FieldError {
-      return nil
+    switch try result(read) {
+    case .success(let value): return value
+    case .failure: return nil
     }
   }
 
@@ -58,10 +63,15 @@ extension ValueReader {
 
   /// Reads a value with `read`.
   ///
-  /// - Throws: ``FieldError`` of the response for a null; the errors of `read`.
+  /// - Throws: ``FieldError`` of the response for a null, and for one inside the value that its type cannot represent;
+  ///   the other errors of `read`.
   public func throwing<Value>(_ read: (ValueReader) throws -> Value) throws -> Value {
     if isNull, let error { throw error }
-    return try read(self)
+    do {
+      return try read(self)
+    } catch let null as UncaughtNull {
+      throw null.error
+    }
   }
 
   /// Reads a value with `read`, or `nil` for null.
@@ -107,8 +117,10 @@ extension ObjectReader {
 }
 
 extension Result: GraphQLEncodable where Success: GraphQLEncodable, Failure == FieldError {
-  /// The value as JSON; null for an error.
+  /// The value as JSON; null for an error, which ``ObjectWriter`` leaves out.
   public var json: JSONValue { (try? get())?.json ?? .null }
+  /// Whether there is an error: as null, it would be stored as a value.
+  public var isAbsent: Bool { (try? get())?.isAbsent ?? true }
 }
 
 extension JSONIndex {

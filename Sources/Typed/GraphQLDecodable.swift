@@ -14,9 +14,13 @@ public protocol GraphQLEncodable: Sendable {
   var json: JSONValue { get }
   /// The files in the value by their paths, such as `attachments.0`; `""` for a file itself. Empty by default.
   var uploadsByPath: [String: GraphQLUpload] { get }
+  /// Whether there is nothing to write, because the value is the error of a field. `false` by default.
+  var isAbsent: Bool { get }
 }
 
 extension GraphQLEncodable {
+  /// Not absent.
+  public var isAbsent: Bool { false }
   /// No files.
   public var uploadsByPath: [String: GraphQLUpload] { [:] }
 }
@@ -95,7 +99,10 @@ extension Bool: GraphQLDecodable, GraphQLEncodable {
 extension JSONValue: GraphQLDecodable, GraphQLEncodable {
   /// Reads any value. A null that has an error is none.
   @inlinable
-  public init(from value: ValueReader) throws { self = try value.throwing { try $0.json() } }
+  public init(from value: ValueReader) throws {
+    guard value.error == nil else { throw value.failure() }
+    self = try value.json()
+  }
   /// The value itself.
   public var json: JSONValue { self }
 }
@@ -111,6 +118,8 @@ extension Optional: GraphQLDecodable where Wrapped: GraphQLDecodable {
 extension Optional: GraphQLEncodable where Wrapped: GraphQLEncodable {
   /// The value as JSON, or null.
   public var json: JSONValue { map(\.json) ?? .null }
+  /// Whether the value is absent; null is not.
+  public var isAbsent: Bool { self?.isAbsent ?? false }
   /// The files of the value.
   public var uploadsByPath: [String: GraphQLUpload] { self?.uploadsByPath ?? [:] }
 }
@@ -124,6 +133,8 @@ extension Array: GraphQLDecodable where Element: GraphQLDecodable {
 extension Array: GraphQLEncodable where Element: GraphQLEncodable {
   /// The list as JSON.
   public var json: JSONValue { .array(map(\.json)) }
+  /// Whether an element is absent, without which the list would be another.
+  public var isAbsent: Bool { contains(where: \.isAbsent) }
   /// The files of the elements, below their indices.
   public var uploadsByPath: [String: GraphQLUpload] {
     var uploads: [String: GraphQLUpload] = [:]

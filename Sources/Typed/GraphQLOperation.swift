@@ -59,14 +59,22 @@ extension GraphQLOperation {
   ///   - json: The text of `data`.
   ///   - errors: The `errors` of the response, for fields with `@catch`; not used without such fields.
   /// - Throws: `JSONError` if the text is not valid JSON; ``TypeMismatch`` if it does not match the
-  ///   operation; the ``FieldError`` of a field with `@catch(to: THROW)`, if nothing above the field has it.
+  ///   operation; the ``FieldError`` of a field with `@catch(to: THROW)`, or of a null that the type cannot represent,
+  ///   if nothing above the field has it.
   public func data(json: some Sequence<UInt8>, errors: [FieldError] = []) throws -> Data {
-    try TokenIndex(
-      checking: Array(json), conditions: conditions, errors: Self.catchesErrors ? errors : []
-    ).root(as: Data.self)
+    do {
+      return try TokenIndex(
+        checking: Array(json), conditions: conditions, errors: Self.catchesErrors ? errors : []
+      ).root(as: Data.self)
+    } catch let null as UncaughtNull {
+      throw null.error
+    }
   }
 
   /// Decodes data from text that the pipeline has produced.
+  ///
+  /// - Throws: ``UncaughtNull`` for a null that an error explains and no field catches; otherwise as
+  ///   ``data(json:errors:)``.
   package func data(checked json: [UInt8], errors: [FieldError] = []) throws -> Data {
     try TokenIndex(
       checked: json, conditions: conditions, errors: Self.catchesErrors ? errors : []

@@ -123,7 +123,7 @@ public struct ValueReader {
   }
 
   /// The error of a null; `nil` if the response has none for it, and for other values.
-  var error: FieldError? { index.errors[token] }
+  @usableFromInline var error: FieldError? { index.errors[token] }
 
   /// Whether the value is null.
   public var isNull: Bool { first == UInt8(ascii: "n") }
@@ -220,7 +220,7 @@ public struct ValueReader {
   /// The error for a value that the type cannot represent: for a null, that of the response, if decoding has it.
   @usableFromInline
   func failure(_ reason: String? = nil) -> any Error {
-    if let error { return error }
+    if let error { return UncaughtNull(error: error) }
     return mismatch(reason)
   }
 

@@ -18,12 +18,13 @@ public struct ObjectWriter {
   /// Creates a writer that collects the files in the members, and no members.
   init(collectsUploads: Bool) { self.collectsUploads = collectsUploads }
 
-  /// Writes a member.
+  /// Writes a member, unless the value is absent.
   public mutating func write(_ key: String, _ value: some GraphQLEncodable) {
     if collectsUploads {
       for (path, file) in value.uploadsByPath { uploads[path.below(key)] = file }
       return
     }
+    guard !value.isAbsent else { return }
     let json = value.json
     object[key] = object[key].map { $0.merged(with: json) } ?? json
   }

@@ -88,6 +88,49 @@ struct ThrownQuery: GraphQLQuery {
   }
 }
 
+// As `gqlrun generate` writes it for
+// `query Uncaught { trouble { __typename error @catch requiredNested { requiredError } } }`
+struct UncaughtQuery: GraphQLQuery {
+  static let operationName = "Uncaught"
+  static let document =
+    "query Uncaught{trouble{__typename error requiredNested{requiredError}}}"
+  static let catchesErrors = true
+
+  struct Data: GraphQLObject {
+    let trouble: Trouble?
+
+    static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(trouble: object.read("trouble", "Trouble"))
+    }
+    func write(to object: inout ObjectWriter) { object.write("trouble", trouble) }
+
+    struct Trouble: GraphQLObject {
+      let error: Result<String?, FieldError>
+      let requiredNested: RequiredNested
+
+      static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(
+          error: object.read("error", "String") { try $0.result() },
+          requiredNested: object.read("requiredNested", "Trouble!"))
+      }
+      func write(to object: inout ObjectWriter) {
+        object.write(["__typename": "Trouble", "error": error, "requiredNested": requiredNested])
+      }
+
+      struct RequiredNested: GraphQLObject {
+        let requiredError: String
+
+        static func read(from object: inout ObjectReader) throws -> Self {
+          try Self(requiredError: object.read("requiredError", "String!"))
+        }
+        func write(to object: inout ObjectWriter) {
+          object.write(["__typename": "Trouble", "requiredError": requiredError])
+        }
+      }
+    }
+  }
+}
+
 /// Operations whose types have the errors of fields, with a server that propagates no null.
 @Suite(.timeLimit(.minutes(10))) struct CaughtOperationTests {
   private func with<Value>(
@@ -145,6 +188,35 @@ struct ThrownQuery: GraphQLQuery {
       let error = await #expect(throws: FieldError.self) { try await client.fetch(ThrownQuery()) }
       #expect(error?.path == [.key("trouble"), .key("error")])
       #expect(error.map { "\($0)" } == "trouble.error: This field always fails. [DEMO_ERROR]")
+    }
+  }
+
+  @Test func `a null that nothing catches leaves no data, also if other fields are caught`()
+    async throws
+  {
+    let error = FieldError(
+      message: "m", path: [.key("trouble"), .key("requiredNested"), .key("requiredError")])
+    let text =
+      #"{"trouble":{"__typename":"Trouble","error":"a","requiredNested":{"requiredError":null}}}"#
+    #expect(throws: error) { try UncaughtQuery().data(json: text.utf8, errors: [error]) }
+    try await with(onError: "null") { client in
+      let result = try await client.fetch(UncaughtQuery())
+      #expect(result.data == nil)
+      #expect(result.errors.count == 2)
+    }
+  }
+
+  @Test func `data with an error of a field is not written`() async throws {
+    try await with(onError: nil) { client in
+      let trouble = UncaughtQuery.Data.Trouble(
+        error: .failure(FieldError(message: "broken")), requiredNested: .init(requiredError: "a"))
+      let error = await #expect(throws: CacheError.self) {
+        try await client.write(.init(trouble: trouble), for: UncaughtQuery())
+      }
+      #expect(error?.code == .invalidData)
+      #expect(error?.path == "trouble.error")
+      let stored = try await client.read(UncaughtQuery())
+      #expect(stored == nil)
     }
   }
 

@@ -279,9 +279,10 @@ struct CaughtErrorsTests {
     let text = Array(#"{"any":null}"#.utf8)
     #expect(try TokenIndex(checked: text).root(as: Anything.self).any == .null)
     let error = FieldError(message: "x", path: [.key("any")])
-    #expect(throws: error) {
+    let null = #expect(throws: UncaughtNull.self) {
       try TokenIndex(checked: text, errors: [error]).root(as: Anything.self)
     }
+    #expect(null?.error == error)
   }
 
   @Test("each of many errors is found")
@@ -301,11 +302,19 @@ struct CaughtErrorsTests {
     #expect(messages == errors.map(\.message))
   }
 
-  @Test("an error is written as null, and a value as itself")
+  @Test("an error is not written, nor a list that has one; a value is written as itself")
   func written() throws {
     let report = CaughtTitleQuery.Data.Report(
       title: .failure(FieldError(message: "t")), note: .success(nil), total: .success(3))
     #expect(
-      report.json.jsonText() == #"{"__typename":"Report","title":null,"note":null,"total":3}"#)
+      report.json.jsonText() == #"{"__typename":"Report","note":null,"total":3}"#)
+    let error = FieldError(message: "x")
+    for (tags, text) in [
+      (.success([.success("a")]), #"{"__typename":"Report","tags":["a"],"rows":null}"#),
+      (.success([.success("a"), .failure(error)]), #"{"__typename":"Report","rows":null}"#),
+      (.failure(error), #"{"__typename":"Report","rows":null}"#),
+    ] as [(Result<[Result<String, FieldError>], FieldError>, String)] {
+      #expect(CaughtTagsQuery.Data.Report(tags: tags, rows: nil).json.jsonText() == text)
+    }
   }
 }

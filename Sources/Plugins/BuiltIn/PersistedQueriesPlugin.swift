@@ -207,19 +207,28 @@ private final class PersistedQueriesInterceptor: GraphQLInterceptor, RequestPrev
         entry: context.entryID,
         delivery: .notSent)
     }
-    let support = EndpointSupport.of("persisted queries", context)
+    let support = EndpointSupport.of(
+      usesDocumentID ? "persisted documents" : "persisted queries", context)
     let (form, sent) = try prepared(request, support: support, location: context.entryID)
     return await next(sent)
       .map { [self] response in
         if let answer = answer(in: response, to: request, form: form) {
-          try await retry(request, form: form, answer: answer, support: support, context: context)
+          try await retry(
+            request, form: form, answer: answer, errors: response.errors, support: support,
+            context: context)
         }
         if form == .probe, response.errors.isEmpty { support.note(isSupported: false) }
+        // Without a result, the missing document was not the reason for the refusal.
+        if form == .document, response.errors.isEmpty || response.data.unlessNull != nil {
+          noteUnknown(try id(of: request, context.entryID))
+        }
         return response
       }
       .mapErrors { [self] error in
         if let failure = error as? ChainError, let answer = Answer(failure) {
-          try await retry(request, form: form, answer: answer, support: support, context: context)
+          try await retry(
+            request, form: form, answer: answer, errors: failure.refusedErrors, support: support,
+            context: context)
         }
         throw error
       }
@@ -274,14 +283,25 @@ private final class PersistedQueriesInterceptor: GraphQLInterceptor, RequestPrev
   private func answer(
     in response: GraphQLResponse, to request: GraphQLRequest, form: Form
   ) -> Answer? {
+    // A mutation with data was executed, whatever its errors are.
+    guard request.isIdempotent || response.data.unlessNull == nil else { return nil }
     if let answer = Answer(errors: response.errors) { return answer }
-    // The draft has a single error for an unknown document, and no code for it. A server that breaks the rule about
-    // `data` may have executed a mutation, unless the status denies it.
-    let isRefused = response.http.map { (400..<500).contains($0.status.code) } ?? false
-    guard usesDocumentID, form == .hash, request.isIdempotent || isRefused, response.data == nil,
-      response.errors.count == 1, let error = response.errors.first
+    // The draft has a single error for an unknown document, and no code for it. Other statuses have other causes, such
+    // as credentials, a rate limit, or a timeout. A server that breaks the rule about `data` may have executed a
+    // mutation, unless the status denies it.
+    let status = response.http?.status.code
+    let isRefused = status.map { [400, 404, 422].contains($0) } ?? false
+    let isSuccess = status.map { (200..<300).contains($0) } ?? true
+    guard usesDocumentID, form == .hash, isRefused || isSuccess && request.isIdempotent,
+      response.data == nil, response.errors.count == 1, let error = response.errors.first,
+      error.path == nil, error.locations.isEmpty
     else { return nil }
-    return error.code == nil && error.path == nil && error.locations.isEmpty ? .notFound : nil
+    switch error.code {
+    case nil: return .notFound
+    // GraphQL Yoga and Apollo Server do not know `documentId`, and miss the document.
+    case "BAD_REQUEST": return status == 400 || status == 422 ? .unclear : .notFound
+    default: return nil
+    }
   }
 
   private func id(of request: GraphQLRequest, _ location: String) throws -> String {
@@ -300,9 +320,11 @@ private final class PersistedQueriesInterceptor: GraphQLInterceptor, RequestPrev
   }
 
   /// Restarts the chain with the document if the answer shows that the server needs it.
+  ///
+  /// - Parameter errors: Those of the answer.
   private func retry(
-    _ request: GraphQLRequest, form: Form, answer: Answer, support: EndpointSupport,
-    context: ChainContext
+    _ request: GraphQLRequest, form: Form, answer: Answer, errors: [GraphQLError],
+    support: EndpointSupport, context: ChainContext
   ) async throws {
     guard form == .hash else {
       guard form == .both, answer == .notFound else { return }
@@ -317,8 +339,9 @@ private final class PersistedQueriesInterceptor: GraphQLInterceptor, RequestPrev
       throw ChainError(
         .graphQL, code: .persistedQueryRefused,
         message: "the server does not know \(request.label), and documents are not sent "
-          + "(`persisted_only`); register the operation manifest with the server",
-        entry: context.entryID, delivery: .answered)
+          + "(`persisted_only`); register the operation manifest with the server"
+          + (errors.first.map { ": the server answered \"\($0.message.prefix(200))\"" } ?? ""),
+        entry: context.entryID, graphQLErrors: errors, delivery: .answered)
     }
     if answer == .notSupported { support.note(isSupported: false) }
     context.services.logger.info(
@@ -327,9 +350,7 @@ private final class PersistedQueriesInterceptor: GraphQLInterceptor, RequestPrev
         : "↻ \(request.label): the server does not seem to support persisted queries")
     var retry = request.withOwnRetry()
     switch answer {
-    case .notFound where usesDocumentID:
-      retry.context[FormKey.self] = .document
-      noteUnknown(try id(of: request, context.entryID))
+    case .notFound where usesDocumentID: retry.context[FormKey.self] = .document
     case .notFound: retry.context[FormKey.self] = .both
     case .notSupported: retry.context[FormKey.self] = .plain
     case .unclear: retry.context[FormKey.self] = .probe
@@ -343,7 +364,7 @@ private final class PersistedQueriesInterceptor: GraphQLInterceptor, RequestPrev
 
   private func noteUnknown(_ id: String) {
     unknown.withLock { unknown in
-      if unknown.count >= Self.maxUnknown { unknown.removeAll() }
+      if unknown.count >= Self.maxUnknown, !unknown.contains(id) { unknown.removeAll() }
       unknown.insert(id)
     }
   }
@@ -357,7 +378,8 @@ private enum Answer: Equatable {
   case unclear
 
   init?(errors: [GraphQLError]) {
-    for error in errors {
+    // An error with a path is one of a field, and the document was executed.
+    for error in errors where error.path == nil {
       for text in [error.message, error.code ?? ""] {
         if Self.isNotFound(text) {
           self = .notFound
@@ -391,7 +413,7 @@ private enum Answer: Equatable {
       self = .notFound
     } else if words.contains(where: Self.isNotSupported) {
       self = .notSupported
-    } else if http.status == 400,
+    } else if http.status == 400 || http.status == 422,
       ResponseCheck.isPlainText(http.headers) || failure.refusesRequest
     {
       // Servers without the feature report the missing document in words of their own.

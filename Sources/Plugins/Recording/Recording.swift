@@ -69,9 +69,9 @@ final class Recording: Sendable {
               ? state.isFound ? "; it is empty" : "; it does not exist" : "; it has \(names)")
             + remedy)
       }
-      let differing = ["query", "documentId", "variables", "operationName", "extensions"].filter {
-        other.body[$0] != request.body[$0]
-      }
+      let differing = [
+        "query", "documentId", "variables", "operationName", "onError", "extensions",
+      ].filter { other.body[$0] != request.body[$0] }
       let difference =
         if !differing.isEmpty {
           "other \(differing.joined(separator: " and "))"

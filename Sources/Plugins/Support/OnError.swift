@@ -35,11 +35,17 @@ struct OnErrorInterceptor: GraphQLInterceptor, RequestPreviewing {
   /// What a server answers to the question for its capabilities.
   private enum Answer: Sendable {
     case isSupported(Bool)
+    /// Neither a list of capabilities nor an error about the question, as from a proxy.
+    case unclear
     /// Errors that are not about the question, such as those of credentials.
     case refusal(GraphQLResponse)
+    case failure(any Error)
   }
 
-  /// Asks the endpoint once, and remembers its answer; concurrent requests wait for the same one.
+  /// A request that asks, compared by identity.
+  private final class Asker: Sendable {}
+
+  /// Asks the endpoint until it has said whether it supports `onError`, and remembers that.
   ///
   /// - Returns: The server's refusal to answer, which it would also give to the request; `nil` if it supports `onError`.
   private func refusal(
@@ -47,14 +53,11 @@ struct OnErrorInterceptor: GraphQLInterceptor, RequestPreviewing {
   ) async throws -> GraphQLResponse? {
     let support = EndpointSupport.of(Self.capability, context)
     if support.isSupported == nil {
-      let flights = context.services.shared.value(
-        SingleFlight<String, Answer>.self, named: Self.capability, make: { SingleFlight() })
-      let answer = try await flights.value(for: context.endpoint?.shownURL ?? "") {
-        try await Self.answer(to: request, next)
-      }
-      switch answer {
-      case .refusal(let response): return response
+      switch try await answer(to: request, context: context, next: next) {
       case .isSupported(let isSupported): support.note(isSupported: isSupported)
+      case .unclear: break
+      case .refusal(let response): return response
+      case .failure(let error): throw error
       }
     }
     guard support.isSupported != true else { return nil }
@@ -67,30 +70,44 @@ struct OnErrorInterceptor: GraphQLInterceptor, RequestPreviewing {
       entry: context.entryID, delivery: .notSent)
   }
 
-  private static func answer(
-    to request: GraphQLRequest, _ next: NextGraphQL
+  /// The answer to this request, or to a concurrent one if it is about the server.
+  private func answer(
+    to request: GraphQLRequest, context: ChainContext, next: NextGraphQL
   ) async throws -> Answer {
+    let flights = context.services.shared.value(
+      SingleFlight<String, (asker: Asker, answer: Answer)>.self, named: Self.capability,
+      make: { SingleFlight() })
+    let asker = Asker()
+    let first = try await flights.value(for: context.endpoint?.shownURL ?? "") {
+      (asker, await Self.answer(to: request, next))
+    }
+    if case .isSupported = first.answer { return first.answer }
+    // Another request may have other credentials.
+    return first.asker === asker ? first.answer : await Self.answer(to: request, next)
+  }
+
+  private static func answer(to request: GraphQLRequest, _ next: NextGraphQL) async -> Answer {
     // With the credentials of the request.
     var query = GraphQLRequest(document: question, cachePolicy: .noCache)
     query.additionalHeaders = request.additionalHeaders
     query.context.named = request.context.named
     do {
-      guard let response = try await next(query).next() else { return .isSupported(false) }
-      let text = try response.data?.bytes() ?? []
-      guard !text.isEmpty, !text.elementsEqual("null".utf8) else {
+      guard let response = try await next(query).next() else { return .unclear }
+      guard let data = response.data.unlessNull else {
         return isUnknown(response.errors) ? .isSupported(false) : .refusal(response)
       }
-      let capabilities = try JSONValue(parsing: text)["__service"]?["capabilities"]
-      return .isSupported(
-        (capabilities?.arrayValue ?? []).contains {
-          $0["identifier"]?.stringValue == capability
-        })
+      let service = try JSONValue(parsing: data.bytes())["__service"]
+      guard let capabilities = service?["capabilities"]?.arrayValue else { return .unclear }
+      return .isSupported(capabilities.contains { $0["identifier"]?.stringValue == capability })
     } catch let error as ChainError {
       let errors = error.refusedErrors
-      guard let status = error.http?.status, [400, 422].contains(status),
-        errors.isEmpty || isUnknown(errors)
-      else { throw error }
-      return .isSupported(false)
+      guard let status = error.http?.status, [400, 422].contains(status) else {
+        return .failure(error)
+      }
+      if isUnknown(errors) { return .isSupported(false) }
+      return errors.isEmpty ? .unclear : .failure(error)
+    } catch {
+      return .failure(error)
     }
   }
 

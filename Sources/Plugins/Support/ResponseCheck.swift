@@ -119,11 +119,13 @@ extension ChainError {
     return errors.map { GraphQLError($0) }
   }
 
-  /// Whether the errors of the body are about the whole request: none has a location, a path or a
-  /// code.
+  /// Whether the errors of the body are about the whole request: none has a location, a path, or a code that is not
+  /// `BAD_REQUEST`.
   var refusesRequest: Bool {
     let errors = refusedErrors
     return !errors.isEmpty
-      && errors.allSatisfy { $0.path == nil && $0.locations.isEmpty && $0.code == nil }
+      && errors.allSatisfy {
+        $0.path == nil && $0.locations.isEmpty && ($0.code == nil || $0.code == "BAD_REQUEST")
+      }
   }
 }

@@ -127,6 +127,21 @@ struct ResponseShapeTests {
     #expect(found == path)
   }
 
+  @Test(
+    "many nulls have their errors; beyond the limits, nulls are accepted",
+    arguments: [
+      (nulls: 2_000, errors: 2_000, path: nil), (2_000, 1_999, "users[1999]"),
+      (10_001, 9_999, "users[9999]"), (10_001, 9_000, "users[9000]"), (10_001, 10_001, nil),
+      (10_001, 10_000, nil),
+    ] as [(nulls: Int, errors: Int, path: String?)])
+  func manyNulls(nulls: Int, errors: Int, path: String?) throws {
+    let list = Array(repeating: "null", count: nulls).joined(separator: ",")
+    let texts = (0..<errors).map { #"{"path":["users",\#($0)]}"# }.joined(separator: ",")
+    let found = try check(
+      #"{"users":[\#(list)]}"#, "{ users { id } }", rest: #","errors":[\#(texts)]"#)
+    #expect(found.path == path)
+  }
+
   @Test("enum values and types the schema does not know are warnings, each once")
   func unknown() throws {
     let found = try check(

@@ -69,8 +69,6 @@ import Testing
     .body(
       #"{"errors":[{"message":"no","extensions":{"code":"GRAPHQL_VALIDATION_FAILED"}}],"data":null}"#
     ),
-    .body(#"{"data":{"__service":null}}"#),
-    .response(400, headers: ["Content-Type": "text/plain"], body: "what?"),
     .response(
       422, headers: ["Content-Type": "application/json"],
       body: #"{"errors":[{"message":"field '__service' not found in type: 'query_root'"}]}"#),
@@ -91,6 +89,22 @@ import Testing
         + "remove the option, or add `force_on_error: true` if the server supports it nevertheless")
   }
 
+  /// A proxy may have answered, which does not know what the server supports.
+  @Test(
+    arguments: [
+      .body(#"{"data":{"__service":null}}"#),
+      .response(400, headers: ["Content-Type": "text/html"], body: "<h1>Bad Request</h1>"),
+    ] as [FakeNetwork.Answer])
+  func `an unclear answer refuses a request, and the question is asked again`(
+    answer: FakeNetwork.Answer
+  ) async throws {
+    let run = try await run(
+      "on_error: null", answer, Self.supported, .ok, documents: [Bench.user, Bench.user])
+    #expect(run.forms == ["question", "question", "NULL"])
+    #expect(run.outcomes[0].code == .onErrorNotSupported)
+    #expect(run.outcomes[1].texts == [Bench.answered])
+  }
+
   @Test func `a failure to ask is that of the request, and the question is asked again`()
     async throws
   {
@@ -107,6 +121,31 @@ import Testing
     let run = try await run("on_error: null", refusal)
     #expect(run.forms == ["question"])
     #expect(run.outcomes[0].results.first?.errors.first?.code == "UNAUTHENTICATED")
+  }
+
+  @Test(
+    arguments: [
+      .body(#"{"errors":[{"message":"who?","extensions":{"code":"UNAUTHENTICATED"}}]}"#),
+      .response(401),
+    ] as [FakeNetwork.Answer])
+  func `a refusal is for the request that asked, and not for concurrent ones`(
+    refusal: FakeNetwork.Answer
+  ) async throws {
+    // The other request waits for the first answer meanwhile.
+    let network = FakeNetwork(refusal, Self.supported, .ok) {
+      for _ in 0..<1_000 { await Task.yield() }
+    }
+    let chain = Bench.plain.replacing("- fetch", with: "- fetch: { on_error: null }")
+    let outcomes = try await Bench.with(chain, setup: .init(transport: network)) { bench in
+      async let first = bench.run { $0.additionalHeaders[.userAgent] = "a" }
+      async let second = bench.run { $0.additionalHeaders[.userAgent] = "b" }
+      return await [first, second]
+    }
+    #expect(outcomes.filter { $0.texts == [Bench.answered] }.count == 1)
+    let fields = await network.requests.map { $0.head.headerFields[.userAgent] }
+    #expect(fields.count == 3)
+    #expect(Set(fields.prefix(2)) == ["a", "b"])
+    #expect(fields.last == fields.dropFirst().first)
   }
 
   @Test func `the question has the header fields of the request`() async throws {

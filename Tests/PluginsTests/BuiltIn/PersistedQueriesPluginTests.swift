@@ -122,6 +122,7 @@ import Testing
     ),
     Detection(400, "text/plain; charset=utf-8", "No GraphQL query found in the request", plain),
     Detection(400, json, #"{"errors":[{"message":"The query must be a string."}]}"#, plain),
+    Detection(400, json, badRequest, plain), Detection(422, json, badRequest, plain),
     Detection(200, "text/html", "<title>Explorer</title>", plain),
     Detection(
       400, json,
@@ -287,6 +288,9 @@ import Testing
 
   static let graphQL = "application/graphql-response+json"
   private static let unknown = #"{"errors":[{"message":"what is that?"}]}"#
+  /// The answer of Yoga and Apollo Server to a request without `query`.
+  private static let badRequest =
+    #"{"errors":[{"message":"must have a query","extensions":{"code":"BAD_REQUEST"}}]}"#
 
   /// The draft has a single error for an unknown document; servers have codes for it, too.
   @Test(arguments: [
@@ -308,6 +312,13 @@ import Testing
       ["POST id", "POST id"]),
     Detection(
       200, json, #"{"data":null,"errors":[{"message":"what is that?"}]}"#, ["POST id", "POST id"]),
+    Detection(400, graphQL, badRequest, ["POST id", "POST query", "POST query"]),
+    Detection(400, json, badRequest, ["POST id", "POST query", "POST query"]),
+    Detection(200, json, badRequest, ["POST id", "POST query", "POST query"]),
+    Detection(401, graphQL, unknown, ["POST id", "POST id"]),
+    Detection(403, graphQL, unknown, ["POST id", "POST id"]),
+    Detection(408, graphQL, unknown, ["POST id", "POST id"]),
+    Detection(429, graphQL, unknown, ["POST id", "POST id"]),
   ]) func `a document that the server does not know is sent by itself, and so from then on`(
     _ it: Detection
   ) async throws {
@@ -320,7 +331,22 @@ import Testing
   @Test(arguments: [
     Detection(400, graphQL, unknown, ["POST id", "POST query"]),
     Detection(200, json, notFound, ["POST id", "POST query"]),
+    Detection(400, graphQL, badRequest, ["POST id", "POST query"]),
     Detection(200, json, unknown, ["POST id"]), Detection(500, graphQL, unknown, ["POST id"]),
+    Detection(200, json, badRequest, ["POST id"]), Detection(401, graphQL, unknown, ["POST id"]),
+    Detection(403, graphQL, unknown, ["POST id"]), Detection(408, graphQL, unknown, ["POST id"]),
+    Detection(429, graphQL, unknown, ["POST id"]),
+    Detection(
+      200, json,
+      #"{"data":{"rename":null},"errors":[{"message":"PersistedQueryNotFound","path":["rename"]}]}"#,
+      ["POST id"]),
+    Detection(
+      200, json,
+      #"{"data":null,"errors":[{"message":"PersistedQueryNotFound","path":["rename"]}]}"#,
+      ["POST id"]),
+    Detection(
+      200, json, #"{"data":{"rename":null},"errors":[{"message":"PersistedQueryNotFound"}]}"#,
+      ["POST id"]),
   ]) func `a mutation that may have been executed is not sent again with its document`(
     _ it: Detection
   ) async throws {
@@ -328,6 +354,15 @@ import Testing
     let run = try await run(
       "protocol: document-id", it.answer, .body(answer), documents: [Bench.rename])
     #expect(run.forms == it.forms)
+  }
+
+  @Test func `an error that the document does not change is no reason to send it from then on`()
+    async throws
+  {
+    let run = try await run(
+      "protocol: document-id", .body(Self.unknown), .body(Self.unknown), .ok,
+      documents: [Bench.user, Bench.user])
+    #expect(run.forms == ["POST id", "POST query", "POST id"])
   }
 
   @Test func `an unknown document says nothing about others`() async throws {
@@ -340,6 +375,10 @@ import Testing
       "protocol: document-id, persisted_only: true", .body(Self.unknown))
     #expect(only.forms == ["POST id"])
     #expect(only.outcomes[0].code == .persistedQueryRefused)
+    #expect(
+      only.outcomes[0].message.contains(
+        #"with the server: the server answered "what is that?""#))
+    #expect(only.outcomes[0].failure?.graphQLErrors.map(\.message) == ["what is that?"])
   }
 
   /// Why an id cannot be sent as `documentId`; `nil` if it can.

@@ -109,6 +109,8 @@ import Testing
     #expect(result.requests == 0)
     let variables = try await outcomes("replay", file.path, [.ok]) { $0.variables["x"] = 1 }
     #expect(variables.outcomes[0].message.contains("with other variables"))
+    let onError = try await outcomes("replay", file.path, [.ok]) { $0.onError = .null }
+    #expect(onError.outcomes[0].message.contains("with other onError"))
   }
 
   @Test func `auto requests only what is missing; record starts again`() async throws {
