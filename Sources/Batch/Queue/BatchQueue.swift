@@ -305,7 +305,7 @@ extension BatchQueue {
       while true {
         let rows = try connection.run(
           """
-          SELECT \(TaskUpdate.columns)
+          SELECT \(TaskUpdate.columns())
           FROM gq_task t WHERE t.run = $1::uuid AND t.id > $2 ORDER BY t.id LIMIT 10000
           """, .text(run.id), .bytes(last))
         guard rows.count > 0 else { break }

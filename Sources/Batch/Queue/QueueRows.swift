@@ -115,7 +115,7 @@ struct QueueRows: Sendable {
     _ update: TaskUpdate, of worker: QueueWorker, _ connection: PostgresConnection
   ) throws -> TaskUpdate? {
     let rows = try connection.run(
-      "SELECT \(TaskUpdate.columns) FROM gq_task t WHERE t.run = $1::uuid AND t.id = $2",
+      "SELECT \(TaskUpdate.columns()) FROM gq_task t WHERE t.run = $1::uuid AND t.id = $2",
       .text(worker.run), .bytes(update.id.bytes))
     return rows.count == 1 ? TaskUpdate(rows, row: 0, operation: update.operation) : nil
   }

@@ -238,16 +238,21 @@ enum QueueClaim {
       UPDATE gq_task t SET state = 'leased', attempt = attempt + 1, lease = nextval('gq_lease'),
         worker = $2::uuid
       FROM next WHERE t.run = $1::uuid AND t.id = next.id
-      RETURNING \(TaskUpdate.columns), variables, lease, coalesce(uploads, ''),
+      RETURNING \(TaskUpdate.columns("t.cursor")), variables, lease, coalesce(uploads, ''),
         coalesce(row_values, '{}')
       """, .text(worker.run), .text(worker.id), .int(limit))
+    let cursors = try cursors(
+      of: (0..<rows.count).filter { rows.isNull($0, 11) && rows.int($0, 5) > 0 }.map {
+        TaskID(rows.bytes($0, 0))
+      }, worker, connection)
     return try (0..<rows.count).map { row in
       let id = rows.text(row, 1)
       guard let operation = operations[id] else {
         throw JournalError("the queue has a task of the unknown operation `\(id)`")
       }
       // The progress of earlier workers.
-      let record = TaskUpdate(rows, row: row, operation: operation)
+      var record = TaskUpdate(rows, row: row, operation: operation)
+      record.cursor = record.cursor ?? cursors[record.id]
       var scope = Scope()
       scope.key = record.key
       scope.operation = id
@@ -261,6 +266,24 @@ enum QueueClaim {
       if record.page + record.attempts > 0 { item.record = record }
       return item
     }
+  }
+
+  /// The cursors in parts of tasks that the worker has claimed.
+  ///
+  /// The statement of the claim locks the newest row of a task, but reads other tables as they were when it began: an
+  /// earlier worker may have recorded its last page and returned the task meanwhile. A statement after it sees all parts of
+  /// the row, and no other worker adds any while this one holds the task.
+  private static func cursors(
+    of ids: [TaskID], _ worker: QueueWorker, _ connection: PostgresConnection
+  ) throws -> [TaskID: String] {
+    guard !ids.isEmpty else { return [:] }
+    let rows = try connection.run(
+      """
+      SELECT id, string_agg(text, '' ORDER BY part) FROM gq_cursor
+      WHERE run = $1::uuid AND id = ANY ($2::bytea[]) GROUP BY id
+      """, .text(worker.run), .byteStrings(ids.map(\.bytes)))
+    return Dictionary(
+      uniqueKeysWithValues: (0..<rows.count).map { (TaskID(rows.bytes($0, 0)), rows.text($0, 1)) })
   }
 
   /// Returns all tasks of the worker but those with the given leases. After a cancellation, they are skipped.
@@ -280,10 +303,18 @@ enum QueueClaim {
 
 extension TaskUpdate {
   /// The columns of a task `t` that ``init(_:row:operation:)`` reads.
-  static let columns = """
-    t.id, t.op, t.key, t.state, t.page, t.requests, t.http, t.ended, t.ms, t.bytes, t.records,
+  ///
+  /// - Parameter cursor: The expression of the cursor. The default joins the parts, which a SELECT reads as they were when
+  ///   the row was.
+  static func columns(_ cursor: String = joinedCursor) -> String {
+    """
+    t.id, t.op, t.key, t.state, t.page, t.requests, t.http, t.ended, t.ms, t.bytes, t.records, \(cursor), t.error
+    """
+  }
+
+  private static let joinedCursor = """
     coalesce(t.cursor, (SELECT string_agg(c.text, '' ORDER BY c.part) FROM gq_cursor c
-      WHERE c.run = t.run AND c.id = t.id)), t.error
+      WHERE c.run = t.run AND c.id = t.id))
     """
 
   /// Reads the record of a task in the queue.

@@ -59,7 +59,8 @@ public struct BatchRun: Sendable {
   /// The values that operations with `since` start from: those of earlier runs, and of the run that is resumed.
   private func since() throws -> JSONObject {
     guard let newest = resumedJournal else { return try manifest.sinceValues(options.shard) }
-    let journal = try Journal(path: newest, isReadOnly: true)
+    // For writing, as the run will open it: a run that was killed at once has left a file without tables.
+    let journal = try Journal(path: newest)
     defer { journal.close() }
     return try Self.since(of: journal)
   }

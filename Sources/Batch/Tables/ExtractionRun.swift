@@ -2,6 +2,7 @@ import Foundation
 import GQLRunJSON
 package import GQLRunPipeline
 import GQLRunPostgres
+import GQLRunSupport
 import GRDB
 
 /// A run of an ``Extraction``: with a journal on this machine, or for tables in a PostgreSQL database through the queue in
@@ -22,28 +23,39 @@ package struct ExtractionRun: Sendable {
 
   private let manifest: Manifest
   private var options = RunOptions()
-  /// Whether the newest run was to be continued, and is one of another document or of other variables, so that a new one
-  /// begins.
+  /// Whether the newest run was to be continued, and has only tasks of another document or of other variables, so that a new
+  /// one begins.
   package private(set) var isOfOther = false
 
-  /// Begins a run, or finds the one to continue. Blocks.
+  /// Begins a run, or finds the one to continue: the newest one, if it has the task of the document and the variables.
+  /// Blocks.
   ///
   /// - Parameters:
   ///   - manifest: The manifest of the extraction.
   ///   - resumes: Whether to continue the newest run: where it stopped, or with the pages that failed. Without a run, one
   ///     begins.
+  ///   - requiresSame: Whether the newest run must not be one of another document or of other variables.
   ///   - overwrites: Whether to replace files, and write into tables, that no earlier run created.
-  package init(_ manifest: Manifest, resumes: Bool, overwrites: Bool) throws {
+  /// - Throws: ``JournalError`` for such a run, before anything is requested or written.
+  package init(
+    _ manifest: Manifest, resumes: Bool, requiresSame: Bool = false, overwrites: Bool
+  ) throws {
     self.manifest = manifest
     options.overwrites = overwrites
     if manifest.queueURL != nil {
-      isOfOther = try BatchQueue(manifest).beginExtraction(resumes: resumes)
+      isOfOther = try BatchQueue(manifest).beginExtraction(
+        resumes: resumes, requiresSame: requiresSame)
     } else if resumes, let newest = try manifest.newestExtraction() {
       isOfOther = newest.isOfOther
-      options.resumes = !newest.isOfOther
+      if isOfOther, requiresSame { throw Self.otherRun }
+      options.resumes = newest.state != nil
       options.onlyFailed = newest.state == .failed
     }
   }
+
+  fileprivate static let otherRun = JournalError(
+    "the newest run has another document or other variables, so that it has no failed pages of this one; give the "
+      + "document and variables of that run, or leave out --only to request everything")
 
   /// Requests everything.
   package func run(_ services: Services, _ control: RunControl) async throws -> Summary {
@@ -53,11 +65,7 @@ package struct ExtractionRun: Sendable {
         reason: found.stop, detail: found.stopDetail, outage: found.outage, seconds: found.seconds)
       var summary = Summary(
         tables: found.tables ?? TablesSummary(), end: end, warnings: found.warnings)
-      let queue = try BatchQueue(manifest)
-      let counts = try queue.status().taskCounts
-      if found.stop == nil, counts[.failed] + counts[.unknown] + counts[.skipped] > 0 {
-        summary.failures = try queue.inspect { try $0.failureReasons() }
-      }
+      if found.stop == nil { summary.failures = try await failures { try $0.queuedFailures() } }
       return summary
     }
     let found = try await BatchRun(manifest, options: options, services: services).run(control)
@@ -67,7 +75,15 @@ package struct ExtractionRun: Sendable {
       tables: found.tables ?? TablesSummary(), end: end, warnings: found.warnings,
       journal: found.journal,
       failures: found.stop == nil && found.hasFailures
-        ? try RunInspection(manifest).failureReasons() : nil)
+        ? try await failures { try RunInspection($0).failureReasons() } : nil)
+  }
+
+  /// Reads why the tables are not complete. Reading a database blocks its thread, which must not be one of the few that
+  /// tasks share.
+  private func failures(
+    _ read: @escaping @Sendable (Manifest) throws -> FailureReasons?
+  ) async throws -> FailureReasons? {
+    try await DispatchQueue.global().run { [manifest] in try read(manifest) }
   }
 }
 
@@ -79,13 +95,23 @@ extension Manifest {
     try TaskMaker(starting(from: values).operations[0], state: [:]).item(nil) { _ in [:] }
   }
 
+  /// Why the task of the newest run in a queue has not succeeded; `nil` if it has.
+  fileprivate func queuedFailures() throws -> FailureReasons? {
+    let queue = try BatchQueue(self)
+    let counts = try queue.status().taskCounts
+    guard counts[.failed] + counts[.unknown] + counts[.skipped] > 0 else { return nil }
+    return try queue.inspect { try $0.failureReasons() }
+  }
+
   /// The newest run of an extraction with a journal; `nil` if there is none.
   ///
   /// - Returns: The state of its task, if the journal has it, or whether the journal has the one of another document or of
-  ///   other variables.
+  ///   other variables. A run that stopped before it recorded anything has neither: it may be of any document, and the new
+  ///   run that begins lacks nothing.
   fileprivate func newestExtraction() throws -> (state: TaskState?, isOfOther: Bool)? {
     guard let path = JournalFolder(self).newest() else { return nil }
-    let journal = try Journal(path: path, isReadOnly: true)
+    // For writing, as the run will open it: a run that was killed at once has left a file without tables.
+    let journal = try Journal(path: path)
     defer { journal.close() }
     let task = try extractionTask(since: BatchRun.since(of: journal))
     return try journal.read { db in
@@ -100,8 +126,9 @@ extension Manifest {
 extension BatchQueue {
   /// Begins a run of an extraction, unless the newest one is continued.
   ///
-  /// - Returns: Whether the newest run was to be continued, and is one of another document or of other variables.
-  fileprivate func beginExtraction(resumes: Bool) throws -> Bool {
+  /// - Parameter requiresSame: Whether to throw ``JournalError`` instead of returning `true`.
+  /// - Returns: Whether the newest run was to be continued, and has only tasks of another document or of other variables.
+  fileprivate func beginExtraction(resumes: Bool, requiresSame: Bool) throws -> Bool {
     var isOfOther = false
     let hasBegun = try initialize { connection in
       let runs = try connection.run(
@@ -113,8 +140,10 @@ extension BatchQueue {
       let tasks = try connection.run(
         "SELECT count(*), count(*) FILTER (WHERE id = $2) FROM gq_task WHERE run = $1::uuid",
         .text(run), .bytes(task.id.bytes))
-      isOfOther = tasks.int(0, 0) > 0 && tasks.int(0, 1) == 0
-      return !isOfOther
+      let hasTask = tasks.int(0, 1) > 0
+      isOfOther = tasks.int(0, 0) > 0 && !hasTask
+      if isOfOther, requiresSame { throw ExtractionRun.otherRun }
+      return hasTask
     }
     if !hasBegun { _ = try TaskResolution(.retry, of: .failed).apply(to: manifest) }
     _ = try enqueue()

@@ -87,9 +87,16 @@ struct TableFrontier: Sendable {
         throw Self.unreadable(
           "the document has other connections, or other fields find their objects")
       }
-      for number in last["closed"]?.arrayValue ?? [] { left[number.intValue ?? -1] = nil }
+      guard let open = last["open"]?.arrayValue else {
+        throw Self.unreadable("it has no continuations")
+      }
+      for number in last["closed"]?.arrayValue ?? [] {
+        guard let number = number.intValue, left.removeValue(forKey: number) != nil else {
+          throw Self.unreadable("a part of it is missing")
+        }
+      }
       // Texts of older versions have those that failed by themselves, and no numbers.
-      let added = (last["open"]?.arrayValue ?? []) + (last["failed"]?.arrayValue ?? [])
+      let added = open + (last["failed"]?.arrayValue ?? [])
       for (index, element) in added.enumerated() {
         guard let continuation = Continuation(element),
           plan.connections.indices.contains(continuation.connection)
@@ -97,7 +104,7 @@ struct TableFrontier: Sendable {
         left[element["n"] == nil ? index : continuation.number] = continuation
       }
     }
-    guard last["open"]?.arrayValue != nil else { throw Self.unreadable("it has no continuations") }
+    guard !last.isNull else { throw Self.unreadable("it has no continuations") }
     for value in last["lacks"]?.arrayValue ?? [] {
       guard let index = value[0]?.intValue, plan.connections.indices.contains(index),
         let objects = value[1]?.intValue, let elements = value[2]?.intValue

@@ -108,6 +108,8 @@ final class OutputFile {
 
   /// The name as the user gave it, for messages.
   private let name: String
+  /// The permissions of the file that is replaced; `nil` without one.
+  private var permissions: mode_t?
   private var destination: Destination
 
   /// - Parameters:
@@ -133,9 +135,11 @@ final class OutputFile {
         guard descriptor >= 0 else { throw SystemError("write", path: path) }
         destination = .device(descriptor)
       } else {
-        let file = try AtomicFile(target, permissions: isPrivate ? 0o600 : 0o666)
+        // Until it is complete, the file is its owner's: one that nobody may write could not be written by its path, and an
+        // incomplete one has no reader.
+        let file = try AtomicFile(target, permissions: exists || isPrivate ? 0o600 : 0o666)
         PartialFiles.add(file.temporaryPath)
-        if exists { file.setPermissions(status.st_mode & 0o777) }
+        if exists { permissions = status.st_mode & 0o777 }
         if exists, isPrivate { Self.warnIfShared(path, status.st_mode) }
         destination = .file(file)
       }
@@ -202,6 +206,7 @@ final class OutputFile {
     switch consume finished {
     case .file(var file):
       defer { PartialFiles.remove(file.temporaryPath) }
+      if let permissions { file.setPermissions(permissions) }
       do throws(SystemError) { try file.finish() } catch { throw Self.failure(name, error.code) }
     case .device(let descriptor):
       guard close(descriptor) == 0 else { throw Self.failure(name, errno) }

@@ -389,6 +389,10 @@ struct TableFrontierTests {
     #expect(resumed.failed == [] && !resumed.isEmpty)
   }
 
+  /// The whole text of one open connection, with the number 0.
+  private static let whole =
+    #"{"of":"customers customers.nodes.orders(id)","open":[{"n":0,"on":0,"after":"c1"}]}"#
+
   @Test(
     "a text that a frontier did not write is a problem of the task",
     arguments: [
@@ -397,6 +401,10 @@ struct TableFrontierTests {
       #"{"of":"customers customers.nodes.orders(id)","open":[{"on":9}],"failed":[]}"#,
       #"{"of":"customers customers.nodes.orders(id)","open":[],"failed":[],"lacks":[[9,1,1]]}"#,
       #"{"of":"customers customers.nodes.orders","open":[],"failed":[]}"#,
+      // Parts that contradict each other.
+      #"\#(whole)\#n{"closed":[0]}\#n{"open":[]}"#,
+      #"\#(whole)\#n{"closed":[0,1],"open":[]}"#,
+      #"\#(whole)\#n{"closed":["0"],"open":[]}"#,
     ])
   func broken(text: String) throws {
     let plan = try Self.plan()

@@ -78,4 +78,56 @@ struct TableQueueTests {
     #expect(received(first) + received(second) == Self.shop.rows.count)
     #expect(try bench.connection.run("SELECT count(*) FROM gq_cursor").int(0, 0) == 0)
   }
+
+  @Test("a run of a document that was edited since is not continued, and has no failed pages of it")
+  func edited() throws {
+    let (bench, _) = try begun()
+    try bench.location.write(Shop.document.replacing("id sku", with: "id"), to: "shop.graphql")
+    let edited = try Shop.manifest(
+      "to: postgres, pack: 3", run: "concurrency: 2, journal: \"\(bench.url)\"",
+      in: bench.location)
+    func runs() throws -> Int {
+      try bench.connection.run("SELECT count(*) FROM gq_run").int(0, 0)
+    }
+    let error = #expect(throws: JournalError.self) {
+      try ExtractionRun(edited, resumes: true, requiresSame: true, overwrites: false)
+    }
+    #expect(error?.description.contains("has no failed pages of this one") == true)
+    #expect(try runs() == 1 && bench.counts() == ["queued": 1])
+    #expect(try ExtractionRun(edited, resumes: true, overwrites: false).isOfOther)
+    #expect(try runs() == 2)
+    #expect(
+      try !ExtractionRun(edited, resumes: true, requiresSame: true, overwrites: false).isOfOther)
+    #expect(try runs() == 2)
+    // As after a crash between the run and its task.
+    try bench.connection.run("DELETE FROM gq_task")
+    #expect(try !ExtractionRun(edited, resumes: true, overwrites: false).isOfOther)
+    #expect(try runs() == 3 && bench.counts() == ["queued": 1])
+  }
+
+  @Test("a claim has the parts that another worker recorded while it waited for the task")
+  func claimedParts() throws {
+    let (bench, manifest) = try begun()
+    // As the row is after that worker has returned the task.
+    try bench.connection.run("UPDATE gq_task SET page = 3, requests = 3")
+    // The statement of the claim does not see what is added after it began.
+    try bench.connection.run(
+      """
+      CREATE FUNCTION record_parts() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        INSERT INTO gq_cursor (run, id, part, text)
+        VALUES (NEW.run, NEW.id, 1, '2'), (NEW.run, NEW.id, 0, 'page ');
+        RETURN NEW;
+      END $$
+      """)
+    try bench.connection.run(
+      """
+      CREATE TRIGGER record_parts BEFORE UPDATE ON gq_task FOR EACH ROW
+      WHEN (NEW.state = 'leased') EXECUTE FUNCTION record_parts()
+      """)
+    let worker = try bench.worker(manifest)
+    let claimed = try QueueClaim.take(1, for: worker, operations: ["shop": 0], bench.connection)
+    #expect(claimed.first?.record?.page == 3)
+    #expect(claimed.first?.record?.cursor == "page 2")
+  }
 }

@@ -183,6 +183,61 @@ struct TableRunTests {
     #expect(try rows() == Self.shop.rows)
   }
 
+  /// The document with other connections, of which the journal knows none.
+  private static let edited = Shop.document.replacing("id sku", with: "id")
+
+  @Test("a run that stopped before its first page is not continued: its document may change")
+  func nothingRecorded() async throws {
+    try location.write(Self.edited, to: "shop.graphql")
+    let control = RunControl()
+    await control.stop()
+    let transport = ShopTransport(Self.shop)
+    _ = try await Bench.run(manifest(), control: control, transport: transport)
+    #expect(transport.requests.isEmpty)
+    try location.write(Shop.document, to: "shop.graphql")
+    let manifest = try manifest()
+    let run = try ExtractionRun(manifest, resumes: true, overwrites: false)
+    let summary = try await run.run(Services(transport: transport), RunControl())
+    #expect(!run.isOfOther && summary.failures == nil && summary.warnings.isEmpty)
+    #expect(try rows() == Self.shop.rows)
+    #expect(JournalFolder(manifest).all().count == 2)
+  }
+
+  @Test("a run killed before its journal had tables is continued", arguments: [true, false])
+  func emptyJournal(isExtraction: Bool) async throws {
+    let manifest = try manifest()
+    let journal = try JournalFolder(manifest).open(resumes: false, at: 1_750_000_000)
+    journal.close()
+    try Data().write(to: URL(fileURLWithPath: journal.path))
+    let transport = ShopTransport(Self.shop)
+    if isExtraction {
+      let run = try ExtractionRun(manifest, resumes: true, overwrites: false)
+      let summary = try await run.run(Services(transport: transport), RunControl())
+      #expect(!run.isOfOther && summary.failures == nil)
+    } else {
+      let summary = try await Bench.run(manifest, Bench.resuming, transport: transport)
+      #expect(summary.counts[.done] == 1 && summary.journal == journal.path)
+    }
+    #expect(try rows() == Self.shop.rows)
+  }
+
+  @Test("failed pages of another document are an error, before anything is written")
+  func onlyFailedOfOther() async throws {
+    let broken = ShopTransport(Self.shop, breaks: { page, _ in page.owner == "C6" })
+    let first = try ExtractionRun(manifest(), resumes: false, overwrites: false)
+    let summary = try await first.run(Services(transport: broken), RunControl())
+    #expect(summary.failures != nil)
+    let before = try rows()
+    try location.write(Self.edited, to: "shop.graphql")
+    let other = try manifest()
+    let error = #expect(throws: JournalError.self) {
+      try ExtractionRun(other, resumes: true, requiresSame: true, overwrites: false)
+    }
+    #expect(error?.description.contains("has no failed pages of this one") == true)
+    #expect(try rows() == before)
+    #expect(JournalFolder(other).all().count == 1)
+  }
+
   @Test("a resumed task whose document is another one begins again")
   func otherDocument() async throws {
     let control = RunControl()

@@ -200,8 +200,8 @@ struct ExtractCommand: AsyncParsableCommand {
       operation, source: source, target: target, pipeline: pipeline)
     if dryRun { return try await ExtractPreview.show(manifest, isQuiet: quiet, verbose: verbose) }
     try await ExtractRun(
-      manifest: manifest, resumes: resume || only != nil, overwrites: overwrite,
-      verbose: verbose, isQuiet: quiet
+      manifest: manifest, resumes: resume || only != nil, requiresSame: only != nil,
+      overwrites: overwrite, verbose: verbose, isQuiet: quiet
     ).run()
   }
 

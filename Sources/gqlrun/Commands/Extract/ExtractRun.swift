@@ -11,6 +11,8 @@ struct ExtractRun {
   let manifest: Manifest
   /// Whether to continue the newest run: where it stopped, or with the pages that failed in it.
   let resumes: Bool
+  /// Whether a newest run of another document or of other variables is an error.
+  let requiresSame: Bool
   let overwrites: Bool
   let verbose: Int
   let isQuiet: Bool
@@ -21,7 +23,8 @@ struct ExtractRun {
   func run() async throws {
     let run: ExtractionRun
     do {
-      run = try ExtractionRun(manifest, resumes: resumes, overwrites: overwrites)
+      run = try ExtractionRun(
+        manifest, resumes: resumes, requiresSame: requiresSame, overwrites: overwrites)
     } catch {
       throw BatchOutcome.failure(error, manifest.file, during: .queue)
     }
