@@ -86,7 +86,7 @@ struct ExpectationsTests {
     #expect(try problem([]) == "GraphQL error: no motto")
     #expect(try problem(["http == null"]) == "GraphQL error: no motto")
     #expect(try problem(["count(errors) == 1"]) == nil)
-    let slow = try problem(["count(errors) == 1", "ms > 5"])
-    #expect(slow?.hasPrefix("expected ms > 5, found 1") == true)
+    // A load counts equal texts, so the value is not in it.
+    #expect(try problem(["count(errors) == 1", "ms > 5"]) == "expected ms > 5")
   }
 }

@@ -7,14 +7,17 @@ import Testing
 
 @Suite("The requests of a manifest")
 struct ManifestRequestsTests {
-  private func requests(_ operations: String, maxRows: Int = 10_000) throws -> ManifestRequests {
+  private func requests(
+    _ operations: String, isStored: Bool = false, maxRows: Int = 10_000
+  ) throws -> ManifestRequests {
     let location = try Place()
     try location.write(
-      "query C($code: ID!) { country(code: $code) { name } }\nsubscription S { countdown(from: 3) }",
+      "query C($code: ID!) { country(code: $code) { name } }\nsubscription S { countdown(from: 3) }\n"
+        + "mutation M { reset }",
       to: "q.graphql")
     try location.write("code\nPT\nDE\nFR\n", to: "codes.csv")
     let manifest = try Bench.load("version: 1\noperations:\n\(operations)", in: location)
-    return try ManifestRequests(manifest, maxRows: maxRows)
+    return try ManifestRequests(manifest, isStored: isStored, maxRows: maxRows)
   }
 
   private static let countries = """
@@ -36,6 +39,25 @@ struct ManifestRequestsTests {
         .string("PT"), .string("DE"), .string("FR"),
       ])
     #expect(operation.requests.allSatisfy { $0.timeout == .seconds(3) })
+  }
+
+  @Test("rows share a plan unless their responses are stored", arguments: [false, true])
+  func stored(_ isStored: Bool) throws {
+    let found = try requests(Self.countries, isStored: isStored)
+    let plans = try #require(found.operations.first).requests.map { $0.operation?.plan }
+    #expect(plans.count == 3 && (plans[0] === plans[1]) != isStored)
+  }
+
+  @Test("mutations are named")
+  func mutations() throws {
+    #expect(try requests(Self.countries).mutations == [])
+    let found = try requests(
+      Self.countries + """
+
+          - id: M
+            document: q.graphql#M
+        """)
+    #expect(found.mutations == ["M"])
   }
 
   @Test("more rows than a load keeps are left out, and reported")

@@ -112,7 +112,7 @@ struct LoadScheduleTests {
   func running() async throws {
     let report = await LoadRun(
       model: .stages(
-        [.init(seconds: 2, from: 0, to: 4), .init(seconds: 2, from: 4, to: 4)], inFlight: 1),
+        stages: [.init(seconds: 2, from: 0, to: 4), .init(seconds: 2, from: 4, to: 4)], inFlight: 1),
       duration: .seconds(99), clock: ServiceClock(TestClock.jumping()), processTime: { 0 }
     ) { RequestOutcome() }.run()
     #expect(report.requests == 12)

@@ -105,8 +105,56 @@ struct LoadTests {
     let report = await run.run()
     // At 0, 250, 500 and 750 ms.
     #expect(report.requests == 4)
+    #expect(abs(report.achievedRate - 4) < 0.01)
     #expect(report.thinkSeconds == 0.2)
     #expect(report.section.title.contains("4 requests, 1 at a time, 200.0 ms apart"))
+  }
+
+  @Test("a run does not last longer than its duration because of its think time")
+  func longThinkTime() async {
+    let clock = TestClock.jumping()
+    var run = LoadRun(
+      model: .closed(concurrency: 1), duration: .seconds(1), clock: ServiceClock(clock),
+      processTime: { 0 }
+    ) { RequestOutcome() }
+    run.thinkTime = .seconds(8)
+    let report = await run.run()
+    #expect(report.requests == 1)
+    #expect(abs(report.seconds - 1) < 0.01)
+  }
+
+  @Test("an interrupted run has the steps until then, and no warning of its rate")
+  func interrupted() async throws {
+    let number = Counter()
+    let answer = TestClock()
+    let run = LoadRun(
+      model: .open(rate: 2, inFlight: 1), duration: .seconds(100),
+      clock: ServiceClock(TestClock.jumping()), processTime: { 0 }
+    ) {
+      // The fifth request, which starts at 2 s, is not answered.
+      if await number.next() == 5 { try? await answer.sleep(for: .seconds(1)) }
+      return RequestOutcome()
+    }
+    let task = Task { await run.run() }
+    await answer.sleepers(1)
+    task.cancel()
+    let report = await task.value
+    #expect(report.isInterrupted == true && report.requests == 4)
+    #expect(report.steps?.map(\.requests) == [2, 2, 0])
+    #expect(
+      report.warnings.first == "interrupted: the figures are those of the requests until then")
+    #expect(!report.warnings.contains { $0.contains("the rate is too high") })
+  }
+
+  @Test("errors with more than a hundred texts are counted together")
+  func manyErrors() {
+    var tally = ErrorTally()
+    for number in 0..<150 { tally.add("\(number)") }
+    tally.add("0")
+    #expect(
+      Array(tally.list.prefix(2)) == [
+        .init(message: "other errors", count: 50), .init(message: "0", count: 2),
+      ])
   }
 
   @Test("a stall is visible in the steps of the requests that it delays, by its known time")

@@ -16,6 +16,13 @@ struct AuditReply: Sendable {
   var type: String? = "\(ProbeAnswer.graphQLType); charset=utf-8"
   var fields: HTTPFields = [:]
   var body = #"{"data":{"__typename":"Query"}}"#
+  /// Whether the body is sent in Latin-1.
+  var isLatin = false
+
+  var bytes: [UInt8] {
+    isLatin
+      ? body.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } : Array(body.utf8)
+  }
 
   static func refusal(_ status: Int, _ message: String = "no") -> AuditReply {
     let errors: JSONValue = ["errors": [["message": .string(message)]]]
@@ -79,14 +86,14 @@ private struct AuditedServer: HTTPTransport {
     try change(request, &reply)
     var head = HTTPResponse(status: .init(code: reply.status), headerFields: reply.fields)
     head.headerFields[.contentType] = reply.type
-    return HTTPResponseMessage(head: head, body: HTTPBody([Array(reply.body.utf8)]))
+    return HTTPResponseMessage(head: head, body: HTTPBody([reply.bytes]))
   }
 
-  func audit() async throws -> Audit {
+  func audit(hiding: SecretHiding = SecretHiding([])) async throws -> Audit {
     try await Audit.run(
       with: EndpointProbe(
         try #require(Self.endpoint), transport: self, limits: HTTPLimits(),
-        maxRequests: Audit.maxRequests))
+        maxRequests: Audit.maxRequests, hiding: hiding))
   }
 }
 
@@ -118,7 +125,11 @@ struct AuditBreach: Sendable, CustomTestStringConvertible {
       AuditBreach("schema", .typename) { $0.becomePage(404) },
       AuditBreach("schema", .typename) { $0.body = AuditReply.partial },
       AuditBreach("json", .typename) { $0.becomePage(200) },
-      AuditBreach("utf-8", .typename) { $0.type = "application/json; charset=\"ISO-8859-1\"" },
+      AuditBreach("utf-8", .wrongVariable) {
+        $0 = .refusal(422, "ä")
+        $0.type = ProbeAnswer.graphQLType
+        $0.isLatin = true
+      },
       AuditBreach("post", .typename) { $0 = .refusal(405) },
       AuditBreach("get-parameters", .getWithParameters) { $0.body = #"{"data":{"a":"Query"}}"# },
       AuditBreach("get-parameters", .getWithParameters) {
@@ -195,7 +206,10 @@ struct AuditTests {
       case .nothing(let reason):
         #expect(finding.outcome == .notChecked && finding.reason == reason)
       case .requests:
-        #expect(finding.outcome == .kept, "\(finding.rule.id): \(finding.reason)")
+        // Every response of this server names its encoding.
+        #expect(
+          finding.outcome == (finding.rule.id == "utf-8" ? .notChecked : .kept),
+          "\(finding.rule.id): \(finding.reason)")
       case .everyAnswer(let reason):
         // No response of this server has data and errors, or is no GraphQL response.
         let isOpen = ["partial-294", "no-response-status", "no-response-type"].contains(
@@ -273,6 +287,72 @@ struct AuditTests {
     #expect(finding("mutation-405")?.outcome == .kept)
   }
 
+  @Test("a page for browsers by GET breaks no rule, as the URL may have other purposes")
+  func page() async throws {
+    let audit = try await AuditedServer { request, reply in
+      if request.method != .post { reply.becomePage(200) }
+    }.audit()
+    let broken = audit.findings.filter { $0.outcome == .notKept }.map(\.rule.id)
+    // PROPFIND is answered, too.
+    #expect(broken == ["method-405"])
+    for id in ["get-mutation", "mutation-405"] {
+      let finding = audit.findings.first { $0.rule.id == id }
+      #expect(finding?.reason == "the server answers no queries by GET")
+    }
+  }
+
+  @Test("a server that does not answer GET breaks no rule by that")
+  func ignoredGET() async throws {
+    let audit = try await AuditedServer { request, _ in
+      if request == .get || request == .getMutation {
+        throw ChainError(.transport, code: .connectionClosed, message: "the server is gone")
+      }
+    }.audit()
+    let broken = audit.findings.filter { $0.outcome == .notKept }.map(\.rule.id)
+    #expect(broken == [])
+  }
+
+  @Test(
+    "a malformed response with data is a finding, and the audit continues",
+    arguments: ["errors", "extensions"])
+  func nullEntries(_ entry: String) async throws {
+    let audit = try await AuditedServer { request, reply in
+      if request == .typename {
+        reply.body = #"{"data":{"__typename":"Query"},"\#(entry)":null}"#
+      }
+    }.audit()
+    #expect(audit.answersQueries && audit.exchanges.count == AuditRule.requests.count)
+    let json = audit.findings.first { $0.rule.id == "json" }
+    #expect(json?.outcome == .notKept && json?.reason.contains("\"\(entry)\"") == true)
+  }
+
+  @Test("of a large response, an audit keeps and shows the beginning")
+  func largeResponses() async throws {
+    let long = String(repeating: "x", count: 100_000)
+    let audit = try await AuditedServer { request, reply in
+      if request == .syntaxError {
+        reply = .refusal(400, long)
+        reply.type = "application/\(long)+json"
+      }
+      if request == .parameters { reply.body = #"{"data":{"\#(long)":1}}"# }
+    }.audit()
+    let exchange = try #require(audit[.syntaxError])
+    #expect((exchange.errorMessage?.utf8.count ?? 0) <= 400)
+    #expect((exchange.answer?.body.count ?? 0) <= 400 && exchange.received.count < 500)
+    #expect(audit.findings.allSatisfy { $0.reason.count < 1000 })
+  }
+
+  @Test("a type that the server does not support is no measure for another one")
+  func noGraphQLType() async throws {
+    let audit = try await AuditedServer { _, reply in
+      reply.type = "application/json; charset=utf-8"
+    }.audit()
+    let finding = audit.findings.first { $0.rule.id == "accept-json" }
+    #expect(finding?.outcome == .notChecked)
+    #expect(
+      finding?.reason == "the server does not support application/graphql-response+json")
+  }
+
   @Test("sizes that a server accepts show nothing about its limits")
   func noLimits() async throws {
     let audit = try await AuditedServer { request, reply in
@@ -331,6 +411,41 @@ struct AuditTests {
     #expect(findings.first?.outcome == .kept)
     #expect(findings.first { $0.rule.id == "get-mutation" }?.reason == reason)
     #expect(findings.first { $0.rule.id == "json-400" }?.reason == "not asked: \(reason)")
+  }
+
+  @Test(
+    "a secret that a server repeats is in no report, even if the text is shortened or escaped",
+    arguments: [String(repeating: "qz7", count: 234), #"qz7<&"qz7"#])
+  func hidden(_ secret: String) async throws {
+    let errors: JSONValue = ["errors": [["message": .string(secret)]]]
+    let audit = try await AuditedServer { request, reply in
+      guard request == .syntaxError else { return }
+      reply = AuditReply(status: 418, body: errors.jsonText())
+    }.audit(hiding: SecretHiding([SecretString(secret)]))
+    let finding = audit.findings.first { $0.rule.id == "document-400" }
+    #expect(finding?.exchange?.received.contains(SecretString.redacted) == true)
+    let report = AuditReport(url: "http://127.0.0.1:1/", requests: 1, findings: audit.findings)
+    for text in [report.text, report.json, report.junit] { #expect(!text.contains("qz7")) }
+  }
+
+  @Test("a secret in a media type is not shown in lower case, either")
+  func hiddenType() async throws {
+    let audit = try await AuditedServer { request, reply in
+      if request == .syntaxError { reply.type = "text/Qz7Qz7" }
+    }.audit(hiding: SecretHiding([SecretString("Qz7Qz7")]))
+    let report = AuditReport(url: "http://127.0.0.1:1/", requests: 1, findings: audit.findings)
+    #expect(report.text.contains("the media type is text/•••"))
+    #expect(!report.text.lowercased().contains("qz7"))
+  }
+
+  @Test("an answer is judged as it is, whatever word of it is a secret")
+  func secretWords() async throws {
+    let secrets = ["message", "errors", "__typename", "application/json", ProbeAnswer.graphQLType]
+    let audit = try await AuditedServer().audit(
+      hiding: SecretHiding(secrets.map { SecretString($0) }))
+    #expect(audit.findings.allSatisfy { $0.outcome != .notKept })
+    let received = audit.exchanges.first?.received
+    #expect(received == #"200 •••; charset=utf-8, {"data":{"•••":"Query"}}"#)
   }
 
   @Test("the report has a line for each rule, and details of those that are not kept")

@@ -152,6 +152,27 @@ struct ProfileCommandTests {
     #expect(result.output.contains("no data"))
   }
 
+  @Test("an interrupted load is reported with the requests until then, and ends with 130")
+  func interruptedLoad() async throws {
+    let folder = try Folder()
+    try folder.write("{ countries { code } }", to: "q.graphql")
+    try await DemoServer.withServer { server in
+      let options = ["--rate", "50", "--duration", "10m", "--json", "r.json"]
+      let result = try await Program.run(
+        ["profile", "-d", "q.graphql", "-e", server.url] + options, in: folder
+      ) { id in
+        await server.log.requests(20)
+        kill(id, SIGINT)
+      }
+      #expect(result.status == 130, "\(result)")
+      #expect(result.output.contains("warning: interrupted: the figures are those"), "\(result)")
+      let load = try #require(try JSONValue(parsing: folder.text("r.json"))["load"])
+      #expect(load["isInterrupted"] == true)
+      let steps = load["steps"]?.arrayValue?.count ?? 0
+      #expect((1..<600).contains(steps))
+    }
+  }
+
   @Test("the endpoint may be that of GQL_URL")
   func environmentVariable() async throws {
     let folder = try Folder()

@@ -110,24 +110,25 @@ package struct Expectations: Sendable {
   package func findings(in data: (any ResultData)?, _ facts: Facts) throws -> [Finding] {
     let object = try object(data, facts)
     return conditions.map { condition in
-      let problem =
-        condition.mismatch(in: object).map { "the condition `\(condition)` \($0)" }
-        ?? (condition.holds(for: object)
-          ? nil : "expected \(condition), found \(condition.found(in: object))")
+      let problem = condition.problem(in: object).map { problem in
+        condition.mismatch(in: object) == nil
+          ? "\(problem), found \(condition.found(in: object))" : problem
+      }
       return Finding(condition: condition.description, problem: problem)
     }
   }
 
   /// Why a response is a failure: its GraphQL errors, unless a condition judges them, and the first condition that
-  /// does not hold; `nil` if it is not.
+  /// does not hold; `nil` if it is not. The text does not have what was found, so that equal problems of many responses
+  /// can be counted.
   ///
   /// - Parameter milliseconds: The time since the request began.
   package func problem(of response: GraphQLResponse, milliseconds: Double) -> String? {
     if let error = response.errors.first, !judgeErrors { return "GraphQL error: \(error.message)" }
     guard !isEmpty else { return nil }
     do {
-      return try findings(in: response.data, Facts(response, milliseconds: milliseconds)).lazy
-        .compactMap(\.problem).first
+      let object = try object(response.data, Facts(response, milliseconds: milliseconds))
+      return conditions.lazy.compactMap { $0.problem(in: object) }.first
     } catch {
       return "\(error)"
     }
@@ -189,6 +190,12 @@ extension BatchCondition {
   /// What to write instead of a text that is not a condition.
   static let remedy =
     "write two values around ==, !=, <, <=, > or >=, with spaces, such as `errors == null`"
+
+  /// Why the condition is not met, without what was found; `nil` if it is.
+  fileprivate func problem(in object: JSONValue) -> String? {
+    mismatch(in: object).map { "the condition `\(self)` \($0)" }
+      ?? (holds(for: object) ? nil : "expected \(self)")
+  }
 
   /// The paths of the condition that no result of the document has.
   func pathProblems(in shape: PathShape) -> [PathShape.Problem] {

@@ -19,16 +19,21 @@ package struct ManifestRequests: Sendable {
   package var operations: [Operation] = []
   /// The ids of operations with more rows than were read.
   package var shortened: [String] = []
+  /// The ids of mutations.
+  package var mutations: [String] = []
 
   /// Reads the rows and creates the requests. A task with several pages has one request, for the first.
   ///
   /// - Parameters:
   ///   - manifest: The manifest.
+  ///   - isStored: Whether the cache is used: for responses that are written to it or read from it.
   ///   - maxRows: The number of rows per operation after which no more are read.
   /// - Throws: ``RowProblems`` for rows that cannot be sent, and for operations that are no requests by themselves:
   ///   subscriptions, and those that need the results of others; ``InputProblem`` if rows cannot be read; an error of
   ///   the state file.
-  package init(_ manifest: Manifest, maxRows: Int = 10_000) throws {
+  package init(
+    _ manifest: Manifest, isStored: Bool = false, maxRows: Int = 10_000
+  ) throws {
     let state = try StateFile.read(manifest.stateFile)
     var problems: [String] = []
     for operation in manifest.operations {
@@ -36,6 +41,7 @@ package struct ManifestRequests: Sendable {
         problems.append("\(operation.location): \(problem)")
         continue
       }
+      if operation.template.type == .mutation { mutations.append(operation.id) }
       var entry = Operation(id: operation.id, requests: [], expectations: operation.expect)
       // What is emitted is known to sinks only.
       if let condition = operation.expect.ofRecords {
@@ -52,7 +58,7 @@ package struct ManifestRequests: Sendable {
         do {
           if let problem = item.problem { throw TaskProblem(problem) }
           entry.requests.append(
-            try manifest.request(item, variables: item.variables, isStored: false))
+            try manifest.request(item, variables: item.variables, isStored: isStored))
         } catch {
           let reason =
             (error as? CacheError)?.message ?? (error as? ChainError)?.message ?? "\(error)"

@@ -12,7 +12,7 @@ package struct Budget: Sendable, Hashable {
     case stage(StageReport.Name)
     /// A percentile of request latencies: `p99<=200ms`.
     case latency(Percentile)
-    /// Responses per second.
+    /// Completed requests per second, including failed ones.
     case rate
     /// The requests that failed: their number, or their share.
     case failed

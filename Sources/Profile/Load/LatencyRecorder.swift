@@ -63,8 +63,10 @@ actor LatencyRecorder {
   }
 
   /// The report of all requests.
+  ///
+  /// - Parameter isInterrupted: Whether the run ended early, so that the steps after its time show nothing.
   func report(
-    _ model: LoadReport.Model, seconds: Double, processSeconds: Double
+    _ model: LoadReport.Model, seconds: Double, processSeconds: Double, isInterrupted: Bool = false
   ) -> LoadReport {
     var report = LoadReport(
       model: model, seconds: seconds, requests: requests, failures: failures,
@@ -77,7 +79,8 @@ actor LatencyRecorder {
       receivedBytes: receivedBytes, clientLoad: processSeconds / seconds, warnings: [])
     report.graphQLErrors = graphQLErrors
     report.errorCodes = errorCodes.list
-    report.steps = steps.list
+    report.steps = isInterrupted ? steps.list(until: seconds) : steps.list
+    if isInterrupted { report.isInterrupted = true }
     report.stepSeconds = steps.width
     if operations.count > 1 {
       report.operations = operations.map { operation in
@@ -90,13 +93,15 @@ actor LatencyRecorder {
   }
 }
 
-/// Counts errors by their message or code.
+/// Counts errors by their message or code; those beyond a number of texts together.
 struct ErrorTally {
   private var counts: [String: Int] = [:]
   private static let maxMessages = 100
+  private static let others = "other errors"
 
   mutating func add(_ text: String) {
-    if counts[text] != nil || counts.count < Self.maxMessages { counts[text, default: 0] += 1 }
+    let isCounted = counts[text] != nil || counts.count < Self.maxMessages
+    counts[isCounted ? text : Self.others, default: 0] += 1
   }
 
   /// The most frequent errors; at most ten.
@@ -145,6 +150,12 @@ struct LoadSteps {
     let index = position > 0 ? Int(min(position, Double(2 * Self.maxSteps))) : 0
     while steps.count <= index { steps.append(Step()) }
     return index
+  }
+
+  /// The steps that have begun after this many seconds; at least one.
+  func list(until seconds: Double) -> [LoadReport.Step] {
+    let last = min(max(seconds / width, 0), Double(2 * Self.maxSteps))
+    return Array(list.prefix(Int(last) + 1))
   }
 
   var list: [LoadReport.Step] {

@@ -7,7 +7,7 @@ package struct LoadReport: Codable, Sendable {
     /// A fixed number at a time; each starts when another one completes.
     case closed(concurrency: Int)
     /// At the rates of the stages, independent of responses; at most `inFlight` at a time.
-    case stages([LoadStage], inFlight: Int)
+    case stages(stages: [LoadStage], inFlight: Int)
 
     /// When requests start, and how many may be in flight; `nil` if they start when others complete.
     ///
@@ -28,15 +28,15 @@ package struct LoadReport: Codable, Sendable {
   package var failures: Int
   /// The number of occurrences of each error, the most frequent first; at most ten.
   package var errors: [ErrorCount]
-  /// Responses per second.
+  /// Completed requests per second, including failed ones.
   package var achievedRate: Double
   /// Latency from the scheduled start, which includes the delays of a stalled server: the figure to
   /// quote for open-loop load. `nil` for closed-loop load.
   package var corrected: Latencies?
   /// Latency from the actual start.
   package var uncorrected: Latencies
-  /// The number of responses with GraphQL errors, which are failures; `nil` in reports of older versions, as for
-  /// the following figures.
+  /// The number of responses with GraphQL errors, which are failures unless a condition judges them; `nil` in reports
+  /// of older versions, as for the following figures.
   package var graphQLErrors: Int?
   /// The number of GraphQL errors with each `extensions.code`, the most frequent first; at most ten.
   package var errorCodes: [ErrorCount]?
@@ -60,6 +60,8 @@ package struct LoadReport: Codable, Sendable {
   package var clientLoad: Double
   /// The share of the time in which the machine's processors were busy, with any process.
   package var machineLoad: Double?
+  /// Whether the run ended before its time; `nil` if it did not.
+  package var isInterrupted: Bool?
   /// Reasons why the figures may be limited by the client instead of the server.
   package var warnings: [String]
 
@@ -158,9 +160,13 @@ struct LoadWarnings {
           + "program used \(share) % of a core: the client may limit the figures; use a lower rate or "
           + "another machine")
     }
+    let isInterrupted = report.isInterrupted ?? false
+    if isInterrupted {
+      lines.insert("interrupted: the figures are those of the requests until then", at: 0)
+    }
     guard let (starts, inFlight) = plan else { return lines }
     let rate = Double(starts.count) / max(starts.seconds, 1e-9)
-    if report.achievedRate < 0.95 * rate {
+    if !isInterrupted, report.achievedRate < 0.95 * rate {
       lines.append(
         "\(Int(report.achievedRate)) of \(Int(rate)) requests per second were answered: the rate is too "
           + "high, so the latencies grow with the duration of the run")

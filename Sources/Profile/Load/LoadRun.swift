@@ -45,9 +45,11 @@ package struct LoadRun: Sendable {
     } else if case .closed(let concurrency) = model {
       await closed(recorder, concurrency: concurrency)
     }
+    let isInterrupted = Task.isCancelled
     let seconds = max(now - start, 1e-9)
     var report = await recorder.report(
-      model, seconds: seconds, processSeconds: processTime() - processStart)
+      model, seconds: seconds, processSeconds: processTime() - processStart,
+      isInterrupted: isInterrupted)
     if let machineStart, let machineEnd = machineTime() {
       report.machineLoad = machineEnd.load(since: machineStart)
     }
@@ -92,7 +94,14 @@ package struct LoadRun: Sendable {
         group.addTask {
           while now < end, !Task.isCancelled {
             await record(recorder, intended: nil)
-            if thinkTime > .zero { try? await clock.sleep(for: thinkTime) }
+            guard thinkTime > .zero else { continue }
+            let rest = end - now
+            guard thinkTime.seconds < rest else {
+              // No further request starts. The rate is one of the whole duration.
+              if rest > 0 { try? await clock.sleep(for: .seconds(rest)) }
+              break
+            }
+            try? await clock.sleep(for: thinkTime)
           }
         }
       }

@@ -83,13 +83,13 @@ struct DoctorCommand: AsyncParsableCommand {
         "cannot examine \(endpoint.shownURL): the examination uses HTTP; name the endpoint for queries, "
           + "and see its line subscriptions-websocket")
     }
-    // A server may repeat what it receives.
+    // A server may repeat what it receives, and the URL is shown.
     let secrets = KnownSecrets()
     secrets.insert(of: pipeline)
     if audit { return try await check(endpoint, pipeline, hiding: secrets) }
     let replaced = replaceOptions.replacing(.unknown)
     if let write { try OutputFile.check(write, replacing: replaced) }
-    let report = try await examine(endpoint, pipeline)
+    let report = try await examine(endpoint, pipeline, hiding: secrets)
     try Terminal.write(secrets.hide(in: json ? report.json : report.table))
     guard report.examination.isGraphQL else {
       throw notGraphQL(endpoint, refusesCredentials: report.examination.refusesCredentials)
@@ -109,7 +109,7 @@ struct DoctorCommand: AsyncParsableCommand {
     let replaced = replaceOptions.replacing(.junit)
     if let junit { try OutputFile.check(junit, replacing: replaced) }
     let (audit, requests) = try await withProbe(
-      endpoint, pipeline, maxRequests: Audit.maxRequests
+      endpoint, pipeline, maxRequests: Audit.maxRequests, hiding: secrets
     ) { probe in (try await Audit.run(with: probe), await probe.count) }
     let report = AuditReport(
       url: endpoint.shownURL, requests: requests, findings: audit.findings)
@@ -143,10 +143,12 @@ struct DoctorCommand: AsyncParsableCommand {
         : "\(endpoint.shownURL) rejects the credentials; correct them")
   }
 
-  private func examine(_ endpoint: Endpoint, _ pipeline: Pipeline) async throws -> DoctorReport {
+  private func examine(
+    _ endpoint: Endpoint, _ pipeline: Pipeline, hiding secrets: KnownSecrets
+  ) async throws -> DoctorReport {
     let connection = Locked<NetworkConnection?>(nil)
     var report = try await withProbe(
-      endpoint, pipeline, maxRequests: EndpointProbe.maxRequests,
+      endpoint, pipeline, maxRequests: EndpointProbe.maxRequests, hiding: secrets,
       onEvent: { event in
         if case .connected(let new) = event { connection.withLock { $0 = new } }
       }
@@ -164,7 +166,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
   /// Calls a closure with a probe that has connections of its own, with the settings of a pipeline.
   private func withProbe<Result: Sendable>(
-    _ endpoint: Endpoint, _ pipeline: Pipeline, maxRequests: Int,
+    _ endpoint: Endpoint, _ pipeline: Pipeline, maxRequests: Int, hiding secrets: KnownSecrets,
     onEvent: (@Sendable (NetworkEvent) -> Void)? = nil,
     body: @escaping @Sendable (EndpointProbe) async throws -> Result
   ) async throws -> Result {
@@ -174,7 +176,8 @@ struct DoctorCommand: AsyncParsableCommand {
     let transport = AsyncHTTPTransport(meter: nil, traces: false, observer: onEvent)
     let probe = EndpointProbe(
       endpoint, transport: transport, limits: limits ?? HTTPLimits(),
-      time: requestOptions.timeout?.duration ?? .seconds(10), maxRequests: maxRequests)
+      time: requestOptions.timeout?.duration ?? .seconds(10), maxRequests: maxRequests,
+      hiding: secrets.hiding)
     do {
       let result = try await Interruption.run { try await body(probe) }
       await transport.shutdown()

@@ -59,7 +59,7 @@ struct OperationRun: Sendable {
       linePerResult: effective == .cacheAndNetwork || pages.isLinePerPage || isLive
         || isIncremental,
       isArray: pages.slurp, filter: filter)
-    let start = ContinuousClock.now
+    var start = ContinuousClock.now
     var outcome = Outcome()
     // A later result replaces an earlier one, except pages and events.
     let isOneOfMany = pages.paginate || operation.type == .subscription
@@ -102,6 +102,8 @@ struct OperationRun: Sendable {
         outcome.errorCount = response.errors.count + (isOneOfMany ? outcome.errorCount : 0)
         let time = ContinuousClock.now - start
         if !isQuiet { report(response, policy: effective, time: time) }
+        // The time of a page is its own; all other results begin with the operation.
+        if pages.paginate { start += time }
         if !response.isCatchUp { try tally.check(response, milliseconds: time / .milliseconds(1)) }
         if !response.isCatchUp, limit.count() { break }
       }

@@ -29,12 +29,18 @@ struct Audit: Sendable {
     return audit
   }
 
+  /// Whether a request is one of GraphQL for this server: others may be for other purposes of its URL, such as a page for
+  /// browsers.
+  func isGraphQL(_ request: ProbeRequest) -> Bool {
+    request.method == .post || request.method == .get && self[.get]?.hasData == true
+  }
+
   subscript(request: ProbeRequest) -> AuditExchange? {
     exchanges.first { $0.request == request }
   }
 
-  /// Whether the first query is answered with data. If not, no rule but the first can be checked.
-  var answersQueries: Bool { exchanges.first?.data != nil }
+  /// Whether the first query is answered with data, if need be in a malformed response. If not, no rule but the first can be checked.
+  var answersQueries: Bool { exchanges.first?.hasAnyData ?? false }
 
   /// Whether the endpoint refuses the first query because of its credentials.
   var refusesCredentials: Bool { exchanges.first?.refusesCredentials ?? false }
@@ -97,6 +103,10 @@ extension Audit {
     // A limit is no answer to what was asked.
     if exchange.isLimited { return .open(interruption ?? "") }
     if exchange.answer != nil { return rule.check(exchange, self) }
+    // A server without GraphQL by GET may ignore such requests.
+    if exchange.wasSent, exchange.request.method == .get, let get = self[.get], get.answer == nil {
+      return .open(AuditRule.Verdict.noGET)
+    }
     return exchange.wasSent ? .broken(exchange.problem) : .open(exchange.problem)
   }
 }
@@ -119,10 +129,32 @@ struct AuditFinding: Sendable {
   var breaches: [(exchange: AuditExchange, problem: String)] = []
 }
 
-/// A request of an audit with its answer.
+/// A request of an audit with its answer, of which only what rules need is kept.
 struct AuditExchange: Sendable {
-  /// The most bytes of a body that are kept, and the most characters of a text that are shown.
-  private static let (maxKept, maxShown) = (400, 200)
+  /// What rules ask about a well-formed GraphQL response.
+  struct Response: Sendable {
+    /// Whether the entry `data` exists, also with null.
+    let hasDataEntry: Bool
+    /// Whether the data is an object, also with errors.
+    let hasData: Bool
+    let hasErrors: Bool
+    /// The first keys of the data.
+    let dataKeys: [String]
+
+    fileprivate init(_ object: JSONObject, of answer: ProbeAnswer) {
+      let data = object["data"]
+      hasDataEntry = data != nil
+      hasData = data?.objectValue != nil
+      hasErrors = object["errors"] != nil
+      dataKeys = (data?.objectValue?.members.prefix(AuditExchange.maxKeys) ?? []).map {
+        AuditExchange.shortened($0.key, of: answer)
+      }
+    }
+  }
+
+  /// The most bytes of a body or a message that are kept, the most characters of a text that are shown, and the most
+  /// keys.
+  private static let (maxKept, maxShown, maxKeys) = (400, 200, 10)
 
   let request: ProbeRequest
   /// The answer with the beginning of its body; `nil` if none came.
@@ -132,13 +164,16 @@ struct AuditExchange: Sendable {
   /// Whether the request was sent.
   let wasSent: Bool
   /// The body, if it is a well-formed GraphQL response.
-  let response: JSONObject?
+  let response: Response?
   /// Why the body is not a well-formed GraphQL response; empty if it is.
   let malformation: String
   /// Whether the body is text in UTF-8.
   let isUTF8: Bool
   let refusesCredentials: Bool
+  /// The beginning of the first error's message.
   let errorMessage: String?
+  /// Whether the answer has data, also in a response that is not well-formed.
+  let hasAnyData: Bool
 
   init(_ request: ProbeRequest, _ outcome: EndpointProbe.Outcome) {
     self.request = request
@@ -148,8 +183,13 @@ struct AuditExchange: Sendable {
     (response, malformation) = answer.map { Self.response(of: $0) } ?? (nil, problem)
     isUTF8 = answer.map { String(validating: $0.body, as: UTF8.self) != nil } ?? true
     refusesCredentials = answer?.refusesCredentials ?? false
-    errorMessage = answer?.errorMessage
-    if let body = answer?.body { answer?.body = Array(body.prefix(Self.maxKept)) }
+    errorMessage = answer?.errorMessage.map {
+      String(decoding: $0.utf8.prefix(Self.maxKept), as: UTF8.self)
+    }
+    hasAnyData = answer?.graphQL?["data"]?.objectValue != nil
+    if let known = answer {
+      answer?.body = Array(known.hiding.bytes(known.body).prefix(Self.maxKept))
+    }
     self.answer = answer
   }
 
@@ -159,6 +199,9 @@ struct AuditExchange: Sendable {
   /// The media type of the answer, without parameters; empty if there is none.
   var mediaType: String { answer?.mediaType ?? "" }
 
+  /// The media type as reports show it.
+  var shownType: String { Self.shortened(answer?.shownType ?? "") }
+
   /// The encoding that the answer names, in lower case.
   var charset: String? {
     (answer?.fields[.contentType] ?? "").split(separator: ";").dropFirst().lazy
@@ -167,10 +210,10 @@ struct AuditExchange: Sendable {
       .map { String($0.dropFirst("charset=".count)) }
   }
 
-  /// The response's data if it is an object, also with errors.
-  var data: JSONObject? { response?["data"]?.objectValue }
+  /// Whether the response has data that is an object, also with errors.
+  var hasData: Bool { response?.hasData ?? false }
 
-  var hasErrors: Bool { response?["errors"] != nil }
+  var hasErrors: Bool { response?.hasErrors ?? false }
 
   /// Whether the request accepts what legacy clients accept, for which 200 is the status of errors, too.
   var isLegacy: Bool { request.accept == "application/json" }
@@ -200,10 +243,16 @@ struct AuditExchange: Sendable {
   /// The answer, on one line: status, media type and the beginning of the body; or why there is none.
   var received: String {
     guard let answer else { return problem }
-    let type = answer.fields[.contentType] ?? "without a media type"
+    let type =
+      answer.fields[.contentType].map { Self.shortened($0, of: answer) } ?? "without a media type"
     let text = String(decoding: answer.body, as: UTF8.self)
     return Printable.line(
       "\(answer.status) \(type)" + (text.isEmpty ? ", no body" : ", \(Self.shortened(text))"))
+  }
+
+  /// The beginning of a text of an answer, without secrets.
+  private static func shortened(_ text: String, of answer: ProbeAnswer) -> String {
+    shortened(answer.hiding.text(text))
   }
 
   private static func shortened(_ text: String) -> String {
@@ -215,12 +264,14 @@ struct AuditExchange: Sendable {
   /// The response in the body of an answer, or why the body is not a well-formed one.
   ///
   /// https://spec.graphql.org/September2026/#sec-Response-Format
-  private static func response(of answer: ProbeAnswer) -> (JSONObject?, String) {
-    func malformed(_ reason: String) -> (JSONObject?, String) { (nil, Printable.line(reason)) }
+  private static func response(of answer: ProbeAnswer) -> (Response?, String) {
+    func malformed(_ reason: String) -> (Response?, String) {
+      (nil, Printable.line(answer.hiding.text(reason)))
+    }
     guard !answer.isCut else { return malformed("the body does not end within the limits") }
     guard !answer.body.isEmpty else { return malformed("there is no body") }
     guard answer.mediaType.isEmpty || answer.mediaType.hasSuffix("json") else {
-      return malformed("the media type is \(answer.mediaType)")
+      return malformed("the media type is \(shortened(answer.shownType))")
     }
     let json: JSONValue
     do throws(JSONError) {
@@ -232,7 +283,7 @@ struct AuditExchange: Sendable {
       return malformed("the body is JSON of type \(json.kind), not an object")
     }
     if let other = object.keys.first(where: { !["data", "errors", "extensions"].contains($0) }) {
-      return malformed("the response has the entry \"\(other.prefix(maxShown))\"")
+      return malformed("the response has the entry \"\(shortened(other, of: answer))\"")
     }
     if let errors = object["errors"] {
       guard let errors = errors.arrayValue, !errors.isEmpty else {
@@ -247,7 +298,8 @@ struct AuditExchange: Sendable {
     }
     guard let data = object["data"] else {
       return object["errors"] == nil
-        ? malformed("the response has neither \"data\" nor \"errors\"") : (object, "")
+        ? malformed("the response has neither \"data\" nor \"errors\"")
+        : (Response(object, of: answer), "")
     }
     guard data.objectValue != nil || data.isNull else {
       return malformed("the entry \"data\" is a \(data.kind)")
@@ -255,6 +307,6 @@ struct AuditExchange: Sendable {
     guard !data.isNull || object["errors"] != nil else {
       return malformed("\"data\" is null, and there are no errors")
     }
-    return (object, "")
+    return (Response(object, of: answer), "")
   }
 }

@@ -1,8 +1,9 @@
 import GQLRunJSON
 import HTTPTypes
 
-/// The requests of an audit. The queries select `__typename` only, so that nothing of a schema is executed; so do the
-/// mutations, which are sent by GET and change nothing even where a server executes them.
+/// The requests of an audit. The queries select `__typename` and introspection only, so that no resolver of a schema is
+/// executed; the mutations select `__typename` only, and are sent by GET. They change nothing even where a server
+/// executes them.
 extension ProbeRequest {
   static let typename = ProbeRequest(Examination.typename)
 
@@ -130,7 +131,8 @@ extension ProbeRequest {
 
   // MARK: Documents to refuse
 
-  /// A document for each validation rule that can be broken without knowing the schema.
+  /// Documents that each break a validation rule, as far as that is possible without knowing the schema: with names that
+  /// no schema has, and with the types of introspection.
   ///
   /// https://spec.graphql.org/September2026/#sec-Validation
   static let invalidDocuments = [
@@ -148,9 +150,12 @@ extension ProbeRequest {
     ProbeRequest("{ __typename @include(if: true, gqlrunAudit: 1) }"),
     ProbeRequest("{ __typename @include(if: true, if: true) }"),
     ProbeRequest("{ __typename @include }"),
-    // 5.5 Fragments: targets, circles
+    // 5.5 Fragments: targets, types, uses, circles
     ProbeRequest("{ ...GqlrunAudit }"),
     ProbeRequest("{ ... on GqlrunAudit { __typename } }"),
+    ProbeRequest("{ __typename } fragment A on __Type { name }"),
+    ProbeRequest(
+      "{ __schema { queryType { ...A } } } fragment A on __Type { ofType { ...A } }"),
     // 5.6 Values
     ProbeRequest("{ __typename @include(if: \"x\") }"),
     // 5.7 Directives: definitions, locations, uniqueness
@@ -166,6 +171,7 @@ extension ProbeRequest {
       ]),
     ProbeRequest("{ __typename @include(if: $a) }"),
     ProbeRequest("query ($a: Int) { __typename }"),
+    ProbeRequest("query ($a: __Type) { __typename @include(if: $a) }"),
     ProbeRequest(
       body: [
         "query": "query ($a: Boolean) { __typename @include(if: $a) }", "variables": ["a": true],

@@ -116,7 +116,7 @@ extension AuditRule.Verdict {
 
   /// The query was answered with data and no errors.
   static func data(_ exchange: AuditExchange) -> Self {
-    guard exchange.data != nil else {
+    guard exchange.hasData else {
       return .broken(
         exchange.response == nil ? exchange.malformation : "the request is refused")
     }
@@ -128,17 +128,32 @@ extension AuditRule.Verdict {
     Self(
       exchange.status == wanted,
       otherwise: "the status is \(exchange.status), not \(wanted)"
-        + (exchange.data == nil ? "" : ": the request is executed"))
+        + (!exchange.hasData ? "" : ": the request is executed"))
   }
 
   /// The response has a status, unless the server accepts the size of the request.
   static func limit(_ wanted: Int, _ exchange: AuditExchange, size: String) -> Self {
-    exchange.data == nil ? status(wanted, exchange) : .open("the server accepts \(size)")
+    !exchange.hasData ? status(wanted, exchange) : .open("the server accepts \(size)")
+  }
+
+  static let noGET = "the server answers no queries by GET"
+
+  static let noGraphQL = Self.open("no GraphQL request for this server")
+
+  /// A verdict about the answer to a mutation by GET. Where queries by GET are not answered, the URL may have another
+  /// purpose, and only a refusal shows something.
+  static func refusedMutation(
+    _ exchange: AuditExchange, _ audit: Audit, verdict: () -> Self
+  ) -> Self {
+    let isOther =
+      !exchange.hasData && !audit.isGraphQL(exchange.request)
+      && !(400...499).contains(exchange.status)
+    return isOther ? .open(noGET) : verdict()
   }
 
   /// A verdict about queries by GET, if the server answers them.
   static func get(_ audit: Audit, verdict: () -> Self) -> Self {
-    guard let get = audit[.get], get.data == nil else { return verdict() }
-    return .open("the server answers no queries by GET: \(get.received)")
+    guard let get = audit[.get], !get.hasData else { return verdict() }
+    return .open("\(noGET): \(get.received)")
   }
 }

@@ -43,8 +43,8 @@ extension AuditRule {
         + "utf-8 MUST be assumed.",
       from: .requests([.typename, .wrongVariable])
     ) { exchange, _ in
-      if let charset = exchange.charset, charset != "utf-8", charset != "utf8" {
-        return .broken("the response is in \(charset)")
+      guard exchange.charset == nil, ProbeAnswer.officialTypes.contains(exchange.mediaType) else {
+        return .open("the response names its encoding, or has another media type")
       }
       return Verdict(exchange.isUTF8, otherwise: "the response is not UTF-8")
     },
@@ -83,12 +83,13 @@ extension AuditRule {
         + "query and operationName indicate that a mutation operation is to be executed, the "
         + "server MUST respond with an appropriate 4xx status code and halt execution.",
       from: .requests([.getMutation, .getNamedMutation])
-    ) { exchange, _ in
-      exchange.data == nil
-        ? Verdict(
+    ) { exchange, audit in
+      guard !exchange.hasData else { return .broken("the mutation is executed") }
+      return .refusedMutation(exchange, audit) {
+        Verdict(
           (400...499).contains(exchange.status),
           otherwise: "the status is \(exchange.status), not 4xx")
-        : .broken("the mutation is executed")
+      }
     },
   ]
 
@@ -156,7 +157,7 @@ extension AuditRule {
       guard let response = exchange.response else { return .broken(exchange.malformation) }
       // https://spec.graphql.org/September2026/#sec-Request-Error-Result
       return Verdict(
-        response["data"] == nil, otherwise: "the response to an invalid request has \"data\"")
+        !response.hasDataEntry, otherwise: "the response to an invalid request has \"data\"")
     },
     must(
       "rfc-9110", .response,
@@ -181,7 +182,7 @@ extension AuditRule {
   /// The data of ``ProbeRequest/parameters``.
   private static func onlyB(_ exchange: AuditExchange) -> Verdict {
     guard case .kept = Verdict.data(exchange) else { return .data(exchange) }
-    let members = (exchange.data?.members ?? []).map(\.key)
+    let members = exchange.response?.dataKeys ?? []
     return Verdict(
       members == ["b"],
       otherwise: "the operation B with its variable selects b, found \(members)")
@@ -194,8 +195,9 @@ extension AuditRule {
         "The body of the server's response MUST follow the requirements for a GraphQL "
         + "response, encoded directly in the chosen media type.",
       from: .everyAnswer(otherwise: "no response has a status of 200 to 299")
-    ) { exchange, _ in
-      (200...299).contains(exchange.status)
+    ) { exchange, audit in
+      guard audit.isGraphQL(exchange.request) else { return .noGraphQL }
+      return (200...299).contains(exchange.status)
         ? Verdict(exchange.response != nil, otherwise: exchange.malformation)
         : .open("another status")
     },
@@ -227,9 +229,9 @@ extension AuditRule {
         + "type.",
       from: .requests([.acceptsGraphQL])
     ) { exchange, _ in
-      exchange.data == nil
+      !exchange.hasData
         ? .data(exchange)
-        : Verdict(exchange.isLabelled, otherwise: "the media type is \(exchange.mediaType)")
+        : Verdict(exchange.isLabelled, otherwise: "the media type is \(exchange.shownType)")
     },
     must(
       "accept", .body,
@@ -247,7 +249,7 @@ extension AuditRule {
       }
       return Verdict(
         exchange.mediaType == wanted,
-        otherwise: "the media type is \(exchange.mediaType), and \(wanted) is supported")
+        otherwise: "the media type is \(exchange.shownType), and \(wanted) is supported")
     },
     must(
       "accept-none", .body,
@@ -259,7 +261,7 @@ extension AuditRule {
       from: .requests([.acceptsNothing])
     ) { exchange, _ in
       exchange.status == 406
-        ? Verdict(exchange.data == nil, otherwise: "the status is 406, and the request is executed")
+        ? Verdict(!exchange.hasData, otherwise: "the status is 406, and the request is executed")
         : .data(exchange)
     },
     should(
@@ -287,6 +289,12 @@ extension AuditRule {
     guard let model = audit[isQuery ? .acceptsGraphQL : .unknownField] else {
       return .open("not asked")
     }
+    guard model.answer != nil else {
+      return .open("the same request is not answered where \(ProbeAnswer.graphQLType) is accepted")
+    }
+    guard audit[.acceptsGraphQL]?.isLabelled == true else {
+      return .open("the server does not support \(ProbeAnswer.graphQLType)")
+    }
     guard exchange.status == model.status else {
       return .broken(
         "the status is \(exchange.status), and \(model.status) where \(ProbeAnswer.graphQLType) is "
@@ -296,7 +304,7 @@ extension AuditRule {
       (200...299).contains(exchange.status) ? "application/json" : ProbeAnswer.graphQLType
     return Verdict(
       exchange.mediaType == wanted,
-      otherwise: "the media type is \(exchange.mediaType), not \(wanted)")
+      otherwise: "the media type is \(exchange.shownType), not \(wanted)")
   }
 
   static let validationRules: [AuditRule] = [
@@ -307,7 +315,7 @@ extension AuditRule {
         + "validation rules specified by the GraphQL specification.",
       from: .requests(ProbeRequest.invalidDocuments)
     ) { exchange, _ in
-      guard exchange.data == nil else { return .broken("the invalid document is executed") }
+      guard !exchange.hasData else { return .broken("the invalid document is executed") }
       return Verdict(exchange.hasErrors, otherwise: exchange.malformation)
     }
   ]
@@ -324,8 +332,9 @@ extension AuditRule {
         + "response, the server SHOULD respond with the appropriate HTTP 4xx or 5xx status code "
         + "depending on the concrete error condition.",
       from: .everyAnswer(otherwise: "every response is a GraphQL response")
-    ) { exchange, _ in
-      exchange.response == nil
+    ) { exchange, audit in
+      guard audit.isGraphQL(exchange.request) else { return .noGraphQL }
+      return exchange.response == nil
         ? Verdict(
           exchange.status >= 400,
           otherwise: "the status is \(exchange.status): \(exchange.malformation)")
@@ -337,8 +346,9 @@ extension AuditRule {
         "In case of errors that completely prevent the generation of a well-formed GraphQL "
         + "response, the server MUST NOT use the application/graphql-response+json media type.",
       from: .everyAnswer(otherwise: "every response is a GraphQL response")
-    ) { exchange, _ in
-      exchange.response == nil
+    ) { exchange, audit in
+      guard audit.isGraphQL(exchange.request) else { return .noGraphQL }
+      return exchange.response == nil
         ? Verdict(!exchange.isLabelled, otherwise: exchange.malformation)
         : .open("a GraphQL response")
     },
@@ -349,7 +359,7 @@ extension AuditRule {
         + "MUST reply with a 2xx status code.",
       from: .everyAnswer(otherwise: "no response has data")
     ) { exchange, _ in
-      exchange.data == nil
+      !exchange.hasData
         ? .open("no data")
         : Verdict(
           (200...299).contains(exchange.status),
@@ -362,7 +372,7 @@ extension AuditRule {
         + "entry, then the server SHOULD reply with a 200 status code.",
       from: .everyAnswer(otherwise: "no response has data without errors")
     ) { exchange, _ in
-      exchange.data == nil || exchange.hasErrors
+      !exchange.hasData || exchange.hasErrors
         ? .open("no data, or errors")
         : Verdict(
           exchange.status == 200, otherwise: "the status is \(exchange.status), not 200")
@@ -376,7 +386,7 @@ extension AuditRule {
     ) { exchange, _ in
       // The status is for the media type of GraphQL responses. Where data is null, a request error has the
       // entry, which is a breach of the rule `response`: nothing was executed.
-      exchange.data == nil || !exchange.hasErrors || exchange.isLegacy
+      !exchange.hasData || !exchange.hasErrors || exchange.isLegacy
         ? .open("not both")
         : Verdict(
           exchange.status == 294, otherwise: "the status is \(exchange.status), not 294")
@@ -388,7 +398,7 @@ extension AuditRule {
         + "with an appropriate 4xx or 5xx status code.",
       from: .everyAnswer(otherwise: "every response has data")
     ) { exchange, _ in
-      guard let response = exchange.response, response["data"] == nil, !exchange.isLegacy else {
+      guard let response = exchange.response, !response.hasDataEntry, !exchange.isLegacy else {
         return .open("data, or a legacy client")
       }
       return Verdict(
@@ -404,7 +414,7 @@ extension AuditRule {
         [.nonsense, .endlessJSON, .syntaxError, .unknownField, .ambiguous, .withoutVariable]
           + ProbeRequest.illFormed)
     ) { exchange, _ in
-      exchange.data == nil
+      !exchange.hasData
         ? Verdict(
           (400...499).contains(exchange.status),
           otherwise: "the status is \(exchange.status), not 4xx")
@@ -418,7 +428,9 @@ extension AuditRule {
       rule:
         "If a mutation is attempted via the GET verb, status code 405 SHOULD be used.",
       from: .requests([.getMutation, .getNamedMutation])
-    ) { exchange, _ in .status(405, exchange) },
+    ) { exchange, audit in
+      .refusedMutation(exchange, audit) { .status(405, exchange) }
+    },
     should(
       "method-405", .statusCodes,
       rule:

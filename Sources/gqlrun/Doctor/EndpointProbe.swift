@@ -42,6 +42,7 @@ actor EndpointProbe {
   private let maxRequests: Int
   private let transport: any HTTPTransport
   private let limits: HTTPLimits
+  private let hiding: SecretHiding
 
   /// - Parameters:
   ///   - endpoint: The endpoint, with its header fields.
@@ -49,13 +50,16 @@ actor EndpointProbe {
   ///   - limits: The settings of the connection; times and sizes are those of the examination.
   ///   - time: The time limit of each request.
   ///   - maxRequests: The most requests; ``maxRequests`` by default.
+  ///   - hiding: Hides the secrets that the endpoint repeats. Hides nothing by default.
   init(
     _ endpoint: Endpoint, transport: any HTTPTransport, limits: HTTPLimits,
-    time: Duration = .seconds(10), maxRequests: Int = EndpointProbe.maxRequests
+    time: Duration = .seconds(10), maxRequests: Int = EndpointProbe.maxRequests,
+    hiding: SecretHiding = SecretHiding([])
   ) {
     self.endpoint = endpoint
     self.maxRequests = maxRequests
     self.transport = transport
+    self.hiding = hiding
     var limits = limits
     limits.total = time
     limits.connect = min(limits.connect, .seconds(5), time)
@@ -84,11 +88,13 @@ actor EndpointProbe {
     if let reason = beginRequest() { return .skipped(reason) }
     do {
       let response = try await transport.send(request.message(to: endpoint), limits: limits)
-      return .answer(try await Self.answer(response))
+      var answer = try await Self.answer(response)
+      answer.hiding = hiding
+      return .answer(answer)
     } catch let error as ChainError {
       // A refused TLS handshake or an endless body is an answer of a kind, but not a useful one.
       failures += 1
-      return .failure(error)
+      return .failure(hiding.chainError(error))
     }
   }
 
@@ -186,6 +192,8 @@ struct ProbeRequest: Sendable, Hashable {
 /// The answer of an endpoint, as far as it was read.
 struct ProbeAnswer: Sendable {
   static let graphQLType = "application/graphql-response+json"
+  /// The media types of responses that GraphQL over HTTP recognizes.
+  static let officialTypes = [graphQLType, "application/json"]
 
   var status: Int
   var fields: HTTPFields
@@ -193,10 +201,18 @@ struct ProbeAnswer: Sendable {
   var body: [UInt8] = []
   /// Whether the body did not end within the limits.
   var isCut = false
+  /// Hides secrets in the texts of the answer, before they are shortened: the beginning of a secret is not recognized. The
+  /// answer itself is judged as it is: a secret may be a word such as `message`.
+  var hiding = SecretHiding([])
 
   /// `Content-Type` without parameters.
-  var mediaType: String {
-    (fields[.contentType] ?? "").prefix { $0 != ";" }.lowercased().filter { !$0.isWhitespace }
+  var mediaType: String { Self.mediaType(fields[.contentType] ?? "") }
+
+  /// The media type as reports show it. In lower case, a secret would not be recognized.
+  var shownType: String { Self.mediaType(hiding.text(fields[.contentType] ?? "")) }
+
+  private static func mediaType(_ field: String) -> String {
+    field.prefix { $0 != ";" }.lowercased().filter { !$0.isWhitespace }
   }
 
   var isStream: Bool { mediaType == "text/event-stream" || mediaType == "multipart/mixed" }
@@ -235,13 +251,16 @@ struct ProbeAnswer: Sendable {
 
   /// `400 application/json: Syntax Error …`
   var summary: String {
-    let type = mediaType.isEmpty ? "without a media type" : mediaType
+    let type = mediaType.isEmpty ? "without a media type" : shownType
     let text = errorMessage ?? (json == nil ? firstLine : nil)
-    return Printable.line("\(status) \(type)" + (text.map { ": \($0.prefix(100))" } ?? ""))
+    return Printable.line(
+      "\(status) \(type)" + (text.map { ": \(hiding.text($0).prefix(100))" } ?? ""))
   }
 
   private var firstLine: String? {
-    String(decoding: body.prefix(400), as: UTF8.self).split(whereSeparator: \.isNewline)
-      .first { !$0.allSatisfy(\.isWhitespace) }.map(String.init)
+    String(decoding: hiding.bytes(body).prefix(400), as: UTF8.self).split(
+      whereSeparator: \.isNewline
+    )
+    .first { !$0.allSatisfy(\.isWhitespace) }.map(String.init)
   }
 }

@@ -126,11 +126,11 @@ extension Examination {
         .graphQL, verdict: .no, detail: "the query \(Self.typename) is refused: \(answer.summary)")
       return nil
     }
-    note(.graphQL, verdict: .yes, detail: "POST, \(answer.status) \(answer.mediaType)")
+    note(.graphQL, verdict: .yes, detail: "POST, \(answer.status) \(answer.shownType)")
     let isNew = answer.mediaType == ProbeAnswer.graphQLType
     note(
       .resultType, verdict: isNew ? .yes : .no,
-      detail: isNew ? "sent to clients that accept it" : "\(answer.mediaType) is sent instead")
+      detail: isNew ? "sent to clients that accept it" : "\(answer.shownType) is sent instead")
     return answer
   }
 

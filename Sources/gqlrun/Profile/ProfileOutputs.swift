@@ -134,10 +134,11 @@ struct ProfileOutputs: ParsableArguments {
         }
       }
     }
-    guard violations.isEmpty else {
-      for violation in violations { Terminal.error(violation) }
-      throw Failure(.failed, "")
+    for violation in violations { Terminal.error(violation) }
+    if report.load?.isInterrupted == true {
+      throw Failure(.interrupted, "interrupted; the report has the requests until then")
     }
+    guard violations.isEmpty else { throw Failure(.failed, "") }
   }
 
   private func save(_ data: Data, path: String, form: OutputForm) throws {

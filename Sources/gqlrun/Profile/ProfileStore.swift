@@ -174,7 +174,7 @@ struct LoadOptions: ParsableArguments {
 
   var model: LoadReport.Model {
     let limit = concurrency ?? 1000
-    if let stages = (try? schedule())?.stages { return .stages(stages, inFlight: limit) }
+    if let stages = (try? schedule())?.stages { return .stages(stages: stages, inFlight: limit) }
     if let rate { return .open(rate: rate, inFlight: limit) }
     return .closed(concurrency: concurrency ?? 1)
   }
@@ -221,7 +221,7 @@ struct LoadOptions: ParsableArguments {
       }
       weights[String(parts[0])] = value
     }
-    let given = try source.describingErrors { try ManifestRequests(manifest) }
+    let given = try source.describingErrors { try ManifestRequests(manifest, isStored: cache) }
     let ids = given.operations.map(\.id)
     if let unknown = weights.keys.sorted().first(where: { !ids.contains($0) }) {
       throw Failure(
@@ -232,6 +232,9 @@ struct LoadOptions: ParsableArguments {
     for id in given.shortened {
       Terminal.hint(
         "`\(id)` has more rows than a load keeps in memory; the first 10000 are used in turn")
+    }
+    for id in given.mutations {
+      Terminal.warning("`\(id)` is a mutation, and the load executes it with every request")
     }
     return LoadMix(
       given.operations.map { operation in
