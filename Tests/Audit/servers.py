@@ -57,7 +57,7 @@ SERVERS = {
         uvicorn.run(GraphQL(schema), port=int(sys.argv[1]), log_level="warning")
         """),
     "graphql-core": (
-        "graphql-core and a WSGI function", ["graphql-core==3.3.2"],
+        "a WSGI function around graphql-core", ["graphql-core==3.3.2"],
         """
         import json, sys
         from graphql import build_schema, graphql_sync
@@ -164,7 +164,7 @@ def main():
         version = subprocess.run([gqlrun, "--version"], stdout=subprocess.PIPE, text=True).stdout.strip()
         command = [gqlrun, "serve", "--port", str(port)]
         with running(command, f"http://127.0.0.1:{port}/graphql", folder) as url:
-            print(row(f"the demo server of gqlrun {version}", gqlrun, url), flush=True)
+            print(row(f"`gqlrun serve`, {version}", gqlrun, url), flush=True)
 
 
 main()

@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunCache
 import GQLRunDemoServer
 import GQLRunJSON
 import GQLRunPipeline
@@ -67,6 +68,47 @@ struct ResumeTests {
       #expect(server.requestCount == 300)
       try await expectAll(300)
     }
+  }
+
+  @Test("a task that failed is sent again, although the cache has its error")
+  func storedErrors() async throws {
+    try location.write(Bench.ids(1), to: "ids.csv")
+    try location.write(
+      """
+      version: 1
+      endpoint: { url: "http://127.0.0.1:9/" }
+      store: { kind: memory }
+      chain:
+        - cache-read: { errors: replay }
+        - fetch
+        - response-code
+        - parse
+        - cache-write
+      """, to: "p.pipeline.yaml")
+    let manifest = try Bench.load(
+      """
+      version: 1
+      pipeline: p.pipeline.yaml
+      sinks:
+        - ndjson: { path: o.ndjson }
+      operations:
+      \(Bench.users)
+      """, in: location)
+    let transport = ScriptedTransport { (number: Int) in
+      ScriptedTransport.response(
+        200,
+        number == 1
+          ? #"{"data":{"user":{"__typename":"User","id":"U_1","login":null}},"errors":[{"message":"no","path":["user","login"]}]}"#
+          : #"{"data":{"user":{"__typename":"User","id":"U_1","login":"a"}}}"#)
+    }
+    let store = CacheStore.memory()
+    let first = try await Bench.run(manifest, transport: transport, store: store)
+    #expect(first.counters.failed == 1)
+    #expect(try await store.statistics().errors == 1)
+    let second = try await Bench.run(manifest, Bench.repeating, transport: transport, store: store)
+    #expect(second.counters.done == 1)
+    #expect(transport.count == 2)
+    #expect(try await store.statistics().errors == 0)
   }
 
   @Test("the report of a resumed task counts the pages of all runs, its summary those of one run")

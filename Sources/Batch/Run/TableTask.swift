@@ -100,7 +100,8 @@ struct TableTask {
         return try await fail(error.message)
       }
       if let expected, runner.governor.isExcessive(expected), frontier.shrinkFirst() { continue }
-      guard let page = try await runner.send(request, requests.operation, expecting: expected)
+      let sent = attempt > 1 ? runner.resent(request) : request
+      guard let page = try await runner.send(sent, requests.operation, expecting: expected)
       else { return false }
       add(page)
       guard let response = page.response else {

@@ -26,6 +26,9 @@ struct TaskItem: Sendable {
   /// Whether the problem is the absence of something that the task needs.
   var isSkipped = false
 
+  /// Whether an earlier attempt failed.
+  var hasFailed: Bool { record.map { $0.state == .failed || $0.error != nil } ?? false }
+
   /// Skips the task, because a needed operation has no results.
   mutating func skip(missing need: String) {
     problem = "nothing of `\(need)` succeeded, which it needs"

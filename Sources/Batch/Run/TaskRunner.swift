@@ -230,8 +230,18 @@ extension TaskRunner {
   func request(
     _ item: TaskItem, template other: OperationTemplate? = nil, variables: JSONObject
   ) throws -> GraphQLRequest {
-    try manifest.request(
+    let request = try manifest.request(
       item, template: other, variables: variables, isStored: runner.services.store != nil)
+    return item.hasFailed ? resent(request) : request
+  }
+
+  /// A request that is sent again after a failure: it asks the server, because the cache may have the error of the
+  /// earlier attempt.
+  func resent(_ request: GraphQLRequest) -> GraphQLRequest {
+    guard runner.policy(of: request) == .cacheFirst else { return request }
+    var request = request
+    request.cachePolicy = .networkOnly
+    return request
   }
 
   /// Sends a request until it is answered; `nil` if the run stops before that.
@@ -240,6 +250,7 @@ extension TaskRunner {
   func send(
     _ request: GraphQLRequest, _ operation: BatchOperation, expecting expected: ExpectedCost? = nil
   ) async throws -> Page? {
+    var request = request
     while true {
       if stop.reason != nil { return nil }
       let pass = try await governor.enter(operation.id, expecting: expected)
@@ -266,6 +277,7 @@ extension TaskRunner {
         governor.leave(pass, signal: $0, head: head, response: page.response)
       }
       if !mayRetry { return page }
+      request = resent(request)
       try Task.checkCancellation()
     }
   }

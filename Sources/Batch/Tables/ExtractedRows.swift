@@ -119,7 +119,8 @@ private final class RowStore: TaskStore {
     tables = manifest.operations[0].tables?.plan.tables ?? []
     var item = try manifest.extractionTask()
     if let checkpoint {
-      var record = TaskUpdate(id: item.id, operation: 0, key: "", state: .running)
+      // Pages of it may have failed.
+      var record = TaskUpdate(id: item.id, operation: 0, key: "", state: .failed)
       record.page = 1
       record.cursor = checkpoint
       item.record = record

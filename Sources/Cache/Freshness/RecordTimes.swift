@@ -28,15 +28,31 @@ package struct RecordTimes: Equatable, Sendable {
     }
   }
 
+  /// Calls `body` with a function that is ``time(of:)``, for many fields: the ages are read once.
+  func withFields<Result>(_ body: ((Bytes) -> UInt32) -> Result) -> Result {
+    if ages.isEmpty { return body { _ in received } }
+    return ages.withBytes { ages in
+      var index = FieldIndex(ages)
+      return body { key in
+        guard let time = index.take(key) else { return index.isMalformed ? 0 : received }
+        return UInt32(ages[time].string) ?? 0
+      }
+    }
+  }
+
   /// The times with those of some fields of the record `text` replaced.
   func replacing(_ other: [(key: [UInt8], time: UInt32)], in text: Bytes) -> RecordTimes {
-    var fields: [(key: Bytes, time: UInt32)] = []
-    var cursor = FieldCursor(text)
-    while let field = cursor.next() {
-      let key = text[field.key]
-      fields.append((key, other.first { key.equals($0.key) }?.time ?? time(of: key)))
+    let replaced = Dictionary(other.map { ($0.key, $0.time) }) { first, _ in first }
+    return withFields { time in
+      var fields: [(key: Bytes, time: UInt32)] = []
+      var cursor = FieldCursor(text)
+      while let field = cursor.next() {
+        let key = text[field.key]
+        let other = replaced.isEmpty ? nil : replaced[key.array]
+        fields.append((key, other ?? time(key)))
+      }
+      return RecordTimes(fields, default: received)
     }
-    return RecordTimes(fields, default: received)
   }
 
   func replacing(_ other: [(key: [UInt8], time: UInt32)], in text: [UInt8]) -> RecordTimes {
@@ -108,16 +124,18 @@ struct TimeMerge {
     var known = FieldIndex(old)
     var fields: [(key: Bytes, time: UInt32)] = []
     var isRenewed = differs
-    var cursor = FieldCursor(merged)
-    while let field = cursor.next() {
-      let key = merged[field.key]
-      let value = arrived.take(key)
-      let before = known.take(key) == nil ? nil : times.time(of: key)
-      if let value, before == nil || Self.covers(new[value], merged[field.value]) {
-        if let before, !isNear(before) { isRenewed = true }
-        fields.append((key, received))
-      } else {
-        fields.append((key, before ?? received))
+    times.withFields { time in
+      var cursor = FieldCursor(merged)
+      while let field = cursor.next() {
+        let key = merged[field.key]
+        let value = arrived.take(key)
+        let before = known.take(key) == nil ? nil : time(key)
+        if let value, before == nil || Self.covers(new[value], merged[field.value]) {
+          if let before, !isNear(before) { isRenewed = true }
+          fields.append((key, received))
+        } else {
+          fields.append((key, before ?? received))
+        }
       }
     }
     guard isRenewed else { return nil }

@@ -59,18 +59,20 @@ struct TableEditor {
       if case .records(let batch) = edit { return max(latest, batch.firstReceived) }
       return latest
     }
-    for edit in edits {
+    for (number, edit) in edits.enumerated() {
       switch edit {
       case .records(let batch):
+        // The errors of before, not those that arrive with the deltas.
+        if table.errorCount > 0, case .deltas(let deltas)? = edits.dropFirst(number + 1).first {
+          let records = StagedRecords(table: table, seed: seed, received: received)
+          for delta in deltas { delta.removeErrors(records) }
+        }
         _ = put(batch, collects: false)
       case .removals(let removals):
         for (key, field) in removals { remove(key, field) }
       case .deltas(let deltas):
         let records = StagedRecords(table: table, seed: seed, received: received)
-        for delta in deltas {
-          if table.errorCount > 0 { delta.removeErrors(records) }
-          _ = delta.apply(records)
-        }
+        for delta in deltas { _ = delta.apply(records) }
       }
     }
     var warnings: [String] = []
@@ -109,8 +111,18 @@ struct TableEditor {
       for index in batch.live {
         let key = batch.key(at: index)
         guard Pass(key) == pass else { continue }
-        if pass == .records, table.errorCount > 0 {
-          removeErrors(of: key, after: batch.text(at: index), records, &summary)
+        if table.errorCount > 0 {
+          let text = batch.text(at: index)
+          switch pass {
+          case .segments: break
+          case .records:
+            editErrors(ErrorRecord.key(of: key), summary: &summary) {
+              records.removeErrors(
+                of: key.array, after: text.array, over: table.text(of: key.array))
+            }
+          case .errors:
+            editErrors(key.array, summary: &summary) { records.makeRoom(forErrors: text, key: key) }
+          }
         }
         join(
           key, hash: batch.hash(at: index), text: batch.text(at: index),
@@ -133,13 +145,12 @@ struct TableEditor {
     }
   }
 
-  /// Removes the errors of a record at the positions for which it receives values.
-  private func removeErrors(
-    of key: Bytes, after new: Bytes, _ access: StagedRecords, _ summary: inout WriteSummary
+  /// Removes errors of the record with the key `errors` with `edit`, and notes which.
+  private func editErrors(
+    _ errors: [UInt8], summary: inout WriteSummary, _ edit: () -> Void
   ) {
-    let errors = ErrorRecord.key(of: key)
     guard let before = table.text(of: errors) else { return }
-    access.removeErrors(of: key.array, after: new.array, over: table.text(of: key.array))
+    edit()
     guard summary.changesAreKnown else { return }
     var comparison = RecordComparison()
     comparison.add(errors, before: before, after: table.text(of: errors))

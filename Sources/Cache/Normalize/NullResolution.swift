@@ -96,7 +96,7 @@ package struct NullResolution: Sendable {
     case unchanged
     case replaced([UInt8])
     /// The value is an error's null; with the replaced value, if it is known, and with what is stored of the errors
-    /// (the value of a position of ``StoredErrors``), if they can be stored.
+    /// (the value of a position of ``StoredErrors``); `nil` if nothing of the response is.
     case errored([UInt8]?, errors: [UInt8]?)
   }
 
@@ -111,7 +111,10 @@ package struct NullResolution: Sendable {
     var steps: [RecordStep] = []
     /// The list to which a later part adds elements: the number of steps to it, and of its earlier elements.
     var part: (depth: Int, firstIndex: Int)?
-    /// The errors of the record; `nil` for those that cannot be stored.
+    /// The number of steps that are fields whose pages are joined. Their elements may move, so that no error is stored in
+    /// them.
+    private var joinedSteps = 0
+    /// The errors of the record; `nil` if none of the response is stored.
     var errors: [(steps: [RecordStep], value: [UInt8]?)] = []
     /// The positions of all records whose errors were stored.
     private var noted: [[UInt8]: Set<[RecordStep]>] = [:]
@@ -221,12 +224,16 @@ package struct NullResolution: Sendable {
       guard let value = object[key] else { return false }
       let old = before?[key]
       steps.append(.field(key))
-      defer { steps.removeLast() }
+      if field.isJoined { joinedSteps += 1 }
+      defer {
+        steps.removeLast()
+        if field.isJoined { joinedSteps -= 1 }
+      }
       switch edit(value: value, before: old, under: field.child, at: position) {
       case .unchanged: return false
       case .replaced(let value): object[key] = value
       case .errored(let replaced, let found):
-        errors.append((steps, found))
+        if joinedSteps == 0 { errors.append((steps, found)) }
         object[key] = replaced ?? old
       }
       return true
@@ -296,7 +303,7 @@ package struct NullResolution: Sendable {
           switch edit(value: element, before: oldElement, under: node, at: wanted[next].position) {
           case .unchanged: break
           case .errored(let value, let found):
-            errors.append((steps, found))
+            if joinedSteps == 0 { errors.append((steps, found)) }
             if let value, access.holdsOnlyThisResponse {
               replacements[index] = value
             } else {
@@ -324,11 +331,19 @@ package struct NullResolution: Sendable {
 
     // MARK: Errors
 
-    /// What is stored of the errors at a null and below it, or in a list of leaf values: `{"$errors":[…]}`; `nil` if
-    /// they cannot be stored.
+    /// What is stored of the errors at a null and below it, or in a list of leaf values: `{"$errors":[…]}`, which is
+    /// empty if they cannot be stored; `nil` if none of the response is stored.
     private func stored(at position: Int, under node: Int32, data: [UInt8]? = nil) -> [UInt8]? {
-      guard storesErrors, let found = paths.errors(below: position) else { return nil }
-      var text = Array("{\"$errors\":[".utf8)
+      guard storesErrors else { return nil }
+      var text = Array("{\"$errors\":".utf8) + (list(at: position, under: node) ?? Array("[]".utf8))
+      if let data { text += Array(",\"data\":".utf8) + data }
+      return text + [UInt8(ascii: "}")]
+    }
+
+    /// The errors at a null and below it; `nil` if they cannot be stored.
+    private func list(at position: Int, under node: Int32) -> [UInt8]? {
+      guard let found = paths.errors(below: position) else { return nil }
+      var text = [UInt8(ascii: "[")]
       for (steps, number) in found {
         let error = paths.errors[number]
         guard var entry = (hidesSecrets?(error) ?? error).objectValue,
@@ -342,8 +357,8 @@ package struct NullResolution: Sendable {
         if text.count > StoredErrors.maxBytes { return nil }
       }
       text.append(UInt8(ascii: "]"))
-      if let data { text += Array(",\"data\":".utf8) + data }
-      return text + [UInt8(ascii: "}")]
+      // Their members may be nested deeper than a reader can parse, although the response could be.
+      return (try? JSONValue(parsing: text)) == nil ? nil : text
     }
 
     /// Takes the errors inside a list of which an element failed: the list with them, in one position.

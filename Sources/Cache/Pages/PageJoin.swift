@@ -11,6 +11,8 @@ struct PageJoin {
   private let rules: [PageRule]
   private let access: any RecordAccess
   private(set) var warnings: [String] = []
+  /// The quoted stored keys of the fields of the record, and of objects in it, that were joined.
+  private var joinedFields: Set<[UInt8]> = []
 
   init(_ rules: [PageRule], access: any RecordAccess) {
     self.rules = rules
@@ -26,6 +28,20 @@ struct PageJoin {
         continue
       }
       access.setRecord(key: key, text: joined.count > 2 ? joined : nil, fields: fields)
+      removeErrors(of: key)
+    }
+  }
+
+  /// Removes the errors in joined lists, because they may now be those of other elements.
+  private mutating func removeErrors(of key: [UInt8]) {
+    defer { joinedFields = [] }
+    if joinedFields.isEmpty { return }
+    access.editErrors(of: key) { [joinedFields] errors in
+      errors.positions.filter { position in
+        !position.steps.contains { step in
+          if case .field(let field) = step { joinedFields.contains(field) } else { false }
+        }
+      }
     }
   }
 
@@ -56,6 +72,7 @@ struct PageJoin {
       }
       fields[page.key] = value
       changed.append(page.key)
+      joinedFields.insert(page.key)
     }
     return isEdited ? fields.text : nil
   }

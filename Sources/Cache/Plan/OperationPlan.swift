@@ -18,6 +18,8 @@ package final class OperationPlan: Sendable {
     var ruledKeys: [RuledKey] = []
     /// The index of the page that is the field's value, or -1.
     var page: Int32 = -1
+    /// Whether the pages of the field are joined.
+    var isJoined = false
     /// The records that the field's arguments identify, for a read that does not find the field.
     var redirect: RedirectTarget?
     /// The flattened selection set of the value, for fields of composite types.
@@ -37,6 +39,8 @@ package final class OperationPlan: Sendable {
     var storedKey: String
     /// The index of the page that is the field's value, or -1.
     var page: Int32
+    /// Whether the pages of the field are joined, also if this value is the whole list.
+    var isJoined: Bool
     var redirect: RedirectTarget?
   }
 
@@ -285,9 +289,11 @@ private struct Flattening {
       let redirect = rule.redirect.flatMap {
         redirectKeys.target(of: $0, for: field, in: rule.type, variables: variables)
       }
-      if field.arguments.isEmpty, rule.pages != .append, redirect == nil { return nil }
+      if field.arguments.isEmpty, rule.pages == nil, redirect == nil { return nil }
       let key =
-        if let arguments = rule.arguments {
+        if field.arguments.isEmpty {
+          fieldKey.key(of: field)
+        } else if let arguments = rule.arguments {
           fieldKey.key(of: field, only: arguments)
         } else {
           fieldKey.key(of: field, except: rule.pages?.pageArguments ?? [])
@@ -297,7 +303,7 @@ private struct Flattening {
       }
       return OperationPlan.RuledKey(
         type: rule.type, storedKey: key, page: page.map { number(of: $0) } ?? -1,
-        redirect: redirect)
+        isJoined: rule.pages != nil, redirect: redirect)
     }
   }
 

@@ -26,6 +26,8 @@ struct FieldPlan {
   var deferral: Int32
   /// Whether the list arrives in several parts.
   var isStreamed: Bool
+  /// Whether the pages of the field are joined.
+  var isJoined: Bool
   /// Whether it is a leaf whose response key equals the stored key.
   var isVerbatim: Bool
 

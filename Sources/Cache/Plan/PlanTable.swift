@@ -270,6 +270,7 @@ struct PlanTable: ~Copyable {
         if let ruled = plan.ruledKey(of: contribution, for: name) {
           contribution.storedKey = contribution.ruledKeys[ruled].storedKey
           contribution.page = contribution.ruledKeys[ruled].page
+          contribution.isJoined = contribution.ruledKeys[ruled].isJoined
           contribution.redirect = contribution.ruledKeys[ruled].redirect
           shape += withUnsafeBytes(of: UInt32(truncatingIfNeeded: ruled)) { Array($0) }
         } else if !contribution.ruledKeys.isEmpty {
@@ -445,6 +446,7 @@ struct PlanTable: ~Copyable {
           deferral: same.contains { $0.contribution.deferral < 0 }
             ? -1 : same.first?.contribution.deferral ?? -1,
           isStreamed: same.contains { $0.contribution.stream >= 0 },
+          isJoined: meaning.isJoined,
           isVerbatim: child < 0 && stored == response))
     }
     let block = UnsafeMutablePointer<FieldPlan>.allocate(capacity: max(fields.count, 1))

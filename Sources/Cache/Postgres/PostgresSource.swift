@@ -101,14 +101,9 @@ final class PostgresSource: RecordSource {
     _ keys: [[UInt8]], withErrors: Bool = false
   ) throws(PostgresError) {
     requests += 1
-    let prefix = ErrorRecord.prefix
-    // Without errors in the cache, their range of the index is empty.
-    let errors =
-      withErrors
-      ? "OR \(Self.range(prefix)) AND substring(key FROM \(prefix.count + 1)) = ANY($1)" : ""
+    // Two queries instead of one condition with OR, which is a sequential scan.
     let rows = try connection.run(
-      "SELECT key, data, received, ages FROM gqlrun_record WHERE key = ANY($1) \(errors)",
-      .byteStrings(keys))
+      Self.selection + (withErrors ? Self.errorSelection : ""), .byteStrings(keys))
     for row in 0..<rows.count {
       let index = Self.insert(rows, row, into: table)
       unfollowed.append(index)
@@ -118,13 +113,27 @@ final class PostgresSource: RecordSource {
     }
   }
 
+  private static let selection =
+    "SELECT key, data, received, ages FROM gqlrun_record WHERE key = ANY($1)"
+
+  /// The errors of the records, unless they are among the keys themselves. Without errors in the cache, no key is looked
+  /// up.
+  private static let errorSelection = """
+     UNION ALL SELECT key, data, received, ages FROM gqlrun_record
+    WHERE key = ANY(ARRAY(
+        SELECT \(literal(ErrorRecord.prefix)) || wanted FROM unnest($1) AS wanted
+        EXCEPT SELECT unnest($1)))
+      AND EXISTS (SELECT FROM gqlrun_record WHERE \(range(ErrorRecord.prefix)))
+    """
+
   /// The condition for keys that begin with a prefix, which is text, so that no byte of it is the last one.
   static func range(_ prefix: [UInt8]) -> String {
     guard let last = prefix.last else { return "true" }
-    func literal(_ key: [UInt8]) -> String {
-      "'\\x\(QuotedText.hexadecimal(key))'::bytea"
-    }
     return "key >= \(literal(prefix)) AND key < \(literal(prefix.dropLast() + [last + 1]))"
+  }
+
+  private static func literal(_ key: [UInt8]) -> String {
+    "'\\x\(QuotedText.hexadecimal(key))'::bytea"
   }
 
   /// Inserts a row with key, text, receive time and ages. The time also is the last use, so that the records that were

@@ -427,25 +427,29 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
 
   // MARK: Errors
 
-  /// The errors of a record, and their times; `nil` if it has none.
+  /// The errors of a record and their times, by the quoted stored key of their field; `nil` if it has none.
   private mutating func errors(
     of record: [UInt8], depth: Int
-  ) -> (positions: [StoredErrors.Position], times: RecordTimes)? {
+  ) -> [[UInt8]: [(position: StoredErrors.Position, time: UInt32)]]? {
     guard hasErrors,
       let text = source.text(
         key: record.withBytes { ErrorRecord.key(of: $0) }, depth: depth)
     else { return nil }
-    let errors = StoredErrors(text)
-    return (errors.positions, source.times(depth: depth))
+    return source.times(depth: depth).withFields { time in
+      StoredErrors(text).positions.reduce(into: [:]) { fields, position in
+        guard case .field(let key)? = position.steps.first else { return }
+        let name = StoredErrors.quotedName(of: position.steps)
+        fields[key, default: []].append((position, name.withBytes { time($0) }))
+      }
+    }
   }
 
   private mutating func addErrors(
     to field: inout Field, _ plan: FieldPlan,
-    _ errors: (positions: [StoredErrors.Position], times: RecordTimes)?
+    _ errors: [[UInt8]: [(position: StoredErrors.Position, time: UInt32)]]?
   ) {
     guard let errors else { return }
-    for position in errors.positions where position.steps.first == .field(plan.storedKey) {
-      let time = StoredErrors.quotedName(of: position.steps).withBytes { errors.times.time(of: $0) }
+    for (position, time) in errors[plan.storedKey] ?? [] {
       let path = field.path + Self.text(position.steps.dropFirst())
       addErrors(in: position.value, path: path, received: Int(time), to: &field.errors)
     }
@@ -462,6 +466,12 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
         var cursor = FieldCursor(value)
         return cursor.next().flatMap { try? JSONValue(parsing: value[$0.value].array).arrayValue }
           ?? []
+      }
+      if entries.isEmpty {
+        errors.append(
+          CacheExplanation.StoredError(
+            path: path, message: "an error that could not be stored", received: received,
+            age: limits.options.age(of: UInt32(clamping: received))))
       }
       for entry in entries {
         let below = entry["path"].flatMap { PathStep.path($0) } ?? []

@@ -7,9 +7,10 @@ public enum ErrorReadPolicy: String, Sendable, Hashable, CaseIterable {
   /// Its older value, if the cache has one; otherwise it is a cache miss. The error is ignored.
   case refuse
   /// Null, with its errors in ``StoreAnswer/errors``: the result equals the one from the network. A cache miss if an
-  /// error is that of a field below the null which the operation does not select.
+  /// error is that of a field below the null which the operation does not select, or was too large to be stored.
   case replay
-  /// Null, without errors: as if it had been written with ``ErrorPolicy/keep``.
+  /// Null, without errors: as if it had been written with ``ErrorPolicy/keep``. A cache miss if an error was too large to
+  /// be stored.
   case keep
 }
 
@@ -53,13 +54,17 @@ struct ErrorSource: RecordSource {
     _ errors: StoredErrors, _ errorTimes: RecordTimes, in record: [UInt8], isStored: Bool
   ) -> RecordTimes {
     var fields: [[UInt8]: UInt32] = [:]
-    for position in errors.positions {
-      guard case .field(let key)? = position.steps.first else { continue }
-      var time = StoredErrors.quotedName(of: position.steps).withBytes { errorTimes.time(of: $0) }
-      if position.steps.count > 1, isStored {
-        time = min(time, key.withBytes { latest.time(of: $0) })
+    latest.withFields { ownTime in
+      errorTimes.withFields { errorTime in
+        for position in errors.positions {
+          guard case .field(let key)? = position.steps.first else { continue }
+          var time = StoredErrors.quotedName(of: position.steps).withBytes { errorTime($0) }
+          if position.steps.count > 1, isStored {
+            time = min(time, key.withBytes { ownTime($0) })
+          }
+          fields[key] = min(fields[key] ?? .max, time)
+        }
       }
-      fields[key] = min(fields[key] ?? .max, time)
     }
     return latest.replacing(fields.map { (key: $0.key, time: $0.value) }, in: record)
   }
@@ -108,8 +113,12 @@ extension RecordReader {
       let entries = try? JSONValue(parsing: value[list.value].array).arrayValue
     else { return malformed(recordKey) }
     let data = cursor.next()
+    // A miss and an error name the field itself.
+    if let field { path.append(.field(field.pointee.key)) }
+    let storedName = field?.pointee.storedName ?? path.lastKey
+    // What was too large to be stored.
+    if entries.isEmpty { return miss(recordKey: recordKey.string, field: storedName) }
     if keepsErrors {
-      if let field { path.append(.field(field.pointee.key)) }
       let here = path.json
       for entry in entries {
         guard var error = entry.objectValue, let below = error["path"]?.arrayValue else {
@@ -117,14 +126,13 @@ extension RecordReader {
         }
         guard let rest = table.responsePath(below, under: node) else {
           // Whether the server would have sent null without the field that failed is not known.
-          return miss(
-            recordKey: recordKey.string, field: field?.pointee.storedName ?? path.lastKey)
+          return miss(recordKey: recordKey.string, field: storedName)
         }
         error["path"] = .array(here + rest)
         errors.append(.object(error))
       }
-      if field != nil { path.removeLast() }
     }
+    if field != nil { path.removeLast() }
     guard let data else {
       out.append(utf8: "null")
       return true

@@ -262,11 +262,13 @@ struct FieldIndex {
   private var isTaken: [Bool] = []
   private var byHash: [UInt64: [Int]]?
   private var next = 0
+  let isMalformed: Bool
 
   init(_ text: Bytes) {
     self.text = text
     var cursor = FieldCursor(text)
     while let field = cursor.next() { fields.append(field) }
+    isMalformed = cursor.isMalformed
     isTaken = Array(repeating: false, count: fields.count)
     guard fields.count > 16 else { return }
     var index: [UInt64: [Int]] = [:]

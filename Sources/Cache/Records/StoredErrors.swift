@@ -35,6 +35,7 @@ enum ErrorRecord {
 /// value that failed. A position has the value that the response had there, with its errors in place of nulls:
 ///
 /// - `{"$errors":[…]}` is a null with its errors. The `path` of an error is that below the null, in stored names.
+/// - `{"$errors":[]}` is a null whose errors were not stored, so that it is a cache miss.
 /// - A list with such elements is a list in which an element failed.
 /// - `{"$errors":[…],"data": […]}` is a list of leaf values with nulls, and the errors of its elements.
 ///
@@ -49,11 +50,11 @@ struct StoredErrors {
   /// The positions, each once.
   var positions: [Position] = []
 
-  /// The maximum size of the errors of one null, in bytes. Errors that are larger are not stored, so that the position
-  /// is a cache miss: a shortened error would not be that of the server.
+  /// The maximum size of the errors of one null, in bytes. Of errors that are larger, only is stored that there are some,
+  /// so that the position is a cache miss: a shortened error would not be that of the server.
   static let maxBytes = 16 << 10
-  /// The maximum number of errors of a response that are stored; none of a response with more. The errors of a record
-  /// are read and merged as a whole.
+  /// The maximum number of errors of a response that are stored, none of a response with more; and of the positions of a
+  /// record, whose older errors are removed. The errors of a record are read and merged as a whole.
   static let maxErrors = 10_000
 
   init() {}
@@ -180,12 +181,21 @@ extension StoredErrors {
     switch RecordText.kind(value) {
     case .object:
       var object = ObjectText(value)
+      // A record may have as many fields as errors.
+      let numbers = Dictionary(object.entries.enumerated().map { ($1.key, $0) }) { first, _ in first
+      }
       for group in groups(positions, at: depth) {
         guard case .field(let key) = group.step else { continue }
-        let old = object[key]
-        object[key] =
-          replayed(group.positions, in: old, depth: depth + 1, reader: reader, writer: writer)
-          ?? old
+        let number = numbers[key]
+        let new = replayed(
+          group.positions, in: number.map { object.entries[$0].value }, depth: depth + 1,
+          reader: reader, writer: writer)
+        guard let new else { continue }
+        if let number {
+          object.entries[number].value = new
+        } else {
+          object.entries.append(ObjectText.Entry(key: key, value: new))
+        }
       }
       return object.text
     case .list, .segments:
@@ -212,7 +222,7 @@ extension StoredErrors {
   ///
   /// - Parameters:
   ///   - new: The text of the record, or of an object in it.
-  ///   - old: The stored text; `nil` if there is none.
+  ///   - old: The stored text; `nil` if there is none, or if it is not known.
   ///   - steps: The steps from the record to the object; none for the record itself.
   func remaining(
     after new: [UInt8], over old: [UInt8]?, at steps: [RecordStep] = [], access: any SegmentAccess
@@ -229,7 +239,7 @@ extension StoredErrors {
       + Self.remaining(inside, after: new, over: old, depth: steps.count, isSame: true, access)
   }
 
-  /// - Parameter isSame: Whether an object with other fields is known to be the same object.
+  /// - Parameter isSame: Whether an object with other fields is known to be the same object. It is taken for it if there is no `old`.
   private static func remaining(
     _ positions: [Position], after new: [UInt8], over old: [UInt8]?, depth: Int, isSame: Bool,
     _ access: any SegmentAccess
@@ -239,7 +249,7 @@ extension StoredErrors {
     else { return [] }
     switch RecordText.kind(new) {
     case .object:
-      guard isSame || old.map({ Merge.isSameObject($0, new) }) == true else { return [] }
+      guard isSame || old.map({ Merge.isSameObject($0, new) }) != false else { return [] }
       let (fields, before) = (ObjectText(new).values, old.map { ObjectText($0).values } ?? [:])
       return groups(positions, at: depth).flatMap { group -> [Position] in
         guard case .field(let key) = group.step, let value = fields[key] else {
@@ -278,6 +288,17 @@ extension RecordAccess {
   /// Removes the errors of a record at the positions for which `new` has values.
   func removeErrors(of owner: [UInt8], after new: [UInt8], over old: [UInt8]?) {
     editErrors(of: owner) { $0.remaining(after: new, over: old, access: self) }
+  }
+
+  /// Removes the errors of a record if it would have more than ``StoredErrors/maxErrors`` with those of `added`, the text
+  /// of a record with errors.
+  func makeRoom(forErrors added: Bytes, key: Bytes) {
+    guard let owner = ErrorRecord.owner(of: key), let known = text(of: key.array) else { return }
+    let (old, new) = (known.withBytes { RecordText.keys(of: $0) }, RecordText.keys(of: added))
+    guard old.count + new.count > StoredErrors.maxErrors,
+      Set(old).union(new).count > StoredErrors.maxErrors
+    else { return }
+    editErrors(of: owner.array) { _ in [] }
   }
 
   /// Keeps the errors of a record that `body` returns.

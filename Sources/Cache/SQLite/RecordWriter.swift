@@ -58,26 +58,39 @@ struct RecordWriter {
     var log = TransactionLog(collection)
     let table = batch.table
     let errors = try StoredErrorKeys(db)
+    for delta in batch.deltas where delta.owner.withBytes({ errors.mayContain($0) }) {
+      try editErrors(&log) { access in delta.removeErrors(access) }
+    }
     for index in table.sortedByKey() {
       let (key, text) = (table.key(at: index), table.text(at: index))
       if table.errorCount > 0, ErrorRecord.isErrors(key: key) { continue }
-      if errors.mayContain(key) { try removeErrors(of: key, after: text, log: &log) }
+      if errors.mayContain(key) {
+        let old = try records.text(of: key)
+        try editErrors(&log) { $0.removeErrors(of: key.array, after: text.array, over: old) }
+      }
       try write(key, text: text, log: &log)
     }
-    // At the end, because records remove their errors of before.
+    // At the end, because records and deltas remove the errors of before.
     if table.errorCount > 0 {
-      for index in table.live where ErrorRecord.isErrors(key: table.key(at: index)) {
-        try write(table.key(at: index), text: table.text(at: index), log: &log)
+      for index in table.live {
+        let (key, text) = (table.key(at: index), table.text(at: index))
+        guard let owner = ErrorRecord.owner(of: key) else { continue }
+        if errors.mayContain(owner) {
+          try editErrors(&log) { $0.makeRoom(forErrors: text, key: key) }
+        }
+        try write(key, text: text, log: &log)
       }
     }
     for key in batch.tentative { log.noteTentative(key) }
     return log
   }
 
-  /// Removes the errors of a record at the positions for which it receives values.
-  private func removeErrors(of key: Bytes, after new: Bytes, log: inout TransactionLog) throws {
+  /// Removes errors with `edit`, and logs which.
+  private func editErrors(
+    _ log: inout TransactionLog, _ edit: (StoredRecords) throws -> Void
+  ) throws {
     let access = StoredRecords(self)
-    access.removeErrors(of: key.array, after: new.array, over: try records.text(of: key))
+    try edit(access)
     if let failure = access.failure { throw failure }
     for (key, fields) in access.resolved { log.noteResolved(key, fields) }
   }
@@ -123,9 +136,15 @@ struct RecordWriter {
   func remove(_ targets: [(key: [UInt8], field: [UInt8]?)]) throws -> TransactionLog {
     try SQLiteSchema.recordRemovals(in: db)
     var log = TransactionLog(collection)
-    let errors = StoredRecords(self)
+    let known = try StoredErrorKeys(db)
     for (key, field) in targets {
-      errors.editErrors(of: key) { errors in field.map { errors.remaining(without: $0) } ?? [] }
+      if key.withBytes({ known.mayContain($0) }) {
+        try editErrors(&log) { access in
+          access.editErrors(of: key) { errors in
+            field.map { errors.remaining(without: $0) } ?? []
+          }
+        }
+      }
       try key.withBytes { bytes in
         guard let text = try records.text(of: bytes) else { return }
         guard let field else {
@@ -139,8 +158,6 @@ struct RecordWriter {
         log.noteChanged(bytes, [field])
       }
     }
-    if let failure = errors.failure { throw failure }
-    for (key, fields) in errors.resolved { log.noteResolved(key, fields) }
     return log
   }
 

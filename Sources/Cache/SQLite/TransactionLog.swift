@@ -118,8 +118,9 @@ struct TransactionLog {
       counts.warnings += join.warnings
       for key in paging.keys { entries[key]?.isRewritten = true }
     }
+    for (key, fields) in records.resolved
+    where key.withBytes({ ErrorRecord.isErrors(key: $0) }) { noteResolved(key, fields) }
     for delta in deltas {
-      delta.removeErrors(records)
       guard let field = delta.apply(records) else { continue }
       counts.changedRecords += 1
       noteResolved(delta.owner, [field])

@@ -81,6 +81,9 @@ public actor StoreTransaction {
 
   /// Reads the data of an operation, changes it with a closure, and writes it back.
   ///
+  /// All of the data is written, also what the closure does not change. It is read without stored errors, and what is
+  /// written removes them: a field that failed has its older value then, as after a success.
+  ///
   /// - Throws: ``CacheMiss`` if data is missing, so that it cannot be updated; errors of
   ///   ``write(_:for:)`` and of the closure.
   public func update(

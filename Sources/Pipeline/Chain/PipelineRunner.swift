@@ -41,6 +41,11 @@ public struct PipelineRunner: Sendable {
   /// The most attempts of one request, however many retries interceptors throw.
   public static var maxAttempts: Int { Execution.maxAttempts }
 
+  /// The cache policy of a request: its own, or that of the chain's cache read.
+  package func policy(of request: GraphQLRequest) -> CachePolicy {
+    request.cachePolicy ?? routes.route(for: request).defaultPolicy(for: request.operationType)
+  }
+
   /// Executes a request.
   ///
   /// The request starts when the first result is read, in the task that reads it and with that

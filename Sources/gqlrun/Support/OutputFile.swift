@@ -135,7 +135,7 @@ final class OutputFile {
         guard descriptor >= 0 else { throw SystemError("write", path: path) }
         destination = .device(descriptor)
       } else {
-        // Until it is complete, the file is its owner's: one that nobody may write could not be written by its path, and an
+        // Until it is complete, the file is its owner's: a read-only one could not be written by its path, and an
         // incomplete one has no reader.
         let file = try AtomicFile(target, permissions: exists || isPrivate ? 0o600 : 0o666)
         PartialFiles.add(file.temporaryPath)

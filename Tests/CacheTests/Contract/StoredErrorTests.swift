@@ -229,11 +229,9 @@ struct StoredErrorTests {
   }
 
   @Test(
-    "what cannot be read again as it was is not stored",
+    "an error that leads to no field is not stored",
     arguments: [
       #"{"message":"no"}"#, #"{"message":"no","path":null}"#, #"{"message":"no","path":[]}"#,
-      #"{"message":"no","path":["v","x",null]}"#, #"{"message":"no","path":["v","x",0.5]}"#,
-      error(#"["v","x"]"#, String(repeating: "long", count: 5000)),
     ])
   func notStored(error: String) async throws {
     for way in [Way.memory, .sqliteAsItArrives] {
@@ -243,6 +241,57 @@ struct StoredErrorTests {
         #expect(try await cache.store.statistics().errors == 0)
       }
     }
+  }
+
+  static let unreadable = [
+    #"{"message":"no","path":["v","x",null]}"#, #"{"message":"no","path":["v","x",0.5]}"#,
+    error(#"["v","x"]"#, String(repeating: "long", count: 5000)),
+  ]
+
+  @Test(
+    "an error that cannot be read again as it was is a miss, also after a value or another error",
+    arguments: Way.allCases, unreadable)
+  func unstorable(way: Way, error: String) async throws {
+    let failed = #"{"data":\#(Self.v(#""x":null"#)),"errors":[\#(error)]}"#
+    let operation = try prepare("{ v { id x } }")
+    for before in [#"{"data":\#(Self.v(#""x":1"#))}"#, Self.failed] {
+      try await way.withCache { cache in
+        try await cache.write(before, operation)
+        try await cache.write(failed, operation)
+        #expect(try await cache.store.statistics().errors == 1)
+        #expect(try await cache.store.found(operation, .replay).data == "miss at v.x")
+        #expect(try await cache.store.found(operation, .keep).data == "miss at v.x")
+        #expect(
+          try await cache.store.found(operation, .refuse).data
+            == (before == Self.failed ? "miss at v.x" : #"{"v":{"id":1,"x":1}}"#))
+        try await cache.write(#"{"data":\#(Self.v(#""x":2"#))}"#, operation)
+        #expect(
+          try await cache.store.found(operation, .replay) == FoundErrors(#"{"v":{"id":1,"x":2}}"#))
+      }
+    }
+  }
+
+  @Test("an error that is nested too deep for a reader is a miss, and damages nothing")
+  func deep() async throws {
+    let operation = try prepare("{ v { id x } }")
+    var deep = JSONValue.null
+    for _ in 0..<600 { deep = .array([deep]) }
+    let error: JSONValue = ["message": "no", "path": ["v", "x"], "extensions": ["deep": deep]]
+    let table = RecordTable()
+    func insert(_ key: String, _ text: String) {
+      Array(key.utf8).withBytes { key in
+        Array(text.utf8).withBytes { text in
+          _ = table.insert(key, hash: RecordTable.hash(key), text: text, received: 0)
+        }
+      }
+    }
+    insert("QUERY_ROOT.v", #"{"v":{"$ref":"V:1"}}"#)
+    insert("V:1", #"{"__typename":"V","id":1,"x":null}"#)
+    let records = StagedRecords(table: table, seed: 0)
+    NullResolution(plan: operation.plan, errors: [error], roots: nil, concreteConditions: [])
+      .run(records)
+    let stored = try #require(records.text(of: Array("$errors:V:1".utf8)))
+    #expect(String(decoding: stored, as: UTF8.self) == #"{"[\"x\"]": {"$errors":[]}}"#)
   }
 
   @Test("of too many errors none is stored")
@@ -497,6 +546,59 @@ extension StoredErrorTests {
             #"{"hero":{"id":"1","bio":"b","stats":{"wins":1}},"e":{"p":2,"q":1}}"#))
       #expect(try await store.statistics().errors == 0)
     }
+  }
+
+  @Test(
+    "a later part keeps the errors that arrive with it, and older ones of fields that it does not have",
+    arguments: StoreKind.allCases)
+  func nestedParts(kind: StoreKind) async throws {
+    try await kind.withStore { store in
+      let first = #"{"data":{"e":{"__typename":"E"}},"hasNext":true}"#
+      let arrived = try await receive(
+        [
+          first,
+          #"{"incremental":[{"path":["e"],"data":{"f":{"p":null,"q":1}},"errors":[{"message":"z","path":["e","f","p"]}]}],"hasNext":false}"#,
+        ], prepare("{ e { ... @defer { f { p q } } } }"), into: store)
+      let errors = arrived.results.last?.errors ?? []
+      #expect(errors.count == 1)
+      let whole = try prepare("{ e { f { p q } } }")
+      #expect(
+        try await store.found(whole, .replay)
+          == FoundErrors(#"{"e":{"f":{"p":null,"q":1}}}"#, errors: errors))
+      _ = try await receive(
+        [first, #"{"incremental":[{"path":["e"],"data":{"f":{"q":2}}}],"hasNext":false}"#],
+        prepare("{ e { ... @defer { f { q } } } }"), into: store)
+      #expect(
+        try await store.found(whole, .replay)
+          == FoundErrors(#"{"e":{"f":{"p":null,"q":2}}}"#, errors: errors))
+    }
+  }
+
+  @Test("a record with too many errors keeps the newest")
+  func tooManyOfRecord() throws {
+    func text(_ numbers: Range<Int>) -> [UInt8] {
+      var errors = StoredErrors()
+      errors.positions = numbers.map { number in
+        StoredErrors.Position(
+          steps: [.field(Array("\"x\(number)\"".utf8))],
+          value: Array(#"{"$errors":[{"message":"no","path":[]}]}"#.utf8))
+      }
+      return errors.text
+    }
+    let table = RecordTable()
+    let records = StagedRecords(table: table, seed: 0)
+    let key = Array("$errors:V:1".utf8)
+    key.withBytes { key in
+      text(0..<6000).withBytes { text in
+        _ = table.insert(key, hash: RecordTable.hash(key), text: text, received: 0)
+      }
+      text(5000..<10_000).withBytes { records.makeRoom(forErrors: $0, key: key) }
+    }
+    #expect(records.text(of: key) == text(0..<6000), "there is room for them")
+    key.withBytes { key in
+      text(5000..<10_001).withBytes { records.makeRoom(forErrors: $0, key: key) }
+    }
+    #expect(records.text(of: key) == nil)
   }
 
   @Test("the errors of streamed elements are at their index", arguments: StoreKind.allCases)

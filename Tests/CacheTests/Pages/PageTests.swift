@@ -162,6 +162,29 @@ struct PageTests {
   }
 
   @Test(
+    "no error is stored in a list whose pages are joined", arguments: Way.allCases,
+    [
+      "{ list { n ... on R { id } } }",
+      "query ($o: Int) { list(offset: $o) { n ... on R { id } } }",
+    ])
+  func storedErrors(way: Way, document: String) async throws {
+    let keys = KeyRules(pages: ["Query": ["list": .offset]])
+    let failed =
+      #"{"data":{"list":[{"__typename":"E","n":1},{"__typename":"E","n":null},{"__typename":"R","id":1,"n":null}]},"errors":[{"message":"x","path":["list",1,"n"]},{"message":"y","path":["list",2,"n"]}]}"#
+    try await way.withCache { cache in
+      try await cache.write(failed, document, keys: keys)
+      #expect(try await cache.store.statistics().errors == 1, "that of the object with a key")
+      // Without the rule, there are errors in the list until a page is joined with it.
+      try await cache.write(failed, "{ list { n ... on R { id } } }")
+      #expect(try await cache.store.statistics().errors == 2)
+      try await cache.write(
+        #"{"data":{"list":[{"__typename":"E","n":3}]}}"#,
+        "query ($o: Int) { list(offset: $o) { n } }", variables: #"{"o":3}"#, keys: keys)
+      #expect(try await cache.store.statistics().errors == 1)
+    }
+  }
+
+  @Test(
     "lists inside entities and inside objects without identity have pages, too",
     arguments: Way.allCases)
   func nested(way: Way) async throws {

@@ -1,3 +1,5 @@
+import GQLRunTyped
+
 // The types of country.graphql are generated while this target is built.
 let data = try CountryQuery.Data(json: #"{"country": {"name": "Portugal", "size": "SMALL"}}"#)
 let errors = [FieldError(message: "unknown", path: [.key("country"), .key("capital")])]
