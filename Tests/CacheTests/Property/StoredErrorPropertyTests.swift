@@ -23,6 +23,16 @@ struct StoredErrorPropertyTests {
     #expect(errors > Int(count) || PropertyTests.only != nil)
   }
 
+  @Test("arrive in parts, and are read with the whole", arguments: StoreKind.allCases)
+  func inParts(kind: StoreKind) async throws {
+    var errors = 0
+    let count = kind == .postgres ? Self.count / 10 : Self.count
+    for seed in PropertyTests.only.map({ $0...$0 }) ?? 0...count {
+      try await kind.withStore { errors += try await runInParts(seed, $0) }
+    }
+    #expect(errors > Int(count) || PropertyTests.only != nil)
+  }
+
   @Test("are in a SQLite file after it was closed")
   func reopenedFile() async throws {
     for seed in 0..<40 as Range<UInt64> {
@@ -86,6 +96,115 @@ struct StoredErrorPropertyTests {
     #expect(try await other.found(operation, .replay) == last.found, "seed \(seed), reopened")
     #expect(try await other.found(operation, .refuse) == last.refused, "seed \(seed), reopened")
     return errors
+  }
+
+  /// As ``run(_:_:reopened:)``, with responses in parts.
+  private func runInParts(_ seed: UInt64, _ store: CacheStore) async throws -> Int {
+    var random = SeededRandom(seed)
+    let selections = RandomSelections(&random)
+    let parts = RandomParts(selections, &random)
+    let operation = try prepare(parts.document)
+    let whole = try prepare(selections.document)
+    var errors = 0
+    for round in 0..<3 {
+      let rate = random.pick([5, 20, 40]) / (round == 2 ? 5 : 1)
+      var server = FailingServer(selections, seed: seed &* 31 &+ UInt64(round), rate: rate)
+      guard let data = server.data()?.objectValue else { continue }
+      let messages = parts.messages(data, errors: server.errors)
+      _ = try await receive(messages, operation, into: store)
+      errors += server.errors.count
+      let expected = try FoundErrors(
+        Self.withoutTypes(.object(data)).jsonText(), errors: server.errors)
+      let found = try await store.found(whole, .replay)
+      guard found == expected else {
+        Issue.record(
+          "seed \(seed), round \(round)\n\(parts.document)\n\(messages.joined(separator: "\n"))\nexpected \(expected)\nfound    \(found)"
+        )
+        return errors
+      }
+    }
+    return errors
+  }
+
+  private static func withoutTypes(_ value: JSONValue) -> JSONValue {
+    if let elements = value.arrayValue { return .array(elements.map(withoutTypes)) }
+    guard let object = value.objectValue else { return value }
+    var result = JSONObject()
+    for member in object where member.key != "__typename" {
+      result[member.key] = withoutTypes(member.value)
+    }
+    return .object(result)
+  }
+}
+
+/// Fields of the query root that arrive later, and objects of it whose fields do.
+private struct RandomParts {
+  private let fields: [RandomSelections.Field]
+  private var deferred: Set<String> = []
+  private var split: Set<String> = []
+  let document: String
+
+  init(_ selections: RandomSelections, _ random: inout SeededRandom) {
+    fields = selections.fields["Query"] ?? []
+    for field in fields {
+      if random.chance(40) {
+        deferred.insert(field.key)
+      } else if field.kind == .object || field.kind == .entity, random.chance(60) {
+        split.insert(field.key)
+      }
+    }
+    let texts = fields.map { [split] field in
+      guard let type = field.type else { return field.text }
+      let key = type.hasPrefix("R") ? "id " : ""
+      return split.contains(field.key)
+        ? "\(field.text) { \(key)... @defer { ...F\(type) } }" : "\(field.text) { ...F\(type) }"
+    }
+    let now = zip(fields, texts).filter { [deferred] in !deferred.contains($0.0.key) }.map(\.1)
+    let later = zip(fields, texts).filter { [deferred] in deferred.contains($0.0.key) }.map(\.1)
+    let part = later.isEmpty ? "" : " ... @defer { \(later.joined(separator: " ")) }"
+    let fragments = selections.document.drop { $0 != "}" }.dropFirst()
+    document = "{ __typename \(now.joined(separator: " "))\(part) }\(fragments)"
+  }
+
+  /// The messages of a response: the data of the first one, and a part each for what is deferred.
+  func messages(_ data: JSONObject, errors: [JSONValue]) -> [String] {
+    var first: JSONObject = ["__typename": "Query"]
+    var later = JSONObject()
+    var inner: [(key: String, data: JSONObject)] = []
+    for field in fields {
+      let value = data[field.key] ?? .null
+      if deferred.contains(field.key) {
+        later[field.key] = value
+      } else if split.contains(field.key), var object = value.objectValue {
+        var head = JSONObject()
+        for key in ["__typename", "id"] { head[key] = object[key] }
+        object["__typename"] = nil
+        first[field.key] = .object(head)
+        inner.append((field.key, object))
+      } else {
+        first[field.key] = value
+      }
+    }
+    func message(_ keys: Set<String>, _ body: (String) -> String) -> String {
+      let found = errors.filter { keys.contains($0["path"]?[0]?.stringValue ?? "") }
+      return body(
+        found.isEmpty ? "" : #","errors":\#(JSONValue.array(found).jsonText())"#)
+    }
+    func part(_ path: [JSONValue], data: JSONObject, keys: Set<String>) -> String {
+      message(keys) { errors in
+        #"{"incremental":[{"path":\#(JSONValue.array(path).jsonText()),"data":\#(JSONValue.object(data).jsonText())\#(errors)}],"hasNext":true}"#
+      }
+    }
+    let innerKeys = Set(inner.map(\.key))
+    let firstKeys = Set(fields.map(\.key)).subtracting(deferred).subtracting(innerKeys)
+    var messages = [
+      message(firstKeys) {
+        #"{"data":\#(JSONValue.object(first).jsonText())\#($0),"hasNext":true}"#
+      }
+    ]
+    if !deferred.isEmpty { messages.append(part([], data: later, keys: deferred)) }
+    for (key, data) in inner { messages.append(part([.string(key)], data: data, keys: [key])) }
+    return messages + [#"{"hasNext":false}"#]
   }
 }
 
