@@ -42,7 +42,7 @@ struct InstallTests {
     let size = { (path: String) in
       try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
     }
-    #expect(try size(program) < size(Program.path) * 3 / 4)
+    #expect(try size(program) < size(Program.path) * 9 / 10)
     let version = try await Program.shell("'\(program)' --version", in: folder)
     #expect(version.status == 0 && version.output.hasPrefix("gqlrun "), "\(version)")
     let removed = try await make("uninstall", in: folder)
