@@ -244,7 +244,7 @@ struct DoctorAuditTests {
       ("later-nested", 1, "found     the body is "),
       ("later-redirects", 1, "received  307 "), ("later-fields", 1, "does not keep every MUST"),
     ] as [(String, Int32, String)])
-  func hostile(_ kind: String, _ status: Int32, _ text: String) async throws {
+  func hostile(kind: String, status: Int32, text: String) async throws {
     let result = try await LyingServer.run(kind, "doctor", "--audit", in: Folder())
     #expect(result.status == status, "\(result)")
     #expect((result.output + result.errors).contains(text), "\(result)")

@@ -169,6 +169,7 @@ final class SinkWriter {
     case .row(let row) where entry.isInQueue: rows[index, default: []].append(row)
     case .row(let row): try table(entry).append([row], unit: outcome.update.unit)
     case .keyed(let line, _, _): try file(entry).append(line, records: 1)
+    // Only `RowStore` has a format that makes such rows, and it has no writer: no manifest, journal or response leads here.
     case .own: preconditionFailure("a row for a caller in a sink")
     }
   }

@@ -3,7 +3,7 @@ public import GQLRunJSON
 /// A structure whose properties are options that a file sets: a plugin, or an ``OptionSection``.
 ///
 /// ```swift
-/// struct Backoff: OptionSection {
+/// struct RetryDelay: OptionSection {
 ///   @Option(.zero ... .seconds(3_600), "Delay before the first retry")
 ///   var base = Duration.milliseconds(300)
 ///   @Option(1...10, "Factor by which each delay exceeds the one before") var factor = 2.0
@@ -32,8 +32,8 @@ extension Configurable {
 /// A group of options below one name: `backoff: { base: 1s, factor: 3 }`.
 ///
 /// The defaults are those of the structure's declaration. If the file does not set the group,
-/// `@Option("…") var backoff = Backoff()` has the defaults, and `@Option("…") var backoff:
-/// Backoff?` is `nil`.
+/// `@Option("…") var backoff = RetryDelay()` has the defaults, and `@Option("…") var backoff:
+/// RetryDelay?` is `nil`.
 public protocol OptionSection: Configurable, ExpressibleByOption where OptionBound == Never {}
 
 extension OptionSection {
