@@ -81,6 +81,7 @@ TORTURE_CLUSTER_PACKAGES := iproute2
 FIGURES_PACKAGES := python3 gcc libc6-dev
 CHAIN_BENCH := .build-bench-chain/release/gqlrun-bench-chain
 BENCH_BATCH_PACKAGES := $(PACKAGES) python3 python3-venv wrk gcc libc6-dev
+PAGES_PACKAGES := python3 python3-venv chromium
 BENCH_LIVE_PACKAGES := $(PACKAGES) python3 python3-venv gcc libc6-dev
 SERVER_PACKAGES := python3 python3-venv curl
 CLUSTER_PACKAGES := python3 python3-venv curl slurm-wlm munge
@@ -247,6 +248,13 @@ test-uploads: build ## Upload a file of 4 GiB, and compare memory and contents
 .PHONY: test-streams
 test-streams: build ## Read a list of a million elements in parts, and compare memory with that for ten thousand
 	Tests/Streams/stream.py $(PROGRAM) 10000 100000 1000000
+
+.PHONY: test-pages
+test-pages: build packages-pages ## Open the pages of all reports in Chromium at three widths, light, dark and printed (SCREENSHOTS: a folder for pictures)
+	@[ -x .build-pages/bin/python ] || { python3 -m venv .build-pages && \
+	  .build-pages/bin/pip -q install -r Tests/Browser/requirements.txt; }
+	PYTHONDONTWRITEBYTECODE=1 .build-pages/bin/python Tests/Browser/pages.py $(PROGRAM) \
+	  $(if $(SCREENSHOTS),--screenshots "$(SCREENSHOTS)")
 
 .PHONY: test-outside
 test-outside: packages ## Build and run packages that use the library from outside this tree
@@ -456,11 +464,11 @@ torture: packages-torture build ## Kill, cut the power and damage databases; as 
 .PHONY: clean
 clean: ## Remove everything that was built
 	rm -rf .build .build-docs .build-differential .build-release .build-debug .build-core .build-bench .build-bench-batch .build-bench-chain \
-	  .build-packages .build-example .build-outside .build-cluster Benchmarks/.build Examples/OwnPlugin/.build Examples/TypedApp/.build
+	  .build-packages .build-pages .build-example .build-outside .build-cluster Benchmarks/.build Examples/OwnPlugin/.build Examples/TypedApp/.build
 
 .PHONY: packages packages-core packages-test packages-bench packages-bench-batch packages-torture
 .PHONY: packages-figures packages-server packages-cluster packages-torture-cluster packages-bench-live
-.PHONY: packages-deb packages-test-packages
+.PHONY: packages-deb packages-test-packages packages-pages
 packages:
 	@$(call install-packages,$(PACKAGES))
 packages-core:
@@ -475,6 +483,8 @@ packages-figures:
 	@$(call install-packages,$(FIGURES_PACKAGES))
 packages-bench:
 	@$(call install-packages,$(BENCH_PACKAGES))
+packages-pages:
+	@$(call install-packages,$(PAGES_PACKAGES))
 packages-bench-batch:
 	@$(call install-packages,$(BENCH_BATCH_PACKAGES))
 packages-bench-live:

@@ -16,6 +16,8 @@ package struct Report {
   /// Reasons to read the figures with caution.
   package var notes: [String] = []
   package var footer = ""
+  /// The figures as JSON, which programs read in the page; `nil` for a page without them.
+  package var json: String?
 
   package init(title: String, heading: String, subtitle: String) {
     self.title = title
@@ -55,7 +57,7 @@ package struct Report {
     case figures([(name: String, value: String, tone: Tone)])
     /// Source texts, such as conditions; on pages only.
     case list([String])
-    /// A drawing as SVG; on pages only. `nil` is one without values.
+    /// A drawing of ``Chart``; on pages only. `nil` is one without values.
     case chart(String?)
     /// A block for one medium.
     indirect case only(Medium, Block)
@@ -92,12 +94,17 @@ package struct Report {
       }
     }
 
+    /// The title of one of several tables in a section, on pages only.
+    package var caption: String?
     package var columns: [Column]
     package var rows: [[String]]
     /// The maximum number of rows in text.
     package var maxLines: Int
 
-    package init(_ columns: [Column], maxLines: Int = .max, rows: [[String]]) {
+    package init(
+      _ columns: [Column], caption: String? = nil, maxLines: Int = .max, rows: [[String]]
+    ) {
+      self.caption = caption
       self.columns = columns
       self.maxLines = maxLines
       self.rows = rows

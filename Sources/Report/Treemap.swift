@@ -12,7 +12,7 @@ extension Chart {
     }
   }
 
-  /// A treemap with two levels.
+  /// A treemap with two levels. A part and its own parts have one color; the parts of a single one have their own.
   ///
   /// - Parameters:
   ///   - label: A description.
@@ -22,40 +22,42 @@ extension Chart {
     _ label: String, _ whole: [Part], text: (Double) -> String
   ) -> String? {
     guard whole.contains(where: { $0.size > 0 }) else { return nil }
-    let height = 460.0
+    // Widths are shares of the page's; the areas are those of a wide page.
+    let (width, height) = (1000.0, 460.0)
     let areas = Treemap.areas(
-      whole.map(\.size), in: Treemap.Area(x: 0, y: 0, width: SVG.width, height: height))
-    var content: [String] = []
-    for (index, (part, area)) in zip(whole, areas).enumerated() {
-      content.append(
-        SVG.box(
-          x: area.x, y: area.y, width: area.width - 2, height: area.height - 2,
-          fill: SVG.fill(index), title: "\(part.name): \(text(part.size))"))
-      let inner = Treemap.Area(
-        x: area.x + 3, y: area.y + 22, width: area.width - 8, height: area.height - 27)
-      if inner.width > 30, inner.height > 16 { content += parts(of: part, inner, text: text) }
-      let label = "\(part.name) \(text(part.size))"
-      if area.width > SVG.widthOf(part.name) + 12, area.height > 20 {
-        let isLong = SVG.widthOf(label) + 12 > area.width
-        content.append(
-          SVG.text(
-            isLong ? part.name : label, x: area.x + 6, y: area.y + 16, kind: SVG.ink(on: index)))
-      }
-    }
-    return SVG.drawing(height: height, label: label, content)
-  }
-
-  private static func parts(
-    of whole: Part, _ area: Treemap.Area, text: (Double) -> String
-  ) -> [String] {
-    zip(whole.parts, Treemap.areas(whole.parts.map(\.size), in: area)).flatMap { part, area in
+      whole.map(\.size), in: Treemap.Area(x: 0, y: 0, width: width, height: height))
+    func tile(_ area: Treemap.Area, color: Int, name: String, title: String) -> [String] {
       let box = SVG.box(
-        x: area.x, y: area.y, width: area.width - 1, height: area.height - 1,
-        fill: "fill=\"#000\" fill-opacity=\"0.4\"",
-        title: "\(whole.name).\(part.name): \(text(part.size))")
-      guard area.width > SVG.widthOf(part.name) + 8, area.height > 18 else { return [box] }
-      return [box, SVG.text(part.name, x: area.x + 5, y: area.y + 15, kind: "ondark")]
+        x: area.x / width, y: area.y, width: area.width / width, height: area.height,
+        color: color, title: title)
+      guard area.height > 20,
+        let kind = SVG.fitting(SVG.widthOf(name) + 12, in: area.width / width)
+      else { return [box] }
+      return [
+        box,
+        SVG.text(name, x: area.x / width, y: area.y + 15, offset: 6, kind: "onfill \(kind)"),
+      ]
     }
+    let content = zip(whole, areas).enumerated().flatMap { index, pair in
+      let (part, area) = pair
+      var inner = area
+      inner.y += 22
+      inner.height -= 22
+      let parts = inner.height > 16 ? Treemap.areas(part.parts.map(\.size), in: inner) : []
+      return tile(
+        area, color: index + 1, name: part.name, title: "\(part.name): \(text(part.size))")
+        + zip(part.parts, parts).enumerated().flatMap { field, pair in
+          pair.1.width < 4
+            ? []
+            : tile(
+              pair.1, color: whole.count == 1 ? field + 1 : index + 1, name: pair.0.name,
+              title: "\(part.name).\(pair.0.name): \(text(pair.0.size))")
+        }
+    }
+    let values = whole.enumerated().map { Value($1.name, $1.size, $0 + 1) }
+    return figure(
+      label, about: list(values, text), height: height, content,
+      legend: values.prefix(9).map { Value("\($0.name) \(text($0.value))", 0, $0.color) })
   }
 }
 

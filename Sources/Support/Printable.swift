@@ -45,6 +45,14 @@ package enum QuotedText {
     "'" + replacing(text) { $0 == "'" ? #"'\''"# : nil } + "'"
   }
 
+  /// A path as one word of a POSIX shell, in quotes only if it needs them.
+  package static func shellPath(_ path: String) -> String {
+    let isPlain = path.allSatisfy {
+      $0.isASCII && ($0.isLetter || $0.isNumber) || "-_./".contains($0)
+    }
+    return isPlain ? path : shellWord(path)
+  }
+
   /// An SQL identifier. https://sqlite.org/lang_keywords.html
   package static func sqlIdentifier(_ name: String) -> String { doubled(name, "\"") }
 
@@ -91,6 +99,22 @@ package enum QuotedText {
       case "\t": keepsLineBreaks ? nil : "&#9;"
       case "\u{FFFE}", "\u{FFFF}": "\u{FFFD}"
       default: scalar.value < 0x20 ? "\u{FFFD}" : nil
+      }
+    }
+  }
+
+  /// JSON in a `script` element of an HTML document: no character of it can end the element or begin a comment.
+  ///
+  /// The characters occur in the strings of JSON only, where an escape has the same meaning.
+  package static func dataBlock(_ json: String) -> String {
+    replacing(json) { scalar in
+      switch scalar {
+      case "<": #"\u003c"#
+      case ">": #"\u003e"#
+      case "&": #"\u0026"#
+      case "\u{2028}": #"\u2028"#
+      case "\u{2029}": #"\u2029"#
+      default: nil
       }
     }
   }

@@ -119,7 +119,7 @@ struct SubscriptionTests {
     let journal = try Journal(
       path: try #require(JournalFolder(manifest).newest()), isReadOnly: true)
     defer { journal.close() }
-    let page = try ReportData(journal, manifest: manifest).page([])
+    let page = try ReportData(journal, manifest: manifest).page(manifest)
     #expect(page.contains("<h2>Gaps in events</h2>") && page.contains("after 3 events"), "\(page)")
   }
 

@@ -181,9 +181,13 @@ struct TaskResolutionTests {
         let data = try ReportData(journal, manifest: manifest)
         #expect(data.failed.map(\.attempts) == [1])
         #expect(data.slowest.count == 2, "its duration is not known")
-        let page = data.page([])
-        #expect(page.contains("<th>Failed</th><th>Unknown</th><th>Skipped</th>"), "\(page)")
-        let row = page.split(separator: "<code>likes</code></td>")[1].prefix { $0 != "\n" }
+        let page = try data.page(manifest)
+        let table = page.split(separator: "<h2>Operations</h2>")[1]
+        let heads = ["Failed", "Unknown", "Skipped"].map {
+          "<th scope=\"col\" class=\"n\">\($0)</th>"
+        }
+        #expect(table.contains(heads.joined()), "\(page)")
+        let row = table.split(separator: "<code>likes</code></th>")[1].prefix { $0 != "\n" }
         let numbers = row.split(separator: "</td>").prefix(5).map {
           $0.drop { $0 != ">" }.dropFirst()
         }

@@ -212,7 +212,7 @@ struct LoadTests {
       program: "gqlrun", madeAt: 0, machine: .current(),
       workload: .init(source: "here", operation: "query Q"), runs: 1, warmUps: 0)
     whole.load = report
-    let page = whole.html
+    let page = try whole.html
     #expect(page.contains("Requests per second, over time"))
     #expect(page.contains("Latency by the start of requests, over time"))
     let copy = try JSONDecoder().decode(ProfileReport.self, from: whole.json())

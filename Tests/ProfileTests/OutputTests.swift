@@ -32,7 +32,16 @@ struct OutputTests {
   @Test("the page escapes external text and loads nothing")
   func page() throws {
     let html = try report().html
-    #expect(!html.contains("<script"))
+    let scripts = html.split(separator: "<script").dropFirst()
+    #expect(scripts.count == 1)
+    let start = " type=\"application/json\" id=\"gqlrun-data\">"
+    let block = try #require(scripts.first)
+    #expect(block.hasPrefix(start))
+    let json = block.dropFirst(start.count).prefix { $0 != "<" }
+    #expect(!json.contains("&"))
+    let copy = try JSONDecoder().decode(ProfileReport.self, from: Data(json.utf8))
+    #expect(copy.workload.source == "</title><script>alert(1)</script>")
+    #expect(try copy.json() == report().json())
     #expect(html.contains("&lt;/title&gt;"))
     for reference in ["http://", "https://", "src=", "href=", "@import", "url("] {
       #expect(!html.contains(reference), "\(reference) in the page")

@@ -52,8 +52,8 @@ struct ReportTests {
     for part in [
       "<title>&lt;T&gt;</title>", "<span class=\"badge bad\">failed</span>", "<h2>Stages</h2>",
       "<svg></svg>", "<p class=\"warn\">bottleneck: &lt;parse&gt;</p>",
-      "<tr><td class=\"\">sync</td><td class=\"n\">2 ms</td><td class=\"\">slow</td></tr>",
-      "as a page", "<span>Failed</span><strong class=\"bad\">2</strong>", "<code>a &lt; b</code>",
+      "<tr><th scope=\"row\" class=\"\">sync</th><td class=\"n\">2 ms</td><td class=\"\">slow</td></tr>",
+      "as a page", "<dt>Failed</dt><dd class=\"bad\">2</dd>", "<code>a &lt; b</code>",
       "<p class=\"warn\">a note</p>",
     ] {
       #expect(html.contains(part), "\(part)")

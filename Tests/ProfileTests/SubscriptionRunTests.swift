@@ -190,7 +190,7 @@ struct SubscriptionRunTests {
     let copy = try JSONDecoder().decode(ProfileReport.self, from: report.json())
     #expect(copy.subscription?.events == 3)
     #expect(report.prometheus.contains("gqlrun_profile_event_jitter_seconds 0.00999"))
-    #expect(report.html.contains("3 events of 1 subscription"))
+    #expect(try report.html.contains("3 events of 1 subscription"))
     #expect(try Budget("p99<=1ms").violations(in: report).count == 1)
     #expect(try Budget("p99<=1s").violations(in: report).isEmpty)
     report.subscription = try await run([[]])

@@ -22,6 +22,21 @@ struct TextTests {
 
   private func utf8(_ text: String) -> [UInt8] { Array(text.utf8) }
 
+  @Test(
+    "a path has quotes only if a shell needs them",
+    arguments: [
+      ("jobs/nightly_1.batch.yaml", "jobs/nightly_1.batch.yaml"), ("a b", "'a b'"), ("é", "'é'"),
+      ("$(x)", "'$(x)'"),
+    ])
+  func paths(path: String, word: String) { #expect(QuotedText.shellPath(path) == word) }
+
+  @Test("JSON of a page has no character that HTML reads, and the same meaning")
+  func dataBlock() {
+    #expect(
+      QuotedText.dataBlock("[\"</script>&\u{2028}\u{2029}é\"]")
+        == #"["\u003c/script\u003e\u0026\u2028\u2029é"]"#)
+  }
+
   @Test("markup has no tags, quotes or characters that XML does not have")
   func markup() {
     let text = "<a href=\"x\">'&\n\t\u{1}\u{FFFF}"

@@ -63,7 +63,7 @@ struct BatchResolveTests {
       let status = try await batch("status")
       #expect(status.errors.contains("\(count) mutations have an unknown outcome"), "\(status)")
       let page = try folder.text("out/r.html")
-      #expect(page.contains("<span>Failed</span><strong class=\"\">0</strong>"), "\(page)")
+      #expect(page.contains("<dt>Failed</dt><dd class=\"\">0</dd>"), "\(page)")
       #expect(
         page.contains("<td class=\"n\">0</td><td class=\"n\">\(count)</td><td class=\"n\">0</td>"))
       let done = try await batch("resolve", "--done", keys[0])

@@ -50,7 +50,9 @@ struct BatchTests {
       #expect(report["tasks"]?["done"]?.intValue == 100)
       #expect(report["latency_ms"]?["p99"]?.doubleValue ?? 0 > 0)
       let page = try folder.text("out/r.html")
-      #expect(page.contains("<svg") && !page.contains("<script") && !page.contains("http://"))
+      #expect(
+        page.contains("<svg") && page.contains("<script type=\"application/json\"")
+          && !page.contains("http://"))
       #expect(try folder.text("out/j.xml").contains("tests=\"100\" failures=\"0\""))
       let next = try await Program.run(["batch", "run", "m.batch.yaml", "-q"] + to, in: folder)
       #expect(next.status == 0 && next.errors == "", "\(next)")

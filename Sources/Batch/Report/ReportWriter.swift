@@ -26,7 +26,7 @@ struct ReportWriter {
         JSONReport(data, manifest.thresholds).value.jsonBytes(pretty: true) + [0x0A], to: path)
     }
     if let path = report.html {
-      try AtomicFile.write(Array(data.page(manifest.thresholds).utf8), to: path)
+      try AtomicFile.write(Array(data.page(manifest).utf8), to: path)
     }
     if let path = report.junit { try JUnitReport(data).write(to: path) }
     try ledger.end(paths)
@@ -227,7 +227,7 @@ struct ReportData {
   private(set) var partial: [ReportedTask] = []
   /// The number of gaps in the events of subscriptions, and the first ones with their operations.
   private(set) var gaps: (count: Int, first: [(operation: String, gap: EventGap)]) = (0, [])
-  /// The number of intervals: one per 100 ms, within the width of a page.
+  /// The number of intervals: one per 10 ms, within the width of a page.
   private(set) var parts = 60
   private static let shown = 50
 
@@ -250,7 +250,7 @@ struct ReportData {
       first = min(first, started)
     }
     let span = max(last - first, 0.001)
-    parts = min(max(Int(min(span * 10, 60)), 1), 60)
+    parts = max(Int(min(span * 100, 60)), 1)
     throughput = Array(repeating: (0, 0), count: parts)
     var locations: [String: Int] = [:]
     var found = self

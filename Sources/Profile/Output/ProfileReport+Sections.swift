@@ -6,8 +6,16 @@ extension ProfileReport {
   /// The report as text for a terminal. Names from the response are not escaped.
   package var text: String { presented.text }
 
-  /// The report as one self-contained page: no scripts, fonts or network.
-  package var html: String { presented.html }
+  /// The report as one self-contained page with the JSON report in it.
+  ///
+  /// - Throws: As ``json()``.
+  package var html: String {
+    get throws {
+      var report = presented
+      report.json = String(decoding: try json(), as: UTF8.self)
+      return report.html
+    }
+  }
 
   private var presented: Report {
     let date = Date(timeIntervalSince1970: madeAt).formatted(.iso8601)
@@ -36,7 +44,8 @@ extension ProfileReport {
         budget.isMet ? "met" : budget.problem ?? "not met",
       ]
     }
-    let table = Report.Table([.text(""), .text("of"), "found", .text("verdict")], rows: rows)
+    let table = Report.Table(
+      [.text(""), .text("of"), "found", Report.Table.Column("verdict", .prose)], rows: rows)
     return [Report.Section("budgets", [.table(table)])]
   }
 
@@ -104,6 +113,13 @@ extension ProfileReport {
         job.stages.map { ($0.name.rawValue, $0.seconds.median, $0.name.color) }
       )
     }
+    // The lower bounds: other parsers, for the same bytes.
+    let floors = baselines.map { baseline in
+      (
+        "\(baseline.label): \(Quantity.time(baseline.seconds.median))",
+        [(StageReport.Name.parse.rawValue, baseline.seconds.median, StageReport.Name.parse.color)]
+      )
+    }
     let rates = jobs.flatMap { job in
       job.stages.compactMap { stage -> Chart.Value? in
         guard let rate = stage.megabytesPerSecond, stage.share > 0.001 else { return nil }
@@ -111,7 +127,7 @@ extension ProfileReport {
         return (name, rate, stage.name.color)
       }
     }
-    let time = Chart.stackedBars("Time per stage", bars) { Quantity.time($0) }
+    let time = Chart.stackedBars("Time per stage", bars + floors) { Quantity.time($0) }
     let throughput = Chart.bars("Throughput", rates) { Quantity.rate($0, decimals: 0) }
     var sections =
       [Report.Section("Where the time goes", [.chart(time)])] + jobs.map { section(of: $0) }

@@ -89,7 +89,7 @@ struct ProfileOutputs: ParsableArguments {
   private var files: [File] {
     let all: [(path: String?, form: OutputForm, data: (ProfileReport) throws -> Data)] = [
       (json, Form.json, { try $0.json() + Data("\n".utf8) }),
-      (html, Form.html, { Data($0.html.utf8) }),
+      (html, Form.html, { Data(try $0.html.utf8) }),
       (trace, Form.trace, { try $0.chromeTrace() }),
       (folded, Form.folded, { Data($0.foldedStacks.utf8) }),
       (prometheus, Form.prometheus, { Data($0.prometheus.utf8) }),

@@ -117,10 +117,7 @@ struct ProgramGate {
   }
 
   private var trustCommand: String {
-    let isPlain = file.allSatisfy {
-      $0.isASCII && ($0.isLetter || $0.isNumber) || "-_./".contains($0)
-    }
-    return "gqlrun \(command) trust \(isPlain ? file : QuotedText.shellWord(file))"
+    "gqlrun \(command) trust \(QuotedText.shellPath(file))"
   }
 
   /// One line for each program.
