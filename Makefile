@@ -256,6 +256,14 @@ test-pages: build packages-pages ## Open the pages of all reports in Chromium at
 	PYTHONDONTWRITEBYTECODE=1 .build-pages/bin/python Tests/Browser/pages.py $(PROGRAM) \
 	  $(if $(SCREENSHOTS),--screenshots "$(SCREENSHOTS)")
 
+.PHONY: test-load
+test-load: build ## Compare profile --rate with servers whose stalls and outages are at known times, and check exit codes
+	PYTHONDONTWRITEBYTECODE=1 Tests/Load/stalls.py $(PROGRAM)
+
+.PHONY: pictures
+pictures: build ## Make the pictures of README.md in docs/pictures; needs Chromium
+	PYTHONDONTWRITEBYTECODE=1 docs/pictures/make.py $(PROGRAM)
+
 .PHONY: test-outside
 test-outside: packages ## Build and run packages that use the library from outside this tree
 	@$(call prepare,.build-outside)

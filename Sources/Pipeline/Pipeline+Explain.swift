@@ -158,6 +158,8 @@ extension Pipeline {
     case dot
     /// Mermaid: https://mermaid.js.org/syntax/flowchart.html
     case mermaid
+    /// A picture, in the light or dark colors that the reader prefers: https://www.w3.org/TR/SVG2/
+    case svg
   }
 
   /// The chain as a diagram: the path of a request, the path of its result, and cache hits.
@@ -169,7 +171,27 @@ extension Pipeline {
     return switch format {
     case .dot: drawing.dot
     case .mermaid: drawing.mermaid
+    case .svg: ChainPicture(self).text
     }
+  }
+}
+
+extension Pipeline {
+  fileprivate var drawnServer: String { endpoint.map(\.authority) ?? "server" }
+
+  /// The kind and path of the store; `nil` without one.
+  fileprivate var drawnStore: String? {
+    store.kind == .none
+      ? nil : [store.kind.rawValue, store.path].compactMap { $0 }.joined(separator: " ")
+  }
+}
+
+extension PipelineEntry {
+  fileprivate var drawnName: String {
+    var name = id
+    if let plugin = pluginName, plugin != id { name += " (\(plugin))" }
+    if condition != .always { name += ", when \(condition)" }
+    return Printable.line(name)
   }
 }
 
@@ -197,20 +219,13 @@ private struct Drawing {
 
   init(_ pipeline: Pipeline) {
     title = pipeline.name ?? "pipeline"
-    server = pipeline.endpoint.map(\.authority) ?? "server"
-    store =
-      pipeline.store.kind == .none
-      ? nil
-      : [pipeline.store.kind.rawValue, pipeline.store.path].compactMap { $0 }
-        .joined(separator: " ")
+    server = pipeline.drawnServer
+    store = pipeline.drawnStore
     var last = "caller"
     for (index, entry) in pipeline.entries.enumerated() {
       let id = "entry\(index)"
-      var label = entry.id
-      if let name = entry.pluginName, name != entry.id { label += " (\(name))" }
-      if entry.condition != .always { label += ", when \(entry.condition)" }
       add(
-        Node(id: id, label: Printable.line(label), isWrap: entry.placement?.kind == .wrap),
+        Node(id: id, label: entry.drawnName, isWrap: entry.placement?.kind == .wrap),
         to: entry.placement?.stages.first?.rawValue ?? "code")
       if entry.traits.contains(.fetches) {
         edges.append(Edge(from: last, to: id))
@@ -286,6 +301,185 @@ private struct Drawing {
         "  \(edge.from) \(arrow)\(edge.label.isEmpty ? "" : "|\(edge.label)|") \(edge.to)")
     }
     return (lines + [""]).joined(separator: "\n")
+  }
+}
+
+/// The chain of a pipeline as a picture. A request passes it from top to bottom, and reaches the server at the right of
+/// `fetch`; the response passes the rest, and the result returns along the right side. The store is at the left.
+private struct ChainPicture {
+  private struct Box {
+    var x: Double
+    var y: Double
+    var width: Double
+    var height = 28.0
+
+    var right: Double { x + width }
+    var bottom: Double { y + height }
+    var middle: (x: Double, y: Double) { (x + width / 2, y + height / 2) }
+  }
+
+  private var shapes: [String] = []
+  private var lines: [String] = []
+  private var size = (width: 0.0, height: 0.0)
+  private let title: String
+
+  /// The most characters of a name in a box; its tooltip has all of them.
+  private static let maxName = 56
+  private static let margin = 16.0
+  /// From the top of a row to that of the next one.
+  private static let row = 44.0
+  /// The space that a new stage needs for its name.
+  private static let stage = 26.0
+
+  init(_ pipeline: Pipeline) {
+    title = "The chain of \(Printable.line(pipeline.name ?? "a pipeline"))"
+    let names = pipeline.entries.map(\.drawnName)
+    let store = pipeline.drawnStore.map { Printable.line($0) }
+    let server = Printable.line(pipeline.drawnServer)
+    let left = Self.margin + (store.map { Self.width($0) + 56 } ?? 0)
+    let width = max(names.map(Self.width).max() ?? 0, Self.width("caller"), 130)
+    let serverX = left + width + 92
+    // Results return at the right of everything.
+    let lane = serverX + Self.width(server) + 28
+    let caller = Box(x: left, y: Self.margin, width: width)
+    box(caller, "caller", kind: "end")
+
+    var y = caller.bottom + 22
+    var stage: String?
+    var last = caller
+    var storeRows: [(box: Box, isRead: Bool)] = []
+    for (name, entry) in zip(names, pipeline.entries) {
+      let next = entry.placement?.stages.first?.rawValue ?? "code"
+      if next != stage { y += Self.stage }
+      let node = Box(x: left, y: y, width: width)
+      if next != stage { text(next, x: left, y: y - 8, kind: "soft") }
+      stage = next
+      box(node, name, kind: entry.placement?.kind == .wrap ? "wrap" : "step")
+      connect(last, node)
+      last = node
+      if entry.traits.contains(.fetches) {
+        let box = Box(x: serverX, y: y, width: Self.width(server))
+        self.box(box, server, kind: "end")
+        arrow([(node.right, node.middle.y), (box.x, node.middle.y)])
+        text("request", x: (node.right + box.x) / 2, y: node.middle.y - 6, kind: "label")
+        last = box
+      }
+      if store != nil, entry.traits.contains(.readsCache) {
+        storeRows.append((node, true))
+        arrow(
+          [
+            (node.right, node.middle.y), (lane, node.middle.y), (lane, caller.middle.y),
+            (caller.right, caller.middle.y),
+          ], isDotted: true)
+        text("hit", x: node.right + 24, y: node.middle.y - 6, kind: "label")
+      }
+      if store != nil, entry.traits.contains(.writesCache) { storeRows.append((node, false)) }
+      y = node.bottom + Self.row - node.height
+    }
+    arrow(
+      [
+        (last.right, last.middle.y), (lane, last.middle.y), (lane, caller.middle.y),
+        (caller.right, caller.middle.y),
+      ], isDotted: true)
+    text("result", x: caller.right + 36, y: caller.middle.y - 6, kind: "label")
+    if let store { self.store(store, storeRows, middle: (caller.y + y) / 2) }
+    size = (lane + Self.margin, y)
+  }
+
+  /// The store, beside the entries that use it.
+  private mutating func store(
+    _ name: String, _ users: [(box: Box, isRead: Bool)], middle: Double
+  ) {
+    let rows = users.map(\.box.middle.y)
+    let center = rows.isEmpty ? middle : ((rows.min() ?? 0) + (rows.max() ?? 0)) / 2
+    let store = Box(x: Self.margin, y: center - 20, width: Self.width(name), height: 40)
+    let (x, top, bottom) = (Self.number(store.x), store.y, store.bottom)
+    let curve = "\(Self.number(store.width / 2)) 6 0 0"
+    shapes.append(
+      "<path class=\"end\" d=\"M\(x) \(Self.number(top)) V\(Self.number(bottom)) A\(curve) 0 "
+        + "\(Self.number(store.right)) \(Self.number(bottom)) V\(Self.number(top)) A\(curve) 0 \(x) "
+        + "\(Self.number(top)) A\(curve) 0 \(Self.number(store.right)) \(Self.number(top))\"/>")
+    text(name, x: store.middle.x, y: store.middle.y + 8, kind: "name")
+    for (box, isRead) in users {
+      let points = [
+        (store.middle.x, box.middle.y < center ? top - 6 : bottom + 6),
+        (store.middle.x, box.middle.y), (box.x, box.middle.y),
+      ]
+      arrow(isRead ? points : points.reversed(), isDotted: true)
+    }
+  }
+
+  /// An arrow to the next entry: from the one above it, or from the server at its right.
+  private mutating func connect(_ from: Box, _ to: Box) {
+    if from.x == to.x {
+      arrow([(from.middle.x, from.bottom), (to.middle.x, to.y)])
+    } else {
+      arrow([
+        (from.middle.x, from.bottom), (from.middle.x, to.middle.y), (to.right, to.middle.y),
+      ])
+      text("response", x: (to.right + from.x) / 2, y: to.middle.y - 6, kind: "label")
+    }
+  }
+
+  private mutating func box(_ box: Box, _ name: String, kind: String) {
+    func rectangle(_ inset: Double) -> String {
+      "<rect class=\"\(kind)\" x=\"\(Self.number(box.x + inset))\" y=\"\(Self.number(box.y + inset))\" "
+        + "width=\"\(Self.number(box.width - 2 * inset))\" height=\"\(Self.number(box.height - 2 * inset))\" "
+        + "rx=\"\(kind == "end" ? 14 : 4)\"><title>\(QuotedText.markup(name))</title></rect>"
+    }
+    shapes.append(rectangle(0))
+    if kind == "wrap" { shapes.append(rectangle(3)) }
+    text(Self.shown(name), x: box.middle.x, y: box.middle.y + 4.5, kind: "name")
+  }
+
+  private mutating func text(_ text: String, x: Double, y: Double, kind: String) {
+    shapes.append(
+      "<text class=\"\(kind)\" x=\"\(Self.number(x))\" y=\"\(Self.number(y))\">\(QuotedText.markup(text))</text>"
+    )
+  }
+
+  private mutating func arrow(_ points: [(x: Double, y: Double)], isDotted: Bool = false) {
+    let path = points.enumerated().map { index, point in
+      "\(index == 0 ? "M" : "L")\(Self.number(point.x)) \(Self.number(point.y))"
+    }
+    lines.append(
+      "<path class=\"arrow\(isDotted ? " dotted" : "")\" d=\"\(path.joined(separator: " "))\" "
+        + "marker-end=\"url(#head)\"/>")
+  }
+
+  private static func shown(_ name: String) -> String {
+    name.count > maxName ? name.prefix(maxName - 1) + "…" : name
+  }
+
+  /// The width of a box with a name: the font has characters of one width.
+  private static func width(_ name: String) -> Double {
+    Double(min(name.count, maxName)) * 7.9 + 28
+  }
+
+  private static func number(_ value: Double) -> String { "\((value * 10).rounded() / 10)" }
+
+  var text: String {
+    let (width, height) = (Self.number(size.width), Self.number(size.height))
+    return """
+      <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(width) \(height)" width="\(width)" height="\(height)" \
+      role="img" aria-label="\(QuotedText.markup(title))">
+      <style>
+      .page { fill: #ffffff; } rect, path { fill: #ffffff; stroke: #59636e; stroke-width: 1.2; }
+      .end { fill: #eef1f4; } .arrow { fill: none; } .dotted { stroke-dasharray: 4 4; } #head path { fill: #59636e; }
+      .page, #head path { stroke: none; } text { fill: #1b1f24; font: 13px ui-monospace, Menlo, Consolas, monospace; }
+      .name, .label { text-anchor: middle; } .soft, .label { fill: #59636e; font-size: 12px; }
+      @media (prefers-color-scheme: dark) {
+      .page { fill: #0d1117; } rect, path { fill: #151b23; stroke: #9198a1; } .end { fill: #262c36; }
+      #head path { fill: #9198a1; } text { fill: #e6edf3; } .soft, .label { fill: #9198a1; }
+      }
+      </style>
+      <marker id="head" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto">\
+      <path d="M0 0L8 4L0 8z"/></marker>
+      <rect class="page" width="100%" height="100%"/>
+      \((lines + shapes).joined(separator: "\n"))
+      </svg>
+
+      """
   }
 }
 

@@ -206,13 +206,14 @@ package enum HTML {
       .tiles { grid-template-columns: repeat(auto-fill, minmax(6rem, 1fr)); }
       table:not(.cards) tbody th { position: sticky; left: 0; max-width: 42vw; min-width: 8.5rem;
         background: var(--card); overflow-wrap: anywhere; }
-      table:not(.cards) td:not(.n) { min-width: 11rem; } .tile dd { font-size: 1.25rem; }
+      table:not(.cards) td:not(.n) { min-width: 11rem; } .tile dd { font-size: 1.25rem; } }
+    @media screen and (max-width: 959px) {
       .cards, .cards tbody, .cards caption { display: block; } .cards thead { position: absolute;
         width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
       .cards tbody tr { display: flex; flex-wrap: wrap; gap: .1rem 1rem; padding: .7rem 0;
         border-bottom: 1px solid var(--line); }
-      .cards tbody tr > * { min-width: 0 !important; max-width: none !important; padding: 0; border: 0; text-align: left;
-        white-space: normal; overflow-wrap: anywhere; }
+      .cards tbody tr > * { min-width: 0 !important; max-width: none !important; padding: 0;
+        border: 0; text-align: left; white-space: normal; overflow-wrap: anywhere; }
       .cards tbody > tr > .e, .cards tbody th { flex-basis: 100%; }
       .cards tbody th { font-weight: 600; } .cards tbody > tr > :empty { display: none; }
       .cards td[data-name]::before { content: attr(data-name) " "; color: var(--soft); } }

@@ -80,6 +80,22 @@ package enum JUnit {
 
   package static let endSuite = " </testsuite>\n"
 
+  /// A whole report with one suite, whose cases took the same time.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the report.
+  ///   - suite: The name of the suite.
+  ///   - seconds: The duration of the run.
+  ///   - cases: The result of each case.
+  package static func report(
+    _ name: String, suite: String, seconds: Double, cases: [(name: String, result: Result)]
+  ) -> String {
+    let counts = Counts(of: cases.map(\.result))
+    return start(name, counts, seconds: seconds) + startSuite(suite, counts)
+      + cases.map { testCase($0.name, suite: suite, seconds: seconds, result: $0.result) }.joined()
+      + endSuite + end
+  }
+
   /// A case.
   ///
   /// - Parameters:

@@ -78,21 +78,34 @@ struct ManifestRequestsTests {
               document: q.graphql#C
               needs: [C]
               variables: { code: PT }
-            - id: S
-              document: q.graphql#S
-              until: { events: 1 }
             - id: E
               document: q.graphql#C
               variables: { code: PT }
               expect: ["count(emit) >= 1"]
           """)
     }
-    #expect(error.problems.count == 3, "\(error)")
-    let reasons = ["`D` needs the results of others", "`S` is a subscription", "counts records"]
+    #expect(error.problems.count == 2, "\(error)")
+    let reasons = ["`D` needs the results of others", "counts records"]
     for (problem, reason) in zip(error.problems, reasons) {
       #expect(problem.contains(reason), "\(problem)")
       #expect(problem.contains("m.batch.yaml:"), "\(problem)")
     }
+  }
+
+  @Test("subscriptions are beside the requests, and alone no load")
+  func subscriptions() throws {
+    let subscription = """
+          - id: S
+            document: q.graphql#S
+            foreach: { inline: [{}, {}] }
+            until: { events: 1 }
+      """
+    let found = try requests(Self.countries + "\n" + subscription)
+    #expect(found.operations.map(\.id) == ["C"] && found.subscriptions.map(\.id) == ["S"])
+    #expect(found.subscriptions.first?.requests.count == 2)
+    let error = try #require(throws: RowProblems.self) { try requests(subscription) }
+    #expect(error.problems.count == 1)
+    #expect(error.problems.first?.hasPrefix("all operations are subscriptions") == true)
   }
 
   @Test("a row that cannot be sent is an error with its number")

@@ -29,6 +29,23 @@ struct JUnitTests {
         """)
   }
 
+  @Test("a report of one suite counts its cases")
+  func oneSuite() {
+    let text = JUnit.report(
+      "r", suite: "s", seconds: 2, cases: [("a", .passed), ("b", .failure("no"))])
+    #expect(
+      text == """
+        <?xml version="1.0" encoding="UTF-8"?>
+        <testsuites name="r" tests="2" failures="1" errors="0" skipped="0" time="2.000">
+         <testsuite name="s" tests="2" failures="1" errors="0" skipped="0">
+          <testcase classname="s" name="a" time="2.000"/>
+          <testcase classname="s" name="b" time="2.000"><failure message="no"/></testcase>
+         </testsuite>
+        </testsuites>
+
+        """)
+  }
+
   @Test("a message is cut after 2,000 characters")
   func longMessage() {
     let text = JUnit.testCase(

@@ -241,12 +241,12 @@ struct LoadTests {
     var steps = LoadSteps(start: 100, seconds: 6_000)
     #expect(steps.width == 10)
     steps.add(RequestOutcome(), begun: 125, ended: 1e12)
-    #expect(steps.list[2].requests == 1 && steps.list[2].start == 20)
-    #expect(steps.list.count == 2 * LoadSteps.maxSteps + 1)
-    #expect(steps.list.last?.completed == 1)
+    #expect(steps.list()[2].requests == 1 && steps.list()[2].start == 20)
+    #expect(steps.list().count == 2 * LoadSteps.maxSteps + 1)
+    #expect(steps.list().last?.completed == 1)
     // A time before the start is no crash.
     steps.add(RequestOutcome(), begun: 90, ended: 95)
-    #expect(steps.list[0].requests == 1)
+    #expect(steps.list()[0].requests == 1)
   }
 
   @Test("the requests of several operations are reported one by one")

@@ -1,5 +1,6 @@
 import Foundation
 import GQLRunCache
+import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunPlugins
@@ -82,28 +83,148 @@ struct SubscriptionRunTests {
   ) async throws -> SubscriptionReport {
     // The delay before a retry is short, the measured time is long.
     let clock = TestClock { $0 <= .seconds(60) }
+    let services =
+      services
+      ?? Services(
+        transport: EventNetwork(clock, connections), store: .memory(), clock: ServiceClock(clock),
+        random: { 0.5 })
+    return try await subscriptions(services, clock, count: count).run()
+  }
+
+  private func subscriptions(
+    _ services: Services, _ clock: TestClock, count: Int, maxRetries: Int = 3
+  ) throws -> SubscriptionRun {
     var pipeline = try PipelineFile.load(
       Array(
         """
         version: 1
         endpoint: { url: "http://localhost/" }
         store: { kind: memory }
-        chain: [max-retry, fetch, response-code, parse, cache-write]
+        chain: [{ max-retry: { max_retries: \(maxRetries) } }, fetch, response-code, parse, cache-write]
         """.utf8), file: "x.pipeline.yaml", registry: .builtIn,
       environment: PipelineFileEnvironment()
     ).pipeline
     pipeline.entries.insert(
       PipelineEntry(id: "slow", .graphQL(Slow(clock: clock))), at: 1)
-    let services =
-      services
-      ?? Services(
-        transport: EventNetwork(clock, connections), store: .memory(), clock: ServiceClock(clock),
-        random: { 0.5 })
     let operation = try PreparedOperation(document: Document(parsing: "subscription { n }"))
-    return try await SubscriptionRun(
-      PipelineRunner(pipeline, services: services), GraphQLRequest(operation), count: count,
-      duration: .seconds(3_600), processTime: { 0 }
-    ).run()
+    let mix = LoadMix([.init(name: "S", requests: [GraphQLRequest(operation)])])
+    return SubscriptionRun(
+      PipelineRunner(pipeline, services: services), mix, count: count,
+      duration: .seconds(3_600), processTime: { 0 })
+  }
+
+  /// Answers connections with statuses, or with events at the given seconds; the last one is completed.
+  private actor Answers: HTTPTransport {
+    enum Answer {
+      case status(Int)
+      case events([Int])
+      case errors
+    }
+
+    private let clock: TestClock
+    private var answers: [Answer]
+    private let end: @Sendable () -> Void
+
+    init(_ clock: TestClock, _ answers: [Answer], end: @escaping @Sendable () -> Void) {
+      (self.clock, self.answers, self.end) = (clock, answers, end)
+    }
+
+    func send(
+      _ request: HTTPRequestMessage, limits: HTTPLimits
+    ) async throws -> HTTPResponseMessage {
+      let answer = answers.isEmpty ? .status(500) : answers.removeFirst()
+      let (clock, end, isLast) = (clock, end, answers.isEmpty)
+      switch answer {
+      case .status(let code):
+        return HTTPResponseMessage(
+          head: HTTPResponse(status: .init(code: code)), body: HTTPBody { nil })
+      case .errors:
+        let once = Positions([0])
+        return HTTPResponseMessage(
+          head: HTTPResponse(status: .ok, headerFields: [.contentType: "application/json"]),
+          body: HTTPBody {
+            guard once.next() != nil else { return nil }
+            return Array(#"{"errors":[{"message":"not allowed"}]}"#.utf8)
+          })
+      case .events(let seconds):
+        let events = Positions(seconds)
+        return HTTPResponseMessage(
+          head: HTTPResponse(status: .ok, headerFields: [.contentType: "text/event-stream"]),
+          body: HTTPBody {
+            if let delay = events.next() {
+              clock.advance(by: .seconds(delay))
+              return Array("event: next\ndata: {\"data\":{\"n\":1}}\n\n".utf8)
+            }
+            guard isLast, events.isAtEnd else { return nil }
+            end()
+            return Array("event: complete\ndata:\n\n".utf8)
+          })
+      }
+    }
+  }
+
+  /// Keeps a subscription open until the last answer is read.
+  private func held(_ answers: [Answers.Answer]) async throws -> SubscriptionReport {
+    let clock = TestClock { $0 <= .seconds(60) }
+    let (ended, end) = AsyncStream.makeStream(of: Void.self)
+    let network = Answers(clock, answers) { end.yield() }
+    let services = Services(
+      transport: network, store: .memory(), clock: ServiceClock(clock), random: { 0.5 })
+    let run = try subscriptions(services, clock, count: 1, maxRetries: 0)
+    return await run.run(beside: { for await _ in ended { return } }).1
+  }
+
+  @Test("beside a load, a subscription that cannot be opened is counted, and opened again")
+  func refusedBesideLoad() async throws {
+    let report = try await held([.status(500), .errors, .events([1, 1])])
+    #expect(report.failed == 2 && report.opened == 1 && report.lost == 0 && report.events == 2)
+    #expect(report.failures.contains { $0.message == "GraphQL error: not allowed" })
+    #expect(report.reconnects == 0 && report.eventsWithErrors == 0)
+  }
+
+  @Test(
+    "beside a load, a lost connection is counted in its step, and the gap where events continue")
+  func lostBesideLoad() async throws {
+    // Steps of 6 s: two events at 1 and 2 s, then the loss; a refusal; the third event at 14 s.
+    let report = try await held([.events([1, 1]), .status(503), .events([10])])
+    #expect(report.lost == 1 && report.failed == 1 && report.opened == 2 && report.reconnects == 1)
+    #expect(report.events == 3 && report.intervals?.count == 1)
+    let steps = try #require(report.steps)
+    #expect(report.stepSeconds == 6 && steps.map(\.events) == [2, 0, 1])
+    #expect(steps.map(\.lost) == [1, 0, 0] && steps.map(\.failed) == [1, 0, 0])
+    #expect(steps.reduce(0) { $0 + $1.gaps } == 1)
+    var whole = ProfileReport(
+      program: "test", madeAt: 0, machine: .current(),
+      workload: .init(source: "here", operation: "S"), runs: 1, warmUps: 0)
+    whole.subscription = report
+    #expect(whole.text.contains("opened: 2; lost connections: 1; could not be opened: 1"))
+    #expect(try whole.html.contains("Events per second, over time"))
+    #expect(whole.prometheus.contains("gqlrun_profile_lost_connections 1.0"))
+    for (budget, isMet) in [
+      ("lost<=0", false), ("lost<=1", true), ("unopened<=0", false), ("events>=3", true),
+      ("events>=100/s", false), ("delay<=1s", false),
+    ] {
+      let results = try Budget(budget).results(in: whole)
+      #expect(results.map(\.isMet) == [isMet], "\(budget)")
+    }
+  }
+
+  @Test(
+    "the time in an event is ISO 8601, seconds or milliseconds",
+    arguments: [
+      ("\"1970-01-01T00:01:40Z\"", 100.0), ("\"1970-01-01T00:01:40.500Z\"", 100.5), ("100", 100),
+      ("1700000000000", 1_700_000_000), ("1700000000.5", 1_700_000_000.5), ("\"soon\"", nil),
+      ("null", nil), ("true", nil),
+    ])
+  func timeInEvent(text: String, seconds: Double?) throws {
+    #expect(EventTime.seconds(try JSONValue(parsing: text)) == seconds)
+  }
+
+  @Test(
+    "a path to the time begins with data", arguments: ["", "data", "at", "data..at", "data.at."])
+  func badPathToTime(path: String) {
+    #expect(throws: ProfileError.self) { try EventTime(path) }
+    #expect(throws: Never.self) { try EventTime("data.posted.at") }
   }
 
   @Test("the time from arrival to delivery, the intervals and their jitter are measured")

@@ -67,6 +67,7 @@ struct CanaryOutputTests {
     ("pipeline show s.pipeline.yaml", [0]),
     ("pipeline graph --dot s.pipeline.yaml", [0]),
     ("pipeline graph --mermaid s.pipeline.yaml", [0]),
+    ("pipeline graph --svg s.pipeline.yaml", [0]),
     ("pipeline explain germany.graphql -p s.pipeline.yaml -e URL", [0]),
     ("pipeline test s.pipeline.yaml", [1]),
     ("pipeline test --format json s.pipeline.yaml", [1]),

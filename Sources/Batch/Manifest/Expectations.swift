@@ -78,7 +78,7 @@ package struct Expectations: Sendable {
         throw Malformed(
           condition: text,
           message: "uses `\(root)`, which is not a value of a result; use "
-            + Self.rootsOfResponse.joined(separator: ", "))
+            + Self.rootsOfResponse.joined(separator: ", ") + ", or a text in quotes: \"\(root)\"")
       }
       if let problem = condition.pathProblems(in: shape).first {
         throw Malformed(

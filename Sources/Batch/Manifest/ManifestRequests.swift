@@ -15,8 +15,10 @@ package struct ManifestRequests: Sendable {
     package var expectations: Expectations
   }
 
-  /// One entry per operation, in the manifest's order.
+  /// One entry per query and mutation, in the manifest's order.
   package var operations: [Operation] = []
+  /// One entry per subscription, in the manifest's order.
+  package var subscriptions: [Operation] = []
   /// The ids of operations with more rows than were read.
   package var shortened: [String] = []
   /// The ids of mutations.
@@ -28,9 +30,8 @@ package struct ManifestRequests: Sendable {
   ///   - manifest: The manifest.
   ///   - isStored: Whether the cache is used: for responses that are written to it or read from it.
   ///   - maxRows: The number of rows per operation after which no more are read.
-  /// - Throws: ``RowProblems`` for rows that cannot be sent, and for operations that are no requests by themselves:
-  ///   subscriptions, and those that need the results of others; ``InputProblem`` if rows cannot be read; an error of
-  ///   the state file.
+  /// - Throws: ``RowProblems`` for rows that cannot be sent, for operations that need the results of others, and if all
+  ///   are subscriptions; ``InputProblem`` if rows cannot be read; an error of the state file.
   package init(
     _ manifest: Manifest, isStored: Bool = false, maxRows: Int = 10_000
   ) throws {
@@ -69,7 +70,16 @@ package struct ManifestRequests: Sendable {
         problems.append(
           "\(operation.location): `\(operation.id)` has no rows, so it has no requests")
       }
-      operations.append(entry)
+      if operation.template.type == .subscription {
+        subscriptions.append(entry)
+      } else {
+        operations.append(entry)
+      }
+    }
+    if operations.isEmpty, problems.isEmpty {
+      problems.append(
+        "all operations are subscriptions, and a load consists of requests; --subscribe with --document measures events alone"
+      )
     }
     guard problems.isEmpty else { throw RowProblems(problems: problems) }
   }
@@ -78,10 +88,6 @@ package struct ManifestRequests: Sendable {
 extension BatchOperation {
   /// Why the operation has no requests of its own.
   fileprivate var loadProblem: String? {
-    if template.type == .subscription {
-      return
-        "`\(id)` is a subscription, and a load consists of requests; --subscribe measures events"
-    }
     guard needs.isEmpty else {
       return
         "`\(id)` needs the results of others, so its requests are known only in a run; give it rows of its own"

@@ -1,5 +1,6 @@
 import Foundation
 import GQLRunPipeline
+package import GQLRunReport
 import GQLRunSupport
 
 /// A bound for a figure of a profile: `total<=2s`, `peak<=64MiB`, `parse>=300MB/s`, `floor<=3x`, `failed<=1%`.
@@ -18,6 +19,14 @@ package struct Budget: Sendable, Hashable {
     case failed
     /// The responses with GraphQL errors: their number, or their share.
     case graphQLErrors
+    /// The events of subscriptions: their number, or that per second.
+    case events
+    /// How often subscriptions have lost their connection.
+    case lost
+    /// How often subscriptions could not be opened.
+    case unopened
+    /// The 99th percentile of the delays of events.
+    case delay
   }
 
   package enum Percentile: String, Sendable, Hashable, CaseIterable {
@@ -52,6 +61,8 @@ package struct Budget: Sendable, Hashable {
     + [
       ("rate", .rate, [.perSecond]), ("failed", .failed, [.count, .share]),
       ("graphql_errors", .graphQLErrors, [.count, .share]),
+      ("events", .events, [.perSecond, .count]),
+      ("lost", .lost, [.count]), ("unopened", .unopened, [.count]), ("delay", .delay, [.seconds]),
     ]
 
   /// Parses a budget in the form of the command line: a metric, `<=` or `>=`, and a value with its unit.
@@ -106,7 +117,7 @@ package struct Budget: Sendable, Hashable {
   private static func unreadable(_ text: String) -> ProfileError {
     ProfileError(
       "cannot read the budget \(text); write a metric, <= or >=, and a value with its unit, such as total<=2s, "
-        + "peak<=64MiB, floor<=3x, parse>=300MB/s, p99<=250ms, failed<=1%, graphql_errors<=0 or rate>=95/s; the metrics "
+        + "peak<=64MiB, floor<=3x, parse>=300MB/s, p99<=250ms, failed<=1%, graphql_errors<=0, rate>=95/s or lost<=0; the metrics "
         + "are \(metricNames)")
   }
 
@@ -118,6 +129,12 @@ package struct Budget: Sendable, Hashable {
     case .rate: [loadResult(report) { $0.achievedRate }]
     case .failed: [loadResult(report) { amount($0.failures, of: $0) }]
     case .graphQLErrors: [loadResult(report) { amount($0.graphQLErrors ?? 0, of: $0) }]
+    case .events:
+      [eventResult(report) { unit == .count ? Double($0.events) : $0.eventsPerSecond }]
+    case .lost: [eventResult(report) { Double($0.lost ?? $0.reconnects) }]
+    case .unopened: [eventResult(report) { Double($0.failed ?? 0) }]
+    case .delay:
+      [eventResult(report, without: "no event has a time (--event-time)") { $0.delay?.p99 }]
     }
   }
 
@@ -132,11 +149,21 @@ package struct Budget: Sendable, Hashable {
   }
 
   private func latencyResult(_ percentile: Percentile, _ report: ProfileReport) -> BudgetResult {
-    guard let events = report.subscription else {
+    // Beside requests, the percentiles are theirs.
+    guard report.load == nil, report.subscription != nil else {
       return loadResult(report) { ($0.corrected ?? $0.uncorrected).value(percentile) }
     }
-    guard let delivery = events.delivery else { return unknown("no event arrived") }
-    return result(delivery.value(percentile), of: "events")
+    return eventResult(report, without: "no event arrived") { $0.delivery?.value(percentile) }
+  }
+
+  /// - Parameter reason: Why there is no value.
+  private func eventResult(
+    _ report: ProfileReport, without reason: String = "", _ value: (SubscriptionReport) -> Double?
+  ) -> BudgetResult {
+    guard let events = report.subscription else {
+      return unknown("no subscriptions were measured (--subscribe, or those of --manifest)")
+    }
+    return value(events).map { result($0, of: "events") } ?? unknown(reason)
   }
 
   private func loadResult(
@@ -162,7 +189,7 @@ package struct Budget: Sendable, Hashable {
       job.stages.first { $0.name == name }.flatMap {
         unit == .seconds ? $0.seconds.median : $0.megabytesPerSecond
       }
-    case .latency, .rate, .failed, .graphQLErrors: nil
+    case .latency, .rate, .failed, .graphQLErrors, .events, .lost, .unopened, .delay: nil
     }
   }
 
@@ -190,6 +217,14 @@ package struct BudgetResult: Codable, Sendable, Hashable {
   /// Why the budget is not met, if that is not the value.
   package var problem: String?
 
+  /// The budget as a case of a JUnit report.
+  package var testCase: (name: String, result: JUnit.Result) {
+    let name = (subject.map { "\($0): " } ?? "") + budget
+    guard let violation else { return (name, .passed) }
+    // A value that could not be found is no failure of what was measured.
+    return (name, found == nil ? .error(violation) : .failure(violation))
+  }
+
   /// The message of a budget that is not met; `nil` for one that is.
   package var violation: String? {
     guard !isMet else { return nil }
@@ -197,17 +232,33 @@ package struct BudgetResult: Codable, Sendable, Hashable {
     return (subject.map { "\($0): " } ?? "") + "\(budget) \(reason)"
   }
 
-  /// The budget that every load has: that a request succeeds. `nil` for a report that meets it.
-  package static func ofSuccess(_ report: ProfileReport) -> BudgetResult? {
-    guard let load = report.load, load.failures >= load.requests else { return nil }
+  /// The budgets that every load has, met or not: that a request succeeds, and that one of the subscriptions beside the
+  /// requests is opened.
+  package static func ofSuccess(_ report: ProfileReport) -> [BudgetResult] {
+    guard let load = report.load else { return [] }
     let failed = load.requests == 0 ? "none was sent" : "all \(load.requests) failed"
-    let reason = load.errors.first.map {
-      "; the most frequent error: \($0.message) (\($0.count) x)"
+    var results = [
+      success(
+        "request succeeds", "requests", load.requests - load.failures, of: load.requests,
+        problem: failed, load.errors.first)
+    ]
+    if let events = report.subscription {
+      results.append(
+        success(
+          "subscription is opened", "events", events.opened ?? 0, of: events.subscriptions,
+          problem: "none of \(events.subscriptions) was opened", events.failures.first))
     }
+    return results
+  }
+
+  private static func success(
+    _ what: String, _ subject: String, _ found: Int, of count: Int, problem: String,
+    _ error: LoadReport.ErrorCount?
+  ) -> BudgetResult {
+    let reason = error.map { "; the most frequent error: \($0.message) (\($0.count) x)" }
     return BudgetResult(
-      budget: "at least one request succeeds", subject: "requests",
-      found: "0 of \(load.requests)", isMet: false,
-      problem: "is not met: \(failed)\(reason ?? "")")
+      budget: "at least one \(what)", subject: subject, found: "\(found) of \(count)",
+      isMet: found > 0, problem: found > 0 ? nil : "is not met: \(problem)\(reason ?? "")")
   }
 }
 

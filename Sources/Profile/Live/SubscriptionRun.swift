@@ -2,40 +2,51 @@ import GQLRunCache
 package import GQLRunPipeline
 package import GQLRunPlugins
 import GQLRunSupport
+import HTTPTypes
+import Histogram
 
-/// Runs subscriptions through a pipeline for a time, and measures their events.
+/// Runs subscriptions through a pipeline, and measures their events: for a time, or beside the requests of a load.
 ///
 /// A class: the task of each subscription has a reference to it.
 package final class SubscriptionRun: Sendable {
   private let runner: PipelineRunner
-  private let request: GraphQLRequest
+  /// The subscriptions, which take turns.
+  private let mix: LoadMix
   /// The number of concurrent subscriptions.
   private let count: Int
   /// How long events are measured.
   private let duration: Duration
-  /// Measures the connections of the runner's transport.
+  /// Measures the connections of the runner's transport, if nothing else uses it.
   private let meter: ConnectionMeter?
+  /// Where events have the time at which they were made.
+  private let eventTime: EventTime?
   /// The program's processor time, in seconds.
   private let processTime: @Sendable () -> Double
 
+  /// The delay before a subscription beside a load is opened again.
+  static let reopeningDelay = Duration.seconds(1)
+
   package init(
-    _ runner: PipelineRunner, _ request: GraphQLRequest, count: Int, duration: Duration,
-    meter: ConnectionMeter? = nil,
+    _ runner: PipelineRunner, _ mix: LoadMix, count: Int, duration: Duration,
+    meter: ConnectionMeter? = nil, eventTime: EventTime? = nil,
     processTime: @escaping @Sendable () -> Double = { Double(StageClock.process()) / 1e9 }
   ) {
     let clock = runner.services.clock
     self.runner = runner.measuring { send in
+      guard let arrival = Arrival.current else { return try await send() }
+      arrival.begin()
       let response = try await send()
-      guard let arrival = Arrival.current else { return response }
+      if response.head.status.kind == .successful { arrival.open(at: clock.now()) }
       return response.mapChunks { chunk in
         arrival.note(clock.now())
         return chunk
       }
     }
-    self.request = request
+    self.mix = mix
     self.count = count
     self.duration = duration
     self.meter = meter
+    self.eventTime = eventTime
     self.processTime = processTime
   }
 
@@ -46,26 +57,62 @@ package final class SubscriptionRun: Sendable {
   ///   connected.
   package func run() async throws -> SubscriptionReport {
     let clock = runner.services.clock
-    let recorder = EventRecorder()
-    let (start, processStart) = (clock.now(), processTime())
+    let recorder = EventRecorder(start: clock.now().seconds, seconds: duration.seconds)
+    let processStart = processTime()
     let (wires, connections) = (meter?.receivedBytes ?? 0, meter?.count ?? 0)
     await withTaskGroup(of: Void.self) { group in
       group.addTask { [duration] in try? await clock.sleep(for: duration) }
       group.addTask { [self] in
         await withDiscardingTaskGroup { subscriptions in
-          for _ in 0..<count { subscriptions.addTask { await self.measure(recorder) } }
+          for _ in 0..<count {
+            subscriptions.addTask { _ = await self.measure(self.mix.next(), recorder) }
+          }
         }
       }
       await group.next()
       group.cancelAll()
     }
-    let seconds = max((clock.now() - start).seconds, 1e-9)
     if recorder.events == 0, let error = recorder.firstError ?? connectionError { throw error }
     var report = recorder.report(
-      subscriptions: count, seconds: seconds, processSeconds: processTime() - processStart)
-    report.receivedBytes = meter.map { $0.receivedBytes - wires } ?? 0
-    report.connections = meter.map { $0.count - connections }
+      subscriptions: count, end: clock.now().seconds, processSeconds: processTime() - processStart)
+    if let meter {
+      report.receivedBytes = meter.receivedBytes - wires
+      report.connections = meter.count - connections
+    }
     return report
+  }
+
+  /// Keeps the subscriptions open while `load` runs. One that cannot be opened, or loses its connection, is counted and
+  /// opened again after a second; one that the server completes is not.
+  package func run<Result: Sendable>(
+    beside load: () async -> Result
+  ) async -> (Result, SubscriptionReport) {
+    let clock = runner.services.clock
+    let recorder = EventRecorder(start: clock.now().seconds, seconds: duration.seconds)
+    let processStart = processTime()
+    let (result, end) = await withDiscardingTaskGroup(returning: (Result, Double).self) { group in
+      for _ in 0..<count {
+        let subscription = mix.next()
+        group.addTask { [self] in
+          var hasLost = false
+          while !Task.isCancelled {
+            let end = await measure(subscription, recorder, hasLost: hasLost)
+            if end == .completed { break }
+            if end == .lost { hasLost = true }
+            try? await clock.sleep(for: Self.reopeningDelay)
+          }
+        }
+      }
+      let result = await load()
+      let end = clock.now().seconds
+      group.cancelAll()
+      return (result, end)
+    }
+    var report = recorder.report(
+      subscriptions: count, end: end, processSeconds: processTime() - processStart)
+    // The processor time is that of the requests, too.
+    report.processorSecondsPerEvent = nil
+    return (result, report)
   }
 
   /// Why no subscription was connected; `nil` if one was, or if the task was cancelled.
@@ -76,111 +123,295 @@ package final class SubscriptionRun: Sendable {
       ?? ChainError(
         .transport, code: .timedOut,
         message:
-          "\(request.label) was not connected within \(duration.optionText), and no attempt has failed; "
-          + "measure longer with --duration", delivery: .unknown)
+          "\(mix.operations[0].requests[0].label) was not connected within \(duration.optionText), and no attempt "
+          + "has failed; measure longer with --duration", delivery: .unknown)
   }
 
-  private func measure(_ recorder: EventRecorder) async {
-    let clock = runner.services.clock
-    let arrival = Arrival()
-    await Arrival.$current.withValue(arrival) {
+  /// How a subscription has ended.
+  private enum End { case completed, lost, failed }
+
+  /// Measures one subscription until it ends.
+  ///
+  /// - Parameter hasLost: Whether it has lost a connection before; `nil` for one that is not opened again.
+  private func measure(
+    _ choice: LoadMix.Choice, _ recorder: EventRecorder, hasLost: Bool? = nil
+  ) async -> End {
+    let services = runner.services
+    let arrival = Arrival(hasLost: hasLost ?? false) {
+      recorder.opened(at: $0.seconds, isAgain: $1)
+    }
+    return await Arrival.$current.withValue(arrival) {
       var last: Duration?
       var interval: Double?
+      // An error without data that comes first: a refusal if nothing follows.
+      var refusal: (event: EventRecorder.Event, message: String)?
       do {
-        for try await response in runner.execute(request) {
-          let now = clock.now()
-          guard response.gap == nil else {
-            recorder.note(response.gap)
+        for try await response in runner.execute(choice.request) {
+          let now = services.clock.now()
+          if let (event, _) = refusal.take() { recorder.add(event) }
+          if let gap = response.gap {
+            if gap.lostConnection {
+              arrival.forgetLoss()
+              let age = max(services.secondsSince1970() - gap.since, 0)
+              recorder.lost(at: now.seconds - age, reopenedAt: now.seconds)
+            }
+            if gap.dropped > 0 { recorder.dropped(gap.dropped, at: now.seconds) }
             // An interval over a gap says nothing about the rate of events.
             (last, interval) = (nil, nil)
             continue
           }
           guard !response.isCatchUp, response.source == .server else { continue }
           let next = last.map { (now - $0).seconds }
-          recorder.add(
-            delivery: arrival.time.map { (now - $0).seconds }, interval: next, after: interval,
-            hasErrors: !response.errors.isEmpty)
+          let event = EventRecorder.Event(
+            time: now.seconds, delivery: arrival.time.map { (now - $0).seconds },
+            delay: eventTime?.seconds(in: response).map { services.secondsSince1970() - $0 },
+            interval: next, previousInterval: interval, bytes: response.timing.receivedBytes,
+            hasErrors: mix.operations[choice.operation].problem(response, (next ?? 0) * 1e3) != nil)
+          if hasLost != nil, last == nil, response.data?.isNull ?? true,
+            let error = response.errors.first
+          {
+            refusal = (event, "GraphQL error: \(error.message)")
+          } else {
+            recorder.add(event)
+          }
           (last, interval) = (now, next)
         }
+        if let refusal {
+          recorder.refused(
+            refusal.message, openedAt: arrival.openedAt?.seconds, at: refusal.event.time)
+          return .failed
+        }
+        if !Task.isCancelled { recorder.completed() }
+        return .completed
       } catch {
-        if !Task.isCancelled { recorder.fail(error) }
+        if let refusal { recorder.add(refusal.event) }
+        if !Task.isCancelled {
+          recorder.ended(
+            error, wasOpen: arrival.isOpen, wasLost: arrival.hasLoss,
+            at: services.clock.now().seconds)
+        }
+        return arrival.isOpen || arrival.hasLoss ? .lost : .failed
       }
     }
   }
 }
 
-/// When the last bytes of the current subscription arrived.
+/// The connection of the current subscription, and when its last bytes arrived.
 private final class Arrival: Sendable {
   @TaskLocal static var current: Arrival?
 
-  private let last = Locked<Duration?>(nil)
+  private struct State {
+    var last: Duration?
+    /// When the server accepted the last attempt; `nil` if it has not.
+    var opened: Duration?
+    var hasLoss = false
+    var isAgain: Bool
+  }
 
-  var time: Duration? { last.withLock { $0 } }
+  private let state: Locked<State>
+  private let opened: @Sendable (_ time: Duration, _ isAgain: Bool) -> Void
 
-  func note(_ time: Duration) { last.withLock { $0 = time } }
+  /// - Parameters:
+  ///   - hasLost: Whether the subscription has lost a connection before this one.
+  ///   - opened: Called with the time of each connection, and whether it is the first one after that loss.
+  init(hasLost: Bool, opened: @escaping @Sendable (_ time: Duration, _ isAgain: Bool) -> Void) {
+    state = Locked(State(isAgain: hasLost))
+    self.opened = opened
+  }
+
+  var time: Duration? { state.withLock { $0.last } }
+  /// Whether the server has accepted the last attempt.
+  var isOpen: Bool { openedAt != nil }
+  var openedAt: Duration? { state.withLock { $0.opened } }
+  /// Whether an earlier connection was lost, and no gap has announced it.
+  var hasLoss: Bool { state.withLock { $0.hasLoss } }
+
+  func note(_ time: Duration) { state.withLock { $0.last = time } }
+
+  /// Notes an attempt. A connection that was open before it was lost.
+  func begin() {
+    state.withLock { state in
+      if state.opened != nil { state.hasLoss = true }
+      state.opened = nil
+    }
+  }
+
+  func open(at time: Duration) {
+    let isAgain = state.withLock { state in
+      defer { state.isAgain = false }
+      state.opened = time
+      return state.isAgain
+    }
+    opened(time, isAgain)
+  }
+
+  func forgetLoss() { state.withLock { $0.hasLoss = false } }
 }
 
 /// Collects the events of concurrent subscriptions.
 private final class EventRecorder: Sendable {
+  struct Event {
+    var time: Double
+    var delivery: Double?
+    var delay: Double?
+    /// Since the previous event of the subscription.
+    var interval: Double?
+    /// The interval before that.
+    var previousInterval: Double?
+    var bytes: Int
+    var hasErrors: Bool
+  }
+
+  private struct Step {
+    var counts = SubscriptionReport.Step(start: 0)
+    var delivery = LatencyDistribution(digits: .two)
+    var delay = LatencyDistribution(digits: .two)
+  }
+
   private struct State {
+    var steps: TimeSteps<Step>
     var events = 0
     var eventsWithErrors = 0
     var delivery = LatencyDistribution()
+    var delay = LatencyDistribution()
     var intervals = LatencyDistribution()
     var jitter = (sum: 0.0, count: 0)
+    var opened = 0
+    var lost = 0
+    var failed = 0
+    var completed = 0
     var reconnects = 0
     var dropped = 0
+    var bytes = 0
     var firstError: (any Error)?
-    var failures: [String: Int] = [:]
+    var failures = ErrorTally()
   }
 
-  private let state = Locked(State())
+  private let state: Locked<State>
+
+  init(start: Double, seconds: Double) {
+    state = Locked(State(steps: TimeSteps(start: start, seconds: seconds, of: Step())))
+  }
 
   var events: Int { state.withLock { $0.events } }
   var firstError: (any Error)? { state.withLock { $0.firstError } }
 
-  func add(delivery: Double?, interval: Double?, after previous: Double?, hasErrors: Bool) {
+  func add(_ event: Event) {
     state.withLock { state in
       state.events += 1
-      if hasErrors { state.eventsWithErrors += 1 }
-      if let delivery { state.delivery.add(delivery) }
-      guard let interval else { return }
+      state.bytes += event.bytes
+      if event.hasErrors { state.eventsWithErrors += 1 }
+      if let delivery = event.delivery { state.delivery.add(delivery) }
+      if let delay = event.delay { state.delay.add(delay) }
+      state.steps.change(at: event.time) { step in
+        step.counts.events += 1
+        if event.hasErrors { step.counts.eventsWithErrors += 1 }
+        if let delivery = event.delivery { step.delivery.add(delivery) }
+        if let delay = event.delay { step.delay.add(delay) }
+      }
+      guard let interval = event.interval else { return }
       state.intervals.add(interval)
-      guard let previous else { return }
+      guard let previous = event.previousInterval else { return }
       state.jitter.sum += abs(interval - previous)
       state.jitter.count += 1
     }
   }
 
-  func note(_ gap: SubscriptionGap?) {
+  /// - Parameter isAgain: Whether the subscription has missed events since it lost its connection.
+  func opened(at time: Double, isAgain: Bool) {
     state.withLock { state in
-      if gap?.lostConnection == true { state.reconnects += 1 }
-      state.dropped += gap?.dropped ?? 0
+      state.opened += 1
+      if isAgain { state.reconnects += 1 }
+      state.steps.change(at: time) { step in
+        step.counts.opened += 1
+        if isAgain { step.counts.gaps += 1 }
+      }
     }
   }
 
-  func fail(_ error: any Error) {
+  /// Notes a subscription whose only result is an error without data.
+  ///
+  /// - Parameters:
+  ///   - message: The error.
+  ///   - opened: The time at which the server seemed to have accepted it.
+  ///   - time: The time of the error.
+  func refused(_ message: String, openedAt opened: Double?, at time: Double) {
+    state.withLock { state in
+      if let opened {
+        state.opened -= 1
+        state.steps.change(at: opened) { $0.counts.opened -= 1 }
+      }
+      state.failed += 1
+      state.failures.add(message)
+      state.steps.change(at: time) { $0.counts.failed += 1 }
+    }
+  }
+
+  /// Notes a connection that the pipeline has opened again.
+  func lost(at time: Double, reopenedAt end: Double) {
+    state.withLock { state in
+      state.lost += 1
+      state.reconnects += 1
+      state.steps.change(at: time) { $0.counts.lost += 1 }
+      state.steps.change(at: end) { $0.counts.gaps += 1 }
+    }
+  }
+
+  func dropped(_ count: Int, at time: Double) {
+    state.withLock { state in
+      state.dropped += count
+      state.steps.change(at: time) { $0.counts.gaps += 1 }
+    }
+  }
+
+  func completed() { state.withLock { $0.completed += 1 } }
+
+  /// Notes an error that has ended a subscription.
+  ///
+  /// - Parameters:
+  ///   - wasOpen: Whether the server had accepted it.
+  ///   - wasLost: Whether it had lost a connection, and this error has ended the attempts to open it again.
+  func ended(_ error: any Error, wasOpen: Bool, wasLost: Bool, at time: Double) {
     state.withLock { state in
       if state.firstError == nil { state.firstError = error }
-      state.failures["\(error)", default: 0] += 1
+      state.failures.add("\(error)")
+      if wasOpen || wasLost { state.lost += 1 }
+      if !wasOpen { state.failed += 1 }
+      state.steps.change(at: time) { step in
+        if wasOpen || wasLost { step.counts.lost += 1 }
+        if !wasOpen { step.counts.failed += 1 }
+      }
     }
   }
 
+  /// - Parameter end: The end of the run, after which nothing was measured.
   func report(
-    subscriptions: Int, seconds: Double, processSeconds: Double
+    subscriptions: Int, end: Double, processSeconds: Double
   ) -> SubscriptionReport {
     state.withLock { state in
-      SubscriptionReport(
+      let seconds = max(end - state.steps.start, 1e-9)
+      var report = SubscriptionReport(
         subscriptions: subscriptions, seconds: seconds, events: state.events,
         eventsPerSecond: Double(state.events) / seconds,
         delivery: state.delivery.isEmpty ? nil : state.delivery.latencies,
         intervals: state.intervals.isEmpty ? nil : state.intervals.latencies,
         jitterSeconds: state.jitter.count > 0 ? state.jitter.sum / Double(state.jitter.count) : nil,
         reconnects: state.reconnects, dropped: state.dropped,
-        eventsWithErrors: state.eventsWithErrors,
-        failures: LoadReport.ErrorCount.list(state.failures),
-        receivedBytes: 0, clientLoad: processSeconds / seconds,
+        eventsWithErrors: state.eventsWithErrors, failures: state.failures.list,
+        receivedBytes: state.bytes, clientLoad: processSeconds / seconds,
         processorSecondsPerEvent: state.events > 0 ? processSeconds / Double(state.events) : nil)
+      report.delay = state.delay.isEmpty ? nil : state.delay.latencies
+      (report.opened, report.lost) = (state.opened, state.lost)
+      (report.failed, report.completed) = (state.failed, state.completed)
+      report.stepSeconds = state.steps.width
+      report.steps = state.steps.list(until: seconds).map { start, step in
+        var counts = step.counts
+        counts.start = start
+        if !step.delivery.isEmpty { counts.delivery = step.delivery.latencies.p99 }
+        if !step.delay.isEmpty { counts.delay = step.delay.latencies.p99 }
+        return counts
+      }
+      return report
     }
   }
 }
@@ -189,7 +420,7 @@ private final class EventRecorder: Sendable {
 package struct SubscriptionReport: Codable, Sendable {
   /// The number of concurrent subscriptions.
   package var subscriptions: Int
-  /// From the start to the end of the last subscription, in seconds.
+  /// From the start to the end of the last subscription, or of the load beside them, in seconds.
   package var seconds: Double
   package var events: Int
   package var eventsPerSecond: Double
@@ -205,15 +436,47 @@ package struct SubscriptionReport: Codable, Sendable {
   package var reconnects: Int
   /// The number of events that were dropped, because they were not read in time.
   package var dropped: Int
-  /// The number of events with GraphQL errors.
+  /// The number of events with GraphQL errors, or that do not meet the conditions of a manifest.
   package var eventsWithErrors: Int
-  /// The errors that ended subscriptions, the most frequent first; at most ten.
+  /// The errors that ended subscriptions or kept them from being opened, the most frequent first; at most ten.
   package var failures: [LoadReport.ErrorCount]
-  /// The number of opened connections; `nil` without a network.
+  /// The number of opened connections; `nil` without a network, and beside requests, whose report has those of both.
   package var connections: Int?
   package var receivedBytes: Int
   /// Processor time of this program per second; 2 means two cores.
   package var clientLoad: Double
-  /// The processor time of this program per event, in seconds; `nil` without events.
+  /// The processor time of this program per event, in seconds; `nil` without events, and beside requests.
   package var processorSecondsPerEvent: Double?
+  /// From the time that an event contains to its delivery; `nil` if no event has one. Clocks of two machines differ.
+  package var delay: Latencies?
+  /// How often the server has accepted the request of a subscription; `nil` in reports of older versions, as for the following figures.
+  package var opened: Int?
+  /// How often a subscription has lost its connection.
+  package var lost: Int?
+  /// How often a subscription could not be opened, or its only result was an error without data.
+  package var failed: Int?
+  /// The number of subscriptions that the server has completed.
+  package var completed: Int?
+  /// The events over time.
+  package var steps: [Step]?
+  /// The time of each step, in seconds.
+  package var stepSeconds: Double?
+
+  /// The events of one stretch of time.
+  package struct Step: Codable, Sendable, Hashable {
+    /// Since the start of the run, in seconds.
+    package var start: Double
+    package var events = 0
+    /// The number of events with GraphQL errors, or that do not meet the conditions of a manifest.
+    package var eventsWithErrors = 0
+    package var opened = 0
+    package var lost = 0
+    package var failed = 0
+    /// How often a subscription continued after events that it may have missed.
+    package var gaps = 0
+    /// The 99th percentile of ``SubscriptionReport/delivery``; `nil` without events.
+    package var delivery: Double?
+    /// The 99th percentile of ``SubscriptionReport/delay``; `nil` without events that have a time.
+    package var delay: Double?
+  }
 }

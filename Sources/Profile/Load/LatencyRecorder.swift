@@ -79,7 +79,7 @@ actor LatencyRecorder {
       receivedBytes: receivedBytes, clientLoad: processSeconds / seconds, warnings: [])
     report.graphQLErrors = graphQLErrors
     report.errorCodes = errorCodes.list
-    report.steps = isInterrupted ? steps.list(until: seconds) : steps.list
+    report.steps = steps.list(until: isInterrupted ? seconds : nil)
     if isInterrupted { report.isInterrupted = true }
     report.stepSeconds = steps.width
     if operations.count > 1 {
@@ -108,6 +108,42 @@ struct ErrorTally {
   var list: [LoadReport.ErrorCount] { LoadReport.ErrorCount.list(counts) }
 }
 
+/// The values of a run in steps of equal time.
+struct TimeSteps<Value> {
+  let start: Double
+  /// The time of a step, in whole seconds: 1, and more for runs of which a page cannot show every second.
+  let width: Double
+  private let empty: Value
+  private var values: [Value]
+
+  /// - Parameters:
+  ///   - start: The start of the run.
+  ///   - seconds: Its time.
+  ///   - empty: The value of a step in which nothing happens.
+  init(start: Double, seconds: Double, of empty: Value) {
+    self.start = start
+    self.empty = empty
+    width = max((seconds / Double(LoadSteps.maxSteps)).rounded(.up), 1)
+    values = Array(repeating: empty, count: Int((min(seconds, 1e6) / width).rounded(.up)))
+  }
+
+  /// Changes the step of a time. Those after the run's time are added; the last possible one also has what comes later.
+  mutating func change(at time: Double, _ change: (inout Value) -> Void) {
+    let position = (time - start) / width
+    let index = position > 0 ? Int(min(position, Double(2 * LoadSteps.maxSteps))) : 0
+    while values.count <= index { values.append(empty) }
+    change(&values[index])
+  }
+
+  /// The steps with their starts, in seconds since that of the run.
+  ///
+  /// - Parameter seconds: The time after which steps are left out; at least one is in the list. `nil` is all steps.
+  func list(until seconds: Double? = nil) -> [(start: Double, value: Value)] {
+    let last = min(max((seconds ?? .infinity) / width, 0), Double(2 * LoadSteps.maxSteps))
+    return values.prefix(Int(last) + 1).enumerated().map { (Double($0) * width, $1) }
+  }
+}
+
 /// The requests of a run in steps of equal time.
 ///
 /// A request belongs to the step of its scheduled start, as do its latency and its failure: a server that stalls is visible
@@ -122,47 +158,31 @@ struct LoadSteps {
     var latencies = LatencyDistribution(digits: .two)
   }
 
-  private let start: Double
-  /// The time of a step, in whole seconds: 1, and more for runs of which a page cannot show every second.
-  let width: Double
-  private var steps: [Step]
+  private var steps: TimeSteps<Step>
+  var width: Double { steps.width }
 
   static let maxSteps = 600
 
   init(start: Double, seconds: Double) {
-    self.start = start
-    width = max((seconds / Double(Self.maxSteps)).rounded(.up), 1)
-    steps = Array(repeating: Step(), count: Int((min(seconds, 1e6) / width).rounded(.up)))
+    steps = TimeSteps(start: start, seconds: seconds, of: Step())
   }
 
   mutating func add(_ outcome: RequestOutcome, begun: Double, ended: Double) {
-    let first = index(of: begun)
-    steps[first].requests += 1
-    steps[first].latencies.add(ended - begun)
-    if outcome.failure != nil { steps[first].failures += 1 }
-    if !outcome.errorCodes.isEmpty { steps[first].graphQLErrors += 1 }
-    steps[index(of: ended)].completed += 1
+    steps.change(at: begun) { step in
+      step.requests += 1
+      step.latencies.add(ended - begun)
+      if outcome.failure != nil { step.failures += 1 }
+      if !outcome.errorCodes.isEmpty { step.graphQLErrors += 1 }
+    }
+    steps.change(at: ended) { $0.completed += 1 }
   }
 
-  /// The step of a time. Those after the last start are added; the last possible one also has what comes later.
-  private mutating func index(of time: Double) -> Int {
-    let position = (time - start) / width
-    let index = position > 0 ? Int(min(position, Double(2 * Self.maxSteps))) : 0
-    while steps.count <= index { steps.append(Step()) }
-    return index
-  }
-
-  /// The steps that have begun after this many seconds; at least one.
-  func list(until seconds: Double) -> [LoadReport.Step] {
-    let last = min(max(seconds / width, 0), Double(2 * Self.maxSteps))
-    return Array(list.prefix(Int(last) + 1))
-  }
-
-  var list: [LoadReport.Step] {
-    steps.enumerated().map { index, step in
+  /// The steps that have begun after this many seconds, at least one; all steps for `nil`.
+  func list(until seconds: Double? = nil) -> [LoadReport.Step] {
+    steps.list(until: seconds).map { start, step in
       let times = step.latencies.isEmpty ? nil : step.latencies.latencies
       return LoadReport.Step(
-        start: Double(index) * width, requests: step.requests, completed: step.completed,
+        start: start, requests: step.requests, completed: step.completed,
         failures: step.failures, graphQLErrors: step.graphQLErrors, p50: times?.p50,
         p90: times?.p90, p99: times?.p99, highest: times?.highest)
     }

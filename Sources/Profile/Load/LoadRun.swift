@@ -37,8 +37,7 @@ package struct LoadRun: Sendable {
   package func run() async -> LoadReport {
     let (start, processStart, machineStart) = (now, processTime(), machineTime())
     let plan = model.schedule(over: duration.seconds)
-    let recorder = LatencyRecorder(
-      start: start, seconds: plan?.starts.seconds ?? duration.seconds, operations: operations)
+    let recorder = LatencyRecorder(start: start, seconds: self.seconds, operations: operations)
     var waits = 0
     if let plan {
       waits = await open(recorder, plan.starts, inFlight: plan.inFlight)
@@ -59,6 +58,11 @@ package struct LoadRun: Sendable {
         report: report, lateStarts: await recorder.lateStarts, waits: waits, plan: plan
       ).lines
     return report
+  }
+
+  /// The time during which requests start, in seconds.
+  package var seconds: Double {
+    model.schedule(over: duration.seconds)?.starts.seconds ?? duration.seconds
   }
 
   private var now: Double { clock.now().seconds }

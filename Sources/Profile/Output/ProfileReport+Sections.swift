@@ -325,35 +325,21 @@ extension LoadReport {
   /// The requests over time.
   private var timeline: [Report.Block] {
     guard let steps, let width = stepSeconds, steps.count > 1 else { return [] }
-    let end = Double(steps.count) * width
-    let ticks = Chart.ticks(to: end) { String(format: "%g s", $0) }
-    func curve(
-      _ name: String, color: Int, _ value: (Step) -> Double?
-    ) -> (name: String, color: Int, points: [(Double, Double)]) {
-      let points = steps.compactMap { step in
-        value(step).map { ((step.start + width / 2) / end, $0) }
-      }
-      return (name, color, points)
-    }
-    let rates = [
-      curve("to start", color: 0) { Double($0.requests) / width },
-      curve("completed", color: 3) { Double($0.completed) / width },
-      curve("failed", color: 4) { Double($0.failures) / width },
-      curve("with GraphQL errors", color: 7) { Double($0.graphQLErrors) / width },
-    ].filter { $0.points.contains { $0.1 > 0 } }
-    let latencies = [
-      curve("p50", color: 2, \.p50), curve("p90", color: 6, \.p90), curve("p99", color: 1, \.p99),
-      curve("highest", color: 4, \.highest),
-    ]
+    let chart = StepChart(steps: steps, width: width)
     var blocks: [Report.Block] = [
-      .chart(
-        Chart.curves("Requests per second, over time", rates, ticks: ticks) {
-          String(format: "%.0f/s", $0)
-        }),
-      .chart(
-        Chart.curves("Latency by the start of requests, over time", latencies, ticks: ticks) {
-          Quantity.time($0)
-        }),
+      chart.block(
+        "Requests per second, over time",
+        [
+          ("to start", 0, { Double($0.requests) / width }),
+          ("completed", 3, { Double($0.completed) / width }),
+          ("failed", 4, { Double($0.failures) / width }),
+          ("with GraphQL errors", 7, { Double($0.graphQLErrors) / width }),
+        ]
+      ) { String(format: "%.0f/s", $0) },
+      chart.block(
+        "Latency by the start of requests, over time",
+        [("p50", 2, \.p50), ("p90", 6, \.p90), ("p99", 1, \.p99), ("highest", 4, \.highest)]
+      ) { Quantity.time($0) },
       .only(.page, .table(stepTable(steps))),
     ]
     if let slowest = steps.max(by: { ($0.p99 ?? 0) < ($1.p99 ?? 0) }), let p99 = slowest.p99 {
@@ -408,9 +394,16 @@ extension SubscriptionReport {
   var section: Report.Section {
     let rate = String(format: "%.1f", eventsPerSecond)
     let times = [
+      delay.map { ("from the time in an event to delivery", $0) },
       delivery.map { ("from event to delivery", $0) }, intervals.map { ("between events", $0) },
     ].compactMap { $0 }
     var lines: [String] = []
+    if let opened, let lost, let failed, lost + failed > 0 {
+      lines.append("opened: \(opened); lost connections: \(lost); could not be opened: \(failed)")
+    }
+    if let completed, completed > 0 {
+      lines.append("completed by the server: \(completed) of \(subscriptions)")
+    }
     if let jitterSeconds { lines.append("jitter: \(Quantity.time(jitterSeconds))") }
     lines.append(
       "reconnects: \(reconnects)" + (connections.map { "; connections: \($0)" } ?? "")
@@ -425,7 +418,74 @@ extension SubscriptionReport {
         + "\(Quantity.time(seconds)): \(rate) per second",
       (delivery == nil
         ? [] : [.chart(Latencies.chart(times)), .table(Latencies.table(times))])
-        + lines.map { .line($0) })
+        + timeline + lines.map { .line($0) })
+  }
+
+  /// The events over time, on pages.
+  private var timeline: [Report.Block] {
+    guard let steps, let width = stepSeconds, steps.count > 1 else { return [] }
+    let chart = StepChart(steps: steps, width: width)
+    let table = Report.Table(
+      [
+        "from", "events", "with errors", "opened", "lost", "could not be opened", "gaps",
+        "delay p99", "delivery p99",
+      ],
+      rows: steps.map { step in
+        ["\(Int(step.start)) s"]
+          + [
+            step.events, step.eventsWithErrors, step.opened, step.lost, step.failed, step.gaps,
+          ].map { Quantity.count($0) }
+          + [step.delay, step.delivery].map { $0.map { Quantity.time($0) } ?? "" }
+      })
+    return [
+      chart.block(
+        "Events per second, over time",
+        [
+          ("events", 3, { Double($0.events) / width }),
+          ("with errors", 7, { Double($0.eventsWithErrors) / width }),
+          ("lost connections", 4, { Double($0.lost) / width }),
+          ("could not be opened", 1, { Double($0.failed) / width }),
+        ]
+      ) { String(format: "%.0f/s", $0) },
+      chart.block(
+        "Time of events (p99), over time",
+        [
+          ("from the time in an event to delivery", 2, \.delay),
+          ("from event to delivery", 6, \.delivery),
+        ]
+      ) { Quantity.time($0) },
+      .only(.page, .table(table)),
+    ]
+  }
+}
+
+/// Charts of the steps of a run, which follow each other.
+private struct StepChart<Step> {
+  let steps: [Step]
+  /// The time of a step, in seconds.
+  let width: Double
+
+  /// A chart with those of the curves that have a value above zero.
+  ///
+  /// - Parameters:
+  ///   - title: A description.
+  ///   - curves: The value of each curve in a step; `nil` is left out.
+  ///   - text: Formats a value.
+  func block(
+    _ title: String, _ curves: [(name: String, color: Int, value: (Step) -> Double?)],
+    text: (Double) -> String
+  ) -> Report.Block {
+    let count = Double(steps.count)
+    let drawn = curves.map { curve in
+      let points = steps.enumerated().compactMap { index, step in
+        curve.value(step).map { ((Double(index) + 0.5) / count, $0) }
+      }
+      return (name: curve.name, color: curve.color, points: points)
+    }
+    let ticks = Chart.ticks(to: count * width) { String(format: "%g s", $0) }
+    return .chart(
+      Chart.curves(
+        title, drawn.filter { $0.points.contains { $0.1 > 0 } }, ticks: ticks, text: text))
   }
 }
 

@@ -147,6 +147,21 @@ extension ProfileReport {
       metrics.add(
         "reconnects", help: "Lost connections that were opened again.",
         value: Double(events.reconnects))
+      if let lost = events.lost {
+        metrics.add(
+          "lost_connections", help: "Connections that subscriptions have lost.",
+          value: Double(lost))
+      }
+      if let failed = events.failed {
+        metrics.add(
+          "unopened_subscriptions", help: "Attempts to open a subscription that failed.",
+          value: Double(failed))
+      }
+      if let delay = events.delay {
+        metrics.add(
+          "event_delay_seconds", help: "Time from that in an event to its delivery.",
+          summary: delay)
+      }
     }
     return metrics.text
   }

@@ -232,7 +232,7 @@ struct RunCommand: AsyncParsableCommand {
   /// Writes the JUnit file of --expect.
   private func report(
     _ operation: PreparedOperation, since start: ContinuousClock.Instant,
-    cases: [(condition: String, result: JUnit.Result)]
+    cases: [(name: String, result: JUnit.Result)]
   ) throws {
     try expectOptions.write(
       operation.label, seconds: (ContinuousClock.now - start) / .seconds(1),

@@ -16,9 +16,10 @@ struct ProfileCommand: AsyncParsableCommand {
       fetched response, it also reports connecting, the first byte (the server), and the download (the \
       network, or a server that sends slowly). --generate with --keep . writes feed.graphql. Every \
       run is a separate process; stores and baselines alternate, and medians are compared. With --rate \
-      or --concurrency, measures many requests instead; with --subscribe, the events of a subscription. Requests are \
-      not retried and use no cache, unless --retries and --cache are given. A budget that is not met, or a load of \
-      which no request succeeds, ends with exit code 1.
+      or --concurrency, measures many requests instead; with --subscribe, the events of a subscription. \
+      Subscriptions of --manifest are open while its requests are sent. Requests are not retried and use no cache, \
+      unless --retries and --cache are given. A budget that is not met, or a load of which no request succeeds, ends \
+      with exit code 1.
 
       EXAMPLES
         gqlrun profile --generate feed:25000 --store memory --store sqlite
@@ -113,6 +114,10 @@ struct ProfileCommand: AsyncParsableCommand {
       throw ValidationError(
         "name one response to profile: --file FILE, --generate feed:N, or --endpoint URL (or the "
           + "variable GQL_URL) or --pipeline FILE")
+    }
+    if outputs.junit != nil, outputs.budget.isEmpty, !load.isGiven || load.subscribe {
+      throw ValidationError(
+        "--junit has a case for each budget; add one, such as --budget 'total<=2s'")
     }
     if load.manifest != nil { return try refuseRequestOptions() }
     let inputs = [file, document, operationOptions.variables] + operationOptions.schema
@@ -240,11 +245,12 @@ struct ProfileCommand: AsyncParsableCommand {
       manifest: path, endpoint: endpoint, allowExec: trustOptions.allowExec)
     let manifest = try source.load(runs: true, request: requestOptions.withFields()).manifest
     let mix = try load.mix(manifest, source)
-    let names = mix.operations.map(\.name).joined(separator: ", ")
+    let operations = mix.requests.operations + (mix.subscriptions?.mix.operations ?? [])
+    let names = operations.map(\.name).joined(separator: ", ")
     var report = report(
       source: manifest.pipeline.endpoint?.shownURL ?? path, operation: names, bytes: 0)
     (report.runs, report.warmUps) = (1, 0)
-    report.load = try await ProfileFetch.load(
+    (report.load, report.subscription) = try await ProfileFetch.load(
       load, mix, through: manifest.pipeline, isDefault: !manifest.namesPipeline)
     return report
   }

@@ -5,6 +5,7 @@ import GQLRunDemoServer
 import GQLRunJSON
 import GQLRunLanguage
 import GQLRunProfile
+import GQLRunReport
 import GQLRunSupport
 
 /// The reports of a profile, its budgets and its baseline.
@@ -30,6 +31,12 @@ struct ProfileOutputs: ParsableArguments {
   var prometheus: String?
   @Option(
     name: .long,
+    help: ArgumentHelp(
+      "JUnit XML file to write, with a case for each --budget, and of requests one for their success.",
+      valueName: "file"))
+  var junit: String?
+  @Option(
+    name: .long,
     help: ArgumentHelp("Baseline: an earlier JSON report to compare with.", valueName: "file"))
   var compare: String?
   @Option(
@@ -42,7 +49,8 @@ struct ProfileOutputs: ParsableArguments {
     name: .long,
     help: ArgumentHelp(
       "Exit 1 if not met: total<=2s, peak<=64MiB, floor<=3x, parse>=300MB/s; of requests p99<=250ms, failed<=1%, "
-        + "graphql_errors<=0, rate>=95/s. May be repeated.", valueName: "bound"))
+        + "graphql_errors<=0, rate>=95/s; of subscriptions events>=1/s, lost<=0. May be repeated.",
+      valueName: "bound"))
   var budget: [String] = []
 
   @OptionGroup var replace: ReplaceOptions
@@ -93,8 +101,21 @@ struct ProfileOutputs: ParsableArguments {
       (trace, Form.trace, { try $0.chromeTrace() }),
       (folded, Form.folded, { Data($0.foldedStacks.utf8) }),
       (prometheus, Form.prometheus, { Data($0.prometheus.utf8) }),
+      (junit, .junit, { Data(try junit(of: $0).utf8) }),
     ]
     return all.compactMap { path, form, data in path.map { ($0, replace.replacing(form), data) } }
+  }
+
+  /// What is found for each budget, and for those that every load has.
+  private func results(in report: ProfileReport) throws -> [BudgetResult] {
+    BudgetResult.ofSuccess(report) + (try budgets().flatMap { $0.results(in: report) })
+  }
+
+  private func junit(of report: ProfileReport) throws -> String {
+    JUnit.report(
+      "gqlrun profile", suite: report.workload.operation,
+      seconds: report.load?.seconds ?? report.subscription?.seconds ?? 0,
+      cases: try results(in: report).map(\.testCase))
   }
 
   /// Standard output then carries only the machine-readable report.
@@ -117,9 +138,9 @@ struct ProfileOutputs: ParsableArguments {
 
   func write(_ measured: ProfileReport) throws {
     var report = measured
-    let results =
-      [BudgetResult.ofSuccess(report)].compactMap { $0 }
-      + (try budgets().flatMap { $0.results(in: report) })
+    // Those of every load are shown if they are not met.
+    let defaults = BudgetResult.ofSuccess(report).filter(\.isMet)
+    let results = try results(in: report).filter { !defaults.contains($0) }
     if !results.isEmpty { report.budgets = results }
     if !isQuiet { try Terminal.write(Terminal.safe(report.text)) }
     for file in files { try save(file.data(report), path: file.path, form: file.form) }

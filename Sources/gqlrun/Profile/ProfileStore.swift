@@ -111,9 +111,21 @@ struct LoadOptions: ParsableArguments {
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "Weight of an operation of the manifest, such as Country=3; 1 by default. May be repeated.",
-      valueName: "id=N"))
+      "Weight of an operation of the manifest among the requests, or among the subscriptions, such as Country=3; 1 by "
+        + "default. May be repeated.", valueName: "id=N"))
   var weight: [String] = []
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Number of subscriptions of the manifest that are open while its requests are sent; one for each row by default.",
+      valueName: "N"))
+  var subscriptions: Int?
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Time in each event, for its delay: ISO 8601, or seconds or milliseconds since 1970, such as "
+        + "data.messageAdded.at.", valueName: "fields"))
+  var eventTime: String?
   @Flag(name: .long, help: "Retry failed requests as the pipeline does; by default none is.")
   var retries = false
   @Flag(name: .long, help: "Use the cache of the pipeline; by default there is none.")
@@ -154,7 +166,21 @@ struct LoadOptions: ParsableArguments {
     guard manifest != nil || weight.isEmpty else {
       throw ValidationError("--weight needs the operations of a manifest: --manifest FILE")
     }
-    do throws(ProfileError) { _ = try schedule() } catch { throw ValidationError(error.message) }
+    if let subscriptions, manifest == nil || !(1...10_000).contains(subscriptions) {
+      throw ValidationError(
+        "--subscriptions is 1 to 10000 of those of a manifest: --manifest FILE; for events alone, use --subscribe"
+      )
+    }
+    if eventTime != nil, !subscribe, manifest == nil {
+      throw ValidationError(
+        "--event-time is for events: of --subscribe, or subscriptions of --manifest")
+    }
+    do throws(ProfileError) {
+      _ = try schedule()
+      _ = try timeOfEvents()
+    } catch {
+      throw ValidationError(error.message)
+    }
   }
 
   private static func parsed(_ text: String) -> Duration? {
@@ -168,6 +194,12 @@ struct LoadOptions: ParsableArguments {
     return try LoadSchedule(stages)
   }
 
+  /// Where events have a time; `nil` without the option.
+  func timeOfEvents() throws(ProfileError) -> EventTime? {
+    guard let eventTime else { return nil }
+    return try EventTime(eventTime)
+  }
+
   var time: Duration { duration.flatMap(Self.parsed) ?? .seconds(10) }
 
   var thinkTime: Duration { think.flatMap(Self.parsed) ?? .zero }
@@ -179,7 +211,7 @@ struct LoadOptions: ParsableArguments {
     return .closed(concurrency: concurrency ?? 1)
   }
 
-  /// How the pipeline is used.
+  /// How the pipeline is used for requests.
   var notes: [String] {
     [
       retries
@@ -206,10 +238,53 @@ struct LoadOptions: ParsableArguments {
     pipeline.store = StoreConfiguration()
   }
 
-  /// The operations of a manifest with their weights.
+  /// The operations of a manifest with their weights: requests, and the subscriptions beside them.
   ///
   /// - Parameter manifest: The manifest, with the file for messages.
-  func mix(_ manifest: Manifest, _ source: ManifestOptions) throws -> LoadMix {
+  func mix(_ manifest: Manifest, _ source: ManifestOptions) throws -> ManifestLoad {
+    let weights = try weights()
+    let given = try source.describingErrors { try ManifestRequests(manifest, isStored: cache) }
+    let ids = (given.operations + given.subscriptions).map(\.id)
+    if let unknown = weights.keys.sorted().first(where: { !ids.contains($0) }) {
+      throw Failure(
+        .usage,
+        "--weight names `\(unknown)`, and the operations of \(source.manifest) are "
+          + ids.joined(separator: ", "))
+    }
+    if given.subscriptions.isEmpty, subscriptions != nil || eventTime != nil {
+      throw Failure(
+        .usage,
+        "\(source.manifest) has no subscription; leave out --subscriptions and --event-time, or add one"
+      )
+    }
+    for id in given.shortened {
+      Terminal.hint(
+        "`\(id)` has more rows than a load keeps in memory; the first 10000 are used in turn")
+    }
+    for id in given.mutations {
+      Terminal.warning("`\(id)` is a mutation, and the load executes it with every request")
+    }
+    func mix(_ operations: [ManifestRequests.Operation]) -> LoadMix {
+      LoadMix(
+        operations.map { operation in
+          LoadMix.Operation(
+            name: operation.id, weight: weights[operation.id] ?? 1,
+            requests: operation.requests.map { request in
+              var request = request
+              request.cachePolicy = cache ? request.cachePolicy : .networkOnly
+              return request
+            }
+          ) { operation.expectations.problem(of: $0, milliseconds: $1) }
+        })
+    }
+    let rows = given.subscriptions.reduce(0) { $0 + $1.requests.count }
+    return ManifestLoad(
+      requests: mix(given.operations),
+      subscriptions: given.subscriptions.isEmpty
+        ? nil : (mix(given.subscriptions), subscriptions ?? min(rows, 10_000)))
+  }
+
+  private func weights() throws -> [String: Double] {
     var weights: [String: Double] = [:]
     for text in weight {
       let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -221,33 +296,15 @@ struct LoadOptions: ParsableArguments {
       }
       weights[String(parts[0])] = value
     }
-    let given = try source.describingErrors { try ManifestRequests(manifest, isStored: cache) }
-    let ids = given.operations.map(\.id)
-    if let unknown = weights.keys.sorted().first(where: { !ids.contains($0) }) {
-      throw Failure(
-        .usage,
-        "--weight names `\(unknown)`, and the operations of \(source.manifest) are "
-          + ids.joined(separator: ", "))
-    }
-    for id in given.shortened {
-      Terminal.hint(
-        "`\(id)` has more rows than a load keeps in memory; the first 10000 are used in turn")
-    }
-    for id in given.mutations {
-      Terminal.warning("`\(id)` is a mutation, and the load executes it with every request")
-    }
-    return LoadMix(
-      given.operations.map { operation in
-        LoadMix.Operation(
-          name: operation.id, weight: weights[operation.id] ?? 1,
-          requests: operation.requests.map { request in
-            var request = request
-            request.cachePolicy = cache ? request.cachePolicy : .networkOnly
-            return request
-          }
-        ) { operation.expectations.problem(of: $0, milliseconds: $1) }
-      })
+    return weights
   }
+}
+
+/// What a load sends.
+struct ManifestLoad {
+  var requests: LoadMix
+  /// The subscriptions that are open meanwhile, and their number; `nil` if there are none.
+  var subscriptions: (mix: LoadMix, count: Int)?
 }
 
 /// Measures requests through pipelines.
@@ -294,18 +351,26 @@ struct ProfileFetch {
   }
 
   /// Raises the number of connections of the default pipeline; a pipeline file keeps its own.
+  ///
+  /// - Parameters:
+  ///   - requests: The number of requests at a time.
+  ///   - subscriptions: The number of subscriptions beside them, each of which may need a connection.
   private static func allow(
-    _ connections: Int, in pipeline: inout Pipeline, isDefault: Bool
+    _ requests: Int, beside subscriptions: Int = 0, in pipeline: inout Pipeline, isDefault: Bool
   ) throws {
     let limit = pipeline.entries.lazy.compactMap { ($0.plugin as? FetchPlugin)?.maxConnections }
       .first
-    guard let limit, limit < connections else { return }
+    guard let limit, limit < requests + subscriptions || isDefault && subscriptions > 0 else {
+      return
+    }
     if isDefault {
-      try pipeline.configure(FetchPlugin.self) { $0.maxConnections = connections }
+      try pipeline.configure(FetchPlugin.self) {
+        $0.maxConnections = min(max(limit, requests) + subscriptions, 10_000)
+      }
     } else {
       Terminal.hint(
         "the pipeline opens at most \(limit) connections to an HTTP/1.1 server; raise max_connections of "
-          + "fetch to measure \(connections) at a time")
+          + "fetch to measure \(requests + subscriptions) at a time")
     }
   }
 
@@ -344,8 +409,10 @@ struct ProfileFetch {
       }
       Terminal.showStatus("measuring events")
       defer { Terminal.showStatus(nil) }
+      let mix = LoadMix([.init(name: operation.label, requests: [request])])
       return try await SubscriptionRun(
-        runner, request, count: count, duration: options.time, meter: meter
+        runner, mix, count: count, duration: options.time, meter: meter,
+        eventTime: options.timeOfEvents()
       ).run()
     }
   }
@@ -356,25 +423,30 @@ struct ProfileFetch {
     let operation = try self.options.prepare(document, pipeline: loaded, isSent: true)
     let request = GraphQLRequest(operation, cachePolicy: options.cache ? nil : .networkOnly)
     let mix = LoadMix([.init(name: operation.label, requests: [request])])
-    return try await Self.load(options, mix, through: loaded, isDefault: pipelines.isEmpty)
+    return try await Self.load(
+      options, ManifestLoad(requests: mix), through: loaded, isDefault: pipelines.isEmpty
+    ).load
   }
 
   /// Sends the requests of a load through a pipeline, and measures them.
   ///
   /// - Parameter isDefault: Whether the user has named no pipeline.
   static func load(
-    _ options: LoadOptions, _ mix: LoadMix, through pipeline: Pipeline, isDefault: Bool
-  ) async throws -> LoadReport {
+    _ options: LoadOptions, _ given: ManifestLoad, through pipeline: Pipeline, isDefault: Bool
+  ) async throws -> (load: LoadReport, events: SubscriptionReport?) {
     var pipeline = pipeline
+    let mix = given.requests
     try options.apply(to: &pipeline)
-    try allow(options.concurrency ?? 1, in: &pipeline, isDefault: isDefault)
+    try allow(
+      options.concurrency ?? 1, beside: given.subscriptions?.count ?? 0, in: &pipeline,
+      isDefault: isDefault)
     let meter = ConnectionMeter()
     let client = try await PipelineClient.open(
       pipeline, logger: RunLog.logger(verbosity: 0, isQuiet: true)
     ) { $0.meter = meter }
     return try await client.shutdown { client in
-      let measured = PipelineRequest(
-        PipelineRunner(client.pipeline, services: client.services), mix, meter: meter)
+      let runner = PipelineRunner(client.pipeline, services: client.services)
+      let measured = PipelineRequest(runner, mix, meter: meter)
       // The first request opens a connection, and shows whether the others can succeed.
       let first = LoadMix.Choice(operation: 0, request: mix.operations[0].requests[0])
       if let error = await measured.perform(first).error, Self.isHopeless(error) { throw error }
@@ -383,12 +455,21 @@ struct ProfileFetch {
       var run = LoadRun(model: options.model, duration: options.time) { await measured.perform() }
       run.thinkTime = options.thinkTime
       if mix.operations.count > 1 { run.operations = mix.operations.map(\.name) }
-      var report = await run.run()
+      var events: SubscriptionReport?
+      var report: LoadReport
+      if let (mix, count) = given.subscriptions {
+        let subscriptions = SubscriptionRun(
+          runner, mix, count: count, duration: .seconds(run.seconds),
+          eventTime: try options.timeOfEvents())
+        (report, events) = await subscriptions.run(beside: { await run.run() })
+      } else {
+        report = await run.run()
+      }
       report.connections = meter.count - before
       report.httpRequests = measured.sentRequests - sent
       report.notes = options.notes
       Terminal.showStatus(nil)
-      return report
+      return (report, events)
     }
   }
 

@@ -24,6 +24,9 @@ struct ExpectOptions: ParsableArguments {
     if junit != nil, expect.isEmpty {
       throw ValidationError("--junit has a case for each condition; add --expect 'errors == null'")
     }
+    if junit == "-" {
+      throw ValidationError("--junit needs the name of a file; the result goes to standard output")
+    }
   }
 
   /// The conditions, which are checked before anything is sent.
@@ -51,15 +54,10 @@ struct ExpectOptions: ParsableArguments {
   ///   - cases: The result of each condition.
   func write(
     _ label: String, seconds: Double, _ replace: ReplaceOptions,
-    cases: [(condition: String, result: JUnit.Result)]
+    cases: [(name: String, result: JUnit.Result)]
   ) throws {
     guard let junit else { return }
-    let counts = JUnit.Counts(of: cases.map(\.result))
-    let text =
-      JUnit.start("gqlrun run", counts, seconds: seconds) + JUnit.startSuite(label, counts)
-      + cases.map {
-        JUnit.testCase($0.condition, suite: label, seconds: seconds, result: $0.result)
-      }.joined() + JUnit.endSuite + JUnit.end
+    let text = JUnit.report("gqlrun run", suite: label, seconds: seconds, cases: cases)
     let file = try OutputFile(junit, replacing: replace.replacing(.junit))
     try Array(text.utf8).withUnsafeBytes { try file.write($0) }
     try file.finish()

@@ -9,20 +9,31 @@ extension PipelineCommand {
   struct Graph: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "graph",
-      abstract: "Print the chain of a pipeline file as a diagram for Mermaid or Graphviz.",
+      abstract:
+        "Print the chain of a pipeline file as a picture, or as a diagram for Mermaid or Graphviz.",
       discussion: """
         EXAMPLES
           gqlrun pipeline graph --mermaid mine.pipeline.yaml
           gqlrun pipeline graph --dot offline > offline.dot
+          gqlrun pipeline graph --svg offline > offline.svg
         """)
 
     enum Format: String, EnumerableFlag {
-      case mermaid, dot
+      case mermaid, dot, svg
 
       static func help(for value: Format) -> ArgumentHelp? {
         switch value {
         case .mermaid: "Mermaid, which GitHub renders in Markdown."
         case .dot: "Graphviz."
+        case .svg: "A picture, in light or dark colors as the reader prefers."
+        }
+      }
+
+      var graph: Pipeline.GraphFormat {
+        switch self {
+        case .mermaid: .mermaid
+        case .dot: .dot
+        case .svg: .svg
         }
       }
     }
@@ -35,7 +46,7 @@ extension PipelineCommand {
 
     func run() async throws {
       try Terminal.write(
-        try PipelineFile.inspected(file).graph(format == .dot ? .dot : .mermaid))
+        try PipelineFile.inspected(file).graph(format.graph))
     }
   }
 

@@ -1,0 +1,46 @@
+import Foundation
+import GQLRunJSON
+import GQLRunPipeline
+
+/// Where events have the time at which the server made them, such as `data.messageAdded.at`.
+///
+/// The time is ISO 8601, or a number of seconds or milliseconds since 1970.
+package struct EventTime: Sendable {
+  private let keys: [String]
+
+  /// - Parameter path: The fields from `data` to the time, separated by dots.
+  /// - Throws: ``ProfileError`` for another text.
+  package init(_ path: String) throws(ProfileError) {
+    keys = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    guard keys.count > 1, keys[0] == "data", !keys.contains("") else {
+      throw ProfileError(
+        "cannot read --event-time \(path); write the fields from the data to the time, such as data.messageAdded.at"
+      )
+    }
+  }
+
+  private static let maxData = 16 << 20
+
+  /// The time in an event, in seconds since 1970; `nil` if it has none.
+  func seconds(in response: GraphQLResponse) -> Double? {
+    guard let data = response.data, data.count <= Self.maxData,
+      var value = try? JSONValue(parsing: data.bytes())
+    else { return nil }
+    for key in keys.dropFirst() {
+      guard let next = value[key] else { return nil }
+      value = next
+    }
+    return Self.seconds(value)
+  }
+
+  static func seconds(_ value: JSONValue) -> Double? {
+    if let number = value.doubleValue {
+      // Seconds reach this number in the year 5138.
+      return number < 1e11 ? number : number / 1e3
+    }
+    guard let text = value.stringValue else { return nil }
+    return [true, false].lazy.compactMap { hasFraction in
+      try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: hasFraction))
+    }.first?.timeIntervalSince1970
+  }
+}
