@@ -220,8 +220,12 @@ let networked: [Target] = [
       "GQLRunPipeline", "GQLRunCache",
       "GQLRunJSON", "GQLRunLanguage", "GQLRunSupport", "GQLRunDemoServer",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      .product(name: "CoreMetrics", package: "swift-metrics"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
+      .product(name: "Hummingbird", package: "hummingbird"),
       .product(name: "Logging", package: "swift-log"),
+      .product(name: "NIOCore", package: "swift-nio"),
+      .product(name: "Tracing", package: "swift-distributed-tracing"),
     ],
     swiftSettings: settings),
   // `gqlrun generate` for the plugins, without networking.
@@ -300,7 +304,10 @@ let networked: [Target] = [
       "GQLRunBatch", "GQLRunPipeline", "GQLRunCache",
       "GQLRunJSON", "GQLRunLanguage",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      .product(name: "CoreMetrics", package: "swift-metrics"),
+      .product(name: "HTTPTypes", package: "swift-http-types"),
       .product(name: "Logging", package: "swift-log"),
+      .product(name: "Tracing", package: "swift-distributed-tracing"),
     ],
     swiftSettings: settings),
   .testTarget(

@@ -11,12 +11,10 @@ import Tracing
 struct ObservedTransport: HTTPTransport {
   private let base: any HTTPTransport
   private let telemetry: Telemetry
-  private let clock: ServiceClock
 
-  init(_ base: any HTTPTransport, telemetry: Telemetry, clock: ServiceClock) {
+  init(_ base: any HTTPTransport, telemetry: Telemetry) {
     self.base = base
     self.telemetry = telemetry
-    self.clock = clock
   }
 
   var executors: [any TaskExecutor] { base.executors }
@@ -24,7 +22,7 @@ struct ObservedTransport: HTTPTransport {
   func send(
     _ request: HTTPRequestMessage, limits: HTTPLimits
   ) async throws -> HTTPResponseMessage {
-    let exchange = ExchangeObservation(request, telemetry: telemetry, clock: clock)
+    let exchange = ExchangeObservation(request, telemetry: telemetry)
     var request = request
     telemetry.tracer.inject(
       exchange.span.context, into: &request.head.headerFields, using: FieldInjector())
@@ -61,22 +59,21 @@ private final class ExchangeObservation: Sendable {
 
   let span: any Span
   private let telemetry: Telemetry
-  private let clock: ServiceClock
   private let start: Duration
   private let attributes: Telemetry.Attributes
   private let bodySize: Int
   private let state = Locked(State())
 
-  init(_ request: HTTPRequestMessage, telemetry: Telemetry, clock: ServiceClock) {
+  init(_ request: HTTPRequestMessage, telemetry: Telemetry) {
     self.telemetry = telemetry
-    self.clock = clock
-    start = clock.now()
+    start = telemetry.clock.now()
     bodySize = request.bodyCount ?? 0
     let head = request.head
     let (address, port) = Self.server(head)
     // Without the query, which may contain the document, its variables and keys.
-    let url =
-      "\(head.scheme ?? "")://\(head.authority ?? "")\((head.path ?? "/").prefix { $0 != "?" })"
+    let url = telemetry.secrets.hide(
+      in: "\(head.scheme ?? "")://\(head.authority ?? "")\((head.path ?? "/").prefix { $0 != "?" })"
+    )
     attributes = [
       ("http.request.method", head.method.rawValue), ("server.address", address),
       ("server.port", String(port)),
@@ -127,7 +124,8 @@ private final class ExchangeObservation: Sendable {
       span.setStatus(SpanStatus(code: .error))
     }
     telemetry.time(
-      "http.client.request.duration", duration: clock.now() - start, attributes: attributes)
+      "http.client.request.duration", duration: telemetry.clock.now() - start,
+      attributes: attributes)
     telemetry.record("http.client.request.body.size", value: bodySize, attributes: attributes)
     span.end()
   }

@@ -105,7 +105,6 @@ public final class PipelineClient: Service, Sendable {
     self.pipeline = pipeline
     decoder = configuration.decoder
     var services = configuration.services
-    let telemetry = Telemetry(metrics: configuration.metrics, tracer: configuration.tracer)
     let isGiven = services.store != nil && !configuration.closesStore
     let keyResolver = configuration.keyRules(of: pipeline).resolver?.version
     if let store = services.store {
@@ -130,8 +129,9 @@ public final class PipelineClient: Service, Sendable {
       services.transport = RecordingTransport(base, recorder: recorder)
       services.secrets = recorder.secrets
     }
-    if let telemetry, let base = services.transport {
-      services.transport = ObservedTransport(base, telemetry: telemetry, clock: services.clock)
+    if let telemetry = Telemetry(configuration, services) {
+      services[ChainObservationKey.self] = telemetry
+      services.transport = services.transport.map { ObservedTransport($0, telemetry: telemetry) }
     }
     store = services.store
     if let interval = configuration.refreshInterval, let store = services.store {
@@ -143,10 +143,7 @@ public final class PipelineClient: Service, Sendable {
     } else {
       refresher = nil
     }
-    runner = PipelineRunner(pipeline, services: services) { [operations, clock = services.clock] in
-      let stream = operations.guarding($0.results)
-      return telemetry?.observing(stream, of: $0, clock: clock) ?? stream
-    }
+    runner = PipelineRunner(pipeline, services: services, wrap: operations.guarding)
   }
 }
 
@@ -226,6 +223,8 @@ extension PipelineClient {
     public var metrics: any MetricsFactory = MetricsSystem.factory
     /// Receives the spans; by default the bootstrapped tracer of the process.
     public var tracer: any Tracer = InstrumentationSystem.tracer
+    /// Whether spans of operations have their documents, without known secrets.
+    package var reportsDocuments = false
     /// Records requests and responses, for HTTP archives and curl commands; `nil`, the default,
     /// records none.
     public var recorder: ExchangeRecorder?

@@ -20,17 +20,25 @@ import Tracing
 /// | `graphql.client.cache.answers` | answers | type, name, `graphql.cache.answer`: `hit`, `stale`, `miss` |
 /// | `graphql.client.cache.records` | records | type, name, `graphql.cache.change`: `new`, `changed`, `unchanged` |
 /// | `graphql.client.response.size` | bytes after decompression | type, name |
+/// | `graphql.client.subscription.events` | events of subscriptions | type, name |
+/// | `graphql.client.subscription.gaps` | gaps in the events | type, name |
 /// | `http.client.request.duration` | time | method, server, status, `error.type` |
 /// | `http.client.request.body.size` | bytes | method, server, status, `error.type` |
 struct Telemetry: Sendable {
   private let metrics: any MetricsFactory
   let tracer: any Tracer
+  let clock: ServiceClock
+  let secrets: KnownSecrets
+  let reportsDocuments: Bool
 
   /// - Returns: `nil` if neither metrics nor spans are collected.
-  init?(metrics: any MetricsFactory, tracer: any Tracer) {
+  init?(_ configuration: PipelineClient.Configuration, _ services: Services) {
+    metrics = configuration.metrics
+    tracer = configuration.tracer
     if metrics is NOOPMetricsHandler, tracer is NoOpTracer { return nil }
-    self.metrics = metrics
-    self.tracer = tracer
+    clock = services.clock
+    secrets = services.secrets
+    reportsDocuments = configuration.reportsDocuments
   }
 
   typealias Attributes = [(String, String)]
@@ -59,12 +67,12 @@ struct Telemetry: Sendable {
     default: String(reflecting: Swift.type(of: error))
     }
   }
+}
 
-  /// The results of an operation, which are reported as they are read.
-  func observing(
-    _ stream: ResponseStream, of operation: ObservedOperation, clock: ServiceClock
-  ) -> ResponseStream {
-    let observation = OperationObservation(operation, telemetry: self, clock: clock)
+extension Telemetry: ChainObservation {
+  func observing(_ operation: ObservedOperation) -> ResponseStream {
+    let stream = operation.results
+    let observation = OperationObservation(operation, telemetry: self)
     return ResponseStream(pull: {
       let context = observation.begin()
       do {
@@ -98,13 +106,11 @@ final class OperationObservation: Sendable {
 
   private let operation: ObservedOperation
   private let telemetry: Telemetry
-  private let clock: ServiceClock
   private let state = Locked(State())
 
-  init(_ operation: ObservedOperation, telemetry: Telemetry, clock: ServiceClock) {
+  init(_ operation: ObservedOperation, telemetry: Telemetry) {
     self.operation = operation
     self.telemetry = telemetry
-    self.clock = clock
   }
 
   /// The results were not read to their end.
@@ -115,21 +121,31 @@ final class OperationObservation: Sendable {
       + (operation.request.operationName.map { [("graphql.operation.name", $0)] } ?? [])
   }
 
-  /// Starts the span on the first call.
+  /// Starts the span on the first call. Its name has few values, as the conventions demand; the operation's name is an
+  /// attribute.
   func begin() -> InstrumentationContext {
     if let span = state.withLock({ $0.span }) { return span.context }
     let attributes = attributes
-    let span = telemetry.tracer.startSpan(
-      attributes.map(\.1).joined(separator: " "), ofKind: .internal)
+    let request = operation.request
+    let span = telemetry.tracer.startSpan(request.operationType.rawValue, ofKind: .internal)
     for (name, value) in attributes { span.attributes[name] = value }
+    if telemetry.reportsDocuments, let document = request.operation?.document {
+      span.attributes["graphql.document"] = telemetry.secrets.hide(in: document)
+    }
     state.withLock {
       $0.span = span
-      $0.start = clock.now()
+      $0.start = telemetry.clock.now()
     }
     return span.context
   }
 
   func note(_ response: GraphQLResponse) {
+    if operation.request.operationType == .subscription {
+      telemetry.count(
+        "graphql.client.subscription.\(response.gap == nil ? "events" : "gaps")",
+        attributes: attributes)
+      if response.gap != nil { return }
+    }
     let isFirst = state.withLock { state in
       defer { state.hasResult = true }
       // A later result replaces the error type of an earlier one.
@@ -187,7 +203,7 @@ final class OperationObservation: Sendable {
     }
     telemetry.count("graphql.client.operations", attributes: attributes)
     telemetry.time(
-      "graphql.client.operation.duration", duration: clock.now() - ended.start,
+      "graphql.client.operation.duration", duration: telemetry.clock.now() - ended.start,
       attributes: attributes)
     span.end()
   }

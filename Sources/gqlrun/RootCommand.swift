@@ -57,8 +57,8 @@ struct RootCommand: AsyncParsableCommand {
       }
       try CommandNames.check(arguments, root: self)
       var command = try parseAsRoot()
-      if var command = command as? any AsyncParsableCommand {
-        try await command.runReporting()
+      if let command = command as? any AsyncParsableCommand {
+        try await ProgramTelemetry.run(command)
       } else {
         try command.run()
       }

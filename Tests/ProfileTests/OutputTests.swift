@@ -136,3 +136,47 @@ struct OutputTests {
     #expect(text.contains("total 1.00 s"))
   }
 }
+
+@Suite("Prometheus text")
+struct PrometheusTextTests {
+  @Test("a metric has one HELP and one TYPE line, before all its samples")
+  func order() {
+    var text = PrometheusText(prefix: "a_")
+    text.add("x.y", help: "First\nline \\", labels: [("l", "\"\\\r\n")], value: 1)
+    text.add("z", help: "Z.", type: .counter, count: .max)
+    text.add("x.y", help: "First\nline \\", value: -.infinity)
+    text.add("n", help: "N.", value: .nan)
+    #expect(
+      text.text == """
+        # HELP a_x_y First\\nline \\\\
+        # TYPE a_x_y gauge
+        a_x_y{l="\\"\\\\\r\\n"} 1.0
+        a_x_y -Inf
+        # HELP a_z Z.
+        # TYPE a_z counter
+        a_z 18446744073709551615
+        # HELP a_n N.
+        # TYPE a_n gauge
+        a_n NaN
+
+        """)
+  }
+
+  @Test("the buckets of a histogram count all values below their bounds")
+  func histogram() {
+    var text = PrometheusText()
+    text.add(
+      "h", help: "H.", labels: [("a", "1")], bounds: [0.5, 1], counts: [2, 0, 3], sum: 7.5)
+    #expect(
+      text.text == """
+        # HELP h H.
+        # TYPE h histogram
+        h_bucket{a="1",le="0.5"} 2
+        h_bucket{a="1",le="1.0"} 2
+        h_bucket{a="1",le="+Inf"} 5
+        h_sum{a="1"} 7.5
+        h_count{a="1"} 5
+
+        """)
+  }
+}

@@ -29,6 +29,14 @@ struct TaskRunner: Sendable {
 
   /// Runs a task until it has ended, or withdraws it because the run stops.
   func run(_ item: TaskItem) async throws {
+    guard let observation = runner.services[ChainObservationKey.self] else {
+      return try await runUnobserved(item)
+    }
+    let operation = manifest.operations[item.operation].id
+    try await observation.observing(taskOf: operation) { try await runUnobserved(item) }
+  }
+
+  private func runUnobserved(_ item: TaskItem) async throws {
     var results = feed.results(of: item)
     do {
       if try await hasEnded(item, &results) { return }

@@ -11,20 +11,21 @@ public struct PipelineRunner: Sendable {
   /// The services that its plugins use: store, transport, clock, logger.
   public let services: Services
   private let routes: Routes
-  private let observer: (@Sendable (ObservedOperation) -> ResponseStream)?
+  private let wrap: (@Sendable (ResponseStream) -> ResponseStream)?
+  private let observation: (any ChainObservation)?
 
   /// Creates a runner. It opens nothing: `services` provides the store and the transport.
   ///
   /// Adds the pipeline's secrets to ``Services/secrets``, and hides known secrets in the services'
   /// log.
   public init(_ pipeline: Pipeline, services: Services) {
-    self.init(pipeline, services: services, observer: nil)
+    self.init(pipeline, services: services, wrap: nil)
   }
 
-  /// - Parameter observer: Wraps the results of every operation before the caller receives them.
+  /// - Parameter wrap: Wraps the results of every operation before the caller receives them.
   package init(
     _ pipeline: Pipeline, services: Services,
-    observer: (@Sendable (ObservedOperation) -> ResponseStream)?
+    wrap: (@Sendable (ResponseStream) -> ResponseStream)?
   ) {
     shared = Shareable(pipeline)
     var services = services
@@ -34,8 +35,9 @@ public struct PipelineRunner: Sendable {
         base: services.logger.handler, secrets: services.secrets)
     }
     self.services = services
-    self.observer = observer
-    routes = Routes(pipeline, services)
+    self.wrap = wrap
+    observation = services[ChainObservationKey.self]
+    routes = Routes(observation?.observing(pipeline) ?? pipeline, services)
   }
 
   /// The most attempts of one request, however many retries interceptors throw.
@@ -69,10 +71,11 @@ public struct PipelineRunner: Sendable {
         throw secrets.hiding.error(error)
       }
     })
-    guard let observer else { return buffered(stream, request) }
-    let observed = observer(
+    let results = wrap?(stream) ?? stream
+    guard let observation else { return buffered(results, request) }
+    let observed = observation.observing(
       ObservedOperation(
-        request: request, results: stream, attempts: { execution.attempts },
+        request: request, results: results, attempts: { execution.attempts },
         readsCacheFirst: routes.route(for: request).readsCacheFirst(request)))
     return buffered(observed, request)
   }
@@ -98,7 +101,24 @@ public struct PipelineRunner: Sendable {
   }
 }
 
-/// An operation, as the observer of a ``PipelineRunner`` receives it.
+/// Observes the operations of all runners that have the same services, and the steps of their chains.
+package protocol ChainObservation: Sendable {
+  /// The pipeline, with observed interceptors.
+  func observing(_ pipeline: Pipeline) -> Pipeline
+  /// The results of an operation, which are observed as they are read.
+  func observing(_ operation: ObservedOperation) -> ResponseStream
+  /// Runs a task of a batch, whose requests belong to it.
+  ///
+  /// - Parameter operation: The identifier of its operation in the manifest.
+  func observing(taskOf operation: String, _ body: () async throws -> Void) async throws
+}
+
+/// The observation of runners; not set by default.
+package enum ChainObservationKey: ServiceKey {
+  package typealias Value = any ChainObservation
+}
+
+/// An operation, as a ``ChainObservation`` receives it.
 package struct ObservedOperation: Sendable {
   /// The request, before any interceptor has changed it.
   package let request: GraphQLRequest

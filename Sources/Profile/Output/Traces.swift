@@ -1,4 +1,5 @@
 package import Foundation
+import GQLRunReport
 
 extension ProfileReport {
   /// The stages as folded stacks, in microseconds, for `flamegraph.pl`, speedscope and similar
@@ -80,7 +81,7 @@ extension ProfileReport {
   ///
   /// https://prometheus.io/docs/instrumenting/exposition_formats/
   package var prometheus: String {
-    var metrics = PrometheusText()
+    var metrics = PrometheusText(prefix: "gqlrun_profile_")
     for job in jobs {
       let store = [("store", job.label)]
       for (name, help, value) in [
@@ -167,44 +168,16 @@ extension ProfileReport {
   }
 }
 
-private struct PrometheusText {
-  private var names: [String] = []
-  private var samples: [String: (help: String, type: String, lines: [String])] = [:]
-
-  mutating func add(
-    _ name: String, help: String, labels: [(String, String)] = [], value: Double,
-    type: String = "gauge"
-  ) {
-    let full = "gqlrun_profile_\(name)"
-    if samples[full] == nil { names.append(full) }
-    let list = labels.map { "\($0.0)=\"\(Self.escaped($0.1))\"" }.joined(separator: ",")
-    let line = "\(full)\(list.isEmpty ? "" : "{\(list)}") \(value)"
-    samples[full, default: (help, type, [])].lines.append(line)
-  }
-
+extension PrometheusText {
   /// Adds the percentiles of latencies.
-  mutating func add(_ name: String, help: String, summary times: Latencies) {
+  fileprivate mutating func add(_ name: String, help: String, summary times: Latencies) {
     for point in times.curve {
       add(
-        name, help: help, labels: [("quantile", String(format: "%g", point.percentile / 100))],
-        value: point.seconds, type: "summary")
+        name, help: help, type: .summary,
+        labels: [("quantile", String(format: "%g", point.percentile / 100))], value: point.seconds)
     }
-    let full = "gqlrun_profile_\(name)"
-    samples[full]?.lines += [
-      "\(full)_sum \(times.mean * Double(times.count))", "\(full)_count \(times.count)",
-    ]
-  }
-
-  private static func escaped(_ text: String) -> String {
-    text.replacingOccurrences(of: "\\", with: "\\\\").replacingOccurrences(of: "\"", with: "\\\"")
-      .replacingOccurrences(of: "\n", with: "\\n")
-  }
-
-  var text: String {
-    names.map { name in
-      let sample = samples[name] ?? ("", "gauge", [])
-      return "# HELP \(name) \(sample.help)\n# TYPE \(name) \(sample.type)\n"
-        + sample.lines.map { $0 + "\n" }.joined()
-    }.joined()
+    add(
+      name, help: help, type: .summary, suffix: "_sum", value: times.mean * Double(times.count))
+    add(name, help: help, type: .summary, suffix: "_count", count: UInt64(times.count))
   }
 }

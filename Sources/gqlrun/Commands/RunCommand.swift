@@ -82,6 +82,7 @@ struct RunCommand: AsyncParsableCommand {
   @OptionGroup var expectOptions: ExpectOptions
   @OptionGroup var outputOptions: OutputOptions
   @OptionGroup var recordingOptions: RecordingOptions
+  @OptionGroup var metrics: MetricsOptions
 
   @Option(
     name: .long,

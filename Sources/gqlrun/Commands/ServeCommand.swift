@@ -75,6 +75,8 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(name: .long, help: "Operations that run at a time on a WebSocket connection.")
   var maxOperations = 1000
 
+  @OptionGroup var metrics: MetricsOptions
+
   func validate() throws {
     guard (1...1_000_000).contains(maxOperations) else {
       throw ValidationError("--max-operations \(maxOperations) is out of range; use 1 to 1000000")
@@ -126,6 +128,10 @@ struct ServeCommand: AsyncParsableCommand {
       }
     }
     let server = DemoServer(configuration)
+    ProgramTelemetry.current?.registry?.onCollect { [log = server.log] registry in
+      registry.set("gqlrun.serve.requests", log.requestCount)
+      registry.set("gqlrun.serve.response.size", log.bytesWritten)
+    }
     do {
       try await Interruption.run {
         try await server.run { url in

@@ -107,6 +107,17 @@ enum ProgramReference {
     Entry(
       name: "SLURM_ARRAY_TASK_ID", text: "--shard auto: shard in a Slurm array",
       option: "--shard"),
+    Entry(
+      name: "OTEL_EXPORTER_OTLP_…", text: "collector of traces and metrics: ENDPOINT, HEADERS",
+      option: "--metrics-port"),
+    Entry(
+      name: "OTEL_…", text: "others of OpenTelemetry: docs/guide-telemetry.md",
+      option: "--metrics-port"),
+    Entry(
+      name: "TRACEPARENT, TRACESTATE", text: "trace that the run belongs to",
+      option: "--metrics-port"),
+    Entry(
+      name: "GQLRUN_OTEL_DOCUMENT", text: "1: traces have documents", option: "--metrics-port"),
     Entry(name: "SHELL", text: "shell of --generate-completion-script without a name"),
     Entry(name: "TMPDIR", text: "folder for temporary files; default: /tmp"),
   ]

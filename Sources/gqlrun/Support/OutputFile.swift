@@ -35,6 +35,8 @@ struct OutputForm: Sendable {
   ///   - path: The path of the file.
   ///   - beginning: Its first bytes without white space, as text.
   var matches: @Sendable (_ path: String, _ beginning: String) -> Bool
+  /// What to do if there is a file of another form.
+  var remedy = "choose another name, or use --overwrite"
 
   /// The form of files that begin with one of some texts, apart from white space.
   init(_ name: String, beginningWith texts: String...) {
@@ -88,8 +90,7 @@ struct OutputForm: Sendable {
     guard !matches(path, beginning) else { return }
     throw Failure(
       .failed,
-      "\(name) already exists (unchanged), and is not \(self.name); choose another name, or use "
-        + "--overwrite")
+      "\(name) already exists (unchanged), and is not \(self.name); \(remedy)")
   }
 }
 

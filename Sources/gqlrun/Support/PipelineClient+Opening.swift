@@ -26,6 +26,7 @@ extension PipelineClient {
     var configuration = Configuration()
     configuration.userAgent = "gqlrun/\(Version.current)"
     configuration.logger = logger
+    ProgramTelemetry.current?.configure(&configuration)
     configure(&configuration)
     configuration.store = try await store?.open(
       ageGranularity: pipeline.allAges.granularity, report: { logger.warning("\($0)") })

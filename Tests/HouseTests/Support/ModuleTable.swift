@@ -141,7 +141,10 @@ struct Module {
         "GQLRunGenerator", "GQLRunProfile", "GQLRunReport",
         "GQLRunDemoServer",
       ]),
-      packages: ["ArgumentParser", "HTTPTypes", "Logging"],
+      packages: [
+        "ArgumentParser", "CoreMetrics", "HTTPTypes", "Hummingbird", "Logging", "NIOCore",
+        "Tracing",
+      ],
       system: ["Foundation", "Glibc", "Musl"]),
   ]
 

@@ -24,6 +24,7 @@ enum BatchExecution {
     let client = try await PipelineClient.open(
       manifest.pipeline, logger: RunLog.logger(verbosity: verbose, isQuiet: isQuiet))
     let control = RunControl()
+    ProgramTelemetry.current?.registry?.follow(control)
     let progress = BatchProgress(control, isQuiet: isQuiet, countsRows: work == .extraction)
     do {
       let summary = try await Interruption.runGracefully {

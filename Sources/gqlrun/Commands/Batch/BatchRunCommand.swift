@@ -55,6 +55,7 @@ struct BatchRunCommand: AsyncParsableCommand {
 
   @OptionGroup var outputs: OverwriteOptions
   @OptionGroup var request: RequestOptions
+  @OptionGroup var metrics: MetricsOptions
 
   @Flag(name: .shortAndLong, help: "Log the steps of requests; -vv logs more.")
   var verbose: Int

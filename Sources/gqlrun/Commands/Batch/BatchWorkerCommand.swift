@@ -26,6 +26,7 @@ extension BatchCommand {
     var concurrency: Int?
 
     @OptionGroup var request: RequestOptions
+    @OptionGroup var metrics: MetricsOptions
 
     @Flag(name: .shortAndLong, help: "Log the steps of requests; -vv logs more.")
     var verbose: Int

@@ -82,6 +82,7 @@ struct ExtractCommand: AsyncParsableCommand {
   @OptionGroup var requestOptions: RequestOptions
   @OptionGroup var trustOptions: TrustOptions
   @OptionGroup var operationOptions: OperationOptions
+  @OptionGroup var metrics: MetricsOptions
 
   @Option(
     name: .long,
