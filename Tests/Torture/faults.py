@@ -5,6 +5,7 @@
 The program must end by itself, say why in one line, and leave one complete response.
 """
 
+import os
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from common import Rig, expect, main, quick_check
 
 CALLS = [
     ("pwrite64", "ENOSPC"), ("pwrite64", "EIO"), ("fdatasync", "EIO"), ("fsync", "EIO"),
-    ("ftruncate", "EIO"), ("pread64", "EIO"), ("openat", "EMFILE"), ("fcntl", "ENOLCK"),
+    ("ftruncate", "EIO"), ("pread64", "EIO"), ("openat", "EMFILE"), ("fcntl", "ENOLCK"), ("rename", "EACCES"),
 ]
 
 
@@ -29,14 +30,20 @@ def torture():
         subprocess.run(rig.import_command(1, database), check=True, capture_output=True)
         version, held, failed, survived = 1, 1, 0, 0
         for call, error in CALLS:
-            for number in range(1, count + 1):
+            for number in range(1, 2 * count + 1):
                 version += 1
+                if number > count:
+                    # The first response of a new file has no log.
+                    for suffix in ["", "-wal", "-shm", "-lock"]:
+                        if os.path.exists(database + suffix):
+                            os.unlink(database + suffix)
+                    held = 0
                 command = rig.import_command(version, database)
                 # Only the calls that touch the cache's files, and not those of the loader.
                 trace = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}"]
-                for suffix in ["", "-wal", "-shm", "-lock"]:
+                for suffix in ["", "-wal", "-shm", "-lock", "-new", "-new-wal"]:
                     trace += ["-P", database + suffix]
-                trace += ["-e", f"inject={call}:error={error}:when={number}"]
+                trace += ["-e", f"inject={call}:error={error}:when={(number - 1) % count + 1}"]
                 result = subprocess.run(trace + command, capture_output=True, text=True, timeout=120)
                 place = f"{call} {number} {error}"
                 expect(0 <= result.returncode < 128, f"{place}: ended by a signal, {result.returncode}")
@@ -45,13 +52,15 @@ def torture():
                 else:
                     failed += 1
                     expect("error: " in result.stderr, f"{place}: no reason: {result.stderr}")
-                found = rig.verdict(database)
+                is_there = os.path.exists(database) and os.path.getsize(database) > 0
+                found = rig.verdict(database) if is_there else 0
                 acceptable = (version,) if result.returncode == 0 else (held, version)
                 # A file that could not be read was set aside.
                 expect(found in acceptable or found == 0 and "set aside" in result.stderr,
                        f"{place}: {found} instead of {acceptable}: {result.stderr}")
                 held = found
         quick_check(database)
+        expect(not os.path.exists(database + "-new"), "a new file was left")
         print(
             f"failing system calls: {failed + survived}; {failed} imports said that they failed, "
             f"{survived} went through; every time one response was complete")

@@ -30,6 +30,12 @@ def torture():
         version = 1
         while killed < count:
             version += 1
+            if version % 2 == 0:
+                # The first response of a new file has no log.
+                for suffix in ["", "-wal", "-shm", "-lock"]:
+                    if os.path.exists(database + suffix):
+                        os.unlink(database + suffix)
+                held = 0
             command = rig.import_command(version, database)
             process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             time.sleep(chance.uniform(0, duration * 1.1))
@@ -41,6 +47,9 @@ def torture():
             killed += 1
             if killed % 50 == 0:
                 print(f"{killed} kills", flush=True)
+            if not os.path.exists(database) or os.path.getsize(database) == 0:
+                expect(held == 0, f"round {killed}: the file is gone")
+                continue
             # The log as the kill left it, for SQLite's own program; in every tenth round only, as it
             # moves the log into the database.
             if killed % 10 == 0:
@@ -50,7 +59,7 @@ def torture():
             kept += found == version
             held = found
         quick_check(database)
-        leftovers = [name for name in os.listdir(folder) if ".damaged-" in name]
+        leftovers = [name for name in os.listdir(folder) if ".damaged-" in name or "-new" in name]
         expect(not leftovers, f"set aside: {leftovers}")
         print(
             f"kill -9: {killed} during writes, seed {seed}; every time one response was complete: "

@@ -34,7 +34,7 @@ def shell(*arguments):
 def write_back_at_random(folder, chance, stop):
     """Plays the kernel's write-back: pieces in any order, now and then the file system's journal."""
     while not stop.is_set():
-        name = chance.choice(["cache.db", "cache.db-wal", "cache.db-wal", "dummy"])
+        name = chance.choice(["cache.db", "cache.db-new", "cache.db-wal", "cache.db-wal", "dummy"])
         try:
             descriptor = os.open(os.path.join(folder, name), os.O_RDWR | os.O_CREAT if name == "dummy" else os.O_RDWR)
         except OSError:
@@ -88,6 +88,12 @@ def cuts(rig, mount, image, database, count, chance, seed):
     version, held, durable = 1, 1, 0
     older, newest, set_aside = 0, 0, 0
     for cut in range(count):
+        if chance.random() < 0.3:
+            # The first response of a new file has no log.
+            for suffix in ["-wal", "-shm", ""]:
+                if os.path.exists(database + suffix):
+                    os.unlink(database + suffix)
+            held = durable = 0
         stop = threading.Event()
         writer = threading.Thread(target=write_back_at_random, args=(mount, random.Random(chance.random()), stop))
         writer.start()

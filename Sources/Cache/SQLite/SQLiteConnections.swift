@@ -1,3 +1,4 @@
+import GQLRunSupport
 import GRDB
 import GRDBSQLite
 
@@ -6,9 +7,30 @@ import GRDBSQLite
 /// Readers see the last committed state and never wait. Only the holder of the ``WriteLock`` uses
 /// the writer.
 final class SQLiteConnections: Sendable {
-  private let readers: DatabasePool
-  /// `nil` if the file is read-only.
-  private let writer: DatabaseQueue?
+  private final class Open: Sendable {
+    let readers: DatabasePool
+    /// `nil` if the file is read-only.
+    let writer: DatabaseQueue?
+
+    init(_ target: String, version: Int, isWritable: Bool) throws {
+      writer = isWritable ? try SQLiteConnections.writer(target) : nil
+      var configuration = SQLiteConnections.configuration(version: version)
+      configuration.readonly = true
+      configuration.maximumReaderCount = 4
+      readers = try DatabasePool(path: target, configuration: configuration)
+    }
+
+    func close() throws {
+      try readers.close()
+      // The writer is closed last, because it removes the log.
+      try writer?.close()
+    }
+  }
+
+  private let open: Locked<Open>
+  private let connect: @Sendable () throws -> Open
+  /// Held while the connections are replaced.
+  private let replacing = AsyncMutex()
   private let path: String
   private let lock: DatabaseLock?
 
@@ -20,11 +42,8 @@ final class SQLiteConnections: Sendable {
   ) throws {
     self.path = path
     self.lock = lock
-    writer = isWritable ? try Self.writer(target) : nil
-    var configuration = Self.configuration(version: version)
-    configuration.readonly = true
-    configuration.maximumReaderCount = 4
-    readers = try DatabasePool(path: target, configuration: configuration)
+    connect = { try Open(target, version: version, isWritable: isWritable) }
+    open = Locked(try connect())
   }
 
   /// An additional connection that writes.
@@ -66,24 +85,60 @@ final class SQLiteConnections: Sendable {
   func read<Value: Sendable>(
     _ body: @escaping @Sendable (Database) throws -> Value
   ) async throws -> Value {
-    try await noting { try await self.readers.read(body) }
+    try await noting { try await $0.readers.read(body) }
   }
 
   func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
-    do { return try readers.read(body) } catch { throw recordingDamage(error) }
+    do { return try current.readers.read(body) } catch { throw recordingDamage(error) }
   }
 
   func writeWithoutTransaction<Value: Sendable>(
     _ body: @escaping @Sendable (Database) throws -> Value
   ) async throws -> Value {
-    guard let writer else { throw CacheError.readOnly(path) }
-    return try await noting { try await writer.writeWithoutTransaction(body) }
+    try await noting { [path] open in
+      guard let writer = open.writer else { throw CacheError.readOnly(path) }
+      return try await writer.writeWithoutTransaction(body)
+    }
   }
 
+  private var current: Open { open.withLock { $0 } }
+
   private func noting<Value: Sendable>(
-    _ body: @Sendable () async throws -> Value
+    _ body: @Sendable (Open) async throws -> Value
   ) async throws -> Value {
-    do { return try await body() } catch { throw recordingDamage(error) }
+    while true {
+      let used = current
+      do { return try await body(used) } catch {
+        guard await wasReplaced(used, error) else { throw recordingDamage(error) }
+      }
+    }
+  }
+
+  /// Whether an access failed because ``reconnect(_:)`` had closed its connection before it began.
+  private func wasReplaced(_ used: Open, _ error: any Error) async -> Bool {
+    guard (error as? DatabaseError)?.resultCode == .SQLITE_MISUSE,
+      (try? await replacing.acquire()) != nil
+    else { return false }
+    replacing.release()
+    return current !== used
+  }
+
+  /// Closes all connections after their current accesses, calls `body`, and opens them again. Other accesses wait
+  /// meanwhile.
+  ///
+  /// An open transaction of the writer is rolled back.
+  func reconnect<Value: Sendable>(_ body: () throws -> Value?) async throws -> Value? {
+    try await replacing.acquire()
+    defer { replacing.release() }
+    do { try current.close() } catch {
+      let new = try connect()
+      open.withLock { $0 = new }
+      return nil
+    }
+    let result = Result { try body() }
+    let new = try connect()
+    open.withLock { $0 = new }
+    return try result.get()
   }
 
   /// Records damage, so that the file is checked when it is opened next.
@@ -124,11 +179,7 @@ final class SQLiteConnections: Sendable {
     }
   }
 
-  func close() throws {
-    try readers.close()
-    // The writer is closed last, because it removes the log.
-    try writer?.close()
-  }
+  func close() throws { try current.close() }
 }
 
 extension DatabaseError {

@@ -94,24 +94,56 @@ enum SQLiteFile {
     close(descriptor)
   }
 
-  /// Waits until a file and its directory entry are on disk. Does nothing if the file does not
-  /// exist.
+  /// Creates an empty file for a database that is to replace the one at `path`.
+  ///
+  /// - Returns: Its path; `nil` if it would have another owner or other permissions, or hard links lead to
+  ///   the database.
+  static func makeReplacement(of path: String) -> String? {
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_nlink == 1, status.st_uid == geteuid(),
+      status.st_mode & 0o7777 == 0o600
+    else { return nil }
+    let fresh = replacement(of: path)
+    removeReplacement(fresh)
+    let descriptor = open(fresh, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { return nil }
+    close(descriptor)
+    return fresh
+  }
+
+  /// The path of a database that is to replace the one at `path`.
+  static func replacement(of path: String) -> String { path + "-new" }
+
+  static func removeReplacement(_ fresh: String) {
+    for suffix in ["", "-wal", "-shm", "-journal"] { unlink(fresh + suffix) }
+  }
+
+  /// Waits until a file, if it exists, and the directory entries beside it are on disk.
   ///
   /// Must not be used on database files: closing one releases the locks that SQLite holds on it.
   /// https://www.sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_
   static func sync(_ path: String) throws {
+    try syncFile(path)
+    try syncFolder(of: path)
+  }
+
+  /// Waits until the content of a file is on disk, if it exists; see ``sync(_:)``.
+  static func syncFile(_ path: String) throws { try sync(path, flags: O_RDONLY) }
+
+  /// Waits until the directory entries beside `path` are on disk.
+  static func syncFolder(of path: String) throws {
     let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-    for (name, flags) in [
-      (path, O_RDONLY), (folder.isEmpty ? "/" : folder, O_RDONLY | O_DIRECTORY),
-    ] {
-      let descriptor = open(name, flags | O_CLOEXEC)
-      if descriptor < 0, errno == ENOENT { return }
-      defer { if descriptor >= 0 { close(descriptor) } }
-      guard descriptor >= 0, fsync(descriptor) == 0 else {
-        throw CacheError(
-          .storage, "cannot synchronize \(name) to disk: \(String(cString: strerror(errno)))",
-          path: path)
-      }
+    try sync(folder.isEmpty ? "/" : folder, flags: O_RDONLY | O_DIRECTORY)
+  }
+
+  private static func sync(_ name: String, flags: Int32) throws {
+    let descriptor = open(name, flags | O_CLOEXEC)
+    if descriptor < 0, errno == ENOENT { return }
+    defer { if descriptor >= 0 { close(descriptor) } }
+    guard descriptor >= 0, fsync(descriptor) == 0 else {
+      throw CacheError(
+        .storage, "cannot synchronize \(name) to disk: \(String(cString: strerror(errno)))",
+        path: name)
     }
   }
 
@@ -202,27 +234,42 @@ final class OpenDatabases: Sendable {
   import Musl
 #endif
 
+/// A file, whatever its name.
+struct FileIdentity: Hashable, Sendable {
+  private let device: UInt64
+  private let number: UInt64
+
+  /// The file at `path`; `nil` if there is none.
+  init?(of path: String) {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return nil }
+    (device, number) = (UInt64(status.st_dev), UInt64(status.st_ino))
+  }
+}
+
 /// The activity of each database file that is open in this process, shared by the stores of one
 /// file.
 final class SharedActivities: Sendable {
-  private struct File: Hashable {
-    var device: UInt64
-    var number: UInt64
-  }
-
   private struct Entry {
     weak var activity: StoreActivity?
   }
 
   private static let shared = SharedActivities()
-  private let entries = Locked<[File: Entry]>([:])
+  private let entries = Locked<[FileIdentity: Entry]>([:])
 
   static func activity(ofFile path: String) -> StoreActivity { shared.activity(ofFile: path) }
 
+  /// Makes an activity that of the file that has replaced its own.
+  static func move(_ activity: StoreActivity, toFile path: String) {
+    guard let file = FileIdentity(of: path) else { return }
+    shared.entries.withLock { entries in
+      entries = entries.filter { $0.value.activity !== activity }
+      entries[file] = Entry(activity: activity)
+    }
+  }
+
   private func activity(ofFile path: String) -> StoreActivity {
-    var status = stat()
-    guard stat(path, &status) == 0 else { return StoreActivity() }
-    let file = File(device: UInt64(status.st_dev), number: UInt64(status.st_ino))
+    guard let file = FileIdentity(of: path) else { return StoreActivity() }
     return entries.withLock { entries in
       if let known = entries[file]?.activity { return known }
       entries = entries.filter { $0.value.activity != nil }

@@ -85,7 +85,11 @@ struct SQLiteOpening {
   }
 
   private func opened(_ isAlone: Bool, isNew: Bool = false) throws -> Opened {
-    if isAlone, isWritable, needsCheck { try check() }
+    if isAlone, isWritable {
+      // Of a process that was killed while it wrote it.
+      SQLiteFile.removeReplacement(SQLiteFile.replacement(of: name))
+      if needsCheck { try check() }
+    }
     let result = try connect(isNew ? 0 : headerVersion)
     if isAlone { _ = lock?.tryLock(.presence, exclusively: false) }
     if result.isReadOnly, options.access == .readWrite {
@@ -286,6 +290,8 @@ extension CacheStore {
     public var report: @Sendable (StoreNotice) -> Void = { _ in }
     /// The clock for waiting.
     var clock: any Clock<Duration> = ContinuousClock()
+    /// The size of the first batch from which the first response is written to a new file, in bytes.
+    var minFreshBytes = FreshDatabase.defaultMinBytes
 
     /// Creates the default options.
     public init() {}

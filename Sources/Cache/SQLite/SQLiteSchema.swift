@@ -82,15 +82,10 @@ enum SQLiteSchema {
   /// - Returns: Whether it was possible; if not, nothing has changed.
   private static func makeBeside(_ path: String, _ steps: [String]) throws -> Bool {
     var status = stat()
-    guard stat(path, &status) == 0, status.st_size == 0, status.st_nlink == 1,
-      status.st_uid == geteuid(), status.st_mode & 0o7777 == 0o600,
-      access(path + "-wal", F_OK) != 0, access(path + "-journal", F_OK) != 0
+    guard stat(path, &status) == 0, status.st_size == 0,
+      access(path + "-wal", F_OK) != 0, access(path + "-journal", F_OK) != 0,
+      let fresh = SQLiteFile.makeReplacement(of: path)
     else { return false }
-    let fresh = path + "-new"
-    for suffix in ["", "-wal", "-shm", "-journal"] { unlink(fresh + suffix) }
-    let made = open(fresh, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    guard made >= 0 else { return false }
-    close(made)
     defer { unlink(fresh) }
     let queue = try DatabaseQueue(path: fresh)
     try queue.writeWithoutTransaction { db in
@@ -110,6 +105,37 @@ enum SQLiteSchema {
     let isOnDisk = fdatasync(descriptor) == 0
     close(descriptor)
     return isOnDisk && rename(fresh, path) == 0
+  }
+
+  /// Creates the tables of this version in an empty database, in its transaction.
+  static func create(in db: Database) throws { _ = try take(steps, from: 0, db) }
+
+  /// The names and SQL of all tables, views and indexes.
+  static func definitions(in db: Database) throws -> [Row] {
+    try Row.fetchAll(db, sql: "SELECT name, sql FROM sqlite_schema ORDER BY name")
+  }
+
+  /// Copies all rows and views to a database that has the same tables without rows, except `meta`.
+  static func copyRows(of source: Database, to target: Database) throws {
+    try target.execute(sql: "DELETE FROM meta")
+    for table in ["meta", "views", "view_columns", "records"] {
+      let rows = try source.makeStatement(sql: "SELECT * FROM \(table)")
+      let count = rows.columnCount
+      let values = Array(repeating: "?", count: count).joined(separator: ", ")
+      let insert = try target.makeStatement(sql: "INSERT INTO \(table) VALUES (\(values))")
+      let (from, to) = (rows.sqliteStatement, insert.sqliteStatement)
+      defer { sqlite3_reset(from) }
+      while try SQLiteText.step(from) {
+        for column in 0..<Int32(count) {
+          sqlite3_bind_value(to, column + 1, sqlite3_column_value(from, column))
+        }
+        defer { sqlite3_reset(to) }
+        _ = try SQLiteText.step(to)
+      }
+    }
+    let views = try String.fetchAll(
+      source, sql: "SELECT sql FROM sqlite_schema WHERE type = 'view'")
+    for sql in views { try target.execute(sql: sql) }
   }
 
   private static func take(

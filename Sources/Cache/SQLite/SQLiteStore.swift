@@ -30,6 +30,8 @@ package final class SQLiteStore: RecordStore {
   package let activity: StoreActivity
   let versions: DataVersion
   let views = KnownViews()
+  /// See ``FreshDatabase``.
+  let minFreshBytes: Int
   private let registration: Registration
   /// The size of the write-ahead log after the last checkpoint.
   private let logSize = Locked(0)
@@ -62,6 +64,7 @@ package final class SQLiteStore: RecordStore {
     isReadOnly = opened.isReadOnly
     collectsChanges = options.collectsChanges
     ageGranularity = options.ageGranularity
+    minFreshBytes = options.minFreshBytes
     registration = Registration(name: opened.name, lock: opened.lock)
     activity = SharedActivities.activity(ofFile: path)
     activity.concreteTypes.add(opened.types)
@@ -98,6 +101,21 @@ package final class SQLiteStore: RecordStore {
     }
   }
 
+  /// The path without symbolic links.
+  var canonicalPath: String { registration.name }
+
+  /// Prevents other stores and processes from opening the file, until ``admitOthers()``.
+  ///
+  /// - Returns: `false` if one has it open.
+  func excludeOthers() -> Bool {
+    guard case .locked? = registration.lock?.tryLock(.presence, exclusively: true) else {
+      return false
+    }
+    return true
+  }
+
+  func admitOthers() { _ = registration.lock?.tryLock(.presence, exclusively: false) }
+
   // MARK: Reading
 
   /// Starts a transaction; waits for the write lock.
@@ -130,7 +148,7 @@ package final class SQLiteStore: RecordStore {
     return (Self.size(of: registration.name) + log, log)
   }
 
-  private static func size(of path: String) -> Int {
+  static func size(of path: String) -> Int {
     let attributes = try? FileManager.default.attributesOfItem(atPath: path)
     return (attributes?[.size] as? NSNumber)?.intValue ?? 0
   }
@@ -310,6 +328,9 @@ extension SQLiteStore {
 final class DataVersion: Sendable {
   private let last = Locked<Int?>(nil)
 
+  /// Makes the next version new, because it is counted by another connection.
+  func forget() { last.withLock { $0 = nil } }
+
   func isNew(_ version: Int?) -> Bool {
     last.withLock { last in
       defer { last = version }
@@ -340,7 +361,9 @@ extension SQLiteStore {
     }
     var files = ["-wal", "-shm", ""].map { (name ?? path) + $0 }
     if let name, name != path { files.append(path) }
-    if isAlone, let lock { files.append(lock.path) }
+    if isAlone, let lock {
+      files += [lock.path, SQLiteFile.replacement(of: name ?? path)]
+    }
     for file in files where unlink(file) != 0 && errno != ENOENT {
       throw CacheError(
         .storage,

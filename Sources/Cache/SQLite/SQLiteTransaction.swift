@@ -18,6 +18,10 @@ actor SQLiteTransaction: RecordTransaction {
   /// The written keys, if there is a memory tier.
   private var keys: WrittenKeys?
   private var types: [ResponseTypes] = []
+  /// The new file that the response is written to, if the database was empty.
+  private var fresh: FreshDatabase?
+  /// Whether nothing was written yet.
+  private var isFirst = true
   private var isOpen = true
   /// The receive time of the response.
   private var received: UInt32 { written?.received ?? 0 }
@@ -31,8 +35,9 @@ actor SQLiteTransaction: RecordTransaction {
 
   deinit {
     guard isOpen else { return }
-    let (store, inFlight) = (store, inFlight)
-    Task { await Self.rollback(store, after: inFlight) }
+    // No batch is being written, because its task holds this transaction.
+    let (store, fresh) = (store, fresh)
+    Task { await Self.rollback(store, fresh) }
   }
 
   func merge(_ records: RecordBatch) async throws(CacheError) -> RecordBatch? {
@@ -58,17 +63,30 @@ actor SQLiteTransaction: RecordTransaction {
       // The schema has these types even if the response is rolled back.
       store.activity.learn(new)
     }
-    let (store, collection) = (store, collection)
+    let (store, collection, isFirst) = (store, collection, isFirst)
+    self.isFirst = false
     inFlight = Task {
-      let log = try await store.pool.writeWithoutTransaction { db in
+      if isFirst, records.table.liveBytes >= store.minFreshBytes {
+        fresh = try await onWriter { try FreshDatabase.make(for: store, $0) }
+      }
+      let log = try await onWriter { db in
         try RecordWriter(
           db, store: store, collection: collection, nullsAreTentative: !records.nullsAreFacts,
           received: records.received
         ).write(records)
       }
       self.log.add(log)
+      fresh?.startWriting()
     }
     return spent
+  }
+
+  /// Calls `body` with the connection to which the response is written.
+  private func onWriter<Result: Sendable>(
+    _ body: @escaping @Sendable (Database) throws -> Result
+  ) async throws -> Result {
+    guard let fresh else { return try await store.pool.writeWithoutTransaction(body) }
+    return try await fresh.queue.writeWithoutTransaction(body)
   }
 
   /// Waits for the batch that is being written.
@@ -89,7 +107,7 @@ actor SQLiteTransaction: RecordTransaction {
     try await settle()
     let (store, collection, received) = (store, collection, received)
     do {
-      return try await store.pool.writeWithoutTransaction { db in
+      return try await onWriter { db in
         try body(
           RecordWriter(
             db, store: store, collection: collection, nullsAreTentative: false, received: received))
@@ -120,7 +138,7 @@ actor SQLiteTransaction: RecordTransaction {
     try await settle()
     do {
       let types = store.activity.concreteTypes
-      return try await store.pool.writeWithoutTransaction { db in
+      return try await onWriter { db in
         SQLiteConcreteTypes.learn(types, for: operation.plan, in: db)
         return try RecordReader(operation.plan, source: SQLiteSource(db), types: types).read()
           .result
@@ -133,20 +151,23 @@ actor SQLiteTransaction: RecordTransaction {
   func commit(settling layer: OptimisticLayer?) async throws(CacheError) -> WriteSummary {
     try await settle()
     let (store, log, collection, types, keys) = (store, log, collection, types, keys)
-    let (pages, deltas, received) = (pages, deltas, received)
+    let (pages, deltas, received, fresh) = (pages, deltas, received, fresh)
+    let finish: @Sendable (Database) throws -> (WriteSummary, NewRecords) = { db in
+      var log = log
+      let writer = try RecordWriter(
+        db, store: store, collection: collection, nullsAreTentative: false, received: received)
+      // Nulls first, because joined lists depend on them.
+      let summary = try log.finish(
+        StoredRecords(writer), joining: pages, applying: deltas)
+      for types in types { try store.views.update(db, types) }
+      return (summary, try NewRecords(keys, store: store, writer: writer))
+    }
     // A separate task: cancelling the caller must not interrupt the commit.
     let committing = Task {
-      try await store.pool.writeWithoutTransaction { db in
-        var log = log
-        let writer = try RecordWriter(
-          db, store: store, collection: collection, nullsAreTentative: false, received: received)
-        // Nulls first, because joined lists depend on them.
-        let summary = try log.finish(
-          StoredRecords(writer), joining: pages, applying: deltas)
-        for types in types { try store.views.update(db, types) }
-        return (
-          summary, try Self.commit(db, store: store, keys: keys, writer: writer, settling: layer)
-        )
+      if let fresh { return try await Self.commit(fresh, store, settling: layer, finish) }
+      return try await store.pool.writeWithoutTransaction { db in
+        let (summary, new) = try finish(db)
+        return (summary, try new.show(in: store, settling: layer) { try db.commit() })
       }
     }
     do {
@@ -163,28 +184,30 @@ actor SQLiteTransaction: RecordTransaction {
     }
   }
 
-  /// Commits so that all changes become visible at once: in the file, in the memory tier, and in
-  /// the optimistic layers.
-  ///
-  /// - Returns: The result of settling the layer.
+  /// Commits a response that is in a new file.
   private static func commit(
-    _ db: Database, store: SQLiteStore, keys: WrittenKeys?, writer: RecordWriter,
-    settling layer: OptimisticLayer?
-  ) throws -> OptimisticLayer.Content? {
-    let tier = store.activity.memoryTier
-    if tier == nil, layer == nil {
+    _ fresh: FreshDatabase, _ store: SQLiteStore, settling layer: OptimisticLayer?,
+    _ finish: @escaping @Sendable (Database) throws -> (WriteSummary, NewRecords)
+  ) async throws -> (WriteSummary, OptimisticLayer.Content?) {
+    let (summary, new) = try await fresh.queue.writeWithoutTransaction { db in
+      let result = try finish(db)
       try db.commit()
-      return nil
+      return result
     }
-    var records: [(key: [UInt8], text: [UInt8]?)]?
-    if let tier, let keys, !keys.areTooMany {
-      records = try keys.records(size: tier.maxSize / 2) { try writer.records.text(of: $0) }
+    try await fresh.complete()
+    let shown = try await fresh.replaceEmpty(store) { replace in
+      try new.show(in: store, settling: layer, replace)
     }
-    return try store.activity.changing {
-      try db.commit()
-      if let records { tier?.replace(records) } else { tier?.clear() }
-      return layer.flatMap { store.activity.take($0) }
+    if let shown {
+      store.versions.forget()
+      return (summary, shown)
     }
+    let settled = try await store.pool.writeWithoutTransaction { db in
+      try fresh.copyRows(to: db)
+      return try new.show(in: store, settling: layer) { try db.commit() }
+    }
+    fresh.discard()
+    return (summary, settled)
   }
 
   func rollback() async {
@@ -192,15 +215,51 @@ actor SQLiteTransaction: RecordTransaction {
     isOpen = false
     let (store, inFlight) = (store, inFlight)
     // A separate task, as for commits: the database rejects access from a cancelled task.
-    await Task { await Self.rollback(store, after: inFlight) }.value
+    await Task {
+      _ = await inFlight?.result
+      await Self.rollback(store, fresh)
+    }.value
   }
 
-  private static func rollback(_ store: SQLiteStore, after inFlight: Task<Void, any Error>?) async {
-    _ = await inFlight?.result
+  private static func rollback(_ store: SQLiteStore, _ fresh: FreshDatabase?) async {
+    fresh?.discard()
     // If the rollback fails, SQLite has already rolled back.
     try? await store.pool.writeWithoutTransaction { db in
       if db.isInsideTransaction { try db.rollback() }
     }
     store.gate.release()
+  }
+}
+
+/// The written records for the memory tier; `nil` if there are too many.
+private struct NewRecords: Sendable {
+  private let records: [(key: [UInt8], text: [UInt8]?)]?
+
+  /// Reads the records with these keys, before the commit.
+  init(_ keys: WrittenKeys?, store: SQLiteStore, writer: RecordWriter) throws {
+    guard let tier = store.activity.memoryTier, let keys, !keys.areTooMany else {
+      records = nil
+      return
+    }
+    records = try keys.records(size: tier.maxSize / 2) { try writer.records.text(of: $0) }
+  }
+
+  /// Commits so that all changes become visible at once: in the file, in the memory tier, and in
+  /// the optimistic layers.
+  ///
+  /// - Returns: The result of settling the layer.
+  func show(
+    in store: SQLiteStore, settling layer: OptimisticLayer?, _ commit: () throws -> Void
+  ) throws -> OptimisticLayer.Content? {
+    let tier = store.activity.memoryTier
+    if tier == nil, layer == nil {
+      try commit()
+      return nil
+    }
+    return try store.activity.changing {
+      try commit()
+      if let records { tier?.replace(records) } else { tier?.clear() }
+      return layer.flatMap { store.activity.take($0) }
+    }
   }
 }

@@ -9,11 +9,12 @@ import Testing
 
 /// A store of each kind, made for one test and gone after it.
 enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
-  /// In memory, in a file, in a file with memory in front, and in PostgreSQL.
-  case memory, sqlite, chain, postgres
+  /// In memory, in a file, in a file that the first response replaces, in a file with memory in front, and in
+  /// PostgreSQL.
+  case memory, sqlite, fresh, chain, postgres
 
   static let allCases: [StoreKind] =
-    [.memory, .sqlite, .chain] + (PostgresServer.isInstalled ? [.postgres] : [])
+    [.memory, .sqlite, .fresh, .chain] + (PostgresServer.isInstalled ? [.postgres] : [])
 
   var testDescription: String { rawValue }
 
@@ -23,12 +24,13 @@ enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
   ) async throws -> R {
     switch self {
     case .memory: return try await body(CacheStore(MemoryStore(collectsChanges: collectsChanges)))
-    case .sqlite, .chain:
+    case .sqlite, .fresh, .chain:
       let directory = try TemporaryDirectory()
       var options = SQLiteStore.Options()
       options.collectsChanges = collectsChanges
       // So little that it is too little now and then.
       if self == .chain { options.memory = 3000 }
+      if self == .fresh { options.minFreshBytes = 0 }
       let store = try SQLiteStore(path: directory.path("cache.db"), options: options)
       let result = try await body(CacheStore(store))
       try store.close()
@@ -85,7 +87,8 @@ enum Way: String, CaseIterable, Sendable, CustomTestStringConvertible {
   var kind: StoreKind {
     switch self {
     case .memory, .memoryByteByByte: .memory
-    case .sqlite, .sqliteAsItArrives: .sqlite
+    case .sqlite: .sqlite
+    case .sqliteAsItArrives: .fresh
     case .chain: .chain
     case .postgres: .postgres
     }

@@ -1,0 +1,273 @@
+import Foundation
+import GQLRunTestSupport
+import GRDB
+import Testing
+
+@testable import GQLRunCache
+
+/// A store in a new file, and a response that is large for it.
+private struct FreshFile {
+  let directory: TemporaryDirectory
+  let path: String
+  let store: SQLiteStore
+  let notices = Notices()
+
+  init(prepare: (String) throws -> Void = { _ in }) throws {
+    directory = try TemporaryDirectory()
+    path = directory.path("cache.db")
+    try prepare(path)
+    store = try Self.open(path, notices)
+  }
+
+  static func open(_ path: String, _ notices: Notices = Notices()) throws -> SQLiteStore {
+    var options = notices.options()
+    options.minFreshBytes = 1000
+    return try SQLiteStore(path: path, options: options)
+  }
+
+  var replacement: String { path + "-new" }
+  var isBeingReplaced: Bool { FileManager.default.fileExists(atPath: replacement) }
+  var identity: FileIdentity? { FileIdentity(of: path) }
+
+  /// Feeds a response in pieces, each of which is written.
+  func feed() async throws -> ResponseNormalizer {
+    try await CacheTests.feed(
+      DamagedFile.response("new", users: 500).utf8, prepare(DamagedFile.document),
+      into: CacheStore(store),
+      arrival: .pieces(of: 4096))
+  }
+
+  func write() async throws {
+    _ = try await feed().finish().write?.commit()
+  }
+
+  func read(_ store: SQLiteStore? = nil) async throws -> String {
+    try await CacheUnderTest(store: store ?? self.store).read(DamagedFile.document)
+  }
+
+  /// Checks that the file has the response and nothing is left beside it.
+  func expectComplete(sourceLocation: Testing.SourceLocation = #_sourceLocation) async throws {
+    let memory = MemoryStore()
+    try await CacheUnderTest(store: memory).write(
+      DamagedFile.response("new", users: 500), DamagedFile.document)
+    #expect(try await dump(store) == dump(memory), sourceLocation: sourceLocation)
+    #expect(!isBeingReplaced, sourceLocation: sourceLocation)
+    #expect(notices.text == "", sourceLocation: sourceLocation)
+    if SQLiteTool.isThere {
+      #expect(
+        try SQLiteTool.run("PRAGMA integrity_check", on: path) == "ok",
+        sourceLocation: sourceLocation)
+      #expect(
+        try SQLiteTool.run(#"SELECT name FROM "User" WHERE id = '7'"#, on: path) == "new 7",
+        sourceLocation: sourceLocation)
+    }
+  }
+}
+
+@Suite("Large first responses in SQLite")
+struct FreshDatabaseTests {
+  @Test("a large first response replaces the empty file, and its log stays small")
+  func replaced() async throws {
+    let file = try FreshFile()
+    let before = file.identity
+    let normalizer = try await file.feed()
+    #expect(file.isBeingReplaced)
+    #expect(try await file.read() == "miss at users")
+    let log = try #require(try await file.store.statistics().logBytes)
+    #expect(log < 16 * (16384 + 24) + 32)
+    let result = try await normalizer.finish()
+    #expect(try await file.read() == "miss at users")
+    _ = try await result.write?.commit()
+    #expect(file.identity != before)
+    let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
+    #expect(attributes[.posixPermissions] as? Int == 0o600)
+    let header = try [UInt8](Data(contentsOf: URL(fileURLWithPath: file.path)).prefix(20))
+    #expect(header[16...19] == [0x40, 0x00, 2, 2])
+    try await file.expectComplete()
+    try file.store.close()
+  }
+
+  @Test("a replaced file is written, cleared and opened again like any other")
+  func afterwards() async throws {
+    let file = try FreshFile()
+    try await file.write()
+    let identity = file.identity
+    let other = try FreshFile.open(file.path)
+    #expect(other.activity === file.store.activity)
+    #expect(other.segmentSeed == file.store.segmentSeed)
+    try await CacheUnderTest(store: other).write(
+      DamagedFile.response("newer"), DamagedFile.document)
+    #expect(try await file.store.refresh())
+    #expect(try await file.read() == DamagedFile.data("newer"))
+    try await file.store.sync()
+    try await file.store.checkpoint()
+    try await file.store.clear()
+    #expect(try await file.read(other) == "miss at users")
+    #expect(file.identity == identity)
+    try other.close()
+    try file.store.close()
+  }
+
+  @Test("a store with content, or with another user from the start, is written through its log")
+  func kept() async throws {
+    let full = try FreshFile()
+    try await CacheUnderTest(store: full.store).write(#"{"data":{"me":null}}"#, "{me{id}}")
+    let shared = try FreshFile()
+    let other = try FreshFile.open(shared.path)
+    for file in [full, shared] {
+      let before = file.identity
+      let normalizer = try await file.feed()
+      #expect(!file.isBeingReplaced)
+      _ = try await normalizer.finish().write?.commit()
+      #expect(file.identity == before)
+    }
+    #expect(try await shared.read(other) == shared.read())
+    try other.close()
+    try await shared.expectComplete()
+    for file in [full, shared] { try file.store.close() }
+  }
+
+  @Test(
+    "a user that opens the empty file meanwhile keeps it, and sees the response after the commit")
+  func copied() async throws {
+    let file = try FreshFile()
+    let before = file.identity
+    let result = try await file.feed().finish()
+    #expect(file.isBeingReplaced)
+    let other = try FreshFile.open(file.path)
+    #expect(file.isBeingReplaced)
+    #expect(try await file.read(other) == "miss at users")
+    _ = try await result.write?.commit()
+    #expect(file.identity == before)
+    #expect(try await file.read(other) == file.read())
+    try other.close()
+    try await file.expectComplete()
+    // A type that the views know is not added again.
+    try await file.write()
+    try file.store.close()
+  }
+
+  @Test("a program without our locks that has the empty file open keeps it")
+  func foreign() async throws {
+    let file = try FreshFile()
+    let before = file.identity
+    let result = try await file.feed().finish()
+    let other = try DatabaseQueue(path: file.path)
+    let sql = "SELECT count(*) FROM records"
+    #expect(try await other.read { try Int.fetchOne($0, sql: sql) } == 0)
+    _ = try await result.write?.commit()
+    #expect(file.identity == before)
+    #expect(try await other.read { try Int.fetchOne($0, sql: sql) } ?? 0 > 500)
+    try other.close()
+    try await file.expectComplete()
+    try file.store.close()
+  }
+
+  @Test("a file that was removed meanwhile does not come back")
+  func removed() async throws {
+    let file = try FreshFile()
+    let result = try await file.feed().finish()
+    #expect(file.isBeingReplaced)
+    for suffix in ["-wal", "-shm", ""] { unlink(file.path + suffix) }
+    // As before the commit, the store uses the file that has no name any more.
+    _ = try await result.write?.commit()
+    #expect(file.identity == nil)
+    #expect(!file.isBeingReplaced)
+    try file.store.close()
+  }
+
+  @Test("an abandoned response leaves the empty file, and nothing beside it")
+  func abandoned() async throws {
+    let file = try FreshFile()
+    let before = file.identity
+    let normalizer = try await file.feed()
+    #expect(file.isBeingReplaced)
+    await normalizer.abandon()
+    #expect(!file.isBeingReplaced)
+    #expect(file.identity == before)
+    #expect(try await file.read() == "miss at users")
+    // The next response may be large, too.
+    try await file.write()
+    #expect(file.identity != before)
+    try await file.expectComplete()
+    try file.store.close()
+  }
+
+  @Test("a new file that a killed process has left is removed by the next one")
+  func leftover() async throws {
+    let file = try FreshFile()
+    try file.store.close()
+    try Data(repeating: 1, count: 100_000).write(to: URL(fileURLWithPath: file.replacement))
+    let store = try FreshFile.open(file.path)
+    #expect(!file.isBeingReplaced)
+    try store.close()
+  }
+
+  @Test(
+    "files with other permissions, hard links, or without room for another file are written through their log",
+    arguments: ["mode", "link", "name"])
+  func notReplaceable(reason: String) async throws {
+    let file = try FreshFile { path in
+      if reason == "mode" {
+        #expect(
+          FileManager.default.createFile(
+            atPath: path, contents: nil, attributes: [.posixPermissions: 0o640]))
+      }
+    }
+    switch reason {
+    case "link":
+      try FileManager.default.linkItem(atPath: file.path, toPath: file.directory.path("second.db"))
+    case "name":
+      try FileManager.default.createDirectory(
+        atPath: file.replacement, withIntermediateDirectories: false)
+    default: break
+    }
+    let before = file.identity
+    try await file.write()
+    #expect(file.identity == before)
+    if reason == "name" { try FileManager.default.removeItem(atPath: file.replacement) }
+    try await file.expectComplete()
+    try file.store.close()
+  }
+
+  @Test("a symbolic link to the file stays one")
+  func symbolicLink() async throws {
+    let directory = try TemporaryDirectory()
+    let (path, link) = (directory.path("cache.db"), directory.path("link.db"))
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+    var options = SQLiteStore.Options()
+    options.minFreshBytes = 1000
+    let store = try SQLiteStore(path: link, options: options)
+    let before = FileIdentity(of: path)
+    try await CacheUnderTest(store: CacheStore(store), arrival: .pieces(of: 4096)).write(
+      DamagedFile.response("new"), DamagedFile.document)
+    #expect(FileIdentity(of: path) != before)
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == path)
+    try store.close()
+  }
+
+  @Test("reads during the commit see the empty cache or the whole response")
+  func readsMeanwhile() async throws {
+    let file = try FreshFile()
+    let expected = DamagedFile.data("new")
+    let normalizer = try await CacheTests.feed(
+      DamagedFile.response("new").utf8, prepare(DamagedFile.document), into: CacheStore(file.store),
+      arrival: .pieces(of: 4096))
+    let result = try await normalizer.finish()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<4 {
+        group.addTask {
+          while true {
+            let found = try await file.read()
+            if found == expected { return }
+            #expect(found == "miss at users")
+            _ = try await file.store.refresh()
+          }
+        }
+      }
+      _ = try await result.write?.commit()
+      try await group.waitForAll()
+    }
+    try file.store.close()
+  }
+}
