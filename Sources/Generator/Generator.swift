@@ -100,7 +100,7 @@ public struct Generator {
     let access = options.access == .public ? "public " : ""
     let imports = used.modules(isSchema: kind == .schema, options).map { "\(access)import \($0)\n" }
     let head = """
-      \(GeneratedFile.mark) from \(source); changes are overwritten.
+      \(GeneratedFile.mark) from \(Printable.line(source)); changes are overwritten.
       // swift-format-ignore-file
 
       \(imports.joined())

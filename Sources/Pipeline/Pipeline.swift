@@ -29,6 +29,8 @@ public struct Pipeline: Sendable {
   public var tests: [PipelineTest] = []
   /// The programs that it starts: those of `${exec:…}` and those of its entries.
   public var programs: [FileProgram] = []
+  /// The files that it writes, except those that variables name.
+  package var outputs: [FileOutput] = []
   /// The files it was read from, with their bytes: the named file and those it extends.
   public var files: [(path: String, bytes: [UInt8])] = []
   /// The values of variables, files and commands in its file, and those of its URLs' queries. A

@@ -35,7 +35,8 @@ package final class PostgresConnection {
     }
     guard pq.status(handle) == CONNECTION_OK else {
       defer { pq.finish(handle) }
-      throw PostgresError(handle, library, isConnecting: true)
+      let error = PostgresError(handle, library, isConnecting: true)
+      throw PostgresError(state: error.state, message: Self.hiding(url, in: error.message))
     }
     _ = pq.setNoticeProcessor(handle, { _, _ in }, nil)
     self.handle = handle
@@ -121,6 +122,30 @@ package final class PostgresConnection {
       }
       return body(addresses)
     }
+  }
+}
+
+// MARK: Passwords
+
+extension PostgresConnection {
+  /// Replaces the password of a URL and its parts; libpq shows them when it cannot parse the URL.
+  package static func hiding(_ url: String, in message: String) -> String {
+    guard let password = password(of: url), !password.isEmpty else { return message }
+    return ([password] + password.split(separator: "@").map { String($0) })
+      .filter { $0.utf8.count > 2 }
+      .reduce(message) { $0.replacing($1, with: "•••") }
+  }
+
+  /// The password of a URL, as it is written; `nil` without one.
+  package static func password(of url: String) -> String? {
+    guard let start = url.firstRange(of: "://")?.upperBound else { return nil }
+    if let query = url[start...].firstRange(of: "password=")?.upperBound {
+      return String(url[query...].prefix { $0 != "&" })
+    }
+    guard let at = url.lastIndex(of: "@"), start <= at,
+      let colon = url[start..<at].firstIndex(of: ":")
+    else { return nil }
+    return String(url[url.index(after: colon)..<at])
   }
 }
 

@@ -37,6 +37,56 @@ extension FilePath {
   }
 }
 
+extension FilePath {
+  /// The absolute path that symbolic links lead to, whether or not there is a file.
+  package static func real(_ path: String) -> String {
+    let absolute =
+      path.hasPrefix("/") ? path : "\(FileManager.default.currentDirectoryPath)/\(path)"
+    var pending = Array(absolute.split(separator: "/").map(String.init).reversed())
+    var done = ""
+    // As many as Linux follows.
+    var remainingLinks = 40
+    while let part = pending.popLast() {
+      if part == "." { continue }
+      if part == ".." {
+        done = String(done[..<(done.lastIndex(of: "/") ?? done.startIndex)])
+        continue
+      }
+      let next = "\(done)/\(part)"
+      guard remainingLinks > 0,
+        let link = try? FileManager.default.destinationOfSymbolicLink(atPath: next)
+      else {
+        done = next
+        continue
+      }
+      remainingLinks -= 1
+      if link.hasPrefix("/") { done = "" }
+      pending += link.split(separator: "/").map(String.init).reversed()
+    }
+    return done.isEmpty ? "/" : done
+  }
+
+  /// The folder of the repository that a file belongs to: the nearest one above it that contains `.git`, below the home
+  /// folder; without one, the folder of the file.
+  package static func repository(of file: String) -> String {
+    let start = real(folder(of: file))
+    let home = EnvironmentVariables.value(of: "HOME").map { real($0) }
+    var folder = start
+    while folder != "/", folder != home {
+      if FileManager.default.fileExists(atPath: "\(folder)/.git") { return folder }
+      folder = self.folder(of: folder)
+    }
+    return start
+  }
+
+  /// Whether a path leads into the repository that another file belongs to, or to a standard stream.
+  package static func isInRepository(_ path: String, of file: String) -> Bool {
+    if ["/dev/null", "/dev/stdout", "/dev/stderr"].contains(path) { return true }
+    let (target, root) = (real(path), repository(of: file))
+    return root == "/" || target == root || target.hasPrefix(root + "/")
+  }
+}
+
 /// Temporary files without a name, readable only by this process.
 package enum UnnamedFile {
   /// Opens a new file in `TMPDIR`, or else `/tmp`, which vanishes when its descriptor is closed.

@@ -156,7 +156,7 @@ struct QueueSchemaTests {
       #expect(findings.count == 1, "\(findings)")
       #expect(!findings.contains { $0.contains("S3cretWord") })
     }
-    let shown = QueueConnection.hiding(
+    let shown = PostgresConnection.hiding(
       "postgres://me:S3cret@Word@db/x", in: "could not translate host name \"Word@db\"")
     #expect(!shown.contains("Word"))
   }

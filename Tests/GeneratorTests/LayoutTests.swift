@@ -47,6 +47,36 @@ struct LayoutTests {
     try expectNoFaults(Fixtures.schema(), Fixtures.documents(), options)
   }
 
+  @Test("the name of a document and the texts of a schema cannot add lines of code")
+  func hostile() throws {
+    let text = #"a */ \" \"\"\" \\(fatalError()) \n import Evil \u2028 import Evil \r import Evil"#
+    let schema = try Schema(
+      sdl: Document(
+        parsing: """
+          "\(text)" type Query { "\(text)" x(a: String = "\(text)"): String @deprecated(reason: "\(text)") e(i: I): E }
+          "\(text)" enum E { "\(text)" A @deprecated(reason: "\(text)") self init Type }
+          "\(text)" input I { "\(text)" default: String = "\(text)" x: Int }
+          """))
+    let files = try Generator(schema: schema, options: GeneratorOptions()).files(from: [
+      (
+        path: "a\nimport Evil\u{2028}\u{1b}.graphql",
+        text: Array(
+          ###"query Q($i: I) { x(a: "\###(text)") y: x(a: "\"\"\"##") e(i: $i) }"###.utf8)
+      )
+    ])
+    #expect(files.count == 2)
+    for file in files {
+      // A U+2028 ends no line of Swift.
+      for line in file.text.split(whereSeparator: { ["\n", "\r", "\r\n"].contains($0) }) {
+        let code = line.drop { $0 == " " }
+        #expect(!code.hasPrefix("import") || code == "import GQLRunTyped", "\(file.text)")
+      }
+      for line in file.text.split(separator: "\n") where line.hasPrefix("//") {
+        #expect(!line.unicodeScalars.contains { $0.value < 0x20 || $0 == "\u{2028}" })
+      }
+    }
+  }
+
   @Test(
     "types without a property have no empty line", arguments: GeneratorOptions.Access.allCases)
   func withoutProperties(access: GeneratorOptions.Access) throws {

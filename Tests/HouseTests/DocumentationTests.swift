@@ -119,6 +119,28 @@ struct DocumentationTests {
     }
   }
 
+  @Test("every test that the threat model names exists, and every adversary has a table")
+  func security() throws {
+    let lines = try #require(Repository.text("docs/security.md")).lines
+    let rows = lines.filter { $0.hasPrefix("| ") && !$0.hasPrefix("| threat |") }
+    let tests = Repository.files(in: "Tests", suffix: ".swift").filter {
+      $0.path != "Tests/HouseTests/DocumentationTests.swift"
+    }.map(\.text)
+    let transcripts = Repository.files(in: "Tests/Transcripts").map(\.path)
+    #expect(rows.count > 40)
+    #expect(lines.filter { $0.hasPrefix("| threat |") }.count > 5)
+    for row in rows {
+      let cells = row.split(separator: "|").filter { $0.contains { $0 != " " } }
+      #expect(cells.count == 4, "\(row)")
+      let pieces = (cells.last ?? "").split(separator: "`", omittingEmptySubsequences: false)
+      let names = stride(from: 1, to: pieces.count, by: 2).map { pieces[$0] }
+      #expect(!names.isEmpty, "\(row)")
+      for name in names where !transcripts.contains(where: { $0.hasSuffix(name) }) {
+        #expect(tests.contains { $0.includes(name) }, "no test \(name)")
+      }
+    }
+  }
+
   @Test(
     "every test that the tables of editions name exists, and every addition to the language is in them"
   )

@@ -27,6 +27,38 @@ final class FileTests {
     #expect(try permissions(path) == 0o700)
   }
 
+  @Test("a path belongs to the repository that its symbolic links lead to")
+  func repositories() throws {
+    let root = FilePath.real(folder)
+    for name in ["r/.git", "r/a/b", "plain"] {
+      try SystemIO.createFolder("\(root)/\(name)")
+    }
+    for (link, target) in [
+      ("out", root), ("in", "a"), ("nothing", "../gone"), ("loop", "loop"), ("up", "a/.."),
+    ] {
+      #expect(symlink(target, "\(root)/r/\(link)") == 0)
+    }
+    for (path, real) in [
+      ("r/./a//b/", "r/a/b"), ("r/a/../../x", "x"), ("r/new/../../x", "x"), ("r/out/x", "x"),
+      ("r/in/b", "r/a/b"), ("r/nothing/y", "gone/y"), ("r/loop/../z", "r/z"), ("r/up/q", "r/q"),
+      ("/../../../..", ""),
+    ] {
+      let absolute = path.hasPrefix("/") ? path : "\(root)/\(path)"
+      #expect(FilePath.real(absolute) == (real.isEmpty ? "/" : "\(root)/\(real)"), "\(path)")
+    }
+    for (path, file, isInside) in [
+      ("r/x", "r/a/b/p.yaml", true), ("r/a/../x", "r/p.yaml", true), ("r", "r/p.yaml", true),
+      ("x", "r/a/p.yaml", false), ("r/out/x", "r/p.yaml", false), ("rx", "r/p.yaml", false),
+      ("r/nothing", "r/p.yaml", false), ("plain/x", "plain/p.yaml", true),
+      ("r/x", "plain/p.yaml", false),
+    ] {
+      #expect(
+        FilePath.isInRepository("\(root)/\(path)", of: "\(root)/\(file)") == isInside, "\(path)")
+    }
+    #expect(FilePath.isInRepository("/dev/null", of: "\(root)/plain/p.yaml"))
+    #expect(!FilePath.isInRepository("/dev/shm/x", of: "\(root)/plain/p.yaml"))
+  }
+
   @Test("a folder that cannot be created is an error with its name and the system's reason")
   func impossibleFolders() throws {
     try AtomicFile.write([], to: folder + "/file", permissions: 0o600)

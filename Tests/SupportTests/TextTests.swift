@@ -11,6 +11,16 @@ struct TextTests {
     #expect(QuotedText.url("a b+;/é~") == "a%20b%2B%3B%2F%C3%A9~")
   }
 
+  @Test("a field of CSV is quoted for readers of CSV, and not changed for spreadsheets")
+  func csv() {
+    for (text, field) in [
+      ("", "\"\""), ("a,b", "\"a,b\""), ("a\r\nb", "\"a\r\nb\""), ("a\"b", "\"a\"\"b\""),
+      ("=1+1", "=1+1"), ("@SUM(A1)", "@SUM(A1)"), ("-1", "-1"),
+    ] {
+      #expect(QuotedText.csvField(text) == Array(field.utf8), "\(text)")
+    }
+  }
+
   @Test("a quote that combines with the next scalar is a quote")
   func combining() {
     #expect(utf8(QuotedText.shellWord("'\u{301}")) == utf8(#"''\''"# + "\u{301}'"))

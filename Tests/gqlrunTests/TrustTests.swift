@@ -169,4 +169,128 @@ struct TrustTests {
       "pipeline trust p.pipeline.yaml", folder, "", ["XDG_STATE_HOME": "", "HOME": ""])
     #expect(homeless.status == 1 && homeless.errors.contains("--allow-exec"), "\(homeless)")
   }
+
+  /// A pipeline that writes to a path, which a shell would execute as a part of a profile.
+  private static func writing(_ option: String) -> String {
+    """
+    version: 1
+    name: writing
+    endpoint: { url: "${env:GQL_URL}" }
+    store: \(option.hasPrefix("path") ? "{ kind: sqlite, \(option) }" : "{ kind: none }")
+    chain:
+    \(option.hasPrefix("audit") ? "  - \(option)" : "")
+      - max-retry: { max_retries: 1 }
+    \(option.hasPrefix("oauth2") ? "  - token-refresh: { \(option) }" : "")
+    \(option.hasPrefix("path") ? "  - cache-read" : "")
+    \(option.hasPrefix("record") ? "  - \(option)" : "")
+      - fetch
+      - response-code
+      - parse
+    \(option.hasPrefix("path") ? "  - cache-write" : "")
+    tests:
+      - name: a test
+        document: "{ country(code: \\"DE\\") { name } }"
+        upstream: [{ body: { data: { country: { __typename: Country, name: Germany } } } }]
+        expect: { succeeded: 1 }
+
+    """
+  }
+
+  @Test(
+    "writes outside of its repository only if it is trusted",
+    arguments: [
+      "audit: { file: HOME/.profile, values: ['$(touch ran-line)'] }",
+      "audit: { file: sub/../../.profile }", "audit: { file: link/.profile }",
+      "audit: { file: dangling }", "record-replay: { file: ../.profile, mode: auto }",
+      "path: ../.profile",
+      "oauth2: { token_url: 'http://127.0.0.1:1/', client_id: c, store: ../.profile }",
+    ])
+  func outputs(_ option: String) async throws {
+    let folder = try Folder()
+    try FileManager.default.createDirectory(
+      atPath: folder.file("repository"), withIntermediateDirectories: true)
+    for (link, target) in [("link", folder.path), ("dangling", "../.profile")] {
+      try FileManager.default.createSymbolicLink(
+        atPath: folder.file("repository/\(link)"), withDestinationPath: target)
+    }
+    let text = Self.writing(option).replacing("HOME", with: folder.path)
+    let file = "repository/p.pipeline.yaml"
+    try folder.write(text, to: file)
+    try await DemoServer.withServer { server in
+      for line in [
+        "run germany.graphql -p \(file) -e URL", "pipeline test \(file)", "logout -p \(file)",
+        "profile -p \(file) -e URL -d germany.graphql --rate 5 --duration 1s",
+      ] {
+        let refused = try await run(line, folder, server.url)
+        #expect(refused.status == 78, "\(line): \(refused)")
+        #expect(
+          refused.errors.contains("writes files outside of its repository, and it is not trusted"),
+          "\(line): \(refused)")
+        #expect(!folder.exists(".profile"), "\(line)")
+      }
+      #expect(server.log.requests.isEmpty)
+      let trusted = try await run("pipeline trust \(file)", folder, "")
+      #expect(trusted.status == 0 && trusted.errors.contains(" writes "), "\(trusted)")
+      let result = try await run("run germany.graphql -p \(file) -e URL", folder, server.url)
+      #expect(result.status != 78, "\(result)")
+    }
+  }
+
+  @Test(
+    "writes inside of its repository, and to paths that are the user's variables, without trust",
+    arguments: [
+      ("../audit.ndjson", ""), ("a/../audit.ndjson", ""), ("/dev/null", ""),
+      ("${env:AUDIT_LOG}", "FOLDER/elsewhere.ndjson"),
+    ])
+  func ownOutputs(_ path: String, _ variable: String) async throws {
+    let folder = try Folder()
+    for name in ["repository/.git", "repository/pipelines/a"] {
+      try FileManager.default.createDirectory(
+        atPath: folder.file(name), withIntermediateDirectories: true)
+    }
+    let file = "repository/pipelines/p.pipeline.yaml"
+    try folder.write(Self.writing("audit: { file: \"\(path)\" }"), to: file)
+    try await DemoServer.withServer { server in
+      let result = try await run(
+        "run germany.graphql -p \(file) -e URL", folder, server.url,
+        ["AUDIT_LOG": variable.replacing("FOLDER", with: folder.path)])
+      #expect(result.status == 0, "\(result)")
+    }
+  }
+
+  @Test("that names another file of this machine shows no lines of it")
+  func elsewhere() async throws {
+    let folder = try Folder()
+    try FileManager.default.createDirectory(
+      atPath: folder.file("repository"), withIntermediateDirectories: true)
+    try folder.write("machine x login y password hunter2\n", to: ".netrc")
+    try folder.write("version: 1\nextends: ../.netrc\n", to: "repository/p.pipeline.yaml")
+    for format in ["", " --format github", " --format json"] {
+      let result = try await run(
+        "pipeline check repository/p.pipeline.yaml\(format)", folder, "")
+      #expect(result.status == 78 && "\(result)".contains(".netrc"), "\(result)")
+      #expect(!"\(result)".contains("hunter2"), "\(result)")
+    }
+  }
+
+  @Test(
+    "that turns off the verification of servers has a warning", arguments: ["", " --allow-exec"])
+  func insecure(_ flag: String) async throws {
+    let folder = try Folder()
+    let text = Self.writing("audit: { file: a.ndjson }")
+    try folder.write(text, to: "p.pipeline.yaml")
+    try folder.write(
+      text.replacing("- fetch", with: "- fetch: { tls: { insecure: true } }"),
+      to: "i.pipeline.yaml")
+    try await DemoServer.withServer { server in
+      for (name, warns) in [("i", true), ("p", false)] {
+        let result = try await run(
+          "run germany.graphql -p \(name).pipeline.yaml -e URL\(flag)", folder, server.url)
+        #expect(result.status == 0, "\(result)")
+        #expect(
+          result.errors.contains("does not verify the certificates of servers") == warns,
+          "\(result)")
+      }
+    }
+  }
 }

@@ -1,5 +1,6 @@
 import GQLRunLanguage
 import GQLRunPipeline
+import GQLRunPostgres
 import GQLRunSupport
 
 /// The sinks of a manifest.
@@ -113,7 +114,7 @@ extension ManifestLoader {
     let folder = RunSettings.defaultJournal
     manifest.settings.journalFolder =
       (try? OutputPath(folder: self.folder).resolve(folder)) ?? folder
-    if made == nil, let password = QueueConnection.password(of: url), !password.isEmpty,
+    if made == nil, let password = PostgresConnection.password(of: url), !password.isEmpty,
       isWritten(password, at: given.$journal.location)
     {
       let location = given.$journal.location

@@ -93,34 +93,12 @@ final class QueueConnection {
   func drop() { current = nil }
 
   /// The error of an action, for the user.
-  ///
-  /// A URL never appears in messages: it may contain a password.
   func describe(_ error: any Error, _ action: String) -> any Error {
     guard let error = error as? PostgresError else { return error }
     let message =
-      "cannot \(action) in the queue (\(name)): \(Self.hiding(database.url, in: error.message)) (\(error.state))"
+      "cannot \(action) in the queue (\(name)): \(error.message) (\(error.state))"
     if error.isConnectionLoss { return StoppedByStorage(message: message) }
     return JournalError(message)
-  }
-
-  /// Replaces the password of a URL and its parts; libpq shows them when it cannot parse the URL.
-  static func hiding(_ url: String, in message: String) -> String {
-    guard let password = password(of: url), !password.isEmpty else { return message }
-    return ([password] + password.split(separator: "@").map { String($0) })
-      .filter { $0.utf8.count > 2 }
-      .reduce(message) { $0.replacing($1, with: "•••") }
-  }
-
-  /// The password of a URL, as it is written; `nil` without one.
-  static func password(of url: String) -> String? {
-    guard let start = url.firstRange(of: "://")?.upperBound else { return nil }
-    if let query = url[start...].firstRange(of: "password=")?.upperBound {
-      return String(url[query...].prefix { $0 != "&" })
-    }
-    guard let at = url.lastIndex(of: "@"), start <= at,
-      let colon = url[start..<at].firstIndex(of: ":")
-    else { return nil }
-    return String(url[url.index(after: colon)..<at])
   }
 }
 

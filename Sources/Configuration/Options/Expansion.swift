@@ -323,3 +323,16 @@ public struct FileProgram: Sendable, Hashable {
     self.location = location
   }
 }
+
+/// A file that a pipeline file names for writing.
+package struct FileOutput: Sendable, Hashable {
+  /// The path, absolute or relative to the working directory.
+  package var path: String
+  /// The option that names it: "`file` of `audit`".
+  package var option: String
+  /// The source location of the path.
+  package var location: FileLocation
+
+  /// Whether the path leads out of the repository of the pipeline file that names it.
+  package var isOutside: Bool { !FilePath.isInRepository(path, of: location.file) }
+}

@@ -78,12 +78,19 @@ extension GivenOption {
   }
 
   /// The text as a path.
-  func path() throws(OptionError) -> String {
+  ///
+  /// - Parameter isWritten: Whether the file is written. The decoder collects these, except for those
+  ///   that the user names with a variable.
+  func path(isWritten: Bool = false) throws(OptionError) -> String {
     let expanded = try expanded()
     let text = try constantText(expanded)
     // A relative path in a variable is relative to the working directory of the user who set it.
     let folder = expanded.beginsWithVariable ? "." : decoder.folder(of: location)
-    return FilePath.resolve(text, in: folder)
+    let path = FilePath.resolve(text, in: folder)
+    if isWritten, !expanded.beginsWithVariable || expanded.expansion.parts.count > 1 {
+      decoder.outputs.append(FileOutput(path: path, option: label, location: location))
+    }
+    return path
   }
 
   /// The text as a template, which is expanded for each request.

@@ -10,6 +10,8 @@ package final class OptionDecoder {
   package var secretLocations: [FileLocation] = []
   /// The commands of `${exec:…}`, even if they were not run.
   package var programs: [FileProgram] = []
+  /// The files that options name for writing.
+  package var outputs: [FileOutput] = []
   /// The values of variables, files and commands in options of type text, and those of URL queries.
   package var secretValues: [SecretString] = []
   /// The number of values that were left out, because they depend on a command that was not run, or because they are

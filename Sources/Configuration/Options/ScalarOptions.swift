@@ -165,6 +165,32 @@ public struct OptionPath: Sendable, Hashable, ExpressibleByOption {
   }
 }
 
+/// The path of a file that is written, like ``OptionPath``.
+///
+/// `gqlrun` only writes outside of the file's repository if the user trusts the file; see docs/decisions/0026-trust.md.
+package struct WrittenPath: Sendable, Hashable, ExpressibleByOption {
+  /// The path, absolute or relative to the working directory.
+  package var path: String
+
+  /// Creates a path.
+  package init(_ path: String) { self.path = path }
+
+  /// The path of a file.
+  package static func optionType(in range: ClosedRange<Never>?) -> OptionType { .path }
+  /// An empty path.
+  package static var unsetOption: WrittenPath { WrittenPath("") }
+  /// The path itself.
+  package var optionDefault: JSONValue? { .string(path) }
+
+  /// Creates the value from a path.
+  ///
+  /// - Throws: ``OptionError`` for a value that is not text.
+  package init(option: GivenOption) throws(OptionError) {
+    guard case .path = option.type else { throw .mismatch(Self.self) }
+    self.init(try option.path(isWritten: true))
+  }
+}
+
 extension SecretString: ExpressibleByOption {
   /// Any text.
   public static func optionType(in range: ClosedRange<Never>?) -> OptionType { .string }

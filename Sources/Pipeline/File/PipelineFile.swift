@@ -192,7 +192,7 @@ struct StoreOptions: OptionSection {
   static let sizes: ClosedRange<ByteSize> = .kibibytes(64)...ByteSize(bytes: .max)
 
   @Option("Storage of the records") var kind = StoreConfiguration.Kind.memory
-  @Option("Database file of a SQLite store") var path: OptionPath?
+  @Option("Database file of a SQLite store") var path: WrittenPath?
   @Option(
     "PostgreSQL database: `postgresql://host/database`; libpq's variables (`PGHOST`, …) and its password file give what "
       + "is missing", secrecy: .url) var url: String?

@@ -88,6 +88,7 @@ extension PipelineLoader {
     pipeline.tests = given.tests
     checkTests(given.tests, drafts)
     pipeline.secrets = decoder.secretValues
+    pipeline.outputs = decoder.outputs
     let hiding = SecretHiding(pipeline.secrets)
     pipeline.programs =
       decoder.programs

@@ -303,8 +303,10 @@ struct PipelineSource {
 
   private mutating func compose(_ bytes: [UInt8], file: String) -> YAMLNode? {
     let yaml = YAMLFile(bytes, file: file, kind: .pipeline)
+    // A log, which others may read, shows no lines of files elsewhere on this machine.
+    let isElsewhere = files.first.map { !FilePath.isInRepository(file, of: $0.path) } ?? false
+    sources.append(isElsewhere ? SourceText(file: file, lines: []) : yaml.source)
     files.append((file, bytes))
-    sources.append(yaml.source)
     findings += yaml.findings
     return yaml.root
   }

@@ -33,7 +33,7 @@ public struct AuditPlugin: Plugin {
       + "A log that cannot be written prevents the subscription from being sent.",
     moreExamples: ["audit: { values: [correlation_id] }"])
 
-  @Option("File that lines are appended to; standard error by default") var file: OptionPath?
+  @Option("File that lines are appended to; standard error by default") var file: WrittenPath?
   @Option("Context value that names the user") var user = "user"
   @Option("Context value that names the tenant") var tenant = "tenant"
   @Option("Names of further context values to write") var values: [String] = []

@@ -24,7 +24,7 @@ public struct RecordReplayPlugin: Plugin {
       "Records and compares the names, media types and sizes of files, not their contents.",
     moreExamples: ["record-replay: { file: api.cassette.ndjson }"])
 
-  @Option("The recording: a line of JSON for each exchange") var file: OptionPath
+  @Option("The recording: a line of JSON for each exchange") var file: WrittenPath
   @Option(
     "Answer from the file only; send every request and replace the file; or send and record only "
       + "requests that the file does not have")

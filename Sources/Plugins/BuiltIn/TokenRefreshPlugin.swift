@@ -63,7 +63,7 @@ public struct TokenRefreshPlugin: Plugin {
     @Option("Service that the token is for") var audience: String?
     @Option("First refresh token") var refreshToken: SecretString?
     @Option("File that stores the tokens; required for the grant refresh-token")
-    var store: OptionPath?
+    var store: WrittenPath?
 
     func validate() throws(OptionError) {
       _ = try endpoint()

@@ -8,11 +8,12 @@ extension PipelineCommand {
   struct Trust: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "trust",
-      abstract: "Allow the programs that pipeline files start.",
+      abstract: "Allow what pipeline files start, and write elsewhere.",
       discussion: """
-        A pipeline file can start programs: ${exec:…}, the plugin exec, and the command of a token. They \
-        are started only if the file, and the files that it extends, are trusted. After a change, a file \
-        must be trusted again. Only the pipeline files are compared, not the scripts that they start.
+        A pipeline file can start programs: ${exec:…}, the plugin exec, and the command of a token. It can \
+        also write files outside of its repository: caches, recordings, tokens and audit logs. Both need \
+        trust in the file and in the files that it extends. After a change, a file must be trusted again. Only \
+        the pipeline files are compared, not the scripts that they start.
 
         EXAMPLES
           gqlrun pipeline trust signed.pipeline.yaml
@@ -41,7 +42,7 @@ extension BatchCommand {
   struct Trust: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "trust",
-      abstract: "Allow the programs that a manifest and its pipeline start.",
+      abstract: "Allow what a manifest and its pipeline start, and write elsewhere.",
       discussion: """
         Like `gqlrun pipeline trust`, for a manifest, its pipeline, and the files that it extends.
 
@@ -74,12 +75,14 @@ private enum TrustReport {
     guard file != "-" else {
       throw Failure(.usage, "standard input cannot be trusted; name a file")
     }
-    guard !facts.programs.isEmpty else {
-      return Terminal.note("\(Terminal.safe(file)) starts no programs: there is nothing to allow")
+    guard !facts.isEmpty else {
+      return Terminal.note(
+        "\(Terminal.safe(file)) starts no programs, and writes no files outside of its repository: there is nothing "
+          + "to allow")
     }
     try TrustStore().add(facts.items)
     for item in facts.items { Terminal.note("trusted \(Terminal.safe(item.path))") }
-    Terminal.note(Terminal.safe(ProgramGate.list(facts.programs)))
+    Terminal.note(Terminal.safe(facts.list))
   }
 
   static func revoke(_ files: [String]) throws {

@@ -239,17 +239,22 @@ struct HelpTopic {
         gqlrun logout --pipeline FILE deletes the tokens and the cache of a pipeline.
         """),
     HelpTopic(
-      name: "trust", title: "Trust: which files may start programs",
+      name: "trust", title: "Trust: which files may start programs, and write elsewhere",
       text: """
         A pipeline file or manifest can start programs: ${exec:…}, the plugin exec, and
-        the command of a token. Commands that only read a file start none. Commands that
-        run a file start its programs only if the file and the files that it extends are
-        trusted:
+        the command of a token. It can also name files to write outside of its
+        repository, the nearest folder with .git: a cache, a recording, tokens, an audit
+        log. Commands that only read a file start no programs. Commands that run a file
+        do so only if what it starts and writes elsewhere is trusted, for the file and
+        the files that it extends:
 
           gqlrun pipeline trust FILE     trusts a pipeline file until it changes
           gqlrun batch trust FILE        trusts a manifest and its pipeline
-          --allow-exec                   allows all programs for one run
+          --allow-exec                   allows all of it for one run
           GQLRUN_ALLOW_EXEC=1            the same, for scripts and CI
+
+        A path that is only a variable of yours, such as "${env:GQL_CACHE}", needs no
+        trust.
 
         --revoke removes files from the trusted files.
         """),

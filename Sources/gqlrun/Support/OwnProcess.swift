@@ -25,7 +25,7 @@ enum OwnProcess {
 struct TrustOptions: ParsableArguments {
   /// The help of --allow-exec.
   static let help: ArgumentHelp =
-    "Start the programs of the files (${exec:…}, exec, token commands) even if the files are not trusted; same as GQLRUN_ALLOW_EXEC=1."
+    "Start the programs of the files (${exec:…}, exec, token commands), and write outside of their repository, even if the files are not trusted; same as GQLRUN_ALLOW_EXEC=1."
 
   @Flag(name: .long, help: Self.help)
   var allowExec = false
@@ -43,20 +43,44 @@ struct TrustOptions: ParsableArguments {
   }
 }
 
-/// Loads files without running programs that the user has not allowed.
+/// Loads files without running programs, or writing files elsewhere, that the user has not allowed.
 ///
 /// First loads a file without running anything. If neither it nor the files it includes name a
-/// program, that result is used. Otherwise each of them must be trusted (``TrustStore``) with its
-/// current contents; the same bytes are then loaded again with programs.
+/// program, or an output outside of their repository, that result is used. Otherwise each of them
+/// must be trusted (``TrustStore``) with its current contents; the same bytes are then loaded again
+/// with programs.
 struct ProgramGate {
-  /// The programs found, and the files that name them.
+  /// What needs trust, and the files that name it.
   struct Facts {
     var programs: [FileProgram]
+    /// The files that would be written outside of the repository.
+    var outputs: [FileOutput]
     var files: [(path: String, bytes: [UInt8])]
+    private let verifiesServers: Bool
 
     init(_ pipeline: Pipeline) {
       programs = pipeline.programs
+      outputs = pipeline.outputs.filter(\.isOutside)
+      verifiesServers = pipeline.verifiesServers
       files = pipeline.files
+    }
+
+    /// Whether the files can be used without trust.
+    var isEmpty: Bool { programs.isEmpty && outputs.isEmpty }
+
+    /// One line for each program and output.
+    var list: String {
+      (programs.map { "  \($0.location): \($0.origin) runs `\($0.command)`" }
+        + outputs.map { "  \($0.location): \($0.option) writes \($0.path)" })
+        .joined(separator: "\n")
+    }
+
+    /// Warns if a file, which its user may not have read, turns off the verification of servers.
+    func warn(about file: String) {
+      guard !verifiesServers else { return }
+      Terminal.warning(
+        "\(file) does not verify the certificates of servers (`insecure` of `fetch`): anyone on the network can read "
+          + "and change what is sent")
     }
 
     /// The files that can be trusted, which excludes built-in pipelines.
@@ -82,16 +106,24 @@ struct ProgramGate {
     _ environment: PipelineFileEnvironment, read: (PipelineFileEnvironment) throws -> Loaded,
     facts: (Loaded) -> Facts
   ) throws -> Loaded {
-    if allowsAll { return try read(environment) }
-    let loaded = try read(environment.withPlaceholders)
+    let loaded = try read(allowsAll ? environment : environment.withPlaceholders)
     let facts = facts(loaded)
-    guard !facts.programs.isEmpty else { return loaded }
+    facts.warn(about: file)
+    guard !allowsAll, !facts.isEmpty else { return loaded }
     try check(facts)
     // Load exactly the bytes that are trusted.
     let contents = Dictionary(facts.files.map { ($0.path, $0.bytes) }) { first, _ in first }
     var fixed = environment
     fixed.readFile = { try contents[$0] ?? environment.readFile($0) }
     return try read(fixed)
+  }
+
+  /// Throws if a pipeline that starts no programs would write files that the user has not allowed.
+  func checkOutputs(of pipeline: Pipeline) throws {
+    var facts = Facts(pipeline)
+    facts.programs = []
+    guard !allowsAll, !facts.isEmpty else { return }
+    try check(facts)
   }
 
   private func check(_ facts: Facts) throws {
@@ -110,19 +142,18 @@ struct ProgramGate {
       ? "name a file, or allow it for one run with --allow-exec"
       : "if you trust it, allow it with `\(trustCommand)` (kept until the file changes), or for one run "
         + "with --allow-exec"
+    let actions = [
+      facts.programs.isEmpty ? nil : "starts programs",
+      facts.outputs.isEmpty ? nil : "writes files outside of its repository",
+    ].compactMap { $0 }.joined(separator: " and ")
     return Failure(
       .badPipeline,
-      "\(file == "-" ? "standard input" : file) starts programs, and \(reason); nothing was started\n"
-        + Self.list(facts.programs) + "\n" + remedy)
+      "\(file == "-" ? "standard input" : file) \(actions), and \(reason); nothing was "
+        + "\(facts.programs.isEmpty ? "written" : "started")\n\(facts.list)\n\(remedy)")
   }
 
   private var trustCommand: String {
     "gqlrun \(command) trust \(QuotedText.shellPath(file))"
-  }
-
-  /// One line for each program.
-  static func list(_ programs: [FileProgram]) -> String {
-    programs.map { "  \($0.location): \($0.origin) runs `\($0.command)`" }.joined(separator: "\n")
   }
 }
 

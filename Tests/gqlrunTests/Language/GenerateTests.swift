@@ -44,4 +44,21 @@ struct GenerateTests {
     #expect(operation.contains("let name: String"))
     #expect(!folder.exists("Generated/SchemaTypes.swift"))
   }
+
+  @Test(
+    "a project file names no outputs outside of its repository; options do",
+    arguments: ["output", "manifest"], ["../.profile", "/dev/shm/.profile"])
+  func outside(_ key: String, _ path: String) async throws {
+    let folder = try folder()
+    try folder.write(
+      "schema: schema.graphql\ndocuments: operations/*.graphql\nextensions: { gqlrun: { "
+        + (key == "output" ? "" : "output: Generated, ") + "\(key): \(path) } }\n",
+      to: "graphql.config.yml")
+    let refused = try await Program.run(["generate"], in: folder)
+    let option = "--\(key)"
+    #expect(refused.status == 65 && refused.errors.contains(option), "\(refused)")
+    #expect(!folder.exists(path) && !folder.exists("Generated"))
+    let allowed = try await Program.run(["generate", option, "Named"], in: folder)
+    #expect(allowed.status == 0 && folder.exists("Named"), "\(allowed)")
+  }
 }

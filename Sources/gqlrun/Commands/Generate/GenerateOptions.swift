@@ -3,6 +3,7 @@ import Foundation
 public import GQLRunGenerator
 import GQLRunLanguage
 import GQLRunPipeline
+import GQLRunSupport
 
 extension GeneratorOptions.Access: ExpressibleByArgument {}
 extension GeneratorOptions.Naming: ExpressibleByArgument {}
@@ -99,10 +100,10 @@ struct GenerateOptions: ParsableArguments {
   func plans(of projectOptions: ProjectOptions) throws -> [GeneratePlan] {
     if let fromApollo {
       let apollo = try ApolloConfiguration(path: fromApollo)
-      return [try plan(apollo.values, folder: apollo.folder, nil)]
+      return [try plan(apollo.values, file: fromApollo, nil)]
     }
     if !schema.isEmpty, !documents.isEmpty, !projectOptions.isGiven {
-      return [try plan([:], folder: "", nil)]
+      return [try plan([:], file: "", nil)]
     }
     guard let file = try Project.file(projectOptions.config, isQuiet: true) else {
       throw Failure(
@@ -110,29 +111,39 @@ struct GenerateOptions: ParsableArguments {
         "there is nothing to generate from: name --schema and --documents, or describe the project in "
           + "a file \(ProjectFile.names[0])")
     }
-    let folder = (file.path as NSString).deletingLastPathComponent
     let name = projectOptions.project
     let chosen = file.projects.filter { name == nil || $0.name == name }
     let projects = try Project.load(file.path, named: name)
     let pairs = zip(chosen, projects).filter { $0.0.generation != nil || chosen.count == 1 }
     return try pairs.map { settings, project in
       try plan(
-        settings.generation?.values.mapValues { $0.map(\.value) } ?? [:], folder: folder, project)
+        settings.generation?.values.mapValues { $0.map(\.value) } ?? [:], file: file.path, project)
     }
   }
 
+  /// - Parameter file: The file with the values; empty if there is none.
   private func plan(
-    _ values: [String: [String]], folder: String, _ project: Project?
+    _ values: [String: [String]], file: String, _ project: Project?
   ) throws -> GeneratePlan {
-    func path(_ key: String) -> String? {
-      values[key]?.first.map { folder.isEmpty || $0.hasPrefix("/") ? $0 : "\(folder)/\($0)" }
+    let folder = (file as NSString).deletingLastPathComponent
+    func path(_ key: String) throws -> String? {
+      guard let text = values[key]?.first else { return nil }
+      let path = folder.isEmpty || text.hasPrefix("/") ? text : "\(folder)/\(text)"
+      // A repository that was cloned must not write where programs look for their settings.
+      guard FilePath.isInRepository(path, of: file) else {
+        throw Failure(
+          .badInput,
+          "\(file) names \(path), outside of its repository, for `\(key)`; write it there with "
+            + "--\(key.replacing("_", with: "-"))")
+      }
+      return path
     }
     func inFolder(_ key: String) throws -> [String] {
       let patterns = values[key] ?? []
       let base = folder.isEmpty ? FileManager.default.currentDirectoryPath : folder
       return ProjectFile.files(patterns, in: base).files
     }
-    guard let output = output ?? path("output") else {
+    guard let output = try output ?? path("output") else {
       throw Failure(
         .usage,
         "there is no folder to write to; name it with --output, or as `output` of "
@@ -150,7 +161,8 @@ struct GenerateOptions: ParsableArguments {
     }
     return GeneratePlan(
       schema: schema, documents: documents.filter { !schema.contains($0) }, output: output,
-      schemaOutput: schemaOutput ?? path("schema_output"), manifest: manifest ?? path("manifest"),
+      schemaOutput: try schemaOutput ?? path("schema_output"),
+      manifest: try manifest ?? path("manifest"),
       pipeline: pipeline, options: try options(values))
   }
 

@@ -88,11 +88,8 @@ struct GeneratePlan {
 struct ApolloConfiguration {
   /// The settings, with the keys of the project file.
   private(set) var values: [String: [String]] = [:]
-  /// The folder that paths are relative to.
-  let folder: String
 
   init(path: String) throws {
-    folder = (path as NSString).deletingLastPathComponent
     let json = try Input.json(path, "the configuration of Apollo iOS")
     guard let input = json["input"] else {
       throw Failure(

@@ -73,6 +73,7 @@ extension PipelineCommand {
     /// Loads a pipeline file, without starting its entries' programs unless they are allowed.
     private func load(_ file: String) throws -> Pipeline {
       var pipeline = try PipelineFile.inspected(file, runsPrograms: trust.allowsAll)
+      try ProgramGate(allowsAll: trust.allowsAll, file: file).checkOutputs(of: pipeline)
       guard !trust.allowsAll else { return pipeline }
       var passed: [String] = []
       for (index, entry) in pipeline.entries.enumerated() where !entry.programs.isEmpty {
