@@ -164,7 +164,7 @@ extension RecordStore {
   }
 
   /// A scan whose work fails only as the store does.
-  private func scanned<Result: Sendable>(
+  func scanned<Result: Sendable>(
     reportsDamage: Bool, _ work: @escaping @Sendable (any RecordScan) throws -> Result
   ) async throws(CacheError) -> Result {
     do {

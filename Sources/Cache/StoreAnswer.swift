@@ -173,9 +173,8 @@ public struct StoreStatistics: Sendable, Hashable {
       errors += RecordText.keys(of: text).count
       return
     }
-    let isRoot = key.hasPrefix("QUERY_ROOT.")
-    let type = isRoot ? RootRecord.queryKey : Self.type(ofKey: key, text: text)
-    if isRoot && types[type] != nil {
+    let type = Self.type(ofKey: key, text: text)
+    if type == RootRecord.queryKey && types[type] != nil {
       types[type]?.bytes += size
       return
     }
@@ -185,7 +184,9 @@ public struct StoreStatistics: Sendable, Hashable {
   }
 
   /// The `__typename` of a record. Without it, the part of the key before the colon: a type, or a group of types.
-  private static func type(ofKey key: Bytes, text: Bytes) -> String {
+  /// `QUERY_ROOT` for a field of the query root.
+  static func type(ofKey key: Bytes, text: Bytes) -> String {
+    if key.hasPrefix("QUERY_ROOT.") { return RootRecord.queryKey }
     let typename = RecordText.typename(of: text)
     if typename.count > 0 { return typename.string }
     let end = (0..<key.count).first { key.start[$0] == UInt8(ascii: ":") } ?? key.count

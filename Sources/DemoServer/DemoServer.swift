@@ -143,22 +143,17 @@ public struct DemoServer: Sendable {
     let state = state
     let connections = HeldConnections()
     defer { connections.close() }
-    let application = Application(
-      responder: DemoResponder(executor: executor, state: state, configuration: configuration),
-      server: HTTPServerBuilder { responder in
-        HeldChannel(
-          base: DemoSocketChannel(
-            http: HTTP1Channel(responder: responder), executor: executor, state: state,
-            configuration: configuration),
-          connections: connections)
-      },
-      configuration: ApplicationConfiguration(
-        address: .hostname(host, port: configuration.port), serverName: "gqlrun-demo"),
-      onServerRunning: { channel in
-        let port = channel.localAddress?.port ?? 0
-        onReady(LiveDemoServer(host: host, port: port, state: state))
-      },
-      logger: configuration.logger)
+    let application = connections.application(
+      DemoResponder(executor: executor, state: state, configuration: configuration),
+      at: .hostname(host, port: configuration.port), name: "gqlrun-demo",
+      logger: configuration.logger
+    ) { responder in
+      DemoSocketChannel(
+        http: HTTP1Channel(responder: responder), executor: executor, state: state,
+        configuration: configuration)
+    } onReady: { port in
+      onReady(LiveDemoServer(host: host, port: port, state: state))
+    }
     do {
       try await withThrowingTaskGroup(of: Void.self) { group in
         if let interval = configuration.likeInterval {
@@ -299,6 +294,27 @@ final class HeldConnections: Sendable {
       }
     }
     if isOver { channel.close(promise: nil) }
+  }
+
+  /// An application whose connections are held.
+  ///
+  /// - Parameters:
+  ///   - responder: Answers requests.
+  ///   - address: The address to listen on.
+  ///   - name: The header field `Server`.
+  ///   - channel: Creates the channel type of connections.
+  ///   - onReady: Called with the port when the application listens.
+  func application<Responder: HTTPResponder, Base: ServerChildChannel>(
+    _ responder: Responder, at address: BindAddress, name: String, logger: Logger,
+    channel: @escaping @Sendable (@escaping HTTPChannelHandler.Responder) -> Base,
+    onReady: @escaping @Sendable (Int) -> Void
+  ) -> Application<Responder>
+  where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
+    Application(
+      responder: responder,
+      server: HTTPServerBuilder { HeldChannel(base: channel($0), connections: self) },
+      configuration: ApplicationConfiguration(address: address, serverName: name),
+      onServerRunning: { channel in onReady(channel.localAddress?.port ?? 0) }, logger: logger)
   }
 
   /// Closes all connections, including later ones.

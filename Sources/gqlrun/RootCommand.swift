@@ -34,7 +34,8 @@ struct RootCommand: AsyncParsableCommand {
     subcommands: [
       RunCommand.self, ExtractCommand.self, BatchCommand.self, DemoCommand.self, ServeCommand.self,
       PipelineCommand.self,
-      PluginsCommand.self, DoctorCommand.self, CacheCommand.self, FormatCommand.self,
+      PluginsCommand.self, DoctorCommand.self, CacheCommand.self, InspectCommand.self,
+      FormatCommand.self,
       ValidateCommand.self, SchemaCommand.self, OperationsCommand.self, GenerateCommand.self,
       ManifestCommand.self, LogoutCommand.self, ProfileCommand.self, ProfileRunCommand.self,
       JQRunCommand.self,

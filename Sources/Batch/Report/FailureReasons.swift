@@ -56,7 +56,12 @@ public struct FailureReasons: Sendable {
   /// - Parameter start: Leaves out tasks that ended until then, in seconds since 1970; `nil` reads all. Mutations that a
   ///   killed run sent have no end.
   init(_ journal: Journal, _ manifest: Manifest, since start: Double? = nil) throws {
-    let hasKey = Set(manifest.operations.filter { $0.key != nil }.map(\.id))
+    try self.init(
+      journal, keyed: Set(manifest.operations.filter { $0.key != nil }.map(\.id)), since: start)
+  }
+
+  /// - Parameter hasKey: The ids of the operations that declare a key; `nil` if it is not known.
+  init(_ journal: Journal, keyed hasKey: Set<String>?, since start: Double? = nil) throws {
     let names = try journal.operationNames()
     var indices: [Identity: Int] = [:]
     var found = self
@@ -87,7 +92,7 @@ public struct FailureReasons: Sendable {
           found.all[index].lastEnded = max(found.all[index].lastEnded, ended)
         } else if found.all.count < Self.most {
           indices[identity] = found.all.count
-          let isNumber = !hasKey.contains(name) && Int(key) != nil
+          let isNumber = hasKey.map { !$0.contains(name) } ?? false && Int(key) != nil
           found.all.append(
             FailureReason(
               state: state, message: message, count: 1, operation: name,

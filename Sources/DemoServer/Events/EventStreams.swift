@@ -100,7 +100,9 @@ extension DemoResponder {
   ) -> Response {
     let channel = received.channel
     let misbehaviour = received.misbehaviour
-    let steps = steps(events.map { Step.event(bytes($0)) }, channel)
+    let steps = EventStep.steps(
+      events.map { EventStep.event(bytes($0)) }, until: channel,
+      heartbeat: configuration.heartbeat, sleep: configuration.sleep)
     return Response(events: format) { writer in
       defer { onEnd() }
       var faults = EventFaults(misbehaviour)
@@ -143,32 +145,37 @@ extension DemoResponder {
     }
     return Response(status: .ok, headers: [.contentType: format.contentType], body: body)
   }
+}
 
-  private enum Step: Sendable {
-    case event([UInt8])
-    case heartbeat
-    case end
-  }
+/// What is written to a response with events, in order.
+enum EventStep: Sendable {
+  case event([UInt8])
+  case heartbeat
+  case end
 
-  /// What is written to the response, in order. Ends with `.end`, also when the connection closes.
-  private func steps(
-    _ events: some AsyncSequence<Step, any Error> & Sendable, _ channel: any Channel
-  ) -> some AsyncSequence<Step, any Error> & Sendable {
-    let sleep = configuration.sleep
-    let interval = configuration.heartbeat
-    let heartbeats = AsyncThrowingStream<Step, any Error> {
+  /// The events with signs of life between them. Ends with `.end`, also when the connection closes.
+  ///
+  /// - Parameters:
+  ///   - channel: The connection.
+  ///   - interval: The time between two signs of life.
+  ///   - sleep: Suspends for this time.
+  static func steps(
+    _ events: some AsyncSequence<EventStep, any Error> & Sendable, until channel: any Channel,
+    heartbeat interval: Duration, sleep: @escaping @Sendable (Duration) async throws -> Void
+  ) -> some AsyncSequence<EventStep, any Error> & Sendable {
+    let heartbeats = AsyncThrowingStream<EventStep, any Error> {
       try await sleep(interval)
       return .heartbeat
     }
     // Without it, a subscription without events would last until its next heartbeat.
-    let closing = AsyncStream<Step> { continuation in
+    let closing = AsyncStream<EventStep> { continuation in
       channel.closeFuture.whenComplete { _ in
         continuation.yield(.end)
         continuation.finish()
       }
     }
     return merge(
-      chain(events, CollectionOfOne(Step.end).async), heartbeats, closing)
+      chain(events, CollectionOfOne(EventStep.end).async), heartbeats, closing)
   }
 }
 

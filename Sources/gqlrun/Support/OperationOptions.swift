@@ -75,11 +75,12 @@ struct OperationOptions: ParsableArguments {
 
   /// The given variables, parsed as the types that the operation declares.
   ///
+  /// - Parameter values: The variables instead of those of the file.
   /// - Returns: The variables that can be read, and the errors of the others.
   private func givenVariables(
-    _ document: Document, _ schema: Schema?
+    _ document: Document, _ schema: Schema?, given values: JSONObject?
   ) throws -> (values: JSONObject, problems: [CacheError]) {
-    var result = try variablesOfFile()
+    var result = try values ?? variablesOfFile()
     guard !assignments.isEmpty || !fileAssignments.isEmpty else { return (result, []) }
     let reader = try VariableReader(
       document: document, operationName: operation, schema: schema)
@@ -211,14 +212,16 @@ struct OperationOptions: ParsableArguments {
   }
 
   /// Prepares an operation of the bytes of a document, with key rules and a schema that are loaded.
+  ///
+  /// - Parameter values: The variables instead of those of the file.
   func prepare(
     _ bytes: [UInt8], named name: String, rules: KeyRules, schema: Schema?, uploads: [String] = [],
-    isSent: Bool = false
+    variables values: JSONObject? = nil, isSent: Bool = false
   ) throws -> PreparedOperation {
     let document = try Input.document(bytes, named: name)
     if isSent, let schema { try check(document, against: schema, bytes: bytes, name: name) }
     do {
-      let (variables, problems) = try givenVariables(document, schema)
+      let (variables, problems) = try givenVariables(document, schema, given: values)
       let prepared = Result { () throws(CacheError) in
         try PreparedOperation(
           document: document, operationName: operation, variables: variables, uploads: uploads,

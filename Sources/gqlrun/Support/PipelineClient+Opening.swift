@@ -14,10 +14,12 @@ extension PipelineClient {
   /// - Parameters:
   ///   - pipeline: The pipeline.
   ///   - store: The store to use instead of the pipeline's.
+  ///   - access: Whether the store may be written.
   ///   - configure: Adds the command's settings to the configuration.
   /// - Throws: ``Failure`` if the database file cannot be used.
   static func open(
-    _ pipeline: Pipeline, store: StoreChoice? = nil, logger: Logger,
+    _ pipeline: Pipeline, store: StoreChoice? = nil,
+    access: CacheStore.SQLiteOptions.Access = .readWrite, logger: Logger,
     _ configure: (inout Configuration) -> Void = { _ in }
   ) async throws -> PipelineClient {
     // Commands load the schema themselves, to report all errors with their source locations.
@@ -29,7 +31,8 @@ extension PipelineClient {
     ProgramTelemetry.current?.configure(&configuration)
     configure(&configuration)
     configuration.store = try await store?.open(
-      ageGranularity: pipeline.allAges.granularity, report: { logger.warning("\($0)") })
+      access: access, ageGranularity: pipeline.allAges.granularity,
+      report: { logger.warning("\($0)") })
     configuration.closesStore = true
     do {
       return try await PipelineClient(pipeline, configuration: configuration)

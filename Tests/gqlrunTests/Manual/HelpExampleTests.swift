@@ -99,7 +99,7 @@ struct HelpExampleTests {
     if line.contains("'postgres:") { return nil }
     // It needs a run that ended within a mutation: docs/guide-batch.md runs these commands.
     if line.contains("gqlrun batch resolve") { return nil }
-    guard line.contains("gqlrun serve") else { return line }
+    guard line.contains("gqlrun serve") || line.contains("gqlrun inspect") else { return line }
     guard line.hasSuffix("> address") else { return nil }
     return
       "\(line) & until [ -s address ]; do :; done; kill -INT $! && { wait $! || [ $? = 130 ]; }"

@@ -195,7 +195,7 @@ extension CacheExplanation {
 
   // MARK: JSON
 
-  fileprivate func json(of operation: PreparedOperation) -> JSONValue {
+  func json(of operation: PreparedOperation) -> JSONValue {
     var counts = JSONObject()
     for status in Self.order {
       if status == .errored, self.counts[status] == nil { continue }

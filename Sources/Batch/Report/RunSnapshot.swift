@@ -1,0 +1,88 @@
+import Foundation
+package import GQLRunJSON
+import GRDB
+
+/// The state of a run at one moment, read from its journal without the manifest, for `gqlrun inspect`.
+package enum RunSnapshot {
+  /// The number of tasks in the waterfall.
+  private static let maxTasks = 60
+  private static let maxReasons = 50
+
+  /// Whether the file at `path` is a journal.
+  package static func isJournal(_ path: String) -> Bool {
+    guard let journal = try? Journal(path: path, isReadOnly: true) else { return false }
+    journal.close()
+    return true
+  }
+
+  /// The journal in a folder that was written last; `nil` if it has none.
+  package static func newestJournal(in folder: String) -> String? {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    let files = names.filter { $0.hasSuffix(".journal") }.map { name in
+      // A journal that is written grows in its log first.
+      let times = ["", "-wal"].compactMap { end in
+        (try? FileManager.default.attributesOfItem(atPath: "\(folder)/\(name)\(end)"))?[
+          .modificationDate] as? Date
+      }
+      return (path: "\(folder)/\(name)", date: times.max() ?? .distantPast)
+    }
+    return files.max { ($0.date, $0.path) < ($1.date, $1.path) }?.path
+  }
+
+  /// The figures of the JSON report, with progress, waterfall and reasons of failures.
+  ///
+  /// - Parameter path: The path of the journal, which a run may be writing.
+  /// - Throws: ``JournalError`` if the journal cannot be read.
+  package static func json(journal path: String) throws -> JSONObject {
+    let journal = try Journal(path: path, isReadOnly: true)
+    defer { journal.close() }
+    let name = (path as NSString).lastPathComponent
+    let data = try ReportData(journal, name: name, file: path)
+    var object = JSONReport(data, []).value.objectValue ?? JSONObject()
+    for key in ["failed", "slowest", "missed_thresholds", "manifest"] { object[key] = nil }
+    let hasEnded = try !(journal.meta("ended") ?? "").isEmpty
+    let stop = try journal.meta("stop") ?? ""
+    object["ended"] = .boolean(hasEnded)
+    object["state"] = .string(
+      !hasEnded
+        ? "running, or killed"
+        : stop.isEmpty ? "ended" : "stopped: \(StopReason(rawValue: stop)?.text ?? stop)")
+    // The number that the manifest has, of which the journal may not have all yet.
+    let total = try journal.meta("total").flatMap { Int($0) }
+    object["total"] = .number(JSONNumber(max(total ?? 0, data.counts.total)))
+    object["done"] = .number(JSONNumber(data.counts.ended))
+    object["throughput"] = .array(
+      data.throughput.map {
+        .array([.number(JSONNumber($0.done)), .number(JSONNumber($0.failed))])
+      }
+    )
+    object["waterfall"] = .array(
+      try ReportData.tasks(
+        journal, "attempts > 0 AND ended > 0 ORDER BY ended DESC LIMIT \(maxTasks)"
+      ).map { task(in: data, $0) })
+    let reasons = try FailureReasons(journal, keyed: nil)
+    object["reasons"] = .array(reasons.all.prefix(maxReasons).map(reason))
+    object["other_reasons"] = .number(JSONNumber(max(reasons.all.count - maxReasons, 0)))
+    return object
+  }
+
+  private static func task(in data: ReportData, _ task: ReportedTask) -> JSONValue {
+    [
+      "op": .string(task.operation), "key": .string(task.key), "state": .string(task.state.name),
+      "start": JSONReport.number(
+        data.first.isFinite ? max(task.ended - data.first - task.milliseconds / 1000, 0) : 0),
+      "seconds": JSONReport.number(task.milliseconds / 1000),
+      "attempts": .number(JSONNumber(task.attempts)),
+      "http": task.http.map { .number(JSONNumber($0)) } ?? .null,
+    ]
+  }
+
+  private static func reason(_ reason: FailureReason) -> JSONValue {
+    [
+      "state": .string(reason.state.name), "op": .string(reason.operation),
+      "message": .string(FailureReason.excerpt(of: reason.message)),
+      "count": .number(JSONNumber(reason.count)), "first": .string(reason.first),
+      "http": reason.http.map { .number(JSONNumber($0)) } ?? .null,
+    ]
+  }
+}
