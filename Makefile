@@ -21,6 +21,12 @@ CLUSTER_KILLS = $(if $(filter file,$(origin KILLS)),500,$(KILLS))
 BATCH_KILLS ?= 100
 # How many trees of connections it extracts.
 BATCH_TREES ?= 1000
+# Histories of each kind that `make model` runs, the seed of a single one, and the suites.
+HISTORIES ?= 10000
+SEED ?=
+MODEL ?= HistoryTests
+# The laws of `make scaling`, by parts of their names; empty for all.
+LAWS ?=
 # Connections that `make torture-live` cuts, and subscriptions meanwhile.
 CUTS ?= 1000
 SUBSCRIPTIONS ?= 50
@@ -79,6 +85,7 @@ TEST_PACKAGES := sqlite3 python3 zsh fish bash-completion man-db groff mandoc li
 TORTURE_PACKAGES := $(PACKAGES) python3 sqlite3 e2fsprogs strace gcc
 TORTURE_CLUSTER_PACKAGES := iproute2
 FIGURES_PACKAGES := python3 gcc libc6-dev
+SCALING_PACKAGES := python3 gcc libc6-dev binutils valgrind
 CHAIN_BENCH := .build-bench-chain/release/gqlrun-bench-chain
 BENCH_BATCH_PACKAGES := $(PACKAGES) python3 python3-venv wrk gcc libc6-dev
 PAGES_PACKAGES := python3 python3-venv chromium
@@ -234,6 +241,16 @@ test: packages packages-test ## Run all tests (FILTER: only those whose names ma
 	@$(call prepare,.build-debug)
 	@$(TEST_ENV) .ci/test .build-debug/test.log $(SWIFT) test --scratch-path .build-debug $(TEST_FLAGS) \
 	  $(if $(FILTER),--filter $(FILTER))
+
+.PHONY: model
+model: packages packages-test ## Run random histories of stores and batches against models (HISTORIES, MODEL); SEED repeats one
+	@$(call prepare,.build-debug)
+	$(TEST_ENV) GQLRUN_HISTORIES=$(HISTORIES) $(if $(SEED),GQLRUN_SEED=$(SEED)) \
+	  $(SWIFT) test --scratch-path .build-debug $(TEST_FLAGS) --filter $(MODEL)
+
+.PHONY: scaling
+scaling: packages-scaling build ## Count the instructions for n, 2n and 4n of each dimension (LAWS: only these); twice as much may cost 2.3 times as much
+	PYTHONDONTWRITEBYTECODE=1 Tests/Scaling/scaling.py $(PROGRAM) $(LAWS)
 
 .PHONY: transcripts
 transcripts: packages packages-test ## Write the outputs of commands that have changed into Tests/Transcripts
@@ -475,7 +492,7 @@ clean: ## Remove everything that was built
 	  .build-packages .build-pages .build-example .build-outside .build-cluster Benchmarks/.build Examples/OwnPlugin/.build Examples/TypedApp/.build
 
 .PHONY: packages packages-core packages-test packages-bench packages-bench-batch packages-torture
-.PHONY: packages-figures packages-server packages-cluster packages-torture-cluster packages-bench-live
+.PHONY: packages-scaling packages-figures packages-server packages-cluster packages-torture-cluster packages-bench-live
 .PHONY: packages-deb packages-test-packages packages-pages
 packages:
 	@$(call install-packages,$(PACKAGES))
@@ -487,6 +504,8 @@ packages-deb:
 	@$(call install-packages,$(DEB_PACKAGES))
 packages-test-packages:
 	@$(call install-packages,$(PACKAGES_TEST_PACKAGES))
+packages-scaling:
+	@$(call install-packages,$(SCALING_PACKAGES))
 packages-figures:
 	@$(call install-packages,$(FIGURES_PACKAGES))
 packages-bench:

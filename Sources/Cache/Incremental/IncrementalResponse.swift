@@ -20,7 +20,7 @@ package final class IncrementalResponse {
   private var anchors: [[PathStep]: Anchor] = [:]
   /// The number of anchors after those that cannot be used any more were removed.
   private var usedAnchors = 1024
-  private var pending: [IncrementalMessage.Pending] = []
+  private var pending = PendingLog()
   private var format: IncrementalMessage.Format?
   /// The text of the data of the first part, then the data of all parts as the server sent it; only for operations whose
   /// records need the whole response.
@@ -60,7 +60,7 @@ package final class IncrementalResponse {
     guard hasBegun else {
       throw CacheError(.truncatedResponse, "the response ended before its first part")
     }
-    let missing = pending.prefix(5).map { title($0.fragment) }.joined(separator: ", ")
+    let missing = pending.fragments.prefix(5).map { title($0) }.joined(separator: ", ")
     throw CacheError(
       .truncatedResponse,
       "the response ended before all its parts had arrived"
@@ -121,7 +121,7 @@ package final class IncrementalResponse {
     let result = IncrementalResult(
       data: mergesData ? merged.map { MergedData($0) } : nil, firstData: delivered.data,
       errors: errors, extensions: extensions, write: parsed.write, delivered: [delivered],
-      pending: pending.map(\.fragment), hasNext: !isComplete || !message.deltas.isEmpty,
+      announced: pending.result(), hasNext: !isComplete || !message.deltas.isEmpty,
       bytes: parsed.statistics.bytes, diagnostics: parsed.diagnostics, warnings: parsed.warnings,
       storeFailure: parsed.storeFailure)
     guard !message.deltas.isEmpty || !message.completed.isEmpty else { return [result] }
@@ -138,16 +138,17 @@ package final class IncrementalResponse {
     try IncrementalMessage.checkFormat(message.format, format)
     format = format ?? message.format
     if let hasNext = message.hasNext { self.hasNext = hasNext }
-    var known = Set(pending.map(\.id))
     for new in message.pending {
-      guard known.insert(new.id).inserted else {
+      guard pending.add(new.id, new.fragment) else {
         throw CacheError(
           .malformedResponse,
           "the response announces the id \"\(new.id.prefix(40))\" twice; it is still pending")
       }
     }
-    pending += message.pending
-    for end in message.completed where known.remove(end.id) == nil { throw notPending(end.id) }
+    var ended: Set<String> = []
+    for end in message.completed where pending[end.id] == nil || !ended.insert(end.id).inserted {
+      throw notPending(end.id)
+    }
   }
 
   private func notPending(_ id: String) -> CacheError {
@@ -184,9 +185,7 @@ package final class IncrementalResponse {
       guard !end.errors.isEmpty else { continue }
       errors += end.errors
       hasFailed = true
-      if let failed = pending.first(where: { $0.id == end.id }),
-        let anchor = anchors[failed.fragment.path]
-      {
+      if let failed = pending[end.id], let anchor = anchors[failed.path] {
         normalizer.remove(anchor)
       }
     }
@@ -194,7 +193,7 @@ package final class IncrementalResponse {
     settle(message)
     var result = IncrementalResult(
       data: merged.map { MergedData($0) }, errors: errors, extensions: extensions,
-      delivered: delivered, pending: pending.map(\.fragment), hasNext: !isComplete,
+      delivered: delivered, announced: pending.result(), hasNext: !isComplete,
       bytes: normalizer.bytes, diagnostics: normalizer.diagnostics)
     guard let store else { return result }
     if let write = try await wholeWrite() {
@@ -242,12 +241,12 @@ package final class IncrementalResponse {
 
   /// Forgets what is complete.
   private func settle(_ message: IncrementalMessage) {
-    let done = Set(message.completed.map(\.id))
-    if !done.isEmpty { pending.removeAll { done.contains($0.id) } }
+    for end in message.completed { pending.end(end.id) }
+    pending = pending.compacted()
     if isComplete { anchors = [:] }
     guard format == .withIDs, anchors.count > 2 * usedAnchors else { return }
     // Those at or below the object of a pending fragment, and pending lists.
-    let paths = Set(pending.map(\.fragment.path))
+    let paths = Set(pending.fragments.map(\.path))
     anchors = anchors.filter { path, anchor in
       if paths.contains(path) { return true }
       return path.indices.contains { end in
@@ -323,8 +322,8 @@ package final class IncrementalResponse {
     of delta: IncrementalMessage.Delta
   ) throws(CacheError) -> (target: (path: [PathStep], index: Int?), label: String?) {
     if let id = delta.id {
-      guard let known = pending.first(where: { $0.id == id }) else { throw notPending(id) }
-      return ((known.fragment.path + delta.subPath, nil), known.fragment.label)
+      guard let known = pending[id] else { throw notPending(id) }
+      return ((known.path + delta.subPath, nil), known.label)
     }
     let path = delta.path ?? []
     if anchors[path] == nil, case .element(let index)? = path.last,
@@ -434,11 +433,14 @@ package struct IncrementalResult: Sendable {
   /// What the part has added.
   package var delivered: [DeliveredFragment]
   /// What the server has announced and not sent; empty for formats without announcements.
-  package var pending: [PendingFragment]
+  package var announced: PendingFragments
   /// Whether more parts follow.
   package var hasNext: Bool
   package var bytes: Int
   package var diagnostics: [CacheDiagnostic]
   package var warnings: [String] = []
   package var storeFailure: CacheError?
+
+  /// What the server has announced and not sent, as a list.
+  package var pending: [PendingFragment] { announced.all }
 }

@@ -4,13 +4,17 @@
 /// segments at the end of the list. A new segment absorbs those before it that are shorter than twice its size, so
 /// that few of them exist, and each element is written again only a few times:
 ///
-///     full, full, full, 40 KiB, 12 KiB, 3 KiB
+///     full, full, full, 400 KiB, 120 KiB, 3 KiB
+///
+/// The names of all segments are written with each part, so a full segment has ``maxSize`` bytes, not ``Segments/size``.
 ///
 /// The name of a short segment also depends on the list and on the segment's position, so that no other list refers to
 /// it, and it can be removed when it is absorbed.
 struct ListGrowth {
   /// The most short segments of a list: each is at least twice as long as the next.
-  static let maxShortSegments = 17
+  static let maxShortSegments = 21
+  /// The size, in bytes, from which a segment is not absorbed.
+  static let maxSize = 16 * Segments.size
 
   private let access: any SegmentAccess
   /// The hash of the position of the list.
@@ -77,7 +81,7 @@ struct ListGrowth {
 
   /// - Parameter isLast: Whether the segment may be absorbed later.
   private func add(_ elements: [UInt8], to text: inout GrowingList, isLast: Bool) {
-    let isShort = isLast && elements.count <= Segments.size
+    let isShort = isLast && elements.count <= Self.maxSize
     let salt = isShort ? salt(text.names.count) : 0
     text.append(
       name: elements.withBytes { access.addSegment(elements: $0, salt: salt) })
@@ -91,7 +95,7 @@ struct ListGrowth {
     var key = ByteStack(capacity: 32)
     Segments.appendKey(name, to: &key)
     guard let segment = access.text(of: key.all.array), segment.count > 2,
-      segment.count < min(limit, Segments.size)
+      segment.count < min(limit, Self.maxSize)
     else { return nil }
     let elements = Array(segment[1..<(segment.count - 1)])
     let position = text.names.count - GrowingList.nameLength

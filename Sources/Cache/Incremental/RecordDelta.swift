@@ -22,15 +22,18 @@ struct RecordDelta: Sendable {
     return steps.allSatisfy { if case .field = $0 { true } else { false } }
   }
 
-  /// The keys of the segments of `text` that ``ListGrowth`` may absorb, if the change ``appends``.
-  func lastSegments(in text: [UInt8]) -> [[UInt8]] {
+  /// The size of the elements that the change ``appends``, in bytes.
+  var addedSize: Int { if case .elements(let text, _) = change { text.count } else { 0 } }
+
+  /// The keys of the segments of `text` that ``ListGrowth`` may absorb, if the change ``appends``: the last one first.
+  func lastSegments(in text: [UInt8]) -> ArraySlice<[UInt8]> {
     var value = text
     for case .field(let key) in steps {
       guard let next = ObjectText(value)[key] else { return [] }
       value = next
     }
     let keys = value.withBytes { Segments.keys(of: $0)?.keys ?? [] }
-    return keys.suffix(ListGrowth.maxShortSegments)
+    return keys.suffix(ListGrowth.maxShortSegments).reversed()[...]
   }
 
   /// Changes the record; returns the quoted stored key of the changed field, or `nil` without a change.

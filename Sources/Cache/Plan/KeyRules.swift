@@ -290,68 +290,89 @@ extension Directive {
 /// Whether the response keys in the selection sets of a plan denote the same field for every type
 /// of object.
 ///
-/// Remembers the result for each pair of sets, because repeated comparison would take exponential
+/// Remembers the result for each pair and list of sets, because repeated comparison would take exponential
 /// time.
 struct KeyMeanings {
   private struct SetPair: Hashable {
-    var sets: [Int]
-    var isWhateverType: Bool
+    var one: Int
+    var other: Int
   }
 
   private var conflicts: [SetPair: Bool] = [:]
+  private var ambiguities: [[Int]: Bool] = [:]
+  /// The most lists of sets that are compared. Beyond it, keys count as ambiguous, which costs a plan for each type.
+  private static let maxLists = 1 << 14
 
   /// Whether every response key denotes the same field for all types, at every depth, and is shown
   /// for all.
   mutating func areUnambiguous(
     _ all: [OperationPlan.Contribution], in plan: OperationPlan
   ) -> Bool {
-    var meanings: [String: [OperationPlan.Contribution]] = [:]
-    for contribution in all {
-      for other in meanings[contribution.responseKey] ?? [] {
-        if conflict(contribution, other, in: plan, isWhateverType: true) { return false }
-      }
-      meanings[contribution.responseKey, default: []].append(contribution)
-    }
     // A field that the cache adds and the caller selects only for some types is shown only for
     // these.
-    return meanings.values.allSatisfy { same in
+    for same in Dictionary(grouping: all, by: \.responseKey).values {
+      if areAmbiguous(same, in: plan) { return false }
       let asked = same.filter { !$0.isAdded }
-      return asked.count == same.count || asked.isEmpty
-        || asked.contains { $0.conditions.isEmpty }
+      guard
+        asked.count == same.count || asked.isEmpty
+          || asked.contains(where: { $0.conditions.isEmpty })
+      else { return false }
     }
+    return true
   }
 
-  /// Whether two contributions with the same response key denote different fields.
+  /// Whether contributions with the same response key denote different fields, whatever their conditions.
   ///
-  /// Under different conditions they may belong to two types, which is no conflict unless the key
-  /// must denote the same field for every type.
-  private mutating func conflict(
-    _ one: OperationPlan.Contribution, _ other: OperationPlan.Contribution, in plan: OperationPlan,
-    isWhateverType: Bool
+  /// Compares all of them at once: pairs would take quadratic time for fragments on many types.
+  private mutating func areAmbiguous(
+    _ same: [OperationPlan.Contribution], in plan: OperationPlan
   ) -> Bool {
-    let mayBeApart =
-      !one.conditions.isEmpty && !other.conditions.isEmpty
-      && !one.conditions.contains { other.conditions.contains($0) }
-    if mayBeApart && !isWhateverType { return false }
-    if one.storedKey != other.storedKey { return true }
-    guard let child = one.childSet, let otherChild = other.childSet else { return false }
-    return conflict(child, otherChild, in: plan, isWhateverType: isWhateverType)
+    same.contains { $0.storedKey != same[0].storedKey }
+      || areAmbiguous(sets: Set(same.compactMap(\.childSet)).sorted(), in: plan)
+  }
+
+  /// Whether a key denotes different fields in several of the sets.
+  mutating func areAmbiguous(sets: [Int], in plan: OperationPlan) -> Bool {
+    guard sets.count > 1 else { return false }
+    if let known = ambiguities[sets] { return known }
+    guard ambiguities.count < Self.maxLists else { return true }
+    var meanings:
+      [String: (contributions: [OperationPlan.Contribution], first: Int, isShared: Bool)] =
+        [:]
+    for set in sets {
+      for contribution in plan.sets[set] {
+        let key = contribution.responseKey
+        meanings[key, default: ([], set, false)].contributions.append(contribution)
+        if meanings[key]?.first != set { meanings[key]?.isShared = true }
+      }
+    }
+    var result = false
+    for meaning in meanings.values where meaning.isShared && !result {
+      result = areAmbiguous(meaning.contributions, in: plan)
+    }
+    ambiguities[sets] = result
+    return result
   }
 
   /// Whether a key denotes different fields in the two sets.
-  mutating func conflict(
-    _ one: Int, _ other: Int, in plan: OperationPlan, isWhateverType: Bool = false
-  ) -> Bool {
+  ///
+  /// Under different conditions, contributions may belong to two types, which is no conflict.
+  mutating func conflict(_ one: Int, _ other: Int, in plan: OperationPlan) -> Bool {
     if one == other { return false }
-    let pair = SetPair(sets: [min(one, other), max(one, other)], isWhateverType: isWhateverType)
+    let pair = SetPair(one: min(one, other), other: max(one, other))
     if let known = conflicts[pair] { return known }
     var result = false
     for left in plan.sets[one] where !result {
       for right in plan.sets[other] where left.responseKey == right.responseKey {
-        if conflict(left, right, in: plan, isWhateverType: isWhateverType) {
-          result = true
-          break
+        let mayBeApart =
+          !left.conditions.isEmpty && !right.conditions.isEmpty
+          && !left.conditions.contains { right.conditions.contains($0) }
+        if mayBeApart { continue }
+        result = left.storedKey != right.storedKey
+        if !result, let child = left.childSet, let otherChild = right.childSet {
+          result = conflict(child, otherChild, in: plan)
         }
+        if result { break }
       }
     }
     conflicts[pair] = result

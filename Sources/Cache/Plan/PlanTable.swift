@@ -373,24 +373,26 @@ struct PlanTable: ~Copyable {
   /// conflict: they belong to another type then.
   private mutating func child(of contributions: [Applicable]) -> Int32 {
     let hasCertain = contributions.contains { $0.isCertain == true }
+    let sets = contributions.compactMap(\.contribution.childSet)
+    // Without two meanings of any key, no pair needs to be compared.
+    let mayConflict = meanings.areAmbiguous(sets: Set(sets).sorted(), in: plan)
     var accepted: [Int: Int32] = [:]
     for certain in [true, false] {
       for entry in contributions where (entry.isCertain == true) == certain {
         guard let set = entry.contribution.childSet, accepted[set] == nil else { continue }
-        let known = Array(accepted.keys)
-        if !certain, known.contains(where: { meanings.conflict($0, set, in: plan) }) {
-          continue
-        }
+        let known = mayConflict && !certain ? Array(accepted.keys) : []
+        if known.contains(where: { meanings.conflict($0, set, in: plan) }) { continue }
         accepted[set] = hasCertain && !certain ? entry.fragment : -1
       }
     }
+    var now: Set<Int> = []
+    for entry in contributions where !entry.isDeferred {
+      if let set = entry.contribution.childSet { now.insert(set) }
+    }
     var parts: [SelectionPart] = []
-    for set in contributions.compactMap(\.contribution.childSet) {
+    for set in sets {
       guard let fragment = accepted.removeValue(forKey: set) else { continue }
-      let isDeferred = contributions.allSatisfy {
-        $0.contribution.childSet != set || $0.isDeferred
-      }
-      parts.append(SelectionPart(set: set, fragment: fragment, isDeferred: isDeferred))
+      parts.append(SelectionPart(set: set, fragment: fragment, isDeferred: !now.contains(set)))
     }
     return parts.isEmpty ? -1 : node(of: parts)
   }

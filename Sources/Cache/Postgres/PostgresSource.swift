@@ -76,10 +76,20 @@ final class PostgresSource: RecordSource {
   func loadEnds(of lists: [RecordDelta]) throws(PostgresError) {
     if lists.isEmpty { return }
     try load(Array(Set(lists.map(\.owner))))
-    let ends = lists.flatMap { list in
-      table.text(of: list.owner).map { list.lastSegments(in: $0) } ?? []
+    var ends = lists.compactMap { list in
+      table.text(of: list.owner).map { (keys: list.lastSegments(in: $0), size: list.addedSize) }
     }
-    if !ends.isEmpty { try load(ends) }
+    while true {
+      // Most parts absorb nothing, so that only the last segment is needed.
+      if ends.isEmpty { return }
+      let keys = Set(ends.compactMap(\.keys.first)).filter { $0.withBytes { isUnknown($0) } }
+      if !keys.isEmpty { try load(Array(keys)) }
+      ends = ends.compactMap { end in
+        guard let key = end.keys.first, let text = table.text(of: key), text.count < 2 * end.size
+        else { return nil }
+        return (keys: end.keys.dropFirst(), size: end.size + text.count)
+      }
+    }
   }
 
   private func isUnknown(_ key: Bytes) -> Bool {

@@ -207,9 +207,13 @@ public struct ResponsePart: Sendable {
   /// What the part has added, in the order of the message.
   public var delivered: [DeliveredFragment]
   /// What the server has announced and not yet completed. Empty in formats before 2023, which announce nothing.
-  public var pending: [PendingFragment]
+  public var pending: [PendingFragment] {
+    get { announced.all }
+    set { announced = .list(newValue) }
+  }
   /// Whether more parts follow.
   public var hasNext: Bool
+  private var announced: PendingFragments
 
   /// Creates the description of a part.
   ///
@@ -222,9 +226,16 @@ public struct ResponsePart: Sendable {
     index: Int, delivered: [DeliveredFragment] = [], pending: [PendingFragment] = [],
     hasNext: Bool
   ) {
+    self.init(index: index, delivered: delivered, announced: .list(pending), hasNext: hasNext)
+  }
+
+  /// The description of a part whose pending fragments are listed when they are read.
+  package init(
+    index: Int, delivered: [DeliveredFragment], announced: PendingFragments, hasNext: Bool
+  ) {
     self.index = index
     self.delivered = delivered
-    self.pending = pending
+    self.announced = announced
     self.hasNext = hasNext
   }
 }

@@ -74,7 +74,7 @@ struct ResultReader: Sendable {
       source: .server, data: part.data, errors: located(part.errors), extensions: part.extensions,
       http: head, timing: ResponseTiming(receivedBytes: bytes), pendingWrite: part.write)
     response.part = ResponsePart(
-      index: index, delivered: part.delivered, pending: part.pending, hasNext: part.hasNext)
+      index: index, delivered: part.delivered, announced: part.announced, hasNext: part.hasNext)
     return hidingSecrets(response)
   }
 

@@ -39,9 +39,52 @@ struct ModelStore {
 
   mutating func remove(layer: UInt64) { layers.removeAll { $0.id == layer } }
 
+  mutating func removeLayers() { layers = [] }
+
   mutating func clear() {
     base = [:]
     layers = []
+  }
+
+  // MARK: Housekeeping
+
+  /// Removes records, or fields of them, by the patterns of ``StoreStep``; returns what was removed.
+  mutating func evict(_ pattern: String, fields: String?) -> Set<String> {
+    keep { record, field in
+      // Each field of the root is a record with one field of its name.
+      let isRoot = record == "QUERY_ROOT"
+      let isSelected =
+        switch pattern {
+        case "*": true
+        case "T:*": !isRoot
+        case "Query": isRoot
+        default: pattern == (isRoot ? "Query.\(field)" : record)
+        }
+      let isMeant = fields.map { $0 == field || $0 == "?" && field.count == 1 } ?? true
+      return !(isSelected && isMeant)
+    }
+  }
+
+  /// Removes the records that no root field refers to; returns what was removed.
+  mutating func collectGarbage() -> Set<String> {
+    let reached = (base["QUERY_ROOT"] ?? [:]).values.map(\.text)
+    return keep { record, _ in
+      record == "QUERY_ROOT" || reached.contains(Value.reference(record).text)
+    }
+  }
+
+  /// Keeps these fields of records; returns what was removed.
+  mutating func keep(_ fields: Set<String>) -> Set<String> {
+    keep { fields.contains("\($0).\($1)") }
+  }
+
+  private mutating func keep(_ isKept: (String, String) -> Bool) -> Set<String> {
+    let before = base
+    for (record, fields) in base {
+      let rest = fields.filter { isKept(record, $0.key) }
+      base[record] = rest.isEmpty ? nil : rest
+    }
+    return Self.difference(before, base)
   }
 
   private static func apply(_ edit: Edit, to records: inout Records) {
