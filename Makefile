@@ -43,6 +43,8 @@ BATCH_ROWS ?= 1000000
 BENCH_POSTS ?= 250 2500 25000
 BENCH_SHAPES ?= all
 BENCH_ROUNDS ?= 5
+# How long `make fuzz` runs.
+SECONDS ?= 120
 # How many requests `make bench-chain` measures at a time, and how often.
 CHAIN_REQUESTS ?= 2000
 CHAIN_ROUNDS ?= 11
@@ -312,6 +314,17 @@ docs: packages ## Build the documentation of the libraries into .build-docs/site
 	$(TEST_ENV) $(SWIFT) build --scratch-path .build-debug $(TEST_FLAGS)
 	@SWIFT="$(SWIFT)" .ci/docs .build-debug .build-docs
 
+# libFuzzer without its `main`, from the Swift toolchain.
+FUZZER = $(lastword $(wildcard $(dir $(realpath $(shell command -v $(SWIFT))))../lib/clang/*/lib/linux/libclang_rt.fuzzer_no_main-$(shell uname -m).a))
+
+.PHONY: fuzz
+fuzz: packages-core ## Fuzz what reads bytes from outside (SECONDS in all, TARGET: one target); inputs and findings are in .build-fuzz
+	@[ -n "$(FUZZER)" ] || { echo "fuzz: the Swift toolchain has no libFuzzer (libclang_rt.fuzzer_no_main)" >&2; exit 1; }
+	@$(call prepare,.build-fuzz)
+	@cd Tests/Fuzz && $(SWIFT) build -c release -debug-info-format none $(LLD) --scratch-path ../../.build-fuzz \
+	  -Xlinker "$(FUZZER)" -Xlinker -lstdc++ >../../.build-fuzz.log 2>&1 || { cat ../../.build-fuzz.log >&2; exit 1; }
+	@PYTHONDONTWRITEBYTECODE=1 python3 Tests/Fuzz/run.py .build-fuzz/release/gqlrun-fuzz .build-fuzz $(SECONDS) $(TARGET)
+
 .PHONY: differential
 differential: packages-core packages-server ## Compare the language module with Python's graphql-core on mutated input
 	@Tests/Differential/run.sh "$(CURDIR)/.build-differential" $(DIFFERENTIAL)
@@ -488,7 +501,7 @@ torture: packages-torture build ## Kill, cut the power and damage databases; as 
 
 .PHONY: clean
 clean: ## Remove everything that was built
-	rm -rf .build .build-docs .build-differential .build-release .build-debug .build-core .build-bench .build-bench-batch .build-bench-chain \
+	rm -rf .build .build-docs .build-differential .build-fuzz .build-fuzz.log .build-release .build-debug .build-core .build-bench .build-bench-batch .build-bench-chain \
 	  .build-packages .build-pages .build-example .build-outside .build-cluster Benchmarks/.build Examples/OwnPlugin/.build Examples/TypedApp/.build
 
 .PHONY: packages packages-core packages-test packages-bench packages-bench-batch packages-torture

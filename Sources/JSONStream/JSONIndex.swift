@@ -98,7 +98,8 @@ package struct JSONIndex: Sendable {
   }
 }
 
-/// Finds the tokens of a valid JSON text. Invalid text gives an error, never an access out of bounds.
+/// Finds the tokens of a valid JSON text. Invalid text, as of a damaged record, gives an error or tokens of the right kinds:
+/// never an access out of bounds, by any reader of the tokens.
 private struct Tokenizer {
   let bytes: UnsafeRawBufferPointer
   var tokens: [JSONIndex.Token] = []
@@ -125,6 +126,7 @@ private struct Tokenizer {
         append(offset, end)
         offset = end
       case UInt8(ascii: "{"), UInt8(ascii: "["):
+        guard !expectsKey else { throw unexpected(offset) }
         append(offset, offset)
         open.append((tokens.count - 1, children))
         children = 0
@@ -141,6 +143,7 @@ private struct Tokenizer {
         UInt8(ascii: ","), UInt8(ascii: ":"):
         offset += 1
       default:
+        guard !expectsKey else { throw unexpected(offset) }
         var end = offset + 1
         while end < bytes.count, !bytes[end].endsJSONScalar { end += 1 }
         append(offset, end)
@@ -150,6 +153,12 @@ private struct Tokenizer {
     guard open.isEmpty, let first = tokens.first, Int(first.next) == tokens.count else {
       throw unexpected(bytes.count)
     }
+  }
+
+  /// Whether only a string can follow: a key.
+  private var expectsKey: Bool {
+    guard children.isMultiple(of: 2), let (start, _) = open.last else { return false }
+    return bytes[Int(tokens[start].start)] == UInt8(ascii: "{")
   }
 
   private mutating func append(_ start: Int, _ end: Int) {
@@ -225,9 +234,10 @@ extension JSONIndex {
 }
 
 extension JSONValue {
-  /// The value at `token` of an indexed text, whose grammar is not checked again.
+  /// The value at `token` of an indexed text, whose grammar is not checked again, apart from numbers.
   ///
-  /// - Throws: `JSONError` if an object has two members with one key, or for a nesting that is too deep for a tree.
+  /// - Throws: `JSONError` if an object has two members with one key, for a nesting that is too deep for a tree, and for
+  ///   what is no value.
   package init(_ index: JSONIndex, at token: Int) throws(JSONError) {
     try self.init(index, at: token, offset: Int(index.tokens[token].start), depth: 0)
   }
@@ -267,7 +277,13 @@ extension JSONValue {
     case UInt8(ascii: "t"): self = .boolean(true)
     case UInt8(ascii: "f"): self = .boolean(false)
     case UInt8(ascii: "n"): self = .null
-    default: self = .number(index.number(token))
+    default:
+      guard let number = JSONNumber(text: String(decoding: index.text(token), as: UTF8.self)) else {
+        throw JSONError(
+          code: .syntax, message: "expected a value",
+          offset: Int(index.tokens[token].start) - offset)
+      }
+      self = .number(number)
     }
   }
 }

@@ -283,12 +283,14 @@ def tracked(revision):
     if revision is None:
         for folder in folders:
             for path in sorted((ROOT / folder).rglob("*")):
-                if is_read(str(path.relative_to(ROOT))):
+                # A link is read where its file is.
+                if is_read(str(path.relative_to(ROOT))) and not path.is_symlink():
                     yield str(path.relative_to(ROOT)), path.read_text()
         return
     entries = [
         line.split(None, 3) for line in git("ls-tree", "-r", revision, *folders).splitlines()]
-    entries = [(entry[2], entry[3]) for entry in entries if is_read(entry[3])]
+    entries = [
+        (entry[2], entry[3]) for entry in entries if is_read(entry[3]) and entry[0] != "120000"]
     process = subprocess.run(
         ["git", "-C", str(ROOT), "cat-file", "--batch"], check=True, capture_output=True,
         input="".join(f"{blob}\n" for blob, _ in entries).encode())

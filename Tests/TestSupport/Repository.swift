@@ -44,15 +44,19 @@ package enum Repository {
 
   /// Every text file below `folder` whose path ends with `suffix`, in the order of the paths.
   ///
-  /// Leaves out what git leaves out: what was built, resolved, measured or cached.
+  /// Leaves out what git leaves out: what was built, resolved, measured or cached; and links, whose files it has already.
   package static func files(in folder: String = "", suffix: String = "") -> [File] {
     names(in: folder).flatMap { name -> [File] in
       let path = folder.isEmpty ? name : folder + "/" + name
-      if isIgnored(path, name) { return [] }
+      if isIgnored(path, name) || isLink(path) { return [] }
       if isFolder(path) { return files(in: path, suffix: suffix) }
       guard path.hasSuffix(suffix), let text = text(path) else { return [] }
       return [File(path: path, text: text)]
     }
+  }
+
+  private static func isLink(_ path: String) -> Bool {
+    (try? FileManager.default.destinationOfSymbolicLink(atPath: root + "/" + path)) != nil
   }
 
   private static func isIgnored(_ path: String, _ name: String) -> Bool {

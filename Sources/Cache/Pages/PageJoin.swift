@@ -157,6 +157,8 @@ struct PageJoin {
     {
       return try body(oldList, newList)
     }
+    // A list that cannot be read is damaged.
+    guard RecordText.kind(old) == .object, RecordText.kind(new) == .object else { throw .broken }
     let stored = ObjectText(old)
     var result = ObjectText(new)
     for index in result.entries.indices {

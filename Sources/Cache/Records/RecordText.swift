@@ -60,13 +60,19 @@ package enum RecordText {
     return position > start ? position : nil
   }
 
+  /// The maximum number of open objects and lists of a value that is not opaque. Twice as many as a response may have, and
+  /// so few that a damaged record cannot exhaust the stack of a reader that calls itself for each.
+  static let maxDepth = 1024
+
   /// A loop of its own: JSONScanner, which can stop at any byte, would take a fifth more instructions.
   @inline(never)
   static func endOfNested(_ text: Bytes, from start: Int) -> Int? {
     var position = start
+    var limit = maxDepth
     if text.start[position] == UInt8(ascii: " ") {
       position += 1
       guard position < text.count else { return nil }
+      limit = .max
     }
     var depth = 0
     while position < text.count {
@@ -75,7 +81,9 @@ package enum RecordText {
         guard let end = endOfString(text, from: position) else { return nil }
         position = end
         continue
-      case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+      case UInt8(ascii: "{"), UInt8(ascii: "["):
+        depth += 1
+        if depth > limit { return nil }
       case UInt8(ascii: "}"), UInt8(ascii: "]"):
         depth -= 1
         if depth == 0 { return position + 1 }

@@ -33,6 +33,9 @@ package enum Segments {
     appendHex(name, to: &out)
   }
 
+  /// The maximum number of elements of a list: so few that counts of stored lists can be added.
+  private static let maxCount = Int(UInt32.max)
+
   /// The name in the record key of a segment.
   static func name(ofKey key: [UInt8]) -> UInt64? {
     UInt64(String(decoding: key.dropFirst(keyPrefix.utf8CodeUnitCount), as: UTF8.self), radix: 16)
@@ -47,11 +50,12 @@ package enum Segments {
     }
   }
 
-  /// The record keys of the segments in a segmented list's text, and its element count.
+  /// The record keys of the segments in a segmented list's text, and its element count; `nil` for a text that no writer
+  /// writes, as in a damaged record.
   package static func keys(of value: Bytes) -> (keys: [[UInt8]], count: Int)? {
     var cursor = FieldCursor(value)
     guard let list = cursor.next(), let count = cursor.next(),
-      let number = Int(value[count.value].string)
+      let number = Int(value[count.value].string), (0...maxCount).contains(number)
     else { return nil }
     var keys: [[UInt8]] = []
     let names = value[list.value]
@@ -59,7 +63,9 @@ package enum Segments {
     while let element = elements.next() {
       guard element.count == 18 else { return nil }
       let name = names[(element.lowerBound + 1)..<(element.upperBound - 1)]
-      keys.append(prefix + name.array)
+      let key = prefix + name.array
+      guard self.name(ofKey: key) != nil else { return nil }
+      keys.append(key)
     }
     return elements.isMalformed ? nil : (keys, number)
   }

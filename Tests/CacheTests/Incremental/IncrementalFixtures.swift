@@ -1,6 +1,5 @@
 import GQLRunJSON
 import GQLRunLanguage
-import Testing
 
 @testable import GQLRunCache
 
