@@ -269,10 +269,12 @@ test-streams: build ## Read a list of a million elements in parts, and compare m
 	Tests/Streams/stream.py $(PROGRAM) 10000 100000 1000000
 
 .PHONY: test-pages
-test-pages: build packages-pages ## Open the pages of all reports in Chromium at three widths, light, dark and printed (SCREENSHOTS: a folder for pictures)
+test-pages: build packages-pages ## Open the pages of all reports and of inspect in Chromium at three widths, light, dark and printed (SCREENSHOTS: a folder for pictures)
 	@[ -x .build-pages/bin/python ] || { python3 -m venv .build-pages && \
 	  .build-pages/bin/pip -q install -r Tests/Browser/requirements.txt; }
 	PYTHONDONTWRITEBYTECODE=1 .build-pages/bin/python Tests/Browser/pages.py $(PROGRAM) \
+	  $(if $(SCREENSHOTS),--screenshots "$(SCREENSHOTS)")
+	PYTHONDONTWRITEBYTECODE=1 .build-pages/bin/python Tests/Browser/inspector.py $(PROGRAM) \
 	  $(if $(SCREENSHOTS),--screenshots "$(SCREENSHOTS)")
 
 .PHONY: test-load

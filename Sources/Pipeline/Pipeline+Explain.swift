@@ -282,7 +282,10 @@ private struct Drawing {
 
   var mermaid: String {
     func quoted(_ text: String) -> String {
-      "\"" + text.replacing("#", with: "#35;").replacing("\"", with: "#quot;") + "\""
+      let references = [
+        ("#", "#35;"), ("\"", "#quot;"), ("<", "#lt;"), (">", "#gt;"), ("&", "#amp;"),
+      ]
+      return "\"" + references.reduce(text) { $0.replacing($1.0, with: $1.1) } + "\""
     }
     var lines = [
       "flowchart TB", "  caller([caller])", "  server((\(quoted(server))))",
@@ -323,7 +326,7 @@ private struct ChainPicture {
   private var size = (width: 0.0, height: 0.0)
   private let title: String
 
-  /// The most characters of a name in a box; its tooltip has all of them.
+  /// The most columns of a name in a box; its tooltip has all of them.
   private static let maxName = 56
   private static let margin = 16.0
   /// From the top of a row to that of the next one.
@@ -398,8 +401,9 @@ private struct ChainPicture {
     shapes.append(
       "<path class=\"end\" d=\"M\(x) \(Self.number(top)) V\(Self.number(bottom)) A\(curve) 0 "
         + "\(Self.number(store.right)) \(Self.number(bottom)) V\(Self.number(top)) A\(curve) 0 \(x) "
-        + "\(Self.number(top)) A\(curve) 0 \(Self.number(store.right)) \(Self.number(top))\"/>")
-    text(name, x: store.middle.x, y: store.middle.y + 8, kind: "name")
+        + "\(Self.number(top)) A\(curve) 0 \(Self.number(store.right)) \(Self.number(top))\">"
+        + "<title>\(QuotedText.markup(name))</title></path>")
+    text(Self.shown(name), x: store.middle.x, y: store.middle.y + 8, kind: "name")
     for (box, isRead) in users {
       let points = [
         (store.middle.x, box.middle.y < center ? top - 6 : bottom + 6),
@@ -448,12 +452,15 @@ private struct ChainPicture {
   }
 
   private static func shown(_ name: String) -> String {
-    name.count > maxName ? name.prefix(maxName - 1) + "…" : name
+    guard name.width > maxName else { return name }
+    var beginning = String(name.prefix(maxName - 1))
+    while beginning.width >= maxName { beginning.removeLast() }
+    return beginning + "…"
   }
 
-  /// The width of a box with a name: the font has characters of one width.
+  /// The width of a box with a name: the font has columns of one width.
   private static func width(_ name: String) -> Double {
-    Double(min(name.count, maxName)) * 7.9 + 28
+    Double(min(name.width, maxName)) * 7.9 + 28
   }
 
   private static func number(_ value: Double) -> String { "\((value * 10).rounded() / 10)" }

@@ -20,6 +20,11 @@ package enum Quantity {
     return ([digits] + groups).joined(separator: ",")
   }
 
+  /// `0.05`, `4.8`, `1,235`: a number of an axis, with at least three significant digits.
+  package static func number(_ value: Double) -> String {
+    value >= 999.5 && value < 1e15 ? count(Int(value.rounded())) : String(format: "%.3g", value)
+  }
+
   /// `12.5 %`.
   package static func percent(_ share: Double) -> String {
     String(format: "%.1f %%", share * 100)

@@ -47,7 +47,7 @@ operations:
     needs: [totals]
     query: "{ countries { name } }"
 """
-SUBSCRIPTION = "subscription { postLiked { id likeCount } }\n"
+SUBSCRIPTION = "subscription { countdown(from: 1000, delay: 20) }\n"
 
 
 @contextlib.contextmanager
@@ -72,7 +72,7 @@ def make(program, folder):
     (folder / "codes.csv").write_text("code\n" + "".join(f"{code}\n" for code in codes + ["X1", "X2", "X" * 120, "<b>&amp;"]))
     (folder / "ids.csv").write_text("id\n" + "".join(f"P_{number}\n" for number in range(1, 19)))
     (folder / "feed.graphql").write_text(FEED)
-    (folder / "liked.graphql").write_text(SUBSCRIPTION)
+    (folder / "events.graphql").write_text(SUBSCRIPTION)
     (folder / "nightly.batch.yaml").write_text(BATCH)
     (folder / "empty.batch.yaml").write_text(
         BATCH.replace("batch.", "batch-empty.").replace("nightly", "empty").replace("out/", "empty/")
@@ -80,9 +80,10 @@ def make(program, folder):
     (folder / "none.csv").write_text("code\n")
     (folder / "load.batch.yaml").write_text(
         BATCH.replace("report: { html: batch.html, json: batch.json }\n", "").split("  - id: posts")[0]
-        + '  - id: tags\n    query: "{ countries { code name } }"\n')
+        + '  - id: tags\n    query: "{ countries { code name } }"\n'
+        + f'  - id: events\n    query: "{SUBSCRIPTION.strip()}"\n    until: {{ for: 1h }}\n')
     options = ["--no-baselines", "--runs", "1", "--warmup", "0"]
-    with server(program, "--posts", "500", "--like-every", "20ms") as url:
+    with server(program, "--posts", "500") as url:
         batch = f"{url}?delay=40&every=6&status=422&key=batch"
         run("batch", "run", "nightly.batch.yaml", "--endpoint", batch, statuses=(1,))
         run("batch", "run", "empty.batch.yaml", "--endpoint", url)
@@ -98,8 +99,8 @@ def make(program, folder):
             "--duration", "2s", "--html", "profile-outage.html", statuses=(1,))
         run("profile", "--endpoint", url, "--manifest", "load.batch.yaml", "--weight", "countries=3", "--concurrency", "4",
             "--duration", "2s", "--html", "profile-batch.html")
-        run("profile", "--endpoint", url, "--document", "liked.graphql", "--subscribe", "--concurrency", "3",
-            "--duration", "2s", "--html", "profile-events.html")
+        run("profile", "--endpoint", url, "--document", "events.graphql", "--subscribe", "--concurrency", "3",
+            "--duration", "2s", "--budget", "events>=10", "--html", "profile-events.html")
     return {path.stem: path for path in sorted(folder.glob("*.html"))}
 
 

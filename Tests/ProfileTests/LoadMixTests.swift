@@ -50,4 +50,14 @@ struct LoadMixTests {
     }
     #expect(rows == [[0, 1, 2, 0, 1, 2], [0, 1, 0]])
   }
+
+  @Test("with the numbers of rows as weights, each row has its turn once")
+  func eachRowOnce() throws {
+    let counts = [1, 9, 4]
+    let mix = LoadMix(
+      try counts.map { try operation("\($0)", weight: Double($0), rows: $0) })
+    var sent = counts.map { _ in 0 }
+    for _ in 0..<14 { sent[mix.next().operation] += 1 }
+    #expect(sent == counts)
+  }
 }

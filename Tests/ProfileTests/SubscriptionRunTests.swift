@@ -182,6 +182,31 @@ struct SubscriptionRunTests {
     #expect(report.reconnects == 0 && report.eventsWithErrors == 0)
   }
 
+  @Test("alone, a subscription whose only result is an error without data is not opened either")
+  func refusedAlone() async throws {
+    let clock = TestClock { $0 <= .seconds(60) }
+    let services = Services(
+      transport: Answers(clock, [.errors]) {}, store: .memory(), clock: ServiceClock(clock),
+      random: { 0.5 })
+    var whole = ProfileReport(
+      program: "test", madeAt: 0, machine: .current(),
+      workload: .init(source: "here", operation: "S"), runs: 1, warmUps: 0)
+    whole.subscription = try await subscriptions(services, clock, count: 1, maxRetries: 0).run()
+    #expect(whole.subscription?.failed == 1 && whole.subscription?.events == 0)
+    #expect(
+      BudgetResult.ofSuccess(whole).compactMap(\.violation) == [
+        "events: at least one subscription is opened is not met: none of 1 was opened; the most frequent error: "
+          + "GraphQL error: not allowed (1 x)"
+      ])
+  }
+
+  @Test("a refusal after a lost connection is neither a reconnect nor the end of the gap")
+  func refusedAfterLoss() async throws {
+    let report = try await held([.events([1]), .errors, .events([1])])
+    #expect(report.failed == 1 && report.opened == 2 && report.lost == 1 && report.reconnects == 1)
+    #expect(try #require(report.steps).reduce(0) { $0 + $1.gaps } == 1)
+  }
+
   @Test(
     "beside a load, a lost connection is counted in its step, and the gap where events continue")
   func lostBesideLoad() async throws {

@@ -50,6 +50,16 @@ struct QuantityTests {
     #expect(Quantity.time(seconds) == text)
   }
 
+  @Test(
+    "numbers of axes have three digits at least",
+    arguments: [
+      (0, "0"), (0.009, "0.009"), (1.6, "1.6"), (99.96, "100"), (999.7, "1,000"),
+      (12_345.6, "12,346"), (.infinity, "inf"), (.nan, "nan"),
+    ] as [(Double, String)])
+  func numbers(_ value: Double, _ text: String) {
+    #expect(Quantity.number(value) == text)
+  }
+
   @Test("numbers of reports have groups of three digits")
   func groups() {
     #expect(

@@ -233,7 +233,7 @@ extension ReportData {
     return Chart.columns(
       "Number of tasks by latency", columns.map { [("tasks", $0, 2)] },
       ticks: Chart.ticks(from: from, to: to) { Self.time(milliseconds: pow(10, $0)) },
-      text: Self.amount)
+      text: Quantity.number)
   }
 
   private var throughputChart: String? {
@@ -243,11 +243,7 @@ extension ReportData {
     }
     return Chart.columns(
       "Tasks per second over the run", columns,
-      ticks: Chart.ticks(to: seconds, text: Self.length), text: Self.amount)
-  }
-
-  private static func amount(_ value: Double) -> String {
-    value < 10 ? String(format: "%.1f", value) : Quantity.count(Int(value))
+      ticks: Chart.ticks(to: seconds, text: Self.length), text: Quantity.number)
   }
 
   private var operations: Report.Table {

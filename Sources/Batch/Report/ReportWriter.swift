@@ -274,8 +274,10 @@ struct ReportData {
       if let location = locations[task.operation] {
         found.byOperation[location].latency.add(milliseconds: task.milliseconds)
       }
-      let part = min(Int((task.ended - found.first) / span * Double(found.parts)), found.parts - 1)
-      if part >= 0 {
+      // The times of a damaged journal may be infinite.
+      let position = (task.ended - found.first) / span * Double(found.parts)
+      if position >= 0 {
+        let part = Int(min(position, Double(found.parts - 1)))
         if task.state == .done {
           found.throughput[part].done += 1
         } else {

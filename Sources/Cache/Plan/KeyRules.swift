@@ -300,7 +300,8 @@ struct KeyMeanings {
 
   private var conflicts: [SetPair: Bool] = [:]
   private var ambiguities: [[Int]: Bool] = [:]
-  /// The most lists of sets that are compared. Beyond it, keys count as ambiguous, which costs a plan for each type.
+  /// The most lists of sets that are compared. Beyond it, keys count as ambiguous: sets are compared in pairs, and
+  /// objects are buffered until their type is known, unless it comes first.
   private static let maxLists = 1 << 14
 
   /// Whether every response key denotes the same field for all types, at every depth, and is shown
@@ -331,7 +332,11 @@ struct KeyMeanings {
       || areAmbiguous(sets: Set(same.compactMap(\.childSet)).sorted(), in: plan)
   }
 
-  /// Whether a key denotes different fields in several of the sets.
+  /// Whether a key that several of the sets have denotes different fields.
+  ///
+  /// Never `false` for sets of which two ``conflict(_:_:in:)``. It may be `true` without such a pair, if a key has two
+  /// meanings inside one of the sets and another set has the key, too. A field of such objects is buffered until their
+  /// type is known, unless the type comes first.
   mutating func areAmbiguous(sets: [Int], in plan: OperationPlan) -> Bool {
     guard sets.count > 1 else { return false }
     if let known = ambiguities[sets] { return known }

@@ -153,6 +153,8 @@ struct SQLiteRecords {
 /// The records of a file in the transaction of a response which is written in several batches.
 final class StoredRecords: RecordAccess {
   private let writer: RecordWriter
+  /// A connection that sees the state before the transaction.
+  private let before: Database?
   /// The first error of a read or write, if any.
   private(set) var failure: (any Error)?
   /// The restored fields of each record.
@@ -160,7 +162,12 @@ final class StoredRecords: RecordAccess {
   /// The errors that were added, as records to write.
   let errors = RecordTable()
 
-  init(_ writer: RecordWriter) { self.writer = writer }
+  /// - Parameter before: A connection that sees the state before the transaction, for many reads; without it, each read
+  ///   has a transaction of its own.
+  init(_ writer: RecordWriter, before: Database? = nil) {
+    self.writer = writer
+    self.before = before
+  }
 
   var segmentSeed: UInt64 { writer.seed }
   var holdsOnlyThisResponse: Bool { false }
@@ -190,9 +197,13 @@ final class StoredRecords: RecordAccess {
   }
 
   /// Another connection sees the state before the transaction; this one sees its own writes.
+  private func readingBefore<Value>(_ body: (Database) throws -> Value) throws -> Value {
+    try before.map(body) ?? writer.pool.read(body)
+  }
+
   func recordBefore(key: [UInt8]) -> [UInt8]? {
     noting(nil) {
-      try writer.pool.read { db in
+      try readingBefore { db in
         var source = SQLiteSource(db)
         let text = source.text(key: key, depth: 0)?.array
         if let failure = source.failure { throw failure }
@@ -229,7 +240,7 @@ final class StoredRecords: RecordAccess {
     {
       return joined
     }
-    let before = try writer.pool.read { db in
+    let before = try readingBefore { db in
       var source = SQLiteSource(db)
       return source.text(key: key, depth: 0) == nil ? nil : source.times(depth: 0)
     }

@@ -148,9 +148,12 @@ package final class SQLiteStore: RecordStore {
     return (Self.size(of: registration.name) + log, log)
   }
 
+  /// The size of a file in bytes; 0 if it does not exist.
+  ///
+  /// Called after each commit: Foundation's attributes would read the names of the file's owner and group, too.
   static func size(of path: String) -> Int {
-    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-    return (attributes?[.size] as? NSNumber)?.intValue ?? 0
+    var status = stat()
+    return stat(path, &status) == 0 ? Int(status.st_size) : 0
   }
 
   // MARK: Housekeeping

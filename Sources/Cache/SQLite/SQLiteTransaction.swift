@@ -119,10 +119,13 @@ actor SQLiteTransaction: RecordTransaction {
 
   func resolve(_ nulls: NullResolution) async throws(CacheError) {
     let (resolved, errors) = try await write { writer in
-      let records = StoredRecords(writer)
-      nulls.run(records)
-      if let failure = records.failure { throw failure }
-      return (records.resolved, try writer.write(RecordBatch(records.errors)))
+      let (resolved, errors) = try writer.pool.read { before in
+        let records = StoredRecords(writer, before: before)
+        nulls.run(records)
+        if let failure = records.failure { throw failure }
+        return (records.resolved, records.errors)
+      }
+      return (resolved, try writer.write(RecordBatch(errors)))
     }
     for (key, fields) in resolved { log.noteResolved(key, fields) }
     log.add(errors)

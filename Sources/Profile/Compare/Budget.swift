@@ -232,20 +232,22 @@ package struct BudgetResult: Codable, Sendable, Hashable {
     return (subject.map { "\($0): " } ?? "") + "\(budget) \(reason)"
   }
 
-  /// The budgets that every load has, met or not: that a request succeeds, and that one of the subscriptions beside the
-  /// requests is opened.
+  /// The budgets that every load has, met or not: that a request succeeds, and that a subscription is opened.
   package static func ofSuccess(_ report: ProfileReport) -> [BudgetResult] {
-    guard let load = report.load else { return [] }
-    let failed = load.requests == 0 ? "none was sent" : "all \(load.requests) failed"
-    var results = [
-      success(
-        "request succeeds", "requests", load.requests - load.failures, of: load.requests,
-        problem: failed, load.errors.first)
-    ]
+    var results: [BudgetResult] = []
+    if let load = report.load {
+      let failed = load.requests == 0 ? "none was sent" : "all \(load.requests) failed"
+      results.append(
+        success(
+          "request succeeds", "requests", load.requests - load.failures, of: load.requests,
+          problem: failed, load.errors.first))
+    }
     if let events = report.subscription {
       results.append(
         success(
-          "subscription is opened", "events", events.opened ?? 0, of: events.subscriptions,
+          // Events that are not from the network have no connection.
+          "subscription is opened", "events", max(events.opened ?? 0, min(events.events, 1)),
+          of: events.subscriptions,
           problem: "none of \(events.subscriptions) was opened", events.failures.first))
     }
     return results

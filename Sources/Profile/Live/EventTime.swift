@@ -38,9 +38,7 @@ package struct EventTime: Sendable {
       // Seconds reach this number in the year 5138.
       return number < 1e11 ? number : number / 1e3
     }
-    guard let text = value.stringValue else { return nil }
-    return [true, false].lazy.compactMap { hasFraction in
-      try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: hasFraction))
-    }.first?.timeIntervalSince1970
+    // The style of Foundation reads fractions of seconds, too.
+    return value.stringValue.flatMap { try? Date($0, strategy: .iso8601) }?.timeIntervalSince1970
   }
 }

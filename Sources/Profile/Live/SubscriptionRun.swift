@@ -72,7 +72,11 @@ package final class SubscriptionRun: Sendable {
       await group.next()
       group.cancelAll()
     }
-    if recorder.events == 0, let error = recorder.firstError ?? connectionError { throw error }
+    if recorder.events == 0, !recorder.wasRefused,
+      let error = recorder.firstError ?? connectionError
+    {
+      throw error
+    }
     var report = recorder.report(
       subscriptions: count, end: clock.now().seconds, processSeconds: processTime() - processStart)
     if let meter {
@@ -167,9 +171,7 @@ package final class SubscriptionRun: Sendable {
             delay: eventTime?.seconds(in: response).map { services.secondsSince1970() - $0 },
             interval: next, previousInterval: interval, bytes: response.timing.receivedBytes,
             hasErrors: mix.operations[choice.operation].problem(response, (next ?? 0) * 1e3) != nil)
-          if hasLost != nil, last == nil, response.data?.isNull ?? true,
-            let error = response.errors.first
-          {
+          if last == nil, response.data?.isNull ?? true, let error = response.errors.first {
             refusal = (event, "GraphQL error: \(error.message)")
           } else {
             recorder.add(event)
@@ -177,9 +179,14 @@ package final class SubscriptionRun: Sendable {
           (last, interval) = (now, next)
         }
         if let refusal {
-          recorder.refused(
-            refusal.message, openedAt: arrival.openedAt?.seconds, at: refusal.event.time)
-          return .failed
+          guard Task.isCancelled else {
+            recorder.refused(
+              refusal.message, openedAt: arrival.openedAt?.seconds,
+              isAgain: hasLost == true && !arrival.hasLoss, at: refusal.event.time)
+            return .failed
+          }
+          // At the end of the measured time, the subscription was open.
+          recorder.add(refusal.event)
         }
         if !Task.isCancelled { recorder.completed() }
         return .completed
@@ -295,6 +302,8 @@ private final class EventRecorder: Sendable {
 
   var events: Int { state.withLock { $0.events } }
   var firstError: (any Error)? { state.withLock { $0.firstError } }
+  /// Whether subscriptions have failed with GraphQL errors only.
+  var wasRefused: Bool { state.withLock { $0.failed > 0 && $0.firstError == nil } }
 
   func add(_ event: Event) {
     state.withLock { state in
@@ -334,12 +343,18 @@ private final class EventRecorder: Sendable {
   /// - Parameters:
   ///   - message: The error.
   ///   - opened: The time at which the server seemed to have accepted it.
+  ///   - isAgain: Whether that was noted as the end of a gap.
   ///   - time: The time of the error.
-  func refused(_ message: String, openedAt opened: Double?, at time: Double) {
+  func refused(_ message: String, openedAt opened: Double?, isAgain: Bool, at time: Double) {
     state.withLock { state in
       if let opened {
+        let gaps = isAgain ? 1 : 0
         state.opened -= 1
-        state.steps.change(at: opened) { $0.counts.opened -= 1 }
+        state.reconnects -= gaps
+        state.steps.change(at: opened) { step in
+          step.counts.opened -= 1
+          step.counts.gaps -= gaps
+        }
       }
       state.failed += 1
       state.failures.add(message)

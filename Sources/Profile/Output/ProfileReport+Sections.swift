@@ -335,7 +335,7 @@ extension LoadReport {
           ("failed", 4, { Double($0.failures) / width }),
           ("with GraphQL errors", 7, { Double($0.graphQLErrors) / width }),
         ]
-      ) { String(format: "%.0f/s", $0) },
+      ) { Quantity.number($0) + "/s" },
       chart.block(
         "Latency by the start of requests, over time",
         [("p50", 2, \.p50), ("p90", 6, \.p90), ("p99", 1, \.p99), ("highest", 4, \.highest)]
@@ -446,7 +446,7 @@ extension SubscriptionReport {
           ("lost connections", 4, { Double($0.lost) / width }),
           ("could not be opened", 1, { Double($0.failed) / width }),
         ]
-      ) { String(format: "%.0f/s", $0) },
+      ) { Quantity.number($0) + "/s" },
       chart.block(
         "Time of events (p99), over time",
         [

@@ -264,11 +264,12 @@ struct LoadOptions: ParsableArguments {
     for id in given.mutations {
       Terminal.warning("`\(id)` is a mutation, and the load executes it with every request")
     }
-    func mix(_ operations: [ManifestRequests.Operation]) -> LoadMix {
+    func mix(_ operations: [ManifestRequests.Operation], byRows: Bool = false) -> LoadMix {
       LoadMix(
         operations.map { operation in
           LoadMix.Operation(
-            name: operation.id, weight: weights[operation.id] ?? 1,
+            name: operation.id,
+            weight: byRows ? Double(operation.requests.count) : weights[operation.id] ?? 1,
             requests: operation.requests.map { request in
               var request = request
               request.cachePolicy = cache ? request.cachePolicy : .networkOnly
@@ -278,10 +279,12 @@ struct LoadOptions: ParsableArguments {
         })
     }
     let rows = given.subscriptions.reduce(0) { $0 + $1.requests.count }
+    // With the numbers of rows as weights, each row has its turn once.
+    let byRows = subscriptions == nil && !given.subscriptions.contains { weights[$0.id] != nil }
     return ManifestLoad(
       requests: mix(given.operations),
       subscriptions: given.subscriptions.isEmpty
-        ? nil : (mix(given.subscriptions), subscriptions ?? min(rows, 10_000)))
+        ? nil : (mix(given.subscriptions, byRows: byRows), subscriptions ?? min(rows, 10_000)))
   }
 
   private func weights() throws -> [String: Double] {

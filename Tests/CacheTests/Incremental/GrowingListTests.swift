@@ -71,4 +71,42 @@ struct GrowingListTests {
       }
     }
   }
+
+  @Test("a part writes as much as its own elements, however long the list is")
+  func cost() throws {
+    let steps = [RecordStep.field(Array("\"feed\"".utf8))]
+    let part = Array("[\"\(String(repeating: "x", count: 4000))\"]".utf8)
+    var written: [Int] = []
+    for count in [512, 1024, 2048] {
+      let segments = CountedSegments()
+      var list = Array("[]".utf8)
+      for index in 0..<count {
+        let growth = ListGrowth(owner: Array("QUERY".utf8), steps: steps, access: segments)
+        list = try #require(growth.appended(part, to: list, count: index))
+        segments.written += list.count
+      }
+      #expect(ListReader(list, access: segments)?.count == count)
+      written.append(segments.written)
+    }
+    // Each element is written again when the segment that has it is absorbed: 8 times until that has 1 MiB.
+    #expect(written[2] < 10 * 2048 * part.count)
+    #expect(Double(written[2] - written[1]) < 2.1 * Double(written[1] - written[0]))
+  }
+}
+
+/// Segments in memory, and the number of bytes that were written.
+private final class CountedSegments: SegmentAccess {
+  let segmentSeed: UInt64 = 1
+  var written = 0
+  private var texts: [[UInt8]: [UInt8]] = [:]
+
+  func text(of key: [UInt8]) -> [UInt8]? { texts[key] }
+
+  func storeSegment(_ key: Bytes, _ text: Bytes) -> Bool {
+    texts[key.array] = text.array
+    written += text.count
+    return true
+  }
+
+  func removeSegment(_ key: [UInt8]) { texts[key] = nil }
 }

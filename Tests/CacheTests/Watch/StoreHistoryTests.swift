@@ -14,7 +14,7 @@ struct StoreHistoryTests {
   func histories(kind: StoreKind) async throws {
     let report = await Histories.run(
       "store, \(kind)", filter: "StoreHistoryTests",
-      seeds: Histories.seeds(kind == .memory ? 60 : 12)
+      seeds: Histories.seeds(kind == .memory ? 36 : 7)
     ) { seed in
       var random = SeededRandom(seed)
       return (0..<40).map { _ in StoreStep(&random) }

@@ -1,17 +1,14 @@
 #!/usr/bin/env python3
 """Drives the page of `gqlrun inspect` in Chromium as a user does, and checks what it shows.
 
-    inspect.py GQLRUN [--screenshots FOLDER]    prints a line for each fault; exit code 1 if there is one
+    inspector.py GQLRUN [--screenshots FOLDER]    prints a line for each fault; exit code 1 if there is one
 
 A demo server, a cache, a pipeline and a batch are made with GQLRUN. Each step runs at three widths, light and dark. Any
 message in the console and any request to another host is a fault.
 """
-import argparse, contextlib, os, pathlib, subprocess, sys, tempfile
+import argparse, contextlib, pathlib, subprocess, sys, tempfile
+from pages import CHROMIUM, SCHEMES, WIDTHS
 from playwright.sync_api import Error, expect, sync_playwright
-
-WIDTHS = (390, 768, 1280)
-SCHEMES = ("light", "dark")
-CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 
 PIPELINE = """version: 1
 name: inspected
