@@ -45,7 +45,7 @@ package struct LocalResponse: Sendable {
   }
 }
 
-/// An HTTP server on the loopback address, for pages of the program.
+/// An HTTP server for pages and metrics of the program.
 package struct LocalServer: Sendable {
   /// The maximum size of a request body in bytes.
   package static let maxBodyBytes = 1 << 20
@@ -62,21 +62,30 @@ package struct LocalServer: Sendable {
   /// Serves until the task is cancelled; then closes all connections and returns.
   ///
   /// - Parameters:
+  ///   - host: The address to listen on; by default that of the loopback interface.
   ///   - port: The port to listen on; 0 chooses a free one.
   ///   - onReady: Called once, with the port, when the server accepts requests.
   /// - Throws: ``DemoServer/Failure`` if the server cannot listen.
-  package func run(port: Int, onReady: @escaping @Sendable (Int) -> Void) async throws {
+  package func run(
+    host: String = "127.0.0.1", port: Int, onReady: @escaping @Sendable (Int) -> Void
+  ) async throws {
     let connections = HeldConnections()
     defer { connections.close() }
     let application = connections.application(
-      responder, at: .hostname("127.0.0.1", port: port), name: "gqlrun",
+      responder, at: .hostname(host, port: port), name: "gqlrun",
       logger: Logger(label: "gqlrun.page") { _ in SwiftLogNoOpLogHandler() },
       channel: { HTTP1Channel(responder: $0) }, onReady: onReady)
     do {
-      try await application.run()
+      // A client that does not read its response would delay the end of its connection for ever.
+      try await withTaskCancellationHandler {
+        try await application.run()
+      } onCancel: {
+        connections.close()
+      }
     } catch {
       if Task.isCancelled || error is CancellationError { return }
-      throw DemoServer.Failure(message: "cannot listen on 127.0.0.1:\(port): \(error)")
+      throw DemoServer.Failure(
+        message: "cannot listen on \(host):\(port): \(error)")
     }
   }
 

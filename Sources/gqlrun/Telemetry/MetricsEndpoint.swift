@@ -1,10 +1,6 @@
 import ArgumentParser
-import Foundation
-import GQLRunSupport
+import GQLRunDemoServer
 import HTTPTypes
-import Hummingbird
-import Logging
-import NIOCore
 
 /// Metrics in the text format of Prometheus, over HTTP and in a file.
 struct MetricsOptions: ParsableArguments {
@@ -55,33 +51,30 @@ struct MetricsEndpoint: Sendable {
   let address: TelemetrySettings.Address
   let registry: MetricsRegistry
 
-  /// - Parameter onReady: Called with the port once it listens.
+  /// - Parameter onReady: Called with the URL of the metrics when the server accepts requests.
   /// - Throws: ``Failure`` if it cannot listen.
-  func run(onReady: @escaping @Sendable (Int) -> Void) async throws {
-    let router = Router()
-    router.get("metrics") { [registry] _, _ in
-      Response(
-        status: .ok,
-        headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
-        body: ResponseBody(byteBuffer: ByteBuffer(string: await registry.prometheusText())))
+  func run(onReady: @escaping @Sendable (String) -> Void) async throws {
+    let server = LocalServer { [registry] request in
+      guard request.path == "/metrics" else {
+        return LocalResponse(.notFound, [:], body: .bytes(Array("See /metrics.\n".utf8)))
+      }
+      return LocalResponse(
+        .ok, [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
+        body: .bytes(Array(await registry.prometheusText().utf8)))
     }
-    let application = Application(
-      router: router,
-      configuration: ApplicationConfiguration(
-        address: .hostname(address.host, port: address.port), serverName: "gqlrun"),
-      onServerRunning: { onReady($0.localAddress?.port ?? 0) },
-      logger: Logger(label: "gqlrun.metrics") { _ in SwiftLogNoOpLogHandler() })
+    let host = address.host
     do {
-      try await application.run()
-    } catch {
-      if Task.isCancelled { return }
-      let isInUse = "\(error)".contains("Address already in use")
+      try await server.run(host: host, port: address.port) { port in
+        onReady("http://\(host.contains(":") ? "[\(host)]" : host):\(port)/metrics")
+      }
+    } catch let failure as DemoServer.Failure {
       throw Failure(
         .failed,
-        isInUse
+        failure.message.contains("Address already in use")
           ? "port \(address.port) is in use already; choose another with --metrics-port N, or a free one with "
             + "--metrics-port 0"
-          : "cannot serve metrics on \(address.host):\(address.port): \(error)")
+          : "metrics are not served: \(failure.message); use a port above 1023 (--metrics-port) and an address of "
+            + "this machine (--metrics-host)")
     }
   }
 }

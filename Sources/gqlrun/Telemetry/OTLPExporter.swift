@@ -9,8 +9,9 @@ import HTTPTypes
 struct OTLPExporter: Sendable {
   /// What became of a request.
   enum Outcome: Sendable, Equatable {
-    /// The collector has it, without as many spans or values.
-    case accepted(without: Int = 0)
+    case accepted
+    /// The collector has it without some spans or values, which it would not accept later either.
+    case partly(rejected: Int, String)
     /// A later request may succeed.
     case postponed(String)
     /// The same request would fail again.
@@ -22,24 +23,26 @@ struct OTLPExporter: Sendable {
 
   /// The most bytes of a response that are read.
   private static let maxAnswer = 16 << 10
+  /// The most characters of a message of the collector that are shown.
+  private static let maxMessage = 200
 
   func send(_ body: [UInt8]) async -> Outcome {
+    let url = target.url
     var head = HTTPRequest(
-      method: .post, scheme: target.url.scheme, authority: target.url.authority,
-      path: target.url.path, headerFields: [.contentType: "application/json"])
-    for (name, value) in target.headers {
-      if let name = HTTPField.Name(name) { head.headerFields[name] = value }
-    }
+      method: .post, scheme: url.scheme, authority: url.authority, path: url.path,
+      headerFields: url.headers)
+    head.headerFields[.contentType] = "application/json"
     var limits = HTTPLimits()
     limits.total = target.timeout
-    limits.connect = min(limits.connect, target.timeout)
     limits.idle = target.timeout
+    // The transport's shutdown waits for the end of an attempt to connect.
+    limits.connect = min(TelemetryExport.maxFlush, target.timeout)
     do {
       let response = try await transport.send(
         HTTPRequestMessage(head: head, body: body), limits: limits)
       let answer = try await response.body.prefix(Self.maxAnswer)
       switch response.head.status.code {
-      case 200..<300: return .accepted(without: Self.rejected(in: answer))
+      case 200..<300: return Self.outcome(answer)
       case 429, 502, 503, 504: return .postponed("it answered \(response.head.status.code)")
       default: return .refused("it answered \(response.head.status.code)")
       }
@@ -50,14 +53,17 @@ struct OTLPExporter: Sendable {
     }
   }
 
-  /// The number of spans or values that the collector did not accept.
-  private static func rejected(in answer: [UInt8]) -> Int {
-    guard let partial = try? JSONValue(parsing: answer)["partialSuccess"] else { return 0 }
-    for name in ["rejectedSpans", "rejectedDataPoints"] {
+  /// https://opentelemetry.io/docs/specs/otlp/#partial-success-1
+  private static func outcome(_ answer: [UInt8]) -> Outcome {
+    guard let partial = try? JSONValue(parsing: answer)["partialSuccess"],
+      let count = partial["rejectedSpans"] ?? partial["rejectedDataPoints"],
       // A 64-bit integer is a string in OTLP; numbers are accepted, too.
-      guard let value = partial[name] else { continue }
-      return max(0, value.stringValue.flatMap { Int($0) } ?? value.intValue ?? 0)
-    }
-    return 0
+      let rejected = count.stringValue.flatMap({ Int($0) }) ?? count.intValue, rejected > 0
+    else { return .accepted }
+    let message = partial["errorMessage"]?.stringValue ?? ""
+    return .partly(
+      rejected: rejected,
+      "it rejected \(rejected)"
+        + (message.isEmpty ? "" : ": \(Printable.line(String(message.prefix(maxMessage))))"))
   }
 }

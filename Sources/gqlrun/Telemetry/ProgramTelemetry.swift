@@ -114,9 +114,7 @@ struct ProgramTelemetry: Sendable {
       reportsDocuments: settings.reportsDocuments)
     let outcome: Result<Void, any Error>
     do {
-      try await export.run(
-        serving: options.address ?? settings.prometheus, isRequired: options.address != nil
-      ) {
+      try await export.run {
         if !isQuiet { Terminal.note("metrics: \($0)") }
       } during: {
         try await $current.withValue(telemetry) {

@@ -15,7 +15,7 @@ struct TelemetryExport: Sendable {
   /// `nil` without metrics.
   let registry: MetricsRegistry?
   private let settings: TelemetrySettings
-  private let file: String?
+  private let options: MetricsOptions
   private let message: OTLPMessage
   private let services: Services
   private let start: UInt64
@@ -29,7 +29,7 @@ struct TelemetryExport: Sendable {
   ) {
     self.settings = settings
     self.services = services
-    file = options.metricsFile
+    self.options = options
     warnings = Warnings(warn)
     let (signals, signal) = AsyncStream.makeStream(
       of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -38,7 +38,7 @@ struct TelemetryExport: Sendable {
     queue = SpanQueue(maxSpans: settings.maxQueuedSpans, batch: settings.maxBatch) {
       signal.yield()
     }
-    let hasReader = options.address ?? settings.prometheus != nil || file != nil
+    let hasReader = options.address ?? settings.prometheus != nil || options.metricsFile != nil
     registry = hasReader || settings.metrics != nil ? MetricsRegistry() : nil
     start = Self.time(services)
     message = OTLPMessage(resource: Self.resource(settings), version: Version.current)
@@ -65,14 +65,9 @@ struct TelemetryExport: Sendable {
 
   /// Runs `body`, and exports meanwhile.
   ///
-  /// - Parameters:
-  ///   - address: Where metrics are served for Prometheus; `nil` serves none.
-  ///   - isRequired: Whether it is an error if they cannot be served, and not a warning.
-  ///   - onServing: Called with the URL of the metrics.
-  func run(
-    serving address: TelemetrySettings.Address?, isRequired: Bool,
-    onServing: (String) -> Void, during body: () async throws -> Void
-  ) async throws {
+  /// - Parameter onServing: Called with the URL of the metrics, if they are served.
+  /// - Throws: The error of `body`; ``Failure`` if the metrics of an option cannot be served.
+  func run(onServing: (String) -> Void, during body: () async throws -> Void) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       defer { group.cancelAll() }
       if settings.traces != nil {
@@ -82,25 +77,23 @@ struct TelemetryExport: Sendable {
       if settings.metrics != nil {
         group.addTask { await every(settings.metricInterval) { await exportMetrics() } }
       }
-      if file != nil { group.addTask { await every(Self.fileInterval) { await writeFile() } } }
-      if let address, let registry {
-        let (ports, ready) = AsyncThrowingStream.makeStream(of: Int.self)
+      if options.metricsFile != nil {
+        group.addTask { await every(Self.fileInterval) { await writeFile() } }
+      }
+      if let address = options.address ?? settings.prometheus, let registry {
+        let (urls, ready) = AsyncThrowingStream.makeStream(of: String.self)
         group.addTask {
           do {
-            try await MetricsEndpoint(address: address, registry: registry).run {
-              ready.yield($0)
-            }
+            try await MetricsEndpoint(address: address, registry: registry).run { ready.yield($0) }
             ready.finish()
           } catch {
             ready.finish(throwing: error)
           }
         }
         do {
-          for try await port in ports {
-            onServing("http://\(address.host):\(port)/metrics")
-            break
-          }
-        } catch let failure as Failure where !isRequired {
+          if let url = try await urls.first(where: { _ in true }) { onServing(url) }
+        } catch let failure as Failure where options.address == nil {
+          // A variable is that of many programs; only an option demands the port.
           warnings.always(failure.message)
         }
       }
@@ -145,7 +138,10 @@ struct TelemetryExport: Sendable {
       let spans = queue.take()
       guard !spans.isEmpty else { return }
       switch await exporter.send(message.traces(spans)) {
-      case .accepted(let rejected): queue.drop(min(rejected, spans.count))
+      case .accepted: break
+      case .partly(let rejected, let reason):
+        queue.drop(min(rejected, spans.count))
+        warn("all traces", to: target, reason)
       case .postponed(let reason):
         queue.restore(spans)
         return warn("traces", to: target, reason)
@@ -166,12 +162,13 @@ struct TelemetryExport: Sendable {
     let body = message.metrics(values, start: start, time: Self.time(services))
     switch await OTLPExporter(target: target, transport: transport).send(body) {
     case .accepted: break
+    case .partly(_, let reason): warn("all metrics", to: target, reason)
     case .postponed(let reason), .refused(let reason): warn("metrics", to: target, reason)
     }
   }
 
   private func writeFile() async {
-    guard let file, let registry else { return }
+    guard let file = options.metricsFile, let registry else { return }
     let text = await registry.prometheusText()
     do throws(SystemError) {
       // Readable for the collector, which has another user.

@@ -1,5 +1,6 @@
 import Foundation
 import GQLRunPipeline
+import HTTPTypes
 
 /// What the program exports and where, by the variables of OpenTelemetry.
 ///
@@ -8,10 +9,8 @@ import GQLRunPipeline
 struct TelemetrySettings: Sendable {
   /// Where one signal is exported.
   struct Target: Sendable {
-    /// The URL, with `v1/traces` or `v1/metrics`.
+    /// The URL, with `v1/traces` or `v1/metrics`, and the fields of each request, which are secret.
     var url: Endpoint
-    /// The fields of each request, which are secret.
-    var headers: [(name: String, value: String)]
     /// Time limit of a request.
     var timeout: Duration
   }
@@ -54,9 +53,7 @@ struct TelemetrySettings: Sendable {
   /// - Parameter variable: Returns the value of a variable; `nil` if it is not set.
   init(_ variable: (String) -> String?) {
     // An empty value is the same as none.
-    func value(_ name: String) -> String? {
-      variable(name).flatMap { $0.isEmpty ? nil : $0 }
-    }
+    func value(_ name: String) -> String? { variable(name).flatMap { $0.isEmpty ? nil : $0 } }
     guard value("OTEL_SDK_DISABLED")?.lowercased() != "true" else { return }
     let tracesBy = exporters("TRACES", of: value, known: ["otlp", "none"])
     let metricsBy = exporters("METRICS", of: value, known: ["otlp", "prometheus", "none"])
@@ -88,7 +85,7 @@ struct TelemetrySettings: Sendable {
     }
     let names = Set(text.split(separator: ",").map { $0.trimmed.lowercased() })
     for other in names.subtracting(known).sorted() {
-      warnings.append(
+      warn(
         "\(name)=\(other) is not supported and exports nothing; use "
           + known.sorted().joined(separator: ", "))
     }
@@ -102,8 +99,7 @@ struct TelemetrySettings: Sendable {
       value(own + name).map { (own + name, $0) } ?? value(common + name).map { (common + name, $0) }
     }
     if let (name, text) = either("PROTOCOL"), text != "http/json" {
-      let warning = "\(name)=\(text) is not supported; http/json is used"
-      if !warnings.contains(warning) { warnings.append(warning) }
+      warn("\(name)=\(text) is not supported; http/json is used")
     }
     let (name, given) = either("ENDPOINT") ?? (common + "ENDPOINT", "http://localhost:4318")
     var url = given
@@ -111,27 +107,26 @@ struct TelemetrySettings: Sendable {
       if !url.hasSuffix("/") { url += "/" }
       url += "v1/\(signal.lowercased())"
     }
-    let endpoint: Endpoint
-    do throws(Endpoint.InvalidURL) {
-      endpoint = try Endpoint(url: url)
-    } catch {
-      warnings.append(
-        "\(signal.lowercased()) are not exported: \(name) is no URL of a collector: \(error.reason)"
-      )
+    var parsed: Endpoint?
+    var reason = "use http or https"
+    do throws(Endpoint.InvalidURL) { parsed = try Endpoint(url: url) } catch {
+      reason = error.reason
+    }
+    guard var endpoint = parsed, !endpoint.isWebSocket else {
+      warn("\(signal.lowercased()) are not exported: \(name) is no URL of a collector: \(reason)")
       return nil
     }
-    guard !endpoint.isWebSocket else {
-      warnings.append(
-        "\(signal.lowercased()) are not exported: \(name) is no URL of a collector; use http or https"
-      )
-      return nil
+    if let (name, text) = either("HEADERS") {
+      for (field, text) in pairs(text, of: name) {
+        if let field = HTTPField.Name(field) {
+          endpoint.headers[field] = text
+        } else {
+          warn("a member of \(name) is not used, because its name is none of a field")
+        }
+      }
     }
-    var target = Target(url: endpoint, headers: [], timeout: .seconds(10))
-    if let (name, _) = either("TIMEOUT"), let time = milliseconds(name, of: value) {
-      target.timeout = time
-    }
-    if let (name, text) = either("HEADERS") { target.headers = pairs(text, of: name) }
-    return target
+    let timeout = either("TIMEOUT").flatMap { milliseconds($0.name, of: value) }
+    return Target(url: endpoint, timeout: timeout ?? .seconds(10))
   }
 
   private mutating func readProgram(_ value: Variables) {
@@ -149,14 +144,14 @@ struct TelemetrySettings: Sendable {
       if let known = TraceSampler(name) {
         sampler = known
       } else {
-        warnings.append(
+        warn(
           "OTEL_TRACES_SAMPLER=\(name) is not supported; parentbased_always_on is used")
       }
       if sampler.ratio != nil, let argument {
         if let ratio = Double(argument), (0...1).contains(ratio) {
           sampler.ratio = ratio
         } else {
-          warnings.append("OTEL_TRACES_SAMPLER_ARG=\(argument) is no ratio of 0 to 1; 1 is used")
+          warn("OTEL_TRACES_SAMPLER_ARG=\(argument) is no ratio of 0 to 1; 1 is used")
         }
       }
     }
@@ -175,7 +170,7 @@ struct TelemetrySettings: Sendable {
     if let text = value("TRACEPARENT") {
       parent = TraceContext(traceParent: text, traceState: value("TRACESTATE"))
       if parent == nil {
-        warnings.append("TRACEPARENT is no trace context of W3C; a new trace begins")
+        warn("TRACEPARENT is no trace context of W3C; a new trace begins")
       }
     }
     reportsDocuments = value("GQLRUN_OTEL_DOCUMENT") == "1"
@@ -192,7 +187,7 @@ struct TelemetrySettings: Sendable {
       guard parts.count == 2, !parts[0].trimmed.isEmpty,
         let value = parts[1].trimmed.removingPercentEncoding
       else {
-        warnings.append("member \(index + 1) of \(name) is not used; write name=value")
+        warn("member \(index + 1) of \(name) is not used; write name=value")
         continue
       }
       pairs.append((parts[0].trimmed, value))
@@ -200,12 +195,17 @@ struct TelemetrySettings: Sendable {
     return pairs
   }
 
+  /// Adds a warning once: traces and metrics have variables in common.
+  private mutating func warn(_ text: String) {
+    if !warnings.contains(text) { warnings.append(text) }
+  }
+
   private mutating func integer(
     _ name: String, of value: Variables, in range: ClosedRange<Int>
   ) -> Int? {
     guard let text = value(name) else { return nil }
     if let number = Int(text), range.contains(number) { return number }
-    warnings.append(
+    warn(
       "\(name)=\(text) is no number of \(range.lowerBound) to \(range.upperBound); the default is used"
     )
     return nil

@@ -141,10 +141,7 @@ struct Module {
         "GQLRunGenerator", "GQLRunProfile", "GQLRunReport",
         "GQLRunDemoServer",
       ]),
-      packages: [
-        "ArgumentParser", "CoreMetrics", "HTTPTypes", "Hummingbird", "Logging", "NIOCore",
-        "Tracing",
-      ],
+      packages: ["ArgumentParser", "CoreMetrics", "HTTPTypes", "Logging", "Tracing"],
       system: ["Foundation", "Glibc", "Musl"]),
   ]
 

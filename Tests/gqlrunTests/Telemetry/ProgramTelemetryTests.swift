@@ -231,6 +231,9 @@ struct ProgramTelemetryTests {
         again = urllib.request.urlopen(url).read().decode()
         for line in again.splitlines():
             if line.startswith("graphql_client_subscription_events_total"): print(line.split("{")[0])
+        # Connections that stay open do not delay the end.
+        silent = socket.create_connection(("127.0.0.1", int(url.split(":")[2].split("/")[0])))
+        silent.sendall(b"GET /metrics HTTP/1.1\\r\\n")
         program.terminate()
         print(program.wait())
         """, to: "driver.py")

@@ -171,7 +171,10 @@ struct TelemetryExportTests {
       (Collector.Answer.status(400), ["it answered 400", "2 spans not exported"]),
       (
         .status(200, #"{"partialSuccess":{"rejectedSpans":"1","errorMessage":"no"}}"#),
-        ["1 span not exported"]
+        [
+          "cannot export all traces to http://127.0.0.1:4318/v1/traces: it rejected 1: no",
+          "1 span not exported",
+        ]
       ),
     ])
   private func refused(answer: Collector.Answer, warnings: [String]) async throws {
