@@ -112,6 +112,8 @@ public struct PipelineEntry: Sendable {
   public let placement: Placement?
   /// The programs that it starts.
   public let programs: [String]
+  /// The files that it writes, except those that variables name.
+  package let outputs: [FileOutput]
   /// The plugin with its options, as the file writes them; `nil` for an entry that was created in code.
   package let given: YAMLNode.Member?
 
@@ -143,7 +145,7 @@ public struct PipelineEntry: Sendable {
 
   init(
     id: String, _ parts: [ChainPart], when condition: OperationCondition, plugin: (any Plugin)?,
-    given: YAMLNode.Member?
+    given: YAMLNode.Member?, outputs: [FileOutput] = []
   ) {
     self.id = id
     self.parts = parts
@@ -152,6 +154,7 @@ public struct PipelineEntry: Sendable {
     traits = plugin?.traits ?? []
     placement = plugin?.placement
     programs = plugin?.programs ?? []
+    self.outputs = outputs
     self.given = given
   }
 
@@ -180,7 +183,8 @@ extension Pipeline {
       let parts = try plugin.parts(
         PluginEnvironment(pipelineName: name, entryID: entry.id, variable: variable))
       entries[index] = PipelineEntry(
-        id: entry.id, parts, when: entry.condition, plugin: plugin, given: entry.given)
+        id: entry.id, parts, when: entry.condition, plugin: plugin, given: entry.given,
+        outputs: entry.outputs)
       count += 1
     }
     return count

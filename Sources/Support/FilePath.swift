@@ -68,9 +68,9 @@ extension FilePath {
 
   /// The folder of the repository that a file belongs to: the nearest one above it that contains `.git`, below the home
   /// folder; without one, the folder of the file.
-  package static func repository(of file: String) -> String {
+  package static func repository(of file: String, home: String? = home) -> String {
     let start = real(folder(of: file))
-    let home = EnvironmentVariables.value(of: "HOME").map { real($0) }
+    let home = home.map { real($0) }
     var folder = start
     while folder != "/", folder != home {
       if FileManager.default.fileExists(atPath: "\(folder)/.git") { return folder }
@@ -80,10 +80,49 @@ extension FilePath {
   }
 
   /// Whether a path leads into the repository that another file belongs to, or to a standard stream.
-  package static func isInRepository(_ path: String, of file: String) -> Bool {
+  ///
+  /// The hooks and settings in `.git` do not belong to it: git executes them. Of the home folder and of `/`, which are
+  /// nobody's project, only visible files and folders do; of `/`, only the files beside the other one.
+  package static func isInRepository(
+    _ path: String, of file: String, home: String? = home
+  ) -> Bool {
     if ["/dev/null", "/dev/stdout", "/dev/stderr"].contains(path) { return true }
-    let (target, root) = (real(path), repository(of: file))
-    return root == "/" || target == root || target.hasPrefix(root + "/")
+    let root = repository(of: file, home: home)
+    guard let inner = parts(of: path, below: root) else { return false }
+    if root == "/", inner.count > 1 { return false }
+    let isProject = root != "/" && root != home.map { real($0) }
+    return isProject || inner.first?.hasPrefix(".") != true
+  }
+
+  /// Whether a path leads into the folder of gqlrun's caches or into that of temporary files. No other program executes
+  /// what is there, unlike `~/.cache` itself, which has parts of the profiles of shells.
+  package static func isDisposable(_ path: String) -> Bool {
+    let caches = EnvironmentVariables.value(of: "XDG_CACHE_HOME").flatMap {
+      $0.hasPrefix("/") ? $0 : nil
+    }
+    return [(caches ?? home.map { "\($0)/.cache" }).map { "\($0)/gqlrun" }, temporary].contains {
+      guard let folder = $0 else { return false }
+      // A folder that contains the home folder is not only for temporary files.
+      if let home, parts(of: home, below: real(folder)) != nil { return false }
+      return parts(of: path, below: real(folder)) != nil
+    }
+  }
+
+  /// The home folder of the user; `nil` if `HOME` names none.
+  package static var home: String? {
+    EnvironmentVariables.value(of: "HOME").flatMap { $0.hasPrefix("/") ? $0 : nil }
+  }
+
+  /// The folder of temporary files: `TMPDIR`, or else `/tmp`.
+  package static var temporary: String { EnvironmentVariables.value(of: "TMPDIR") ?? "/tmp" }
+
+  /// The parts of the path that symbolic links lead to, below a folder without links; `nil` if it is elsewhere, or in a
+  /// folder `.git`.
+  private static func parts(of path: String, below folder: String) -> [Substring]? {
+    let parts = real(path).split(separator: "/")
+    let start = folder.split(separator: "/")
+    guard parts.starts(with: start), !parts.contains(".git") else { return nil }
+    return Array(parts.dropFirst(start.count))
   }
 }
 
@@ -93,7 +132,7 @@ package enum UnnamedFile {
   ///
   /// - Throws: An error with the folder as its path.
   package static func create() throws(SystemError) -> Int32 {
-    let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+    let folder = FilePath.temporary
     var template = Array("\(folder)/gqlrun.XXXXXX".utf8CString)
     let descriptor = mkstemp(&template)
     guard descriptor >= 0 else { throw SystemError("create a temporary file in", path: folder) }

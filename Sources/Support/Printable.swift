@@ -134,11 +134,14 @@ package enum QuotedText {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The message of a workflow command of GitHub.
+  /// The message of a workflow command of GitHub, without control characters: logs are read in terminals, too.
   ///
   /// https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
   package static func githubData(_ text: String) -> String {
-    replacing(text) { ["%": "%25", "\r": "%0D", "\n": "%0A"][$0] }
+    replacing(text) {
+      ["%": "%25", "\r": "%0D", "\n": "%0A"][$0]
+        ?? (Printable.isUnsafe($0.value) ? Printable.lines(String($0)) : nil)
+    }
   }
 
   /// A workflow command of GitHub, which annotates a file, with a line end.

@@ -9,12 +9,15 @@ struct ProjectGeneration {
   /// The folder of operations and fragments; `nil` if the project has none.
   let output: String?
   private let schemaOutput: String?
+  /// The path of the project file.
+  private let file: String
   private let schema: [String]
   private let documents: [String]
   private let options: GeneratorOptions
 
   init(_ project: ProjectFile.Project, of file: ProjectFile) throws {
     let settings = project.generation?.values.mapValues { $0.map(\.value) } ?? [:]
+    self.file = file.path
     let folder = FilePath.folder(of: file.path)
     output = settings["output"]?.first.map { FilePath.resolve($0, in: folder) }
     schemaOutput = settings["schema_output"]?.first.map { FilePath.resolve($0, in: folder) }
@@ -40,8 +43,14 @@ struct ProjectGeneration {
     return files
   }
 
-  /// The generated files below their folders.
+  /// The generated files below their folders, which must be in the repository of the project file.
   func files() throws -> GeneratedFolder.Files {
+    for path in [output, schemaOutput].compactMap({ $0 })
+    where !FilePath.isInRepository(path, of: file) {
+      throw GenerationFailure(
+        "\(file) names \(path), outside of its repository, as the folder to write to; write it there with gqlrun "
+          + "generate --output or --schema-output")
+    }
     guard let output else {
       throw GenerationFailure("the project file has no `output`, the folder to write to")
     }

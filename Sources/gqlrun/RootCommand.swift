@@ -77,7 +77,7 @@ struct RootCommand: AsyncParsableCommand {
       Foundation.exit(failure.status.rawValue)
     }
     let code = exitCode(for: error)
-    let text = fullMessage(for: error)
+    let text = hidingPasswords(in: fullMessage(for: error))
     if code.isSuccess {
       // Help and the version are results.
       do { try Terminal.write(text + "\n") } catch { exit(with: error) }
@@ -91,6 +91,22 @@ struct RootCommand: AsyncParsableCommand {
       Terminal.error(lines.joined(separator: "\n"))
     }
     Foundation.exit(code.rawValue)
+  }
+
+  /// Hides passwords of URLs, also of mistyped ones: the parser repeats arguments that it refuses.
+  private static func hidingPasswords(in text: String) -> String {
+    CommandLine.arguments.filter { !$0.contains(" ") }.reduce(text) { text, argument in
+      var text = text
+      if let at = argument.lastIndex(of: "@"),
+        let colon = argument[..<at].firstIndex(of: ":"), argument.index(after: colon) < at
+      {
+        text.replace(argument[argument.index(after: colon)...at], with: "•••@")
+      }
+      if let start = argument.firstRange(of: "password=")?.upperBound, start < argument.endIndex {
+        text.replace("password=" + argument[start...], with: "password=•••")
+      }
+      return text
+    }
   }
 }
 

@@ -50,10 +50,22 @@ final class FileTests {
       ("r/x", "r/a/b/p.yaml", true), ("r/a/../x", "r/p.yaml", true), ("r", "r/p.yaml", true),
       ("x", "r/a/p.yaml", false), ("r/out/x", "r/p.yaml", false), ("rx", "r/p.yaml", false),
       ("r/nothing", "r/p.yaml", false), ("plain/x", "plain/p.yaml", true),
-      ("r/x", "plain/p.yaml", false),
+      ("r/x", "plain/p.yaml", false), ("r/.git/hooks/x", "r/p.yaml", false),
     ] {
       #expect(
         FilePath.isInRepository("\(root)/\(path)", of: "\(root)/\(file)") == isInside, "\(path)")
+    }
+    for (path, file, isInside) in [
+      ("r/.profile", "r/p.yaml", false), ("r/bin/x", "r/p.yaml", true),
+      ("r/a/.cache", "r/a/p.yaml", true), ("r/x", "r/a/p.yaml", false),
+    ] {
+      // The repository contains the settings of a user.
+      #expect(
+        FilePath.isInRepository("\(root)/\(path)", of: "\(root)/\(file)", home: "\(root)/r")
+          == isInside, "\(path)")
+    }
+    for (path, isInside) in [("/x.db", true), ("/.x", false), ("/etc/profile", false)] {
+      #expect(FilePath.isInRepository(path, of: "/p.yaml", home: nil) == isInside, "\(path)")
     }
     #expect(FilePath.isInRepository("/dev/null", of: "\(root)/plain/p.yaml"))
     #expect(!FilePath.isInRepository("/dev/shm/x", of: "\(root)/plain/p.yaml"))

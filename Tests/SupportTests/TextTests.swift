@@ -28,6 +28,7 @@ struct TextTests {
     #expect(utf8(QuotedText.sqlLiteral("'\u{301}")) == utf8("''" + "'\u{301}'"))
     #expect(utf8(QuotedText.markup("<\u{301}")) == utf8("&lt;\u{301}"))
     #expect(QuotedText.githubProperty("a:b,c%\r\n") == "a%3Ab%2Cc%25%0D%0A")
+    #expect(QuotedText.githubProperty("a\u{1b}[31m\t\u{202e}") == "a\\u{1b}[31m\t\\u{202e}")
   }
 
   private func utf8(_ text: String) -> [UInt8] { Array(text.utf8) }

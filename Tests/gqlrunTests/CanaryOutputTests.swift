@@ -184,6 +184,8 @@ struct CanaryOutputTests {
     ("run germany.graphql -p database.pipeline.yaml -e URL -vv", [0]),
     ("run germany.graphql -e URL --store postgresql://u:CANARY@127.0.0.1:1/db", [69]),
     ("run germany.graphql -e URL --store postgresql://u:CANARY@[::1/db", [69]),
+    ("run germany.graphql -e URL --store postgres:u:CANARY@h/db", [64]),
+    ("run germany.graphql -e URL --metrics-file run.prom -vv", [0]),
     ("cache stats --store postgresql://127.0.0.1:1/db?password=CANARY&nothing=1", [69]),
     ("batch init queue.batch.yaml -e URL", [75]),
     ("batch worker queue.batch.yaml -e URL", [75]),
@@ -216,6 +218,10 @@ struct CanaryOutputTests {
           environment: [
             "CANARY": Self.canary, "GQL_TOKEN": Self.canary, "NETRC": folder.file("netrc"),
             "https_proxy": "http://user:\(Self.canary)@127.0.0.1:1",
+            // The collector is not reached; spans are dropped with a warning.
+            "OTEL_SDK_DISABLED": line.contains("--metrics-file") ? "" : "true",
+            "OTEL_EXPORTER_OTLP_ENDPOINT": "http://u:\(Self.canary)@127.0.0.1:1/?k=\(Self.canary)",
+            "OTEL_EXPORTER_OTLP_HEADERS": "authorization=\(Self.canary)",
           ])
         #expect(statuses.contains(result.status), "\(line): \(result)")
         #expect(!Self.contains(Data("\(result)".utf8)), "\(line): \(result)")

@@ -72,7 +72,10 @@ struct TrustTests {
   ) async throws -> RunResult {
     try await Program.run(
       line.split(separator: " ").map { $0 == "URL" ? url : String($0) }, in: folder,
-      environment: ["XDG_STATE_HOME": folder.path + "/state"].merging(environment) { $1 })
+      environment: [
+        "XDG_STATE_HOME": folder.path + "/state", "HOME": folder.path,
+        "TMPDIR": folder.path + "/folder",
+      ].merging(environment) { $1 })
   }
 
   @Test("is run when it is trusted, until it or a file that it extends changes")
@@ -201,24 +204,33 @@ struct TrustTests {
     arguments: [
       "audit: { file: HOME/.profile, values: ['$(touch ran-line)'] }",
       "audit: { file: sub/../../.profile }", "audit: { file: link/.profile }",
-      "audit: { file: dangling }", "record-replay: { file: ../.profile, mode: auto }",
+      "audit: { file: dangling }", "audit: { file: HOME/folder/link/.profile }",
+      "audit: { file: HOME/.cache/prompt.zsh }", "audit: { file: .git/hooks/post-checkout }",
+      "audit: { file: \"${env:TMPDIR}/../.profile\" }",
+      "audit: { file: \"${env:NAME:-../.profile}\" }",
+      "record-replay: { file: ../.profile, mode: auto }",
       "path: ../.profile",
       "oauth2: { token_url: 'http://127.0.0.1:1/', client_id: c, store: ../.profile }",
     ])
   func outputs(_ option: String) async throws {
     let folder = try Folder()
-    try FileManager.default.createDirectory(
-      atPath: folder.file("repository"), withIntermediateDirectories: true)
-    for (link, target) in [("link", folder.path), ("dangling", "../.profile")] {
+    for name in ["repository/.git/hooks", ".cache"] {
+      try FileManager.default.createDirectory(
+        atPath: folder.file(name), withIntermediateDirectories: true)
+    }
+    for (link, target) in [
+      ("repository/link", folder.path), ("repository/dangling", "../.profile"),
+      ("folder/link", folder.path),
+    ] {
       try FileManager.default.createSymbolicLink(
-        atPath: folder.file("repository/\(link)"), withDestinationPath: target)
+        atPath: folder.file(link), withDestinationPath: target)
     }
     let text = Self.writing(option).replacing("HOME", with: folder.path)
     let file = "repository/p.pipeline.yaml"
     try folder.write(text, to: file)
     try await DemoServer.withServer { server in
       for line in [
-        "run germany.graphql -p \(file) -e URL", "pipeline test \(file)", "logout -p \(file)",
+        "run germany.graphql -p \(file) -e URL", "logout -p \(file)",
         "profile -p \(file) -e URL -d germany.graphql --rate 5 --duration 1s",
       ] {
         let refused = try await run(line, folder, server.url)
@@ -229,6 +241,11 @@ struct TrustTests {
         #expect(!folder.exists(".profile"), "\(line)")
       }
       #expect(server.log.requests.isEmpty)
+      for command in ["test", "check", "show", "graph"] {
+        let read = try await run(
+          "pipeline \(command) \(file)", folder, "", ["GQL_URL": server.url])
+        #expect(read.status == 0 && !folder.exists(".profile"), "\(command): \(read)")
+      }
       let trusted = try await run("pipeline trust \(file)", folder, "")
       #expect(trusted.status == 0 && trusted.errors.contains(" writes "), "\(trusted)")
       let result = try await run("run germany.graphql -p \(file) -e URL", folder, server.url)
@@ -236,15 +253,29 @@ struct TrustTests {
     }
   }
 
+  @Test("shows no values of variables and files in the path of an output")
+  func outputValues() async throws {
+    let folder = try folder()
+    try folder.write("hunter2", to: "secret")
+    try folder.write(
+      Self.writing("audit: { file: \"/${file:secret}/${env:WORD}\" }"), to: "p.pipeline.yaml")
+    let refused = try await run(
+      "run germany.graphql -p p.pipeline.yaml -e URL", folder, "http://127.0.0.1:1/",
+      ["WORD": "hunter2"])
+    #expect(refused.status == 78 && refused.errors.contains("writes /${file:secret}/${env:WORD}"))
+    #expect(!"\(refused)".contains("hunter2"), "\(refused)")
+  }
+
   @Test(
-    "writes inside of its repository, and to paths that are the user's variables, without trust",
+    "writes inside of its repository, to paths that are the user's variables, and to temporary files, without trust",
     arguments: [
       ("../audit.ndjson", ""), ("a/../audit.ndjson", ""), ("/dev/null", ""),
-      ("${env:AUDIT_LOG}", "FOLDER/elsewhere.ndjson"),
+      ("${env:AUDIT_LOG}", "FOLDER/elsewhere.ndjson"), ("${env:HOME}/.cache/gqlrun/a.ndjson", ""),
+      ("${env:HOME}/folder/a.ndjson", ""),
     ])
   func ownOutputs(_ path: String, _ variable: String) async throws {
     let folder = try Folder()
-    for name in ["repository/.git", "repository/pipelines/a"] {
+    for name in ["repository/.git", "repository/pipelines/a", ".cache/gqlrun"] {
       try FileManager.default.createDirectory(
         atPath: folder.file(name), withIntermediateDirectories: true)
     }

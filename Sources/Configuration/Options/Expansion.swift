@@ -328,11 +328,16 @@ public struct FileProgram: Sendable, Hashable {
 package struct FileOutput: Sendable, Hashable {
   /// The path, absolute or relative to the working directory.
   package var path: String
+  /// The path as it is written in the file, without the values of variables and files.
+  package var text: String
   /// The option that names it: "`file` of `audit`".
   package var option: String
   /// The source location of the path.
   package var location: FileLocation
 
-  /// Whether the path leads out of the repository of the pipeline file that names it.
-  package var isOutside: Bool { !FilePath.isInRepository(path, of: location.file) }
+  /// Whether the path leads out of the repository of the pipeline file that names it, to where other programs may execute
+  /// the file.
+  package var isOutside: Bool {
+    !FilePath.isInRepository(path, of: location.file) && !FilePath.isDisposable(path)
+  }
 }

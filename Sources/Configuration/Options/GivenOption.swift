@@ -88,7 +88,9 @@ extension GivenOption {
     let folder = expanded.beginsWithVariable ? "." : decoder.folder(of: location)
     let path = FilePath.resolve(text, in: folder)
     if isWritten, !expanded.beginsWithVariable || expanded.expansion.parts.count > 1 {
-      decoder.outputs.append(FileOutput(path: path, option: label, location: location))
+      let written = if case .scalar(let written, _) = node.content { written } else { path }
+      decoder.outputs.append(
+        FileOutput(path: path, text: written, option: label, location: location))
     }
     return path
   }

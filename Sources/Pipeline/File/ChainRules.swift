@@ -201,6 +201,8 @@ struct ChainDraft {
   var isUnresolved: Bool
   /// Whether the options hold `${exec:…}`.
   var hasCommands: Bool
+  /// The files that the options name for writing.
+  var outputs: [FileOutput]
   let traits: PluginTraits
   let placement: Placement
 

@@ -315,7 +315,8 @@ extension PipelineLoader {
       reportNeighbour(member, of: plugin)
     }
     let errorsBefore = decoder.findings.count
-    let (programsBefore, gapsBefore) = (decoder.programs.count, decoder.gaps)
+    let (programsBefore, outputsBefore) = (decoder.programs.count, decoder.outputs.count)
+    let gapsBefore = decoder.gaps
     let (configured, errors) = decoder.read(
       plugin, named.value, owner: .init(subject: "`\(named.key)`", noun: "option"),
       location: named.keyLocation)
@@ -325,7 +326,8 @@ extension PipelineLoader {
       id: id(of: entry, plugin: named, ids: &ids), plugin: configured,
       given: named, condition: condition(members.first { $0.key == "when" }),
       isSound: decoder.findings.count == errorsBefore, isUnresolved: isUnresolved,
-      hasCommands: decoder.programs.count > programsBefore, traits: configured.traits,
+      hasCommands: decoder.programs.count > programsBefore,
+      outputs: Array(decoder.outputs[outputsBefore...]), traits: configured.traits,
       placement: configured.placement)
   }
 
@@ -419,7 +421,8 @@ extension PipelineLoader {
           keepHTTPParts(&parts, draft, below: drafts[firstHTTP])
         }
         return PipelineEntry(
-          id: draft.id, parts, when: draft.condition, plugin: draft.plugin, given: draft.given)
+          id: draft.id, parts, when: draft.condition, plugin: draft.plugin, given: draft.given,
+          outputs: draft.outputs)
       } catch {
         // The option may be wrong because it has a placeholder.
         if self.environment.showsPlaceholders, draft.hasCommands { return opaque }

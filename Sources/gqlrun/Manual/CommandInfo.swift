@@ -99,6 +99,9 @@ enum ProgramReference {
     Entry(name: "CLICOLOR_FORCE", text: "the same"),
     Entry(name: "TERM", text: "dumb: no colors"),
     Entry(name: "XDG_STATE_HOME", text: "folder of the trusted files", option: "--allow-exec"),
+    Entry(
+      name: "XDG_CACHE_HOME", text: "folder of caches; default: ~/.cache",
+      option: "--allow-exec"),
     Entry(name: "HOME", text: "trusted files without XDG_STATE_HOME", option: "--allow-exec"),
     Entry(
       name: "JOB_COMPLETION_INDEX", text: "--shard auto: shard in a Kubernetes job",

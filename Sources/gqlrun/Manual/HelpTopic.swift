@@ -254,7 +254,8 @@ struct HelpTopic {
           GQLRUN_ALLOW_EXEC=1            the same, for scripts and CI
 
         A path that is only a variable of yours, such as "${env:GQL_CACHE}", needs no
-        trust.
+        trust, nor do ~/.cache/gqlrun (XDG_CACHE_HOME) and the folder of temporary
+        files (TMPDIR, or else /tmp).
 
         --revoke removes files from the trusted files.
         """),
