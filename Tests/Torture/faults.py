@@ -41,7 +41,7 @@ def torture():
                 command = rig.import_command(version, database)
                 # Only the calls that touch the cache's files, and not those of the loader.
                 trace = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}"]
-                for suffix in ["", "-wal", "-shm", "-lock", "-new", "-new-wal"]:
+                for suffix in ["", "-wal", "-shm", "-lock", "-incomplete", "-incomplete-wal"]:
                     trace += ["-P", database + suffix]
                 trace += ["-e", f"inject={call}:error={error}:when={(number - 1) % count + 1}"]
                 result = subprocess.run(trace + command, capture_output=True, text=True, timeout=120)
@@ -60,7 +60,7 @@ def torture():
                        f"{place}: {found} instead of {acceptable}: {result.stderr}")
                 held = found
         quick_check(database)
-        expect(not os.path.exists(database + "-new"), "a new file was left")
+        expect(not os.path.exists(database + "-incomplete"), "a new file was left")
         print(
             f"failing system calls: {failed + survived}; {failed} imports said that they failed, "
             f"{survived} went through; every time one response was complete")

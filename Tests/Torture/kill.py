@@ -59,7 +59,7 @@ def torture():
             kept += found == version
             held = found
         quick_check(database)
-        leftovers = [name for name in os.listdir(folder) if ".damaged-" in name or "-new" in name]
+        leftovers = [name for name in os.listdir(folder) if ".damaged-" in name or "-incomplete" in name]
         expect(not leftovers, f"set aside: {leftovers}")
         print(
             f"kill -9: {killed} during writes, seed {seed}; every time one response was complete: "

@@ -34,7 +34,7 @@ def shell(*arguments):
 def write_back_at_random(folder, chance, stop):
     """Plays the kernel's write-back: pieces in any order, now and then the file system's journal."""
     while not stop.is_set():
-        name = chance.choice(["cache.db", "cache.db-new", "cache.db-wal", "cache.db-wal", "dummy"])
+        name = chance.choice(["cache.db", "cache.db-incomplete", "cache.db-wal", "cache.db-wal", "dummy"])
         try:
             descriptor = os.open(os.path.join(folder, name), os.O_RDWR | os.O_CREAT if name == "dummy" else os.O_RDWR)
         except OSError:

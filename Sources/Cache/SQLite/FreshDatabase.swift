@@ -14,7 +14,7 @@ import GRDBSQLite
 /// until it is removed. A new file has nothing that a reader or a crash could need, so it has neither log
 /// nor journal:
 ///
-/// 1. The first batch of a response to an empty database creates the file `<path>-new`, and the response is
+/// 1. The first batch of a response to an empty database creates the file `<path>-incomplete`, and the response is
 ///    written to it. All other connections see the empty database.
 /// 2. The commit waits until the file is on disk. If the store is still the only user of the empty database, it
 ///    closes its connections, renames the new file, and opens it: atomically, since a crash leaves either
@@ -130,6 +130,8 @@ final class FreshDatabase: Sendable {
     let name = store.canonicalPath
     guard FileIdentity(of: name) == empty else { return nil }
     let hasLog = SQLiteStore.size(of: name + "-wal") > 0
+    // The version that SQLite counts is that of a connection.
+    defer { store.versions.forget() }
     return try await store.pool.reconnect {
       // The log of the empty database still exists if another program has it open. It must be gone also after a
       // power failure, because SQLite would apply it to the new file.

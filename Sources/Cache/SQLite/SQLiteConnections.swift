@@ -25,12 +25,25 @@ final class SQLiteConnections: Sendable {
       // The writer is closed last, because it removes the log.
       try writer?.close()
     }
+
+    /// Like ``close()``, but waits for readers on the queue of the writer. A task that reads gives its connection back on
+    /// a thread of the concurrency runtime, of which there may be only one.
+    func closeWithoutBlocking() async throws {
+      try await writer?.writeWithoutTransaction { [readers] _ in try readers.close() }
+      try close()
+    }
   }
 
-  private let open: Locked<Open>
-  private let connect: @Sendable () throws -> Open
+  private struct State {
+    /// `nil` if ``reconnect(_:)`` could not open them again; the next access does.
+    var open: Open?
+    var isClosed = false
+  }
+
+  private let state: Locked<State>
   /// Held while the connections are replaced.
   private let replacing = AsyncMutex()
+  private let connect: @Sendable () throws -> Open
   private let path: String
   private let lock: DatabaseLock?
 
@@ -43,7 +56,7 @@ final class SQLiteConnections: Sendable {
     self.path = path
     self.lock = lock
     connect = { try Open(target, version: version, isWritable: isWritable) }
-    open = Locked(try connect())
+    state = Locked(State(open: try connect()))
   }
 
   /// An additional connection that writes.
@@ -89,7 +102,7 @@ final class SQLiteConnections: Sendable {
   }
 
   func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
-    do { return try current.readers.read(body) } catch { throw recordingDamage(error) }
+    do { return try current().readers.read(body) } catch { throw recordingDamage(error) }
   }
 
   func writeWithoutTransaction<Value: Sendable>(
@@ -101,13 +114,25 @@ final class SQLiteConnections: Sendable {
     }
   }
 
-  private var current: Open { open.withLock { $0 } }
+  private func current() throws -> Open {
+    try state.withLock { state in
+      if state.isClosed { throw Self.closed }
+      if let open = state.open { return open }
+      let new = try connect()
+      state.open = new
+      return new
+    }
+  }
+
+  private static var closed: DatabaseError {
+    DatabaseError(resultCode: .SQLITE_MISUSE, message: "Connection is closed")
+  }
 
   private func noting<Value: Sendable>(
     _ body: @Sendable (Open) async throws -> Value
   ) async throws -> Value {
     while true {
-      let used = current
+      let used = try current()
       do { return try await body(used) } catch {
         guard await wasReplaced(used, error) else { throw recordingDamage(error) }
       }
@@ -120,25 +145,20 @@ final class SQLiteConnections: Sendable {
       (try? await replacing.acquire()) != nil
     else { return false }
     replacing.release()
-    return current !== used
+    return state.withLock { $0.open !== used && !$0.isClosed }
   }
 
-  /// Closes all connections after their current accesses, calls `body`, and opens them again. Other accesses wait
-  /// meanwhile.
+  /// Closes all connections after their current accesses, calls `body`, and opens them again, unless ``close()`` was
+  /// called. Other accesses wait meanwhile.
   ///
-  /// An open transaction of the writer is rolled back.
+  /// An open transaction of the writer is rolled back. `body` is not called if a connection cannot be closed.
   func reconnect<Value: Sendable>(_ body: () throws -> Value?) async throws -> Value? {
     try await replacing.acquire()
     defer { replacing.release() }
-    do { try current.close() } catch {
-      let new = try connect()
-      open.withLock { $0 = new }
-      return nil
-    }
-    let result = Result { try body() }
-    let new = try connect()
-    open.withLock { $0 = new }
-    return try result.get()
+    let used = try current()
+    defer { state.withLock { $0.open = $0.isClosed ? used : try? connect() } }
+    do { try await used.closeWithoutBlocking() } catch { return nil }
+    return try body()
   }
 
   /// Records damage, so that the file is checked when it is opened next.
@@ -154,9 +174,7 @@ final class SQLiteConnections: Sendable {
   func checkpoint(waiting: Bool = false) async throws -> Bool {
     try await writeWithoutTransaction { db in
       // SQLite's functions must not get a connection that was closed before this block began.
-      guard let connection = db.sqliteConnection else {
-        throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "Connection is closed")
-      }
+      guard let connection = db.sqliteConnection else { throw Self.closed }
       var (frames, moved) = (Int32(0), Int32(0))
       if !waiting { sqlite3_busy_timeout(connection, 0) }
       defer { sqlite3_busy_timeout(connection, 10_000) }
@@ -179,7 +197,13 @@ final class SQLiteConnections: Sendable {
     }
   }
 
-  func close() throws { try current.close() }
+  func close() throws {
+    let open = state.withLock { state in
+      state.isClosed = true
+      return state.open
+    }
+    try open?.close()
+  }
 }
 
 extension DatabaseError {

@@ -112,7 +112,7 @@ enum SQLiteFile {
   }
 
   /// The path of a database that is to replace the one at `path`.
-  static func replacement(of path: String) -> String { path + "-new" }
+  static func replacement(of path: String) -> String { path + "-incomplete" }
 
   static func removeReplacement(_ fresh: String) {
     for suffix in ["", "-wal", "-shm", "-journal"] { unlink(fresh + suffix) }

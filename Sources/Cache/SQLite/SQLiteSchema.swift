@@ -100,11 +100,8 @@ enum SQLiteSchema {
     try queue.close()
     // Closed before it is opened under its final name: closing would release the locks of the
     // process.
-    let descriptor = open(fresh, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return false }
-    let isOnDisk = fdatasync(descriptor) == 0
-    close(descriptor)
-    return isOnDisk && rename(fresh, path) == 0
+    guard (try? SQLiteFile.syncFile(fresh)) != nil else { return false }
+    return rename(fresh, path) == 0
   }
 
   /// Creates the tables of this version in an empty database, in its transaction.
@@ -115,9 +112,9 @@ enum SQLiteSchema {
     try Row.fetchAll(db, sql: "SELECT name, sql FROM sqlite_schema ORDER BY name")
   }
 
-  /// Copies all rows and views to a database that has the same tables without rows, except `meta`.
+  /// Copies all rows and views to a database that has the same tables without records.
   static func copyRows(of source: Database, to target: Database) throws {
-    try target.execute(sql: "DELETE FROM meta")
+    try target.execute(sql: "DELETE FROM meta; DELETE FROM views; DELETE FROM view_columns")
     for table in ["meta", "views", "view_columns", "records"] {
       let rows = try source.makeStatement(sql: "SELECT * FROM \(table)")
       let count = rows.columnCount

@@ -81,7 +81,13 @@ package final class SQLiteStore: RecordStore {
   private final class Registration: Sendable {
     let name: String
     let lock: DatabaseLock?
-    private let isLeft = Locked(false)
+    private let state = Locked(State())
+
+    private struct State {
+      var isLeft = false
+      /// Whether ``exclude()`` holds the lock; then ``admit()`` releases it.
+      var isExclusive = false
+    }
 
     init(name: String, lock: DatabaseLock?) {
       self.name = name
@@ -90,14 +96,35 @@ package final class SQLiteStore: RecordStore {
 
     deinit { leave() }
 
-    func leave() {
-      let isFirst = isLeft.withLock { isLeft in
-        defer { isLeft = true }
-        return !isLeft
+    func exclude() -> Bool {
+      state.withLock { state in
+        guard !state.isLeft, case .locked? = lock?.tryLock(.presence, exclusively: true) else {
+          return false
+        }
+        state.isExclusive = true
+        return true
       }
-      guard isFirst else { return }
-      OpenDatabases.shared.leave(name)
-      lock?.unlock(.presence)
+    }
+
+    func admit() {
+      state.withLock { state in
+        state.isExclusive = false
+        if state.isLeft {
+          lock?.unlock(.presence)
+        } else {
+          _ = lock?.tryLock(.presence, exclusively: false)
+        }
+      }
+    }
+
+    func leave() {
+      let isFirst = state.withLock { state in
+        if state.isLeft { return false }
+        state.isLeft = true
+        if !state.isExclusive { lock?.unlock(.presence) }
+        return true
+      }
+      if isFirst { OpenDatabases.shared.leave(name) }
     }
   }
 
@@ -106,15 +133,10 @@ package final class SQLiteStore: RecordStore {
 
   /// Prevents other stores and processes from opening the file, until ``admitOthers()``.
   ///
-  /// - Returns: `false` if one has it open.
-  func excludeOthers() -> Bool {
-    guard case .locked? = registration.lock?.tryLock(.presence, exclusively: true) else {
-      return false
-    }
-    return true
-  }
+  /// - Returns: `false` if one has it open, or if this store is closed.
+  func excludeOthers() -> Bool { registration.exclude() }
 
-  func admitOthers() { _ = registration.lock?.tryLock(.presence, exclusively: false) }
+  func admitOthers() { registration.admit() }
 
   // MARK: Reading
 

@@ -20,6 +20,9 @@ actor SQLiteTransaction: RecordTransaction {
   private var types: [ResponseTypes] = []
   /// The new file that the response is written to, if the database was empty.
   private var fresh: FreshDatabase?
+  /// The first error of a write; all later accesses throw it. SQLite has undone the statement, the whole transaction,
+  /// or, in a new file, nothing.
+  private var failure: CacheError?
   /// Whether nothing was written yet.
   private var isFirst = true
   private var isOpen = true
@@ -91,13 +94,20 @@ actor SQLiteTransaction: RecordTransaction {
 
   /// Waits for the batch that is being written.
   private func settle() async throws(CacheError) {
+    if let failure { throw failure }
     do {
       try await inFlight?.value
       inFlight = nil
     } catch {
       inFlight = nil
-      throw SQLiteFile.describe(error, action: "write to the cache", path: store.path)
+      throw failed(error)
     }
+  }
+
+  private func failed(_ error: any Error) -> CacheError {
+    let described = SQLiteFile.describe(error, action: "write to the cache", path: store.path)
+    failure = described
+    return described
   }
 
   /// Runs `body` with a writer, after the batch that is being written.
@@ -113,7 +123,7 @@ actor SQLiteTransaction: RecordTransaction {
             db, store: store, collection: collection, nullsAreTentative: false, received: received))
       }
     } catch {
-      throw SQLiteFile.describe(error, action: "write to the cache", path: store.path)
+      throw failed(error)
     }
   }
 
@@ -201,10 +211,7 @@ actor SQLiteTransaction: RecordTransaction {
     let shown = try await fresh.replaceEmpty(store) { replace in
       try new.show(in: store, settling: layer, replace)
     }
-    if let shown {
-      store.versions.forget()
-      return (summary, shown)
-    }
+    if let shown { return (summary, shown) }
     let settled = try await store.pool.writeWithoutTransaction { db in
       try fresh.copyRows(to: db)
       return try new.show(in: store, settling: layer) { try db.commit() }
@@ -225,7 +232,11 @@ actor SQLiteTransaction: RecordTransaction {
   }
 
   private static func rollback(_ store: SQLiteStore, _ fresh: FreshDatabase?) async {
-    fresh?.discard()
+    if let fresh {
+      fresh.discard()
+      // Its transaction may have been committed.
+      store.views.forget()
+    }
     // If the rollback fails, SQLite has already rolled back.
     try? await store.pool.writeWithoutTransaction { db in
       if db.isInsideTransaction { try db.rollback() }

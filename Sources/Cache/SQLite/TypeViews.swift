@@ -171,6 +171,9 @@ final class KnownViews: Sendable {
 
   private let state = Locked(State())
 
+  /// Makes all types unknown, because the views of a file were lost.
+  func forget() { state.withLock { $0 = State() } }
+
   /// Updates the views if necessary, inside the transaction of a response.
   func update(_ db: Database, _ types: ResponseTypes) throws {
     let removals = try TypeViews.removals(db)

@@ -25,14 +25,14 @@ private struct FreshFile {
     return try SQLiteStore(path: path, options: options)
   }
 
-  var replacement: String { path + "-new" }
+  var replacement: String { path + "-incomplete" }
   var isBeingReplaced: Bool { FileManager.default.fileExists(atPath: replacement) }
   var identity: FileIdentity? { FileIdentity(of: path) }
 
   /// Feeds a response in pieces, each of which is written.
-  func feed() async throws -> ResponseNormalizer {
+  func feed(_ operation: PreparedOperation? = nil) async throws -> ResponseNormalizer {
     try await CacheTests.feed(
-      DamagedFile.response("new", users: 500).utf8, prepare(DamagedFile.document),
+      DamagedFile.response("new", users: 500).utf8, operation ?? prepare(DamagedFile.document),
       into: CacheStore(store),
       arrival: .pieces(of: 4096))
   }
@@ -191,6 +191,111 @@ struct FreshDatabaseTests {
     #expect(file.identity != before)
     try await file.expectComplete()
     try file.store.close()
+  }
+
+  @Test("a response that could not be committed can be written again, with its views")
+  func repeated() async throws {
+    let file = try FreshFile()
+    let operation = try prepare(DamagedFile.document)
+    let result = try await file.feed(operation).finish()
+    unlink(file.replacement)
+    await #expect(throws: CacheError.self) { _ = try await result.write?.commit() }
+    #expect(try await file.read() == "miss at users")
+    _ = try await file.feed(operation).finish().write?.commit()
+    try await file.expectComplete()
+    try file.store.close()
+  }
+
+  @Test("a transaction whose write failed is not committed", arguments: [0, Int.max])
+  func failedWrite(minFreshBytes: Int) async throws {
+    let directory = try TemporaryDirectory()
+    var options = SQLiteStore.Options()
+    options.minFreshBytes = minFreshBytes
+    let store = try SQLiteStore(path: directory.path("cache.db"), options: options)
+    let operation = try prepare("{me{id}}")
+    do {
+      try await CacheStore(store).transaction { transaction in
+        try await transaction.write(
+          json: Array(#"{"me":{"__typename":"User","id":"1"}}"#.utf8), for: operation)
+        let removal = Task {
+          withUnsafeCurrentTask { $0?.cancel() }
+          try await transaction.remove(RecordRemoval(record: "User:1"))
+        }
+        _ = await removal.result
+      }
+      Issue.record("the transaction was committed")
+    } catch let error as CacheError {
+      #expect(error.code == .cancelled)
+    }
+    #expect(try await CacheUnderTest(store: store).read("{me{id}}") == "miss at me")
+    try store.close()
+  }
+
+  @Test("a store that was closed before the commit stays closed")
+  func closedBefore() async throws {
+    let file = try FreshFile()
+    let before = file.identity
+    let result = try await file.feed().finish()
+    try file.store.close()
+    await #expect(throws: CacheError.self) { _ = try await result.write?.commit() }
+    #expect(file.identity == before)
+    #expect(!file.isBeingReplaced)
+    guard case .locked? = DatabaseLock(of: file.path)?.tryLock(.presence, exclusively: true) else {
+      Issue.record("the closed store still excludes others")
+      return
+    }
+  }
+
+  @Test("connections that could not be opened again are opened by the next access")
+  func reopened() async throws {
+    let file = try FreshFile()
+    try await file.write()
+    let (files, aside) = (FileManager.default, file.directory.path("aside.db"))
+    let result = try await file.store.pool.reconnect {
+      try files.moveItem(atPath: file.path, toPath: aside)
+      try files.createDirectory(atPath: file.path, withIntermediateDirectories: false)
+      return true
+    }
+    #expect(result == true)
+    await #expect(throws: CacheError.self) { try await file.read() }
+    try files.removeItem(atPath: file.path)
+    try files.moveItem(atPath: aside, toPath: file.path)
+    try await file.expectComplete()
+    try file.store.close()
+  }
+
+  @Test("the file is like one that was written through its log")
+  func equal() async throws {
+    var found: [[String]] = []
+    for minFreshBytes in [0, Int.max] {
+      let directory = try TemporaryDirectory()
+      let path = directory.path("cache.db")
+      var options = SQLiteStore.Options()
+      options.minFreshBytes = minFreshBytes
+      let store = try SQLiteStore(path: path, options: options)
+      let before = FileIdentity(of: path)
+      try await CacheUnderTest(store: CacheStore(store), arrival: .pieces(of: 4096)).write(
+        DamagedFile.response("new"), DamagedFile.document)
+      #expect((FileIdentity(of: path) != before) == (minFreshBytes == 0))
+      try store.close()
+      let queue = try DatabaseQueue(path: path)
+      // Segments have other keys, because the seed is random.
+      found.append(
+        try await queue.read { db in
+          try [
+            "PRAGMA page_size", "PRAGMA auto_vacuum", "PRAGMA encoding", "PRAGMA application_id",
+            "PRAGMA user_version", "PRAGMA journal_mode", "PRAGMA integrity_check",
+            "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name",
+            "SELECT name FROM meta ORDER BY name", "SELECT * FROM views ORDER BY type",
+            "SELECT * FROM view_columns ORDER BY type, position",
+            "SELECT count(*) FROM records",
+            "SELECT key, data, checksum, ages FROM records WHERE key LIKE 'User:%' ORDER BY key",
+          ].flatMap { sql in try Row.fetchAll(db, sql: sql).map { "\(sql): \($0)" } }
+        })
+      try queue.close()
+    }
+    #expect(found[0].contains("PRAGMA journal_mode: [journal_mode:\"wal\"]"))
+    #expect(found[0] == found[1])
   }
 
   @Test("a new file that a killed process has left is removed by the next one")

@@ -6,7 +6,9 @@ import Testing
 @Suite("New database files")
 struct NewFileTests {
   private func names(in directory: String) throws -> [String] {
-    try FileManager.default.contentsOfDirectory(atPath: directory).filter { $0.contains("-new") }
+    try FileManager.default.contentsOfDirectory(atPath: directory).filter {
+      $0.contains("-incomplete")
+    }
   }
 
   /// The header: https://www.sqlite.org/fileformat2.html#the_database_header
@@ -34,7 +36,7 @@ struct NewFileTests {
   func leftovers() async throws {
     let directory = try TemporaryDirectory()
     let path = directory.path("cache.db")
-    for suffix in ["-new", "-new-journal", "-new-wal"] {
+    for suffix in ["-incomplete", "-incomplete-journal", "-incomplete-wal"] {
       try Data("half a file".utf8).write(to: URL(fileURLWithPath: path + suffix))
     }
     let cache = CacheUnderTest(store: try SQLiteStore(path: path))
