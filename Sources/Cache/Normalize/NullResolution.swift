@@ -121,6 +121,10 @@ package struct NullResolution: Sendable {
     private let storesErrors: Bool
     private let hidesSecrets: (@Sendable (JSONValue) -> JSONValue)?
     private(set) var examined = 0
+    /// The positions of the fields of each plan, by response key.
+    private var fieldNumbers: [Int32: [String: Int]] = [:]
+    /// The most fields of an object that are found without an index.
+    private static let maxSearched = 16
 
     init(
       table: consuming PlanTable, paths: ErrorPaths, access: any RecordAccess,
@@ -134,20 +138,18 @@ package struct NullResolution: Sendable {
     }
 
     mutating func run(roots: RecordTable?) {
-      for (key, position) in paths.fields(after: 0) {
-        guard let field = field(table.root, key) else { continue }
+      for wanted in paths.fields(after: 0) {
+        guard let field = field(table.root, wanted.key) else { continue }
         let key = field.rootKey.array
         if let roots {
           if let text = roots.text(of: key) {
-            var record = ObjectText(text)
-            _ = edit(field, of: &record, before: nil, at: position)
+            _ = edit([wanted], of: text, before: nil, under: table.root)
             errors = []
           }
         } else if let text = access.text(of: key) {
-          var record = ObjectText(text)
-          let before = access.recordBefore(key: key).map { ObjectText($0) }
-          if edit(field, of: &record, before: before, at: position) {
-            store(key, old: text, text: record.text, fields: [field.storedKey])
+          let before = access.recordBefore(key: key)
+          if let edited = edit([wanted], of: text, before: before, under: table.root) {
+            store(key, old: text, text: edited.text, fields: edited.fields)
           }
           store(errorsOf: key)
         }
@@ -159,10 +161,9 @@ package struct NullResolution: Sendable {
       while let (key, node, position) = references.popLast() {
         guard let text = access.text(of: key) else { continue }
         (steps, part) = ([], nil)
-        var fields: [[UInt8]] = []
         let edited = edit(
-          object: text, before: access.recordBefore(key: key), under: node, at: position, &fields)
-        if let edited { store(key, old: text, text: edited, fields: fields) }
+          object: text, before: access.recordBefore(key: key), under: node, at: position)
+        if let edited { store(key, old: text, text: edited.text, fields: edited.fields) }
         store(errorsOf: key)
       }
     }
@@ -185,58 +186,76 @@ package struct NullResolution: Sendable {
       access.setRecord(key: key, text: text.count > 2 ? text : nil, fields: fields)
     }
 
-    private func field(_ plan: Int32, _ key: String) -> FieldPlan? {
+    private mutating func field(_ plan: Int32, _ key: String) -> FieldPlan? {
       let object = table.plans[Int(plan)]
-      let bytes = Array(key.utf8)
-      for index in 0..<object.fieldCount where object.fields[index].key.equals(bytes) {
-        return object.fields[index]
+      if fieldNumbers[plan] == nil {
+        fieldNumbers[plan] = Dictionary(
+          (0..<object.fieldCount).map { (object.fields[$0].key.string, $0) }
+        ) { first, _ in first }
       }
-      return nil
+      return fieldNumbers[plan]?[key].map { object.fields[$0] }
     }
 
     // MARK: Objects
 
-    /// The object's new text; `nil` if it is unchanged. Collects the changed fields.
+    /// The object's new text, and the stored keys of the changed fields; `nil` if it is unchanged.
     private mutating func edit(
-      object: [UInt8], before: [UInt8]?, under node: Int32, at position: Int,
-      _ fields: inout [[UInt8]]
-    ) -> [UInt8]? {
+      object: [UInt8], before: [UInt8]?, under node: Int32, at position: Int
+    ) -> (text: [UInt8], fields: [[UInt8]])? {
       guard node >= 0 else { return nil }
       let plan = object.withBytes {
         table.variant(of: node, typename: RecordText.typename(of: $0))
       }
-      var record = ObjectText(object)
-      let before = before.map { ObjectText($0) }
-      for (key, next) in paths.fields(after: position) {
-        guard let field = field(plan, key), edit(field, of: &record, before: before, at: next)
-        else { continue }
-        fields.append(field.storedKey)
-      }
-      return fields.isEmpty ? nil : record.text
+      return edit(paths.fields(after: position), of: object, before: before, under: plan)
     }
 
-    /// Changes or removes one field of an object; returns whether it was necessary.
+    /// Changes or removes fields of an object.
     private mutating func edit(
-      _ field: FieldPlan, of object: inout ObjectText, before: ObjectText?, at position: Int
-    ) -> Bool {
-      let key = field.storedKey
-      examined += object.entries.count + (before?.entries.count ?? 0)
-      guard let value = object[key] else { return false }
-      let old = before?[key]
-      steps.append(.field(key))
-      if field.isJoined { joinedSteps += 1 }
-      defer {
+      _ wanted: [(key: String, position: Int)], of object: [UInt8], before: [UInt8]?,
+      under plan: Int32
+    ) -> (text: [UInt8], fields: [[UInt8]])? {
+      var object = ObjectText(object)
+      let before = before.map { ObjectText($0) }
+      // Few fields are found one after another, many with an index.
+      let hasIndex = wanted.count > Self.maxSearched
+      let (numbers, olds) = hasIndex ? (object.positions, before?.values) : ([:], nil)
+      examined +=
+        (object.entries.count + (before?.entries.count ?? 0))
+        * min(wanted.count, Self.maxSearched)
+      var fields: [[UInt8]] = []
+      var removed: Set<Int> = []
+      for (key, next) in wanted {
+        guard let field = field(plan, key) else { continue }
+        let key = field.storedKey
+        let number = hasIndex ? numbers[key] : object.entries.firstIndex { $0.key == key }
+        guard let number, !removed.contains(number) else { continue }
+        let old = hasIndex ? olds?[key] : before?[key]
+        steps.append(.field(key))
+        if field.isJoined { joinedSteps += 1 }
+        let value = object.entries[number].value
+        switch edit(value: value, before: old, under: field.child, at: next) {
+        case .unchanged: break
+        case .replaced(let value):
+          object.entries[number].value = value
+          fields.append(key)
+        case .errored(let replaced, let found):
+          if joinedSteps == 0 { errors.append((steps, found)) }
+          if let value = replaced ?? old {
+            object.entries[number].value = value
+          } else {
+            removed.insert(number)
+          }
+          fields.append(key)
+        }
         steps.removeLast()
         if field.isJoined { joinedSteps -= 1 }
       }
-      switch edit(value: value, before: old, under: field.child, at: position) {
-      case .unchanged: return false
-      case .replaced(let value): object[key] = value
-      case .errored(let replaced, let found):
-        if joinedSteps == 0 { errors.append((steps, found)) }
-        object[key] = replaced ?? old
+      if fields.isEmpty { return nil }
+      if !removed.isEmpty {
+        object.entries = object.entries.indices.filter { !removed.contains($0) }
+          .map { object.entries[$0] }
       }
-      return true
+      return (object.text, fields)
     }
 
     // MARK: Values
@@ -268,10 +287,9 @@ package struct NullResolution: Sendable {
         if let key { references.append((key, node, position)) }
         return .unchanged
       case .object:
-        var fields: [[UInt8]] = []
         let before = before.flatMap { Merge.isSameObject($0, value) ? $0 : nil }
-        return edit(object: value, before: before, under: node, at: position, &fields)
-          .map { .replaced($0) } ?? .unchanged
+        return edit(object: value, before: before, under: node, at: position)
+          .map { .replaced($0.text) } ?? .unchanged
       case .list, .segments: return edit(list: value, before: before, under: node, at: position)
       case .opaque, .values:
         guard isSpoilt(value, at: position) else { return .unchanged }

@@ -375,7 +375,9 @@ struct PlanTable: ~Copyable {
     let hasCertain = contributions.contains { $0.isCertain == true }
     let sets = contributions.compactMap(\.contribution.childSet)
     // Without two meanings of any key, no pair needs to be compared.
-    let mayConflict = meanings.areAmbiguous(sets: Set(sets).sorted(), in: plan)
+    let mayConflict =
+      contributions.contains { $0.isCertain != true }
+      && meanings.areAmbiguous(sets: Set(sets).sorted(), in: plan)
     var accepted: [Int: Int32] = [:]
     for certain in [true, false] {
       for entry in contributions where (entry.isCertain == true) == certain {

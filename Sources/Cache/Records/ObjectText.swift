@@ -36,6 +36,11 @@ struct ObjectText {
     }
   }
 
+  /// The positions of the entries by quoted key.
+  var positions: [[UInt8]: Int] {
+    Dictionary(entries.enumerated().map { ($1.key, $0) }) { first, _ in first }
+  }
+
   /// The values by quoted key.
   var values: [[UInt8]: [UInt8]] {
     entries.reduce(into: [:]) { $0[$1.key] = $1.value }

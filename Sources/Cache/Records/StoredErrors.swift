@@ -182,8 +182,7 @@ extension StoredErrors {
     case .object:
       var object = ObjectText(value)
       // A record may have as many fields as errors.
-      let numbers = Dictionary(object.entries.enumerated().map { ($1.key, $0) }) { first, _ in first
-      }
+      let numbers = object.positions
       for group in groups(positions, at: depth) {
         guard case .field(let key) = group.step else { continue }
         let number = numbers[key]

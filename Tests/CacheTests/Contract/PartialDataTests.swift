@@ -463,6 +463,22 @@ struct PartialDataTests {
     #expect(examined >= 3 * count && examined < 20 * count, "\(examined)")
   }
 
+  @Test("many errors in one object are resolved in linear time")
+  func manyErroredFields() async throws {
+    let fields = (0..<1000).map { "f\($0)" }
+    let data = fields.map { #""\#($0)":null"# }.joined(separator: ",")
+    let errors = fields.map { #"{"message":"no","path":["o","\#($0)"]}"# }.joined(separator: ",")
+    let store = CacheStore.memory()
+    let normalizer = try ResponseNormalizer(
+      prepare("{ o { \(fields.joined(separator: " ")) g } }"), store: store)
+    let response = #"{"data":{"o":{"__typename":"T",\#(data),"g":1}},"errors":[\#(errors)]}"#
+    try Array(response.utf8).withUnsafeBytes { try normalizer.feed($0) }
+    _ = try await normalizer.finish().write?.commit()
+    let dump = try await CacheUnderTest(store: store).dump()
+    #expect(dump.contains(#""o":{"__typename":"T","g":1}"#))
+    #expect(normalizer.examinedForErrors < 20 * fields.count)
+  }
+
   @Test("very long error paths are followed only to the depth of the response")
   func endlessPaths() async throws {
     let cache = CacheUnderTest(store: MemoryStore(collectsChanges: true))
