@@ -102,6 +102,8 @@ struct TelemetryTests {
         tree(of: spans, below: operations[1]) == [
           "plugin max-retry", "plugin max-retry/cache read",
         ])
+      let calls = spans.filter { $0.operationName == "plugin max-retry" }
+      #expect(calls.compactMap { value($0, "gqlrun.retry") } == ["true"])
       #expect(value(operations[0], "graphql.operation.name") == "C")
       #expect(value(operations[0], "graphql.operation.type") == "query")
       #expect(requests.map { value($0, "http.response.status_code") } == ["503", "200"])

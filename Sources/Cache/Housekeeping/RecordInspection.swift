@@ -45,7 +45,8 @@ extension InspectedRecord {
       var shown = Field(
         name: RecordText.withUnescaped(text[field.key], scratch: &scratch) { $0.string },
         text: value[0..<min(value.count, Self.maxTextBytes)].string, bytes: value.count)
-      RecordLinks.forEachRecord(in: value, of: &source) { key in
+      var seen: Set<[UInt8]> = []
+      RecordLinks.forEachRecord(in: value, of: &source, seen: &seen) { key in
         shown.referenceCount += 1
         if shown.references.count < Self.maxReferences { shown.references.append(key.string) }
       }
@@ -153,8 +154,8 @@ extension CacheStore {
       var found = RecordReferrers()
       var wanted = [Array(key.utf8)]
       var scratch = ByteStack(capacity: 256)
-      // A segment is referred to by the record with the list, or by another segment.
-      while !wanted.isEmpty, !found.hasMore {
+      // A segment is referred to by the record with the list, or by another segment; a damaged file may have a cycle.
+      for _ in 0...RecordLinks.maxSegmentDepth where !wanted.isEmpty && !found.hasMore {
         var segments: [[UInt8]] = []
         do {
           try records.forEachRecord { owner, text in
@@ -185,19 +186,23 @@ extension CacheStore {
 }
 
 extension RecordLinks {
+  /// The maximum depth at which segments are followed; those of segments are one level deep.
+  fileprivate static let maxSegmentDepth = 4
+
   /// Calls `body` with the keys of the records that a value refers to, also in segments.
   fileprivate static func forEachRecord(
-    in value: Bytes, of source: inout any RecordSource, depth: Int = 0, _ body: (Bytes) -> Void
+    in value: Bytes, of source: inout any RecordSource, seen: inout Set<[UInt8]>, depth: Int = 0,
+    _ body: (Bytes) -> Void
   ) {
     var segments: [[UInt8]] = []
     _ = forEach(in: value) { key in
       if Segments.isSegment(key: key) { segments.append(key.array) } else { body(key) }
     }
-    // Segments of segments are one level deep; a damaged file may have a cycle.
-    guard depth < 4 else { return }
-    for segment in segments {
+    // A damaged file may have a cycle, or many references to one segment.
+    guard depth < maxSegmentDepth else { return }
+    for segment in segments where seen.insert(segment).inserted {
       guard let text = source.text(key: segment, depth: 0)?.array else { continue }
-      text.withBytes { forEachRecord(in: $0, of: &source, depth: depth + 1, body) }
+      text.withBytes { forEachRecord(in: $0, of: &source, seen: &seen, depth: depth + 1, body) }
     }
   }
 

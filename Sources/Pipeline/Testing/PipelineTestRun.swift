@@ -63,7 +63,7 @@ extension PipelineTest {
       transport: upstream, store: pipeline.store.kind == .none ? nil : .memory(), clock: clock,
       secondsSince1970: { 1_750_000_000 + clock.now() / .seconds(1) }, random: { 0.5 })
     equipment.prepare(self, &services)
-    var counted = pipeline.counted(by: passes)
+    var counted = pipeline.observed(by: passes)
     if counted.endpoint == nil { counted.endpoint = try? Endpoint(url: "http://upstream.invalid/") }
     let runner = PipelineRunner(counted, services: services)
     let request: GraphQLRequest
@@ -80,8 +80,8 @@ extension PipelineTest {
         requests: await upstream.requestCount, time: clock.now())
     }
     let measurements = Measurements(
-      outcomes: outcomes, requests: await upstream.requestCount, passes: await passes.counts,
-      attempts: await passes.attempts,
+      outcomes: outcomes, requests: await upstream.requestCount, passes: passes.counts,
+      attempts: passes.attempts,
       refreshes: await equipment.refreshes(services), time: clock.now())
     var failures = expectations.compactMap { expectation in
       measurements.mismatch(expectation.kind).map { (location: expectation.location, message: $0) }

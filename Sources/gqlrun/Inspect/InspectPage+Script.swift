@@ -49,16 +49,22 @@ extension InspectPage {
       for (; bytes >= 1000 && unit < 4; unit++) bytes /= 1000;
       return `${unit === 0 ? bytes : bytes.toFixed(1)} ${units[unit]}`;
     }
-    const time = ms => ms >= 1000 ? `${(ms / 1000).toFixed(2)} s` : `${ms.toFixed(ms < 10 ? 2 : 1)} ms`;
+    const time = ms => ms === null ? "–" : ms >= 1000 ? `${(ms / 1000).toFixed(2)} s` : `${ms.toFixed(ms < 10 ? 2 : 1)} ms`;
     const share = (part, whole) => `${whole > 0 ? Math.min(100, Math.max(0, part / whole * 100)) : 0}%`;
 
     // MARK: Server
 
+    const LOST = "gqlrun inspect does not answer. If it has ended, start it again, and open the URL that it prints.";
+    async function ask(path, options) {
+      try { return await fetch(path, options); } catch (error) {
+        throw error.name === "AbortError" ? error : new Error(LOST);
+      }
+    }
     async function get(name, parameters) {
-      return read(await fetch(`api/${name}?${new URLSearchParams(parameters)}`));
+      return read(await ask(`api/${name}?${new URLSearchParams(parameters)}`));
     }
     async function post(name, body, signal) {
-      return fetch(`api/${name}`, {
+      return ask(`api/${name}`, {
         method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal });
     }
     async function read(response) {
@@ -223,8 +229,11 @@ extension InspectPage {
       const incoming = h("div", { "aria-live": "polite" });
       const trail = h("p", {}, h("a", { href: `#cache/${at}` }, `Cache ${subjects.caches[at]}`));
       show(main, h("p", {}, "Reading the record…"));
-      let record;
-      try { record = await get("record", { at, key }); } catch (error) { return show(main, trail, problem(error)); }
+      let record, failure, isShown = true;
+      leave = () => { isShown = false; };
+      try { record = await get("record", { at, key }); } catch (error) { failure = error; }
+      if (!isShown) return;
+      if (failure) return show(main, trail, problem(failure));
       if (record.missing) return show(main, trail, section(key,
         h("p", {}, "The cache has no record with this key: a reference to it is dangling, and a cache miss.")));
       const value = field => [h("code", {}, field.text), field.shortened && ` … ${size(field.bytes)}`];
@@ -303,16 +312,18 @@ extension InspectPage {
     // MARK: Run of a batch
 
     function showRun(at) {
-      const content = h("div", {}, h("p", {}, "Reading the journal…"));
-      show(main, section(`Run ${subjects.runs[at]}`, content));
+      const content = h("div", {}, h("p", {}, "Reading the journal…")), lost = h("div", {});
+      show(main, section(`Run ${subjects.runs[at]}`, lost, content));
       const source = new EventSource(`api/run?at=${at}`);
       leave = () => source.close();
       source.addEventListener("run", event => {
         const run = JSON.parse(event.data);
+        show(lost);
         show(content, run.error ? problem(new Error(run.error)) : runView(run));
         if (run.ended) say(`The run has ended: ${run.done} of ${run.total} tasks.`);
       });
-      source.addEventListener("error", () => say("The connection to gqlrun inspect was lost."));
+      // The browser connects again by itself, and then gets the state.
+      source.addEventListener("error", () => { if (!lost.firstChild) show(lost, problem(new Error(LOST))); });
     }
 
     function runView(run) {
@@ -381,7 +392,7 @@ extension InspectPage {
       leave = () => controller?.abort();
       const form = operationForm(`live-${at}`, { button: [start, stop], document: "" }, async given => {
         const own = controller = new AbortController();
-        let number = 0, gaps = 0, seen = [];
+        let number = 0, gaps = 0, seen = [], hasEnded = false;
         const add = element => { list.prepend(element);
           while (list.children.length > MAX_EVENTS) list.lastChild.remove(); };
         const note = () => { total.textContent = `${plural(number, "event")}, ${plural(gaps, "gap")}`
@@ -405,11 +416,18 @@ extension InspectPage {
             } else if (name === "gap") {
               gaps += 1;
               add(h("li", { class: "gap" }, h("p", {}, `Gap, after ${time(event.milliseconds)}: ${event.note}`)));
-            } else if (name === "failed") show(failure, problem(new Error(event.error)));
-            else if (name === "complete") show(failure, h("p", {}, "The server has ended the subscription."));
+            } else {
+              hasEnded = true;
+              show(failure, name === "failed" ? problem(new Error(event.error))
+                : h("p", {}, "The server has ended the subscription."));
+            }
             note();
           });
-        } catch (error) { if (error.name !== "AbortError") show(failure, problem(error)); }
+          if (!hasEnded) throw new Error(LOST);
+        } catch (error) {
+          // A browser has its own words for a stream that breaks off.
+          show(failure, problem(error instanceof TypeError ? new Error(LOST) : error));
+        }
         if (own.signal.aborted) show(failure, h("p", {}, "Stopped."));
         start.disabled = pipeline.problem !== null; stop.disabled = true;
       });

@@ -47,7 +47,9 @@ struct InspectServer: Sendable {
   // MARK: Access
 
   func respond(to request: LocalRequest) async -> LocalResponse {
-    let hosts = ["127.0.0.1:\(request.port)", "localhost:\(request.port)"]
+    // Browsers leave out the default port.
+    let port = request.port == 80 ? "" : ":\(request.port)"
+    let hosts = ["127.0.0.1\(port)", "localhost\(port)"]
     // A name of another server that leads to this address (DNS rebinding).
     guard let host = request.host?.lowercased(), hosts.contains(host) else {
       return Self.response(.forbidden, text: "This is no host of the page.\n")

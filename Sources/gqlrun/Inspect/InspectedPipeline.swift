@@ -61,7 +61,8 @@ struct InspectedPipeline: Sendable {
     }
     let isRefusing = if case .sqlite = store { true } else { false }
     return try await .open(
-      pipeline.traced(refusingWrites: isRefusing), store: store, access: access,
+      (isRefusing ? pipeline.withoutWrites : pipeline).observed(by: ChainTrace.Observer()),
+      store: store, access: access,
       logger: RunLog.logger(verbosity: 0, isQuiet: true))
   }
 
