@@ -95,10 +95,10 @@ struct ManifestRequestsTests {
   @Test("subscriptions are beside the requests, and alone no load")
   func subscriptions() throws {
     let subscription = """
-          - id: S
-            document: q.graphql#S
-            foreach: { inline: [{}, {}] }
-            until: { events: 1 }
+        - id: S
+          document: q.graphql#S
+          foreach: { inline: [{}, {}] }
+          until: { events: 1 }
       """
     let found = try requests(Self.countries + "\n" + subscription)
     #expect(found.operations.map(\.id) == ["C"] && found.subscriptions.map(\.id) == ["S"])

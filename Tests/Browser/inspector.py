@@ -171,7 +171,7 @@ class Page:
                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         expect(page.locator("#state")).to_have_text("running, or killed", timeout=20_000)
         expect(page.locator("#state")).to_have_text("ended", timeout=60_000)
-        expect(page.get_by_text("16 of 16")).to_be_visible()
+        expect(page.get_by_text("16 of 16", exact=True)).to_be_visible()
         expect(page.get_by_role("cell", name="failed").first).to_be_visible()
         self.show("run")
         if batch.wait() != 1:

@@ -20,7 +20,8 @@ struct DocumentationTests {
     let readme = try #require(Self.documents.first { $0.path == "README.md" })
     let shown = Set(readme.commandLines.map { $0.words.prefix(3).joined(separator: " ") })
     for start in [
-      "make demo", "make test", "gqlrun run", "gqlrun cache import", "gqlrun cache dump",
+      "make demo", "make test", "gqlrun run", "gqlrun cache dump", "gqlrun batch run",
+      "gqlrun extract", "gqlrun profile",
     ] {
       #expect(shown.contains { $0.hasPrefix(start) }, "README shows no \(start)")
     }

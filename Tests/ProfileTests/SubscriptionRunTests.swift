@@ -132,7 +132,10 @@ struct SubscriptionRunTests {
     func send(
       _ request: HTTPRequestMessage, limits: HTTPLimits
     ) async throws -> HTTPResponseMessage {
-      let answer = answers.isEmpty ? .status(500) : answers.removeFirst()
+      // A single result over HTTP is followed by WebSocket, which this server does not speak.
+      let isHTTP = request.webSocket == nil
+      let answer =
+        !isHTTP ? .status(501) : answers.isEmpty ? .status(500) : answers.removeFirst()
       let (clock, end, isLast) = (clock, end, answers.isEmpty)
       switch answer {
       case .status(let code):

@@ -178,7 +178,7 @@ struct InspectTests {
   private static let pipeline = """
     version: 1
     name: inspected
-    endpoint: { url: "${env:GQL_URL}", headers: { X-Api-Key: "a-secret-of-the-file" } }
+    endpoint: { url: "${env:GQL_URL}", headers: { X-Api-Key: "${file:key.txt}" } }
     store: { kind: memory }
     keys: { types: { Country: [code] } }
     chain:
@@ -191,11 +191,17 @@ struct InspectTests {
 
     """
 
+  /// Writes a pipeline file, and the secret that it reads.
+  private static func write(_ pipeline: String, to folder: Folder) throws -> String {
+    try folder.write("a-secret-of-the-file", to: "key.txt")
+    return try folder.write(pipeline, to: "p.pipeline.yaml")
+  }
+
   @Test("a request is sent through the pipeline, and the page gets what each entry did, and when")
   func send() async throws {
     try await DemoServer.withServer { server in
       let folder = try Folder()
-      let file = try folder.write(Self.pipeline, to: "p.pipeline.yaml")
+      let file = try Self.write(Self.pipeline, to: folder)
       let url = "\(server.url)?key=a-secret-of-the-url&status=503&times=1"
       try await Page.with([file, "--endpoint", url]) { page in
         let question: JSONValue = [
@@ -244,7 +250,7 @@ struct InspectTests {
   func refusesOperations(document: String, reason: String) async throws {
     try await DemoServer.withServer { server in
       let folder = try Folder()
-      let file = try folder.write(Self.pipeline, to: "p.pipeline.yaml")
+      let file = try Self.write(Self.pipeline, to: folder)
       try await Page.with([file, "--endpoint", server.url]) { page in
         let answer = try await page.post("api/send", ["document": .string(document)])
         #expect(answer["error"]?.stringValue?.contains(reason) == true, "\(answer)")
@@ -260,9 +266,9 @@ struct InspectTests {
     try await DemoServer.withServer { server in
       let folder = try Folder()
       try await Self.fill(folder.file("cache.db"), posts: 1)
-      let file = try folder.write(
+      let file = try Self.write(
         Self.pipeline.replacing("{ kind: memory }", with: "{ kind: sqlite, path: cache.db }"),
-        to: "p.pipeline.yaml")
+        to: folder)
       let arguments = [file, "--endpoint", server.url] + (isAllowed ? ["--allow-write"] : [])
       try await Page.with(arguments) { page in
         let answer = try await page.post(
@@ -279,7 +285,7 @@ struct InspectTests {
   func trust() async throws {
     let folder = try Folder()
     let file = try folder.write(
-      Self.pipeline.replacing("a-secret-of-the-file", with: "${exec:touch \(folder.file("ran"))}"),
+      Self.pipeline.replacing("${file:key.txt}", with: "${exec:touch \(folder.file("ran"))}"),
       to: "p.pipeline.yaml")
     try await Page.with([file, "--endpoint", "http://127.0.0.1:1/"]) { page in
       let shown = try await page.json("api/subjects")
@@ -299,7 +305,7 @@ struct InspectTests {
     configuration.likeInterval = .milliseconds(5)
     try await DemoServer.withServer(configuration) { server in
       let folder = try Folder()
-      let file = try folder.write(Self.pipeline, to: "p.pipeline.yaml")
+      let file = try Self.write(Self.pipeline, to: folder)
       try await Page.with([file, "--endpoint", server.url]) { page in
         let text = try await page.stream(
           "POST", "api/subscribe",

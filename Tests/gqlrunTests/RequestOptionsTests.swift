@@ -47,7 +47,7 @@ struct RequestOptionsTests {
   ]
   /// The senders, and the commands that take the same command line and send nothing.
   private static let connecting =
-    senders.map(\.name) + ["batch worker", "batch check", "pipeline explain"]
+    senders.map(\.name) + ["batch worker", "batch check", "inspect", "pipeline explain"]
 
   private static let options = [
     "--endpoint", "--header", "--token-env", "--netrc", "--timeout", "--cacert", "--cert", "--key",

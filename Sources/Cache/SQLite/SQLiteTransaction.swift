@@ -177,7 +177,7 @@ actor SQLiteTransaction: RecordTransaction {
     }
     // A separate task: cancelling the caller must not interrupt the commit.
     let committing = Task {
-      if let fresh { return try await Self.commit(fresh, store, settling: layer, finish) }
+      if let fresh { return try await Self.commit(fresh, to: store, settling: layer, finish) }
       return try await store.pool.writeWithoutTransaction { db in
         let (summary, new) = try finish(db)
         return (summary, try new.show(in: store, settling: layer) { try db.commit() })
@@ -199,7 +199,7 @@ actor SQLiteTransaction: RecordTransaction {
 
   /// Commits a response that is in a new file.
   private static func commit(
-    _ fresh: FreshDatabase, _ store: SQLiteStore, settling layer: OptimisticLayer?,
+    _ fresh: FreshDatabase, to store: SQLiteStore, settling layer: OptimisticLayer?,
     _ finish: @escaping @Sendable (Database) throws -> (WriteSummary, NewRecords)
   ) async throws -> (WriteSummary, OptimisticLayer.Content?) {
     let (summary, new) = try await fresh.queue.writeWithoutTransaction { db in

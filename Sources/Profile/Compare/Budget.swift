@@ -239,23 +239,23 @@ package struct BudgetResult: Codable, Sendable, Hashable {
       let failed = load.requests == 0 ? "none was sent" : "all \(load.requests) failed"
       results.append(
         success(
-          "request succeeds", "requests", load.requests - load.failures, of: load.requests,
-          problem: failed, load.errors.first))
+          "request succeeds", subject: "requests", found: load.requests - load.failures,
+          of: load.requests, problem: failed, error: load.errors.first))
     }
     if let events = report.subscription {
       results.append(
         success(
           // Events that are not from the network have no connection.
-          "subscription is opened", "events", max(events.opened ?? 0, min(events.events, 1)),
-          of: events.subscriptions,
-          problem: "none of \(events.subscriptions) was opened", events.failures.first))
+          "subscription is opened", subject: "events",
+          found: max(events.opened ?? 0, min(events.events, 1)), of: events.subscriptions,
+          problem: "none of \(events.subscriptions) was opened", error: events.failures.first))
     }
     return results
   }
 
   private static func success(
-    _ what: String, _ subject: String, _ found: Int, of count: Int, problem: String,
-    _ error: LoadReport.ErrorCount?
+    _ what: String, subject: String, found: Int, of count: Int, problem: String,
+    error: LoadReport.ErrorCount?
   ) -> BudgetResult {
     let reason = error.map { "; the most frequent error: \($0.message) (\($0.count) x)" }
     return BudgetResult(

@@ -181,7 +181,7 @@ package final class SubscriptionRun: Sendable {
         if let refusal {
           guard Task.isCancelled else {
             recorder.refused(
-              refusal.message, openedAt: arrival.openedAt?.seconds,
+              refusal.message, openedAt: arrival.lastOpened?.seconds,
               isAgain: hasLost == true && !arrival.hasLoss, at: refusal.event.time)
             return .failed
           }
@@ -211,6 +211,8 @@ private final class Arrival: Sendable {
     var last: Duration?
     /// When the server accepted the last attempt; `nil` if it has not.
     var opened: Duration?
+    /// When the server last accepted an attempt, even if another one follows: a single result is followed by WebSocket.
+    var lastOpened: Duration?
     var hasLoss = false
     var isAgain: Bool
   }
@@ -228,8 +230,8 @@ private final class Arrival: Sendable {
 
   var time: Duration? { state.withLock { $0.last } }
   /// Whether the server has accepted the last attempt.
-  var isOpen: Bool { openedAt != nil }
-  var openedAt: Duration? { state.withLock { $0.opened } }
+  var isOpen: Bool { state.withLock { $0.opened != nil } }
+  var lastOpened: Duration? { state.withLock { $0.lastOpened } }
   /// Whether an earlier connection was lost, and no gap has announced it.
   var hasLoss: Bool { state.withLock { $0.hasLoss } }
 
@@ -246,7 +248,7 @@ private final class Arrival: Sendable {
   func open(at time: Duration) {
     let isAgain = state.withLock { state in
       defer { state.isAgain = false }
-      state.opened = time
+      (state.opened, state.lastOpened) = (time, time)
       return state.isAgain
     }
     opened(time, isAgain)

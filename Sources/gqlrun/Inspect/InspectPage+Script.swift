@@ -425,7 +425,7 @@ extension InspectPage {
           });
           if (!hasEnded) throw new Error(LOST);
         } catch (error) {
-          // A browser has its own words for a stream that breaks off.
+          // The message of a browser for a stream that breaks off names no remedy.
           show(failure, problem(error instanceof TypeError ? new Error(LOST) : error));
         }
         if (own.signal.aborted) show(failure, h("p", {}, "Stopped."));

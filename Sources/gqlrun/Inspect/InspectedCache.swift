@@ -6,7 +6,7 @@ import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunSupport
 
-/// A cache in a SQLite file, opened anew for each question of the page.
+/// A cache in a SQLite file, opened for each question of the page.
 struct InspectedCache: Sendable {
   let path: String
   /// The pipeline whose key rules, ages and schema apply; `nil` for the defaults.

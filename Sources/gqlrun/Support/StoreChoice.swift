@@ -33,7 +33,9 @@ enum StoreChoice: Sendable {
 
   /// Whether the text without `sqlite:` can only be the path of a file.
   private static func isPath(_ text: String) -> Bool {
-    let isURL = text.contains("://") || text.hasPrefix("memory:") || text.hasPrefix("sqlite:")
+    let isURL =
+      text.contains("://")
+      || ["memory:", "sqlite:", "postgres:", "postgresql:"].contains { text.hasPrefix($0) }
     guard !isURL, !text.hasSuffix("/") else { return false }
     return text.contains("/") || [".db", ".sqlite", ".sqlite3"].contains { text.hasSuffix($0) }
       || FileManager.default.fileExists(atPath: text)

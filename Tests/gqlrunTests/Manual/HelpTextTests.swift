@@ -100,7 +100,7 @@ struct HelpTextTests {
   @Test("every environment variable that the sources read is in the help")
   func environment() throws {
     let pattern = try Regex(
-      #"(?:getenv\(|environment\[|environment\(|variable\(|\$\{env:)"?([A-Z][A-Z_]+|[a-z]+_proxy)\b"#,
+      #"(?:getenv\(|environment\[|environment\(|variable\(|value\(of: |\$\{env:)"?([A-Z][A-Z_]+|[a-z]+_proxy)\b"#,
       as: (Substring, Substring).self)
     var names: Set<String> = []
     for folder in ["Sources", "pipelines"] {
@@ -112,7 +112,10 @@ struct HelpTextTests {
         // Comments of the sources have examples of variables.
         for line in text.split(separator: "\n") where !line.includes("///") {
           // What the pattern begins with; a search for it is much faster.
-          guard line.includes("env") || line.includes("variable(") else { continue }
+          guard line.includes("env") || line.includes("variable(") || line.includes("value(of: ")
+          else {
+            continue
+          }
           names.formUnion(line.matches(of: pattern).map { String($0.output.1) })
         }
       }
