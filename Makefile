@@ -282,7 +282,7 @@ test-load: build ## Compare profile --rate with servers whose stalls and outages
 	PYTHONDONTWRITEBYTECODE=1 Tests/Load/stalls.py $(PROGRAM)
 
 .PHONY: pictures
-pictures: build ## Make the pictures of README.md in docs/pictures; needs Chromium
+pictures: build packages-pages ## Make the pictures of README.md in docs/pictures
 	PYTHONDONTWRITEBYTECODE=1 docs/pictures/make.py $(PROGRAM)
 
 .PHONY: test-outside

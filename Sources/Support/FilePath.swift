@@ -81,8 +81,9 @@ extension FilePath {
 
   /// Whether a path leads into the repository that another file belongs to, or to a standard stream.
   ///
-  /// The hooks and settings in `.git` do not belong to it: git executes them. Of the home folder and of `/`, which are
-  /// nobody's project, only visible files and folders do; of `/`, only the files beside the other one.
+  /// The hooks and settings in `.git` do not belong to it, because git executes them. Hidden files of the home folder do
+  /// not, because shells and other programs read some of them when they start. In `/`, only visible files do, and no
+  /// file of a folder.
   package static func isInRepository(
     _ path: String, of file: String, home: String? = home
   ) -> Bool {

@@ -19,18 +19,7 @@ struct ReportPageTests {
   private func page(lost: Set<Int> = [], failing: Set<Int> = []) async throws -> (
     page: String, manifest: Manifest
   ) {
-    let manifest = try Bench.load(
-      """
-      version: 1
-      run: { concurrency: 1 }
-      sinks: [{ ndjson: { path: o.ndjson } }]
-      operations:
-        - id: likes
-          query: "mutation Like($id: ID!) { user: likePost(id: $id) { id } }"
-          foreach: { csv: ids.csv, key: "{{row.id}}" }
-          variables: { id: "{{row.id}}" }
-          emit: user
-      """, in: location)
+    let manifest = try Bench.load(TaskResolutionTests.likes, in: location)
     let transport = RowTransport(answer: { row, _ in
       if lost.contains(row) {
         throw ChainError(.transport, code: .connectionClosed, message: "closed", delivery: .unknown)

@@ -35,7 +35,8 @@ struct TaskResolutionTests {
     try location.write(Bench.ids(5), to: "ids.csv")
   }
 
-  private static let likes = """
+  /// Five mutations, one after the other.
+  static let likes = """
     version: 1
     run: { concurrency: 1 }
     sinks: [{ ndjson: { path: o.ndjson } }]

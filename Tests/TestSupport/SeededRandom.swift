@@ -11,13 +11,4 @@ package struct SeededRandom: RandomNumberGenerator {
     z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
     return z ^ (z >> 31)
   }
-
-  /// True in `percent` of a hundred cases.
-  package mutating func chance(_ percent: Int) -> Bool {
-    Int.random(in: 0..<100, using: &self) < percent
-  }
-
-  package mutating func upTo(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &self) }
-
-  package mutating func pick<T>(_ values: [T]) -> T { values[upTo(values.count)] }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import GQLRunJSON
 import GQLRunLanguage
+import GQLRunSupport
 
 @testable import GQLRunCache
 
@@ -107,18 +108,9 @@ func feed(
 func dump(_ store: any RecordStore) async throws -> String { try await dump(CacheStore(store)) }
 
 func dump(_ store: CacheStore) async throws -> String {
-  let lines = Collected()
-  try await store.dump { lines.append(Array($0)) }
-  return lines.text
-}
-
-/// Collects what a store writes from its own queue; read only after the dump has ended.
-final class Collected: @unchecked Sendable {
-  private let lock = NSLock()
-  private var bytes: [UInt8] = []
-
-  func append(_ more: [UInt8]) { lock.withLock { bytes += more } }
-  var text: String { lock.withLock { String(decoding: bytes, as: UTF8.self) } }
+  let bytes = Locked<[UInt8]>([])
+  try await store.dump { piece in bytes.withLock { $0 += piece } }
+  return bytes.withLock { String(decoding: $0, as: UTF8.self) }
 }
 
 /// JSON text for expectations, written independently of the engine.
