@@ -332,7 +332,8 @@ struct KeyMeanings {
       || areAmbiguous(sets: Set(same.compactMap(\.childSet)).sorted(), in: plan)
   }
 
-  /// Whether a key that several of the sets have denotes different fields.
+  /// Whether a key that several of the sets have denotes different fields, or is shown for one of the sets only: the
+  /// cache adds it to another.
   ///
   /// Never `false` for sets of which two ``conflict(_:_:in:)``. It may be `true` without such a pair, if a key has two
   /// meanings inside one of the sets and another set has the key, too. A field of such objects is buffered until their
@@ -353,7 +354,10 @@ struct KeyMeanings {
     }
     var result = false
     for meaning in meanings.values where meaning.isShared && !result {
-      result = areAmbiguous(meaning.contributions, in: plan)
+      let added = meaning.contributions.count(where: \.isAdded)
+      result =
+        added > 0 && added < meaning.contributions.count
+        || areAmbiguous(meaning.contributions, in: plan)
     }
     ambiguities[sets] = result
     return result

@@ -117,6 +117,26 @@ struct FragmentTests {
     }
   }
 
+  @Test(
+    "with a schema, a type name that only a fragment on another type asks for is not shown",
+    arguments: Way.allCases)
+  func hiddenTypeName(way: Way) async throws {
+    let facts = try facts(Self.schema)
+    try await way.withCache { cache in
+      let operation = try prepare(
+        "{ item { ... on Issue { author { __typename } } ... on Pull { author { login } } } }",
+        facts: facts)
+      for (type, shown) in [("Pull", #""login":"b""#), ("Issue", #""__typename":"Bot""#)] {
+        let fields = type == "Pull" ? #","login":"b""# : ""
+        let written = try await cache.write(
+          #"{"data":{"item":{"__typename":"\#(type)","id":"1","author":{"__typename":"Bot"\#(fields)}}}}"#,
+          operation)
+        #expect(written.data == #"{"item":{"author":{\#(shown)}}}"#)
+        #expect(try await cache.read(operation) == written.data)
+      }
+    }
+  }
+
   @Test("a fragment on a type inside one on an interface names the type", arguments: Way.allCases)
   func typeInsideInterface(way: Way) async throws {
     let document = """
