@@ -68,7 +68,8 @@ final class ResponsePartHandler: ChannelDuplexHandler {
     isUnsent = true
     let number = number
     let sent = promise ?? context.eventLoop.makePromise(of: Void.self)
-    sent.futureResult.assumeIsolated().whenComplete { _ in
+    // The promise belongs to the event loop of the request, which may use a connection of another one.
+    sent.futureResult.hop(to: context.eventLoop).assumeIsolated().whenComplete { _ in
       if self.number == number { self.isUnsent = false }
     }
     context.write(data, promise: sent)

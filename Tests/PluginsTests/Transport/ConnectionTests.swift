@@ -60,6 +60,28 @@ import Testing
     }
   }
 
+  @Test func `a long body is sent on a connection of another event loop`() async throws {
+    let script: [RawServer.Step] = [
+      .request, .send(Self.ok), .request, .send(Self.ok), .request, .send(Self.ok), .untilClosed,
+    ]
+    try await RawServer.withServer(script) { server in
+      let transport = AsyncHTTPTransport()
+      let message = HTTPRequestMessage(
+        head: HTTPRequest(
+          method: .post, scheme: "http", authority: "127.0.0.1:\(server.port)", path: "/"),
+        body: [UInt8](repeating: UInt8(ascii: "x"), count: 200_000))
+      // The one connection stays on the event loop of the first request.
+      for executor in transport.executors.prefix(2) + transport.executors.prefix(1) {
+        let answer = try await Task(executorPreference: executor) {
+          try await transport.send(message, limits: HTTPLimits()).body.prefix(1 << 20)
+        }.value
+        #expect(!answer.isEmpty)
+      }
+      #expect(await server.log.connections == 1)
+      await transport.shutdown()
+    }
+  }
+
   @Test func `a connection serves on after a refused answer that was read to its end`()
     async throws
   {
