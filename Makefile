@@ -45,6 +45,12 @@ BENCH_SHAPES ?= all
 BENCH_ROUNDS ?= 5
 # How long `make fuzz` runs.
 SECONDS ?= 120
+# The sanitizer of `make test-sanitized`: thread or address.
+SANITIZER ?= thread
+# What `make reliability` reads, their revision (that of the work tree, if it is empty), or how long it runs the checks.
+LOGS ?=
+REVISION ?=
+MINUTES ?=
 # How many requests `make bench-chain` measures at a time, and how often.
 CHAIN_REQUESTS ?= 2000
 CHAIN_ROUNDS ?= 11
@@ -244,6 +250,13 @@ test: packages packages-test ## Run all tests (FILTER: only those whose names ma
 	@$(TEST_ENV) .ci/test .build-debug/test.log $(SWIFT) test --scratch-path .build-debug $(TEST_FLAGS) \
 	  $(if $(FILTER),--filter $(FILTER))
 
+# The command is shown, because `make reliability` reads it.
+.PHONY: test-sanitized
+test-sanitized: packages packages-test ## Run all tests with the thread sanitizer (SANITIZER=address: with that one; FILTER)
+	@$(call prepare,.build-$(SANITIZER))
+	$(TEST_ENV) $(SWIFT) test --sanitize=$(SANITIZER) --scratch-path .build-$(SANITIZER) $(TEST_FLAGS) \
+	  $(if $(filter thread,$(SANITIZER)),-Xswiftc -DGQLRUN_THREAD_SANITIZER) $(if $(FILTER),--filter $(FILTER))
+
 .PHONY: model
 model: packages packages-test ## Run random histories of stores and batches against models (HISTORIES, MODEL); SEED repeats one
 	@$(call prepare,.build-debug)
@@ -253,6 +266,15 @@ model: packages packages-test ## Run random histories of stores and batches agai
 .PHONY: scaling
 scaling: packages-scaling build ## Count the instructions for n, 2n and 4n of each dimension (LAWS: only these); twice as much may cost 2.3 times as much
 	PYTHONDONTWRITEBYTECODE=1 Tests/Scaling/scaling.py $(PROGRAM) $(LAWS)
+
+.PHONY: reliability
+reliability: ## Write figures into docs/reliability.md: from outputs of make fuzz, make torture, … (LOGS), or of all for MINUTES
+	@[ -n "$(LOGS)$(MINUTES)" ] || { \
+	  echo "reliability: nothing to read; LOGS=\"FILE…\" are outputs of make fuzz, make torture, …, MINUTES=n runs them all" >&2; \
+	  exit 1; \
+	}
+	@PYTHONDONTWRITEBYTECODE=1 Tests/Reliability/reliability.py $(if $(REVISION),--revision $(REVISION)) \
+	  $(if $(MINUTES),--minutes $(MINUTES)) $(LOGS)
 
 .PHONY: transcripts
 transcripts: packages packages-test ## Write the outputs of commands that have changed into Tests/Transcripts
@@ -504,7 +526,7 @@ torture: packages-torture build ## Kill, cut the power and damage databases; as 
 .PHONY: clean
 clean: ## Remove everything that was built
 	rm -rf .build .build-docs .build-differential .build-fuzz .build-fuzz.log .build-release .build-debug .build-core .build-bench .build-bench-batch .build-bench-chain \
-	  .build-packages .build-pages .build-example .build-outside .build-cluster Benchmarks/.build Examples/OwnPlugin/.build Examples/TypedApp/.build
+	  .build-packages .build-pages .build-example .build-outside .build-cluster .build-thread .build-address .build-reliability Benchmarks/.build Examples/OwnPlugin/.build Examples/TypedApp/.build
 
 .PHONY: packages packages-core packages-test packages-bench packages-bench-batch packages-torture
 .PHONY: packages-scaling packages-figures packages-server packages-cluster packages-torture-cluster packages-bench-live

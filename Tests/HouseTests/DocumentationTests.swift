@@ -229,6 +229,16 @@ struct DocumentationTests {
     }
   }
 
+  @Test(
+    "the page on reliability has the last figures of each check, whose output still has the lines that are read"
+  )
+  func reliability() throws {
+    let result = try ChildProcess(
+      "/usr/bin/env", ["python3", Repository.root + "/Tests/Reliability/reliability.py", "--check"]
+    ).finish()
+    #expect(result.status == 0, "\(result.errors)")
+  }
+
   @Test("no file names a folder of somebody's machine")
   func machinePaths() {
     let violations = Repository.files().flatMap { Self.machinePaths(in: $0.text, path: $0.path) }
