@@ -67,9 +67,14 @@ struct ChainWay: Way {
   private let runner: PipelineRunner
   private let transport: AsyncHTTPTransport
   private let operation: PreparedOperation
+  private let policy: CachePolicy
 
-  init(_ name: String, url: String, store: String, entries: [String]) throws {
+  init(
+    _ name: String, url: String, store: String, policy: CachePolicy = .networkOnly,
+    entries: [String]
+  ) throws {
     self.name = name
+    self.policy = policy
     let yaml = """
       version: 1
       endpoint: { url: "\(url)" }
@@ -89,9 +94,7 @@ struct ChainWay: Way {
 
   func ask() async throws {
     var count = 0
-    for try await response in runner.execute(
-      GraphQLRequest(operation, cachePolicy: .networkOnly))
-    {
+    for try await response in runner.execute(GraphQLRequest(operation, cachePolicy: policy)) {
       try response.forEachChunk { count += $0.count }
     }
     guard count > 20 else { throw Failed(reason: "an answer of \(count) bytes") }

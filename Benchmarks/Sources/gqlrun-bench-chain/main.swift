@@ -30,6 +30,12 @@ let all: [any Way] = [
     "the default pipeline, network-only", url: url, store: "memory",
     entries: ["logging: { level: info }", "timeout: { total: 5m }", "max-retry", "cache-read"]
       + network + ["cache-write"]),
+  // After the first request, none is sent.
+  try ChainWay(
+    "the default pipeline, cache-first, from memory", url: url, store: "memory",
+    policy: .cacheFirst,
+    entries: ["logging: { level: info }", "timeout: { total: 5m }", "max-retry", "cache-read"]
+      + network + ["cache-write"]),
   try ChainWay(
     "twelve plugins", url: url, store: "memory",
     entries: [

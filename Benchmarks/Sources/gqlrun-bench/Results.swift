@@ -80,6 +80,8 @@ struct LatencyResult: Codable {
   var p90: Spread
   var p99: Spread
   var p999: Spread
+  /// Missing in results of before 2026-12.
+  var cpu: Spread?
 }
 
 /// A median, and where the middle half of the values lies.

@@ -47,6 +47,8 @@ struct StageReport: Codable {
     var p90: Double
     var p99: Double
     var p999: Double
+    /// User and system time of all threads per operation, those of tasks beside the measured ones included.
+    var cpu: Double
   }
 }
 
@@ -70,6 +72,10 @@ enum Stage: String, CaseIterable {
   case smallReadMemory = "small-read-memory"
   case smallWriteSQLite = "small-write-sqlite"
   case smallReadSQLite = "small-read-sqlite"
+  case smallWriteSQLite8 = "small-write-sqlite-8"
+  case smallWriteSQLite64 = "small-write-sqlite-64"
+  case smallWriteBeside = "small-write-sqlite-64-beside"
+  case smallReadBeside = "small-read-sqlite-64-beside"
 
   var title: String {
     switch self {
@@ -90,6 +96,10 @@ enum Stage: String, CaseIterable {
     case .smallReadMemory: "20 objects from memory"
     case .smallWriteSQLite: "20 objects -> SQLite"
     case .smallReadSQLite: "20 objects from SQLite"
+    case .smallWriteSQLite8: "-> SQLite, 8 writers"
+    case .smallWriteSQLite64: "-> SQLite, 64 writers"
+    case .smallWriteBeside: "-> SQLite, 64 writers beside 64 readers"
+    case .smallReadBeside: "from SQLite, 64 readers beside 64 writers"
     }
   }
 
@@ -130,13 +140,17 @@ enum Stage: String, CaseIterable {
     case .dictionary: return try work.dictionary()
     case .foundation: return try work.foundation()
     case .smallWriteMemory: return try await SmallWork(operation).write(.memory())
-    case .smallReadMemory: return try await SmallWork(operation).read(.memory())
-    case .smallWriteSQLite:
-      files.removeDatabases()
-      return try await SmallWork(operation).write(CacheStore.sqlite(path: files.database))
-    case .smallReadSQLite:
-      files.removeDatabases()
-      return try await SmallWork(operation).read(CacheStore.sqlite(path: files.database))
+    case .smallReadMemory: return try await SmallWork(operation).readAlone(.memory())
+    case .smallWriteSQLite: return try await SmallWork(operation).write(work.newStore())
+    case .smallReadSQLite: return try await SmallWork(operation).readAlone(work.newStore())
+    case .smallWriteSQLite8:
+      return try await SmallWork(operation, writers: 8).write(work.newStore())
+    case .smallWriteSQLite64:
+      return try await SmallWork(operation, writers: 64).write(work.newStore())
+    case .smallWriteBeside:
+      return try await SmallWork(operation, writers: 64, readers: 64).write(work.newStore())
+    case .smallReadBeside:
+      return try await SmallWork(operation, writers: 64, readers: 64).read(work.newStore())
     }
   }
 }

@@ -84,7 +84,8 @@ struct Suite {
       }
       result.latency = LatencyResult(
         operationsPerSecond: latency(\.operationsPerSecond), p50: latency(\.p50),
-        p90: latency(\.p90), p99: latency(\.p99), p999: latency(\.p999))
+        p90: latency(\.p90), p99: latency(\.p99), p999: latency(\.p999),
+        cpu: latency(\.cpu))
       return result
     }
     result.seconds = spread(time)

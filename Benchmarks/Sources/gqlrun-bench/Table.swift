@@ -42,10 +42,13 @@ struct Table {
   }
 
   private func printLatencies() {
-    Swift.print("\n\(result.name): 20 objects a response, one after the other; times in µs")
+    Swift.print(
+      "\n\(result.name): 20 objects a response, one after the other unless several tasks write; times in µs"
+    )
     Swift.print(
       "  " + "".padded(42) + "ops/s".leftPadded(8) + "p50".leftPadded(9) + "p90".leftPadded(9)
-        + "p99".leftPadded(9) + "p99.9".leftPadded(9) + "peak MiB".leftPadded(10)
+        + "p99".leftPadded(9) + "p99.9".leftPadded(9) + "cpu".leftPadded(9)
+        + "peak MiB".leftPadded(10)
         + "allocations".leftPadded(13))
     for row in result.rows {
       guard let latency = row.latency else { continue }
@@ -53,6 +56,7 @@ struct Table {
       Swift.print(
         "  " + row.title.padded(42) + latency.operationsPerSecond.median.text(0).leftPadded(8)
           + times.map { $0.median.text(1).leftPadded(9) }.joined()
+          + (latency.cpu?.median.text(1) ?? "").leftPadded(9)
           + row.peakMiB.median.text(1).leftPadded(10)
           + (row.allocations.map(String.init) ?? "").leftPadded(13))
     }

@@ -26,6 +26,12 @@ struct Work {
     return summary.newRecords + summary.changedRecords + summary.unchangedRecords
   }
 
+  /// A store in a new file.
+  func newStore() throws -> CacheStore {
+    files.removeDatabases()
+    return try CacheStore.sqlite(path: files.database)
+  }
+
   func memory() async throws -> StageReport {
     let store = CacheStore.memory()
     return try await Stopwatch.measure { try await write(files.response, store) }

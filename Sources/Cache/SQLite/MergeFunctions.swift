@@ -153,7 +153,8 @@ final class MergeFunctions {
 
   /// The state registered with a connection.
   static func state(of db: Database) throws -> MergeFunctions {
-    guard let address = try Int64.fetchOne(db, sql: "SELECT gqlrun_merge_state()"),
+    let statement = try db.cachedStatement(sql: "SELECT gqlrun_merge_state()")
+    guard let address = try Int64.fetchOne(statement),
       let pointer = UnsafeRawPointer(bitPattern: Int(address))
     else { throw DatabaseError(resultCode: .SQLITE_INTERNAL) }
     return Unmanaged<MergeFunctions>.fromOpaque(pointer).takeUnretainedValue()

@@ -114,6 +114,20 @@ final class SQLiteConnections: Sendable {
     }
   }
 
+  /// Runs `body` with the connection that writes, also if the task is cancelled.
+  ///
+  /// Only for the holder of the ``WriteLock``, who knows that the connection is not replaced meanwhile.
+  ///
+  /// - Throws: The connections cannot be opened again, or are read-only. `body` is not called then.
+  func writeUninterrupted<Value: Sendable>(
+    _ body: @escaping @Sendable (Database) -> Value
+  ) async throws -> Value {
+    guard let writer = try current().writer else { throw CacheError.readOnly(path) }
+    return await withCheckedContinuation { continuation in
+      writer.asyncWriteWithoutTransaction { continuation.resume(returning: body($0)) }
+    }
+  }
+
   private func current() throws -> Open {
     try state.withLock { state in
       if state.isClosed { throw Self.closed }
@@ -162,7 +176,7 @@ final class SQLiteConnections: Sendable {
   }
 
   /// Records damage, so that the file is checked when it is opened next.
-  private func recordingDamage(_ error: any Error) -> any Error {
+  func recordingDamage(_ error: any Error) -> any Error {
     if let error = error as? DatabaseError, error.isDamage { lock?.setSuspect(true) }
     return error
   }

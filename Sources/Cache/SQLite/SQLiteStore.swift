@@ -30,6 +30,7 @@ package final class SQLiteStore: RecordStore {
   package let activity: StoreActivity
   let versions: DataVersion
   let views = KnownViews()
+  let group = GroupCommit()
   /// See ``FreshDatabase``.
   let minFreshBytes: Int
   private let registration: Registration
@@ -151,6 +152,16 @@ package final class SQLiteStore: RecordStore {
       throw SQLiteFile.describe(error, action: "start writing to the cache", path: path)
     }
     return transaction
+  }
+
+  package func write(
+    _ records: RecordBatch, since epoch: Int, settling layer: OptimisticLayer?
+  ) async throws(CacheError) -> WriteSummary {
+    // Only a transaction of its own can write to a new file.
+    guard records.table.liveBytes < minFreshBytes else {
+      return try await finish(try await begin(), with: records, since: epoch, settling: layer)
+    }
+    return try await group.write(records, since: epoch, settling: layer, in: self)
   }
 
   package func scan<Result: Sendable>(

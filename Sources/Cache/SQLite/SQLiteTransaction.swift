@@ -8,16 +8,12 @@ import GRDBSQLite
 /// parsed; at most one batch waits.
 actor SQLiteTransaction: RecordTransaction {
   private let store: SQLiteStore
-  private let collection: ChangeCollection
+  private var changes: ResponseChanges
   private var inFlight: Task<Void, any Error>?
   /// The batch that is being written, or the last one.
   private var written: RecordBatch?
-  private var log: TransactionLog
-  private var pages: [Paging] = []
-  private var deltas: [RecordDelta] = []
   /// The written keys, if there is a memory tier.
   private var keys: WrittenKeys?
-  private var types: [ResponseTypes] = []
   /// The new file that the response is written to, if the database was empty.
   private var fresh: FreshDatabase?
   /// The first error of a write; all later accesses throw it. SQLite has undone the statement, the whole transaction,
@@ -26,13 +22,10 @@ actor SQLiteTransaction: RecordTransaction {
   /// Whether nothing was written yet.
   private var isFirst = true
   private var isOpen = true
-  /// The receive time of the response.
-  private var received: UInt32 { written?.received ?? 0 }
 
   init(store: SQLiteStore) {
     self.store = store
-    collection = store.activity.collection(all: store.collectsChanges)
-    log = TransactionLog(collection)
+    changes = ResponseChanges(in: store)
     keys = store.activity.memoryTier.map { WrittenKeys(limit: $0.maxSize / 8) }
   }
 
@@ -48,25 +41,8 @@ actor SQLiteTransaction: RecordTransaction {
     // No longer read once it is written.
     let spent = written
     written = records
-    if keys != nil {
-      // The memory tier has no errors.
-      for index in records.table.live where !ErrorRecord.isErrors(key: records.table.key(at: index))
-      {
-        keys?.add(records.table.key(at: index))
-      }
-    }
-    if let paging = records.paging {
-      pages.append(paging)
-      for key in paging.keys { key.withBytes { keys?.add($0) } }
-    }
-    deltas += records.deltas
-    for delta in records.deltas { delta.owner.withBytes { keys?.add($0) } }
-    if let new = records.types {
-      if !types.contains(where: { $0.number == new.number }) { types.append(new) }
-      // The schema has these types even if the response is rolled back.
-      store.activity.learn(new)
-    }
-    let (store, collection, isFirst) = (store, collection, isFirst)
+    changes.add(records, store.activity, noting: &keys)
+    let (store, collection, isFirst) = (store, changes.collection, isFirst)
     self.isFirst = false
     inFlight = Task {
       if isFirst, records.table.liveBytes >= store.minFreshBytes {
@@ -78,7 +54,7 @@ actor SQLiteTransaction: RecordTransaction {
           received: records.received
         ).write(records)
       }
-      self.log.add(log)
+      self.changes.add(log)
       fresh?.startWriting()
     }
     return spent
@@ -115,7 +91,7 @@ actor SQLiteTransaction: RecordTransaction {
     _ body: @escaping @Sendable (RecordWriter) throws -> Result
   ) async throws(CacheError) -> Result {
     try await settle()
-    let (store, collection, received) = (store, collection, received)
+    let (store, collection, received) = (store, changes.collection, changes.received)
     do {
       return try await onWriter { db in
         try body(
@@ -137,14 +113,14 @@ actor SQLiteTransaction: RecordTransaction {
       }
       return (resolved, try writer.write(RecordBatch(errors)))
     }
-    for (key, fields) in resolved { log.noteResolved(key, fields) }
-    log.add(errors)
+    changes.add(resolved)
+    changes.add(errors)
   }
 
   func remove(_ removals: [RecordRemoval]) async throws(CacheError) {
     let targets = try removals.map { (removal) throws(CacheError) in try removal.target() }
     for target in targets { target.key.withBytes { keys?.add($0) } }
-    log.add(try await write { try $0.remove(targets) })
+    changes.add(try await write { try $0.remove(targets) })
   }
 
   func read(_ operation: PreparedOperation) async throws(CacheError) -> CacheReadResult {
@@ -163,31 +139,26 @@ actor SQLiteTransaction: RecordTransaction {
 
   func commit(settling layer: OptimisticLayer?) async throws(CacheError) -> WriteSummary {
     try await settle()
-    let (store, log, collection, types, keys) = (store, log, collection, types, keys)
-    let (pages, deltas, received, fresh) = (pages, deltas, received, fresh)
+    let (store, changes, keys, fresh) = (store, changes, keys, fresh)
     let finish: @Sendable (Database) throws -> (WriteSummary, NewRecords) = { db in
-      var log = log
-      let writer = try RecordWriter(
-        db, store: store, collection: collection, nullsAreTentative: false, received: received)
-      // Nulls first, because joined lists depend on them.
-      let summary = try log.finish(
-        StoredRecords(writer), joining: pages, applying: deltas)
-      for types in types { try store.views.update(db, types) }
-      return (summary, try NewRecords(keys, store: store, writer: writer))
+      var changes = changes
+      let writer = try changes.writer(on: db, of: store)
+      let summary = try changes.finish(writer, in: store)
+      return (summary, try NewRecords(keys, store: store, records: writer.records))
     }
     // A separate task: cancelling the caller must not interrupt the commit.
     let committing = Task {
       if let fresh { return try await Self.commit(fresh, to: store, settling: layer, finish) }
       return try await store.pool.writeWithoutTransaction { db in
         let (summary, new) = try finish(db)
-        return (summary, try new.show(in: store, settling: layer) { try db.commit() })
+        return (summary, try new.show(in: store, settling: [layer]) { try db.commit() })
       }
     }
     do {
       let (summary, settled) = try await committing.value
       isOpen = false
       store.activity.post(summary)
-      store.activity.post([settled])
+      store.activity.post(settled)
       store.gate.release()
       store.checkpointIfLarge()
       return summary
@@ -201,7 +172,7 @@ actor SQLiteTransaction: RecordTransaction {
   private static func commit(
     _ fresh: FreshDatabase, to store: SQLiteStore, settling layer: OptimisticLayer?,
     _ finish: @escaping @Sendable (Database) throws -> (WriteSummary, NewRecords)
-  ) async throws -> (WriteSummary, OptimisticLayer.Content?) {
+  ) async throws -> (WriteSummary, [OptimisticLayer.Content?]) {
     let (summary, new) = try await fresh.queue.writeWithoutTransaction { db in
       let result = try finish(db)
       try db.commit()
@@ -209,12 +180,12 @@ actor SQLiteTransaction: RecordTransaction {
     }
     try await fresh.complete()
     let shown = try await fresh.replaceEmpty(store) { replace in
-      try new.show(in: store, settling: layer, replace)
+      try new.show(in: store, settling: [layer], replace)
     }
     if let shown { return (summary, shown) }
     let settled = try await store.pool.writeWithoutTransaction { db in
       try fresh.copyRows(to: db)
-      return try new.show(in: store, settling: layer) { try db.commit() }
+      return try new.show(in: store, settling: [layer]) { try db.commit() }
     }
     fresh.discard()
     return (summary, settled)
@@ -242,38 +213,5 @@ actor SQLiteTransaction: RecordTransaction {
       if db.isInsideTransaction { try db.rollback() }
     }
     store.gate.release()
-  }
-}
-
-/// The written records for the memory tier; `nil` if there are too many.
-private struct NewRecords: Sendable {
-  private let records: [(key: [UInt8], text: [UInt8]?)]?
-
-  /// Reads the records with these keys, before the commit.
-  init(_ keys: WrittenKeys?, store: SQLiteStore, writer: RecordWriter) throws {
-    guard let tier = store.activity.memoryTier, let keys, !keys.areTooMany else {
-      records = nil
-      return
-    }
-    records = try keys.records(size: tier.maxSize / 2) { try writer.records.text(of: $0) }
-  }
-
-  /// Commits so that all changes become visible at once: in the file, in the memory tier, and in
-  /// the optimistic layers.
-  ///
-  /// - Returns: The result of settling the layer.
-  func show(
-    in store: SQLiteStore, settling layer: OptimisticLayer?, _ commit: () throws -> Void
-  ) throws -> OptimisticLayer.Content? {
-    let tier = store.activity.memoryTier
-    if tier == nil, layer == nil {
-      try commit()
-      return nil
-    }
-    return try store.activity.changing {
-      try commit()
-      if let records { tier?.replace(records) } else { tier?.clear() }
-      return layer.flatMap { store.activity.take($0) }
-    }
   }
 }
