@@ -62,7 +62,7 @@ extension PipelineDiagnostics {
       all.map { HumanRenderer(source: source(of: $0), colors: colors).render($0) }
         .joined(separator: "\n")
     case .json: all.map(\.json).linePerElement
-    case .github: all.map { GitHubRenderer().render($0) }.joined()
+    case .github: all.map { $0.githubCommand() }.joined()
     }
   }
 }
@@ -133,29 +133,21 @@ extension PipelineDiagnostic {
   }
 }
 
-/// Renders diagnostics as workflow commands, which GitHub shows at the source line.
-///
-/// https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
-struct GitHubRenderer {
-  var title: String?
-
-  func render(_ diagnostic: PipelineDiagnostic) -> String {
-    let location = diagnostic.location
-    return QuotedText.githubCommand(
-      diagnostic.severity.rawValue,
+extension PipelineDiagnostic {
+  /// The diagnostic as a workflow command, which GitHub shows at the source line.
+  ///
+  /// https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
+  ///
+  /// - Parameter title: A title other than the code.
+  public func githubCommand(title: String? = nil) -> String {
+    QuotedText.githubCommand(
+      severity.rawValue,
       properties: [
         ("file", location.file), ("line", "\(location.line)"), ("col", "\(location.column)"),
         ("endColumn", "\(location.column + location.length)"),
-        ("title", title ?? diagnostic.code.rawValue),
+        ("title", title ?? code.rawValue),
       ],
-      text: ([diagnostic.message] + [diagnostic.hint].compactMap { $0 }).joined(separator: "; "))
-  }
-}
-
-extension PipelineDiagnostic {
-  /// The diagnostic as a workflow command, with a title other than its code.
-  public func githubCommand(title: String) -> String {
-    GitHubRenderer(title: title).render(self)
+      text: ([message] + [hint].compactMap { $0 }).joined(separator: "; "))
   }
 }
 

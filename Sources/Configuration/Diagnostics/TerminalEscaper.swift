@@ -22,58 +22,34 @@ package struct TerminalEscaper: Sendable {
     var index = 0
     while index < bytes.count {
       let byte = bytes[index]
-      if byte == 0x0D {
-        guard index + 1 < bytes.count else {
-          pending = [byte]
-          break
-        }
-        if bytes[index + 1] == 0x0A { result.append(byte) } else { Self.append(0x0D, to: &result) }
-        index += 1
-        continue
-      }
-      if byte < 0x80 {
-        if Self.isHarmful(UInt32(byte)) {
-          Self.append(UInt32(byte), to: &result)
-        } else {
-          result.append(byte)
-        }
-        index += 1
-        continue
-      }
-      guard let length = Self.length(byte) else {
-        Self.append(0xFFFD, to: &result)
-        index += 1
-        continue
-      }
-      guard index + length <= bytes.count else {
+      let length = Self.length(byte)
+      // The byte after a carriage return tells whether both end a line.
+      guard index + (byte == 0x0D ? 2 : length) <= bytes.count else {
         pending = Array(bytes[index...])
         break
       }
-      guard
-        let scalar = String(validating: bytes[index..<(index + length)], as: UTF8.self)?
-          .unicodeScalars.first
-      else {
-        Self.append(0xFFFD, to: &result)
-        index += 1
-        continue
-      }
-      if Self.isHarmful(scalar.value) {
-        Self.append(scalar.value, to: &result)
+      let character = bytes[index..<(index + length)]
+      let isLineEnd = byte == 0x0D && bytes[index + 1] == 0x0A
+      let scalar =
+        byte < 0x80
+        ? UInt32(byte) : String(validating: character, as: UTF8.self)?.unicodeScalars.first?.value
+      if let scalar, isLineEnd || !Self.isHarmful(scalar) {
+        result += character
       } else {
-        result += bytes[index..<(index + length)]
+        Self.append(scalar ?? 0xFFFD, to: &result)
       }
-      index += length
+      index += scalar == nil ? 1 : length
     }
     return result
   }
 
-  /// The number of bytes of a character with this first byte.
-  private static func length(_ byte: UInt8) -> Int? {
+  /// The number of bytes of a character with this first byte; 1 for a byte that begins none.
+  private static func length(_ byte: UInt8) -> Int {
     switch byte {
     case 0xC2...0xDF: 2
     case 0xE0...0xEF: 3
     case 0xF0...0xF4: 4
-    default: nil
+    default: 1
     }
   }
 

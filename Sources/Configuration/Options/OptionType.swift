@@ -155,18 +155,12 @@ extension OptionType {
   private var plural: String {
     switch self {
     case .bool: "true or false"
-    case .int: "integers"
-    case .double: "numbers"
     case .string, .template: "text"
-    case .path: "paths"
-    case .duration: "durations"
-    case .size: "sizes"
-    case .percentage: "percentages"
     case .choice(let words): Self.alternatives(words)
     case .list(let element): "lists of \(element.plural)"
     case .map, .object, .objectOrWord: "mappings"
-    case .variant(let noun, _): "\(noun)s"
     case .json, .jsonTemplate: "values"
+    case .int, .double, .path, .duration, .size, .percentage, .variant: "\(name)s"
     }
   }
 

@@ -6,23 +6,20 @@ import GQLRunSupport
 struct RecordFilter: Sendable {
   private var fields: [(name: String, filter: StringFilter)] = []
 
-  /// Compiles the argument; omits invalid conditions, which ``failure(in:)`` reports.
-  init(_ arguments: Arguments) {
+  init(_ arguments: Arguments) throws(RequestError) {
     for member in arguments["filter"]?.objectValue ?? [:] {
       guard let conditions = member.value.objectValue else { continue }
-      if let filter = try? StringFilter(conditions) { fields.append((member.key, filter)) }
+      do throws(StringPattern.Failure) {
+        fields.append((member.key, try StringFilter(conditions)))
+      } catch {
+        throw Self.wrong(member.key, error)
+      }
     }
   }
 
   /// The error of the argument; `nil` if it is valid.
   @Sendable static func failure(in arguments: Arguments) -> RequestError? {
-    for member in arguments["filter"]?.objectValue ?? [:] {
-      do throws(StringPattern.Failure) {
-        if let conditions = member.value.objectValue { _ = try StringFilter(conditions) }
-      } catch {
-        return wrong(member.key, error)
-      }
-    }
+    do throws(RequestError) { _ = try Self(arguments) } catch { return error }
     return nil
   }
 

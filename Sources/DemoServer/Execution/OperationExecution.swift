@@ -121,13 +121,6 @@ struct OperationExecution: Sendable {
     return buffer.count > 0 ? buffer.take() : nil
   }
 
-  /// The rest of the response in one array.
-  mutating func rest() -> [UInt8] {
-    var all: [UInt8] = []
-    while let piece = next() { all += piece }
-    return all
-  }
-
   /// The rest of the response in one array; `nil` if it is larger than a number of bytes.
   consuming func rest(upTo limit: Int) -> [UInt8]? {
     var all: [UInt8] = []

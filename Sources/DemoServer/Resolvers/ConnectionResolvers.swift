@@ -40,15 +40,13 @@ extension Entity {
 
 extension Resolvers {
   /// The fields of connections of ``ListedObject``.
-  static let connectionFields = pageFields.merging(
-    fields(
-      of: connection,
-      [
-        "nodes": { page, _, _ in
-          .list(ResolvedList(count: page.count) { .object(page.element($0)) })
-        }
-      ])
-  ) { $1 }
+  static let connectionFields = fields(
+    of: connection,
+    [
+      "nodes": { page, _, _ in
+        .list(ResolvedList(count: page.count) { .object(page.element($0)) })
+      }
+    ], others: pageFields)
 
   /// The fields of all connections.
   static let pageFields = fields(

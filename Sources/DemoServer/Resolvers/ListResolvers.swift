@@ -153,14 +153,12 @@ extension Resolvers {
         return time(context.lists.updatedAt(customer, ListEdits()) - days * 86_400)
       },
       "updatedAt": updatedAt,
-    ]
-  ).merging(
-    [
+    ],
+    others: [
       "orders": list(.order, of: .customer) {
         NumberList(rest: Lists.orders.numbers(of: $0.number))
       }
-    ]
-  ) { $1 }
+    ])
 
   private static let addressFields = fields(
     of: { entity -> ListedObject? in if case .address(let value) = entity { value } else { nil } },
@@ -199,10 +197,10 @@ extension Resolvers {
       "customer": { order, _, _ in
         .object(.listed(ListedObject(.customer, Lists.orders.owner(of: order.number))))
       },
-    ]
-  ).merging(
-    ["lines": list(.line, of: .order) { NumberList(rest: Lists.lines.numbers(of: $0.number)) }]
-  ) { $1 }
+    ],
+    others: [
+      "lines": list(.line, of: .order) { NumberList(rest: Lists.lines.numbers(of: $0.number)) }
+    ])
 
   private static func status(_ order: ListedObject) -> Int { order.draw(0).below(4) }
 
@@ -247,15 +245,13 @@ extension Resolvers {
             .issue, in: range, after: time, inclusive: true, edits: context.edits.lists),
           arguments)
       },
-    ]
-  ).merging(
-    [
+    ],
+    others: [
       "labels": list(.label, of: .repository) { repository in
         let first = repository.number * Lists.labels.count
         return NumberList(rest: first..<(first + Lists.labels.count))
       }
-    ]
-  ) { $1 }
+    ])
 
   private static func since(_ arguments: Arguments) -> JSONValue? {
     arguments["filterBy"]?["since"]
@@ -282,15 +278,13 @@ extension Resolvers {
         isClosed(issue, context) ? updatedAt(issue, arguments, &context) : .null
       },
       "author": author,
-    ]
-  ).merging(
-    [
+    ],
+    others: [
       "labels": list(.label, of: .issue, Lists.labels),
       "comments": list(.issueComment, of: .issue) {
         NumberList(rest: Lists.comments.numbers(of: $0.number))
       },
-    ]
-  ) { $1 }
+    ])
 
   private static func isClosed(_ issue: ListedObject, _ context: ResolverContext) -> Bool {
     context.edits.lists.changes[issue] != nil || issue.draw(5).below(3) > 0

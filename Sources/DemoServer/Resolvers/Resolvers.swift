@@ -34,15 +34,17 @@ enum Resolvers {
 
   /// The behaviours of the fields of a type, whose parents are of one kind.
   ///
-  /// - Parameter refusals: The errors for invalid arguments, by field.
+  /// - Parameters:
+  ///   - refusals: The errors for invalid arguments, by field.
+  ///   - others: Fields that have a behaviour already.
   static func fields<Parent>(
     of parent: @escaping @Sendable (Entity) -> Parent?,
     refusals: [String: @Sendable (Arguments) -> RequestError?] = [:],
-    _ bodies: [String: FieldBody<Parent>]
+    _ bodies: [String: FieldBody<Parent>], others: [String: FieldBehaviour] = [:]
   ) -> [String: FieldBehaviour] {
     var fields = bodies.mapValues { FieldBehaviour(of: parent, $0) }
     for (name, refusal) in refusals { fields[name] = fields[name]?.refusing(refusal) }
-    return fields
+    return fields.merging(others) { $1 }
   }
 }
 

@@ -6,36 +6,20 @@ extension Resolvers {
     "continent": root { arguments, context in
       .optional(context.geography.continent(arguments.text("code")).map(Entity.continent))
     },
-    "continents": root { arguments, context in
-      filtered(context.geography.continents, arguments) {
-        ["code": [$0.code]]
-      } entity: {
-        .continent($0)
-      }
-    }.failing(RecordFilter.failure),
+    "continents": filtered(\.continents, as: Entity.continent) { ["code": [$0.code]] },
     "country": root { arguments, context in
       .optional(context.geography.country(arguments.text("code")).map(Entity.country))
     },
-    "countries": root { arguments, context in
-      filtered(context.geography.countries, arguments) {
-        [
-          "code": [$0.code], "name": [$0.name], "continent": [$0.continent],
-          "currency": $0.currencies,
-        ]
-      } entity: {
-        .country($0)
-      }
-    }.failing(RecordFilter.failure),
+    "countries": filtered(\.countries, as: Entity.country) {
+      [
+        "code": [$0.code], "name": [$0.name], "continent": [$0.continent],
+        "currency": $0.currencies,
+      ]
+    },
     "language": root { arguments, context in
       .optional(context.geography.language(arguments.text("code")).map(Entity.language))
     },
-    "languages": root { arguments, context in
-      filtered(context.geography.languages, arguments) {
-        ["code": [$0.code]]
-      } entity: {
-        .language($0)
-      }
-    }.failing(RecordFilter.failure),
+    "languages": filtered(\.languages, as: Entity.language) { ["code": [$0.code]] },
     "feed": root { arguments, context in
       let after = arguments["after"]?.stringValue.flatMap(Cursor.init)?.number ?? -1
       let first = arguments["first"]?.intValue ?? 0
@@ -136,18 +120,22 @@ extension Resolvers {
     return nil
   }
 
-  /// The records that pass the argument `filter`.
+  /// A field with the records that pass the argument `filter`.
   private static func filtered<Record: Sendable>(
-    _ records: [Record], _ arguments: Arguments, values: (Record) -> [String: [String]],
-    entity: @escaping @Sendable (Record) -> Entity
-  ) -> ResolvedValue {
-    do throws(RequestError) {
-      return .list(try RecordFilter(arguments).select(records, values: values)) {
-        .object(entity($0))
+    _ records: @escaping @Sendable (Geography) -> [Record],
+    as entity: @escaping @Sendable (Record) -> Entity,
+    values: @escaping @Sendable (Record) -> [String: [String]]
+  ) -> FieldBehaviour {
+    root { arguments, context in
+      do throws(RequestError) {
+        let records = records(context.geography)
+        return .list(try RecordFilter(arguments).select(records, values: values)) {
+          .object(entity($0))
+        }
+      } catch {
+        return .failure(error)
       }
-    } catch {
-      return .failure(error)
-    }
+    }.failing(RecordFilter.failure)
   }
 
   static func post(_ id: String, _ context: ResolverContext) -> Post? {

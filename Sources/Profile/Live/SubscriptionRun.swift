@@ -271,54 +271,51 @@ private final class EventRecorder: Sendable {
     var hasErrors: Bool
   }
 
-  private struct Step {
+  /// The figures of the run or of a step.
+  private struct Figures {
     var counts = SubscriptionReport.Step(start: 0)
     var delivery = LatencyDistribution(digits: .two)
     var delay = LatencyDistribution(digits: .two)
   }
 
   private struct State {
-    var steps: TimeSteps<Step>
-    var events = 0
-    var eventsWithErrors = 0
-    var delivery = LatencyDistribution()
-    var delay = LatencyDistribution()
+    var steps: TimeSteps<Figures>
+    var total = Figures(delivery: LatencyDistribution(), delay: LatencyDistribution())
     var intervals = LatencyDistribution()
     var jitter = (sum: 0.0, count: 0)
-    var opened = 0
-    var lost = 0
-    var failed = 0
     var completed = 0
     var reconnects = 0
     var dropped = 0
     var bytes = 0
     var firstError: (any Error)?
     var failures = ErrorTally()
+
+    /// Changes the figures of the run, and those of the step of a time.
+    mutating func change(at time: Double, _ change: (inout Figures) -> Void) {
+      change(&total)
+      steps.change(at: time, change)
+    }
   }
 
   private let state: Locked<State>
 
   init(start: Double, seconds: Double) {
-    state = Locked(State(steps: TimeSteps(start: start, seconds: seconds, of: Step())))
+    state = Locked(State(steps: TimeSteps(start: start, seconds: seconds, of: Figures())))
   }
 
-  var events: Int { state.withLock { $0.events } }
+  var events: Int { state.withLock { $0.total.counts.events } }
   var firstError: (any Error)? { state.withLock { $0.firstError } }
   /// Whether subscriptions have failed with GraphQL errors only.
-  var wasRefused: Bool { state.withLock { $0.failed > 0 && $0.firstError == nil } }
+  var wasRefused: Bool { state.withLock { $0.total.counts.failed > 0 && $0.firstError == nil } }
 
   func add(_ event: Event) {
     state.withLock { state in
-      state.events += 1
       state.bytes += event.bytes
-      if event.hasErrors { state.eventsWithErrors += 1 }
-      if let delivery = event.delivery { state.delivery.add(delivery) }
-      if let delay = event.delay { state.delay.add(delay) }
-      state.steps.change(at: event.time) { step in
-        step.counts.events += 1
-        if event.hasErrors { step.counts.eventsWithErrors += 1 }
-        if let delivery = event.delivery { step.delivery.add(delivery) }
-        if let delay = event.delay { step.delay.add(delay) }
+      state.change(at: event.time) { figures in
+        figures.counts.events += 1
+        if event.hasErrors { figures.counts.eventsWithErrors += 1 }
+        if let delivery = event.delivery { figures.delivery.add(delivery) }
+        if let delay = event.delay { figures.delay.add(delay) }
       }
       guard let interval = event.interval else { return }
       state.intervals.add(interval)
@@ -331,11 +328,10 @@ private final class EventRecorder: Sendable {
   /// - Parameter isAgain: Whether the subscription has missed events since it lost its connection.
   func opened(at time: Double, isAgain: Bool) {
     state.withLock { state in
-      state.opened += 1
       if isAgain { state.reconnects += 1 }
-      state.steps.change(at: time) { step in
-        step.counts.opened += 1
-        if isAgain { step.counts.gaps += 1 }
+      state.change(at: time) { figures in
+        figures.counts.opened += 1
+        if isAgain { figures.counts.gaps += 1 }
       }
     }
   }
@@ -351,33 +347,30 @@ private final class EventRecorder: Sendable {
     state.withLock { state in
       if let opened {
         let gaps = isAgain ? 1 : 0
-        state.opened -= 1
         state.reconnects -= gaps
-        state.steps.change(at: opened) { step in
-          step.counts.opened -= 1
-          step.counts.gaps -= gaps
+        state.change(at: opened) { figures in
+          figures.counts.opened -= 1
+          figures.counts.gaps -= gaps
         }
       }
-      state.failed += 1
       state.failures.add(message)
-      state.steps.change(at: time) { $0.counts.failed += 1 }
+      state.change(at: time) { $0.counts.failed += 1 }
     }
   }
 
   /// Notes a connection that the pipeline has opened again.
   func lost(at time: Double, reopenedAt end: Double) {
     state.withLock { state in
-      state.lost += 1
       state.reconnects += 1
-      state.steps.change(at: time) { $0.counts.lost += 1 }
-      state.steps.change(at: end) { $0.counts.gaps += 1 }
+      state.change(at: time) { $0.counts.lost += 1 }
+      state.change(at: end) { $0.counts.gaps += 1 }
     }
   }
 
   func dropped(_ count: Int, at time: Double) {
     state.withLock { state in
       state.dropped += count
-      state.steps.change(at: time) { $0.counts.gaps += 1 }
+      state.change(at: time) { $0.counts.gaps += 1 }
     }
   }
 
@@ -392,11 +385,9 @@ private final class EventRecorder: Sendable {
     state.withLock { state in
       if state.firstError == nil { state.firstError = error }
       state.failures.add("\(error)")
-      if wasOpen || wasLost { state.lost += 1 }
-      if !wasOpen { state.failed += 1 }
-      state.steps.change(at: time) { step in
-        if wasOpen || wasLost { step.counts.lost += 1 }
-        if !wasOpen { step.counts.failed += 1 }
+      state.change(at: time) { figures in
+        if wasOpen || wasLost { figures.counts.lost += 1 }
+        if !wasOpen { figures.counts.failed += 1 }
       }
     }
   }
@@ -407,19 +398,20 @@ private final class EventRecorder: Sendable {
   ) -> SubscriptionReport {
     state.withLock { state in
       let seconds = max(end - state.steps.start, 1e-9)
+      let (counts, delivery, delay) = (state.total.counts, state.total.delivery, state.total.delay)
       var report = SubscriptionReport(
-        subscriptions: subscriptions, seconds: seconds, events: state.events,
-        eventsPerSecond: Double(state.events) / seconds,
-        delivery: state.delivery.isEmpty ? nil : state.delivery.latencies,
+        subscriptions: subscriptions, seconds: seconds, events: counts.events,
+        eventsPerSecond: Double(counts.events) / seconds,
+        delivery: delivery.isEmpty ? nil : delivery.latencies,
         intervals: state.intervals.isEmpty ? nil : state.intervals.latencies,
         jitterSeconds: state.jitter.count > 0 ? state.jitter.sum / Double(state.jitter.count) : nil,
         reconnects: state.reconnects, dropped: state.dropped,
-        eventsWithErrors: state.eventsWithErrors, failures: state.failures.list,
+        eventsWithErrors: counts.eventsWithErrors, failures: state.failures.list,
         receivedBytes: state.bytes, clientLoad: processSeconds / seconds,
-        processorSecondsPerEvent: state.events > 0 ? processSeconds / Double(state.events) : nil)
-      report.delay = state.delay.isEmpty ? nil : state.delay.latencies
-      (report.opened, report.lost) = (state.opened, state.lost)
-      (report.failed, report.completed) = (state.failed, state.completed)
+        processorSecondsPerEvent: counts.events > 0 ? processSeconds / Double(counts.events) : nil)
+      report.delay = delay.isEmpty ? nil : delay.latencies
+      (report.opened, report.lost) = (counts.opened, counts.lost)
+      (report.failed, report.completed) = (counts.failed, state.completed)
       report.stepSeconds = state.steps.width
       report.steps = state.steps.list(until: seconds).map { start, step in
         var counts = step.counts

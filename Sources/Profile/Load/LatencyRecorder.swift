@@ -5,28 +5,20 @@ import Histogram
 
 /// Collects the latencies of concurrent requests.
 actor LatencyRecorder {
-  private var corrected = LatencyDistribution()
+  /// Latencies from the scheduled start, if the requests have one.
+  private var total = RequestFigures()
+  private var isScheduled = false
   private var uncorrected = LatencyDistribution()
   private var phases: [Phase: LatencyDistribution] = [:]
   private var errors = ErrorTally()
   private var errorCodes = ErrorTally()
-  private var requests = 0
-  private var failures = 0
-  private var graphQLErrors = 0
   private var receivedBytes = 0
   private var steps: LoadSteps
-  private var operations: [Operation]
+  private var operations: [(name: String, figures: RequestFigures)]
   /// The number of requests that started more than ``Self/lateness`` seconds after their scheduled
   /// time.
   private(set) var lateStarts = 0
   static let lateness = 0.01
-
-  private struct Operation {
-    let name: String
-    var requests = 0
-    var failures = 0
-    var latencies = LatencyDistribution()
-  }
 
   /// - Parameters:
   ///   - start: The start of the run.
@@ -34,32 +26,25 @@ actor LatencyRecorder {
   ///   - operations: The names of the operations, which are reported one by one; empty for one operation.
   init(start: Double, seconds: Double, operations: [String] = []) {
     steps = LoadSteps(start: start, seconds: seconds)
-    self.operations = operations.map { Operation(name: $0) }
+    self.operations = operations.map { ($0, RequestFigures()) }
   }
 
   func add(_ outcome: RequestOutcome, intended: Double?, started: Double, ended: Double) {
-    requests += 1
-    uncorrected.add(ended - started)
-    if let intended {
-      corrected.add(ended - intended)
-      if started - intended > Self.lateness { lateStarts += 1 }
-    }
     let begun = intended ?? started
+    isScheduled = intended != nil
+    if started - begun > Self.lateness { lateStarts += 1 }
+    uncorrected.add(ended - started)
+    total.add(outcome, seconds: ended - begun)
     steps.add(outcome, begun: begun, ended: ended)
     if operations.indices.contains(outcome.operation) {
-      operations[outcome.operation].requests += 1
-      operations[outcome.operation].latencies.add(ended - begun)
-      if outcome.failure != nil { operations[outcome.operation].failures += 1 }
+      operations[outcome.operation].figures.add(outcome, seconds: ended - begun)
     }
     receivedBytes += outcome.receivedBytes
     for (phase, seconds) in outcome.phases {
       phases[phase, default: LatencyDistribution()].add(seconds)
     }
-    if !outcome.errorCodes.isEmpty { graphQLErrors += 1 }
     for code in outcome.errorCodes { errorCodes.add(code) }
-    guard let failure = outcome.failure else { return }
-    failures += 1
-    errors.add(failure)
+    if let failure = outcome.failure { errors.add(failure) }
   }
 
   /// The report of all requests.
@@ -69,27 +54,42 @@ actor LatencyRecorder {
     _ model: LoadReport.Model, seconds: Double, processSeconds: Double, isInterrupted: Bool = false
   ) -> LoadReport {
     var report = LoadReport(
-      model: model, seconds: seconds, requests: requests, failures: failures,
-      errors: errors.list, achievedRate: Double(requests) / seconds,
-      corrected: corrected.isEmpty ? nil : corrected.latencies,
+      model: model, seconds: seconds, requests: total.requests, failures: total.failures,
+      errors: errors.list, achievedRate: Double(total.requests) / seconds,
+      corrected: isScheduled ? total.latencies.latencies : nil,
       uncorrected: uncorrected.latencies,
       phases: Phase.allCases.compactMap { phase in
         phases[phase].map { .init(name: phase, latencies: $0.latencies) }
       },
       receivedBytes: receivedBytes, clientLoad: processSeconds / seconds, warnings: [])
-    report.graphQLErrors = graphQLErrors
+    report.graphQLErrors = total.graphQLErrors
     report.errorCodes = errorCodes.list
     report.steps = steps.list(until: isInterrupted ? seconds : nil)
     if isInterrupted { report.isInterrupted = true }
     report.stepSeconds = steps.width
     if operations.count > 1 {
-      report.operations = operations.map { operation in
+      report.operations = operations.map { name, figures in
         .init(
-          name: operation.name, requests: operation.requests, failures: operation.failures,
-          latencies: operation.latencies.isEmpty ? nil : operation.latencies.latencies)
+          name: name, requests: figures.requests, failures: figures.failures,
+          latencies: figures.latencies.isEmpty ? nil : figures.latencies.latencies)
       }
     }
     return report
+  }
+}
+
+/// The figures of the requests of a run, an operation or a step.
+private struct RequestFigures {
+  var requests = 0
+  var failures = 0
+  var graphQLErrors = 0
+  var latencies = LatencyDistribution()
+
+  mutating func add(_ outcome: RequestOutcome, seconds: Double) {
+    requests += 1
+    latencies.add(seconds)
+    if outcome.failure != nil { failures += 1 }
+    if !outcome.errorCodes.isEmpty { graphQLErrors += 1 }
   }
 }
 
@@ -150,13 +150,7 @@ struct TimeSteps<Value> {
 /// in the steps of the requests that it delays, not in the one in which it answers. Only ``LoadReport/Step/completed``
 /// counts the requests that end in a step.
 struct LoadSteps {
-  private struct Step {
-    var requests = 0
-    var completed = 0
-    var failures = 0
-    var graphQLErrors = 0
-    var latencies = LatencyDistribution(digits: .two)
-  }
+  private typealias Step = (figures: RequestFigures, completed: Int)
 
   private var steps: TimeSteps<Step>
   var width: Double { steps.width }
@@ -164,26 +158,23 @@ struct LoadSteps {
   static let maxSteps = 600
 
   init(start: Double, seconds: Double) {
-    steps = TimeSteps(start: start, seconds: seconds, of: Step())
+    let empty = RequestFigures(latencies: LatencyDistribution(digits: .two))
+    steps = TimeSteps(start: start, seconds: seconds, of: (empty, 0))
   }
 
   mutating func add(_ outcome: RequestOutcome, begun: Double, ended: Double) {
-    steps.change(at: begun) { step in
-      step.requests += 1
-      step.latencies.add(ended - begun)
-      if outcome.failure != nil { step.failures += 1 }
-      if !outcome.errorCodes.isEmpty { step.graphQLErrors += 1 }
-    }
+    steps.change(at: begun) { $0.figures.add(outcome, seconds: ended - begun) }
     steps.change(at: ended) { $0.completed += 1 }
   }
 
   /// The steps that have begun after this many seconds, at least one; all steps for `nil`.
   func list(until seconds: Double? = nil) -> [LoadReport.Step] {
     steps.list(until: seconds).map { start, step in
-      let times = step.latencies.isEmpty ? nil : step.latencies.latencies
+      let figures = step.figures
+      let times = figures.latencies.isEmpty ? nil : figures.latencies.latencies
       return LoadReport.Step(
-        start: start, requests: step.requests, completed: step.completed,
-        failures: step.failures, graphQLErrors: step.graphQLErrors, p50: times?.p50,
+        start: start, requests: figures.requests, completed: step.completed,
+        failures: figures.failures, graphQLErrors: figures.graphQLErrors, p50: times?.p50,
         p90: times?.p90, p99: times?.p99, highest: times?.highest)
     }
   }

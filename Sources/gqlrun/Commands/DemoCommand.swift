@@ -23,13 +23,11 @@ struct DemoCommand: AsyncParsableCommand {
         gqlrun demo --posts 25000
       """)
 
-  @Option(name: .long, help: "Number of posts in the large response.")
+  @Option(help: "Number of posts in the large response.")
   var posts = 5_000
 
   func validate() throws {
-    guard (1...10_000_000).contains(posts) else {
-      throw ValidationError("--posts \(posts) is out of range; use 1 to 10000000")
-    }
+    try require("--posts", posts, in: 1...10_000_000)
   }
 
   func run() async throws {

@@ -38,21 +38,17 @@ struct DoctorCommand: AsyncParsableCommand {
       valueName: "URL"))
   var url: String?
 
-  @Flag(
-    name: .long, help: "Check the rules of GraphQL over HTTP for servers instead of the features.")
+  @Flag(help: "Check the rules of GraphQL over HTTP for servers instead of the features.")
   var audit = false
 
-  @Flag(name: .long, help: "Print the report as JSON.")
+  @Flag(help: "Print the report as JSON.")
   var json = false
 
   @Option(
-    name: .long,
     help: ArgumentHelp("JUnit XML file to write the result of --audit to.", valueName: "file"))
   var junit: String?
 
-  @Option(
-    name: .long,
-    help: ArgumentHelp("Pipeline file to write that fits the endpoint.", valueName: "file"))
+  @Option(help: ArgumentHelp("Pipeline file to write that fits the endpoint.", valueName: "file"))
   var write: String?
 
   @OptionGroup var endpointOptions: EndpointArguments

@@ -22,7 +22,6 @@ struct LogoutCommand: AsyncParsableCommand {
   var pipeline: String
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Cache to delete; overrides the pipeline's store.",
       valueName: "memory|sqlite:PATH|postgresql://…"),

@@ -191,11 +191,7 @@ struct OperationRun: Sendable {
     for warning in response.writeSummary?.warnings ?? [] {
       Terminal.warning(Terminal.safe(warning))
     }
-    for error in response.errors {
-      Terminal.note(
-        Terminal.styled("graphql error:", .red) + " "
-          + Terminal.safe(error.description(in: label)))
-    }
+    for error in response.errors { Terminal.graphQLError(error.description(in: label)) }
     if verbosity > 0 { summarize(response, time) }
   }
 

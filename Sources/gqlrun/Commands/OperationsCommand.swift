@@ -21,14 +21,12 @@ struct OperationsCommand: AsyncParsableCommand {
   /// The options that determine the sent text of operations and thereby their ids.
   struct TextOptions: ParsableArguments {
     @Option(
-      name: .long,
       help: ArgumentHelp(
         "Key fields of a type, instead of id. May be repeated.",
         valueName: "Type=field,field"))
     var keys: [String] = []
 
     @Option(
-      name: .long,
       help: ArgumentHelp(
         "Schema; validates the documents, and adds key fields to the operations. May be repeated.",
         valueName: "file"))
@@ -44,9 +42,7 @@ struct OperationsCommand: AsyncParsableCommand {
     /// The operations of the files, each with the text that is sent.
     func operations(of files: [String]) throws -> [OperationManifest.Operation] {
       let loaded = try pipeline.map {
-        try PipelineFile.load(
-          path: $0, registry: .builtIn, environment: .gqlrun(endpoint: nil).withPlaceholders
-        ).pipeline
+        try PipelineFile.look(at: $0, environment: .gqlrun(endpoint: nil))
       }
       let (rules, schema) = try SchemaFile.rules(of: loaded, schema: schema, flags: keys)
       let documents = try DocumentSet(paths: files)

@@ -15,7 +15,7 @@ struct PluginsCommand: AsyncParsableCommand {
   @ArgumentParser.Argument(help: "Plugin to describe.")
   var name: String?
 
-  @Flag(name: .long, help: "Print Markdown; used to generate docs/plugins.md.")
+  @Flag(help: "Print Markdown; used to generate docs/plugins.md.")
   var markdown = false
 
   func run() async throws {

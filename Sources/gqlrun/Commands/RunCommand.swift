@@ -49,12 +49,10 @@ struct RunCommand: AsyncParsableCommand {
   @OptionGroup var trustOptions: TrustOptions
 
   @Option(
-    name: .long,
     help: ArgumentHelp("Fetch policy: whether cache or network answers.", valueName: "policy"))
   var policy: CachePolicy?
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Store for records, such as cache.db; overrides the pipeline's store.",
       valueName: "memory|sqlite:PATH|postgresql://…"),
@@ -66,13 +64,11 @@ struct RunCommand: AsyncParsableCommand {
   @OptionGroup var pageOptions: PageOptions
 
   @Flag(
-    name: .long,
     help: "Validate the response against the schema: a null or a value that it forbids is an error."
   )
   var checkShape = false
 
   @Flag(
-    name: .long,
     help: ArgumentHelp(
       "Print each part of a response with @defer or @stream when it arrives: one line with what it adds, "
         + "what is pending, and the time. Without it, the whole result is printed once."))
@@ -85,7 +81,6 @@ struct RunCommand: AsyncParsableCommand {
   @OptionGroup var metrics: MetricsOptions
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Value for plugins, such as a user name: ${context:key} in a pipeline file. May be repeated.",
       valueName: "key=value"))

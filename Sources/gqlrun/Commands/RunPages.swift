@@ -8,18 +8,16 @@ import GQLRunSupport
 /// The options that follow the pages of a result.
 struct PageOptions: ParsableArguments {
   @Flag(
-    name: .long,
     help: """
       Follow the pages of all connections that select pageInfo { hasNextPage endCursor }, at any depth, and of lists \
       with `merge: offset` in the pipeline file; one result per page. Fail if one cannot be followed.
       """)
   var paginate = false
 
-  @Flag(name: .long, help: "With --paginate, print one JSON array with all pages.")
+  @Flag(help: "With --paginate, print one JSON array with all pages.")
   var slurp = false
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "With --paginate, fail if a connection has more pages than this.", valueName: "n"))
   var maxPages: Int?

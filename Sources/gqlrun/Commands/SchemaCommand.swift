@@ -20,6 +20,18 @@ struct SchemaCommand: AsyncParsableCommand {
       """,
     subcommands: [Fetch.self, Check.self, Print.self, Diff.self])
 
+  /// Where a schema is written.
+  struct Destination: ParsableArguments {
+    @Option(
+      name: .shortAndLong,
+      help: ArgumentHelp(
+        "File to write instead of standard output; replaces a schema, another file with --overwrite.",
+        valueName: "file"))
+    var output: String?
+
+    @OptionGroup var replace: ReplaceOptions
+  }
+
   struct Check: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "check",
@@ -43,7 +55,7 @@ struct SchemaCommand: AsyncParsableCommand {
 
     @OptionGroup var editionOptions: EditionOptions
 
-    @Option(name: .long, help: "Format of the diagnostics.")
+    @Option(help: "Format of the diagnostics.")
     var format = FindingFormat.human
 
     func run() async throws {
@@ -80,19 +92,12 @@ struct SchemaCommand: AsyncParsableCommand {
     @ArgumentParser.Argument(help: "Files of the schema; - is standard input.")
     var files: [String]
 
-    @Option(
-      name: .shortAndLong,
-      help: ArgumentHelp(
-        "File to write instead of standard output; replaces a schema, another file with --overwrite.",
-        valueName: "file"))
-    var output: String?
-
-    @OptionGroup var replace: ReplaceOptions
+    @OptionGroup var destination: Destination
 
     func run() async throws {
       let schema = try SchemaFile.load(files, tellsWarnings: true)
       try SchemaCommand.write(
-        schema.printed(), to: output, replacing: replace.replacing(.schema))
+        schema.printed(), to: destination.output, replacing: destination.replace.replacing(.schema))
     }
   }
 
@@ -134,7 +139,7 @@ struct SchemaCommand: AsyncParsableCommand {
     @OptionGroup var trustOptions: TrustOptions
 
     @Option(
-      name: .long, parsing: .upToNextOption,
+      parsing: .upToNextOption,
       help: ArgumentHelp(
         "Documents, or patterns such as 'src/**/*.graphql'; only changes that concern them are reported.",
         valueName: "file"))
@@ -142,7 +147,7 @@ struct SchemaCommand: AsyncParsableCommand {
 
     @OptionGroup var editionOptions: EditionOptions
 
-    @Option(name: .long, help: "Output format.")
+    @Option(help: "Output format.")
     var format = FindingFormat.human
 
     private var edition: Edition { editionOptions.edition }
@@ -253,18 +258,12 @@ struct SchemaCommand: AsyncParsableCommand {
     @OptionGroup var requestOptions: RequestOptions
     @OptionGroup var trustOptions: TrustOptions
 
-    @Option(
-      name: .shortAndLong,
-      help: ArgumentHelp(
-        "File to write instead of standard output; replaces a schema, another file with --overwrite.",
-        valueName: "file"))
-    var output: String?
-
-    @OptionGroup var replace: ReplaceOptions
+    @OptionGroup var destination: Destination
 
     func run() async throws {
+      let output = destination.output
       let wantsJSON = output?.lowercased().hasSuffix(".json") ?? false
-      let form = replace.replacing(wantsJSON ? .introspection : .schema)
+      let form = destination.replace.replacing(wantsJSON ? .introspection : .schema)
       if let output { try OutputFile.check(output, replacing: form) }
       let (schema, result) = try await SchemaFetch.schema(
         of: endpointOptions.load(

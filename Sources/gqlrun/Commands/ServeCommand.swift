@@ -33,72 +33,56 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(name: .shortAndLong, help: "Port to listen on; 0 selects a free port.")
   var port = 8080
 
-  @Option(name: .long, help: "Number of posts in the feed.")
+  @Option(help: "Number of posts in the feed.")
   var posts = 1_000_000
 
-  @Option(name: .long, help: "Number of customers of the shop.")
+  @Option(help: "Number of customers of the shop.")
   var customers = 120
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Refuse operations that ask for more objects than this.", valueName: "objects"))
   var maxComplexity: Int?
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Add a like to one of the first ten posts at this interval, for subscriptions.",
       valueName: "duration"), transform: TimeLimit.init)
   var likeEvery: TimeLimit?
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "A fault of all requests, as a request demands it in its URL; repeatable.",
       valueName: "name=value"))
   var fault: [String] = []
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Accept up to this many operations in one request; 0 refuses arrays.", valueName: "count"))
   var batching = 0
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Operation manifest with documents that requests may identify by documentId.",
       valueName: "path"))
   var manifest: String?
 
-  @Option(name: .long, help: "Operations that run at a time on a WebSocket connection.")
+  @Option(help: "Operations that run at a time on a WebSocket connection.")
   var maxOperations = 1000
 
   @OptionGroup var metrics: MetricsOptions
 
   func validate() throws {
-    guard (1...1_000_000).contains(maxOperations) else {
-      throw ValidationError("--max-operations \(maxOperations) is out of range; use 1 to 1000000")
-    }
-    guard (0...1000).contains(batching) else {
-      throw ValidationError("--batching \(batching) is out of range; use 0 to 1000")
-    }
+    try require("--max-operations", maxOperations, in: 1...1_000_000)
+    try require("--batching", batching, in: 0...1000)
     do throws(Misbehaviour.Failure) {
       _ = try misbehaviour
     } catch {
       throw ValidationError("cannot use --fault: \(error.message)")
     }
-
-    guard (0...65_535).contains(port) else {
-      throw ValidationError("--port \(port) is not a port; use 0 to 65535")
-    }
-    guard (0...100_000_000).contains(posts) else {
-      throw ValidationError("--posts \(posts) is out of range; use 0 to 100000000")
-    }
-    guard (0...10_000_000).contains(customers) else {
-      throw ValidationError("--customers \(customers) is out of range; use 0 to 10000000")
-    }
+    try require("--port", port, in: 0...65_535, or: "is not a port")
+    try require("--posts", posts, in: 0...100_000_000)
+    try require("--customers", customers, in: 0...10_000_000)
     if let maxComplexity, maxComplexity < 1 {
       throw ValidationError("--max-complexity \(maxComplexity) is out of range; use at least 1")
     }

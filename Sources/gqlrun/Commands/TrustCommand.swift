@@ -23,17 +23,11 @@ extension PipelineCommand {
     @Argument(help: "Pipeline files.")
     var files: [String]
 
-    @Flag(name: .long, help: "Remove the files from the trusted files.")
+    @Flag(help: "Remove the files from the trusted files.")
     var revoke = false
 
     func run() async throws {
-      if revoke { return try TrustReport.revoke(files) }
-      for file in files {
-        let pipeline = try PipelineFile.load(
-          path: file, registry: .builtIn, environment: .unsent.withPlaceholders
-        ).pipeline
-        try TrustReport.trust(file, ProgramGate.Facts(pipeline))
-      }
+      try TrustReport.change(files, revoke: revoke) { try PipelineFile.look(at: $0) }
     }
   }
 }
@@ -54,16 +48,14 @@ extension BatchCommand {
     @Argument(help: "Manifests.")
     var manifests: [String]
 
-    @Flag(name: .long, help: "Remove the files from the trusted files.")
+    @Flag(help: "Remove the files from the trusted files.")
     var revoke = false
 
     func run() async throws {
-      if revoke { return try TrustReport.revoke(manifests) }
-      for file in manifests {
-        let manifest = try ManifestLoader.load(
-          path: file, registry: .builtIn, environment: .unsent.withPlaceholders
-        ).manifest
-        try TrustReport.trust(file, ProgramGate.Facts(manifest.pipeline))
+      try TrustReport.change(manifests, revoke: revoke) {
+        try ManifestLoader.load(
+          path: $0, registry: .builtIn, environment: .unsent.withPlaceholders
+        ).manifest.pipeline
       }
     }
   }
@@ -71,7 +63,15 @@ extension BatchCommand {
 
 /// Changes the list of trusted files, and prints the changes.
 private enum TrustReport {
-  static func trust(_ file: String, _ facts: ProgramGate.Facts) throws {
+  /// - Parameter pipeline: Reads the pipeline of a file.
+  static func change(
+    _ files: [String], revoke: Bool, pipeline: (String) throws -> Pipeline
+  ) throws {
+    if revoke { return try Self.revoke(files) }
+    for file in files { try trust(file, ProgramGate.Facts(pipeline(file))) }
+  }
+
+  private static func trust(_ file: String, _ facts: ProgramGate.Facts) throws {
     guard file != "-" else {
       throw Failure(.usage, "standard input cannot be trusted; name a file")
     }
@@ -85,7 +85,7 @@ private enum TrustReport {
     Terminal.note(Terminal.safe(facts.list))
   }
 
-  static func revoke(_ files: [String]) throws {
+  private static func revoke(_ files: [String]) throws {
     let removed = try TrustStore().remove(files)
     for path in removed { Terminal.note("no longer trusted: \(Terminal.safe(path))") }
     if removed.isEmpty { Terminal.note("none of these files was trusted") }

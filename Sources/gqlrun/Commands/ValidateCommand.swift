@@ -29,16 +29,15 @@ struct ValidateCommand: AsyncParsableCommand {
   var files: [String] = []
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Schema: type definitions, or the JSON result of an introspection query. May be repeated.",
       valueName: "file"))
   var schema: [String] = []
 
-  @Option(name: .long, help: "Format of the diagnostics.")
+  @Option(help: "Format of the diagnostics.")
   var format = FindingFormat.human
 
-  @Flag(name: .long, help: "Omit warnings.")
+  @Flag(help: "Omit warnings.")
   var noWarnings = false
 
   @OptionGroup var editionOptions: EditionOptions

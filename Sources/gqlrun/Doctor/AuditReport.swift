@@ -76,20 +76,12 @@ struct AuditReport {
 
   /// A JUnit XML report with a suite for each level and a case for each rule.
   var junit: String {
-    var text = JUnit.start("\(url), \(Audit.edition)", Self.counts(findings), seconds: 0)
+    let results = findings.map(Self.result)
+    var text = JUnit.start("\(url), \(Audit.edition)", JUnit.Counts(of: results), seconds: 0)
     for level in AuditRule.Level.allCases {
-      let findings = findings.filter { $0.rule.level == level }
-      text += JUnit.startSuite(level.rawValue, Self.counts(findings))
-      for finding in findings {
-        let result: JUnit.Result =
-          switch finding.outcome {
-          case .kept: .passed
-          case .notChecked: .skipped(finding.reason)
-          case .notKept:
-            .failure(
-              Self.details(of: finding).map { "\($0.name): \($0.text)" }.joined(separator: "\n"),
-              type: level.rawValue)
-          }
+      let suite = zip(findings, results).filter { $0.0.rule.level == level }
+      text += JUnit.startSuite(level.rawValue, JUnit.Counts(of: suite.map(\.1)))
+      for (finding, result) in suite {
         text += JUnit.testCase(
           "\(finding.rule.id): \(finding.rule.sentence)", suite: level.rawValue, seconds: 0,
           result: result)
@@ -99,9 +91,14 @@ struct AuditReport {
     return text + JUnit.end
   }
 
-  private static func counts(_ findings: [AuditFinding]) -> JUnit.Counts {
-    JUnit.Counts(
-      tests: findings.count, failures: findings.count { $0.outcome == .notKept },
-      skipped: findings.count { $0.outcome == .notChecked })
+  private static func result(of finding: AuditFinding) -> JUnit.Result {
+    switch finding.outcome {
+    case .kept: .passed
+    case .notChecked: .skipped(finding.reason)
+    case .notKept:
+      .failure(
+        details(of: finding).map { "\($0.name): \($0.text)" }.joined(separator: "\n"),
+        type: finding.rule.level.rawValue)
+    }
   }
 }

@@ -131,6 +131,13 @@ extension AuditRule.Verdict {
         + (!exchange.hasData ? "" : ": the request is executed"))
   }
 
+  /// The response has a status of a class: 4 for 400 to 499.
+  static func statusClass(_ wanted: Int, _ exchange: AuditExchange) -> Self {
+    Self(
+      exchange.status / 100 == wanted,
+      otherwise: "the status is \(exchange.status), not \(wanted)xx")
+  }
+
   /// The response has a status, unless the server accepts the size of the request.
   static func limit(_ wanted: Int, _ exchange: AuditExchange, size: String) -> Self {
     !exchange.hasData ? status(wanted, exchange) : .open("the server accepts \(size)")

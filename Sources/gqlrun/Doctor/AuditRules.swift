@@ -85,11 +85,7 @@ extension AuditRule {
       from: .requests([.getMutation, .getNamedMutation])
     ) { exchange, audit in
       guard !exchange.hasData else { return .broken("the mutation is executed") }
-      return .refusedMutation(exchange, audit) {
-        Verdict(
-          (400...499).contains(exchange.status),
-          otherwise: "the status is \(exchange.status), not 4xx")
-      }
+      return .refusedMutation(exchange, audit) { .statusClass(4, exchange) }
     },
   ]
 
@@ -122,11 +118,7 @@ extension AuditRule {
         "If the client does not supply a Content-Type header with a POST request, the server "
         + "SHOULD reject the request using the appropriate 4xx status code.",
       from: .requests([.withoutType])
-    ) { exchange, _ in
-      Verdict(
-        (400...499).contains(exchange.status),
-        otherwise: "the status is \(exchange.status), not 4xx")
-    },
+    ) { exchange, _ in .statusClass(4, exchange) },
     must(
       "additional-properties", .jsonEncoding,
       rule:
@@ -359,11 +351,7 @@ extension AuditRule {
         + "MUST reply with a 2xx status code.",
       from: .everyAnswer(otherwise: "no response has data")
     ) { exchange, _ in
-      !exchange.hasData
-        ? .open("no data")
-        : Verdict(
-          (200...299).contains(exchange.status),
-          otherwise: "the status is \(exchange.status), not 2xx")
+      !exchange.hasData ? .open("no data") : .statusClass(2, exchange)
     },
     should(
       "data-200", .statusCodes,
@@ -414,11 +402,7 @@ extension AuditRule {
         [.nonsense, .endlessJSON, .syntaxError, .unknownField, .ambiguous, .withoutVariable]
           + ProbeRequest.illFormed)
     ) { exchange, _ in
-      !exchange.hasData
-        ? Verdict(
-          (400...499).contains(exchange.status),
-          otherwise: "the status is \(exchange.status), not 4xx")
-        : .open("the request did not fail")
+      !exchange.hasData ? .statusClass(4, exchange) : .open("the request did not fail")
     },
   ]
 

@@ -141,9 +141,10 @@ struct ProbeRequest: Sendable, Hashable {
 
   static let accept = "\(ProbeAnswer.graphQLType), application/json;q=0.9"
 
-  /// A query by POST.
-  init(_ document: String, accept: String = Self.accept) {
+  /// A query by POST; as a form, without files.
+  init(_ document: String, accept: String = Self.accept, isForm: Bool = false) {
     self.init(body: ["query": .string(document)], accept: accept)
+    self.isForm = isForm
   }
 
   init(body: JSONValue, accept: String = Self.accept) {
@@ -157,13 +158,6 @@ struct ProbeRequest: Sendable, Hashable {
     request.method = .get
     request.query = parameters.map { "\(QuotedText.url($0))=\(QuotedText.url($1))" }
       .joined(separator: "&")
-    return request
-  }
-
-  /// A query as a form without files.
-  static func byForm(_ document: String) -> ProbeRequest {
-    var request = ProbeRequest(document)
-    request.isForm = true
     return request
   }
 

@@ -217,7 +217,8 @@ extension Examination {
 
   private mutating func uploads() async throws {
     // The alias shows that the query was read.
-    note(.uploads, outcome: try await probe.send(.byForm("{ form: __typename }"))) {
+    let request = ProbeRequest("{ form: __typename }", isForm: true)
+    note(.uploads, outcome: try await probe.send(request)) {
       $0.data?["form"] == nil ? nil : "multipart/form-data is read"
     }
   }

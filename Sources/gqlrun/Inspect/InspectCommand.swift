@@ -32,11 +32,10 @@ struct InspectCommand: AsyncParsableCommand {
       "Caches, journals or their folders, batch manifests, pipeline files.", valueName: "file"))
   var subjects: [String] = []
 
-  @Option(name: .long, help: "Port to listen on; 0 selects a free port.")
+  @Option(help: "Port to listen on; 0 selects a free port.")
   var port = 0
 
   @Flag(
-    name: .long,
     help: "Permit mutations, results that are stored in a cache's file, eviction and collection.")
   var allowWrite = false
 
@@ -49,9 +48,7 @@ struct InspectCommand: AsyncParsableCommand {
   @OptionGroup var trustOptions: TrustOptions
 
   func validate() throws {
-    guard (0...65_535).contains(port) else {
-      throw ValidationError("--port \(port) is not a port; use 0 to 65535")
-    }
+    try require("--port", port, in: 0...65_535, or: "is not a port")
   }
 
   func run() async throws {

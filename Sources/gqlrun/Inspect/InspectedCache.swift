@@ -102,14 +102,8 @@ struct InspectedCache: Sendable {
     guard operation.type != .mutation else {
       throw Failure(.usage, "mutations are never answered from the cache")
     }
-    var options = ReadOptions()
-    if let pipeline = rules?.drawn {
-      options.ages = pipeline.allAges
-      if let stale = pipeline.maxStale { options.stale = .upTo(stale) }
-      options.errors = pipeline.readErrors
-    }
-    options.now = Int(Services.timeOfDay())
-    let explanation = try await reading { [options] in
+    let options = ReadOptions(now: rules?.drawn)
+    let explanation = try await reading {
       try await $0.explain(operation, options: options, showing: .problems(10))
     }
     return explanation.json(of: operation)

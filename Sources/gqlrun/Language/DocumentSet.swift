@@ -7,8 +7,8 @@ struct DocumentSet {
   private(set) var documents: [Document]
   /// The syntax errors of files that cannot be parsed.
   private(set) var syntaxErrors: [Finding] = []
-  /// All fragment definitions by name, with the index of their file.
-  private let fragments: [String: [(file: Int, fragment: FragmentDefinition)]]
+  /// All fragment definitions by name.
+  private let fragments: [String: [FragmentDefinition]]
 
   private let edition: Edition
 
@@ -40,12 +40,12 @@ struct DocumentSet {
       }, edition: edition)
     let everything = try? sources.document()
     var documents = files.map { _ in Document(definitions: []) }
-    var fragments: [String: [(file: Int, fragment: FragmentDefinition)]] = [:]
+    var fragments: [String: [FragmentDefinition]] = [:]
     for definition in everything?.definitions ?? [] {
       let file = sources.index(of: definition.location)
       documents[file].definitions.append(definition)
       if case .fragment(let fragment) = definition {
-        fragments[fragment.name.value, default: []].append((file, fragment))
+        fragments[fragment.name.value, default: []].append(fragment)
       }
     }
     self.documents = documents
@@ -58,24 +58,37 @@ struct DocumentSet {
   /// The definitions of a file, with the fragments of other files that they use.
   func document(at file: Int) -> Document {
     var document = documents[file]
-    var known = Set(document.fragments.map(\.name.value))
-    var open = document.definitions.compactMap(\.selectionSet)
-      .flatMap { $0.fragmentSpreads.map(\.name.value) }
-    while let name = open.popLast() {
-      guard known.insert(name).inserted else { continue }
-      for (_, fragment) in fragments[name] ?? [] {
-        document.definitions.append(.fragment(fragment))
-        open += fragment.selectionSet.fragmentSpreads.map(\.name.value)
-      }
-    }
+    let own = Set(document.fragments.map(\.name.value))
+    document.definitions += fragments(
+      of: document.definitions.compactMap(\.selectionSet), without: own
+    ).map { .fragment($0) }
     return document
+  }
+
+  /// The fragments that selections use, by themselves and in other fragments.
+  ///
+  /// - Parameter known: The names of fragments that are left out, with what only they use.
+  private func fragments(
+    of selections: [SelectionSet], without known: Set<String> = []
+  ) -> [FragmentDefinition] {
+    var (used, known) = ([FragmentDefinition](), known)
+    var open = selections.flatMap(\.fragmentSpreads).map(\.name.value)
+    while let name = open.popLast() {
+      guard known.insert(name).inserted, let found = fragments[name] else { continue }
+      used += found
+      open += found.flatMap { $0.selectionSet.fragmentSpreads.map(\.name.value) }
+    }
+    return used
   }
 
   /// All errors and warnings of the documents, in the order of the files.
   func report(against schema: Schema?, warnings: Bool = true) -> FindingReport {
     let schema = schema?.withNullability
     var findings = syntaxErrors
-    let used = fragmentsInUse()
+    // The source locations of the fragments that an operation of any file uses.
+    let used = Set(
+      fragments(of: documents.flatMap { $0.operations.map(\.selectionSet) })
+        .flatMap { [$0.location, $0.name.location] })
     for file in documents.indices where !documents[file].definitions.isEmpty {
       let document = document(at: file)
       let options = ValidationOptions(edition: edition)
@@ -121,22 +134,5 @@ struct DocumentSet {
       severity: severity, code: error.rule.rawValue, message: error.message,
       location: locations.first ?? Finding.Location(file: sources.files[file].name),
       related: Array(locations.dropFirst()))
-  }
-
-  /// The source locations of the fragments that an operation of any file uses.
-  private func fragmentsInUse() -> Set<SourceLocation> {
-    var locations: Set<SourceLocation> = []
-    var reached: Set<String> = []
-    var open = documents.flatMap { $0.operations.flatMap(\.selectionSet.fragmentSpreads) }
-      .map(\.name.value)
-    while let name = open.popLast() {
-      guard reached.insert(name).inserted else { continue }
-      for (_, fragment) in fragments[name] ?? [] {
-        locations.insert(fragment.location)
-        locations.insert(fragment.name.location)
-        open += fragment.selectionSet.fragmentSpreads.map(\.name.value)
-      }
-    }
-    return locations
   }
 }

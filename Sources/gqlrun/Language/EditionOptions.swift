@@ -18,7 +18,6 @@ extension Edition: ExpressibleByArgument {
 /// The option for the edition of the specification.
 struct EditionOptions: ParsableArguments {
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Edition of the GraphQL specification: schemas and documents with a newer construct are errors.",
       valueName: "year"))

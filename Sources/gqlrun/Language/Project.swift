@@ -106,13 +106,12 @@ struct Project {
 /// The options that select projects of a project file.
 struct ProjectOptions: ParsableArguments {
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Project file, instead of the nearest graphql.config.* or .graphqlrc*.",
       valueName: "file"))
   var config: String?
 
-  @Option(name: .long, help: "Name of the project, if the project file has several.")
+  @Option(help: "Name of the project, if the project file has several.")
   var project: String?
 
   /// Whether an option is given.

@@ -16,7 +16,6 @@ struct RequestOptions: ParsableArguments {
   var header: [String] = []
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Environment variable with a token, which is sent as Authorization: Bearer. Without "
         + "a pipeline file it is GQL_TOKEN.", valueName: "name"))
@@ -38,7 +37,6 @@ struct RequestOptions: ParsableArguments {
   var timeout: TimeLimit?
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Certificates of trusted authorities (PEM), instead of the system's.", valueName: "file"))
   var cacert: String?
@@ -49,8 +47,7 @@ struct RequestOptions: ParsableArguments {
       "Certificate of this client (PEM), with its key or with --key.", valueName: "file"))
   var cert: String?
 
-  @Option(
-    name: .long, help: ArgumentHelp("Key of the client certificate (PEM).", valueName: "file"))
+  @Option(help: ArgumentHelp("Key of the client certificate (PEM).", valueName: "file"))
   var key: String?
 
   @Flag(
@@ -66,7 +63,6 @@ struct RequestOptions: ParsableArguments {
   var proxy: String?
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Connect to this Unix domain socket instead of the endpoint's host.", valueName: "path"))
   var unixSocket: String?

@@ -40,12 +40,10 @@ struct ProfileCommand: AsyncParsableCommand {
       """)
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Recorded response, a JSON file; - is standard input.", valueName: "response"))
   var file: String?
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Generate a response with N posts; 25000 are about 110 MB.", valueName: "feed:N"))
   var generate: String?
@@ -65,23 +63,19 @@ struct ProfileCommand: AsyncParsableCommand {
     ))
   var pipeline: [String] = []
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Store to measure. May be repeated, to compare. Uses new files in the folder of PATH, and "
         + "deletes them. Default: memory.", valueName: "memory|sqlite[:PATH]"))
   var store: [ProfileStore] = []
-  @Option(name: .long, help: "Number of measured runs of each store and baseline.")
+  @Option(help: "Number of measured runs of each store and baseline.")
   var runs = 5
-  @Option(name: .long, help: "Number of rounds before the measured ones.")
+  @Option(help: "Number of rounds before the measured ones.")
   var warmup = 1
-  @Flag(
-    name: .long, inversion: .prefixedNo,
-    help: "Also measure bare yajl and JSONSerialization.")
+  @Flag(inversion: .prefixedNo, help: "Also measure bare yajl and JSONSerialization.")
   var baselines = true
-  @Flag(name: .long, inversion: .prefixedNo, help: "Also print the shape of the response.")
+  @Flag(inversion: .prefixedNo, help: "Also print the shape of the response.")
   var shape = true
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Folder to keep the generated or fetched response in (response.json), with the document of a "
         + "generated one (feed.graphql).",

@@ -11,42 +11,32 @@ import GQLRunSupport
 /// The reports of a profile, its budgets and its baseline.
 struct ProfileOutputs: ParsableArguments {
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "JSON report to write; - is standard output, also for the other reports.", valueName: "file"))
   var json: String?
-  @Option(
-    name: .long, help: ArgumentHelp("HTML report to write, with plots.", valueName: "file"))
+  @Option(help: ArgumentHelp("HTML report to write, with plots.", valueName: "file"))
   var html: String?
   @Option(
-    name: .long,
     help: ArgumentHelp("Trace to write, for Perfetto and chrome://tracing.", valueName: "file"))
   var trace: String?
-  @Option(
-    name: .long,
-    help: ArgumentHelp("Folded stacks to write, for flame graph viewers.", valueName: "file"))
+  @Option(help: ArgumentHelp("Folded stacks to write, for flame graph viewers.", valueName: "file"))
   var folded: String?
-  @Option(
-    name: .long, help: ArgumentHelp("Prometheus metrics to write.", valueName: "file"))
+  @Option(help: ArgumentHelp("Prometheus metrics to write.", valueName: "file"))
   var prometheus: String?
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "JUnit XML file to write, with a case for each --budget, and of requests one for their success.",
       valueName: "file"))
   var junit: String?
   @Option(
-    name: .long,
     help: ArgumentHelp("Baseline: an earlier JSON report to compare with.", valueName: "file"))
   var compare: String?
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "With --compare: exit 1 if a figure is worse by more than this percentage.",
       valueName: "percent"))
   var failAbove: Double?
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Exit 1 if not met: total<=2s, peak<=64MiB, floor<=3x, parse>=300MB/s; of requests p99<=250ms, failed<=1%, "
         + "graphql_errors<=0, rate>=95/s; of subscriptions events>=1/s, lost<=0. May be repeated.",

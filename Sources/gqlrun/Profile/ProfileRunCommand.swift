@@ -12,11 +12,11 @@ struct ProfileRunCommand: AsyncParsableCommand {
     abstract: "One measured run of gqlrun profile; prints its measurement as JSON.",
     shouldDisplay: false)
 
-  @Option(name: .long) var kind: RunMeasurement.Kind
-  @Option(name: .long) var file: String
-  @Option(name: .long) var document: String?
-  @Option(name: .long) var store: ProfileStore = .memory
-  @Option(name: .long) var pipeline: String?
+  @Option var kind: RunMeasurement.Kind
+  @Option var file: String
+  @Option var document: String?
+  @Option var store: ProfileStore = .memory
+  @Option var pipeline: String?
   @OptionGroup var operationOptions: OperationOptions
 
   func run() async throws {

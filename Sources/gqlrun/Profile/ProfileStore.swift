@@ -60,7 +60,7 @@ enum ProfileStore: Sendable, Hashable, ExpressibleByArgument {
         PartialFiles.remove(file)
       }
     }
-    return try await StoreChoice.open(path).close { store in
+    return try await StoreChoice.sqlite(path).open().close { store in
       try await body(store, files) { try await store.checkpoint() }
     }
   }
@@ -70,65 +70,53 @@ enum ProfileStore: Sendable, Hashable, ExpressibleByArgument {
 
 /// The number, rate and kinds of requests.
 struct LoadOptions: ParsableArguments {
-  @Option(
-    name: .long,
-    help: ArgumentHelp("Start N requests per second (open-loop load).", valueName: "N"))
+  @Option(help: ArgumentHelp("Start N requests per second (open-loop load).", valueName: "N"))
   var rate: Double?
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Start requests at the rates of stages, such as 10s:0..200,60s:200: linear ramps, and constant rates per "
         + "second.", valueName: "stages"))
   var stages: String?
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Keep N requests in flight (closed-loop load); with --rate and --stages, the concurrency limit.",
       valueName: "N"))
   var concurrency: Int?
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "With --concurrency: time after each response before the next request.", valueName: "duration"
     ))
   var think: String?
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Time during which requests start, or events are measured; 10s by default.",
       valueName: "duration"))
   var duration: String?
-  @Flag(
-    name: .long,
-    help: "Measure the events of a subscription; with --concurrency, of N concurrent ones.")
+  @Flag(help: "Measure the events of a subscription; with --concurrency, of N concurrent ones.")
   var subscribe = false
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Batch manifest whose operations and rows are the requests, instead of --document; `expect` decides which "
         + "of them fail.", valueName: "file"))
   var manifest: String?
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Weight of an operation of the manifest among the requests, or among the subscriptions, such as Country=3; 1 by "
         + "default. May be repeated.", valueName: "id=N"))
   var weight: [String] = []
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Number of subscriptions of the manifest that are open while its requests are sent; one for each row by default.",
       valueName: "N"))
   var subscriptions: Int?
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Time in each event, for its delay: ISO 8601, or seconds or milliseconds since 1970, such as "
         + "data.messageAdded.at.", valueName: "fields"))
   var eventTime: String?
-  @Flag(name: .long, help: "Retry failed requests as the pipeline does; by default none is.")
+  @Flag(help: "Retry failed requests as the pipeline does; by default none is.")
   var retries = false
-  @Flag(name: .long, help: "Use the cache of the pipeline; by default there is none.")
+  @Flag(help: "Use the cache of the pipeline; by default there is none.")
   var cache = false
 
   var isGiven: Bool { rate != nil || stages != nil || concurrency != nil || subscribe }

@@ -77,6 +77,13 @@ extension PipelineFile {
     loaded.warnings.show()
     return loaded.pipeline
   }
+
+  /// Loads a file that will not run, without its programs and its warnings.
+  static func look(
+    at path: String, environment: PipelineFileEnvironment = .unsent
+  ) throws -> Pipeline {
+    try load(path: path, registry: .builtIn, environment: environment.withPlaceholders).pipeline
+  }
 }
 
 extension Endpoint {

@@ -8,14 +8,12 @@ import GQLRunSupport
 /// The options that decide whether the results of an operation are the expected ones.
 struct ExpectOptions: ParsableArguments {
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Condition on the result, as `expect` of batch manifests: 'data.country.name == \"Portugal\"'. Exit 1 with "
         + "what was found if it does not hold. May be repeated.", valueName: "condition"))
   var expect: [String] = []
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "JUnit XML file to write, with a case for each --expect.", valueName: "file"))
   var junit: String?

@@ -50,6 +50,18 @@ extension Failure {
   }
 }
 
+extension ParsableArguments {
+  /// Throws unless a number is in a range, if it is given.
+  func require(
+    _ option: String, _ number: Int?, in range: ClosedRange<Int>,
+    or problem: String = "is out of range"
+  ) throws {
+    guard let number, !range.contains(number) else { return }
+    throw ValidationError(
+      "\(option) \(number) \(problem); use \(range.lowerBound) to \(range.upperBound)")
+  }
+}
+
 extension AsyncParsableCommand {
   /// Runs the command. Prints its error as one message, and throws its exit code; throws what needs no message, and
   /// errors in the use of the command, as they are.

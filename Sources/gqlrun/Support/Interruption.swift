@@ -5,10 +5,6 @@ import GQLRunSupport
 /// Cancels the work on the first interrupt, so that files are left in order, and exits on the
 /// second.
 enum Interruption {
-  static func run<R: Sendable>(_ work: @escaping @Sendable () async throws -> R) async throws -> R {
-    try await run(work, onFirst: nil)
-  }
-
   /// Runs work that is cancelled after a time: `onLimit` is called first.
   static func run<R: Sendable>(
     for limit: Duration?, onLimit: @escaping @Sendable () -> Void,
@@ -33,15 +29,9 @@ enum Interruption {
     }
   }
 
-  /// Runs work that can stop by itself: the first interrupt calls `onFirst`, the second exits.
-  static func runGracefully<R: Sendable>(
-    _ work: @escaping @Sendable () async throws -> R, onFirst: @escaping @Sendable () -> Void
-  ) async throws -> R {
-    try await run(work, onFirst: onFirst)
-  }
-
-  private static func run<R: Sendable>(
-    _ work: @escaping @Sendable () async throws -> R, onFirst: (@Sendable () -> Void)?
+  /// - Parameter onFirst: Called by the first interrupt, of work that can stop by itself, instead of cancelling it.
+  static func run<R: Sendable>(
+    _ work: @escaping @Sendable () async throws -> R, onFirst: (@Sendable () -> Void)? = nil
   ) async throws -> R {
     let task = Task { try await work() }
     let wasTold = Locked(false)

@@ -217,9 +217,9 @@ struct JQRunCommand: ParsableCommand {
   /// The most bytes of a message.
   static let maxPiece = 1 << 20
 
-  @Flag(name: .long) var raw = false
-  @Option(name: .long) var maxSeconds: Int
-  @Option(name: .long) var maxBytes: Int
+  @Flag var raw = false
+  @Option var maxSeconds: Int
+  @Option var maxBytes: Int
   @Argument var expression: String
 
   func run() throws {

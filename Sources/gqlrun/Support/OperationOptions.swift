@@ -8,12 +8,10 @@ import GQLRunSupport
 /// The options that select an operation, its variables and its key fields.
 struct OperationOptions: ParsableArguments {
   @Option(
-    name: .long,
     help: ArgumentHelp("Name of the operation, if the document has several.", valueName: "name"))
   var operation: String?
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "JSON or YAML (.yaml, .yml) file with the variables; - is JSON on standard input.",
       valueName: "file"))
@@ -35,14 +33,12 @@ struct OperationOptions: ParsableArguments {
   var fileAssignments: [String] = []
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Key fields of a type, instead of id. May be repeated.",
       valueName: "Type=field,field"))
   var keys: [String] = []
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Schema: type definitions, or the JSON result of an introspection query; adds key fields to the "
         + "operation. May be repeated.",

@@ -9,7 +9,7 @@ struct ReplaceOptions: ParsableArguments {
   static let help: ArgumentHelp =
     "Replace existing files, also those that do not look like earlier outputs of this kind."
 
-  @Flag(name: .long, help: Self.help)
+  @Flag(help: Self.help)
   var overwrite = false
 
   init() {}

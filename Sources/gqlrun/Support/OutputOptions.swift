@@ -25,14 +25,13 @@ struct OutputOptions: ParsableArguments {
         + "replaced, another file with --overwrite.", valueName: "file"))
   var output: String?
 
-  @Flag(name: .long, help: ReplaceOptions.help)
+  @Flag(help: ReplaceOptions.help)
   var overwrite = false
 
   /// The flag as the group that other commands have; a group in a group takes longer to parse.
   var replace: ReplaceOptions { ReplaceOptions(overwrite: overwrite) }
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Print what this jq expression makes of the result, such as '.data.countries[].name'. Needs "
         + "libjq and the whole result in memory; may use half of the machine's memory, and a minute for a result.",
@@ -43,7 +42,6 @@ struct OutputOptions: ParsableArguments {
   var rawOutput = false
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Color results and messages; auto does on terminals, and follows NO_COLOR and FORCE_COLOR.",
       valueName: "when"))

@@ -27,7 +27,7 @@ struct TrustOptions: ParsableArguments {
   static let help: ArgumentHelp =
     "Start the programs of the files (${exec:…}, exec, token commands), and write outside of their repository, even if the files are not trusted; same as GQLRUN_ALLOW_EXEC=1."
 
-  @Flag(name: .long, help: Self.help)
+  @Flag(help: Self.help)
   var allowExec = false
 
   init() {}

@@ -59,13 +59,11 @@ extension ReadyMade {
 /// The options that record HTTP exchanges.
 struct RecordingOptions: ParsableArguments {
   @Flag(
-    name: .long,
     help:
       "Print each request as a curl command on standard error, with variables instead of secrets.")
   var curl = false
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Write requests and responses to an HTTP archive (HAR 1.2), without secrets. An earlier archive is "
         + "replaced, another file with --overwrite.",

@@ -66,29 +66,19 @@ enum StoreChoice: Sendable {
       }
     case .sqlite(let path):
       if mustExist { _ = try InputReader(path, "the cache") }
-      return try Self.open(
-        path, access: access, ageGranularity: ageGranularity, report: report)
-    }
-  }
-
-  /// Opens a file; throws a ``Failure`` that explains why it cannot be the cache.
-  static func open(
-    _ path: String, access: CacheStore.SQLiteOptions.Access = .readWrite,
-    ageGranularity: Int = AgeRules.defaultGranularity,
-    report: @escaping @Sendable (StoreNotice) -> Void = { Terminal.warning($0.message) }
-  ) throws -> CacheStore {
-    var options = CacheStore.SQLiteOptions()
-    options.access = access
-    options.ageGranularity = ageGranularity
-    options.report = report
-    do {
-      return try CacheStore.sqlite(path: path, options: options)
-    } catch {
-      // A file that cannot be opened is bad input; one that fails later is a failure.
-      guard error.code == .storage || error.code == .readOnly else { throw error }
-      throw Failure(
-        .badInput,
-        "\(error.message); name another file with --store sqlite:PATH, or use --store memory")
+      var options = CacheStore.SQLiteOptions()
+      options.access = access
+      options.ageGranularity = ageGranularity
+      options.report = report
+      do {
+        return try .sqlite(path: path, options: options)
+      } catch {
+        // A file that cannot be opened is bad input; one that fails later is a failure.
+        guard error.code == .storage || error.code == .readOnly else { throw error }
+        throw Failure(
+          .badInput,
+          "\(error.message); name another file with --store sqlite:PATH, or use --store memory")
+      }
     }
   }
 }

@@ -8,12 +8,11 @@ import GQLRunSupport
 /// The options of operations with any number of results: subscriptions and watched queries.
 struct SubscriptionOptions: ParsableArguments {
   @Flag(
-    name: .long,
     help: "Print the result of a query again whenever the cache changes, also by another process.")
   var watch = false
 
   @Option(
-    name: .long, parsing: .unconditional,
+    parsing: .unconditional,
     help: ArgumentHelp(
       "End a subscription after this many events, or --watch after this many results.",
       valueName: "count"))
@@ -27,7 +26,7 @@ struct SubscriptionOptions: ParsableArguments {
   var limit: TimeLimit?
 
   @Option(
-    name: .long, parsing: .unconditional,
+    parsing: .unconditional,
     help: ArgumentHelp(
       "Give up when a subscription has lost its connection and received nothing for this time; 5m by default, "
         + "or as the pipeline says.", valueName: "duration"),
@@ -35,7 +34,6 @@ struct SubscriptionOptions: ParsableArguments {
   var patience: TimeLimit?
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Where gaps of a subscription are reported: `notes` on standard error, or `inline`, also as a line "
         + "{\"gap\":{…}} between the events.", valueName: "notes|inline"))

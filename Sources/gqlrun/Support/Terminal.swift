@@ -94,17 +94,15 @@ enum Terminal {
     _ = SystemIO.writeAll(Array(text.utf8), to: 2)
   }
 
-  static func error(_ message: String) {
-    note(styled("error:", .red) + " " + safe(message))
-  }
-
+  static func error(_ message: String) { note(message, as: "error:", .red) }
+  /// Prints an error of a result.
+  static func graphQLError(_ message: String) { note(message, as: "graphql error:", .red) }
   /// Prints information that is not a problem.
-  static func hint(_ message: String) {
-    note(styled("note:", .cyan) + " " + safe(message))
-  }
+  static func hint(_ message: String) { note(message, as: "note:", .cyan) }
+  static func warning(_ message: String) { note(message, as: "warning:", .yellow) }
 
-  static func warning(_ message: String) {
-    note(styled("warning:", .yellow) + " " + safe(message))
+  private static func note(_ message: String, as kind: String, _ style: Style) {
+    note(styled(kind, style) + " " + safe(message))
   }
 
   /// Escapes the control characters of text from outside.

@@ -5,20 +5,17 @@ import HTTPTypes
 /// Metrics in the text format of Prometheus, over HTTP and in a file.
 struct MetricsOptions: ParsableArguments {
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Serve metrics for Prometheus at /metrics on this port; 0 selects a free one.",
       valueName: "port"))
   var metricsPort: Int?
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "With --metrics-port: address to listen on; default: 127.0.0.1.", valueName: "host"))
   var metricsHost: String?
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Write metrics for the textfile collector of Prometheus, every 15 s and at the end.",
       valueName: "file"))
@@ -37,9 +34,7 @@ struct MetricsOptions: ParsableArguments {
   }()
 
   func validate() throws {
-    if let metricsPort, !(0...65_535).contains(metricsPort) {
-      throw ValidationError("--metrics-port \(metricsPort) is not a port; use 0 to 65535")
-    }
+    try require("--metrics-port", metricsPort, in: 0...65_535, or: "is not a port")
     if metricsHost != nil, metricsPort == nil {
       throw ValidationError("--metrics-host needs a port: --metrics-port 9464")
     }

@@ -69,7 +69,7 @@ struct BatchCommand: AsyncParsableCommand {
 
     @OptionGroup var source: ManifestOptions
 
-    @Option(name: .long, help: ArgumentHelp("Format of the diagnostics.", valueName: "format"))
+    @Option(help: ArgumentHelp("Format of the diagnostics.", valueName: "format"))
     var format = FindingFormat.human
 
     @OptionGroup var outputs: OverwriteOptions
@@ -116,7 +116,7 @@ struct BatchCommand: AsyncParsableCommand {
     @OptionGroup var source: ManifestOptions
     @OptionGroup var journal: JournalOptions
 
-    @Flag(name: .long, help: "Print JSON.")
+    @Flag(help: "Print JSON.")
     var json = false
 
     func run() async throws {
@@ -182,10 +182,10 @@ struct BatchCommand: AsyncParsableCommand {
 
     @OptionGroup var source: ManifestOptions
 
-    @Option(name: .long, help: ArgumentHelp("Journal of the earlier run.", valueName: "file"))
+    @Option(help: ArgumentHelp("Journal of the earlier run.", valueName: "file"))
     var from: String?
 
-    @Option(name: .long, help: ArgumentHelp("Journal of the later run.", valueName: "file"))
+    @Option(help: ArgumentHelp("Journal of the later run.", valueName: "file"))
     var to: String?
 
     func run() async throws {
@@ -244,7 +244,7 @@ struct ManifestOptions: ParsableArguments {
     help: EndpointArguments.endpointHelp("overrides GQL_URL, the manifest and its pipeline"))
   var endpoint: String?
 
-  @Flag(name: .long, help: TrustOptions.help)
+  @Flag(help: TrustOptions.help)
   var allowExec = false
 
   /// The flag as the group that other commands have; a group in a group takes longer to parse.
@@ -324,16 +324,12 @@ struct ManifestOptions: ParsableArguments {
 }
 
 struct OverwriteOptions: ParsableArguments {
-  @Flag(
-    name: .long,
-    help: "Replace files, and write into tables, that this manifest did not create."
-  )
+  @Flag(help: "Replace files, and write into tables, that this manifest did not create.")
   var overwrite = false
 }
 
 struct JournalOptions: ParsableArguments {
-  @Option(
-    name: .long, help: ArgumentHelp("Journal to read instead of the newest.", valueName: "file"))
+  @Option(help: ArgumentHelp("Journal to read instead of the newest.", valueName: "file"))
   var journal: String?
 
   /// Calls `body` with the journal, or with the run in a queue.

@@ -24,7 +24,7 @@ extension BatchCommand {
     @OptionGroup var source: ManifestOptions
     @OptionGroup var journal: JournalOptions
 
-    @Flag(name: .long, help: "Print JSON.")
+    @Flag(help: "Print JSON.")
     var json = false
 
     func run() async throws {

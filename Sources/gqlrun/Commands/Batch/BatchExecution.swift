@@ -27,27 +27,26 @@ enum BatchExecution {
     ProgramTelemetry.current?.registry?.follow(control)
     let progress = BatchProgress(control, isQuiet: isQuiet, countsRows: work == .extraction)
     do {
-      let summary = try await Interruption.runGracefully {
-        try await withThrowingTaskGroup(of: Summary?.self) { group in
-          group.addTask { try await body(client.services, control) }
-          group.addTask {
-            await progress.show()
-            return nil
+      return try await client.shutdown { client in
+        try await Interruption.run {
+          try await withThrowingTaskGroup(of: Summary?.self) { group in
+            group.addTask { try await body(client.services, control) }
+            group.addTask {
+              await progress.show()
+              return nil
+            }
+            defer { group.cancelAll() }
+            while let result = try await group.next() {
+              if let summary = result { return summary }
+            }
+            throw CancellationError()
           }
-          defer { group.cancelAll() }
-          while let result = try await group.next() {
-            if let summary = result { return summary }
-          }
-          throw CancellationError()
+        } onFirst: {
+          Terminal.note("\nstopping after the requests in flight; interrupt again to end at once")
+          Task { await control.stop() }
         }
-      } onFirst: {
-        Terminal.note("\nstopping after the requests in flight; interrupt again to end at once")
-        Task { await control.stop() }
       }
-      try await client.shutdown()
-      return summary
     } catch {
-      try? await client.shutdown()
       throw BatchOutcome.failure(error, file, during: work)
     }
   }

@@ -22,23 +22,20 @@ extension BatchCommand {
     @Argument(help: "File to write; its name ends in .batch.yaml.")
     var file = "new.batch.yaml"
 
-    @Option(name: .long, help: ArgumentHelp("Document with the operation.", valueName: "file"))
+    @Option(help: ArgumentHelp("Document with the operation.", valueName: "file"))
     var document: String?
 
     @Option(
-      name: .long,
       help: ArgumentHelp("Operation of a document with several operations.", valueName: "name"))
     var operation: String?
 
     @Option(
-      name: .long,
       help: ArgumentHelp(
         "Rows (\(NewManifest.rowExtensions.joined(separator: ", "))); columns fill the variables of the same name.",
         valueName: "file"))
     var rows: String?
 
     @Option(
-      name: .long,
       help: ArgumentHelp(
         "Output in the manifest's folder (\(NewManifest.sinkExtensions.joined(separator: ", "))), or - for standard output.",
         valueName: "file"))

@@ -21,10 +21,10 @@ extension BatchCommand {
 
     @OptionGroup var source: ManifestOptions
 
-    @Flag(name: .long, help: "Remove nothing; list the files and their sizes.")
+    @Flag(help: "Remove nothing; list the files and their sizes.")
     var dryRun = false
 
-    @Flag(name: .long, help: "Also remove what --resume needs: the newest journal and its outputs.")
+    @Flag(help: "Also remove what --resume needs: the newest journal and its outputs.")
     var force = false
 
     func run() async throws {

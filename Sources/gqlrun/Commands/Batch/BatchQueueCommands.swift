@@ -20,7 +20,7 @@ extension BatchCommand {
 
     @OptionGroup var source: ManifestOptions
 
-    @Flag(name: .long, help: "Begin another run; the tasks of the former one remain as they are.")
+    @Flag(help: "Begin another run; the tasks of the former one remain as they are.")
     var new = false
 
     func run() async throws {

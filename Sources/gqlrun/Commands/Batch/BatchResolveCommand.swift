@@ -33,14 +33,13 @@ extension BatchCommand {
     @Argument(help: "Keys of the tasks.")
     var keys: [String] = []
 
-    @Flag(name: .long, help: "The server executed the mutations.")
+    @Flag(help: "The server executed the mutations.")
     var done = false
 
-    @Flag(name: .long, help: "The server did not execute the mutations; send them again.")
+    @Flag(help: "The server did not execute the mutations; send them again.")
     var retry = false
 
     @Option(
-      name: .long,
       help: ArgumentHelp(
         "All tasks whose outcome is unknown, instead of keys.", valueName: "unknown"))
     var only: Selection?
@@ -91,7 +90,7 @@ extension BatchCommand {
     @Argument(help: "Keys of the tasks.")
     var keys: [String] = []
 
-    @Flag(name: .long, help: "All failed tasks, instead of keys.")
+    @Flag(help: "All failed tasks, instead of keys.")
     var failed = false
 
     @OptionGroup var tasks: TaskOptions
@@ -111,9 +110,7 @@ extension BatchCommand {
 
 /// The options of commands that change tasks.
 struct TaskOptions: ParsableArguments {
-  @Option(
-    name: .long,
-    help: ArgumentHelp("Only tasks of this operation of the manifest.", valueName: "id"))
+  @Option(help: ArgumentHelp("Only tasks of this operation of the manifest.", valueName: "id"))
   var operation: String?
 
   /// Applies a decision, and reports what it changed.

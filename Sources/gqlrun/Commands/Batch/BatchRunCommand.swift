@@ -4,6 +4,19 @@ import GQLRunBatch
 import GQLRunPipeline
 import GQLRunSupport
 
+/// The number of tasks at a time, for commands that run those of a manifest.
+struct ConcurrencyOptions: ParsableArguments {
+  @Option(help: "Number of tasks that run at a time; overrides the manifest.")
+  var concurrency: Int?
+
+  func validate() throws { try Self.check(concurrency) }
+
+  static func check(_ concurrency: Int?) throws {
+    guard let concurrency, !(1...4096).contains(concurrency) else { return }
+    throw ValidationError("--concurrency takes a number from 1 to 4096")
+  }
+}
+
 struct BatchRunCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "run",
@@ -24,33 +37,29 @@ struct BatchRunCommand: AsyncParsableCommand {
 
   @OptionGroup var source: ManifestOptions
 
-  @Flag(name: .long, help: "Continue the newest run; start one if there is none.")
+  @Flag(help: "Continue the newest run; start one if there is none.")
   var resume = false
 
   @Option(
-    name: .long,
     help: ArgumentHelp("Run only the tasks that failed in the newest run.", valueName: "failed"))
   var only: Selection?
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Run one of several shards, such as 2/4; `auto` asks the scheduler, `auto/4` only for the number.",
       valueName: "i/n"),
     transform: ShardArgument.parse)
   var shard: Shard?
 
-  @Option(
-    name: .long, help: ArgumentHelp("Number of tasks that run at a time; overrides the manifest."))
-  var concurrency: Int?
+  @OptionGroup var limits: ConcurrencyOptions
 
-  @Flag(name: .long, help: "Send nothing; print the number of tasks and the first requests.")
+  @Flag(help: "Send nothing; print the number of tasks and the first requests.")
   var dryRun = false
 
-  @Flag(name: .long, help: "Save the received data as the new snapshots.")
+  @Flag(help: "Save the received data as the new snapshots.")
   var updateSnapshots = false
 
-  @Flag(name: .long, help: "Check every row before the first request, without a time limit.")
+  @Flag(help: "Check every row before the first request, without a time limit.")
   var checkAll = false
 
   @OptionGroup var outputs: OverwriteOptions
@@ -67,15 +76,9 @@ struct BatchRunCommand: AsyncParsableCommand {
     case failed
   }
 
-  func validate() throws {
-    if let concurrency, !(1...4096).contains(concurrency) {
-      throw ValidationError("--concurrency takes a number from 1 to 4096")
-    }
-  }
-
   func run() async throws {
     var manifest = try source.load(runs: !dryRun, request: request).manifest
-    if let concurrency { manifest.settings.concurrency = concurrency }
+    if let concurrency = limits.concurrency { manifest.settings.concurrency = concurrency }
     if dryRun { return try show(DryRun(manifest, shard: shard)) }
     var options = RunOptions()
     options.resumes = resume

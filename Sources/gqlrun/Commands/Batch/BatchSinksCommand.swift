@@ -18,7 +18,7 @@ extension BatchCommand {
     @Argument(help: "Kind to print; by default all.")
     var kind: String?
 
-    @Flag(name: .long, help: "Print JSON.")
+    @Flag(help: "Print JSON.")
     var json = false
 
     func run() async throws {

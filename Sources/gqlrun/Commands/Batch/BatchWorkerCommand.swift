@@ -20,11 +20,7 @@ extension BatchCommand {
 
     @OptionGroup var source: ManifestOptions
 
-    @Option(
-      name: .long, help: ArgumentHelp("Number of tasks that run at a time; overrides the manifest.")
-    )
-    var concurrency: Int?
-
+    @OptionGroup var limits: ConcurrencyOptions
     @OptionGroup var request: RequestOptions
     @OptionGroup var metrics: MetricsOptions
 
@@ -34,15 +30,9 @@ extension BatchCommand {
     @Flag(name: .shortAndLong, help: "Print no progress and no summary.")
     var quiet = false
 
-    func validate() throws {
-      if let concurrency, !(1...4096).contains(concurrency) {
-        throw ValidationError("--concurrency takes a number from 1 to 4096")
-      }
-    }
-
     func run() async throws {
       var manifest = try source.load(runs: true, request: request).manifest
-      if let concurrency { manifest.settings.concurrency = concurrency }
+      if let concurrency = limits.concurrency { manifest.settings.concurrency = concurrency }
       let summary = try await BatchExecution.run(
         manifest, source.manifest, verbose: verbose, isQuiet: quiet, during: .worker
       ) { [manifest] services, control in

@@ -27,7 +27,6 @@ struct CacheCommand: AsyncParsableCommand {
 
   struct StoreOptions: ParsableArguments {
     @Option(
-      name: .long,
       help: ArgumentHelp(
         "Store with the records: sqlite:PATH, or memory, which is empty when the command starts.",
         valueName: "memory|sqlite:PATH|postgresql://…"),
@@ -89,11 +88,7 @@ struct CacheCommand: AsyncParsableCommand {
           try Array("\(errors)}".utf8).withUnsafeBytes { try write($0) }
         }
         try writer.finish()
-        for error in answer.errors {
-          Terminal.note(
-            Terminal.styled("graphql error:", .red) + " "
-              + Terminal.safe(GraphQLError(error).description))
-        }
+        for error in answer.errors { Terminal.graphQLError(GraphQLError(error).description) }
         if !answer.errors.isEmpty { throw Failure(.graphQLErrors, "") }
       }
     }

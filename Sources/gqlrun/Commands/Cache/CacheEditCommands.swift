@@ -67,7 +67,6 @@ extension CacheCommand {
     @Argument(help: "GraphQL document of the operation: a file, - or its text.")
     var document: String
     @Option(
-      name: .long,
       help: ArgumentHelp("Expression that returns the changed data.", valueName: "expression"))
     var jq: String
     @OptionGroup var storeOptions: StoreOptions

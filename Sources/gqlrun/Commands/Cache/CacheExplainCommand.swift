@@ -35,9 +35,9 @@ extension CacheCommand {
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var operationOptions: OperationOptions
     @OptionGroup var rules: CacheRules
-    @Flag(name: .long, help: "Print one JSON object.")
+    @Flag(help: "Print one JSON object.")
     var json = false
-    @Flag(name: .long, help: "Show all elements of lists.")
+    @Flag(help: "Show all elements of lists.")
     var all = false
 
     /// The maximum number of incomplete list elements to show.

@@ -26,7 +26,6 @@ extension CacheCommand {
     var file: String
     @OptionGroup var storeOptions: StoreOptions
     @Option(
-      name: .long,
       help: ArgumentHelp(
         "Format; overrides the one given by the file name.", valueName: "ndjson|sqlite"))
     var format: Format?

@@ -23,7 +23,6 @@ extension CacheCommand {
 
     @OptionGroup var storeOptions: StoreOptions
     @Option(
-      name: .long,
       help: ArgumentHelp(
         "First remove root fields older than this, such as 720h; redirects keep no older records.",
         valueName: "duration"), transform: AgeArgument.init)
@@ -67,7 +66,6 @@ extension CacheCommand {
 
     @OptionGroup var storeOptions: StoreOptions
     @Option(
-      name: .long,
       help: ArgumentHelp(
         "Size of the remaining records, such as 64MiB; 0B removes all.", valueName: "size"))
     var to: SizeArgument
@@ -100,7 +98,6 @@ extension CacheCommand {
     var patterns: [String]
     @OptionGroup var storeOptions: StoreOptions
     @Option(
-      name: .long,
       help: ArgumentHelp(
         "Remove only the fields with this name or pattern, with any arguments.",
         valueName: "pattern"))

@@ -27,17 +27,14 @@ struct CacheImportCommand: AsyncParsableCommand {
   @OptionGroup var storeOptions: CacheCommand.StoreOptions
   @OptionGroup var operationOptions: OperationOptions
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "How to store nulls that result from GraphQL errors.", valueName: "policy"))
   var onErrors = ErrorPolicy.skipErrored
   @Flag(
-    name: .long,
     help: "Validate the response against the schema: a null or a value that it forbids is an error."
   )
   var checkShape = false
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Time since the response was received, such as 2h. Default: 0s.",
       valueName: "duration"), transform: AgeArgument.init)
@@ -133,7 +130,7 @@ struct CacheImportCommand: AsyncParsableCommand {
             ? "on-errors is \(onErrors.rawValue)" : "without data there is nothing to import"))
       for error in response.errors.prefix(10) {
         let message = error["message"]?.stringValue ?? error.jsonText()
-        Terminal.note(Terminal.styled("graphql error:", .red) + " " + Terminal.safe(message))
+        Terminal.graphQLError(message)
       }
     }
   }

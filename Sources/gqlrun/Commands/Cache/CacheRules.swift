@@ -39,21 +39,18 @@ struct CacheRules: ParsableArguments {
   var pipeline: String?
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Default max age, such as 5m; without it, data never expires.",
       valueName: "duration"), transform: AgeArgument.init)
   var maxAge: AgeArgument?
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "How far stale data may exceed max_age and still be used. Default: 0s.",
       valueName: "duration"), transform: AgeArgument.init)
   var maxStale: AgeArgument?
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "What a field is read as that failed on the server: refuse (its older value, or a miss), replay "
         + "(null with the stored error), keep (null). Default: refuse.", valueName: "policy"))
@@ -67,17 +64,23 @@ struct CacheRules: ParsableArguments {
   }
 
   func load() throws -> Loaded {
-    var loaded = Loaded(options: ReadOptions())
-    if let pipeline = try pipeline.map({ try PipelineFile.inspected($0) }) {
-      loaded.pipeline = pipeline
-      loaded.options.ages = pipeline.allAges
-      if let stale = pipeline.maxStale { loaded.options.stale = .upTo(stale) }
-      loaded.options.errors = pipeline.readErrors
-    }
-    loaded.options.now = Int(Services.timeOfDay())
+    let pipeline = try pipeline.map { try PipelineFile.inspected($0) }
+    var loaded = Loaded(pipeline: pipeline, options: ReadOptions(now: pipeline))
     if let maxAge { loaded.options.ages.maxAge = maxAge.duration }
     if let maxStale { loaded.options.stale = .upTo(maxStale.duration) }
     if let errors { loaded.options.errors = errors }
     return loaded
+  }
+}
+
+extension ReadOptions {
+  /// The options for reading now with the rules of a pipeline; `nil` for the defaults.
+  init(now pipeline: Pipeline?) {
+    self.init()
+    now = Int(Services.timeOfDay())
+    guard let pipeline else { return }
+    ages = pipeline.allAges
+    if let maxStale = pipeline.maxStale { stale = .upTo(maxStale) }
+    errors = pipeline.readErrors
   }
 }

@@ -23,9 +23,7 @@ extension CacheCommand {
     @ArgumentParser.Argument(help: "Query, one SELECT; - is standard input.")
     var query: String
     @OptionGroup var storeOptions: StoreOptions
-    @Option(
-      name: .long,
-      help: ArgumentHelp("Output format.", valueName: "table|csv|json"))
+    @Option(help: ArgumentHelp("Output format.", valueName: "table|csv|json"))
     var format = TableFormat.table
 
     func run() async throws {

@@ -50,10 +50,6 @@ struct ExtractCommand: AsyncParsableCommand {
     case shopify
   }
 
-  enum Selection: String, ExpressibleByArgument, CaseIterable {
-    case failed
-  }
-
   @ArgumentParser.Argument(
     help:
       "GraphQL document: a file, - for standard input, or a text such as '{ customers { nodes { name } } }'."
@@ -61,21 +57,16 @@ struct ExtractCommand: AsyncParsableCommand {
   var document: String?
 
   // Without the short name, which is that of --quiet, as in `batch run`.
-  @Option(
-    name: .long,
-    help: ArgumentHelp("The text of the document, instead of a file.", valueName: "text"))
+  @Option(help: ArgumentHelp("The text of the document, instead of a file.", valueName: "text"))
   var query: String?
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Where the tables are: a SQLite file, a folder of files, or a PostgreSQL database. Required without --dry-run.",
       valueName: "sqlite:FILE|FOLDER/|postgres://…"))
   var to: String?
 
-  @Option(
-    name: .long,
-    help: ArgumentHelp("Format of the files in a folder.", valueName: "format"))
+  @Option(help: ArgumentHelp("Format of the files in a folder.", valueName: "format"))
   var format: Format?
 
   @OptionGroup var endpointOptions: EndpointArguments
@@ -85,21 +76,18 @@ struct ExtractCommand: AsyncParsableCommand {
   @OptionGroup var metrics: MetricsOptions
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Name of a table, instead of the one by response keys. May be repeated.",
       valueName: "table=name"))
   var `as`: [String] = []
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Table whose objects may be in the lists of several parents; each pair is a row. May be repeated.",
       valueName: "table"))
   var shared: [String] = []
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Request only what has changed since the last complete run: the variable gets the highest value of a "
         + "field of the first level, such as updatedAt=since.",
@@ -107,53 +95,44 @@ struct ExtractCommand: AsyncParsableCommand {
   var since: String?
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Maximum number of connections whose next pages are one request; by default 20.",
       valueName: "n"))
   var pack: Int?
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Number of requests in flight; by default 16. Without --rate-limit it adapts to the server.",
       valueName: "n"))
   var concurrency: Int?
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Requests per time, such as 50/s, or the format in which the server reports its budget. May be repeated.",
       valueName: "50/s|headers|github|shopify"))
   var rateLimit: [String] = []
 
-  @Option(
-    name: .long,
-    help: ArgumentHelp("Read all rows through a bulk operation.", valueName: "shopify"))
+  @Option(help: ArgumentHelp("Read all rows through a bulk operation.", valueName: "shopify"))
   var bulk: Bulk?
 
   @Flag(
-    name: .long,
     help: "Succeed, with a warning, if the server refuses pages for good; their rows are missing.")
   var allowPartial = false
 
-  @Flag(name: .long, help: "Continue the newest run of the document; start one if there is none.")
+  @Flag(help: "Continue the newest run of the document; start one if there is none.")
   var resume = false
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Request only the pages that failed in the newest run.", valueName: "failed"))
-  var only: Selection?
+  var only: BatchRunCommand.Selection?
 
   @Flag(
-    name: .long,
     help: "Replace files, and write into tables, that earlier runs of this document did not create."
   )
   var overwrite = false
 
   @Flag(
-    name: .long,
     help:
       "Write nothing; print tables, columns, how each connection continues, and the least number of requests."
   )
@@ -167,9 +146,7 @@ struct ExtractCommand: AsyncParsableCommand {
 
   func validate() throws {
     try DocumentOptions.check(document, query: query)
-    if let concurrency, !(1...4096).contains(concurrency) {
-      throw ValidationError("--concurrency takes a number from 1 to 4096")
-    }
+    try ConcurrencyOptions.check(concurrency)
     if let pack, !(1...1000).contains(pack) {
       throw ValidationError("--pack takes a number from 1 to 1000")
     }

@@ -34,12 +34,10 @@ struct GenerateCommand: AsyncParsableCommand {
   @OptionGroup var settings: GenerateOptions
   @OptionGroup var projectOptions: ProjectOptions
 
-  @Flag(
-    name: .long, help: "Write nothing; print the differences, and fail if there are any.")
+  @Flag(help: "Write nothing; print the differences, and fail if there are any.")
   var check = false
 
-  @Flag(
-    name: .long, help: "Generate again whenever a schema or document changes, until interrupted.")
+  @Flag(help: "Generate again whenever a schema or document changes, until interrupted.")
   var watch = false
 
   func validate() throws {

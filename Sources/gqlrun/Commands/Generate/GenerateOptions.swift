@@ -12,14 +12,13 @@ extension GeneratorOptions.Conformance: ExpressibleByArgument {}
 /// What to generate and how: options, which override the project file.
 struct GenerateOptions: ParsableArguments {
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Schema: type definitions, or the JSON result of an introspection query. May be repeated.",
       valueName: "file"))
   var schema: [String] = []
 
   @Option(
-    name: .long, parsing: .upToNextOption,
+    parsing: .upToNextOption,
     help: ArgumentHelp(
       "GraphQL documents, or patterns such as 'operations/**/*.graphql'.", valueName: "file"))
   var documents: [String] = []
@@ -27,17 +26,16 @@ struct GenerateOptions: ParsableArguments {
   @Option(name: .shortAndLong, help: ArgumentHelp("Folder of the files.", valueName: "folder"))
   var output: String?
 
-  @Option(name: .long, help: "Access level of the types; internal by default.")
+  @Option(help: "Access level of the types; internal by default.")
   var access: GeneratorOptions.Access?
 
-  @Option(name: .long, help: "Names of properties; verbatim by default.")
+  @Option(help: "Names of properties; verbatim by default.")
   var fields: GeneratorOptions.Naming?
 
-  @Option(name: .long, help: "Names of enum cases; camel by default.")
+  @Option(help: "Names of enum cases; camel by default.")
   var enumCases: GeneratorOptions.Naming?
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Swift type of a custom scalar, such as Moment=Date; String by default, except for known names such as DateTime, "
         + "JSON and UUID. May be repeated.",
@@ -49,23 +47,20 @@ struct GenerateOptions: ParsableArguments {
     help: ArgumentHelp("Module with types of scalars. May be repeated.", valueName: "module"))
   var imports: [String] = []
 
-  @Option(name: .long, help: "Protocol that all types conform to. May be repeated.")
+  @Option(help: "Protocol that all types conform to. May be repeated.")
   var conformance: [GeneratorOptions.Conformance] = []
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Module of the schema's types, if they are in another target than the operations.",
       valueName: "module"))
   var schemaModule: String?
 
   @Option(
-    name: .long,
     help: ArgumentHelp("Folder of the schema's types; needs --schema-module.", valueName: "folder"))
   var schemaOutput: String?
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Operation manifest to write, with the ids that a pipeline sends.", valueName: "file"))
   var manifest: String?
@@ -78,14 +73,12 @@ struct GenerateOptions: ParsableArguments {
   var pipeline: String?
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Edition of the GraphQL specification: schemas and documents with a newer construct are errors; 2026 by default.",
       valueName: "year"))
   var edition: Edition?
 
   @Option(
-    name: .long,
     help: ArgumentHelp(
       "Configuration of Apollo iOS to begin with: apollo-codegen-config.json.", valueName: "file"))
   var fromApollo: String?

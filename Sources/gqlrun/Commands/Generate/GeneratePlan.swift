@@ -60,9 +60,7 @@ struct GeneratePlan {
     _ operations: [GeneratedFile.Operation], _ schema: Schema
   ) throws -> String {
     let loaded = try pipeline.map {
-      try PipelineFile.load(
-        path: $0, registry: .builtIn, environment: .gqlrun(endpoint: nil).withPlaceholders
-      ).pipeline
+      try PipelineFile.look(at: $0, environment: .gqlrun(endpoint: nil))
     }
     // Like a client: without a schema in its pipeline, it adds no fields that depend on one.
     let knowsSchema = loaded?.schema != nil

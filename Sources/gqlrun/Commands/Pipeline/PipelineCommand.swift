@@ -38,7 +38,7 @@ struct PipelineCommand: AsyncParsableCommand {
     @ArgumentParser.Argument(help: "Pipeline files.")
     var files: [String]
 
-    @Option(name: .long, help: ArgumentHelp("Format of the diagnostics.", valueName: "format"))
+    @Option(help: ArgumentHelp("Format of the diagnostics.", valueName: "format"))
     var format = FindingFormat.human
 
     /// Loads the schema that a file names.
@@ -48,13 +48,6 @@ struct PipelineCommand: AsyncParsableCommand {
       } catch let failure as Failure {
         throw PipelineFileEnvironment.Failure(failure.message)
       }
-    }
-
-    /// What the valid file does with requests that send files, unless it sends them like others.
-    private static func uploadRemark(_ file: String) -> String? {
-      let loaded = try? PipelineFile.load(
-        path: file, registry: .builtIn, environment: .unsent.withPlaceholders)
-      return loaded?.pipeline.uploadRemark
     }
 
     func run() async throws {
@@ -67,7 +60,7 @@ struct PipelineCommand: AsyncParsableCommand {
         if format != .json { try diagnostics.write(as: format) }
         guard format == .human, diagnostics.all.isEmpty else { continue }
         Terminal.note("\(Terminal.safe(file)): ok")
-        if let remark = Self.uploadRemark(file) {
+        if let remark = (try? PipelineFile.look(at: file))?.uploadRemark {
           Terminal.note("\(Terminal.safe(file)): \(remark)")
         }
       }

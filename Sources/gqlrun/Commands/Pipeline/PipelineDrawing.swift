@@ -1,8 +1,8 @@
-import ArgumentParser
+public import ArgumentParser
 import Foundation
 import GQLRunCache
 import GQLRunJSON
-import GQLRunPipeline
+public import GQLRunPipeline
 import GQLRunPlugins
 
 extension PipelineCommand {
@@ -18,35 +18,14 @@ extension PipelineCommand {
           gqlrun pipeline graph --svg offline > offline.svg
         """)
 
-    enum Format: String, EnumerableFlag {
-      case mermaid, dot, svg
-
-      static func help(for value: Format) -> ArgumentHelp? {
-        switch value {
-        case .mermaid: "Mermaid, which GitHub renders in Markdown."
-        case .dot: "Graphviz."
-        case .svg: "A picture, in light or dark colors as the reader prefers."
-        }
-      }
-
-      var graph: Pipeline.GraphFormat {
-        switch self {
-        case .mermaid: .mermaid
-        case .dot: .dot
-        case .svg: .svg
-        }
-      }
-    }
-
     @Argument(help: "Pipeline file.")
     var file: String
 
     @Flag(exclusivity: .exclusive)
-    var format = Format.mermaid
+    var format = Pipeline.GraphFormat.mermaid
 
     func run() async throws {
-      try Terminal.write(
-        try PipelineFile.inspected(file).graph(format.graph))
+      try Terminal.write(try PipelineFile.inspected(file).graph(format))
     }
   }
 
@@ -92,7 +71,6 @@ extension PipelineCommand {
     @OptionGroup var trustOptions: TrustOptions
 
     @Option(
-      name: .long,
       help: ArgumentHelp("Fetch policy: whether cache or network answers.", valueName: "policy"))
     var policy: CachePolicy?
 
@@ -108,6 +86,20 @@ extension PipelineCommand {
       try Terminal.write(
         "\(Terminal.safe(operation.label)) of \(Terminal.safe(source.label))\n"
           + pipeline.explanation(of: request))
+    }
+  }
+}
+
+extension Pipeline.GraphFormat: EnumerableFlag {
+  /// The formats in the order of their flags.
+  public static var allCases: [Self] { [.mermaid, .dot, .svg] }
+
+  /// The help of a format's flag.
+  public static func help(for value: Self) -> ArgumentHelp? {
+    switch value {
+    case .mermaid: "Mermaid, which GitHub renders in Markdown."
+    case .dot: "Graphviz."
+    case .svg: "A picture, in light or dark colors as the reader prefers."
     }
   }
 }

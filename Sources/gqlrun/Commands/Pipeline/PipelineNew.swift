@@ -25,14 +25,12 @@ extension PipelineCommand {
     var file: String
 
     @Option(
-      name: .long,
       help: ArgumentHelp(
         "Ready-made pipeline to copy. Default: the one with the new file's name, or default.",
         valueName: "name"))
     var from: String?
 
     @Option(
-      name: .long,
       help: ArgumentHelp(
         "Pipeline file to extend, relative to the new file, or the name of a ready-made one.",
         valueName: "file"))

@@ -29,11 +29,10 @@ extension PipelineCommand {
     var files: [String]
 
     @Option(
-      name: .long,
       help: ArgumentHelp("Run only the tests whose name contains this text.", valueName: "text"))
     var filter: String?
 
-    @Option(name: .long, help: ArgumentHelp("Output format.", valueName: "format"))
+    @Option(help: ArgumentHelp("Output format.", valueName: "format"))
     var format = FindingFormat.human
 
     @OptionGroup var trust: TrustOptions
