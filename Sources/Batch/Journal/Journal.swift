@@ -202,8 +202,16 @@ final class Journal: Sendable {
   }
 
   /// Whether the run has ended and needs no `--resume`.
-  func hasFinished() throws -> Bool {
-    try !(meta("ended") ?? "").isEmpty && (meta("stop") ?? "").isEmpty
+  func hasFinished() throws -> Bool { try hasEnded() && (meta("stop") ?? "").isEmpty }
+
+  /// Whether the run has ended or was stopped.
+  func hasEnded() throws -> Bool { try !(meta("ended") ?? "").isEmpty }
+
+  /// The state of the run for people.
+  func runState() throws -> String {
+    guard try hasEnded() else { return "running, or killed" }
+    let stop = try meta("stop") ?? ""
+    return stop.isEmpty ? "ended" : "stopped: \(StopReason(rawValue: stop)?.text ?? stop)"
   }
 
   func read<Result>(_ body: (Database) throws -> Result) throws -> Result {

@@ -20,13 +20,16 @@ struct RowStatement {
     sqlite3_clear_bindings(handle)
   }
 
+  /// The next value, which is bound if it is null.
+  private mutating func advance<Value>(to value: Value?) -> Value? {
+    index += 1
+    if value == nil { sqlite3_bind_null(handle, index) }
+    return value
+  }
+
   /// Binds the next value.
   mutating func bind(_ value: Int64?) {
-    index += 1
-    guard let value else {
-      sqlite3_bind_null(handle, index)
-      return
-    }
+    guard let value = advance(to: value) else { return }
     sqlite3_bind_int64(handle, index, value)
   }
 
@@ -38,11 +41,7 @@ struct RowStatement {
   }
 
   mutating func bind(_ value: String?) {
-    index += 1
-    guard let value else {
-      sqlite3_bind_null(handle, index)
-      return
-    }
+    guard let value = advance(to: value) else { return }
     value.withCString {
       _ = sqlite3_bind_text64(
         handle, index, $0, UInt64(value.utf8.count), Self.copied, UInt8(SQLITE_UTF8))

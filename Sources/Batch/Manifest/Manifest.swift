@@ -196,6 +196,11 @@ struct Row: Sendable {
     /// Text that is converted to the type of the variable.
     case text(String)
     case value(JSONValue)
+
+    init(_ object: JSONObject, at path: [String]) {
+      let value = path.isEmpty ? .object(object) : object.value(at: path)
+      self = value.map { .value($0) } ?? .absent
+    }
   }
 
   func find(_ path: [String], empty: VariableReader.Empty) -> Found {
@@ -212,12 +217,7 @@ struct Row: Sendable {
       case .string: return .text("")
       }
     case .values(let object):
-      var value = JSONValue.object(object)
-      for name in path {
-        guard let next = value[name] else { return .absent }
-        value = next
-      }
-      return .value(value)
+      return Found(object, at: path)
     }
   }
 }

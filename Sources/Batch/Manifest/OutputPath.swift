@@ -52,8 +52,11 @@ struct OutputPath {
     folder == "." || relative == "-" || relative.hasPrefix("/") ? relative : "\(folder)/\(relative)"
   }
 
-  static func real(_ path: String) -> String {
-    guard let resolved = realpath(path, nil) else { return path }
+  static func real(_ path: String) -> String { withoutLinks(path) ?? path }
+
+  /// The path without symbolic links; `nil` if there is no such file.
+  static func withoutLinks(_ path: String) -> String? {
+    guard let resolved = realpath(path, nil) else { return nil }
     defer { free(resolved) }
     return String(cString: resolved)
   }

@@ -120,12 +120,9 @@ struct RequestRate: ExpressibleByOption {
   static func optionType(in range: ClosedRange<Never>?) -> OptionType { .string }
   static var unsetOption: RequestRate { RequestRate(perSecond: 1, text: "1/s") }
   var optionDefault: JSONValue? { .string(text) }
+}
 
-  private init(perSecond: Double, text: String) {
-    self.perSecond = perSecond
-    self.text = text
-  }
-
+extension RequestRate {
   init(option: GivenOption) throws(OptionError) {
     text = try String(option: option)
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
@@ -149,6 +146,8 @@ public struct ReportSettings: OptionSection {
   @Option("HTML page without external files") public var html: String?
   /// The path of the JSON report.
   @Option("JSON file with the figures") public var json: String?
+
+  var paths: [String] { [junit, html, json].compactMap { $0 } }
 
   /// Creates settings without reports.
   public init() {}

@@ -252,18 +252,10 @@ struct Scope: Sendable {
     switch reference.root {
     case "op" where reference.path.isEmpty: return .text(operation)
     case "key" where reference.path.isEmpty: return .text(key)
-    case "state": return Self.find(reference.path, in: state)
-    default: return captured[reference.root].map { Self.find(reference.path, in: $0) } ?? .absent
+    case "state": return Row.Found(state, at: reference.path)
+    default:
+      return captured[reference.root].map { Row.Found($0, at: reference.path) } ?? .absent
     }
-  }
-
-  private static func find(_ path: [String], in object: JSONObject) -> Row.Found {
-    var value = JSONValue.object(object)
-    for name in path {
-      guard let next = value[name] else { return .absent }
-      value = next
-    }
-    return .value(value)
   }
 }
 
@@ -305,11 +297,11 @@ extension Manifest {
   /// Rows are data: they may name files in the manifest's folder and in `upload_folders` only.
   func upload(_ file: TaskUpload) throws(ChainError) -> Upload {
     let path = FilePath.resolve(file.path, in: folder)
-    guard let real = Self.realPath(path) else {
+    guard let real = OutputPath.withoutLinks(path) else {
       throw Self.refusal("cannot open \(path): \(String(cString: strerror(errno)))")
     }
     let folders = [folder] + settings.uploadFolders.map { FilePath.resolve($0, in: folder) }
-    let isAllowed = folders.compactMap(Self.realPath).contains { folder in
+    let isAllowed = folders.compactMap(OutputPath.withoutLinks).contains { folder in
       real.hasPrefix(folder.hasSuffix("/") ? folder : folder + "/")
     }
     guard isAllowed else {
@@ -325,12 +317,5 @@ extension Manifest {
 
   private static func refusal(_ message: String) -> ChainError {
     ChainError(.request, code: .uploadFailed, message: message, delivery: .notSent)
-  }
-
-  /// The path without symbolic links; `nil` if there is no such file.
-  private static func realPath(_ path: String) -> String? {
-    guard let pointer = realpath(path, nil) else { return nil }
-    defer { free(pointer) }
-    return String(cString: pointer)
   }
 }

@@ -63,10 +63,10 @@ struct OutputLedger {
     defer { journal.close() }
     // Journals that record outputs have a ledger.
     guard try journal.outputs().isEmpty else { return [:] }
-    let report = manifest.report
-    let reports = [report.junit, report.html, report.json].compactMap { $0 }
     return Dictionary(
-      (try journal.sinks().keys + reports).map { (base.relative($0), Entry(isPending: true)) },
+      (try journal.sinks().keys + manifest.report.paths).map {
+        (base.relative($0), Entry(isPending: true))
+      },
       uniquingKeysWith: { first, _ in first })
   }
 

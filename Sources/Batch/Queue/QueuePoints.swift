@@ -313,9 +313,6 @@ actor QueueTokens: SharedTokens {
     }
   }
 
-  /// Closes the connection.
-  func close() { connection.drop() }
-
   private struct Slot: SharedTokenSlot {
     let tokens: QueueTokens
     let name: String

@@ -11,16 +11,12 @@ struct QueueTable {
   /// runs, whose transactions are older.
   private let begun: PostgresValue
 
-  private static func names(_ entry: SinkPlan.Entry) -> [String] {
-    entry.columns + (entry.key.isEmpty ? ["_task"] : [])
-  }
-
   /// Creates the table if it does not exist: that of a sink with columns of text. A table that exists keeps its types.
   static func create(_ entry: SinkPlan.Entry, _ connection: PostgresConnection) throws {
     if let relation = entry.relation {
       try QueueSchema.whileLocked(connection) { try create(entry, relation: relation, connection) }
     } else {
-      var lines = names(entry).map { "\($0.quotedForSQL) text" }
+      var lines = entry.allColumns.map { "\($0.quotedForSQL) text" }
       if !entry.key.isEmpty { lines.append("PRIMARY KEY (\(SQLText.list(entry.key)))") }
       try connection.run(
         "CREATE TABLE IF NOT EXISTS \(entry.table.quotedForSQL) (\(lines.joined(separator: ", ")))")
@@ -102,7 +98,7 @@ struct QueueTable {
         "there is no table `\(entry.table)` in \(connection.database); `gqlrun batch init` creates it"
       )
     }
-    columns = try Self.names(entry).map { name in
+    columns = try entry.allColumns.map { name in
       guard let type = types[name] else {
         throw JournalError(
           "the table `\(entry.table)` of \(connection.database) has no column `\(name)`; add it, or write to another "

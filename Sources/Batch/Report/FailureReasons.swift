@@ -45,7 +45,7 @@ public struct FailureReasons: Sendable {
   public static let maxKeys = 10_000
 
   private struct Identity: Hashable {
-    var operation: Int
+    var operation: String
     var state: TaskState
     var http: Int?
     var shape: String
@@ -62,48 +62,37 @@ public struct FailureReasons: Sendable {
 
   /// - Parameter hasKey: The ids of the operations that declare a key; `nil` if it is not known.
   init(_ journal: Journal, keyed hasKey: Set<String>?, since start: Double? = nil) throws {
-    let names = try journal.operationNames()
     var indices: [Identity: Int] = [:]
     var found = self
-    try journal.read { db in
-      let rows = try GRDB.Row.fetchCursor(
-        db,
-        sql: """
-          SELECT op, key, http, ended, error, state FROM tasks
-          WHERE state IN (?, ?, ?) AND ended > ?
-          ORDER BY rowid
-          """,
-        arguments: [
-          TaskState.failed.rawValue, TaskState.unknown.rawValue, TaskState.skipped.rawValue,
-          start ?? -1,
-        ])
-      var keys = 0
-      while let row = try rows.next() {
-        let (operation, key): (Int, String) = (row[0], row[1])
-        let ended: Double = row[3]
-        let message: String = row[4] ?? "failed"
-        let state = TaskState(rawValue: row[5]) ?? .failed
-        let name = names[operation] ?? ""
-        if state == .unknown { found.unknown += 1 }
-        let identity = Identity(
-          operation: operation, state: state, http: row[2], shape: Self.shape(message, key: key))
-        if let index = indices[identity] {
-          found.all[index].count += 1
-          found.all[index].lastEnded = max(found.all[index].lastEnded, ended)
-        } else if found.all.count < Self.most {
-          indices[identity] = found.all.count
-          let isNumber = hasKey.map { !$0.contains(name) } ?? false && Int(key) != nil
-          found.all.append(
-            FailureReason(
-              state: state, message: message, count: 1, operation: name,
-              first: isNumber ? "row \(key)" : key, http: row[2], lastEnded: ended))
-        } else {
-          found.others += 1
-        }
-        if state == .unknown, keys < Self.maxKeys, let index = indices[identity] {
-          keys += 1
-          found.all[index].keys.append(key.isEmpty ? name : key)
-        }
+    var keys = 0
+    let states = [TaskState.failed, .unknown, .skipped].map { "\($0.rawValue)" }
+    try ReportData.forEachTask(
+      journal,
+      where:
+        "state IN (\(states.joined(separator: ","))) AND ended > \(start ?? -1) ORDER BY tasks.rowid"
+    ) { task in
+      let (name, key, state, message) = (
+        task.operation, task.key, task.state, task.error ?? "failed"
+      )
+      if state == .unknown { found.unknown += 1 }
+      let identity = Identity(
+        operation: name, state: state, http: task.http, shape: Self.shape(message, key: key))
+      if let index = indices[identity] {
+        found.all[index].count += 1
+        found.all[index].lastEnded = max(found.all[index].lastEnded, task.ended)
+      } else if found.all.count < Self.most {
+        indices[identity] = found.all.count
+        let isNumber = hasKey.map { !$0.contains(name) } ?? false && Int(key) != nil
+        found.all.append(
+          FailureReason(
+            state: state, message: message, count: 1, operation: name,
+            first: isNumber ? "row \(key)" : key, http: task.http, lastEnded: task.ended))
+      } else {
+        found.others += 1
+      }
+      if state == .unknown, keys < Self.maxKeys, let index = indices[identity] {
+        keys += 1
+        found.all[index].keys.append(key.isEmpty ? name : key)
       }
     }
     self = found

@@ -40,20 +40,15 @@ public struct RunInspection {
   /// The status of the run as text, with one fact per line.
   public func status() throws -> String {
     let counts = try journal.counts()
-    let stop = try journal.meta("stop") ?? ""
-    let ended = try journal.meta("ended") ?? ""
+    let hasEnded = try hasEnded()
     let total = try journal.meta("total").flatMap { Int($0) }
     var facts = TextTable(minWidths: [9])
     facts.add("journal", journal.path)
-    let state =
-      !ended.isEmpty
-      ? stop.isEmpty
-        ? "ended" : "stopped: \(StopReason(rawValue: stop)?.text ?? stop); --resume continues it"
-      : "running, or killed; --resume continues it"
-    facts.add("state", state)
+    facts.add(
+      "state", try journal.runState() + (journal.hasFinished() ? "" : "; --resume continues it"))
     if let total { facts.add("tasks", "\(total)") }
     for state in TaskState.allCases where counts[state] > 0 {
-      let isOpen = state == .unknown && ended.isEmpty
+      let isOpen = state == .unknown && !hasEnded
       facts.add(state.name, "\(counts[state])\(isOpen ? ", or in flight" : "")")
     }
     let incomplete = try ReportData.incompleteTasks(journal)
@@ -77,7 +72,7 @@ public struct RunInspection {
   public func statusJSON() throws -> String {
     let counts = try journal.counts()
     var object: JSONObject = ["journal": .string(journal.path)]
-    object["ended"] = .boolean(!(try journal.meta("ended") ?? "").isEmpty)
+    object["ended"] = .boolean(try hasEnded())
     object["stop"] = .string(try journal.meta("stop") ?? "")
     for state in TaskState.allCases {
       object[state.name] = .number(JSONNumber(counts[state]))
@@ -105,9 +100,8 @@ public struct RunInspection {
         .foreignFiles(ledger, includingSinks: false)
       guard problems.isEmpty else { throw OutputProblems(problems: problems) }
     }
-    try ReportWriter(journal, manifest: manifest).write(&ledger)
-    let report = manifest.report
-    return [report.junit, report.html, report.json].compactMap { $0 }
+    try ReportWriter(journal: journal, manifest: manifest).write(&ledger)
+    return manifest.report.paths
   }
 
   /// The JSON report as text.
@@ -123,7 +117,7 @@ public struct RunInspection {
 
   /// Whether the run has ended or stopped. Otherwise it is in progress or was killed, and the tasks of mutations in flight
   /// are in an unknown state.
-  public func hasEnded() throws -> Bool { try !(journal.meta("ended") ?? "").isEmpty }
+  public func hasEnded() throws -> Bool { try journal.hasEnded() }
 
   /// The number of tasks in an unknown state.
   public func unknownTasks() throws -> Int { try journal.counts()[.unknown] }

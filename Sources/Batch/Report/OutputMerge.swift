@@ -39,10 +39,9 @@ struct OutputMerge {
 
   /// Calls `body`, which replaces the files of the manifest.
   mutating func replaceFiles(_ body: () throws -> Void) throws {
-    let paths = plan.entries.filter { !$0.isTable && $0.path != "-" }.map(\.path)
-    try ledger.willReplace(paths)
+    try ledger.willReplace(plan.filePaths)
     try body()
-    try ledger.end(paths)
+    try ledger.end(plan.filePaths)
   }
 
   /// Joins files, and returns the end position of the result.

@@ -9,15 +9,10 @@ struct ReportWriter {
   let journal: Journal
   let manifest: Manifest
 
-  init(_ journal: Journal, manifest: Manifest) {
-    self.journal = journal
-    self.manifest = manifest
-  }
-
   /// Writes the reports that the manifest names, and records them as outputs.
   func write(_ ledger: inout OutputLedger) throws {
     let report = manifest.report
-    let paths = [report.junit, report.html, report.json].compactMap { $0 }
+    let paths = report.paths
     guard !paths.isEmpty else { return }
     try ledger.willReplace(paths)
     let data = try ReportData(journal, manifest: manifest)
@@ -41,7 +36,7 @@ struct JSONReport {
     var report = JSONObject()
     report["name"] = .string(data.name)
     report["manifest"] = .string(data.file)
-    report["seconds"] = Self.number(data.seconds)
+    report["seconds"] = .thousandths(data.seconds)
     report["tasks"] = Self.counts(data.counts)
     if data.incomplete > 0 { report["incomplete"] = .number(JSONNumber(data.incomplete)) }
     report["records"] = .number(JSONNumber(data.records))
@@ -71,10 +66,6 @@ struct JSONReport {
     value = .object(report)
   }
 
-  static func number(_ value: Double) -> JSONValue {
-    JSONNumber((value * 1000).rounded() / 1000).map { .number($0) } ?? .null
-  }
-
   private static func counts(_ counts: TaskCounts) -> JSONValue {
     var object = JSONObject()
     object["total"] = .number(JSONNumber(counts.total))
@@ -86,19 +77,19 @@ struct JSONReport {
 
   private static func latency(_ histogram: LatencyHistogram) -> JSONValue {
     var object = JSONObject()
-    object["mean"] = number(histogram.mean)
+    object["mean"] = .thousandths(histogram.mean)
     for (name, share) in [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99)] {
-      object[name] = number(histogram.quantile(share))
+      object[name] = .thousandths(histogram.quantile(share))
     }
-    object["max"] = number(histogram.maximum)
+    object["max"] = .thousandths(histogram.maximum)
     return .object(object)
   }
 
   private static func gap(_ gap: EventGap, of operation: String) -> JSONValue {
     [
       "op": .string(operation), "key": .string(gap.key),
-      "events": .number(JSONNumber(gap.events)), "since": number(gap.since),
-      "until": number(gap.until), "cause": gap.cause.map { .string($0) } ?? .null,
+      "events": .number(JSONNumber(gap.events)), "since": .thousandths(gap.since),
+      "until": .thousandths(gap.until), "cause": gap.cause.map { .string($0) } ?? .null,
     ]
   }
 
@@ -108,7 +99,7 @@ struct JSONReport {
     object["op"] = .string(task.operation)
     object["key"] = .string(task.key)
     object["state"] = .string(task.state.name)
-    object["ms"] = number(task.milliseconds)
+    object["ms"] = .thousandths(task.milliseconds)
     if let error = task.error { object["error"] = .string(error) }
     return .object(object)
   }
@@ -144,7 +135,7 @@ struct JUnitReport {
     try put(JUnit.start(data.name, Self.counts(data.counts), seconds: data.seconds))
     let counts = Dictionary(data.byOperation.map { ($0.id, $0.counts) }) { first, _ in first }
     var suite: String?
-    try ReportData.forEachTask(data.journal, order: "ORDER BY tasks.op") { task in
+    try ReportData.forEachTask(data.journal, where: "1 ORDER BY tasks.op") { task in
       if task.operation != suite {
         if suite != nil { try put(JUnit.endSuite) }
         suite = task.operation
@@ -340,10 +331,10 @@ struct ReportData {
   }
 
   static func forEachTask(
-    _ journal: Journal, order: String = "", _ body: (ReportedTask) throws -> Void
+    _ journal: Journal, where filter: String = "1", _ body: (ReportedTask) throws -> Void
   ) throws {
     try journal.read { db in
-      let rows = try GRDB.Row.fetchCursor(db, sql: query("1 \(order)"))
+      let rows = try GRDB.Row.fetchCursor(db, sql: query(filter))
       while let row = try rows.next() { try body(task(row)) }
     }
   }

@@ -40,13 +40,8 @@ package enum RunSnapshot {
     let data = try ReportData(journal, name: name, file: path)
     var object = JSONReport(data, []).value.objectValue ?? JSONObject()
     for key in ["failed", "slowest", "missed_thresholds", "manifest"] { object[key] = nil }
-    let hasEnded = try !(journal.meta("ended") ?? "").isEmpty
-    let stop = try journal.meta("stop") ?? ""
-    object["ended"] = .boolean(hasEnded)
-    object["state"] = .string(
-      !hasEnded
-        ? "running, or killed"
-        : stop.isEmpty ? "ended" : "stopped: \(StopReason(rawValue: stop)?.text ?? stop)")
+    object["ended"] = .boolean(try journal.hasEnded())
+    object["state"] = .string(try journal.runState())
     // The number that the manifest has, of which the journal may not have all yet.
     let total = try journal.meta("total").flatMap { Int($0) }
     object["total"] = .number(JSONNumber(max(total ?? 0, data.counts.total)))
@@ -69,9 +64,9 @@ package enum RunSnapshot {
   private static func task(in data: ReportData, _ task: ReportedTask) -> JSONValue {
     [
       "op": .string(task.operation), "key": .string(task.key), "state": .string(task.state.name),
-      "start": JSONReport.number(
+      "start": .thousandths(
         data.first.isFinite ? max(task.ended - data.first - task.milliseconds / 1000, 0) : 0),
-      "seconds": JSONReport.number(task.milliseconds / 1000),
+      "seconds": .thousandths(task.milliseconds / 1000),
       "attempts": .number(JSONNumber(task.attempts)),
       "http": task.http.map { .number(JSONNumber($0)) } ?? .null,
     ]

@@ -187,7 +187,7 @@ extension ShardMerge.Part {
 
   /// Adds rows to a table.
   fileprivate func add(_ selected: Rows, to sink: TableSink) throws {
-    let columns = entry.columns + (entry.key.isEmpty ? ["_task"] : [])
+    let columns = entry.allColumns
     let marker = TableMarker(
       table: entry.table, columns: columns,
       owner: TableMarker.Owner(name: "", journal: journal.identity ?? ""))

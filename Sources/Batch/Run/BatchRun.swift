@@ -285,8 +285,6 @@ public struct RunSummary: Sendable {
     for (state, count) in own { earlier.byState[state] = max(counts[state] - count, 0) }
     return earlier
   }
-  /// Whether `--resume` can continue the run: it stopped early.
-  public var isResumable: Bool { stop != nil }
   /// Whether a task failed, was skipped or ended in an unknown state, or a threshold was not met.
   public var hasFailures: Bool {
     counts[.failed] + counts[.unknown] + counts[.skipped] > 0 || !missedThresholds.isEmpty

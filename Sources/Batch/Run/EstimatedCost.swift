@@ -25,13 +25,9 @@ public struct EstimatedCost: Sendable, Hashable {
       requests: sum(left.requests, right.requests), objects: sum(left.objects, right.objects),
       points: sum(left.points, right.points))
   }
+}
 
-  init(requests: Int = 0, objects: Int = 0, points: Int = 0) {
-    self.requests = requests
-    self.objects = objects
-    self.points = points
-  }
-
+extension EstimatedCost {
   /// The cost of one request.
   init(_ tree: SelectionTree, _ variables: JSONObject) {
     var walk = Walk(tree: tree, variables: variables)

@@ -145,64 +145,38 @@ enum ResultLine {
     var writer = JSONWriter()
     writer.reserveCapacity(512)
     writer.beginObject()
-    writer.key("task")
-    writer.writeString(update.id.text)
-    writer.key("op")
-    writer.writeString(operation)
-    writer.key("key")
-    writer.writeString(item.key)
-    if !item.rowValues.isEmpty {
-      writer.key("row")
-      JSONValue.object(item.rowValues).write(to: &writer)
-    }
-    writer.key("page")
-    writer.writeNumber(isFailure ? update.page + 1 : update.page)
-    writer.key("attempt")
-    writer.writeNumber(update.attempts)
-    writer.key("ok")
-    writer.writeBool(!isFailure)
-    writer.key("http")
-    if let http = update.http { writer.writeNumber(http) } else { writer.writeNull() }
-    number("ms", value: page.milliseconds, writer: &writer)
-    number("ttfb_ms", value: page.response?.timing.firstByte?.milliseconds, writer: &writer)
-    writer.key("bytes")
-    writer.writeNumber(page.response?.timing.receivedBytes ?? 0)
-    writer.key("records")
-    writer.writeNumber(records)
-    writer.key("cache")
-    if let source = page.response?.source {
-      writer.writeString(source.rawValue)
-    } else {
-      writer.writeNull()
-    }
-    writer.key("errors")
-    errors(page, update: update, isFailure: isFailure, writer: &writer)
+    writer.member("task", update.id.text)
+    writer.member("op", operation)
+    writer.member("key", item.key)
+    if !item.rowValues.isEmpty { writer.member("row", JSONValue.object(item.rowValues)) }
+    writer.member("page", isFailure ? update.page + 1 : update.page)
+    writer.member("attempt", update.attempts)
+    writer.member("ok", JSONValue.boolean(!isFailure))
+    writer.member("http", update.http.map { JSONValue.number(JSONNumber($0)) } ?? .null)
+    writer.member("ms", JSONValue.thousandths(page.milliseconds))
+    let firstByte = page.response?.timing.firstByte?.milliseconds
+    writer.member("ttfb_ms", firstByte.map { JSONValue.thousandths($0) } ?? .null)
+    writer.member("bytes", page.response?.timing.receivedBytes ?? 0)
+    writer.member("records", records)
+    writer.member("cache", page.response.map { JSONValue.string($0.source.rawValue) } ?? .null)
+    writer.member("errors", errors(page, update: update, isFailure: isFailure))
     return writer.takeBytes()
   }
 
   private static func errors(
-    _ page: TaskRunner.Page, update: TaskUpdate, isFailure: Bool, writer: inout JSONWriter
-  ) {
+    _ page: TaskRunner.Page, update: TaskUpdate, isFailure: Bool
+  ) -> JSONValue {
     let found = page.response?.errors ?? []
-    if found.isEmpty, !isFailure { return writer.writeNull() }
-    var list = found.map { error -> JSONValue in
-      var object: JSONObject = ["message": .string(error.message)]
-      if let code = error.code { object["code"] = .string(code) }
-      if !error.locations.isEmpty { object["locations"] = GraphQLError.json(error.locations) }
-      if let path = error.path { object["path"] = GraphQLError.json(path) }
-      return .object(object)
+    if found.isEmpty {
+      return isFailure ? [["message": .string(update.error ?? "failed")]] : .null
     }
-    if list.isEmpty { list = [.object(["message": .string(update.error ?? "failed")])] }
-    JSONValue.array(list).write(to: &writer)
-  }
-
-  private static func number(_ name: String, value: Double?, writer: inout JSONWriter) {
-    writer.key(name)
-    let rounded = value.map { ($0 * 1000).rounded() / 1000 }
-    if let number = rounded.flatMap({ JSONNumber($0) }) {
-      writer.writeNumber(number)
-    } else {
-      writer.writeNull()
-    }
+    return .array(
+      found.map { error in
+        var object: JSONObject = ["message": .string(error.message)]
+        if let code = error.code { object["code"] = .string(code) }
+        if !error.locations.isEmpty { object["locations"] = GraphQLError.json(error.locations) }
+        if let path = error.path { object["path"] = GraphQLError.json(path) }
+        return .object(object)
+      })
   }
 }

@@ -27,9 +27,10 @@ struct CSVSink: Sink {
       format: FileFormat(
         name: "csv " + String(decoding: header, as: UTF8.self).filter { $0 != "\n" },
         header: header),
-      records: CSVRecords(
+      records: TextRecords(
         emit: operation.emit, columns: used,
-        usage: columns.isEmpty && !used.areGiven ? nil : ColumnUsage(used.names)))
+        usage: columns.isEmpty && !used.areGiven ? nil : ColumnUsage(used.names),
+        text: { CSVText.line($1) }))
   }
 
   func check(
@@ -46,29 +47,6 @@ struct CSVSink: Sink {
           "remove one of them; with `operations`, a sink takes only the results of some operations")
     }
     loader.checkPaths(columns, name: "columns", of: operations)
-  }
-}
-
-/// A line of CSV per record.
-private struct CSVRecords: ResultFormat {
-  let emit: ResultPath?
-  let columns: RecordColumns
-  /// The use of the columns that the manifest lists; `nil` for columns derived from the document.
-  let usage: ColumnUsage?
-
-  var mayRefuse: Bool { columns.mayRefuse }
-  var missingColumns: [String] { usage?.missing ?? [] }
-
-  func pieces(
-    of data: (any ResultData)?, line: [UInt8], row: JSONObject, task: @autoclosure () -> String,
-    _ write: (SinkPiece) throws -> Void
-  ) throws {
-    guard let data = data.unlessNull else { return }
-    var found = Array(repeating: false, count: columns.columns.count)
-    defer { usage?.note(found) }
-    try writeTogether(data, at: emit, write: write) { record, bytes in
-      bytes += CSVText.line(try columns.cells(of: JSONValue(parsing: record), row: row, &found))
-    }
   }
 }
 

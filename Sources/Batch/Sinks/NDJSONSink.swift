@@ -45,7 +45,7 @@ struct NDJSONSink: Sink {
     return SinkOutput(
       format: FileFormat(name: isCompressed ? "ndjson.gz" : "ndjson", isCompressed: isCompressed),
       records: areRecords
-        ? RecordText(operation, suffix: [0x0A], writesGaps: gaps == .inline)
+        ? TextRecords(operation, suffix: [0x0A], writesGaps: gaps == .inline)
         : ResultLines(writesGaps: gaps == .inline))
   }
 }
@@ -91,26 +91,17 @@ private struct ResultLines: ResultFormat {
 }
 
 /// The text of each record between fixed bytes.
-private struct RecordText: ResultFormat {
+struct TextRecords: ResultFormat {
   let emit: ResultPath?
-  /// The members of each record; `nil` for records as they are.
+  /// The columns of each record; `nil` for records as they are.
   let columns: RecordColumns?
-  let prefix: [UInt8]
-  let suffix: [UInt8]
-  let writesGaps: Bool
-  private let usage: ColumnUsage?
-
-  init(
-    _ operation: BatchOperation, prefix: [UInt8] = [], suffix: [UInt8] = [],
-    writesGaps: Bool = false
-  ) {
-    emit = operation.emit
-    columns = operation.columns.areGiven ? operation.columns : nil
-    usage = columns.map { ColumnUsage($0.names) }
-    self.prefix = prefix
-    self.suffix = suffix
-    self.writesGaps = writesGaps
-  }
+  /// The use of the columns that the manifest lists; `nil` for columns derived from the document.
+  let usage: ColumnUsage?
+  /// The text of the values of the columns; by default an object.
+  var text: @Sendable ([String], [JSONValue?]) -> [UInt8] = { JSONWriter.object(zip($0, $1)) }
+  var prefix: [UInt8] = []
+  var suffix: [UInt8] = []
+  var writesGaps = false
 
   var mayRefuse: Bool { columns?.mayRefuse ?? false }
   var missingColumns: [String] { usage?.missing ?? [] }
@@ -125,13 +116,26 @@ private struct RecordText: ResultFormat {
     try writeTogether(data, at: emit, write: write) { record, bytes in
       bytes += prefix
       if let columns {
-        let cells = try columns.cells(of: JSONValue(parsing: record), row: row, &found)
-        bytes += JSONWriter.object(zip(columns.names, cells))
+        bytes += text(
+          columns.names, try columns.cells(of: JSONValue(parsing: record), row: row, &found))
       } else {
         bytes += record
       }
       bytes += suffix
     }
+  }
+}
+
+extension TextRecords {
+  /// Records of an operation as JSON.
+  fileprivate init(
+    _ operation: BatchOperation, prefix: [UInt8] = [], suffix: [UInt8] = [],
+    writesGaps: Bool = false
+  ) {
+    let columns = operation.columns.areGiven ? operation.columns : nil
+    self.init(
+      emit: operation.emit, columns: columns, usage: columns.map { ColumnUsage($0.names) },
+      prefix: prefix, suffix: suffix, writesGaps: writesGaps)
   }
 }
 
@@ -166,6 +170,6 @@ struct JSONSink: Sink {
     SinkOutput(
       format: FileFormat(
         name: "json", header: Array("[".utf8), footer: Array("\n]\n".utf8), separator: [0x2C]),
-      records: RecordText(operation, prefix: [0x2C, 0x0A]))
+      records: TextRecords(operation, prefix: [0x2C, 0x0A]))
   }
 }

@@ -163,12 +163,9 @@ struct SinkEntry: ExpressibleByOption {
     SinkEntry(sink: nil, location: FileLocation(file: "", line: 1, column: 1))
   }
   var optionDefault: JSONValue? { nil }
+}
 
-  private init(sink: (any Sink)?, location: FileLocation) {
-    self.sink = sink
-    self.location = location
-  }
-
+extension SinkEntry {
   init(option: GivenOption) throws(OptionError) {
     let given = try option.variant()
     location = given.keyLocation

@@ -18,6 +18,8 @@ struct SinkPlan: Sendable {
     /// The content written for each operation, for the journal.
     var takes: [String: String] = [:]
 
+    /// The columns, with that of the task in a table without a key.
+    var allColumns: [String] { key.isEmpty ? columns + ["_task"] : columns }
     /// Whether the table is in the database of the queue.
     var isInQueue: Bool { isTable && path.isEmpty }
     /// The name in messages.
@@ -157,6 +159,9 @@ extension SinkPlan {
       }
     }
   }
+
+  /// The paths of the files, without standard output.
+  var filePaths: [String] { entries.filter { !$0.isTable && $0.path != "-" }.map(\.path) }
 
   /// The tables of operations that are files.
   var fileRelations: [TableRelation] { entries.filter { !$0.isTable }.compactMap(\.relation) }

@@ -74,24 +74,19 @@ actor SinkStage {
     for (name, bookmark) in try journal.bookmarks() { bookmarks[name] = bookmark }
   }
 
-  /// The paths of the files.
-  private var paths: [String] {
-    plan.entries.filter { !$0.isTable && $0.path != "-" }.map(\.path)
-  }
-
   /// Opens the sinks, so that errors are found before the first request.
   ///
   /// - Throws: ``StoppedByStorage`` if an output cannot be written or differs from what the journal
   ///   recorded.
   func open() async throws {
     // Before the files are created: a run killed right after must not block the next one.
-    try ledger.begin(paths)
+    try ledger.begin(plan.filePaths)
     try await ResumeCheck(journal, plan: plan, base: base, cache: cache).run()
     let outputs = try journal.outputs()
     for output in outputs { repeated[output.id] = output.repeated }
     rowsBefore = try plan.tableCounts(journal, base)
     try writer.open(outputs)
-    try ledger.begin(paths, inodes: writer.inodes)
+    try ledger.begin(plan.filePaths, inodes: writer.inodes)
   }
 
   /// Makes the outcomes durable, in this order. Steps do not overlap.
@@ -186,7 +181,7 @@ actor SinkStage {
     let isComplete = end.reason == nil
     if isComplete {
       try writer.openAll()
-      try ledger.begin(paths, inodes: writer.inodes)
+      try ledger.begin(plan.filePaths, inodes: writer.inodes)
       var step = JournalStep()
       _ = try writer.syncFiles()
       step.sinks = Array(writer.publishedPositions().values)
@@ -194,7 +189,7 @@ actor SinkStage {
     }
     try writer.finish(isComplete: isComplete)
     isClosed = true
-    if isComplete { try ledger.end(paths) }
+    if isComplete { try ledger.end(plan.filePaths) }
     // Bookmarks are saved only once all results they cover are in the sinks.
     if isComplete, let file = manifest.stateFile {
       try ledger.willReplace([file])
@@ -208,7 +203,7 @@ actor SinkStage {
       "ended": "\(progress.now())", "stop": end.reason?.rawValue ?? "",
       "total": progress.counters.total.map { "\($0)" } ?? "",
     ])
-    if isComplete { try ReportWriter(journal, manifest: manifest).write(&ledger) }
+    if isComplete { try ReportWriter(journal: journal, manifest: manifest).write(&ledger) }
   }
 
   /// Keeps the values that the next run starts from with the tables, if the journal has no task that lacks anything.

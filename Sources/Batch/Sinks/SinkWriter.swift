@@ -228,18 +228,6 @@ final class SinkWriter {
     }
   }
 
-  /// The rows of the run in the tables of operations, by index of the entry.
-  func tableCounts() -> [Int: TableSink.Counts] {
-    var counts: [Int: TableSink.Counts] = [:]
-    for (index, entry) in plan.entries.enumerated() where entry.relation != nil {
-      counts[index] =
-        entry.isTable
-        ? tables[id(entry)]?.counts
-        : TableSink.Counts(records: files[entry.path]?.records ?? 0, repeated: repeated[index] ?? 0)
-    }
-    return counts
-  }
-
   /// Removes and returns the rows for tables in the database of the queue, sorted by index of the entry.
   func takeRows() -> [(entry: Int, rows: [[SQLValue]])] {
     defer { rows = [:] }

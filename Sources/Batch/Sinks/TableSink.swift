@@ -208,7 +208,7 @@ final class TableSink {
     self.entry = entry
     table = entry.table
     key = entry.key
-    columns = entry.key.isEmpty ? entry.columns + ["_task"] : entry.columns
+    columns = entry.allColumns
     let marker = TableMarker(table: table, columns: columns, owner: owner)
     self.marker = marker
     guard entry.relation == nil || marker.rowID != nil else {
@@ -543,11 +543,7 @@ enum SQLText {
 
 extension String {
   /// The name as a quoted identifier of SQL.
-  ///
-  /// Bytes, because a quotation mark and a combining character after it are one `Character`.
-  var quotedForSQL: String {
-    "\"\(String(decoding: utf8.flatMap { $0 == 0x22 ? [$0, $0] : [$0] }, as: UTF8.self))\""
-  }
+  var quotedForSQL: String { QuotedText.sqlIdentifier(self) }
 
   /// The text with ASCII letters in lower case, as SQLite compares names.
   var asciiLowercased: String {

@@ -9,7 +9,7 @@ import GQLRunSupport
 /// Where extracted tables are written.
 public enum TableTarget: Sendable, Hashable {
   /// The format of files.
-  public enum FileFormat: String, Sendable, CaseIterable {
+  public enum FileFormat: String, Sendable, CaseIterable, ExpressibleByOption {
     /// Comma-separated values with a header.
     case csv
     /// One JSON object per line.

@@ -15,16 +15,11 @@ struct TablesOutput: Sendable {
 
 /// The `tables` section of an operation: every page of every connection of its document, as tables.
 struct TablesSettings: OptionSection {
-  /// How files have the rows.
-  enum Format: String, CaseIterable, ExpressibleByOption {
-    case csv, ndjson
-  }
-
   @Option(
     "Where the tables are: `sqlite:FILE`, `postgres` for the database of the queue, or a folder of files"
   )
   var to: Located<String>
-  @Option("Format of the files in a folder") var format: Format?
+  @Option("Format of the files in a folder") var format: TableTarget.FileFormat?
   @Option("Names of tables, instead of those by response keys")
   var `as` = OptionMap<Located<String>>()
   @Option("Tables whose objects may be in the lists of several parents; a row for each of them")

@@ -7,7 +7,7 @@ enum TablesTarget: Sendable, Equatable {
   /// The database of the queue.
   case postgres
   /// A folder with one file for each table; ``TablesOutput`` has its resolved path.
-  case folder(path: String, TablesSettings.Format)
+  case folder(path: String, TableTarget.FileFormat)
 
   /// A value of `to` that is no target.
   struct Malformed: Error, Equatable {
@@ -18,7 +18,7 @@ enum TablesTarget: Sendable, Equatable {
   /// Parses the value of `to`; the path is as it is written.
   ///
   /// - Parameter format: The value of `format`, which only folders have.
-  init(_ text: String, format: TablesSettings.Format?) throws(Malformed) {
+  init(_ text: String, format: TableTarget.FileFormat?) throws(Malformed) {
     let schemes = ["postgres:", "postgresql:"]
     if text.contains("{{") {
       throw Malformed(

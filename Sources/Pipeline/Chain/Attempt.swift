@@ -202,11 +202,7 @@ extension Attempt {
       response.attempt = number
       response.timing.total = services.clock.now() - start
       return .hit(response)
-    } catch let retry as ChainRetry {
-      throw retry
-    } catch let error as ChainError {
-      throw error
-    } catch let error as CancellationError {
+    } catch let error where error.isOfChain {
       throw error
     } catch {
       throw ChainError(

@@ -246,18 +246,23 @@ extension ChainError {
       body["errors"] = .array(located)
       let text = JSONValue.object(body).jsonText()
       error.http?.bodyPrefix = Array(text.utf8)
-      error.message = message.replacing(Self.quoted(of: prefix), with: text.prefix(200))
+      error.message = message.replacing(Self.quoted(of: prefix) ?? "", with: text.prefix(200))
     }
     if let hint { error.message += "; \(hint)" }
     return error
   }
 
   /// The part of a body that messages quote: its first line that is not empty.
-  static func quoted(of body: [UInt8]) -> Substring {
+  package static func quoted(of body: [UInt8]) -> Substring? {
     let text = String(decoding: body, as: UTF8.self)
     return text.split(whereSeparator: \.isNewline).first { !$0.allSatisfy(\.isWhitespace) }?
-      .prefix(200) ?? ""
+      .prefix(200)
   }
+}
+
+extension Error {
+  /// Whether stages pass the error on as it is: a failure, a retry, or the end of the task.
+  var isOfChain: Bool { self is ChainError || self is ChainRetry || self is CancellationError }
 }
 
 extension ChainError {

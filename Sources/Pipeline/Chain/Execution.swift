@@ -256,11 +256,7 @@ extension Execution {
       try Task.checkCancellation()
       try await step.interceptor.write(
         response, for: request, context: attempt.context(step.id, request))
-    } catch let retry as ChainRetry {
-      throw retry
-    } catch let error as ChainError {
-      throw error
-    } catch let error as CancellationError {
+    } catch let error where error.isOfChain {
       throw error
     } catch let error as CacheError where error.code == .cancelled {
       throw CancellationError()

@@ -14,9 +14,6 @@ public enum PipelineFile {
     public var warnings: PipelineDiagnostics
   }
 
-  /// The largest file that is read, in bytes: 1 MiB.
-  public static let maxBytes = 1 << 20
-
   /// Reads a pipeline from a file.
   ///
   /// - Parameters:

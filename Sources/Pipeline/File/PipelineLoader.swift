@@ -226,17 +226,16 @@ extension PipelineLoader {
     let ids = drafts.known.map(\.id)
     let known = Set(ids)
     var unknown = 0
-    for expectation in tests.flatMap(\.expectations) {
-      guard case .passes(let entry, _) = expectation.kind, !known.contains(entry) else { continue }
+    for call in tests.flatMap(\.expect.calls) where !known.contains(call.entry) {
       unknown += 1
       // A file may have as many unknown entries as lines; only the first ones get suggestions.
       let suggests = unknown <= 20
       decoder.findings.append(
         PipelineDiagnostic(
-          .unknownStage, "a test names the entry `\(entry)`, which the chain does not have",
-          at: expectation.location,
+          .unknownStage, "a test names the entry `\(call.entry)`, which the chain does not have",
+          at: call.location,
           hint: suggests
-            ? suggestion(for: entry, in: ids).map { "did you mean `\($0)`?" } : nil,
+            ? suggestion(for: call.entry, in: ids).map { "did you mean `\($0)`?" } : nil,
           notes: suggests ? [.init("entries", ids.joined(separator: ", "))] : []))
     }
   }

@@ -255,19 +255,17 @@ struct PipelineSource {
   private mutating func base(
     _ extends: YAMLNode.Member, of file: String, descendants: [String]
   ) -> YAMLNode? {
-    guard case .scalar(let path, _) = extends.value.content, !extends.value.isNull else {
+    func refuse(_ message: String) -> YAMLNode? {
       findings.report(
-        .wrongValue, message: "`extends` is the path of one pipeline file",
-        location: extends.value.location,
+        .wrongValue, message: message, location: extends.value.location,
         hint: "write `extends: ./other.pipeline.yaml`")
       return nil
     }
+    guard case .scalar(let path, _) = extends.value.content, !extends.value.isNull else {
+      return refuse("`extends` is the path of one pipeline file")
+    }
     guard !path.contains("${") else {
-      findings.report(
-        .wrongValue, message: "`extends` is a literal path, without expansions",
-        location: extends.value.location,
-        hint: "write `extends: ./other.pipeline.yaml`")
-      return nil
+      return refuse("`extends` is a literal path, without expansions")
     }
     let target = FilePath.resolve(path, in: FilePath.folder(of: file))
     let line = (descendants + [file]).map(FilePath.normalized)

@@ -93,15 +93,6 @@ public struct Upload: Sendable, Hashable {
   package var path: String? {
     if case .file(let path, _) = source { path } else { nil }
   }
-
-  /// The source in messages.
-  var label: String {
-    switch source {
-    case .bytes: "the upload \(fileName)"
-    case .file(let path, _): path
-    case .spool: "the upload of standard input"
-    }
-  }
 }
 
 // MARK: Media types

@@ -186,6 +186,11 @@ public struct PipelineTest: OptionSection {
       0...10_000_000, "Number of events that were dropped, because they were not read in time")
     var dropped: Int?
     @Option("Time limit, on the test's clock") var within: Duration?
+
+    /// The expected calls of entries, each with its source location.
+    var calls: [(entry: String, location: FileLocation, count: Int)] {
+      stages.entries.map { ($0.name, $0.nameLocation ?? $stages.location, $0.value) }
+    }
   }
 
   /// A failure in place of an answer.
@@ -193,71 +198,6 @@ public struct PipelineTest: OptionSection {
     /// The connection is refused, closed before the answer, or dropped in the body; the name does
     /// not resolve; TLS fails.
     case refused, closed, dropped, unresolved, tls
-  }
-
-  /// An expectation of a test.
-  public struct Expectation: Sendable {
-    /// Its source location.
-    public var location: FileLocation
-    /// The kind of expectation, with the expected value.
-    public var kind: Kind
-
-    /// The kinds of expectations.
-    public enum Kind: Sendable {
-      /// The number of operations with a result without errors.
-      case succeeded(Int)
-      /// The number of operations that failed or have errors.
-      case failed(Int)
-      /// The number of requests that the server receives.
-      case requests(Int)
-      /// The most attempts of any operation.
-      case attempts(Int)
-      /// The number of token renewals.
-      case refreshes(Int)
-      /// The source of the last result.
-      case source(GraphQLResponse.Source)
-      /// The data of the last result.
-      case data(JSONValue)
-      /// The code of the first failure, or of the first error in a result.
-      case error(String)
-      /// A part of the message of the first failure.
-      case message(String)
-      /// The number of calls of a chain's entry.
-      case passes(entry: String, Int)
-      /// The number of delivered events of subscriptions.
-      case events(Int)
-      /// The data of the delivered events, in their order.
-      case delivered(JSONValue)
-      /// The number of announced gaps after lost connections.
-      case gaps(Int)
-      /// The number of events that were dropped, because they were not read in time.
-      case dropped(Int)
-      /// The time limit, on the test's clock.
-      case within(Duration)
-    }
-  }
-}
-
-extension PipelineTest {
-  /// The expectations, in the order of their declarations.
-  public var expectations: [Expectation] {
-    func one<Value>(
-      _ option: OptionProperty<Value?>, _ kind: (Value) -> Expectation.Kind
-    ) -> [Expectation] {
-      option.wrappedValue.map { [Expectation(location: option.location, kind: kind($0))] } ?? []
-    }
-    return one(expect.$succeeded) { .succeeded($0) } + one(expect.$failed) { .failed($0) }
-      + one(expect.$requests) { .requests($0) } + one(expect.$attempts) { .attempts($0) }
-      + one(expect.$refreshes) { .refreshes($0) } + one(expect.$source) { .source($0) }
-      + one(expect.$data) { .data($0) } + one(expect.$error) { .error($0) }
-      + one(expect.$events) { .events($0) } + one(expect.$delivered) { .delivered($0) }
-      + one(expect.$gaps) { .gaps($0) } + one(expect.$dropped) { .dropped($0) }
-      + one(expect.$message) { .message($0) } + one(expect.$within) { .within($0) }
-      + expect.stages.entries.map {
-        Expectation(
-          location: $0.nameLocation ?? expect.$stages.location,
-          kind: .passes(entry: $0.name, $0.value))
-      }
   }
 }
 

@@ -83,9 +83,7 @@ extension PipelineTest {
       outcomes: outcomes, requests: await upstream.requestCount, passes: passes.counts,
       attempts: passes.attempts,
       refreshes: await equipment.refreshes(services), time: clock.now())
-    var failures = expectations.compactMap { expectation in
-      measurements.mismatch(expectation.kind).map { (location: expectation.location, message: $0) }
-    }
+    var failures = measurements.mismatches(expect)
     failures += await upstream.unanswered.prefix(3).map {
       (location: location, message: "no answer of `upstream` matches \($0)")
     }
@@ -209,39 +207,54 @@ private struct Measurements {
   var refreshes: Int?
   var time: Duration
 
-  /// The difference from an expected value; `nil` if there is none.
-  func mismatch(_ kind: PipelineTest.Expectation.Kind) -> String? {
-    switch kind {
-    case .succeeded(let count):
-      differs(count, found: outcomes.count(where: \.isSuccess), name: "succeeded")
-    case .failed(let count): differs(count, found: outcomes.count { !$0.isSuccess }, name: "failed")
-    case .requests(let count): differs(count, found: requests, name: "requests")
-    case .attempts(let count): differs(count, found: attempts, name: "attempts")
-    case .refreshes(let count):
+  /// The expectations that were not met, in the order of their declarations.
+  func mismatches(_ expect: PipelineTest.Expected) -> [(location: FileLocation, message: String)] {
+    var found: [(location: FileLocation, message: String)] = []
+    func check<Value>(_ option: OptionProperty<Value?>, _ mismatch: (Value) -> String?) {
+      if let expected = option.wrappedValue, let message = mismatch(expected) {
+        found.append((option.location, message))
+      }
+    }
+    func count(_ option: OptionProperty<Int?>, of name: String, found: Int) {
+      check(option) { differs($0, found: found, name: name) }
+    }
+    count(expect.$succeeded, of: "succeeded", found: outcomes.count(where: \.isSuccess))
+    count(expect.$failed, of: "failed", found: outcomes.count { !$0.isSuccess })
+    count(expect.$requests, of: "requests", found: requests)
+    count(expect.$attempts, of: "attempts", found: attempts)
+    check(expect.$refreshes) { count in
       refreshes.map { differs(count, found: $0, name: "refreshes") }
         ?? "refreshes: expected \(count), and no plugin of the chain fetches a token"
-    case .passes(let entry, let count):
-      differs(count, found: passes[entry] ?? 0, name: "passes of \(entry)")
-    case .source(let source):
+    }
+    check(expect.$source) { source in
       outcomes.last?.last.map {
         differs(source.rawValue, found: $0.source.rawValue, name: "source")
       }
         ?? "source: expected \(source.rawValue), and there is no result\(firstMessage)"
-    case .data(let data): mismatch(data: data)
-    case .error(let code):
+    }
+    check(expect.$data) { mismatch(data: $0) }
+    check(expect.$error) { code in
       outcomes.lazy.compactMap(\.code).first.map { differs(code, found: $0, name: "error") }
         ?? "error: expected \(code), and nothing failed"
-    case .message(let part):
+    }
+    count(expect.$events, of: "events", found: sum(\.events))
+    check(expect.$delivered) { mismatch(delivered: $0) }
+    count(expect.$gaps, of: "gaps", found: sum(\.gaps))
+    count(expect.$dropped, of: "dropped", found: sum(\.dropped))
+    check(expect.$message) { part in
       outcomes.lazy.compactMap(\.message).first.map {
         $0.contains(part) ? nil : "message: expected one with \"\(part)\", found \"\($0)\""
       } ?? "message: expected one with \"\(part)\", and nothing failed"
-    case .events(let count): differs(count, found: sum(\.events), name: "events")
-    case .gaps(let count): differs(count, found: sum(\.gaps), name: "gaps")
-    case .dropped(let count): differs(count, found: sum(\.dropped), name: "dropped")
-    case .delivered(let data): mismatch(delivered: data)
-    case .within(let longest):
-      time <= longest ? nil : "took \(time.optionText), expected at most \(longest.optionText)"
     }
+    check(expect.$within) { longest in
+      time <= longest
+        ? nil : "took \(time.optionText), expected at most \(longest.optionText)"
+    }
+    for call in expect.calls {
+      differs(call.count, found: passes[call.entry] ?? 0, name: "passes of \(call.entry)")
+        .map { found.append((call.location, $0)) }
+    }
+    return found
   }
 
   private func differs<Value: Equatable>(

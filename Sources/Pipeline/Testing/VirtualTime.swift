@@ -86,20 +86,19 @@ extension VirtualTime: Clock {
       state.sleepers[state.lastSleeper] = deadline.offset
       return state.lastSleeper
     }
-    defer {
-      state.withLock { state in
-        state.events += 1
-        state.sleepers[id] = nil
-      }
-    }
+    defer { wake(id) }
     try await withTaskCancellationHandler {
       try await state.wait { $0.time >= deadline.offset }
     } onCancel: {
       // At once: the task may run on another executor, and the time must not jump to its deadline meanwhile.
-      state.withLock { state in
-        state.events += 1
-        state.sleepers[id] = nil
-      }
+      wake(id)
+    }
+  }
+
+  private func wake(_ id: Int) {
+    state.withLock { state in
+      state.events += 1
+      state.sleepers[id] = nil
     }
   }
 }

@@ -304,11 +304,9 @@ private struct FetchInterceptor: HTTPInterceptor {
   private func refusal(
     _ head: HTTPResponse, reason: String, context: ChainContext
   ) -> ChainError {
-    // The query of a URL may contain keys.
-    let target = head.headerFields[.location].map { "\($0.prefix { $0 != "?" }.prefix(200))" } ?? ""
-    return ChainError(
+    ChainError(
       .transport, code: .redirectRefused,
-      message: "the server redirects the request to \(target), which \(reason)",
+      message: "the server redirects the request to \(head.shownLocation ?? ""), which \(reason)",
       entry: context.entryID,
       http: .init(status: head.status.code, headers: head.headerFields), delivery: .answered)
   }

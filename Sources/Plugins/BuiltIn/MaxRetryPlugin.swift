@@ -33,7 +33,7 @@ public struct MaxRetryPlugin: Plugin {
 
   @Option(0...24, "Maximum number of retries of one operation") package var maxRetries = 3
   @Option("Failures that are retried even if no plugin requests it") var on = Trigger.allCases
-  @Option("Delays between attempts") var backoff = BackoffOptions()
+  @Option("Delays between attempts") var backoff = Backoff()
   @Option("Whether a longer Retry-After of the server is respected") var respectRetryAfter = true
   @Option(
     .zero ... .seconds(86_400),
@@ -54,15 +54,6 @@ public struct MaxRetryPlugin: Plugin {
   }
 
   enum Mutations: String, CaseIterable, ExpressibleByOption { case unsent, always }
-
-  struct BackoffOptions: OptionSection {
-    @Option(.zero ... .seconds(3_600), "Delay before the first retry")
-    var base = Duration.milliseconds(300)
-    @Option(1...10, "Factor by which each delay exceeds the one before") var factor = 2.0
-    @Option(.zero ... .seconds(3_600), "Longest delay") var max = Duration.seconds(20)
-    @Option("How much of a delay is random: nothing, all, or half of it")
-    var jitter = Backoff.Jitter.equal
-  }
 
   /// Creates the plugin with the defaults of its options.
   public init() {}
@@ -93,20 +84,27 @@ public struct MaxRetryPlugin: Plugin {
 }
 
 /// The backoff: `min(base * factor^n, max)` before retry `n`, counted from 0, with jitter.
-package struct Backoff: Sendable {
+package struct Backoff: OptionSection {
   /// How much of a delay is random: nothing, all, or half of it.
   package enum Jitter: String, CaseIterable, ExpressibleByOption {
     case none, full, equal
   }
 
-  var base: Duration
-  var factor: Double
-  var max: Duration
-  var jitter: Jitter
+  @Option(.zero ... .seconds(3_600), "Delay before the first retry")
+  var base = Duration.milliseconds(300)
+  @Option(1...10, "Factor by which each delay exceeds the one before") var factor = 2.0
+  @Option(.zero ... .seconds(3_600), "Longest delay") var max = Duration.seconds(20)
+  @Option("How much of a delay is random: nothing, all, or half of it")
+  var jitter = Jitter.equal
+
+  package init() {}
 
   /// The delays of a server that closes each connection soon.
-  package static let ofShortConnections = Backoff(
-    base: .milliseconds(250), factor: 2, max: .seconds(30), jitter: .equal)
+  package static let ofShortConnections = {
+    var backoff = Backoff()
+    (backoff.base, backoff.max) = (.milliseconds(250), .seconds(30))
+    return backoff
+  }()
 
   /// The delay before a retry.
   ///
@@ -223,10 +221,7 @@ private final class MaxRetryInterceptor: GraphQLInterceptor {
   private func delay(
     before number: Int, _ error: ChainError, _ context: ChainContext, rest: Duration?
   ) -> (wait: Duration, tooLong: Duration?) {
-    let backoff = Backoff(
-      base: options.backoff.base, factor: options.backoff.factor, max: options.backoff.max,
-      jitter: options.backoff.jitter)
-    var own = backoff.delay(beforeRetry: number, random: context.services.random())
+    var own = options.backoff.delay(beforeRetry: number, random: context.services.random())
     if let rest {
       if number >= options.maxRetries { own = max(own, Reconnection.leastDelay) }
       own = min(own, max(rest, .zero))

@@ -66,14 +66,12 @@ private struct ResponseCodeInterceptor: HTTPInterceptor {
   private func remedy(_ status: Int, _ head: HTTPResponse) -> String {
     switch status {
     case 300..<400:
-      // The query of a URL may contain keys.
-      let target =
-        head.headerFields[.location].map { " to \($0.prefix { $0 != "?" }.prefix(200))" } ?? ""
-      return "; the redirect\(target) is not followed: set the endpoint's url to its target"
-    case 401: return "; the server requires credentials, or rejected those that were sent"
-    case 403: return "; the credentials do not allow this"
-    case 404: return "; is the path of the endpoint right?"
-    default: return ""
+      "; the redirect\(head.shownLocation.map { " to \($0)" } ?? "") is not followed: set the endpoint's url to "
+        + "its target"
+    case 401: "; the server requires credentials, or rejected those that were sent"
+    case 403: "; the credentials do not allow this"
+    case 404: "; is the path of the endpoint right?"
+    default: ""
     }
   }
 }

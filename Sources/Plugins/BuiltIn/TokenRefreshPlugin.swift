@@ -152,9 +152,7 @@ public struct TokenRefreshPlugin: Plugin {
       return EnvironmentTokenSource(name: env ?? Self.variable(of: credential))
     }
     return OAuth2TokenSource(
-      endpoint: try oauth2.endpoint(), grant: oauth2.grant, clientID: oauth2.clientID,
-      clientSecret: oauth2.clientSecret, authentication: oauth2.clientAuth, scope: oauth2.scope,
-      audience: oauth2.audience, refreshToken: oauth2.refreshToken,
+      options: oauth2, endpoint: try oauth2.endpoint(),
       store: oauth2.store.map { FileTokenStore(path: $0.path) }, skew: skew, timeout: timeout)
   }
 

@@ -135,11 +135,7 @@ struct EventStreamOpening: Sendable {
     _ response: HTTPResponseMessage, of step: String, _ expected: String
   ) async throws -> ChainError {
     let body = try await response.body.prefix(16 << 10)
-    if let location = response.head.headerFields[.location],
-      response.head.status.kind == .redirection
-    {
-      // The query of a URL may contain keys.
-      let target = location.prefix { $0 != "?" }.prefix(200)
+    if let target = response.head.shownLocation, response.head.status.kind == .redirection {
       return failures.notSent(
         .redirectRefused,
         "\(failures.origin) redirects \(step) to \(target), which is not followed: the token of the stream belongs to "

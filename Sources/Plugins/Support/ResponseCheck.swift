@@ -66,11 +66,9 @@ enum ResponseCheck {
     let beginning = try await beginning(of: response.body, keptBytes + more)
     let shown = SecretHiding(response.secrets).text(String(decoding: beginning, as: UTF8.self))
     let prefix = Array(shown.utf8.prefix(keptBytes))
-    let text = String(decoding: prefix, as: UTF8.self)
-    let line = text.split(whereSeparator: \.isNewline).first { !$0.allSatisfy(\.isWhitespace) }
     return ChainError(
-      .transport, code: code, message: message + (line.map { ": \($0.prefix(200))" } ?? ""),
-      entry: location,
+      .transport, code: code,
+      message: message + (ChainError.quoted(of: prefix).map { ": \($0)" } ?? ""), entry: location,
       http: .init(
         status: response.head.status.code, headers: response.head.headerFields, bodyPrefix: prefix),
       delivery: .answered)
@@ -91,6 +89,13 @@ enum ResponseCheck {
       // The status matters more than the failure to read its explanation.
     }
     return bytes
+  }
+}
+
+extension HTTPResponse {
+  /// The target of a redirect for messages, without its query, which may contain keys.
+  var shownLocation: Substring? {
+    headerFields[.location].map { $0.prefix { $0 != "?" }.prefix(200) }
   }
 }
 

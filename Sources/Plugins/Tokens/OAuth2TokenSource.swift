@@ -17,15 +17,9 @@ struct OAuth2TokenSource: TokenSource {
     case basic, post
   }
 
+  /// The refresh token is the first one; the store may have a newer one.
+  let options: TokenRefreshPlugin.OAuth2
   let endpoint: Endpoint
-  let grant: Grant
-  let clientID: String
-  let clientSecret: SecretString?
-  let authentication: ClientAuthentication
-  let scope: String?
-  let audience: String?
-  /// The first refresh token; the store may have a newer one.
-  let refreshToken: SecretString?
   let store: FileTokenStore?
   let skew: Duration
   let timeout: Duration
@@ -35,10 +29,13 @@ struct OAuth2TokenSource: TokenSource {
   var label: String { "the token endpoint \(endpoint.shownURL)" }
 
   func token(replacing refused: AccessToken?, _ services: Services) async throws -> AccessToken {
-    let secrets = [clientSecret, refreshToken].compactMap { $0 }
+    let secrets = [options.clientSecret, options.refreshToken].compactMap { $0 }
     // Several machines share the tokens of a queue.
     if let shared = services[SharedTokensKey.self], !secrets.isEmpty {
-      let identity = [endpoint.shownURL, grant.rawValue, clientID, scope ?? "", audience ?? ""]
+      let identity = [
+        endpoint.shownURL, options.grant.rawValue, options.clientID, options.scope ?? "",
+        options.audience ?? "",
+      ]
       return try await SharedTokenStore(shared, identity: identity, secrets: secrets, local: store)
         .whileLocked(services) { try await token(in: $0, replacing: refused, services) }
     }
@@ -90,7 +87,7 @@ struct OAuth2TokenSource: TokenSource {
   ///
   /// The clock may have been set meanwhile, so the remainder is at most the whole lifetime.
   private func token(_ kept: StoredTokens, _ services: Services) -> AccessToken? {
-    guard let value = kept.accessToken, origin(kept) != nil || grant == .clientCredentials
+    guard let value = kept.accessToken, origin(kept) != nil || options.grant == .clientCredentials
     else { return nil }
     guard let issuedAt = kept.issuedAt, let lifetime = kept.lifetime else {
       return AccessToken(value)
@@ -103,7 +100,7 @@ struct OAuth2TokenSource: TokenSource {
 
   /// The hash of the configured refresh token, if the stored one descends from it.
   private func origin(_ kept: StoredTokens) -> String? {
-    guard let given = refreshToken else { return kept.origin ?? "" }
+    guard let given = options.refreshToken else { return kept.origin ?? "" }
     let hash = DocumentHash.sha256(given.reveal())
     return kept.origin == hash ? hash : nil
   }
@@ -124,11 +121,11 @@ extension OAuth2TokenSource {
       throw TokenFailure(message: "the client has no transport to request a token from \(label)")
     }
     services.secrets.insert(
-      contentsOf: [clientSecret, refreshToken, kept.accessToken, kept.refreshToken].compactMap {
-        $0
-      })
-    let used = origin(kept) != nil ? kept.refreshToken ?? refreshToken : refreshToken
-    if grant == .refreshToken, used == nil {
+      contentsOf: [
+        options.clientSecret, options.refreshToken, kept.accessToken, kept.refreshToken,
+      ].compactMap { $0 })
+    let used = (origin(kept) != nil ? kept.refreshToken : nil) ?? options.refreshToken
+    if options.grant == .refreshToken, used == nil {
       throw TokenFailure(
         message: "there is no refresh token: set the option refresh_token", isMissing: true)
     }
@@ -168,8 +165,8 @@ extension OAuth2TokenSource {
     contents.accessToken = token.value
     contents.issuedAt = services.secondsSince1970()
     contents.lifetime = lifetime
-    contents.refreshToken = grant == .refreshToken ? next : nil
-    contents.origin = refreshToken.map { DocumentHash.sha256($0.reveal()) }
+    contents.refreshToken = options.grant == .refreshToken ? next : nil
+    contents.origin = options.refreshToken.map { DocumentHash.sha256($0.reveal()) }
     return Answer(token: token, contents: contents)
   }
 
@@ -195,24 +192,24 @@ extension OAuth2TokenSource {
 
   private func message(_ refreshToken: SecretString?) -> HTTPRequestMessage {
     var form: [(String, String)] = []
-    switch grant {
+    switch options.grant {
     case .clientCredentials: form.append(("grant_type", "client_credentials"))
     case .refreshToken:
       form.append(("grant_type", "refresh_token"))
       form.append(("refresh_token", refreshToken?.reveal() ?? ""))
     }
-    if let scope { form.append(("scope", scope)) }
-    if let audience { form.append(("audience", audience)) }
+    if let scope = options.scope { form.append(("scope", scope)) }
+    if let audience = options.audience { form.append(("audience", audience)) }
     var fields = HTTPFields()
     fields[.accept] = "application/json"
     fields[.contentType] = "application/x-www-form-urlencoded"
-    if let clientSecret, authentication == .basic {
+    if let clientSecret = options.clientSecret, options.clientAuth == .basic {
       // https://www.rfc-editor.org/rfc/rfc6749#section-2.3.1
-      let pair = Self.encoded(clientID) + ":" + Self.encoded(clientSecret.reveal())
+      let pair = Self.encoded(options.clientID) + ":" + Self.encoded(clientSecret.reveal())
       fields[.authorization] = "Basic " + Data(pair.utf8).base64EncodedString()
     } else {
-      form.append(("client_id", clientID))
-      if let clientSecret { form.append(("client_secret", clientSecret.reveal())) }
+      form.append(("client_id", options.clientID))
+      if let secret = options.clientSecret { form.append(("client_secret", secret.reveal())) }
     }
     let body = form.map { "\($0)=\(Self.encoded($1))" }.joined(separator: "&")
     return HTTPRequestMessage(

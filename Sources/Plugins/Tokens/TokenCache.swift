@@ -20,8 +20,6 @@ actor TokenCache {
     self.timeout = timeout
   }
 
-  nonisolated var label: String { source.label }
-
   /// The number of failed renewals so far.
   var failures: Int { failure?.count ?? 0 }
 

@@ -65,7 +65,7 @@ struct ConnectionRoute: Sendable {
     let host = authority.host.isEmpty ? nil : authority.host
     if unixSocket != nil {
       let name = connection.tls.serverName ?? host
-      let isAddress = name.map { (try? SocketAddress(ipAddress: $0, port: 0)) != nil } ?? true
+      let isAddress = name?.isAddress ?? true
       isUnverifiable = isAddress && connection.tls.verifiesServer
       setting.socket = .init(name: isAddress ? nil : name)
     } else if let name = connection.tls.serverName, let host {
@@ -89,11 +89,8 @@ struct ConnectionRoute: Sendable {
     {
       headers.add(name: "Host", value: head.authority ?? "")
     }
-    if setting.isPassedOn, let proxy, let user = proxy.user {
-      let credentials = "\(user):\(proxy.password?.reveal() ?? "")"
-      headers.replaceOrAdd(
-        name: "Proxy-Authorization",
-        value: "Basic \(Data(credentials.utf8).base64EncodedString())")
+    if setting.isPassedOn, let credentials = proxy?.authorization {
+      headers.replaceOrAdd(name: "Proxy-Authorization", value: credentials)
     }
     return headers
   }
@@ -102,29 +99,26 @@ struct ConnectionRoute: Sendable {
   func request(_ method: HTTPRequest.Method, _ path: String) throws -> HTTPClient.Request {
     if let unixSocket {
       guard !isUnverifiable else {
-        throw ChainError(
-          .transport, code: .invalidRequest,
-          message:
-            "the certificate of \(origin) cannot be verified over the Unix domain socket \(unixSocket): "
+        throw invalid(
+          "the certificate of \(origin) cannot be verified over the Unix domain socket \(unixSocket): "
             + "the URL has an address; write a host name, or name the server with the option "
-            + "tls.server_name of fetch", delivery: .notSent)
+            + "tls.server_name of fetch")
       }
       guard let url = URL(httpURLWithSocketPath: unixSocket, uri: path) else {
-        throw ChainError(
-          .transport, code: .invalidRequest,
-          message:
-            "the Unix domain socket \(unixSocket) with the path \(path) is not a URL to send to",
-          delivery: .notSent)
+        throw invalid(
+          "the Unix domain socket \(unixSocket) with the path \(path) is not a URL to send to")
       }
       return try HTTPClient.Request(url: url, method: HTTPMethod(rawValue: method.rawValue))
     }
     do {
       return try HTTPClient.Request(url: url(path), method: HTTPMethod(rawValue: method.rawValue))
     } catch {
-      throw ChainError(
-        .transport, code: .invalidRequest, message: "\(origin) is not a URL to send to",
-        delivery: .notSent)
+      throw invalid("\(origin) is not a URL to send to")
     }
+  }
+
+  private func invalid(_ message: String) -> ChainError {
+    ChainError(.transport, code: .invalidRequest, message: message, delivery: .notSent)
   }
 
   private func url(_ path: String) -> String {
@@ -133,6 +127,13 @@ struct ConnectionRoute: Sendable {
     guard let certificate = setting.certificate else { return origin + path }
     let port = authority.port.map { ":\($0)" } ?? ""
     return "https://\(certificate.name)\(port)\(path)"
+  }
+}
+
+extension HTTPProxy {
+  /// The value of the field `Proxy-Authorization`; `nil` without a user.
+  var authorization: String? {
+    user.map { "Basic " + Data("\($0):\(password?.reveal() ?? "")".utf8).base64EncodedString() }
   }
 }
 

@@ -60,14 +60,10 @@ extension ResponseReader {
   func didSendRequestHead(task: HTTPClient.Task<Void>, _ head: HTTPRequestHead) {
     noteHeadSent()
     guard let observer else { return }
-    var fields = HTTPFields()
-    for (name, value) in head.headers {
-      if let name = HTTPField.Name(name) { fields.append(HTTPField(name: name, value: value)) }
-    }
     observer(
       .sent(
         HTTPRequest(
           method: HTTPRequest.Method(head.method.rawValue) ?? .post, scheme: nil, authority: nil,
-          path: head.uri, headerFields: fields)))
+          path: head.uri, headerFields: HTTPFields(head.headers))))
   }
 }

@@ -36,6 +36,9 @@ extension TLSSettings {
     return configuration
   }
 
+  /// The server name for SNI and the verification of the certificate; `nil` for an address, which TLS cannot name.
+  func name(of host: String) -> String? { serverName ?? (host.isAddress ? nil : host) }
+
   private func certificates(
     _ path: String, option: String
   ) throws(UnusableFile) -> [NIOSSLCertificate] {
@@ -53,6 +56,11 @@ extension TLSSettings {
     }
     return found
   }
+}
+
+extension String {
+  /// Whether the text is an IP address.
+  var isAddress: Bool { (try? SocketAddress(ipAddress: self, port: 0)) != nil }
 }
 
 /// TLS on connections to a Unix domain socket.
@@ -138,7 +146,7 @@ enum CertificateProbe {
   /// The problem with the certificate's validity period; `nil` if there is none, or the server
   /// sends no certificate.
   ///
-  /// - Parameter name: The server name for SNI, if it differs from the host.
+  /// - Parameter name: The server name for SNI; `nil` for an address.
   static func problem(
     host: String, name: String?, port: Int, connect: TimeAmount, now: Double
   ) async -> String? {
@@ -151,7 +159,7 @@ enum CertificateProbe {
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
           let handler = try NIOSSLClientHandler(
-            context: context, serverHostname: name ?? (isAddress(host) ? nil : host),
+            context: context, serverHostname: name,
             customVerificationCallback: { certificates, result in
               seen.succeed(
                 certificates.map {
@@ -173,10 +181,6 @@ enum CertificateProbe {
     let certificates = (try? await seen.futureResult.get()) ?? []
     try? await channel.close()
     return certificates.lazy.compactMap { $0.problem(now: now) }.first
-  }
-
-  private static func isAddress(_ host: String) -> Bool {
-    (try? SocketAddress(ipAddress: host, port: 0)) != nil
   }
 
   private struct Validity: Sendable {

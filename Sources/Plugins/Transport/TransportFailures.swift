@@ -480,7 +480,8 @@ extension TransportFailures {
     let authority = Authority(request.head.authority ?? "")
     guard proxy == nil, route.unixSocket == nil, !authority.host.isEmpty,
       let problem = await CertificateProbe.problem(
-        host: authority.host, name: limits.connection.tls.serverName, port: authority.port ?? 443,
+        host: authority.host, name: limits.connection.tls.name(of: authority.host),
+        port: authority.port ?? 443,
         connect: .nanoseconds(limits.connect.nanoseconds),
         now: Date().timeIntervalSince1970)
     else { return explained }

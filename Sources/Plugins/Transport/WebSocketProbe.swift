@@ -59,15 +59,13 @@ package enum WebSocketProbe {
   ) async throws -> NIOAsyncChannel<ByteBuffer, ByteBuffer> {
     let tls = limits.connection.tls
     let context = isSecure ? try NIOSSLContext(configuration: tls.configuration()) : nil
-    let isAddress = (try? SocketAddress(ipAddress: host, port: 0)) != nil
     return try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .connectTimeout(.nanoseconds(limits.connect.nanoseconds))
       .connect(host: host, port: port) { channel in
         channel.eventLoop.makeCompletedFuture {
           if let context {
             try channel.pipeline.syncOperations.addHandler(
-              NIOSSLClientHandler(
-                context: context, serverHostname: tls.serverName ?? (isAddress ? nil : host)))
+              NIOSSLClientHandler(context: context, serverHostname: tls.name(of: host)))
           }
           return try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
         }

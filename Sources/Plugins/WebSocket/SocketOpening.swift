@@ -113,11 +113,8 @@ extension SocketOpening {
     opened: EventLoopPromise<Void>
   ) throws {
     var fields: HTTPHeaders = ["Host": "\(host.contains(":") ? "[\(host)]" : host):\(port)"]
-    if let user = proxy.user {
-      let credentials = "\(user):\(proxy.password?.reveal() ?? "")"
-      fields.add(
-        name: "Proxy-Authorization",
-        value: "Basic \(Data(credentials.utf8).base64EncodedString())")
+    if let credentials = proxy.authorization {
+      fields.add(name: "Proxy-Authorization", value: credentials)
     }
     let pipeline = channel.pipeline.syncOperations
     let encoder = HTTPRequestEncoder()
@@ -148,13 +145,12 @@ extension SocketOpening {
   private func secure(_ channel: any Channel, _ host: String) throws {
     guard isSecure else { return }
     let settings = limits.connection.tls
-    let isAddress = (try? SocketAddress(ipAddress: host, port: 0)) != nil
     var configuration = try settings.configuration()
     configuration.applicationProtocols = ["http/1.1"]
     try channel.pipeline.syncOperations.addHandler(
       NIOSSLClientHandler(
         context: NIOSSLContext(configuration: configuration),
-        serverHostname: settings.serverName ?? (isAddress ? nil : host)))
+        serverHostname: settings.name(of: host)))
   }
 }
 
@@ -307,7 +303,7 @@ extension HTTPTypes.HTTPResponse {
 
 extension HTTPFields {
   /// The fields that are valid.
-  fileprivate init(_ headers: HTTPHeaders) {
+  init(_ headers: HTTPHeaders) {
     self.init()
     for (name, value) in headers {
       if let name = HTTPField.Name(name) { append(HTTPField(name: name, value: value)) }
@@ -436,12 +432,10 @@ extension TransportFailures {
   ) -> ChainError {
     let shown = SecretHiding(request.secrets).text(body)
     let prefix = Array(shown.utf8.prefix(ResponseCheck.keptBytes))
-    let line = String(decoding: prefix, as: UTF8.self).split(whereSeparator: \.isNewline)
-      .first { !$0.allSatisfy(\.isWhitespace) }
     var error = notSent(
       code,
       "\(origin) answered \(step) with \(ResponseCheck.describe(response)), where \(expected) was "
-        + "expected" + (line.map { ": \($0.prefix(200))" } ?? ""))
+        + "expected" + (ChainError.quoted(of: prefix).map { ": \($0)" } ?? ""))
     error.http = .init(
       status: response.status.code, headers: response.headerFields, bodyPrefix: prefix)
     return error

@@ -57,7 +57,10 @@ struct TestSectionTests {
         == ["plain text", #"{"data":{"a":1.50}}"#, ""])
     #expect(test.upstream[0].delay == .seconds(2) && test.upstream[0].times == 4)
     #expect(test.upstream[0].when?.bearer == "old" && test.upstream[2].fail == .closed)
-    #expect(test.expectations.count == 5)
+    #expect(test.expect.succeeded == 6 && test.expect.failed == nil)
+    #expect(test.expect.source == .server && test.expect.within == .seconds(5))
+    #expect(test.expect.data?.jsonText() == #"{"a":1.50}"#)
+    #expect(test.expect.calls.map { "\($0.entry) \($0.count)" } == ["fetch 6"])
   }
 
   @Test(
