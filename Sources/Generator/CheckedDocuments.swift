@@ -87,12 +87,9 @@ package struct CheckedDocuments {
     let lines = lines[sources.index(of: location)]
     var directives: Set<String> = []
     let start = sources.local(location)
-    // A comment concerns what starts on the next line.
-    guard
-      lines[start.line - 1].unicodeScalars.prefix(start.column - 1).allSatisfy({
-        $0 == " " || $0 == "\t"
-      })
-    else { return [] }
+    // A comment concerns what starts on the next line. Only blanks are counted: a line may hold a whole document.
+    let blanks = lines[start.line - 1].unicodeScalars.prefix { $0 == " " || $0 == "\t" }
+    guard blanks.count >= start.column - 1 else { return [] }
     var line = start.line - 2
     while lines.indices.contains(line) {
       let text = lines[line].drop { $0 == " " || $0 == "\t" || $0 == "," }

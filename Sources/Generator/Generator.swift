@@ -174,9 +174,10 @@ private struct Conformances {
       let found = Set(directives.compactMap(GeneratorOptions.Conformance.init(rawValue:)))
       requested[Self.key(definition), default: []].formUnion(found)
       // A type is Hashable or Codable only if the types of its properties are.
+      let shared = found.subtracting([.identifiable])
+      if shared.isEmpty { continue }
       for fragment in text.reached(from: selectionSet) {
-        requested[Self.key(.fragment(fragment)), default: []].formUnion(
-          found.subtracting([.identifiable]))
+        requested[Self.key(.fragment(fragment)), default: []].formUnion(shared)
       }
     }
   }

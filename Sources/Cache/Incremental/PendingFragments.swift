@@ -59,7 +59,7 @@ package final class PendingLog: Sendable {
   /// A log without the entries that have ended, if these are most of them; else this one.
   func compacted() -> PendingLog {
     let open = state.withLock { state -> [Entry]? in
-      guard state.entries.count > 2 * state.open.count + 1024 else { return nil }
+      guard state.entries.count > 2 * state.open.count + 64 else { return nil }
       return state.entries.filter { $0.end == Int.max }
     }
     guard let open else { return self }

@@ -107,7 +107,25 @@ struct SelectionNode {
   /// The index of variants that the short scan does not reach.
   var variantIndex: [[UInt8]: Int] = [:]
   /// Plans by the contributions that apply: most types share one.
-  var plansByShape: [[UInt8]: Int32] = [:]
+  var plansByShape: [[UInt32]: Int32] = [:]
+  /// `nil` until a type is compiled.
+  var contributions: NodeContributions?
+}
+
+/// The contributions of a node by the types that they may apply to, so that a type of a document with fragments on many
+/// object types is compared with its own fragments only.
+struct NodeContributions {
+  /// A contribution in the set of a part; numbered in their order.
+  struct Position {
+    var number: Int
+    var part: Int
+    var index: Int
+  }
+
+  /// Those without a condition on an object type.
+  var open: [Position] = []
+  /// Those with a condition on an object type, by its name. They apply to no other type.
+  var ofType: [String: [Position]] = [:]
 }
 
 /// The first and last 8 bytes of a key; for shorter keys, two overlapping words.

@@ -26,6 +26,9 @@ struct PlanTable: ~Copyable {
   private var blobs: [UnsafeMutablePointer<UInt8>] = []
   private var fieldBlocks: [UnsafeMutablePointer<FieldPlan>] = []
   private let candidateNames: Set<String>
+  /// The numbers of plans and blobs before the first response.
+  private var ownPlans = 0
+  private var ownBlobs = 0
   /// The root's plan, and its node.
   private(set) var root: Int32 = 0
 
@@ -40,6 +43,8 @@ struct PlanTable: ~Copyable {
     candidateNames = plan.keys.allFields
     let node = self.node(of: [SelectionPart(set: plan.rootSet)])
     root = variant(of: node, typename: Array(plan.rootType.utf8))
+    ownPlans = planCount
+    ownBlobs = blobs.count
   }
 
   deinit {
@@ -62,10 +67,10 @@ struct PlanTable: ~Copyable {
     return owner
   }
 
-  /// Whether the table is worth keeping: it is not too large, and contains no inferred types, which
-  /// belong to one response.
+  /// Whether the table is worth keeping: types of responses have not made it too large, and it contains no inferred types,
+  /// which belong to one response. The size that the operation itself has would be compiled again for each response.
   var isWorthKeeping: Bool {
-    planCount <= 1024 && blobs.count <= 1 << 14 && guessedConditions.isEmpty
+    planCount <= ownPlans + 1024 && blobs.count <= ownBlobs + (1 << 14) && guessedConditions.isEmpty
   }
 
   mutating func beginUse(of plan: OperationPlan) {
@@ -108,6 +113,7 @@ struct PlanTable: ~Copyable {
       nodes[index].variants = []
       nodes[index].variantIndex = [:]
       nodes[index].plansByShape = [:]
+      nodes[index].contributions = nil
       nodes[index].lastVariant = 0
     }
   }
@@ -257,31 +263,29 @@ struct PlanTable: ~Copyable {
     let isRoot = node == 0
     if !isRoot { noteConcrete(name) }
     var applicable: [Applicable] = []
-    var shape: [UInt8] = []
-    for part in nodes[Int(node)].parts {
-      for contribution in plan.sets[part.set] {
-        let applies = applies(contribution, to: name, isRoot: isRoot)
-        shape.append(applies.map { $0 ? 2 : 1 } ?? 0)
-        guard let applies else { continue }
-        if plan.facts == nil, !isRoot, !contribution.conditions.contains(name) {
-          guessedConditions.formUnion(contribution.conditions)
-        }
-        var contribution = contribution
-        if let ruled = plan.ruledKey(of: contribution, for: name) {
-          contribution.storedKey = contribution.ruledKeys[ruled].storedKey
-          contribution.page = contribution.ruledKeys[ruled].page
-          contribution.isJoined = contribution.ruledKeys[ruled].isJoined
-          contribution.redirect = contribution.ruledKeys[ruled].redirect
-          shape += withUnsafeBytes(of: UInt32(truncatingIfNeeded: ruled)) { Array($0) }
-        } else if !contribution.ruledKeys.isEmpty {
-          shape.append(0xff)
-        }
-        applicable.append(
-          Applicable(
-            contribution: contribution, isCertain: applies && part.fragment < 0,
-            fragment: contribution.fragment >= 0 ? contribution.fragment : part.fragment,
-            isDeferred: part.isDeferred || contribution.deferral >= 0))
+    var shape: [UInt32] = []
+    for position in contributions(of: node, for: name) {
+      let part = nodes[Int(node)].parts[position.part]
+      var contribution = plan.sets[part.set][position.index]
+      guard let applies = applies(contribution, to: name, isRoot: isRoot) else { continue }
+      shape.append(UInt32(truncatingIfNeeded: position.number << 1 | (applies ? 1 : 0)))
+      if plan.facts == nil, !isRoot, !contribution.conditions.contains(name) {
+        guessedConditions.formUnion(contribution.conditions)
       }
+      if let ruled = plan.ruledKey(of: contribution, for: name) {
+        contribution.storedKey = contribution.ruledKeys[ruled].storedKey
+        contribution.page = contribution.ruledKeys[ruled].page
+        contribution.isJoined = contribution.ruledKeys[ruled].isJoined
+        contribution.redirect = contribution.ruledKeys[ruled].redirect
+        shape.append(UInt32(truncatingIfNeeded: ruled))
+      } else if !contribution.ruledKeys.isEmpty {
+        shape.append(.max)
+      }
+      applicable.append(
+        Applicable(
+          contribution: contribution, isCertain: applies && part.fragment < 0,
+          fragment: contribution.fragment >= 0 ? contribution.fragment : part.fragment,
+          isDeferred: part.isDeferred || contribution.deferral >= 0))
     }
     let index = nodes[Int(node)].plansByShape[shape] ?? compile(applicable, isRoot: isRoot)
     nodes[Int(node)].plansByShape[shape] = index
@@ -290,6 +294,41 @@ struct PlanTable: ~Copyable {
     nodes[Int(node)].variants.append((typename, index))
     nodes[Int(node)].lastVariant = number
     return index
+  }
+
+  /// The contributions that may apply to objects of type `type`, in their order.
+  private mutating func contributions(
+    of node: Int32, for type: String
+  ) -> [NodeContributions.Position] {
+    let all = nodes[Int(node)].contributions ?? contributions(of: node)
+    nodes[Int(node)].contributions = all
+    // An object without `__typename` may have any type.
+    let own = type.isEmpty ? all.ofType.values.flatMap { $0 } : all.ofType[type] ?? []
+    return own.isEmpty ? all.open : (all.open + own).sorted { $0.number < $1.number }
+  }
+
+  private func contributions(of node: Int32) -> NodeContributions {
+    var all = NodeContributions()
+    var number = 0
+    for (part, selection) in nodes[Int(node)].parts.enumerated() {
+      for (index, contribution) in plan.sets[selection.set].enumerated() {
+        let position = NodeContributions.Position(number: number, part: part, index: index)
+        let type = contribution.conditions.first { isObjectType($0, isRoot: node == 0) }
+        if let type {
+          all.ofType[type, default: []].append(position)
+        } else {
+          all.open.append(position)
+        }
+        number += 1
+      }
+    }
+    return all
+  }
+
+  /// Whether a type condition excludes all other types, as ``applies(_:to:isRoot:)`` decides.
+  private func isObjectType(_ condition: String, isRoot: Bool) -> Bool {
+    plan.facts?.possibleTypes[condition]?.contains(condition)
+      ?? (!isRoot && concreteConditions.contains(condition))
   }
 
   /// `nil` when the contribution does not apply to objects of type `type`; else whether that is

@@ -143,6 +143,22 @@ extension PreparedOperation {
     return Augmentation(reduced, keys: keys, facts: facts).augmented().printed()
   }
 
+  /// The `sentDocument(of:operationName:keys:facts:)` of each operation, in source order. Reads the document once for all
+  /// of them.
+  ///
+  /// - Throws: ``CacheError`` with code `invalidOperation`.
+  package static func sentDocuments(
+    of document: Document, keys: KeyRules, facts: TypeFacts?
+  ) throws(CacheError) -> [String] {
+    let reduced: [Document]
+    do {
+      reduced = try document.reducedToEachOperation()
+    } catch {
+      throw CacheError(.invalidOperation, error.message, location: error.location)
+    }
+    return reduced.map { Augmentation($0, keys: keys, facts: facts).augmented().printed() }
+  }
+
   /// The operation with that name, and the document reduced to it.
   static func select(
     _ name: String?, in document: Document

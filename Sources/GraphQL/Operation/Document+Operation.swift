@@ -98,6 +98,30 @@ extension Document {
     return fragments.filter { used.contains($0.name.value) }
   }
 
+  /// For each operation, in source order, the document that `reduced(to:)` returns. Reads this document once for all of
+  /// them.
+  ///
+  /// - Throws: The errors of `fragments(usedBy:)`.
+  package func reducedToEachOperation() throws(FragmentError) -> [Document] {
+    let walk = FragmentWalk(try fragmentsByName())
+    var operations: [(index: Int, selectionSet: SelectionSet)] = []
+    var fragments: [String: Int] = [:]
+    for (index, definition) in definitions.enumerated() {
+      switch definition {
+      case .operation(let operation): operations.append((index, operation.selectionSet))
+      case .fragment(let fragment): fragments[fragment.name.value] = index
+      case .typeSystem: break
+      }
+    }
+    var documents: [Document] = []
+    for operation in operations {
+      let used = try walk.reached(from: operation.selectionSet).compactMap { fragments[$0] }
+      documents.append(
+        Document(definitions: (used + [operation.index]).sorted().map { definitions[$0] }))
+    }
+    return documents
+  }
+
   /// The operation and the fragments it uses, in source order: the part of the document that a
   /// server needs.
   ///

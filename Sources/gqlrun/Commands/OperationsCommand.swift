@@ -200,7 +200,7 @@ struct OperationManifestBuilder {
     var result: [OperationManifest.Operation] = []
     var definitions: [String: String] = [:]
     for (index, file) in documents.sources.files.enumerated() {
-      let document = documents.document(at: index)
+      var named: [(name: String, type: OperationType)] = []
       for operation in documents.documents[index].operations {
         let location = documents.sources.local(operation.location)
         guard let name = operation.name?.value else {
@@ -218,13 +218,16 @@ struct OperationManifestBuilder {
               "the operation \(name) is also defined at \(first); names in an operation manifest are unique",
               at: location, in: file.bytes, name: file.name))
         }
-        do {
-          let text = try PreparedOperation.sentDocument(
-            of: document, operationName: name, keys: keys, facts: facts)
-          result.append(.init(body: text, name: name, type: operation.type))
-        } catch {
-          throw Failure(.badInput, "\(file.name): \(error)")
+        named.append((name, operation.type))
+      }
+      do {
+        let texts = try PreparedOperation.sentDocuments(
+          of: documents.document(at: index), keys: keys, facts: facts)
+        for (operation, text) in zip(named, texts) {
+          result.append(.init(body: text, name: operation.name, type: operation.type))
         }
+      } catch {
+        throw Failure(.badInput, "\(file.name): \(error)")
       }
     }
     return result

@@ -39,6 +39,17 @@ import Testing
       try document.reduced(to: changed).definitions.map(\.name?.value) == [nil, "C", "A", "B"])
   }
 
+  @Test func `reducing to each operation is reducing to one after the other`() throws {
+    let document = try Document(parsing: document + " query R { b ...Unused } { anonymous }")
+    let operations = document.operations
+    #expect(operations.map(\.name?.value) == ["Q", "Other", "R", nil])
+    #expect(
+      try document.reducedToEachOperation() == operations.map { try document.reduced(to: $0) })
+    #expect(throws: FragmentError.self) {
+      try Document(parsing: "query A { a } query B { ...Z }").reducedToEachOperation()
+    }
+  }
+
   @Test func `undefined fragments, duplicates and cycles are errors with a location`() throws {
     #expect(
       try fragmentError("{ a { ...Usr } }\nfragment User on T { b }")?.description
