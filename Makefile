@@ -17,6 +17,11 @@ POWER_CUTS ?= 150
 DAMAGED ?= 2000
 # How often `make torture-cluster` kills a worker: KILLS, if it is given.
 CLUSTER_KILLS = $(if $(filter file,$(origin KILLS)),500,$(KILLS))
+# How many calls of each kind `make torture-faults` lets fail in each command, and the commands, by parts of their names.
+FAULTS ?= 40
+COMMANDS ?=
+# How many operations of each kind `make torture-leaks` makes in one process.
+OPERATIONS ?= 1000000
 # How often `make torture-batch` kills a run.
 BATCH_KILLS ?= 100
 # How many trees of connections it extracts.
@@ -90,7 +95,7 @@ PACKAGES := $(CORE_PACKAGES) zlib1g-dev python3
 BENCH_PACKAGES := $(CORE_PACKAGES) yajl-tools python3
 # Programs of single tests, which are skipped with a message without them.
 TEST_PACKAGES := sqlite3 python3 zsh fish bash-completion man-db groff mandoc libjq1 postgresql
-TORTURE_PACKAGES := $(PACKAGES) python3 sqlite3 e2fsprogs strace gcc
+TORTURE_PACKAGES := $(PACKAGES) python3 sqlite3 e2fsprogs gcc
 TORTURE_CLUSTER_PACKAGES := iproute2
 FIGURES_PACKAGES := python3 gcc libc6-dev
 SCALING_PACKAGES := python3 gcc libc6-dev binutils valgrind postgresql
@@ -374,13 +379,21 @@ format: ## Format the sources
 	$(SWIFT) format --in-place --recursive --parallel $(SOURCES)
 
 .PHONY: torture-batch
-torture-batch: packages-torture packages-test build ## Kill batch runs (BATCH_KILLS), let system calls fail, fill disks, cut the power, damage outputs, extract trees (BATCH_TREES); count every result
+torture-batch: packages-torture packages-test build ## Kill batch runs (BATCH_KILLS), let their memory end, fill disks, cut the power, damage outputs, extract trees (BATCH_TREES); count every result
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/batch-kill.py $(PROGRAM) $(BATCH_KILLS)
 	ORDER=output PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/batch-kill.py $(PROGRAM) $(BATCH_KILLS)
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/batch-faults.py $(PROGRAM)
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/batch-outputs.py $(PROGRAM)
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/trees.py $(PROGRAM) --cases $(BATCH_TREES)
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/extract.py $(PROGRAM) $(BATCH_KILLS)
+
+.PHONY: torture-faults
+torture-faults: packages-torture build ## Let each system call fail once (FAULTS: of each kind) in every command that writes (COMMANDS: parts of their names)
+	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/faults.py $(PROGRAM) $(FAULTS) $(COMMANDS)
+
+.PHONY: torture-leaks
+torture-leaks: packages-torture build ## Make a million small operations in one process (OPERATIONS); memory and open files must stay as they are
+	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/leaks.py $(PROGRAM) $(OPERATIONS)
 
 .PHONY: torture-live
 torture-live: build ## Cut connections of running subscriptions at random bytes (CUTS, SUBSCRIPTIONS); check each event, gaps, memory

@@ -146,18 +146,6 @@ package enum UnnamedFile {
 
 /// Files that only their owner may read and write.
 package enum PrivateFile {
-  /// The bytes of a file, or `nil` if it does not exist.
-  ///
-  /// - Parameter limit: The largest size; a larger file is an error.
-  package static func read(_ path: String, limit: Int) throws(SystemError) -> [UInt8]? {
-    do throws(SystemError) {
-      return try SystemIO.readFile(path, limit: limit)
-    } catch {
-      guard error.code == ENOENT else { throw error }
-      return nil
-    }
-  }
-
   /// Replaces a file, or fails without changing it. Creates missing folders, accessible to their
   /// owner only.
   package static func write(_ bytes: [UInt8], to path: String) throws(SystemError) {
@@ -165,7 +153,8 @@ package enum PrivateFile {
     try AtomicFile.write(bytes, to: path, permissions: 0o600)
   }
 
-  /// Appends bytes to a file in one write, so that those of several writers do not mix.
+  /// Appends bytes to a file in one write, so that those of several writers do not mix. Removes what was written of
+  /// them when the disk is full.
   ///
   /// - Parameter syncs: Whether the bytes are on the disk when this returns. Has no effect on what is no file, such as
   ///   a pipe.
@@ -174,7 +163,18 @@ package enum PrivateFile {
   ) throws(SystemError) {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw SystemError("write", path: path) }
-    var code = SystemIO.writeAll(bytes, to: descriptor)
+    var status = stat()
+    let size = fstat(descriptor, &status) == 0 ? status.st_size : 0
+    var written = 0
+    var code = bytes.withUnsafeBytes {
+      SystemIO.writeAll($0, to: descriptor, written: &written)
+    }
+    // Unless another writer has appended meanwhile.
+    if code != 0, written > 0, fstat(descriptor, &status) == 0,
+      status.st_mode & S_IFMT == S_IFREG, status.st_size == size + off_t(written)
+    {
+      ftruncate(descriptor, size)
+    }
     if syncs, code == 0, fsync(descriptor) != 0, ![EINVAL, EROFS].contains(errno) { code = errno }
     if close(descriptor) != 0, code == 0 { code = errno }
     guard code == 0 else { throw SystemError("write", path: path, code: code) }

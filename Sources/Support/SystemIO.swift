@@ -31,7 +31,17 @@ package enum SystemIO {
   ///
   /// - Returns: Zero, or the error number.
   package static func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32 {
-    var offset = 0
+    var count = 0
+    return writeAll(bytes, to: descriptor, written: &count)
+  }
+
+  /// Writes all bytes, waiting while a pipe is full.
+  ///
+  /// - Parameter offset: The number of bytes that were written, also after an error.
+  /// - Returns: Zero, or the error number.
+  package static func writeAll(
+    _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, written offset: inout Int
+  ) -> Int32 {
     while offset < bytes.count {
       let count = write(descriptor, bytes.baseAddress?.advanced(by: offset), bytes.count - offset)
       if count >= 0 {
@@ -66,6 +76,45 @@ package enum SystemIO {
     return try readAll(descriptor, path: path, limit: limit)
   }
 
+  /// The bytes of a file, or `nil` if it does not exist.
+  ///
+  /// A file that cannot be read is an error: a caller that took it for a missing one could replace it.
+  ///
+  /// - Parameter limit: The largest size; a larger file is an error.
+  package static func readExistingFile(
+    _ path: String, limit: Int = .max
+  ) throws(SystemError) -> [UInt8]? {
+    do throws(SystemError) {
+      return try readFile(path, limit: limit)
+    } catch {
+      // Below a file that is no folder, there is no file either.
+      guard [ENOENT, ENOTDIR].contains(error.code) else { throw error }
+      return nil
+    }
+  }
+
+  /// The names in a folder, in no order; none if it does not exist.
+  package static func names(in folder: String) throws(SystemError) -> [String] {
+    guard let stream = opendir(folder) else {
+      guard errno == ENOENT else { throw SystemError("read the folder", path: folder) }
+      return []
+    }
+    defer { closedir(stream) }
+    var names: [String] = []
+    // An entry has only as many bytes as its name needs, and so must not be copied as a value.
+    let offset = MemoryLayout.offset(of: \dirent.d_name) ?? 0
+    // The end of the folder sets no error number.
+    errno = 0
+    while let entry = readdir(stream) {
+      let bytes = UnsafeRawPointer(entry) + offset
+      let name = String(cString: bytes.assumingMemoryBound(to: CChar.self))
+      if name != ".", name != ".." { names.append(name) }
+      errno = 0
+    }
+    guard errno == 0 else { throw SystemError("read the folder", path: folder) }
+    return names
+  }
+
   /// The first bytes of a regular file, at most `count`.
   package static func beginning(of path: String, count: Int) throws(SystemError) -> [UInt8] {
     // Opening a pipe would wait for its writer.
@@ -76,10 +125,13 @@ package enum SystemIO {
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
       throw SystemError("read", path: path, code: EINVAL)
     }
-    var bytes = [UInt8](repeating: 0, count: count)
-    let found = read(descriptor, &bytes, count)
-    guard found >= 0 else { throw SystemError("read", path: path) }
-    return Array(bytes[..<found])
+    var bytes: [UInt8] = []
+    let code = forEachPiece(of: descriptor) { piece in
+      bytes += piece
+      return bytes.count < count
+    }
+    guard code == 0 else { throw SystemError("read", path: path, code: code) }
+    return Array(bytes.prefix(count))
   }
 
   /// The bytes up to the end of the file; more than `limit` are an error.

@@ -51,6 +51,34 @@ struct JournalFilesTests {
     }
   }
 
+  @Test(
+    "a state file, a list of outputs or a folder of journals that cannot be read is not a missing one"
+  )
+  func unreadable() throws {
+    let state = folder.file("state.json")
+    #expect(try StateFile.read(state).isEmpty)
+    // A folder cannot be read as a file.
+    try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: true)
+    let stateError = #expect(throws: JournalError.self) { try StateFile.read(state) }
+    #expect(stateError?.description == "cannot read \(state): Is a directory")
+
+    try folder.write(Bench.user, to: "u.graphql")
+    try folder.write(Bench.ids(1), to: "ids.csv")
+    let manifest = try Bench.load(
+      "version: 1\nsinks: [{ ndjson: { path: o.ndjson } }]\noperations:\n\(Bench.users)", in: folder
+    )
+    let journals = JournalFolder(manifest)
+    #expect(try journals.all() == [])
+    try FileManager.default.createDirectory(
+      atPath: journals.ledgerPath, withIntermediateDirectories: true)
+    #expect(throws: JournalError.self) { try OutputLedger(manifest) }
+    let runs = manifest.settings.journalFolder
+    try FileManager.default.removeItem(atPath: runs)
+    try Data([1]).write(to: URL(fileURLWithPath: runs))
+    let error = #expect(throws: JournalError.self) { try journals.all() }
+    #expect(error?.description == "cannot read the folder \(runs): Not a directory")
+  }
+
   @Test("a reader does not create a journal")
   func missing() {
     #expect(throws: JournalError.self) { try Journal(path: path, isReadOnly: true) }

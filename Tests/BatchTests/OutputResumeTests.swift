@@ -37,6 +37,36 @@ struct OutputResumeTests {
     """
   }
 
+  @Test("the transaction of a database that a crash has interrupted is undone")
+  func hotJournal() throws {
+    let (original, path) = (location.file("running.db"), location.file("o.db"))
+    try DatabaseQueue(path: original).inDatabase { db in
+      // A small page cache, so that the transaction writes to the file before its end.
+      try db.execute(sql: "PRAGMA cache_size = 1; CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+      try db.beginTransaction()
+      try db.execute(
+        sql: """
+          INSERT INTO t
+          WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+          SELECT randomblob(100) FROM n
+          """)
+      for end in ["", "-journal"] {
+        try FileManager.default.copyItem(atPath: original + end, toPath: path + end)
+      }
+      try db.rollback()
+    }
+    let refused = #expect(throws: DatabaseError.self) {
+      try DatabaseQueue(path: path, configuration: .reading).read {
+        try Int.fetchOne($0, sql: "SELECT count(*) FROM t")
+      }
+    }
+    #expect(refused?.resultCode == .SQLITE_READONLY)
+    #expect(TableFile.foreign(path, tables: ["u"])?.reason == nil)
+    #expect(TableFile.foreign(path, tables: ["t"])?.reason.contains("already exists") == true)
+    #expect(
+      try DatabaseQueue.reading(path) { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 1)
+  }
+
   private static let allFiles = yaml(entries.map(\.text).joined(separator: ", "))
   private static let tables = yaml(
     "{ sqlite: { path: o.db, table: keyed, key: [id] } }, { sqlite: { path: o.db, table: plain } }")

@@ -370,6 +370,27 @@ struct RunTests {
     #expect(page == records)
   }
 
+  @Test("a snapshot that cannot be read fails its task, and is not replaced")
+  func unreadableSnapshot() async throws {
+    try FileManager.default.createDirectory(
+      atPath: location.file("s.json"), withIntermediateDirectories: true)
+    let manifest = try Bench.load(
+      """
+      version: 1
+      sinks: [{ ndjson: { path: o.ndjson } }]
+      operations: [{ id: a, query: "{ a }", snapshot: s.json }]
+      """, in: location)
+    let transport = ScriptedTransport { _ in
+      ScriptedTransport.response(200, #"{"data":{"a":1}}"#)
+    }
+    let summary = try await Bench.run(manifest, transport: transport)
+    #expect(summary.counters.failed == 1)
+    let journal = try Journal(path: summary.journal, isReadOnly: true)
+    defer { journal.close() }
+    let error = try journal.read { try String.fetchOne($0, sql: "SELECT error FROM tasks") }
+    #expect(error?.contains("s.json: Is a directory") == true, "\(error ?? "no error")")
+  }
+
   @Test("nested connections are completed through node(id:)")
   func nested() async throws {
     let manifest = try Bench.load(

@@ -117,7 +117,7 @@ struct SubscriptionTests {
     #expect(report["gap_count"]?.intValue == 2)
     #expect(report["gaps"]?.arrayValue?.map { $0["events"]?.intValue } == [2, 3])
     let journal = try Journal(
-      path: try #require(JournalFolder(manifest).newest()), isReadOnly: true)
+      path: try #require(try JournalFolder(manifest).newest()), isReadOnly: true)
     defer { journal.close() }
     let page = try ReportData(journal, manifest: manifest).page(manifest)
     #expect(page.contains("<h2>Gaps in events</h2>") && page.contains("after 3 events"), "\(page)")

@@ -70,7 +70,7 @@ struct TaskResolutionTests {
     #expect(try decide(.retry, .unknown).apply(to: manifest).count == 2)
     let status = try RunInspection(manifest).status()
     #expect(status.contains("tasks are queued again; --resume continues it"), "\(status)")
-    let path = try #require(JournalFolder(manifest).newest())
+    let path = try #require(try JournalFolder(manifest).newest())
     let open = try Journal(path: path, isReadOnly: true)
     try JUnitReport(ReportData(open, manifest: manifest)).write(to: location.file("j.xml"))
     open.close()
@@ -176,7 +176,7 @@ struct TaskResolutionTests {
         #expect(json[0]?["advice"]?.stringValue?.contains("batch resolve m.batch.yaml") == true)
         #expect(try !inspection.hasEnded())
         #expect(try inspection.status().contains("unknown    1, or in flight"))
-        let path = try #require(JournalFolder(manifest).newest())
+        let path = try #require(try JournalFolder(manifest).newest())
         let journal = try Journal(path: path, isReadOnly: true)
         defer { journal.close() }
         let data = try ReportData(journal, manifest: manifest)

@@ -76,17 +76,19 @@ FIGURES = {
         "power cuts during imports", "make torture", ("Tests/Torture/powercut.py", "power cuts: {count}, seed {seed}; every time"),
         [r"^power cuts: (?P<cuts>\d+), seed \d+; every time"], "{cuts} power cuts during imports, each time one response complete"),
     "calls": Figure(
-        "failing calls of commands", "Tests/Torture/faults.py PROGRAM", ("Tests/Torture/faults.py", "calls: skipped, there is no"),
-        [r"^failing (?:system )?calls: (?P<calls>\d+); (?:\d+ imports|each command)"], "{calls} failing calls of commands"),
+        "failing calls of commands", "make torture-faults", ("Tests/Torture/faults.py", 'faults, {failed:5} failed, {made - failed:5} went through'),
+        [r"^(?P<commands>\S.*?) +(?P<calls>\d+) faults, +\d+ failed, +\d+ went through$", r"^  FOUND (?P<broken>.*?): \d+ times"],
+        "{calls} failing calls of {commands} commands, {broken} rules broken"),
+    "leaks": Figure(
+        "operations in one process", "make torture-leaks", ("Tests/Torture/leaks.py", "{requests(folder, seconds):9} {seconds:5.0f}s"),
+        [r"^(?P<cases>(?!control)\S.*?) +(?P<operations>\d+) +\d+s( +[\d.]+){4}", r"^(?P<grown>(?!control)\S.*?) +\d+ +\d+s( +[\d.]+){4} +\w+"],
+        "{operations} operations in {cases} cases, {grown} grew"),
     "damaged": Figure(
         "damaged databases", "make torture", ("Makefile", "GQLRUN_DAMAGED=$(DAMAGED)"),
         [r"GQLRUN_DAMAGED=(?P<databases>\d+)" + PASSED], "{databases} damaged databases, no crash, no wrong value"),
     "batch-kill": Figure(
         "kills of batches", "make torture-batch", ("Tests/Torture/batch-kill.py", "run {runs}: {kills_here} kills, every result once"),
         [r"^run \d+: (?P<kills>\d+) kills, every result once"], "{kills} kills of batches, every result once"),
-    "batch-calls": Figure(
-        "failing system calls of batches", "make torture-batch", ("Tests/Torture/batch-faults.py", "failing system calls: {failed + survived}; {failed} runs"),
-        [r"^failing system calls: (?P<calls>\d+); \d+ runs"], "{calls} failing system calls of batches"),
     "batch-allocations": Figure(
         "batches out of memory", "make torture-batch", ("Tests/Torture/batch-faults.py", "failing allocations: {count}, seed"),
         [r"^failing allocations: (?P<allocations>\d+), seed"], "{allocations} batches out of memory"),
@@ -146,7 +148,8 @@ FIGURES = {
 # What `--minutes` runs, in this order, with the sizes for a minute of the whole.
 RUNS = [
     ("fuzz", {"SECONDS": 15}), ("model", {"HISTORIES": 20}), ("torture", {"KILLS": 3, "POWER_CUTS": 1, "DAMAGED": 20}),
-    ("torture-batch", {"BATCH_KILLS": 1, "BATCH_TREES": 5}), ("torture-cluster", {"KILLS": 3}), ("torture-live", {"CUTS": 10}),
+    ("torture-batch", {"BATCH_KILLS": 1, "BATCH_TREES": 5}),
+    ("torture-faults", {"FAULTS": 0.3}), ("torture-leaks", {"OPERATIONS": 10000}), ("torture-cluster", {"KILLS": 3}), ("torture-live", {"CUTS": 10}),
     ("test-load", {}), ("test-pages", {}), ("figures", {}), ("differential", {}), ("differential-parts", {"SEEDS": 5}), ("test", {}),
     ("test-sanitized", {}), ("scaling", {}),
 ]

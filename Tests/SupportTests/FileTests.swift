@@ -86,12 +86,25 @@ final class FileTests {
 
   private var longName: String { String(repeating: "x", count: 300) }
 
+  @Test("a file or folder that cannot be read is not a missing one")
+  func unreadable() throws {
+    #expect(try SystemIO.readExistingFile(folder + "/absent") == nil)
+    #expect(try SystemIO.names(in: folder + "/absent") == [])
+    for name in ["ä", ".b"] { try PrivateFile.write([1], to: "\(folder)/\(name)") }
+    #expect(try SystemIO.names(in: folder).sorted() == [".b", "ä"])
+    #expect(try SystemIO.readExistingFile(folder + "/.b/absent") == nil)
+    let file = #expect(throws: SystemError.self) { try SystemIO.readExistingFile(folder) }
+    #expect(file?.description == "cannot read \(folder): Is a directory")
+    let names = #expect(throws: SystemError.self) { try SystemIO.names(in: folder + "/.b") }
+    #expect(names?.description == "cannot read the folder \(folder)/.b: Not a directory")
+  }
+
   @Test("an atomic write replaces the file and leaves no other behind")
   func atomic() throws {
     let path = folder + "/a"
     try AtomicFile.write(Array("one".utf8), to: path, permissions: 0o600)
     try AtomicFile.write(Array("two".utf8), to: path, permissions: 0o600)
-    #expect(try PrivateFile.read(path, limit: 10) == Array("two".utf8))
+    #expect(try SystemIO.readExistingFile(path, limit: 10) == Array("two".utf8))
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["a"])
   }
 
@@ -118,20 +131,20 @@ final class FileTests {
     var file = try AtomicFile(path, permissions: 0o600)
     for byte in UInt8(1)...3 { try file.write([byte]) }
     try file.finish()
-    #expect(try PrivateFile.read(path, limit: 10) == [1, 2, 3])
+    #expect(try SystemIO.readExistingFile(path, limit: 10) == [1, 2, 3])
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["d"])
   }
 
   @Test("private files and the folders made for them belong to their owner only")
   func privacy() throws {
     let path = folder + "/x/y/z"
-    #expect(try PrivateFile.read(path, limit: 10) == nil)
+    #expect(try SystemIO.readExistingFile(path, limit: 10) == nil)
     try PrivateFile.write([1, 2], to: path)
     try PrivateFile.append([3], to: path)
-    #expect(try PrivateFile.read(path, limit: 3) == [1, 2, 3])
+    #expect(try SystemIO.readExistingFile(path, limit: 3) == [1, 2, 3])
     #expect(try permissions(path) == 0o600)
     #expect(try permissions(folder + "/x") == 0o700)
-    let error = #expect(throws: SystemError.self) { try PrivateFile.read(path, limit: 2) }
+    let error = #expect(throws: SystemError.self) { try SystemIO.readExistingFile(path, limit: 2) }
     #expect(error?.description == "cannot read \(path): File too large")
   }
 

@@ -1,21 +1,15 @@
 #!/usr/bin/env python3
-"""batch-faults.py PROGRAM [COUNT] [CUTS]: lets one system call after another of a batch run fail, lets its memory end,
-fills its disk, and cuts the power of its file system.
+"""batch-faults.py PROGRAM [COUNT] [CUTS]: lets the memory of a batch run end, fills its disk, and cuts the power of its
+file system.
 
-`strace` makes the n-th write, synchronization, truncation, renaming or opening of the run's own files fail. The program
-must end by itself, say why in one line, and --resume must end with every result once. For the power cuts see
-powercut.py: what the journal has as done afterwards must be in every sink. Disks need root.
+--resume must end with every result once. For the power cuts see powercut.py: what the journal has as done afterwards must
+be in every sink. Disks need root. Failing system calls are in faults.py.
 """
 import ctypes, fcntl, os, random, shutil, signal, struct, subprocess, sys, tempfile, time
 
 from batch_rig import Run, Server
-from common import expect, main
+from common import expect, failing, main
 
-FILES = ["users.ndjson.part", "users.ndjson.gz.part", "users.csv.part", "users.json.part", "o.db", "o.db-wal", "cache.db-wal"]
-CALLS = [
-    ("write", "ENOSPC"), ("write", "EIO"), ("pwrite64", "ENOSPC"), ("pwrite64", "EIO"), ("fdatasync", "EIO"),
-    ("fsync", "EIO"), ("ftruncate", "EIO"), ("rename", "EIO"), ("openat", "EMFILE"),
-]
 EXT4_IOC_SHUTDOWN = 0x8004587D
 WITHOUT_LOG_FLUSH = 2
 
@@ -24,40 +18,11 @@ def shell(*arguments):
     subprocess.run(arguments, check=True, capture_output=True)
 
 
-def calls(program, server, count):
-    if shutil.which("strace") is None or count == 0:
-        return print("failing system calls: skipped, there is no strace, or nothing was asked for")
-    failed = survived = 0
-    for call, error in CALLS:
-        for number in range(1, count + 1):
-            with tempfile.TemporaryDirectory(prefix="batch-faults-") as folder:
-                run = Run(program, folder, server.url, 200)
-                trace = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}"]
-                for name in FILES:
-                    trace += ["-P", os.path.join(folder, name)]
-                trace += ["-e", f"inject={call}:error={error}:when={number}"]
-                process = run.start(before=trace)
-                _, errors = process.communicate(timeout=120)
-                place = f"{call} {number} {error}"
-                expect(0 <= process.returncode < 128, f"{place}: ended by a signal, {process.returncode}: {errors}")
-                if process.returncode == 0:
-                    survived += 1
-                else:
-                    failed += 1
-                    expect("error: " in errors, f"{place}: no reason: {errors}")
-                run.expect_no_repeats()
-                run.finish(place)
-    print(
-        f"failing system calls: {failed + survived}; {failed} runs said that they stopped, {survived} went through; "
-        "continued, every result was there once", flush=True)
-
-
 def allocations(program, server, scratch, count, seed):
     """Runs whose memory ends at some moment. The program cannot go on then; --resume must."""
-    if shutil.which("gcc") is None or count == 0:
+    library = failing(scratch)
+    if library is None or count == 0:
         return print("failing allocations: skipped, there is no gcc, or nothing was asked for")
-    library = os.path.join(scratch, "failing_malloc.so")
-    shell("gcc", "-O1", "-shared", "-fPIC", "-o", library, os.path.join(os.path.dirname(__file__), "failing_malloc.c"))
     chance = random.Random(seed)
     limit, ended, through = 200_000, 0, 0
     for _ in range(count):
@@ -179,7 +144,6 @@ def torture():
         os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable] + sys.argv)
     with Server(program) as server, tempfile.TemporaryDirectory(prefix="batch-faults-") as scratch:
         seed = int(os.environ.get("SEED", random.randrange(1 << 30)))
-        calls(program, server, count)
         allocations(program, server, scratch, 4 * count, seed)
         if os.geteuid() != 0:
             return print("full disks and power cuts: skipped, a loop device needs root")

@@ -49,7 +49,7 @@ operations:
 class Server:
     """The demo server of a program, on a free port."""
 
-    def __init__(self, program):
+    def __init__(self, program, posts=posts):
         self.process = subprocess.Popen(
             [program, "serve", "--port", "0", "--posts", str(posts)], stdout=subprocess.PIPE, text=True)
         self.url = self.process.stdout.readline().strip()

@@ -1,5 +1,6 @@
-"""What the torture scripts share: responses that are known, and what a cache may say afterwards."""
+"""What the torture scripts share: responses that are known, what a cache may say afterwards, and calls that fail."""
 
+import errno
 import json
 import os
 import shutil
@@ -70,6 +71,32 @@ def quick_check(database):
     result = subprocess.run(
         ["sqlite3", database, "PRAGMA integrity_check"], capture_output=True, text=True)
     expect(result.stdout.strip() == "ok", "integrity_check: " + result.stdout[:500] + result.stderr)
+
+
+def failing(scratch):
+    """The library of failing.c, made in a folder; `None` without a compiler."""
+    library = os.path.join(scratch, "failing.so")
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "failing.c")
+    if shutil.which("gcc") is None:
+        return None
+    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", library, source], check=True)
+    return library
+
+
+class Fault:
+    """A call that fails once, or from then on: `call` is one of failing.c, `name` an errno, or "half" of the bytes."""
+
+    def __init__(self, call, name, number, forever=False):
+        self.call, self.name, self.number, self.forever = call, name, number, forever
+
+    def __str__(self):
+        return f"{self.call} {self.number} {self.name}{' and all later ones' if self.forever else ''}"
+
+    def environment(self, library, folder, report):
+        return {
+            "LD_PRELOAD": library, "FAIL_CALL": self.call, "FAIL_NUMBER": str(self.number), "FAIL_FOLDER": folder,
+            "FAIL_ERROR": str(getattr(errno, self.name, 0)), "FAIL_FOREVER": str(int(self.forever)), "FAIL_REPORT": report,
+            "SWIFT_BACKTRACE": "enable=no"}
 
 
 class Failed(Exception):

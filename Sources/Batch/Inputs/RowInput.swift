@@ -2,6 +2,7 @@ import Foundation
 public import GQLRunCache
 import GQLRunJSON
 public import GQLRunPipeline
+import GQLRunSupport
 
 /// A kind of rows: a key of `foreach` with its options.
 ///
@@ -190,7 +191,6 @@ public struct InputProblem: Error, Sendable, CustomStringConvertible {
 final class ByteReader {
   let name: String
   private let handle: FileHandle
-  private let blockSize = 128 << 10
 
   init(path: String) throws(InputProblem) {
     name = path
@@ -213,11 +213,17 @@ final class ByteReader {
 
   /// The next block; empty at the end of the input.
   func block() throws(InputProblem) -> [UInt8] {
-    do {
-      return [UInt8](try handle.read(upToCount: blockSize) ?? Data())
-    } catch {
-      throw InputProblem(file: name, line: nil, message: "the input cannot be read")
+    var block: [UInt8] = []
+    let code = SystemIO.forEachPiece(of: handle.fileDescriptor) { piece in
+      block += piece
+      return false
     }
+    guard code == 0 else {
+      throw InputProblem(
+        file: name, line: nil,
+        message: "the input cannot be read: \(String(cString: strerror(code)))")
+    }
+    return block
   }
 
   deinit { try? handle.close() }

@@ -243,6 +243,11 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
   public var description: String
 
   init(_ description: String) { self.description = description }
+
+  /// The result of `body`, whose error becomes one of the run.
+  static func wrapping<Value>(_ body: () throws(SystemError) -> Value) throws -> Value {
+    do throws(SystemError) { return try body() } catch { throw JournalError(error.description) }
+  }
 }
 
 /// A sink or journal cannot be written: the run ends, and recorded results are preserved.

@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunSupport
 
 /// The folder that contains the journals of a manifest.
 public struct JournalFolder: Sendable {
@@ -25,13 +26,14 @@ public struct JournalFolder: Sendable {
   }
 
   /// The ledgers of all shards of the manifest, and of its runs without shards.
-  func ledgerPaths() -> [String] {
-    names().filter { $0.hasPrefix(name + ".") && $0.hasSuffix(".outputs.json") }
+  func ledgerPaths() throws -> [String] {
+    try names().filter { $0.hasPrefix(name + ".") && $0.hasSuffix(".outputs.json") }
       .sorted().map { "\(folder)/\($0)" }
   }
 
-  private func names() -> [String] {
-    (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+  /// A folder that cannot be read is not an empty one: a run that starts again would send its mutations again.
+  private func names() throws -> [String] {
+    try JournalError.wrapping { () throws(SystemError) in try SystemIO.names(in: folder) }
   }
 
   /// A journal, or a file that belongs to it, such as its lock file.
@@ -47,9 +49,9 @@ public struct JournalFolder: Sendable {
   ///
   /// Their names are NAME-TIME.journal and NAME-TIME.SHARD.journal, with `-wal`, `-shm` or `.lock`
   /// at the end for the other files.
-  func files() -> [JournalFile] {
+  func files() throws -> [JournalFile] {
     let digits = [8, 6, 3]
-    return names().compactMap { file in
+    return try names().compactMap { file in
       guard file.hasPrefix(name + "-") else { return nil }
       var parts = file.dropFirst(name.count + 1).split(
         separator: ".", omittingEmptySubsequences: false)
@@ -69,8 +71,10 @@ public struct JournalFolder: Sendable {
   }
 
   /// The paths of the existing journals, newest last.
-  public func all() -> [String] {
-    files().filter { $0.path == $0.journal && $0.shard == shard?.label }.map(\.path).sorted()
+  ///
+  /// - Throws: ``JournalError`` if the folder cannot be read.
+  public func all() throws -> [String] {
+    try files().filter { $0.path == $0.journal && $0.shard == shard?.label }.map(\.path).sorted()
   }
 
   /// Opens the newest journal if `resumes`, and otherwise creates one.
@@ -81,7 +85,7 @@ public struct JournalFolder: Sendable {
     guard (try? base.resolve(base.relative(folder))) != nil else {
       throw StoppedByStorage(message: "\(folder) lies outside of the manifest's folder")
     }
-    let newest = all().last
+    let newest = try all().last
     if resumes, let newest { return try Journal(path: newest) }
     var time = Int(now * 1000)
     // The newest journal must sort last even if the time of day was set back.

@@ -37,7 +37,7 @@ public struct RunLeftovers: Sendable {
     let folder = JournalFolder(manifest)
     var paths: [String] = []
     var isRunning = false
-    let byShard = Dictionary(grouping: folder.files(), by: \.shard)
+    let byShard = try Dictionary(grouping: folder.files(), by: \.shard)
     for (_, files) in byShard {
       let byJournal = Dictionary(grouping: files, by: \.journal)
       let newest = byJournal.keys.filter { FileStatus($0) != nil }.max()
@@ -94,7 +94,7 @@ public struct RunLeftovers: Sendable {
   private func temporaryFiles(_ manifest: Manifest) throws -> [String] {
     let base = OutputPath(folder: manifest.folder)
     let own = try OutputLedger(manifest)
-    let ledgers = [own] + own.siblings()
+    let ledgers = try [own] + own.siblings()
     var needed: Set<String> = []
     for path in keptJournals {
       let journal = try Journal(path: path, isReadOnly: true)
@@ -108,22 +108,27 @@ public struct RunLeftovers: Sendable {
     for name in Set(ledgers.flatMap(\.entries.keys)) {
       // The list is a file that other programs can change.
       guard let path = try? base.resolve(name) else { continue }
-      found += Self.interruptedWrites(of: path)
+      found += try Self.interruptedWrites(of: path)
       guard !needed.contains(name), FileStatus(path + ".part") != nil,
         (try? FileSink.checkUnlocked(path + ".part")) != nil
       else { continue }
       found.append(path + ".part")
     }
-    for path in JournalFolder(manifest).ledgerPaths() { found += Self.interruptedWrites(of: path) }
+    for path in try JournalFolder(manifest).ledgerPaths() {
+      found += try Self.interruptedWrites(of: path)
+    }
     return found
   }
 
   /// The files in which ``AtomicFile`` prepared the replacement of `path`:
   /// `NAME.PROCESS-NUMBER.part`.
-  private static func interruptedWrites(of path: String) -> [String] {
+  private static func interruptedWrites(of path: String) throws -> [String] {
     let folder = FilePath.folder(of: path)
     let prefix = path.split(separator: "/").last.map { $0 + "." } ?? ""
-    return ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter { name in
+    let names = try JournalError.wrapping { () throws(SystemError) in
+      try SystemIO.names(in: folder)
+    }
+    return names.filter { name in
       guard name.hasPrefix(prefix), name.hasSuffix(".part") else { return false }
       let middle = name.dropFirst(prefix.count).dropLast(5).split(
         separator: "-", omittingEmptySubsequences: false)

@@ -197,7 +197,7 @@ struct OutputCheck {
           ledger.owns(output.path) || ledger.knows(String(output.path.dropLast(5)))
         } else if !output.isSink {
           // The shards of a manifest, and its runs without shards, replace each other's reports.
-          ledger.owns(output.path) || ledger.siblings().contains { $0.owns(output.path) }
+          try ledger.owns(output.path) || ledger.siblings().contains { $0.owns(output.path) }
         } else {
           ledger.owns(output.path)
         }

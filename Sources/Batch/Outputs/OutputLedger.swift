@@ -40,8 +40,12 @@ struct OutputLedger {
     self.path = path
     self.folder = folder
     self.base = base
-    guard let data = FileManager.default.contents(atPath: path) else { return }
-    guard let outputs = (try? JSONValue(parsing: [UInt8](data)))?["outputs"]?.objectValue else {
+    guard
+      let bytes = try JournalError.wrapping({ () throws(SystemError) in
+        try SystemIO.readExistingFile(path)
+      })
+    else { return }
+    guard let outputs = (try? JSONValue(parsing: bytes))?["outputs"]?.objectValue else {
       throw JournalError(
         "\(path) is not the list of earlier outputs that gqlrun keeps there; remove it")
     }
@@ -58,7 +62,8 @@ struct OutputLedger {
   private static func older(
     _ folder: JournalFolder, manifest: Manifest, base: OutputPath
   ) throws -> [String: Entry] {
-    guard let newest = folder.all().last, let journal = try? Journal(path: newest, isReadOnly: true)
+    guard let newest = try folder.all().last,
+      let journal = try? Journal(path: newest, isReadOnly: true)
     else { return [:] }
     defer { journal.close() }
     // Journals that record outputs have a ledger.
@@ -71,8 +76,8 @@ struct OutputLedger {
   }
 
   /// The ledgers of the other shards of the manifest and of its runs without shards; unreadable ones are left out.
-  func siblings() -> [OutputLedger] {
-    folder.ledgerPaths().filter { $0 != path }
+  func siblings() throws -> [OutputLedger] {
+    try folder.ledgerPaths().filter { $0 != path }
       .compactMap { try? OutputLedger(path: $0, folder: folder, base: base) }
   }
 

@@ -23,7 +23,7 @@ public struct RunInspection {
   ///
   /// - Parameter path: The path; `nil` for the newest journal of the manifest.
   static func journal(of manifest: Manifest, _ path: String?) throws -> String {
-    guard let path = path ?? JournalFolder(manifest).newest() else {
+    guard let path = try path ?? JournalFolder(manifest).newest() else {
       throw JournalError(
         "there is no journal of \(manifest.file) in \(manifest.settings.journalFolder); start a run first"
       )
@@ -169,10 +169,10 @@ public struct RunOutput: Sendable {
 
 extension JournalFolder {
   /// The newest journal of the whole run or, if there is none, of any shard.
-  func newest() -> String? {
-    let own = all()
+  func newest() throws -> String? {
+    let own = try all()
     if let last = own.last { return last }
-    return files().filter { $0.path == $0.journal }.map(\.path).max()
+    return try files().filter { $0.path == $0.journal }.map(\.path).max()
   }
 }
 
@@ -216,7 +216,7 @@ public struct RunDiff {
   ///   - new: The path of the later journal; `nil` for the newest one.
   /// - Throws: ``JournalError`` if there are no two runs to compare, or a journal cannot be read.
   public init(_ manifest: Manifest, from old: String? = nil, to new: String? = nil) throws {
-    let all = JournalFolder(manifest).all()
+    let all = try JournalFolder(manifest).all()
     guard let new = new ?? all.last,
       let old = old ?? all.last(where: { $0 < new })
     else {

@@ -131,7 +131,7 @@ public struct ShardMerge {
 
   private static func endedJournal(_ manifest: Manifest, _ shard: Shard) throws -> Ended {
     let label = "\(shard.number)/\(shard.count)"
-    guard let path = JournalFolder(manifest, shard: shard).all().last else {
+    guard let path = try JournalFolder(manifest, shard: shard).all().last else {
       throw JournalError("there is no journal of the shard \(label)")
     }
     let journal = try Journal(path: path, isReadOnly: true)
@@ -148,7 +148,7 @@ public struct ShardMerge {
   private static func shards(_ manifest: Manifest) throws -> [Shard] {
     let folder = manifest.settings.journalFolder
     let counts = Set(
-      JournalFolder(manifest).files().compactMap { file in
+      try JournalFolder(manifest).files().compactMap { file in
         file.path == file.journal
           ? file.shard?.split(separator: "of").last.flatMap { Int($0) } : nil
       })
@@ -193,8 +193,7 @@ extension ShardMerge.Part {
       owner: TableMarker.Owner(name: "", journal: journal.identity ?? ""))
     do {
       // Not through JSON: texts keep their NUL characters, and numbers their types.
-      let source = try DatabaseQueue(path: entry.path, configuration: .reading)
-      try source.inDatabase { db in
+      try DatabaseQueue.reading(entry.path) { db in
         var condition = ""
         if selected != .all, let rowID = marker.rowID {
           let base = try marker.base(db) ?? Int64.min

@@ -58,7 +58,7 @@ public struct BatchRun: Sendable {
 
   /// The values that operations with `since` start from: those of earlier runs, and of the run that is resumed.
   private func since() throws -> JSONObject {
-    guard let newest = resumedJournal else { return try manifest.sinceValues(options.shard) }
+    guard let newest = try resumedJournal() else { return try manifest.sinceValues(options.shard) }
     // For writing, as the run will open it: a run that was killed at once has left a file without tables.
     let journal = try Journal(path: newest)
     defer { journal.close() }
@@ -74,9 +74,9 @@ public struct BatchRun: Sendable {
   private static let sinceName = "since"
 
   /// The journal of the run that is resumed; `nil` for a new run.
-  private var resumedJournal: String? {
+  private func resumedJournal() throws -> String? {
     guard options.resumes || options.onlyFailed else { return nil }
-    return JournalFolder(manifest, shard: options.shard).all().last
+    return try JournalFolder(manifest, shard: options.shard).all().last
   }
 
   private func run(_ control: RunControl, since: JSONObject) async throws -> RunSummary {
@@ -88,7 +88,7 @@ public struct BatchRun: Sendable {
 
     let plan = try SinkPlan(manifest, suffix: options.shard?.label ?? "")
     let folder = JournalFolder(manifest, shard: options.shard)
-    let resumes = resumedJournal != nil
+    let resumes = try resumedJournal() != nil
     let ledger = try OutputLedger(manifest, shard: options.shard)
     let journal = try openJournal(folder, plan: plan, ledger: ledger, resumes: resumes)
     defer { journal.close() }

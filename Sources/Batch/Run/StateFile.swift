@@ -5,10 +5,12 @@ import GQLRunSupport
 /// The file with the bookmarks of earlier runs.
 enum StateFile {
   static func read(_ path: String?) throws -> JSONObject {
-    guard let path, let data = FileManager.default.contents(atPath: path) else {
-      return JSONObject()
-    }
-    guard let state = try? JSONValue(parsing: [UInt8](data)).objectValue else {
+    guard let path,
+      let bytes = try JournalError.wrapping({ () throws(SystemError) in
+        try SystemIO.readExistingFile(path)
+      })
+    else { return JSONObject() }
+    guard let state = try? JSONValue(parsing: bytes).objectValue else {
       throw JournalError("the state file \(path) is not a JSON object; correct it or move it away")
     }
     return state

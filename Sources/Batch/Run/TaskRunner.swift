@@ -532,10 +532,16 @@ extension TaskRunner {
       throw TaskProblem("the snapshot cannot be kept there: \(refused.reason)")
     }
     let value = try JSONValue(parsing: data.bytes())
-    if !options.updatesSnapshots, let kept = FileManager.default.contents(atPath: path) {
+    let kept: [UInt8]?
+    do throws(SystemError) {
+      kept = options.updatesSnapshots ? nil : try SystemIO.readExistingFile(path)
+    } catch {
+      throw TaskProblem("the snapshot is not compared: \(error)")
+    }
+    if let kept {
       let old: JSONValue
       do {
-        old = try JSONValue(parsing: [UInt8](kept))
+        old = try JSONValue(parsing: kept)
       } catch {
         throw TaskProblem("the snapshot \(path) is not JSON: \(error.message)")
       }

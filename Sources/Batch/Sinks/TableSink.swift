@@ -45,7 +45,7 @@ final class TableFile {
   static func foreign(_ path: String, tables: [String]) -> (index: Int, reason: String)? {
     guard let status = FileStatus(path), status.size > 0 else { return nil }
     do {
-      return try DatabaseQueue(path: path, configuration: .reading).read { db in
+      return try DatabaseQueue.reading(path) { db in
         let application = try Int32.fetchOne(db, sql: "PRAGMA application_id") ?? 0
         guard application == 0 else {
           return (
@@ -85,7 +85,7 @@ final class TableFile {
   /// Compares a table with what a journal recorded, without changing it.
   static func verify(_ path: String, table: String, step: Int, journal: String) throws {
     do {
-      try DatabaseQueue(path: path, configuration: .reading).read { db in
+      try DatabaseQueue.reading(path) { db in
         let name = try String.fetchOne(
           db, sql: "SELECT owner FROM \(TableMarker.tableName) WHERE name = ? AND journal = ?",
           arguments: [table, journal])
@@ -159,6 +159,22 @@ extension Configuration {
     configuration.readonly = true
     configuration.busyMode = .timeout(10)
     return configuration
+  }
+}
+
+extension DatabaseQueue {
+  /// Reads an output, which an interrupted run may have left with a transaction that SQLite has to undo first: only a
+  /// connection that may write can do this (https://www.sqlite.org/lockingv3.html#hot_journals).
+  static func reading<Value>(
+    _ path: String, _ body: (Database) throws -> Value
+  ) throws -> Value {
+    do {
+      return try DatabaseQueue(path: path, configuration: .reading).read(body)
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_READONLY {
+      var configuration = Configuration.reading
+      configuration.readonly = false
+      return try DatabaseQueue(path: path, configuration: configuration).read(body)
+    }
   }
 }
 

@@ -109,7 +109,7 @@ extension Manifest {
   ///   other variables. A run that stopped before it recorded anything has neither: it may be of any document, and the new
   ///   run that begins lacks nothing.
   fileprivate func newestExtraction() throws -> (state: TaskState?, isOfOther: Bool)? {
-    guard let path = JournalFolder(self).newest() else { return nil }
+    guard let path = try JournalFolder(self).newest() else { return nil }
     // For writing, as the run will open it: a run that was killed at once has left a file without tables.
     let journal = try Journal(path: path)
     defer { journal.close() }

@@ -30,7 +30,7 @@ struct SinceStore {
     guard isDatabase else { return try StateFile.read(path)[name] }
     guard FileManager.default.fileExists(atPath: path) else { return nil }
     do {
-      return try DatabaseQueue(path: path, configuration: .reading).read { db in
+      return try DatabaseQueue.reading(path) { db in
         guard try TableMarker.exists(db, Self.tableName) else { return nil }
         return try String.fetchOne(
           db, sql: "SELECT value FROM \(Self.tableName) WHERE name = ?", arguments: [name]

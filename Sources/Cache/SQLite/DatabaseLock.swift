@@ -26,12 +26,21 @@ final class DatabaseLock: Sendable {
   /// Whether regions can be locked exclusively; false in a read-only directory.
   let isWritable: Bool
 
-  /// The lock of the database at `database`; `nil` if the file does not exist and cannot be
+  /// The lock of the database at `database`; `nil` if the file does not exist and may not be
   /// created.
-  init?(of database: String) {
+  ///
+  /// - Throws: `storage` if the system fails. A cache that cannot be locked now is not a read-only one.
+  init?(of database: String) throws(CacheError) {
     path = database + "-lock"
     var descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     isWritable = descriptor >= 0
+    if descriptor < 0, ![EACCES, EPERM, EROFS, ENOENT, ENOTDIR, ELOOP].contains(errno) {
+      self.descriptor = -1
+      throw CacheError(
+        .storage,
+        "cannot lock the cache \(database) by its file \(path): \(String(cString: strerror(errno)))",
+        path: database)
+    }
     if descriptor < 0 { descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) }
     self.descriptor = descriptor
     if descriptor < 0 { return nil }

@@ -23,14 +23,17 @@ enum SQLiteFile {
         .storage, "cannot open the cache \(path): \(String(cString: strerror(errno)))", path: path)
     }
     defer { close(descriptor) }
-    var header = [UInt8](repeating: 0, count: 100)
-    let count = read(descriptor, &header, 100)
-    if count == 0 { return 0 }
-    guard count > 0 else {
-      throw CacheError(
-        .storage, "cannot read the cache \(path): \(String(cString: strerror(errno)))", path: path)
+    var header: [UInt8] = []
+    let code = SystemIO.forEachPiece(of: descriptor) { piece in
+      header += piece
+      return header.count < 100
     }
-    guard count == 100, header.starts(with: Array("SQLite format 3\0".utf8)) else {
+    guard code == 0 else {
+      throw CacheError(
+        .storage, "cannot read the cache \(path): \(String(cString: strerror(code)))", path: path)
+    }
+    if header.isEmpty { return 0 }
+    guard header.count >= 100, header.starts(with: Array("SQLite format 3\0".utf8)) else {
       throw CacheError(
         .foreignDatabase,
         "\(path) is not a SQLite database (unchanged); choose another file for the cache",

@@ -46,7 +46,7 @@ struct SQLiteOpening {
     }
     do {
       if let cannotMake, access(name, F_OK) != 0 { throw cannotMake }
-      let opening = SQLiteOpening(path, options: options, name: name, headerVersion: version)
+      let opening = try SQLiteOpening(path, options: options, name: name, headerVersion: version)
       let opened = try opening.run()
       if isShared {
         options.report(
@@ -64,12 +64,12 @@ struct SQLiteOpening {
 
   private init(
     _ path: String, options: SQLiteStore.Options, name: String, headerVersion: Int
-  ) {
+  ) throws {
     self.path = path
     self.headerVersion = headerVersion
     self.options = options
     self.name = name
-    lock = DatabaseLock(of: name)
+    lock = try DatabaseLock(of: name)
     isWritable = lock?.isWritable == true && access(name, W_OK) == 0
   }
 
@@ -164,6 +164,11 @@ struct SQLiteOpening {
         "\(found) and other programs have it open; close them, and it will be renamed and replaced by an empty one",
         path: path)
     }
+    // SQLite also calls it damage when the disk fails a read (SQLITE_IOERR_CORRUPTFS). Only a file in which a second, complete
+    // check finds damage is replaced.
+    do { return try opened(isAlone) } catch is Damage {} catch let error as DatabaseError
+      where error.isDamage
+    {}
     let aside = try setAside()
     lock?.setSuspect(false)
     try SQLiteFile.make(path)

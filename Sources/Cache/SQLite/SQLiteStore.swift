@@ -389,7 +389,7 @@ extension SQLiteStore {
       defer { free(pointer) }
       return String(cString: pointer)
     }
-    let lock = DatabaseLock(of: name ?? path)
+    let lock = try DatabaseLock(of: name ?? path)
     let isAlone: Bool
     switch lock?.tryLock(.presence, exclusively: true) {
     case .locked: isAlone = true

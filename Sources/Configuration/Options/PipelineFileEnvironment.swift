@@ -121,16 +121,19 @@ extension PipelineFileEnvironment {
     if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
       throw Failure("it is a directory; name a file in it")
     }
-    guard let handle = FileHandle(forReadingAtPath: path) else {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else {
       throw Failure(
-        FileManager.default.fileExists(atPath: path)
-          ? "it cannot be opened" : "it does not exist")
+        errno == ENOENT || errno == ENOTDIR
+          ? "it does not exist" : "it cannot be opened: \(String(cString: strerror(errno)))")
     }
-    defer { try? handle.close() }
-    do {
-      return [UInt8](try handle.read(upToCount: limit + 1) ?? Data())
-    } catch {
-      throw Failure("it cannot be read")
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    let code = SystemIO.forEachPiece(of: descriptor) { piece in
+      bytes += piece
+      return bytes.count <= limit
     }
+    guard code == 0 else { throw Failure("it cannot be read: \(String(cString: strerror(code)))") }
+    return Array(bytes.prefix(limit + 1))
   }
 }

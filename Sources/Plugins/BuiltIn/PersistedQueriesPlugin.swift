@@ -90,7 +90,7 @@ public struct PersistedQueriesPlugin: Plugin {
   private func ids() throws(OptionError) -> PersistedQueriesInterceptor.Manifest? {
     guard let manifest else { return nil }
     do {
-      guard let bytes = try PrivateFile.read(manifest.path, limit: Self.maxManifest) else {
+      guard let bytes = try SystemIO.readExistingFile(manifest.path, limit: Self.maxManifest) else {
         throw $manifest.error(
           "the file does not exist", remedy: "create it with `gqlrun operations manifest`")
       }

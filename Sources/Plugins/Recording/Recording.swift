@@ -90,10 +90,15 @@ final class Recording: Sendable {
       var status = stat()
       guard stat(path, &status) == 0, status.st_size > 0 || status.st_mode & S_IFMT != S_IFREG
       else { return }
-      let beginning = try? SystemIO.beginning(of: path, count: Self.header.utf8.count)
-      guard beginning.map({ $0.elementsEqual(Self.header.utf8) }) ?? false else {
-        throw Failure.foreignFile(path)
+      // A pipe or a folder is no recording either.
+      guard status.st_mode & S_IFMT == S_IFREG else { throw Failure.foreignFile(path) }
+      let beginning: [UInt8]
+      do throws(SystemError) {
+        beginning = try SystemIO.beginning(of: path, count: Self.header.utf8.count)
+      } catch {
+        throw Failure(message: "\(error)")
       }
+      guard beginning.elementsEqual(Self.header.utf8) else { throw Failure.foreignFile(path) }
     }
   }
 
@@ -129,7 +134,7 @@ extension Recording.State {
     guard !isLoaded else { return }
     let bytes: [UInt8]?
     do {
-      bytes = try PrivateFile.read(path, limit: Recording.maxBytes)
+      bytes = try SystemIO.readExistingFile(path, limit: Recording.maxBytes)
     } catch {
       throw Recording.Failure(message: "\(error)")
     }

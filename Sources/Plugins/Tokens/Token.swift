@@ -83,7 +83,7 @@ struct FileTokenSource: TokenSource {
   func token(replacing refused: AccessToken?, _ services: Services) async throws -> AccessToken {
     let bytes: [UInt8]?
     do {
-      bytes = try PrivateFile.read(path, limit: 64 << 10)
+      bytes = try SystemIO.readExistingFile(path, limit: 64 << 10)
     } catch {
       throw TokenFailure(message: "\(error)", isMissing: true)
     }

@@ -67,32 +67,40 @@ package struct FetchRun: Sendable {
 /// Writes the last response body to a file.
 actor BodyTap {
   private let path: String
-  private var descriptor: Int32 = -1
+  private var file: AtomicFile?
   private var failure: ProfileError?
 
   init(_ path: String) { self.path = path }
 
   func begin() {
-    if descriptor >= 0 { close(descriptor) }
-    descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-    if descriptor < 0 { fail(errno) }
+    do throws(SystemError) {
+      file = try AtomicFile(path, permissions: 0o600)
+    } catch {
+      fail(error)
+    }
   }
 
   func add(_ chunk: any BodyChunk) {
-    guard failure == nil, descriptor >= 0 else { return }
-    let code = chunk.withUnsafeBytes { SystemIO.writeAll($0, to: descriptor) }
-    if code != 0 { fail(code) }
+    guard failure == nil else { return }
+    do throws(SystemError) {
+      let bytes = chunk.withUnsafeBytes { Array($0) }
+      try file?.write(bytes)
+    } catch {
+      fail(error)
+    }
   }
 
   func finish() throws(ProfileError) {
-    if descriptor >= 0 { close(descriptor) }
-    descriptor = -1
+    do throws(SystemError) {
+      if failure == nil { try file?.finish() }
+    } catch {
+      fail(error)
+    }
+    file = nil
     if let failure { throw failure }
   }
 
-  private func fail(_ code: Int32) {
-    failure =
-      failure
-      ?? ProfileError("cannot keep the response in \(path): \(String(cString: strerror(code)))")
+  private func fail(_ error: SystemError) {
+    failure = failure ?? ProfileError("cannot keep the response: \(error.description)")
   }
 }

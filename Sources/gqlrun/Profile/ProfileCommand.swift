@@ -160,7 +160,7 @@ struct ProfileCommand: AsyncParsableCommand {
     }
     if generate != nil, document == nil {
       let form = OutputForm("the document of a generated response") { path, _ in
-        (try? Data(contentsOf: URL(fileURLWithPath: path))) == Data(GeneratedFeed.document.utf8)
+        try Input.bytes(path, "the document") == Array(GeneratedFeed.document.utf8)
       }
       try scratch.check("feed.graphql", replacing: outputs.replace.replacing(form))
     }
@@ -189,7 +189,9 @@ struct ProfileCommand: AsyncParsableCommand {
     let path = scratch.path("response.json")
     let document = self.document ?? scratch.path("feed.graphql")
     if self.document == nil {
-      try Data(GeneratedFeed.document.utf8).write(to: URL(fileURLWithPath: document))
+      let file = try OutputFile(document, replacing: .anything)
+      try Array(GeneratedFeed.document.utf8).withUnsafeBytes { try file.write($0) }
+      try file.finish()
     }
     var options = operationOptions
     if self.document == nil { options.assignments.append("first=\(workload.posts)") }

@@ -29,12 +29,12 @@ struct ReplaceOptions: ParsableArguments {
 struct OutputForm: Sendable {
   /// The form in messages, as in "is not a result of gqlrun".
   var name: String
-  /// Whether a file has the form.
+  /// Whether a file has the form; `nil` for every file, also one that cannot be read.
   ///
   /// - Parameters:
   ///   - path: The path of the file.
   ///   - beginning: Its first bytes without white space, as text.
-  var matches: @Sendable (_ path: String, _ beginning: String) -> Bool
+  var matches: (@Sendable (_ path: String, _ beginning: String) throws -> Bool)?
   /// What to do if there is a file of another form.
   var remedy = "choose another name, or use --overwrite"
 
@@ -43,13 +43,13 @@ struct OutputForm: Sendable {
     self.init(name) { _, beginning in texts.contains { beginning.hasPrefix($0) } }
   }
 
-  init(_ name: String, _ matches: @escaping @Sendable (String, String) -> Bool) {
+  init(_ name: String, _ matches: (@Sendable (String, String) throws -> Bool)?) {
     self.name = name
     self.matches = matches
   }
 
   /// Every file may be replaced.
-  static let anything = OutputForm("anything") { _, _ in true }
+  static let anything = OutputForm("anything", nil)
   /// What the program writes has no form of its own, as the outputs of a jq expression.
   static let unknown = OutputForm("an output that gqlrun can recognize") { _, _ in false }
   /// GraphQL responses: one, several lines, an array of pages, parts, or one after its head.
@@ -63,9 +63,8 @@ struct OutputForm: Sendable {
     "an introspection result", beginningWith: #"{"__schema":"#, #"{"data":{"__schema":"#)
   /// Type definitions, and nothing else.
   static let schema = OutputForm("a file with type definitions") { path, _ in
-    guard let bytes = try? Input.bytes(path, "the file"),
-      let document = try? Document(parsingUTF8: bytes)
-    else { return false }
+    let bytes = try Input.bytes(path, "the file")
+    guard let document = try? Document(parsingUTF8: bytes) else { return false }
     return document.operations.isEmpty && document.fragments.isEmpty
   }
   static let operationManifest = OutputForm("an operation manifest") { _, beginning in
@@ -79,18 +78,25 @@ struct OutputForm: Sendable {
   ///
   /// - Parameters:
   ///   - path: The path of the file; links are followed.
-  ///   - name: The name as the user gave it.
-  fileprivate func checkReplaceable(_ path: String, shownAs name: String) throws {
+  ///   - shownName: The name as the user gave it.
+  fileprivate func checkReplaceable(_ path: String, shownAs shownName: String) throws {
     var status = stat()
-    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else {
-      return
+    guard let matches, stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+      status.st_size > 0
+    else { return }
+    let bytes: [UInt8]
+    do throws(SystemError) {
+      bytes = try SystemIO.beginning(of: path, count: Self.maxBeginning)
+    } catch {
+      throw Failure(
+        .failed,
+        "\(shownName) already exists (unchanged), and cannot be read: \(error.reason); \(remedy)")
     }
-    let bytes = (try? SystemIO.beginning(of: path, count: Self.maxBeginning)) ?? []
     let beginning = String(decoding: bytes, as: UTF8.self).filter { !$0.isWhitespace }
-    guard !matches(path, beginning) else { return }
+    guard try !matches(path, beginning) else { return }
     throw Failure(
       .failed,
-      "\(name) already exists (unchanged), and is not \(self.name); \(remedy)")
+      "\(shownName) already exists (unchanged), and is not \(name); \(remedy)")
   }
 }
 

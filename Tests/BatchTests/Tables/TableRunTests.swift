@@ -200,7 +200,7 @@ struct TableRunTests {
     let summary = try await run.run(Services(transport: transport), RunControl())
     #expect(!run.isOfOther && summary.failures == nil && summary.warnings.isEmpty)
     #expect(try rows() == Self.shop.rows)
-    #expect(JournalFolder(manifest).all().count == 2)
+    #expect(try JournalFolder(manifest).all().count == 2)
   }
 
   @Test("a run killed before its journal had tables is continued", arguments: [true, false])
@@ -235,7 +235,7 @@ struct TableRunTests {
     }
     #expect(error?.description.contains("has no failed pages of this one") == true)
     #expect(try rows() == before)
-    #expect(JournalFolder(other).all().count == 1)
+    #expect(try JournalFolder(other).all().count == 1)
   }
 
   @Test("a resumed task whose document is another one begins again")

@@ -226,7 +226,7 @@ struct DamageTests {
     let file = try DamagedFile()
     let first = try file.open()
     try await file.write("old", to: first)
-    let lock = try #require(DatabaseLock(of: OpenDatabases.canonical(file.path)))
+    let lock = try #require(try DatabaseLock(of: OpenDatabases.canonical(file.path)))
     _ = lock.tryLock(.presence, exclusively: false)
     lock.setSuspect(true)
     try first.close()
@@ -303,7 +303,7 @@ struct DamageTests {
     let store = try file.open()
     #expect(try await file.read(store) == "miss at users[3]")
     try store.close()
-    let lock = try #require(DatabaseLock(of: OpenDatabases.canonical(file.path)))
+    let lock = try #require(try DatabaseLock(of: OpenDatabases.canonical(file.path)))
     #expect(lock.isSuspect == !isRemoved)
     // The check finds nothing wrong with the file.
     let notices = Notices()

@@ -240,7 +240,8 @@ struct FreshDatabaseTests {
     await #expect(throws: CacheError.self) { _ = try await result.write?.commit() }
     #expect(file.identity == before)
     #expect(!file.isBeingReplaced)
-    guard case .locked? = DatabaseLock(of: file.path)?.tryLock(.presence, exclusively: true) else {
+    guard case .locked? = try DatabaseLock(of: file.path)?.tryLock(.presence, exclusively: true)
+    else {
       Issue.record("the closed store still excludes others")
       return
     }

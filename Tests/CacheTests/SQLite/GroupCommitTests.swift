@@ -170,7 +170,7 @@ struct GroupCommitTests {
   func busy() async throws {
     let clock = TestClock.jumping()
     let file = try File { $0.clock = clock }
-    let other = try #require(DatabaseLock(of: OpenDatabases.canonical(file.path)))
+    let other = try #require(try DatabaseLock(of: OpenDatabases.canonical(file.path)))
     guard case .locked = other.tryLock(.writing, exclusively: true) else {
       Issue.record("the lock is not free")
       return

@@ -92,7 +92,7 @@ struct SeveralStoresTests {
     options.clock = clock
     let store = try SQLiteStore(path: path, options: options)
     try await Self.write(1, "Ada", to: store)
-    let other = try #require(DatabaseLock(of: OpenDatabases.canonical(path)))
+    let other = try #require(try DatabaseLock(of: OpenDatabases.canonical(path)))
     guard case .locked = other.tryLock(.writing, exclusively: true) else {
       Issue.record("the lock is not free")
       return
@@ -115,10 +115,22 @@ struct SeveralStoresTests {
     try store.close()
   }
 
+  @Test("a cache whose lock fails is an error, and not a cache that can only be read")
+  func failingLock() throws {
+    let directory = try TemporaryDirectory()
+    try FileManager.default.createDirectory(
+      atPath: directory.path("cache.db-lock"), withIntermediateDirectories: true)
+    let error = #expect(throws: CacheError.self) {
+      _ = try SQLiteStore(path: directory.path("cache.db"), options: SQLiteStore.Options())
+    }
+    #expect(error?.code == .storage)
+    #expect(error?.message.hasSuffix("cache.db-lock: Is a directory") == true, "\(error as Any)")
+  }
+
   @Test("the lock file names the writing process")
   func holder() throws {
     let directory = try TemporaryDirectory()
-    let lock = try #require(DatabaseLock(of: directory.path("cache.db")))
+    let lock = try #require(try DatabaseLock(of: directory.path("cache.db")))
     #expect(lock.holder == "another program")
     lock.noteHolder()
     #expect(lock.holder == "another store of this process")
@@ -139,7 +151,7 @@ struct SeveralStoresTests {
     let clock = TestClock()
     options.clock = clock
     let store = try SQLiteStore(path: path, options: options)
-    let other = try #require(DatabaseLock(of: OpenDatabases.canonical(path)))
+    let other = try #require(try DatabaseLock(of: OpenDatabases.canonical(path)))
     guard case .locked = other.tryLock(.writing, exclusively: true) else { return }
     // The first waits for the other process, the second for the first.
     let tasks = (0..<2).map { _ in Task { try await store.begin() } }
