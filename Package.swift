@@ -318,6 +318,17 @@ let networked: [Target] = [
     ],
     // Like users' code: what `import GQLRun` does not bring is missing here.
     swiftSettings: [.enableUpcomingFeature("MemberImportVisibility")]),
+  // The fuzz targets of Tests/Fuzz, with the inputs of the repository.
+  .testTarget(
+    name: "FuzzTests",
+    dependencies: [
+      "GQLRunTestSupport", "GQLRunBatch", "GQLRunCache", "GQLRunConfiguration", "GQLRunGenerator",
+      "GQLRunJSON", "GQLRunLanguage", "GQLRunLive", "GQLRunPipeline", "GQLRunPlugins",
+      "GQLRunSupport", "GQLRunTyped",
+      .product(name: "GRDB", package: "GRDB.swift"),
+      .product(name: "HTTPTypes", package: "swift-http-types"),
+    ],
+    swiftSettings: [.enableUpcomingFeature("ExistentialAny")]),
   .testTarget(name: "HouseTests", dependencies: ["GQLRunTestSupport"], swiftSettings: settings),
 ]
 

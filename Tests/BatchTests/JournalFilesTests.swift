@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunJSON
 import GRDB
 import Testing
 
@@ -83,5 +84,64 @@ struct JournalFilesTests {
   func missing() {
     #expect(throws: JournalError.self) { try Journal(path: path, isReadOnly: true) }
     #expect(!folder.exists("a.journal"))
+  }
+
+  @Test(
+    "a value that does not have the type of its column is an error with the path of the journal",
+    arguments: [
+      ("tasks", "id"), ("tasks", "key"), ("tasks", "state"), ("tasks", "bytes"), ("tasks", "ended"),
+      ("captures", "data"), ("bookmarks", "data"), ("sinks", "position"), ("outputs", "takes"),
+      ("gaps", "since"), ("operations", "id"),
+    ])
+  func damaged(table: String, column: String) throws {
+    try write()
+    let file = try DatabaseQueue(path: path)
+    try file.write {
+      // A copy has no constraints, which damage does not keep, either.
+      try $0.execute(
+        sql: """
+          CREATE TABLE copy AS SELECT * FROM \(table);
+          DROP TABLE \(table);
+          ALTER TABLE copy RENAME TO \(table);
+          UPDATE \(table) SET \(column) = NULL;
+          """)
+    }
+    try file.close()
+    let error = #expect(throws: JournalError.self) {
+      let journal = try Journal(path: path, isReadOnly: true)
+      defer { journal.close() }
+      _ = try (journal.operationNames(), journal.sinks(), journal.outputs(), journal.bookmarks())
+      _ = try journal.captures(operation: 1, after: nil, limit: 1)
+      _ = try ReportData(journal, name: "a", file: "a.yaml")
+    }
+    #expect(error?.description.contains("\(path) is damaged") == true)
+  }
+
+  @Test("numbers that are too large to be added are limited in reports")
+  func largeNumbers() throws {
+    try write()
+    let journal = try Journal(path: path)
+    try journal.write { try $0.execute(sql: "UPDATE tasks SET bytes = \(Int.max), records = -1") }
+    let data = try ReportData(journal, name: "a", file: "a.yaml")
+    #expect(data.bytes == 2 << 40 && data.records == 0)
+    journal.close()
+  }
+
+  /// Writes a journal with a row in each table, and two tasks.
+  private func write() throws {
+    let journal = try Journal(path: path)
+    _ = try journal.register(["users"])
+    try journal.register([OutputRecord(path: "o.ndjson", format: "ndjson")])
+    var step = JournalStep()
+    for number in 1...2 {
+      let id = TaskID(repeatElement(UInt8(number), count: 16))
+      step.add(TaskUpdate(id: id, operation: 1, key: "k\(number)", state: .done, ended: 1))
+    }
+    step.captures = [(1, "k1", "{}")]
+    step.bookmarks = ["since": (1, 7)]
+    step.sinks = [SinkPosition(path: "o.ndjson", position: 1, records: 1)]
+    step.gaps = [EventGap(operation: 1, key: "k1", events: 1, since: 1, until: 2)]
+    try journal.record(step)
+    journal.close()
   }
 }

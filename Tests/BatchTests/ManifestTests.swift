@@ -238,14 +238,22 @@ struct ManifestTests {
 
       {"id": "b", "query": "{ countries { code } }"}
       """
-    let manifest = try Bench.load(text, in: location)
-    #expect(manifest.name == "lines")
-    #expect(manifest.operations.map(\.id) == ["a", "b"])
+    for text in [text, text.replacing("\n", with: "\r\n")] {
+      let manifest = try Bench.load(text, in: location)
+      #expect(manifest.name == "lines")
+      #expect(manifest.operations.map(\.id) == ["a", "b"])
+    }
     let findings = try Bench.findings(
       text + "\n{\"id\": \"b\", \"qery\": 1}\n{broken", in: location)
     #expect(findings.contains { $0.hasPrefix("5:1 P001") && $0.contains("`query`") }, "\(findings)")
     #expect(
       findings.contains { $0.hasPrefix("6:") && $0.contains("not valid JSON") }, "\(findings)")
+    // Columns are scalars, not bytes.
+    let cut = try Bench.findings(text + "\n{\"\u{E9}\u{E9}\u{E9}\u{E9}", in: location)
+    let column = cut.first { $0.hasPrefix("5:") }.flatMap {
+      Int($0.dropFirst(2).prefix { $0 != " " })
+    }
+    #expect(column.map { (1...7).contains($0) } == true, "\(cut)")
   }
 
   @Test(

@@ -4,12 +4,15 @@
 Usage: run.py PROGRAM SCRATCH SECONDS [TARGET]. Without TARGET, each target has its share of the seconds. Inputs that
 reach new code are kept in SCRATCH/corpus, findings in SCRATCH/findings. The exit code is 1 after a finding.
 """
+import json
 import os
 import re
 import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+# The JSON Schemas whose names and words the dictionaries of these targets have, too.
+SCHEMAS = {"pipelines": "pipeline.schema.json", "manifests": "batch.schema.json"}
 # An input that takes longer is a finding, in seconds, and a process with more memory, in MiB.
 LONGEST = 20
 MEMORY = 3000
@@ -20,6 +23,30 @@ def number(pattern, text):
     return int(found[-1]) if found else 0
 
 
+def words(schema):
+    """The names of properties and the words of enumerations in a JSON Schema."""
+    if isinstance(schema, list):
+        return set().union(*map(words, schema))
+    if not isinstance(schema, dict):
+        return set()
+    own = {f"{name}: " for name in schema.get("properties", {})}
+    own |= {word for word in schema.get("enum", []) if isinstance(word, str)}
+    return own.union(*map(words, schema.values()))
+
+
+def dictionary_file(name, scratch):
+    """The path of a dictionary; with the words of its schema, if it has one."""
+    path = os.path.join(HERE, "dictionaries", f"{name}.dict")
+    if name not in SCHEMAS:
+        return path
+    with open(os.path.join(HERE, "..", "..", "pipelines", SCHEMAS[name])) as file:
+        lines = [f"{json.dumps(word)}\n" for word in sorted(words(json.load(file)))]
+    made = os.path.join(scratch, f"{name}.dict")
+    with open(path) as own, open(made, "w") as file:
+        file.writelines([*own, *lines])
+    return made
+
+
 def run(program, scratch, target, seconds):
     """Runs one target; returns the cells of its row, and the lines about a finding."""
     name, dictionary, size = target
@@ -28,7 +55,7 @@ def run(program, scratch, target, seconds):
         os.makedirs(folder, exist_ok=True)
     arguments = [f"-max_len={size}", f"-timeout={LONGEST}", f"-rss_limit_mb={MEMORY}"]
     if dictionary != "none":
-        arguments.append(f"-dict={os.path.join(HERE, 'dictionaries', dictionary)}.dict")
+        arguments.append(f"-dict={dictionary_file(dictionary, scratch)}")
     seeds = os.path.join(HERE, "corpus", name)
     done = subprocess.run(
         [program, name, corpus, seeds, *arguments, f"-artifact_prefix={findings}/",

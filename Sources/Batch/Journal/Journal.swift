@@ -220,7 +220,16 @@ final class Journal: Sendable {
     } catch let error as DatabaseError {
       throw JournalError(
         "the journal \(path) cannot be read: \(error.message ?? "\(error.resultCode)")")
+    } catch is RowDecodingError {
+      throw damaged
     }
+  }
+
+  /// The error for a value that no version of the program writes, such as text in a column of numbers.
+  private var damaged: JournalError {
+    JournalError(
+      "the journal \(path) is damaged: a value does not have the type of its column; "
+        + "restore the file, or start without --resume")
   }
 
   /// Runs a transaction; it is durable when the method returns.
@@ -233,7 +242,18 @@ final class Journal: Sendable {
     } catch let error as DatabaseError {
       throw StoppedByStorage(
         message: "the journal \(path) cannot be written: \(error.message ?? "\(error.resultCode)")")
+    } catch is RowDecodingError {
+      throw damaged
     }
+  }
+}
+
+extension GRDB.Row {
+  /// A number of attempts, pages, bytes or records of a task.
+  ///
+  /// Within limits, so that sums of those of a damaged journal do not overflow.
+  func count(_ column: Int) throws -> Int {
+    Swift.min(Swift.max(try decode(atIndex: column), 0), 1 << 40)
   }
 }
 
@@ -382,10 +402,12 @@ extension Journal {
       guard let row = try GRDB.Row.fetchOne(statement, arguments: [Data(id.bytes)]) else {
         return nil
       }
-      return TaskUpdate(
-        id: id, operation: row[0], key: row[1], state: TaskState(rawValue: row[2]) ?? .queued,
-        page: row[3], attempts: row[4], ended: row[5], milliseconds: row[6], bytes: row[7],
-        records: row[8], cursor: row[9], error: row[10])
+      return try TaskUpdate(
+        id: id, operation: row.decode(atIndex: 0), key: row.decode(atIndex: 1),
+        state: TaskState(rawValue: row.decode(atIndex: 2)) ?? .queued, page: row.count(3),
+        attempts: row.count(4), ended: row.decode(atIndex: 5), milliseconds: row.decode(atIndex: 6),
+        bytes: row.count(7), records: row.count(8), cursor: row.decode(atIndex: 9),
+        error: row.decode(atIndex: 10))
     }
   }
 
@@ -394,8 +416,7 @@ extension Journal {
     try read { db in
       let rows = try GRDB.Row.fetchCursor(db, sql: "SELECT id, ended FROM tasks")
       while let row = try rows.next() {
-        let id: Data = row[0]
-        body(TaskID(id), row[1])
+        body(TaskID(try row.decode(Data.self, atIndex: 0)), try row.decode(atIndex: 1))
       }
     }
   }
@@ -407,7 +428,9 @@ extension Journal {
       let rows = try GRDB.Row.fetchCursor(
         db, sql: "SELECT state, count(*) FROM tasks GROUP BY state")
       while let row = try rows.next() {
-        if let state = TaskState(rawValue: row[0]) { counts.byState[state] = row[1] }
+        if let state = TaskState(rawValue: try row.decode(atIndex: 0)) {
+          counts.byState[state] = try row.decode(atIndex: 1)
+        }
       }
       return counts
     }
@@ -417,11 +440,14 @@ extension Journal {
     try read { db in
       var result: [String: SinkPosition] = [:]
       for row in try GRDB.Row.fetchAll(db, sql: "SELECT * FROM sinks") {
-        result[row["path"]] = SinkPosition(
-          path: row["path"], position: row["position"], records: row["records"],
-          file: row["header"], isPublished: row["published"],
-          checksum: row.hasColumn("checksum")
-            ? (row["checksum"] as Int64?).map { Checksum(UInt32(truncatingIfNeeded: $0)) } : nil)
+        let path: String = try row.decode(forColumn: "path")
+        let checksum =
+          row.hasColumn("checksum") ? try row.decode(Int64?.self, forColumn: "checksum") : nil
+        result[path] = try SinkPosition(
+          path: path, position: row.decode(forColumn: "position"),
+          records: row.decode(forColumn: "records"), file: row.decode(forColumn: "header"),
+          isPublished: row.decode(forColumn: "published"),
+          checksum: checksum.map { Checksum(UInt32(truncatingIfNeeded: $0)) })
       }
       return result
     }
@@ -458,10 +484,10 @@ extension Journal {
           SELECT key, data FROM captures WHERE op = ?1 AND (?2 IS NULL OR key > ?2)
           ORDER BY key LIMIT ?3
           """, arguments: [operation, key, limit])
-      return rows.map { row in
-        let data: String = row[1]
+      return try rows.map { row in
+        let data: String = try row.decode(atIndex: 1)
         var object = (try? JSONValue(parsing: data))?.objectValue ?? JSONObject()
-        object["key"] = .string(row[0])
+        object["key"] = .string(try row.decode(atIndex: 0))
         return object
       }
     }
@@ -471,8 +497,10 @@ extension Journal {
     try read { db in
       var result: [String: (operation: Int, value: JSONValue)] = [:]
       for row in try GRDB.Row.fetchAll(db, sql: "SELECT name, op, data FROM bookmarks") {
-        let data: String = row[2]
-        result[row[0]] = (row[1], (try? JSONValue(parsing: data)) ?? .null)
+        let data: String = try row.decode(atIndex: 2)
+        try result[row.decode(atIndex: 0)] = (
+          row.decode(atIndex: 1), (try? JSONValue(parsing: data)) ?? .null
+        )
       }
       return result
     }
@@ -514,7 +542,7 @@ extension Journal {
     try read { db in
       var names: [Int: String] = [:]
       for row in try GRDB.Row.fetchAll(db, sql: "SELECT number, id FROM operations") {
-        names[row[0]] = row[1]
+        try names[row.decode(atIndex: 0)] = row.decode(String.self, atIndex: 1)
       }
       return names
     }
@@ -689,7 +717,8 @@ extension Journal {
             """, arguments: [relation.operation, relation.table.name])
       }
       guard let second else { continue }
-      throw JournalError(relation.secondParent(second[0], first: second[1], second: second[2]))
+      let texts = try (0..<3).map { try second.decode(String.self, atIndex: $0) }
+      throw JournalError(relation.secondParent(texts[0], first: texts[1], second: texts[2]))
     }
     try write {
       try $0.execute(
@@ -768,10 +797,14 @@ extension Journal {
       guard try db.tableExists("outputs") else { return [] }
       return try GRDB.Row.fetchAll(db, sql: "SELECT * FROM outputs ORDER BY path, name").map {
         row in
-        OutputRecord(
-          path: row["path"], name: row["name"], format: row["format"],
-          takes: Self.takes(row["takes"]), identity: row["identity"], step: row["step"],
-          records: row["records"], repeated: row["repeated"] ?? 0)
+        try OutputRecord(
+          path: row.decode(forColumn: "path"), name: row.decode(forColumn: "name"),
+          format: row.decode(forColumn: "format"),
+          takes: Self.takes(row.decode(forColumn: "takes")),
+          identity: row.decode(forColumn: "identity"), step: row.decode(forColumn: "step"),
+          records: row.decode(forColumn: "records"),
+          repeated: row.hasColumn("repeated")
+            ? row.decode(Int?.self, forColumn: "repeated") ?? 0 : 0)
       }
     }
   }
@@ -883,12 +916,13 @@ extension Journal {
           SELECT operations.id, op, key, events, since, until, cause FROM gaps
           JOIN operations ON operations.number = gaps.op ORDER BY gaps.rowid LIMIT ?
           """, arguments: [limit])
-      let first = rows.map { row in
+      let first = try rows.map { row in
         (
-          operation: row[0] as String,
-          gap: EventGap(
-            operation: row[1], key: row[2], events: row[3], since: row[4], until: row[5],
-            cause: row[6])
+          operation: try row.decode(String.self, atIndex: 0),
+          gap: try EventGap(
+            operation: row.decode(atIndex: 1), key: row.decode(atIndex: 2),
+            events: row.decode(atIndex: 3), since: row.decode(atIndex: 4),
+            until: row.decode(atIndex: 5), cause: row.decode(atIndex: 6))
         )
       }
       return (try Int.fetchOne(db, sql: "SELECT count(*) FROM gaps") ?? 0, first)

@@ -149,7 +149,10 @@ extension Journal {
             SELECT operations.id, key, state FROM tasks JOIN operations ON number = op WHERE \(filter)
             """, arguments: [resolution.operation, keys])
         try resolution.check(
-          rows.map { ($0[0], $0[1], (TaskState(rawValue: $0[2]) ?? .queued).name) }, manifest)
+          rows.map { row in
+            let state = TaskState(rawValue: try row.decode(atIndex: 2)) ?? .queued
+            return (try row.decode(atIndex: 0), try row.decode(atIndex: 1), state.name)
+          }, manifest)
       }
       let operations = try String.fetchSet(
         db,

@@ -662,14 +662,18 @@ extension ManifestLoader {
   private mutating func lines(_ text: String) -> YAMLNode? {
     var members: [YAMLNode.Member] = []
     var operations: [YAMLNode] = []
-    var number = 0
-    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-      number += 1
-      guard line.contains(where: { !$0.isWhitespace }) else { continue }
+    // A line may end with CR LF, which is one `Character`. Other line ends of YAML are in texts, or errors.
+    let lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
+      .map { $0.last == "\r" ? $0.dropLast() : $0 }
+    source = SourceText(file: file, lines: lines.map { Array($0) })
+    source.kind = .manifest
+    for (index, line) in lines.enumerated() {
+      guard line.contains(where: { !$0.properties.isWhitespace }) else { continue }
+      let (number, text) = (index + 1, String(line))
       let location = FileLocation(
-        file: file, line: number, column: 1, length: max(1, line.unicodeScalars.count))
+        file: file, line: number, column: 1, length: max(1, line.count))
       do {
-        let node = YAMLNode(try JSONValue(parsing: String(line)), at: location)
+        let node = YAMLNode(try JSONValue(parsing: text), at: location)
         guard case .mapping(let found) = node.content else {
           report(
             .wrongValue, message: "a line of a manifest is a JSON object, not \(node.kind)",
@@ -682,9 +686,11 @@ extension ManifestLoader {
           operations.append(node)
         }
       } catch {
+        let before = String(decoding: text.utf8.prefix(error.offset), as: UTF8.self)
         report(
           .unreadable, message: "not valid JSON: \(error.message)",
-          location: FileLocation(file: file, line: number, column: error.offset + 1))
+          location: FileLocation(
+            file: file, line: number, column: before.unicodeScalars.count + 1))
       }
     }
     let start = FileLocation(file: file, line: 1, column: 1)

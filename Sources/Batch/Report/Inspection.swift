@@ -240,8 +240,10 @@ public struct RunDiff {
           LEFT JOIN old.tasks AS previous ON previous.id = tasks.id
           """)
       while let row = try rows.next() {
-        let state = TaskState(rawValue: row[3]) ?? .queued
-        guard let number: Int = row[2], let earlier = TaskState(rawValue: number) else {
+        let state = TaskState(rawValue: try row.decode(atIndex: 3)) ?? .queued
+        guard let number: Int = try row.decode(atIndex: 2),
+          let earlier = TaskState(rawValue: number)
+        else {
           added += 1
           continue
         }
@@ -252,9 +254,9 @@ public struct RunDiff {
         if state == .done { fixed += 1 } else if earlier == .done { broken += 1 }
         if changes.count < Self.maxChanges {
           changes.append(
-            Change(
-              operation: row[0], key: row[1], before: earlier.name, after: state.name,
-              error: row[4]))
+            try Change(
+              operation: row.decode(atIndex: 0), key: row.decode(atIndex: 1), before: earlier.name,
+              after: state.name, error: row.decode(atIndex: 4)))
         }
       }
       removed =

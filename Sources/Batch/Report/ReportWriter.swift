@@ -234,7 +234,10 @@ struct ReportData {
     (first, last) = try journal.read { db in
       let row = try GRDB.Row.fetchOne(
         db, sql: "SELECT min(ended), max(ended) FROM tasks WHERE ended > 0")
-      return (row?[0] ?? .infinity, row?[1] ?? 0)
+      return (
+        try row?.decode(Double?.self, atIndex: 0) ?? .infinity,
+        try row?.decode(Double?.self, atIndex: 1) ?? 0
+      )
     }
     // The first task finished later than the run started.
     if let started = try journal.meta("started").flatMap({ Double($0) }) {
@@ -341,7 +344,7 @@ struct ReportData {
 
   static func tasks(_ journal: Journal, _ filter: String) throws -> [ReportedTask] {
     try journal.read { db in
-      try GRDB.Row.fetchAll(db, sql: query(filter)).map { task($0) }
+      try GRDB.Row.fetchAll(db, sql: query(filter)).map { try task($0) }
     }
   }
 
@@ -352,11 +355,12 @@ struct ReportData {
     """
   }
 
-  private static func task(_ row: GRDB.Row) -> ReportedTask {
-    let id: Data = row[0]
-    return ReportedTask(
-      id: TaskID(id).text, operation: row[1], key: row[2],
-      state: TaskState(rawValue: row[3]) ?? .queued, attempts: row[4], page: row[5], http: row[6],
-      ended: row[7], milliseconds: row[8], bytes: row[9], records: row[10], error: row[11])
+  private static func task(_ row: GRDB.Row) throws -> ReportedTask {
+    try ReportedTask(
+      id: TaskID(row.decode(Data.self, atIndex: 0)).text, operation: row.decode(atIndex: 1),
+      key: row.decode(atIndex: 2), state: TaskState(rawValue: row.decode(atIndex: 3)) ?? .queued,
+      attempts: row.count(4), page: row.count(5), http: row.decode(atIndex: 6),
+      ended: row.decode(atIndex: 7), milliseconds: row.decode(atIndex: 8), bytes: row.count(9),
+      records: row.count(10), error: row.decode(atIndex: 11))
   }
 }

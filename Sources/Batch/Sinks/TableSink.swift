@@ -146,6 +146,12 @@ final class TableFile {
   }
 
   static func problem(_ path: String, _ error: any Error) -> any Error {
+    if error is RowDecodingError {
+      return StoppedByStorage(
+        message:
+          "cannot write \(path): a value of the table \(TableMarker.tableName) does not have the type of its "
+          + "column; restore the database, or start without --resume")
+    }
     guard let error = error as? DatabaseError else { return error }
     return StoppedByStorage(
       message: "cannot write \(path): \(error.message ?? "SQLite error \(error.resultCode)")")
@@ -432,19 +438,22 @@ struct TableMarker: Sendable {
       let row = try GRDB.Row.fetchOne(
         db, sql: "SELECT * FROM \(Self.tableName) WHERE name = ? AND owner = ?",
         arguments: [table, owner.name]),
-      row["journal"] == owner.journal
+      try row.decode(String?.self, forColumn: "journal") == owner.journal
     else {
       throw refusal(path, "it is not the one that the earlier part of the run wrote")
     }
-    let found: Int = row["step"]
+    let found: Int = try row.decode(forColumn: "step")
     guard found >= step else {
       throw refusal(path, "it is older than the journal, which recorded later rows")
     }
-    if let top = row["top"] as Int64?, try self.top(db) ?? 0 < top {
+    if let top = try row.decode(Int64?.self, forColumn: "top"), try self.top(db) ?? 0 < top {
       throw refusal(path, "rows that the journal recorded were removed")
     }
     // Absent if an older version began the run.
-    return Found(step: found, base: row["base"] ?? 0, before: row["before"] ?? 0)
+    func number(_ name: String) throws -> Int64? {
+      row.hasColumn(name) ? try row.decode(Int64?.self, forColumn: name) : nil
+    }
+    return Found(step: found, base: try number("base") ?? 0, before: try number("before") ?? 0)
   }
 
   /// The highest row id before the run of the journal; `nil` without a record of the run.

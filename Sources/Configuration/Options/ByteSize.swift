@@ -39,9 +39,11 @@ extension ByteSize: CustomStringConvertible {
 extension Duration {
   /// The duration as a pipeline file writes it: `300ms`, `1.5s`, `2m`, `1h`.
   public var optionText: String {
-    let nanoseconds = components.seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    guard !nanoseconds.overflow else { return "\(components.seconds)s" }
-    let total = nanoseconds.partialValue + components.attoseconds / 1_000_000_000
+    let (seconds, attoseconds) = components
+    let whole = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    let sum = whole.partialValue.addingReportingOverflow(attoseconds / 1_000_000_000)
+    guard !whole.overflow, !sum.overflow else { return "\(seconds)s" }
+    let total = sum.partialValue
     guard total != 0 else { return "0s" }
     for (unit, factor) in Self.optionUnits.reversed() where total % factor == 0 {
       return "\(total / factor)\(unit)"

@@ -2,7 +2,7 @@
 package struct YAMLFile {
   /// Without lines if the file is too large, or not text.
   package let source: SourceText
-  /// `nil` if there are errors.
+  /// `nil` if there are errors other than repeated keys.
   package let root: YAMLNode?
   package let findings: [PipelineDiagnostic]
 

@@ -81,7 +81,8 @@ extension HTTPFields {
     for field in self where SecretNames.isSecretField(field.name.rawName) {
       // The text after the first `;` of a `Set-Cookie` is attributes.
       let value =
-        field.name == .setCookie ? String(field.value.prefix { $0 != ";" }) : field.value
+        field.name == .setCookie
+        ? String(field.value.unicodeScalars.prefix { $0 != ";" }) : field.value
       // Bytes, because every request has such a field, and characters cost far more.
       let words = value.utf8.split { Self.separators.contains($0) }.map { Substring($0) }
       secrets.append(value)

@@ -125,7 +125,9 @@ private struct HTTPArchive {
 
   /// The query of a URL may contain keys.
   private func redirect(_ fields: HTTPFields) -> String {
-    fields[.location].map { hiding.text(String($0.prefix { $0 != "?" && $0 != "#" })) } ?? ""
+    fields[.location].map {
+      hiding.text(String($0.unicodeScalars.prefix { $0 != "?" && $0 != "#" }))
+    } ?? ""
   }
 
   private func headers(_ fields: HTTPFields) -> JSONValue {

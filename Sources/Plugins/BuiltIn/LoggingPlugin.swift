@@ -110,7 +110,7 @@ private struct ExchangeLog: HTTPInterceptor {
     _ request: HTTPRequestMessage, context: ChainContext, next: NextHTTP
   ) async throws -> HTTPResponseMessage {
     let logger = context.services.logger
-    let path = request.head.path.map { $0.prefix { $0 != "?" } } ?? "/"
+    let path = request.head.path.map { Substring($0.unicodeScalars.prefix { $0 != "?" }) } ?? "/"
     logger.log(level: level, "> \(request.head.method) \(request.head.origin)\(path)")
     let hiding = context.services.secrets.hiding(with: request.secrets)
     if showsHeaders { log(request.head.headerFields, sign: ">", hiding: hiding, logger: logger) }

@@ -18,7 +18,11 @@ struct Cookie: Sendable, Equatable {
   var number = 0
 
   /// What identifies a cookie in a jar.
-  var key: [String] { [name, domain, isHostOnly ? "host" : "domain", path] }
+  ///
+  /// As bytes, because strings that differ in the composition of a letter are equal.
+  var key: [[UInt8]] {
+    [name, domain, isHostOnly ? "host" : "domain", path].map { Array($0.utf8) }
+  }
 
   func isExpired(at now: Double) -> Bool { expires.map { $0 <= now } ?? false }
 
@@ -30,14 +34,16 @@ struct Cookie: Sendable, Equatable {
 
   /// https://httpwg.org/http-extensions/draft-ietf-httpbis-rfc6265bis.html#section-5.1.3
   static func matches(_ host: String, domain: String) -> Bool {
-    host == domain || host.hasSuffix("." + domain) && !CookieOrigin.isAddress(host)
+    host == domain
+      || host.utf8.reversed().starts(with: ".\(domain)".utf8.reversed())
+        && !CookieOrigin.isAddress(host)
   }
 
   /// https://httpwg.org/http-extensions/draft-ietf-httpbis-rfc6265bis.html#section-5.1.4
   static func matches(_ path: String, prefix: String) -> Bool {
     path == prefix
-      || path.hasPrefix(prefix)
-        && (prefix.hasSuffix("/") || path.dropFirst(prefix.count).first == "/")
+      || path.utf8.starts(with: prefix.utf8)
+        && (prefix.utf8.last == slash || path.utf8.dropFirst(prefix.utf8.count).first == slash)
   }
 }
 
@@ -75,36 +81,37 @@ extension Cookie {
   /// The longest life, in seconds: 400 days.
   private static let longestLife = 400.0 * 86_400
 
+  private static let slash = UInt8(ascii: "/")
+
   /// Reads a field `Set-Cookie`; `nil` for one that is refused.
+  ///
+  /// Delimiters are bytes, also before a combining character.
   ///
   /// https://httpwg.org/http-extensions/draft-ietf-httpbis-rfc6265bis.html#section-5.6
   init?(setCookie text: String, from origin: CookieOrigin, now: Double) {
     guard !text.utf8.contains(where: { $0 < 32 && $0 != 9 || $0 == 127 }) else { return nil }
-    var parts = text.split(separator: ";", omittingEmptySubsequences: false)[...]
-    let pair = parts.removeFirst()
-    if let equals = pair.firstIndex(of: "=") {
-      name = Self.trimmed(pair[..<equals])
-      value = Self.trimmed(pair[pair.index(after: equals)...])
-    } else {
-      (name, value) = ("", Self.trimmed(pair))
-    }
+    var parts = text.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+      .map(Self.pair)[...]
+    let first = parts.removeFirst()
+    (name, value) = first.value.map { (first.name, $0) } ?? ("", first.name)
     guard name.utf8.count + value.utf8.count <= Self.limits.pair, !(name.isEmpty && value.isEmpty)
     else { return nil }
     (domain, isHostOnly, path, isSecure) = (origin.host, true, origin.defaultPath, false)
     var maxAge: Double?
     for part in parts {
-      let equals = part.firstIndex(of: "=")
-      let attribute = Self.trimmed(part[..<(equals ?? part.endIndex)]).lowercased()
-      let content = equals.map { Self.trimmed(part[part.index(after: $0)...]) } ?? ""
+      let content = part.value ?? ""
       guard content.utf8.count <= Self.limits.attribute else { continue }
-      switch attribute {
+      switch part.name.lowercased() {
       case "expires":
         if let date = HTTPDate.seconds(content) { expires = min(date, now + Self.longestLife) }
       case "max-age": maxAge = Self.seconds(content) ?? maxAge
       case "domain":
-        let name = content.hasPrefix(".") ? String(content.dropFirst()) : content
+        let hasDot = content.utf8.first == UInt8(ascii: ".")
+        // Of other letters, some have a lower case in ASCII.
+        guard content.utf8.allSatisfy({ $0 < 128 }) else { return nil }
+        let name = hasDot ? String(content.dropFirst()) : content
         (domain, isHostOnly) = name.isEmpty ? (origin.host, true) : (name.lowercased(), false)
-      case "path": path = content.hasPrefix("/") ? content : origin.defaultPath
+      case "path": path = content.utf8.first == Self.slash ? content : origin.defaultPath
       case "secure": isSecure = true
       // No script reads the jar, and every request is the program's own.
       default: continue
@@ -125,10 +132,10 @@ extension Cookie {
       }
     }
     if isSecure, !origin.isSecure { return false }
-    let prefixed = name.lowercased()
-    if prefixed.hasPrefix("__secure-") { return isSecure }
-    if prefixed.hasPrefix("__host-") { return isSecure && isHostOnly && path == "/" }
-    return true
+    let prefixed = name.lowercased().utf8
+    if prefixed.starts(with: "__secure-".utf8) { return isSecure }
+    guard prefixed.starts(with: "__host-".utf8) else { return true }
+    return isSecure && isHostOnly && path == "/"
   }
 
   /// A number of seconds; a negative one ends the cookie.
@@ -138,7 +145,16 @@ extension Cookie {
     return text.hasPrefix("-") ? -1 : Double(digits)
   }
 
-  private static func trimmed(_ text: Substring) -> String {
-    text.trimmingEnds { $0 == " " || $0 == "\t" }
+  /// A name and its value, without the spaces around them; the value is `nil` without a `=`.
+  private static func pair(_ part: Substring.UTF8View) -> (name: String, value: String?) {
+    guard let equals = part.firstIndex(of: UInt8(ascii: "=")) else { return (trimmed(part), nil) }
+    return (trimmed(part[..<equals]), trimmed(part[equals...].dropFirst()))
+  }
+
+  private static func trimmed(_ text: Substring.UTF8View) -> String {
+    func isBlank(_ byte: UInt8) -> Bool { byte == 32 || byte == 9 }
+    let rest = text.drop(while: isBlank)
+    guard let last = rest.lastIndex(where: { !isBlank($0) }) else { return "" }
+    return String(Substring(rest[...last]))
   }
 }

@@ -3,7 +3,7 @@ import GQLRunSupport
 /// The cookies of a pipeline, in memory.
 final class CookieJar: Sendable {
   fileprivate struct State {
-    var cookies: [[String]: Cookie] = [:]
+    var cookies: [[[UInt8]]: Cookie] = [:]
     var created = 0
   }
 
@@ -21,7 +21,7 @@ final class CookieJar: Sendable {
       return state.cookies.values.filter { $0.belongs(to: origin) }
     }
     // Longer paths first, then older cookies.
-    let sorted = found.sorted { ($1.path.count, $0.number) < ($0.path.count, $1.number) }
+    let sorted = found.sorted { ($1.path.utf8.count, $0.number) < ($0.path.utf8.count, $1.number) }
     let pairs = sorted.map { $0.name.isEmpty ? $0.value : "\($0.name)=\($0.value)" }
     return pairs.isEmpty ? nil : pairs.joined(separator: "; ")
   }
@@ -44,7 +44,7 @@ extension CookieJar.State {
     // A secure cookie is only replaced over an encrypted connection.
     if !origin.isSecure,
       cookies.values.contains(where: {
-        $0.isSecure && $0.name == cookie.name && overlap($0, cookie)
+        $0.isSecure && $0.key[0] == cookie.key[0] && overlap($0, cookie)
       })
     {
       return

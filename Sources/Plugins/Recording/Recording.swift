@@ -19,7 +19,7 @@ final class Recording: Sendable {
     }
   }
 
-  private static let header = #"{"gqlrun_recording":1}"#
+  fileprivate static let header = #"{"gqlrun_recording":1}"#
   /// The largest file that is read, in bytes.
   fileprivate static let maxBytes = 1 << 30
 
@@ -32,6 +32,8 @@ final class Recording: Sendable {
     var isLoaded = false
     /// Whether the file existed when it was loaded.
     var isFound = false
+    /// What precedes the next exchange in the file: the end of a line that has none, or the first line.
+    var beginning = ""
     var responses: [String: [RecordedResponse]] = [:]
     /// The number of returned responses per request.
     var returnedCounts: [String: Int] = [:]
@@ -115,7 +117,8 @@ final class Recording: Sendable {
         try PrivateFile.write(Array("\(Self.header)\n".utf8) + bytes, to: path)
         state.isNew = false
       } else {
-        try PrivateFile.append(bytes, to: path)
+        try PrivateFile.append(Array(state.beginning.utf8) + bytes, to: path)
+        state.beginning = ""
       }
       state.insert(request, response)
       // The caller has just received this response from the server.
@@ -141,7 +144,10 @@ extension Recording.State {
     isLoaded = true
     guard let bytes else { return }
     isFound = true
-    for (index, line) in bytes.split(separator: UInt8(ascii: "\n")).enumerated() {
+    let lineFeed = UInt8(ascii: "\n")
+    let lines = bytes.split(separator: lineFeed)
+    beginning = lines.isEmpty ? "\(Recording.header)\n" : bytes.last == lineFeed ? "" : "\n"
+    for (index, line) in lines.enumerated() {
       let value = try? JSONValue(parsing: Array(line))
       if index == 0 {
         guard value?["gqlrun_recording"]?.intValue == 1 else {

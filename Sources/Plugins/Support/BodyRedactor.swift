@@ -16,8 +16,7 @@ struct BodyRedactor: Sendable {
   ///   - names: Names of further JSON members; case, `_` and `-` are ignored.
   init(_ fields: HTTPFields = [:], names: [String] = []) {
     self.names = Set(names.map { SecretNames.plain($0) })
-    let type = fields[.contentType]?.prefix { $0 != ";" }.lowercased() ?? ""
-    isForm = type.filter { !$0.isWhitespace } == "application/x-www-form-urlencoded"
+    isForm = ResponseCheck.mediaType(fields) == "application/x-www-form-urlencoded"
   }
 
   /// The body with hidden values replaced by `•••`.

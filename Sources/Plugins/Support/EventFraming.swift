@@ -65,26 +65,27 @@ enum EventFraming: Sendable {
   ///
   /// https://www.rfc-editor.org/rfc/rfc9110#section-5.6.6
   static func parameter(_ name: String, of type: String) -> String? {
-    var rest = type.drop { $0 != ";" }
+    // A delimiter and a combining character after it are one `Character`.
+    var rest = type.unicodeScalars.drop { $0 != ";" }
     while rest.first == ";" {
       rest = rest.dropFirst().drop { $0 == " " || $0 == "\t" }
       let key = rest.prefix { $0 != "=" && $0 != ";" && $0 != "," }
       rest = rest[key.endIndex...]
       guard rest.first == "=" else { continue }
       rest = rest.dropFirst()
-      var value = ""
+      var value = String.UnicodeScalarView()
       if rest.first == "\"" {
         rest = rest.dropFirst()
-        while let character = rest.popFirst(), character != "\"" {
-          value.append(character == "\\" ? rest.popFirst() ?? character : character)
+        while let scalar = rest.popFirst(), scalar != "\"" {
+          value.append(scalar == "\\" ? rest.popFirst() ?? scalar : scalar)
         }
         rest = rest.drop { $0 != ";" && $0 != "," }
       } else {
         let text = rest.prefix { $0 != ";" && $0 != "," }
         rest = rest[text.endIndex...]
-        value = String(text.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
+        value.append(contentsOf: text.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
       }
-      if key.lowercased() == name { return value }
+      if String(key).lowercased() == name { return String(value) }
     }
     return nil
   }

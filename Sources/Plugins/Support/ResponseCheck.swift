@@ -19,10 +19,12 @@ enum ResponseCheck {
 
   static func mediaType(_ head: HTTPResponse) -> String? { mediaType(head.headerFields) }
 
-  private static func mediaType(_ fields: HTTPFields) -> String? {
+  static func mediaType(_ fields: HTTPFields) -> String? {
     guard let text = fields.only(.contentType) else { return nil }
     if let type = usual.first(where: { $0.key == text })?.value { return type }
-    return text.prefix { $0 != ";" }.lowercased().filter { !$0.isWhitespace }
+    // Scalars: a semicolon and a combining character after it are one `Character`.
+    let type = String(text.unicodeScalars.prefix { $0 != ";" })
+    return type.lowercased().filter { !$0.isWhitespace }
   }
 
   /// Whether a body is text for people, by its type.
@@ -95,7 +97,7 @@ enum ResponseCheck {
 extension HTTPResponse {
   /// The target of a redirect for messages, without its query, which may contain keys.
   var shownLocation: Substring? {
-    headerFields[.location].map { $0.prefix { $0 != "?" }.prefix(200) }
+    headerFields[.location].map { Substring($0.unicodeScalars.prefix { $0 != "?" }).prefix(200) }
   }
 }
 

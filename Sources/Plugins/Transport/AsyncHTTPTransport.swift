@@ -73,14 +73,6 @@ public struct AsyncHTTPTransport: HTTPTransport {
   }
 }
 
-/// The cause of a failure that may only mean that the server closed an idle connection while the
-/// request was sent on it.
-///
-/// https://www.rfc-editor.org/rfc/rfc9112#section-9.3.1
-struct ReusedConnectionClosed: Error, CustomStringConvertible {
-  var description: String { "the connection was reused" }
-}
-
 extension ByteBuffer: BodyChunk {
   /// The number of bytes.
   public var count: Int { readableBytes }
@@ -96,7 +88,8 @@ extension ByteBuffer: BodyChunk {
 extension Duration {
   var nanoseconds: Int64 {
     let (seconds, attoseconds) = components
-    return seconds.multipliedReportingOverflow(by: 1_000_000_000).overflow
-      ? .max : seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+    let whole = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    let sum = whole.partialValue.addingReportingOverflow(attoseconds / 1_000_000_000)
+    return whole.overflow || sum.overflow ? .max : sum.partialValue
   }
 }

@@ -260,7 +260,7 @@ private func expectSameLines(_ found: String, _ expected: String, of document: S
     _ = try? await store.explain(operation, options: ReadOptions(), showing: .everything)
     _ = try? await dump(store)
     _ = try? await store.statistics()
-    _ = try? await effect(Array(goodResponse.utf8), operation, into: store)
+    _ = await effect(Array(goodResponse.utf8), operation, into: store)
     _ = try? await store.read(operation)
     if decision % 3 == 0 { _ = try? await store.remove(RecordSelection("User:*", fields: "name")) }
     _ = try? await store.collectGarbage(rootsBefore: Int(decision % 16))
@@ -357,17 +357,9 @@ enum ScratchFolder {
 
 /// Databases with changed bytes: opened, read, collected and written to; never a crash, and an error is one of the store.
 @Sendable func fuzzDatabases(_ input: FuzzInput) throws {
-  var bytes = ScratchFolder.database
-  var edits = input.bytes[...]
-  // An edit is a position of three bytes, and a byte.
-  while edits.count >= 4 {
-    let edit = Array(edits.prefix(4)).map { Int($0) }
-    edits = edits.dropFirst(4)
-    bytes[(edit[0] << 16 | edit[1] << 8 | edit[2]) % bytes.count] = UInt8(edit[3])
-  }
   let path = "\(ScratchFolder.path)/damaged.db"
   try CacheStore.removeFiles(at: path)
-  try Data(bytes).write(to: URL(fileURLWithPath: path))
+  try Data(edited(ScratchFolder.database, input)).write(to: URL(fileURLWithPath: path))
   try wait {
     do {
       let store = try SQLiteStore(path: path)

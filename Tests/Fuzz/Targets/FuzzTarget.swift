@@ -31,6 +31,15 @@ struct FuzzTarget: Sendable {
     FuzzTarget(name: "records", dictionary: "records", run: fuzzRecords),
     FuzzTarget(name: "paths", dictionary: "paths", maxBytes: 128, run: fuzzPaths),
     FuzzTarget(name: "database", dictionary: "none", maxBytes: 256, run: fuzzDatabases),
+    FuzzTarget(name: "dates", dictionary: "headers", maxBytes: 64, run: fuzzDates),
+    FuzzTarget(name: "cookies", dictionary: "headers", maxBytes: 512, run: fuzzCookies),
+    FuzzTarget(name: "heads", dictionary: "headers", maxBytes: 512, run: fuzzHeads),
+    FuzzTarget(name: "yaml", dictionary: "yaml", run: fuzzYAML),
+    FuzzTarget(name: "pipelines", dictionary: "pipelines", maxBytes: 2048, run: fuzzPipelines),
+    FuzzTarget(name: "manifests", dictionary: "manifests", maxBytes: 2048, run: fuzzManifests),
+    FuzzTarget(name: "recordings", dictionary: "json", run: fuzzRecordings),
+    FuzzTarget(name: "templates", dictionary: "templates", maxBytes: 256, run: fuzzTemplates),
+    FuzzTarget(name: "journals", dictionary: "none", maxBytes: 64, run: fuzzJournals),
   ]
 }
 

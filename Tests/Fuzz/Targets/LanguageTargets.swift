@@ -64,6 +64,8 @@ let sampleSchema: Schema = {
   do { return try Schema(sdl: Document(parsing: sampleSDL)) } catch { fail("\(error)") }
 }()
 
+private let sampleTypeFacts = TypeFacts(sampleSchema)
+
 let sampleSDL = """
   directive @tag(name: String! = "x") repeatable on FIELD | FRAGMENT_SPREAD | INLINE_FRAGMENT | QUERY
   scalar Money
@@ -98,7 +100,7 @@ let sampleSDL = """
   _ = document.warnings(against: sampleSchema)
   _ = document.validateForClient(against: sampleSchema)
   // A plan is made of documents that were not validated, too.
-  for facts in [nil, TypeFacts(sampleSchema)] {
+  for facts in [nil, sampleTypeFacts] {
     for name in document.operations.prefix(3).map({ $0.name?.value }) {
       let prepared = try? PreparedOperation(document: document, operationName: name, facts: facts)
       guard let prepared else { continue }
@@ -177,7 +179,7 @@ private func introspection(_ value: JSONValue) -> IntrospectionValue {
 /// Variables: any JSON and any text is refused or becomes a value that is read again.
 @Sendable func fuzzVariables(_ input: FuzzInput) throws {
   let (first, second) = input.parts
-  let reader = try VariableReader(document: variablesDocument, schema: sampleSchema)
+  let reader = variablesReader
   let text = String(decoding: second, as: UTF8.self)
   let value = try? JSONValue(parsing: Array(first))
   for name in reader.names {
@@ -196,9 +198,15 @@ private func introspection(_ value: JSONValue) -> IntrospectionValue {
   if let object = value?.objectValue {
     _ = try? PreparedOperation(document: variablesDocument, variables: object)
     _ = try? PreparedOperation(
-      document: variablesDocument, variables: object, facts: TypeFacts(sampleSchema))
+      document: variablesDocument, variables: object, facts: sampleTypeFacts)
   }
 }
+
+private let variablesReader: VariableReader = {
+  do { return try VariableReader(document: variablesDocument, schema: sampleSchema) } catch {
+    fail("\(error)")
+  }
+}()
 
 private let variablesDocument: Document = {
   do {

@@ -341,6 +341,9 @@ struct OptionValuesTests {
       (Duration.milliseconds(300), "300ms"), (.seconds(90), "90s"), (.seconds(120), "2m"),
       (.milliseconds(1500), "1500ms"), (.zero, "0s"), (.seconds(7200), "2h"),
       (.microseconds(1500), "1.5ms"), (.nanoseconds(1_000_000_001), "1.000000001s"),
+      // With more nanoseconds than an Int64 has.
+      (.seconds(9_223_372_036) + .milliseconds(900), "9223372036s"),
+      (.seconds(Int64.max), "9223372036854775807s"),
     ])
   func durationText(duration: Duration, text: String) {
     #expect(duration.optionText == text)

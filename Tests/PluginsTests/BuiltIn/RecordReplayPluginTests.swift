@@ -51,6 +51,19 @@ import Testing
     #expect(replayed.requests == 0)
   }
 
+  @Test(arguments: ["", "\n", #"{"gqlrun_recording":1}"#])
+  func `an exchange is added to an empty file, and after a line without an end`(
+    _ text: String
+  ) async throws {
+    let file = File()
+    try file.write(text)
+    let recorded = try await outcomes("auto", file.path, [.ok])
+    #expect(recorded.outcomes[0].error == nil && recorded.requests == 1)
+    let replayed = try await outcomes("replay", file.path, [.failure(.connectionFailed, .notSent)])
+    #expect(replayed.outcomes[0].error == nil && replayed.requests == 0)
+    #expect(file.lines.count == 2)
+  }
+
   @Test(arguments: [
     #"{"errors":[{"message":"no"}]}"#, #"{"data":null,"errors":[{"message":"no"}]}"#,
   ])

@@ -65,6 +65,11 @@ struct CookieTests {
       ("=", "https://example.com/", "https://example.com/", nil),
       ("a=\u{1}", "https://example.com/", "https://example.com/", nil),
       ("a=1", "http://[::1]:4000/", "http://[::1]:5000/", "a=1"),
+      // Delimiters and prefixes are bytes, also before a combining character.
+      ("a=1;\u{301}b", "https://example.com/", "https://example.com/", "a=1"),
+      ("__Secure-\u{301}a=1", "https://example.com/", "https://example.com/", nil),
+      // The Kelvin sign is no `k`.
+      ("a=1; Domain=\u{212A}.com", "https://k.com/", "https://k.com/", nil),
     ] as [(String, String, String, String?)])
   func domains(field: String, from: String, to target: String, expected: String?) {
     #expect(sent([field], from: from, to: target) == expected)

@@ -1,0 +1,1 @@
+../../../CacheTests/Property/Collected.swift

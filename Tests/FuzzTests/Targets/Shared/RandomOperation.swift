@@ -1,0 +1,1 @@
+../../../CacheTests/Property/RandomOperation.swift

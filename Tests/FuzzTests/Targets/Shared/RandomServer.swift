@@ -1,0 +1,1 @@
+../../../CacheTests/Property/RandomServer.swift

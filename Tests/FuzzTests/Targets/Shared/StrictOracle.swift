@@ -1,0 +1,1 @@
+../../../JSONStreamTests/Support/StrictOracle.swift
