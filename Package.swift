@@ -63,7 +63,8 @@ let core: [Target] = [
     swiftSettings: settings),
   // What tests of several modules use; in no product.
   .target(
-    name: "GQLRunTestSupport", dependencies: ["GQLRunTestConcurrency"], path: "Tests/TestSupport",
+    name: "GQLRunTestSupport", dependencies: ["GQLRunTestConcurrency", "GQLRunSupport"],
+    path: "Tests/TestSupport",
     swiftSettings: settings),
   // Limits how many tests run at a time, also those of a plain `swift test`.
   .target(name: "GQLRunTestConcurrency", path: "Tests/TestConcurrency"),
@@ -258,7 +259,7 @@ let networked: [Target] = [
     dependencies: [
       "GQLRunTestSupport",
       "GQLRunTesting", "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache", "GQLRunCrypto",
-      "GQLRunJSON",
+      "GQLRunJSON", "GQLRunSupport",
       "GQLRunLanguage",
       "GQLRunDemoServer",
       .product(name: "NIOCore", package: "swift-nio"),
@@ -300,7 +301,7 @@ let networked: [Target] = [
       "GQLRunTestSupport",
       "gqlrun", "my-gqlrun", "GQLRun", "GQLRunTesting", "GQLRunDemoServer", "GQLRunPlugins",
       "GQLRunBatch", "GQLRunPipeline", "GQLRunCache",
-      "GQLRunJSON", "GQLRunLanguage",
+      "GQLRunJSON", "GQLRunLanguage", "GQLRunSupport",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
       .product(name: "CoreMetrics", package: "swift-metrics"),
       .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -1,8 +1,8 @@
 import Foundation
 import GQLRunJSON
 import GQLRunPipeline
+import GQLRunSupport
 import GQLRunTestSupport
-import Synchronization
 import Testing
 
 @testable import GQLRunBatch
@@ -111,7 +111,7 @@ private final class HistoryServer: HTTPTransport {
     var control = RunControl()
   }
 
-  let state = Mutex(State())
+  let state = Locked(State())
   /// The number of pages of a row.
   let pages: @Sendable (Int) -> Int
 

@@ -4,8 +4,8 @@ import GQLRunDemoServer
 import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunSupport
 import GRDB
-import Synchronization
 import Testing
 
 @testable import GQLRunBatch
@@ -270,7 +270,7 @@ struct ResumeTests {
 
   /// The time of day as a user sets it: each call returns the next of these, then always the last.
   private static func services(_ times: [Double], _ transport: any HTTPTransport) -> Services {
-    let left = Mutex(times)
+    let left = Locked(times)
     return Services(
       transport: transport,
       secondsSince1970: { left.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] } })

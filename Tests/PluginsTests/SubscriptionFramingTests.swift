@@ -1,7 +1,7 @@
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunSupport
 import GQLRunTestSupport
-import Synchronization
 import Testing
 
 /// What subscriptions do over every transport, against a server with a script.
@@ -104,9 +104,9 @@ import Testing
 
   /// The events of streams, in turn.
   private final class Streams: Sendable {
-    private let left: Mutex<[[Event]]>
+    private let left: Locked<[[Event]]>
 
-    init(_ streams: [[Event]]) { left = Mutex(streams) }
+    init(_ streams: [[Event]]) { left = Locked(streams) }
 
     func next() -> [Event] { left.withLock { $0.isEmpty ? [] : $0.removeFirst() } }
   }

@@ -1,4 +1,4 @@
-import Synchronization
+import GQLRunSupport
 
 /// A clock that only a test moves.
 package final class TestClock: Clock {
@@ -27,7 +27,7 @@ package final class TestClock: Clock {
     var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
   }
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
   private let jumps: @Sendable (Duration) -> Bool
 
   /// - Parameter jumps: Which sleeps take no time and move the clock; the others end when the clock is moved.

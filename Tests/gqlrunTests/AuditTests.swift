@@ -1,7 +1,7 @@
 import GQLRunJSON
 import GQLRunPipeline
+import GQLRunSupport
 import HTTPTypes
-import Synchronization
 import Testing
 
 @testable import gqlrun
@@ -370,7 +370,7 @@ struct AuditTests {
 
   @Test("an endpoint that stops answering is asked three more times")
   func silence() async throws {
-    let count = Mutex(0)
+    let count = Locked(0)
     let audit = try await AuditedServer { _, _ in
       let number = count.withLock { count in
         count += 1
@@ -393,7 +393,7 @@ struct AuditTests {
   @Test(
     "a server that limits requests is asked no more, and breaks no rule", arguments: [429, 503])
   func limited(_ status: Int) async throws {
-    let count = Mutex(0)
+    let count = Locked(0)
     let audit = try await AuditedServer { _, reply in
       let number = count.withLock { count in
         count += 1

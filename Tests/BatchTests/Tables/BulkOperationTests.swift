@@ -3,10 +3,10 @@ import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
+import GQLRunSupport
 import GQLRunTestSupport
 import GRDB
 import HTTPTypes
-import Synchronization
 import Testing
 
 @testable import GQLRunBatch
@@ -563,7 +563,7 @@ final class FakeShopify: HTTPTransport {
   private let refusal: String?
   private let downloadStatuses: [Int]
   private let onRequest: @Sendable (Int) async -> Void
-  private let log: Mutex<Log>
+  private let log: Locked<Log>
 
   /// - Parameters:
   ///   - states: The states of the bulk operation, of which the last one stays.
@@ -583,7 +583,7 @@ final class FakeShopify: HTTPTransport {
     self.refusal = refusal
     self.downloadStatuses = downloadStatuses
     self.onRequest = onRequest
-    log = Mutex(Log(busy: busy, losesResponse: losesResponse, hides: hides))
+    log = Locked(Log(busy: busy, losesResponse: losesResponse, hides: hides))
   }
 
   /// The queries of accepted bulk operations.

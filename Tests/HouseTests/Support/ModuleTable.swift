@@ -55,7 +55,7 @@ struct Module {
     // In no product: what tests of several modules use.
     Module("GQLRunTestConcurrency", folder: "TestConcurrency"),
     Module(
-      "GQLRunTestSupport", folder: "TestSupport", own: ["GQLRunTestConcurrency"],
+      "GQLRunTestSupport", folder: "TestSupport", own: ["GQLRunTestConcurrency", "GQLRunSupport"],
       system: ["Foundation", "Synchronization"]),
     // The example, which imports what every user of the library imports.
     Module("my-gqlrun", own: ["GQLRun"], system: ["Foundation"]),

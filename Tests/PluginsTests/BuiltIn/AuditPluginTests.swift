@@ -2,7 +2,7 @@ import Foundation
 import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
-import Synchronization
+import GQLRunSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct AuditPluginTests {
@@ -95,7 +95,7 @@ import Testing
     let folder = NSTemporaryDirectory() + "audit-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    let seen = Mutex("")
+    let seen = Locked("")
     // What is in the file when the request is sent is what remains after kill -9.
     let network = FakeNetwork(.ok) {
       let text = try? String(contentsOfFile: folder + "/a", encoding: .utf8)
@@ -110,7 +110,7 @@ import Testing
 
   @Test func `each attempt of a mutation is a line, with one id and one outcome`() async throws {
     var setup = Bench.Setup()
-    let numbers = Mutex(0.0)
+    let numbers = Locked(0.0)
     setup.random = {
       numbers.withLock { number in
         number += 0.01

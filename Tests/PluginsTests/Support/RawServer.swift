@@ -1,7 +1,7 @@
+import GQLRunSupport
 import NIOCore
 import NIOPosix
 import NIOSSL
-import Synchronization
 
 #if canImport(Glibc)
   import Glibc
@@ -58,7 +58,7 @@ struct RawServer: Sendable {
   actor Log {
     /// Counted where they are taken, on their event loop: a client whose handshake fails is done with its
     /// connection before any task here has seen it.
-    private let accepted = Mutex(0)
+    private let accepted = Locked(0)
     private var begun = 0
     /// The requests as text, head and body.
     private(set) var requests: [String] = []

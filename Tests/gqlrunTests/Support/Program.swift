@@ -1,6 +1,6 @@
 import Foundation
+import GQLRunSupport
 import GQLRunTestSupport
-import Synchronization
 import Testing
 
 /// What a run of the program left.
@@ -163,7 +163,7 @@ final class Folder: Sendable {
 
   /// Waits until a file whose name begins with `prefix` has a text, without keeping a processor busy.
   func waits(for wanted: String, inFilesNamed prefix: String) async throws {
-    let isOver = Mutex(false)
+    let isOver = Locked(false)
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread {

@@ -2,9 +2,9 @@ import ArgumentParser
 import Foundation
 import GQLRunJSON
 import GQLRunPipeline
+import GQLRunSupport
 import GQLRunTestSupport
 import HTTPTypes
-import Synchronization
 import Testing
 import Tracing
 
@@ -19,11 +19,11 @@ private final class Collector: HTTPTransport {
     case never
   }
 
-  private let answers: Mutex<[Answer]>
-  private let received = Mutex<[HTTPRequestMessage]>([])
+  private let answers: Locked<[Answer]>
+  private let received = Locked<[HTTPRequestMessage]>([])
 
   /// - Parameter answers: One for each request; the last one for all further requests.
-  init(_ answers: Answer...) { self.answers = Mutex(answers) }
+  init(_ answers: Answer...) { self.answers = Locked(answers) }
 
   var requests: [HTTPRequestMessage] { received.withLock { $0 } }
 
@@ -64,7 +64,7 @@ struct TelemetryExportTests {
     let warnings = Warned()
 
     final class Warned: Sendable {
-      private let texts = Mutex<[String]>([])
+      private let texts = Locked<[String]>([])
       var all: [String] { texts.withLock { $0 } }
       func add(_ text: String) { texts.withLock { $0.append(text) } }
     }
