@@ -347,7 +347,7 @@ docs: packages ## Build the documentation of the libraries into .build-docs/site
 FUZZER = $(lastword $(wildcard $(dir $(realpath $(shell command -v $(SWIFT))))../lib/clang/*/lib/linux/libclang_rt.fuzzer_no_main-$(shell uname -m).a))
 
 .PHONY: fuzz
-fuzz: packages-core ## Fuzz what reads bytes from outside (SECONDS in all, TARGET: one target); inputs and findings are in .build-fuzz
+fuzz: packages ## Fuzz what reads bytes from outside (SECONDS in all, TARGET: one target); inputs and findings are in .build-fuzz
 	@[ -n "$(FUZZER)" ] || { echo "fuzz: the Swift toolchain has no libFuzzer (libclang_rt.fuzzer_no_main)" >&2; exit 1; }
 	@$(call prepare,.build-fuzz)
 	@cd Tests/Fuzz && $(SWIFT) build -c release -debug-info-format none $(LLD) --scratch-path ../../.build-fuzz \

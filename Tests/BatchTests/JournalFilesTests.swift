@@ -117,13 +117,19 @@ struct JournalFilesTests {
     #expect(error?.description.contains("\(path) is damaged") == true)
   }
 
-  @Test("numbers that are too large to be added are limited in reports")
+  @Test("numbers that are too large to be added or compared are limited")
   func largeNumbers() throws {
     try write()
     let journal = try Journal(path: path)
-    try journal.write { try $0.execute(sql: "UPDATE tasks SET bytes = \(Int.max), records = -1") }
+    try journal.write {
+      try $0.execute(sql: "UPDATE tasks SET bytes = \(Int.max), records = -1, ended = 9e999")
+      try $0.execute(sql: "UPDATE sinks SET records = \(Int.max)")
+      try $0.execute(sql: "UPDATE outputs SET records = \(Int.max), step = \(Int.max)")
+    }
+    #expect(try journal.sinks()["o.ndjson"]?.records == 1 << 40)
+    #expect(try journal.outputs().map { [$0.records, $0.step] } == [[1 << 40, 1 << 40]])
     let data = try ReportData(journal, name: "a", file: "a.yaml")
-    #expect(data.bytes == 2 << 40 && data.records == 0)
+    #expect(data.bytes == 2 << 40 && data.records == 0 && data.seconds == 0)
     journal.close()
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunSupport
 import GQLRunTestSupport
 import Testing
 
@@ -8,13 +9,16 @@ struct CorpusTests {
   private static let folder = Repository.root + "/Tests/Fuzz/corpus"
 
   @Test("every target holds for its inputs", arguments: FuzzTarget.all.map(\.name))
-  func inputs(name: String) throws {
+  func inputs(name: String) async throws {
     let target = try #require(FuzzTarget.all.first { $0.name == name })
     let files = try FileManager.default.contentsOfDirectory(atPath: "\(Self.folder)/\(name)")
     #expect(!files.isEmpty)
     for file in files.sorted() {
       let bytes = try Data(contentsOf: URL(fileURLWithPath: "\(Self.folder)/\(name)/\(file)"))
-      try Array(bytes).withUnsafeBufferPointer { try target.run(FuzzInput($0)) }
+      // A target waits for its asynchronous code, which must not keep a thread from other tests.
+      try await DispatchQueue.global().run {
+        try Array(bytes).withUnsafeBufferPointer { try target.run(FuzzInput($0)) }
+      }
     }
   }
 

@@ -252,9 +252,12 @@ extension GRDB.Row {
   /// A number of attempts, pages, bytes or records of a task.
   ///
   /// Within limits, so that sums of those of a damaged journal do not overflow.
-  func count(_ column: Int) throws -> Int {
-    Swift.min(Swift.max(try decode(atIndex: column), 0), 1 << 40)
-  }
+  func count(_ column: Int) throws -> Int { Self.limited(try decode(atIndex: column)) }
+
+  /// A number of records or steps of an output.
+  func count(of column: String) throws -> Int { Self.limited(try decode(forColumn: column)) }
+
+  private static func limited(_ count: Int) -> Int { Swift.min(Swift.max(count, 0), 1 << 40) }
 }
 
 /// A journal that cannot be used.
@@ -445,7 +448,7 @@ extension Journal {
           row.hasColumn("checksum") ? try row.decode(Int64?.self, forColumn: "checksum") : nil
         result[path] = try SinkPosition(
           path: path, position: row.decode(forColumn: "position"),
-          records: row.decode(forColumn: "records"), file: row.decode(forColumn: "header"),
+          records: row.count(of: "records"), file: row.decode(forColumn: "header"),
           isPublished: row.decode(forColumn: "published"),
           checksum: checksum.map { Checksum(UInt32(truncatingIfNeeded: $0)) })
       }
@@ -801,10 +804,9 @@ extension Journal {
           path: row.decode(forColumn: "path"), name: row.decode(forColumn: "name"),
           format: row.decode(forColumn: "format"),
           takes: Self.takes(row.decode(forColumn: "takes")),
-          identity: row.decode(forColumn: "identity"), step: row.decode(forColumn: "step"),
-          records: row.decode(forColumn: "records"),
-          repeated: row.hasColumn("repeated")
-            ? row.decode(Int?.self, forColumn: "repeated") ?? 0 : 0)
+          identity: row.decode(forColumn: "identity"), step: row.count(of: "step"),
+          records: row.count(of: "records"),
+          repeated: row.hasColumn("repeated") ? row.count(of: "repeated") : 0)
       }
     }
   }

@@ -124,6 +124,8 @@ public struct RunLeftovers: Sendable {
   /// `NAME.PROCESS-NUMBER.part`.
   private static func interruptedWrites(of path: String) throws -> [String] {
     let folder = FilePath.folder(of: path)
+    // The folder of an earlier output can be a file by now.
+    guard FilePath.isFolder(folder) else { return [] }
     let prefix = path.split(separator: "/").last.map { $0 + "." } ?? ""
     let names = try JournalError.wrapping { () throws(SystemError) in
       try SystemIO.names(in: folder)

@@ -243,7 +243,8 @@ struct ReportData {
     if let started = try journal.meta("started").flatMap({ Double($0) }) {
       first = min(first, started)
     }
-    let span = max(last - first, 0.001)
+    // The times of a damaged journal may be infinite, and their difference no number.
+    let span = last - first > 0.001 ? last - first : 0.001
     parts = max(Int(min(span * 100, 60)), 1)
     throughput = Array(repeating: (0, 0), count: parts)
     var locations: [String: Int] = [:]
@@ -268,7 +269,6 @@ struct ReportData {
       if let location = locations[task.operation] {
         found.byOperation[location].latency.add(milliseconds: task.milliseconds)
       }
-      // The times of a damaged journal may be infinite.
       let position = (task.ended - found.first) / span * Double(found.parts)
       if position >= 0 {
         let part = Int(min(position, Double(found.parts - 1)))

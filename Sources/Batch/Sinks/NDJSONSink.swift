@@ -98,7 +98,9 @@ struct TextRecords: ResultFormat {
   /// The use of the columns that the manifest lists; `nil` for columns derived from the document.
   let usage: ColumnUsage?
   /// The text of the values of the columns; by default an object.
-  var text: @Sendable ([String], [JSONValue?]) -> [UInt8] = { JSONWriter.object(zip($0, $1)) }
+  var text: @Sendable (RecordColumns, [JSONValue?]) -> [UInt8] = {
+    JSONWriter.object(zip($0.names, $1))
+  }
   var prefix: [UInt8] = []
   var suffix: [UInt8] = []
   var writesGaps = false
@@ -117,7 +119,7 @@ struct TextRecords: ResultFormat {
       bytes += prefix
       if let columns {
         bytes += text(
-          columns.names, try columns.cells(of: JSONValue(parsing: record), row: row, &found))
+          columns, try columns.cells(of: JSONValue(parsing: record), row: row, &found))
       } else {
         bytes += record
       }

@@ -22,6 +22,12 @@ package struct TerminalEscaper: Sendable {
     var index = 0
     while index < bytes.count {
       let byte = bytes[index]
+      // Most characters, without a slice for each.
+      if byte < 0x80, !Self.isHarmful(UInt32(byte)) {
+        result.append(byte)
+        index += 1
+        continue
+      }
       let length = Self.length(byte)
       // The byte after a carriage return tells whether both end a line.
       guard index + (byte == 0x0D ? 2 : length) <= bytes.count else {

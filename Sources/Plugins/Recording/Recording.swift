@@ -118,8 +118,8 @@ final class Recording: Sendable {
         state.isNew = false
       } else {
         try PrivateFile.append(Array(state.beginning.utf8) + bytes, to: path)
-        state.beginning = ""
       }
+      state.beginning = ""
       state.insert(request, response)
       // The caller has just received this response from the server.
       state.returnedCounts[request.key, default: 0] += 1

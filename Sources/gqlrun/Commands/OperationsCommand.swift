@@ -220,6 +220,8 @@ struct OperationManifestBuilder {
         }
         named.append((name, operation.type))
       }
+      // Fragments that no operation uses are not looked at.
+      if named.isEmpty { continue }
       do {
         let texts = try PreparedOperation.sentDocuments(
           of: documents.document(at: index), keys: keys, facts: facts)

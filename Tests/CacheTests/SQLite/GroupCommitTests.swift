@@ -136,6 +136,7 @@ struct GroupCommitTests {
         #expect(error?.message.contains("refused by a trigger") == true)
         #expect(text == "miss at user")
       } else {
+        // Root fields with arguments have a record of their own.
         #expect(try result.get().summary?.newRecords == 2)
         #expect(text == #"{"user":{"id":"\#(id)","name":"n\#(id)"}}"#)
       }

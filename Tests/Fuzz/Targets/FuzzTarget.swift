@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import GQLRunSupport
 
 /// Code that reads bytes from outside, and what must hold for all of them.
 struct FuzzTarget: Sendable {
@@ -123,7 +123,7 @@ private final class InlineExecutor: TaskExecutor {
     var failure: String?
   }
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
   // A store in a file resumes the task from its own thread.
   private let hasJob = DispatchSemaphore(value: 0)
 
