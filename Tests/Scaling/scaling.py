@@ -595,6 +595,9 @@ type Post { id: ID! text: String }"""
 
 # MARK: Counting
 
+class Unmeasured(Exception):
+    """The program failed, or cannot be counted."""
+
 def native(arguments):
     """Runs the program without counting."""
     finish(subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=600), arguments)
@@ -602,7 +605,7 @@ def native(arguments):
 def finish(result, arguments):
     # Laws are about errors, too. 4: the response has errors; 1: tasks of a batch have failed.
     if result.returncode not in (0, 4) and (result.returncode, arguments[0]) != (1, "batch"):
-        sys.exit(f"{' '.join(arguments)} ended with {result.returncode}:\n{result.stderr[-2000:]}")
+        raise Unmeasured(f"{' '.join(arguments)} ended with {result.returncode}:\n{result.stderr[-2000:]}")
 
 def hasCounters():
     if not shutil.which("perf"): return False
@@ -617,6 +620,8 @@ def count(make, size):
         if HAS_COUNTERS:
             counting = ["perf", "stat", "-x,", "-o", f"{TOOLS}/count", "-e", "instructions:u"]
             environment = os.environ
+        elif "--jq" in arguments:
+            raise Unmeasured("valgrind cannot count the second process of --jq; processors with counters can")
         else:
             counting = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", f"--log-file={TOOLS}/count"]
             # Valgrind counts each byte of a `rep movsb` as an instruction.
@@ -628,7 +633,7 @@ def count(make, size):
         text = file.read()
     finish(result, arguments)
     found = re.search(r"^(\d+),,instructions" if HAS_COUNTERS else r"Collected : (\d+)", text, re.M)
-    if not found: sys.exit(f"no instructions were counted:\n{text[-2000:]}")
+    if not found: raise Unmeasured(f"no instructions were counted:\n{text[-2000:]}")
     return int(found[1])
 
 def measure(law):
@@ -644,11 +649,17 @@ def measure(law):
         "maxRatio": most[0], "verdict": verdict, **({"reason": most[1]} if most[1] else {})}
 
 def main():
-    results = []
+    results, unmeasured = [], []
     print(f"{'law':62} {'n':>9} {'millions':>9} {'2n / n':>7} {'4n / 2n':>7}", flush=True)
     for law in LAWS:
         if ARGUMENTS.names and not any(part in law["name"] for part in ARGUMENTS.names): continue
-        result = measure(law)
+        try:
+            result = measure(law)
+        except Unmeasured as reason:
+            os.chdir("/")
+            unmeasured.append(law["name"])
+            print(f"{law['name']}: not measured: {reason}", flush=True)
+            continue
         results.append(result)
         print(f"{result['name']:62} {result['n']:9,} {result['instructions'][0] / 1e6:9.1f} {result['ratios'][0]:7.2f}"
               f" {result['ratios'][1]:7.2f}{'' if result['verdict'] == 'holds' else '  ' + result['verdict']}", flush=True)
@@ -657,7 +668,8 @@ def main():
             with open(ARGUMENTS.json, "w") as file:
                 json.dump({"counter": "perf" if HAS_COUNTERS else "callgrind", "laws": results}, file, indent=1)
     broken = [result["name"] for result in results if result["verdict"] == "broken"]
-    sys.exit(f"{len(broken)} laws are broken: {', '.join(broken)}" if broken else 0)
+    problems = [f"{len(names)} laws {what}: {', '.join(names)}" for names, what in ((broken, "are broken"), (unmeasured, "were not measured")) if names]
+    sys.exit("\n".join(problems) or 0)
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
