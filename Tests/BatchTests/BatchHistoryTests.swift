@@ -156,20 +156,8 @@ private struct BatchHistory {
     try location.write(Bench.ids(Self.rows), to: "ids.csv")
     let concurrency = 1 + random.upTo(4)
     isOrdered = random.chance(70)
-    manifest = try Bench.load(
-      """
-      version: 1
-      pipeline: p.pipeline.yaml
-      run: { concurrency: \(concurrency), order: \(isOrdered ? "output" : "declared") }
-      sinks: [{ ndjson: { path: o.ndjson } }]
-      operations:
-        - id: posts
-          query: "query($id: ID!, $after: String) { posts(user: $id, after: $after) { nodes { id } pageInfo { hasNextPage endCursor } } }"
-          foreach: { csv: ids.csv, key: "{{row.id}}" }
-          variables: { id: "{{row.id}}" }
-          paginate: { connection: posts }
-          emit: posts.nodes[*]
-      """, in: location)
+    manifest = try Bench.posts(
+      run: "concurrency: \(concurrency), order: \(isOrdered ? "output" : "declared")", in: location)
     self.location = location
     let most = 1 + random.upTo(3)
     server = HistoryServer { 1 + $0 % most }

@@ -187,20 +187,7 @@ struct OutputOrderTests {
   @Test("pages of later tasks are requested ahead, and each task's pages are together")
   func pages() async throws {
     try location.write(Bench.ids(40), to: "ids.csv")
-    let manifest = try Bench.load(
-      """
-      version: 1
-      pipeline: p.pipeline.yaml
-      run: { concurrency: 4, order: output }
-      sinks: [{ ndjson: { path: o.ndjson } }]
-      operations:
-        - id: posts
-          query: "query($id: ID!, $after: String) { posts(user: $id, after: $after) { nodes { id } pageInfo { hasNextPage endCursor } } }"
-          foreach: { csv: ids.csv, key: "{{row.id}}" }
-          variables: { id: "{{row.id}}" }
-          paginate: { connection: posts }
-          emit: posts.nodes[*]
-      """, in: location)
+    let manifest = try Bench.posts(run: "concurrency: 4, order: output", in: location)
     let pages = PageCounter()
     // The first row waits until others have all their pages.
     let transport = RowTransport(

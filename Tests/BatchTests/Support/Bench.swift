@@ -9,6 +9,24 @@ import GQLRunPlugins
 
 /// Runs manifests in a folder of their own, over real sockets.
 enum Bench {
+  /// A manifest whose tasks are the rows of `ids.csv`, each with the pages of a connection.
+  static func posts(run: String, in location: Place) throws -> Manifest {
+    try load(
+      """
+      version: 1
+      pipeline: p.pipeline.yaml
+      run: { \(run) }
+      sinks: [{ ndjson: { path: o.ndjson } }]
+      operations:
+        - id: posts
+          query: "query($id: ID!, $after: String) { posts(user: $id, after: $after) { nodes { id } pageInfo { hasNextPage endCursor } } }"
+          foreach: { csv: ids.csv, key: "{{row.id}}" }
+          variables: { id: "{{row.id}}" }
+          paginate: { connection: posts }
+          emit: posts.nodes[*]
+      """, in: location)
+  }
+
   static func load(_ yaml: String, in location: Place, url: String? = nil) throws -> Manifest {
     try location.write(yaml, to: "m.batch.yaml")
     let manifest = try ManifestLoader.load(

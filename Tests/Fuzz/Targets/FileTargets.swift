@@ -217,7 +217,9 @@ private let fileEnvironment: PipelineFileEnvironment = {
   }
   let recording = Recording(path: path, isNew: false)
   let known = exchanges.compactMap { $0 }
-  guard let request = known.first?.0 else { return try checkRefusal(recording, path, lines.count) }
+  guard let request = known.first?.0 else {
+    return try checkRefusal(recording, at: path, lines: lines.count)
+  }
   do {
     for (other, response) in known where other.key == request.key {
       try expectSame(recording.response(to: other), response)
@@ -232,7 +234,7 @@ private let fileEnvironment: PipelineFileEnvironment = {
     }
   } catch let error as Recording.Failure {
     expect(known.count < exchanges.count || lines.first != Array(header.utf8)[...], "\(error)")
-    try checkRefusal(recording, path, lines.count)
+    try checkRefusal(recording, at: path, lines: lines.count)
   }
 }
 
@@ -246,7 +248,7 @@ private func expectSame(_ found: RecordedResponse?, _ expected: RecordedResponse
 }
 
 /// A recording without exchanges: empty, so that the first one can be added, or refused.
-private func checkRefusal(_ recording: Recording, _ path: String, _ lines: Int) throws {
+private func checkRefusal(_ recording: Recording, at path: String, lines: Int) throws {
   guard
     let probe = RecordedRequest(["operation": "a", "request": ["method": "POST", "body": [:]]])
   else { fail("no request") }
