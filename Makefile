@@ -95,7 +95,7 @@ PACKAGES := $(CORE_PACKAGES) zlib1g-dev python3
 BENCH_PACKAGES := $(CORE_PACKAGES) yajl-tools python3
 # Programs of single tests, which are skipped with a message without them.
 TEST_PACKAGES := sqlite3 python3 zsh fish bash-completion man-db groff mandoc libjq1 postgresql
-TORTURE_PACKAGES := $(PACKAGES) python3 sqlite3 e2fsprogs gcc
+TORTURE_PACKAGES := $(PACKAGES) python3 sqlite3 e2fsprogs gcc libc6-dev
 TORTURE_CLUSTER_PACKAGES := iproute2
 FIGURES_PACKAGES := python3 gcc libc6-dev
 SCALING_PACKAGES := python3 gcc libc6-dev binutils valgrind postgresql
