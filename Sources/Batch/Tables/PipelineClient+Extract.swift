@@ -6,27 +6,6 @@ public import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunSupport
 
-/// Where extracted tables are written.
-public enum TableTarget: Sendable, Hashable {
-  /// The format of files.
-  public enum FileFormat: String, Sendable, CaseIterable, ExpressibleByOption {
-    /// Comma-separated values with a header.
-    case csv
-    /// One JSON object per line.
-    case ndjson
-  }
-
-  /// A SQLite file at this path, with primary and foreign keys. A row replaces the one with the same key.
-  case sqlite(String)
-  /// A file for each table, in the folder at this path.
-  case files(String, FileFormat)
-  /// The PostgreSQL database with this URL, with primary and foreign keys. A row replaces the one with the same key.
-  ///
-  /// libpq's variables and its password file give what the URL does not have, so that `postgres://` may suffice. Tables that
-  /// do not exist are created in the first schema of the search path, and beside them those of a queue.
-  case postgres(String)
-}
-
 /// How tables are extracted from an operation.
 public struct ExtractOptions: Sendable {
   /// The operation of a document with several; `nil`, the default, for the only one.
