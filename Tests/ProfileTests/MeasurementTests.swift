@@ -220,7 +220,7 @@ struct MeasurementTests {
       let source = """
         version: 1
         endpoint: { url: "\(server.url)" }
-        chain: [fetch, response-code, parse]
+        chain: [{ fetch: { max_connections: 1 } }, response-code, parse]
         """
       let pipeline = try PipelineFile.load(
         Array(source.utf8), file: "t.pipeline.yaml", registry: .builtIn, environment: .process

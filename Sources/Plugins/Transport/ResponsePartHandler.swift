@@ -67,11 +67,12 @@ final class ResponsePartHandler: ChannelDuplexHandler {
   ) {
     isUnsent = true
     let number = number
-    let sent = promise ?? context.eventLoop.makePromise(of: Void.self)
     // The promise belongs to the event loop of the request, which may use a connection of another one.
-    sent.futureResult.hop(to: context.eventLoop).assumeIsolated().whenComplete { _ in
+    let sent = context.eventLoop.makePromise(of: Void.self)
+    sent.futureResult.assumeIsolated().whenComplete { _ in
       if self.number == number { self.isUnsent = false }
     }
+    sent.futureResult.cascade(to: promise)
     context.write(data, promise: sent)
   }
 

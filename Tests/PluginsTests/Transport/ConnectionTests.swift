@@ -70,10 +70,12 @@ import Testing
         head: HTTPRequest(
           method: .post, scheme: "http", authority: "127.0.0.1:\(server.port)", path: "/"),
         body: [UInt8](repeating: UInt8(ascii: "x"), count: 200_000))
-      // The one connection stays on the event loop of the first request.
+      // The next request waits until the one connection, on the event loop of the first, is free.
+      var limits = HTTPLimits()
+      limits.connection.maxPerHost = 1
       for executor in transport.executors.prefix(2) + transport.executors.prefix(1) {
-        let answer = try await Task(executorPreference: executor) {
-          try await transport.send(message, limits: HTTPLimits()).body.prefix(1 << 20)
+        let answer = try await Task(executorPreference: executor) { [limits] in
+          try await transport.send(message, limits: limits).body.prefix(1 << 20)
         }.value
         #expect(!answer.isEmpty)
       }
