@@ -63,6 +63,41 @@ public struct JSONEventHandlers: Sendable {
   }
 }
 
+extension yajl_callbacks {
+  init(_ handlers: JSONEventHandlers) {
+    self.init(
+      yajl_null: handlers.null, yajl_boolean: handlers.boolean, yajl_integer: nil,
+      yajl_double: nil, yajl_number: handlers.number, yajl_string: handlers.string,
+      yajl_start_map: handlers.startObject, yajl_map_key: handlers.key,
+      yajl_end_map: handlers.endObject, yajl_start_array: handlers.startArray,
+      yajl_end_array: handlers.endArray)
+  }
+}
+
+/// Where a parser is while it calls a handler.
+package struct JSONPosition {
+  let call: UnsafeMutablePointer<JSONParser.Call>
+
+  /// The number of bytes of the text up to the end of the current token.
+  @inline(__always)
+  package var offset: Int {
+    call.pointee.parsed &+ yajl_get_bytes_consumed(call.pointee.handle)
+  }
+
+  /// The same for a string, key or number that a handler received; `nil` if it is not in the bytes that the
+  /// parser was given, because it had escapes or arrived in pieces.
+  ///
+  /// - Parameter quotes: The number of bytes of the token after `text`: 1 or 0.
+  @inline(__always)
+  package func offset(after text: UnsafePointer<UInt8>, count: Int, quotes: Int) -> Int? {
+    let start = UnsafeRawPointer(text)
+    guard let first = call.pointee.bytes.baseAddress, start >= first else { return nil }
+    let distance = start - first
+    guard distance < call.pointee.bytes.count else { return nil }
+    return call.pointee.parsed &+ distance &+ count &+ quotes
+  }
+}
+
 /// The state that the parser and the handlers of one text share: the first bytes of every handler
 /// context.
 ///

@@ -26,8 +26,17 @@ public struct JSONParser: ~Copyable {
     }
   }
 
+  /// What yajl and the handlers read during a call.
+  struct Call {
+    var callbacks: yajl_callbacks
+    var handle: OpaquePointer?
+    /// The number of bytes of the text before this call, and the bytes of the call.
+    var parsed = 0
+    var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
+  }
+
   private let handle: OpaquePointer
-  private let callbacks: UnsafeMutablePointer<yajl_callbacks>
+  private let call: UnsafeMutablePointer<Call>
   private let context: UnsafeMutableRawPointer
   private let options: Options
   private var textGuard = JSONGuard()
@@ -67,30 +76,35 @@ public struct JSONParser: ~Copyable {
     context: UnsafeMutableRawPointer,
     options: Options = Options()
   ) throws(JSONError) {
-    let callbacks = UnsafeMutablePointer<yajl_callbacks>.allocate(capacity: 1)
-    callbacks.initialize(
-      to: yajl_callbacks(
-        yajl_null: handlers.null, yajl_boolean: handlers.boolean, yajl_integer: nil,
-        yajl_double: nil, yajl_number: handlers.number, yajl_string: handlers.string,
-        yajl_start_map: handlers.startObject, yajl_map_key: handlers.key,
-        yajl_end_map: handlers.endObject, yajl_start_array: handlers.startArray,
-        yajl_end_array: handlers.endArray))
+    let call = UnsafeMutablePointer<Call>.allocate(capacity: 1)
+    call.initialize(to: Call(callbacks: yajl_callbacks(handlers)))
+    // yajl keeps the address of its callbacks, which are the first bytes of the call.
+    let callbacks = UnsafeMutableRawPointer(call).assumingMemoryBound(to: yajl_callbacks.self)
     guard let handle = yajl_alloc(callbacks, nil, context) else {
-      callbacks.deallocate()
+      call.deallocate()
       throw JSONError(code: .outOfMemory, message: "no memory for a JSON parser", offset: 0)
     }
     _ = gqlrun_yajl_enable(handle, yajl_dont_validate_strings)
     _ = gqlrun_yajl_enable(handle, yajl_allow_trailing_garbage)
+    call.pointee.handle = handle
     self.handle = handle
-    self.callbacks = callbacks
+    self.call = call
     self.context = context
     self.options = options
   }
 
   deinit {
     yajl_free(handle)
-    callbacks.deallocate()
+    call.deallocate()
   }
+
+  /// Calls other handlers from the next event on, with the same context.
+  package mutating func setHandlers(_ handlers: JSONEventHandlers) {
+    call.pointee.callbacks = yajl_callbacks(handlers)
+  }
+
+  /// Where the parser is, for handlers. Valid as long as the parser.
+  package var position: JSONPosition { JSONPosition(call: call) }
 
   /// Parses the next chunk of the text, and calls the handlers for its events.
   ///
@@ -166,6 +180,8 @@ extension JSONParser {
     if isComplete { return try skipWhiteSpace(bytes) }
     let eventsBefore = scope.pointee.events
     scanned += pending + bytes.count
+    call.pointee.parsed = parsed
+    call.pointee.bytes = bytes
     let status = yajl_parse(handle, base.assumingMemoryBound(to: UInt8.self), bytes.count)
     let consumed = yajl_get_bytes_consumed(handle)
     guard status == yajl_status_ok else {

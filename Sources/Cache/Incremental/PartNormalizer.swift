@@ -61,7 +61,7 @@ final class PartNormalizer {
   }
 
   private func begin(_ anchor: Anchor?) {
-    state.pointee.scope = JSONEventScope(limits: options.limits.json)
+    memory.context.pointee.scope = JSONEventScope(limits: options.limits.json)
     state.pointee.mode = .envelope
     state.pointee.text.buffer.truncate(to: 0)
     state.pointee.text.needsComma = false

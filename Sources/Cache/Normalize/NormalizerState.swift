@@ -1,7 +1,7 @@
 import GQLRunJSON
 import GQLRunLanguage
 
-/// The state of normalizing one response: the context of yajl's callbacks.
+/// The state of normalizing one response, which gets the events of its JSON text.
 ///
 /// It forwards each event, depending on its ``Mode``, to the parts that do the work:
 /// ``OpenContainers`` knows the objects and lists that are open, ``StoredText`` collects their
@@ -10,9 +10,6 @@ import GQLRunLanguage
 /// normalized. All of them are plain values behind one pointer, without classes or allocations per
 /// event.
 struct NormalizerState: ~Copyable {
-  /// Must be the first property: the parser reads it.
-  var scope: JSONEventScope
-
   /// What the next event belongs to.
   enum Mode: UInt8 {
     /// A member of the response, of a normalized object, or an element of a list.
@@ -62,7 +59,6 @@ struct NormalizerState: ~Copyable {
     plan: OperationPlan, staging: consuming Staging, wantsResult: Bool, storesRoot: Bool,
     limits: ResponseLimits, separatesPages: Bool = true
   ) {
-    scope = JSONEventScope(limits: limits.json)
     collectsAnchors = !plan.deliveries.isEmpty
     table = plan.tables.take(for: plan, separatesPages: separatesPages)
     self.staging = staging
@@ -96,7 +92,6 @@ struct NormalizerState: ~Copyable {
   @inline(never)
   mutating func fail(_ error: CacheError) -> Bool {
     if self.error == nil { self.error = error }
-    scope.fail(JSONFailureCode(rawValue: JSONFailureCode.firstHandlerCode))
     return false
   }
 
@@ -151,10 +146,14 @@ struct NormalizerState: ~Copyable {
   }
 }
 
-/// The memory of a ``NormalizerState``, which is the context of parsers.
-struct NormalizerMemory: ~Copyable {
+/// The memory of a ``NormalizerState``, and of the context of parsers.
+///
+/// Sendable: one thread at a time uses the state, as ``EventTape`` arranges.
+final class NormalizerMemory: @unchecked Sendable {
   let state: UnsafeMutablePointer<NormalizerState>
+  let context: UnsafeMutablePointer<EventContext>
   private let plan: OperationPlan
+  private var spool = ResultSpool()
 
   /// - Parameters:
   ///   - segmentSeed: That of the store.
@@ -172,6 +171,9 @@ struct NormalizerMemory: ~Copyable {
         wantsResult: wantsResult, storesRoot: options.writesRoots, limits: options.limits,
         separatesPages: options.joinsPages))
     if let types { state.pointee.table.learn(types) }
+    context = .allocate(capacity: 1)
+    context.initialize(
+      to: EventContext(scope: JSONEventScope(limits: options.limits.json), state: state))
   }
 
   deinit {
@@ -180,11 +182,34 @@ struct NormalizerMemory: ~Copyable {
     plan.tables.give(table)
     state.deinitialize(count: 1)
     state.deallocate()
+    context.deallocate()
   }
 
   func parser(_ options: JSONParser.Options) throws(JSONError) -> JSONParser {
     try JSONParser(
-      handlers: normalizerHandlers, context: UnsafeMutableRawPointer(state), options: options)
+      handlers: .normalizing, context: UnsafeMutableRawPointer(context), options: options)
+  }
+
+  /// Moves the caller's result out of the state, if it is large. Returns false if that fails.
+  func spoolResult() -> Bool {
+    state.pointee.result.buffer.count <= 64 << 10 || spoolRest()
+  }
+
+  /// Moves the caller's result out of the state. Returns false if that fails, with ``NormalizerState/error``.
+  func spoolRest() -> Bool {
+    do throws(CacheError) {
+      try spool.take(&state.pointee.result.buffer)
+      return true
+    } catch {
+      return state.pointee.fail(error)
+    }
+  }
+
+  /// The caller's result, whose end was spooled.
+  func takeResult() throws(CacheError) -> ResultBody {
+    var taken = ResultSpool()
+    swap(&taken, &spool)
+    return try taken.finish()
   }
 }
 
@@ -212,6 +237,12 @@ extension NormalizerState {
   mutating func onLiteral(_ literal: Bytes, _ shape: StaticString) -> Bool {
     if awaitsTypename { return wrongTypename() }
     return onScalar(shape) { $0.buffer.append(literal) }
+  }
+
+  @inline(__always)
+  mutating func onBoolean(_ value: Bool) -> Bool {
+    let text: StaticString = value ? "true" : "false"
+    return onLiteral(Bytes(start: text.utf8Start, count: text.utf8CodeUnitCount), "a boolean")
   }
 
   @inline(__always)
@@ -975,61 +1006,4 @@ extension NormalizerState {
     }
     return typenames
   }
-}
-
-/// The callbacks of yajl: each gets the state from the context, lets the scope count the event and
-/// enforce the limits, and forwards the event.
-private let normalizerHandlers = JSONEventHandlers(
-  null: { context in
-    guard let state = state(context) else { return 0 }
-    state.pointee.scope.count()
-    return state.pointee.onNull() ? 1 : 0
-  },
-  boolean: { context, value in
-    guard let state = state(context) else { return 0 }
-    state.pointee.scope.count()
-    let text: StaticString = value != 0 ? "true" : "false"
-    return state.pointee.onLiteral(
-      Bytes(start: text.utf8Start, count: text.utf8CodeUnitCount), "a boolean") ? 1 : 0
-  },
-  number: { context, text, count in
-    guard let state = state(context), let text else { return 0 }
-    guard state.pointee.scope.checkNumber(count) else { return 0 }
-    let start = UnsafeRawPointer(text).assumingMemoryBound(to: UInt8.self)
-    return state.pointee.onLiteral(Bytes(start: start, count: count), "a number") ? 1 : 0
-  },
-  string: { context, text, count in
-    guard let state = state(context) else { return 0 }
-    guard state.pointee.scope.checkString(count) else { return 0 }
-    return state.pointee.onString(Bytes(start: text ?? Bytes.emptyStart, count: count)) ? 1 : 0
-  },
-  startObject: { context in
-    guard let state = state(context), state.pointee.scope.enter() else { return 0 }
-    return state.pointee.onStartObject() ? 1 : 0
-  },
-  key: { context, text, count in
-    guard let state = state(context) else { return 0 }
-    guard state.pointee.scope.checkKey(count) else { return 0 }
-    return state.pointee.onKey(Bytes(start: text ?? Bytes.emptyStart, count: count)) ? 1 : 0
-  },
-  endObject: { context in
-    guard let state = state(context) else { return 0 }
-    state.pointee.scope.leave()
-    return state.pointee.onEndObject() ? 1 : 0
-  },
-  startArray: { context in
-    guard let state = state(context), state.pointee.scope.enter() else { return 0 }
-    return state.pointee.onStartArray() ? 1 : 0
-  },
-  endArray: { context in
-    guard let state = state(context) else { return 0 }
-    state.pointee.scope.leave()
-    return state.pointee.onEndArray() ? 1 : 0
-  })
-
-@inline(__always)
-private func state(
-  _ context: UnsafeMutableRawPointer?
-) -> UnsafeMutablePointer<NormalizerState>? {
-  context?.assumingMemoryBound(to: NormalizerState.self)
 }

@@ -24,7 +24,8 @@ public final class ResponseNormalizer {
   private let memory: NormalizerMemory
   private var state: UnsafeMutablePointer<NormalizerState> { memory.state }
   private var parser: JSONParser
-  private var spool = ResultSpool()
+  /// The second thread, for large responses.
+  private var tape: EventTape?
   private let shape: ResponseShape?
   private var transaction: (any RecordTransaction)?
   private var storeFailure: CacheError?
@@ -77,27 +78,46 @@ public final class ResponseNormalizer {
   /// - Throws: ``CacheError``: `invalidJSON` with the byte offset, `malformedResponse` with the
   ///   path.
   public func feed(_ bytes: UnsafeRawBufferPointer) throws(CacheError) {
-    state.pointee.text.setChunk(bytes)
-    defer { state.pointee.text.setChunk(nil) }
     bytesRead += bytes.count
-    do {
-      try parser.feed(bytes)
+    if tape == nil, bytesRead >= options.minTapeBytes { beginTape() }
+    if tape == nil { state.pointee.text.setChunk(bytes) }
+    defer { if tape == nil { state.pointee.text.setChunk(nil) } }
+    do { try parser.feed(bytes) } catch { throw describe(error) }
+    do throws(CacheError) {
+      try shape?.feed(bytes)
     } catch {
-      throw describe(error)
+      tape?.settle()
+      throw tape?.hasFailed == true ? failure : error
     }
-    try shape?.feed(bytes)
-    if state.pointee.result.buffer.count > 64 << 10 { try spoolResult() }
+    if tape.map(\.hasFailed) ?? !memory.spoolResult() { throw failure }
+  }
+
+  /// Begins the second thread, unless the store has one that writes: a third would wait for a processor.
+  private func beginTape() {
+    guard store?.takesWholeResponses != false,
+      options.limits.json.maxStringBytes < TapeWriter.maxTextBytes,
+      options.limits.json.maxKeyBytes < TapeWriter.maxTextBytes
+    else { return }
+    tape = EventTape.begin(
+      &parser, memory, maxStagedBytes: store == nil ? options.flushThreshold : Int.max,
+      isForced: options.forcesTape)
   }
 
   /// Whether ``flush()`` should be called before the next ``feed(_:)``.
-  public var needsFlush: Bool { state.pointee.staging.table.arenaBytes >= batchBytes }
+  public var needsFlush: Bool {
+    tape == nil && state.pointee.staging.table.arenaBytes >= batchBytes
+  }
 
   /// Whether there are complete records that are not written yet.
-  package var hasStagedRecords: Bool { !state.pointee.staging.table.isEmpty }
+  package var hasStagedRecords: Bool {
+    tape?.settle()
+    return !state.pointee.staging.table.isEmpty
+  }
 
   /// Writes the staged records to the store, inside its transaction, while the next bytes are
   /// parsed.
   public func flush() async throws(CacheError) {
+    if tape != nil { return }
     guard let store, storeFailure == nil else { return state.pointee.staging.discard() }
     // A memory store keeps everything in any case, so it takes the whole response at once.
     if store.takesWholeResponses { return }
@@ -148,9 +168,14 @@ public final class ResponseNormalizer {
       throw CacheError(
         .malformedResponse, "the response is empty; a GraphQL response is a JSON object")
     }
+    if let tape {
+      tape.finish(&parser)
+      if tape.hasFailed { throw failure }
+      self.tape = nil
+    }
     do { try parser.finish() } catch { throw describe(error) }
     try shape?.finish()
-    try spoolResult()
+    if !memory.spoolRest() { throw failure }
   }
 
   /// Takes the objects and lists that later parts of the response may extend.
@@ -186,9 +211,8 @@ public final class ResponseNormalizer {
       statistics: statistics, diagnostics: state.pointee.diagnostics,
       warnings: (shape?.warnings ?? []) + state.pointee.table.guessWarnings)
     if options.wantsResult, hasMember {
-      let finished =
-        response.hasData ? try consumeSpool() : ResultBody(memory: Array("null".utf8))
-      response.data = finished
+      response.data =
+        response.hasData ? try memory.takeResult() : ResultBody(memory: Array("null".utf8))
     }
     do throws(CacheError) {
       response.write = try await pendingWrite(errors)
@@ -197,12 +221,6 @@ public final class ResponseNormalizer {
     }
     response.storeFailure = storeFailure
     return response
-  }
-
-  private func consumeSpool() throws(CacheError) -> ResultBody {
-    var taken = ResultSpool()
-    swap(&taken, &spool)
-    return try taken.finish()
   }
 
   private func pendingWrite(_ errors: [JSONValue]) async throws(CacheError) -> PendingWrite? {
@@ -275,20 +293,28 @@ public final class ResponseNormalizer {
     }
   }
 
-  private func spoolResult() throws(CacheError) {
-    try spool.take(&state.pointee.result.buffer)
-  }
-
   /// The statistics of the response so far.
   public var statistics: ResponseStatistics {
-    ResponseStatistics(
-      bytes: bytesRead, events: state.pointee.scope.events, objects: state.pointee.objects,
+    tape?.settle()
+    return ResponseStatistics(
+      bytes: bytesRead, events: memory.context.pointee.scope.events, objects: state.pointee.objects,
       fields: state.pointee.fields, unknownFields: state.pointee.unknownFields)
   }
 
+  /// Why the normalizer has refused an event.
+  private var failure: CacheError {
+    tape?.settle()
+    var failure =
+      state.pointee.error ?? CacheError(.malformedResponse, "the response cannot be normalized")
+    failure.byteOffset = failure.byteOffset ?? tape?.failureOffset
+    return failure
+  }
+
   private func describe(_ error: JSONError) -> CacheError {
-    if let own = state.pointee.error {
-      var own = own
+    // Events before the error may have been refused.
+    tape?.settle()
+    if state.pointee.error != nil {
+      var own = failure
       own.byteOffset = own.byteOffset ?? error.offset
       return own
     }
@@ -382,6 +408,10 @@ extension ResponseNormalizer {
     package var hidesSecrets: (@Sendable (JSONValue) -> JSONValue)?
     /// How the bytes are passed to the parser. Tests use small chunks.
     var parsing = JSONParser.Options()
+    /// The bytes of a response after which a second thread normalizes, if a processor is free.
+    var minTapeBytes = 1 << 20
+    /// Whether a second thread is used on any machine; for tests.
+    var forcesTape = false
 
     /// Creates the default options.
     public init() {}

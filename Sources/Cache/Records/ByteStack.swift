@@ -43,6 +43,14 @@ package struct ByteStack: ~Copyable {
     count &+= 1
   }
 
+  /// Appends the bytes of `word`, in the order of the machine.
+  @inline(__always)
+  package mutating func append(word: UInt64) {
+    reserve(8)
+    UnsafeMutableRawPointer(base + count).storeBytes(of: word, as: UInt64.self)
+    count &+= 8
+  }
+
   @inline(__always)
   package mutating func append(_ source: UnsafePointer<UInt8>, _ length: Int) {
     precondition(length >= 0)

@@ -67,7 +67,8 @@ extension PostgresSchema {
   }
 }
 
-/// A way in which a response reaches a store: whole or byte by byte, at its end or while it arrives.
+/// A way in which a response reaches a store: whole or byte by byte, at its end or while it arrives, with one thread or
+/// two.
 enum Way: String, CaseIterable, Sendable, CustomTestStringConvertible {
   case memory
   case memoryByteByByte
@@ -96,7 +97,8 @@ enum Way: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
   var arrival: Arrival {
     switch self {
-    case .memory, .sqlite, .chain, .postgres: Arrival()
+    case .memory, .postgres: Arrival(isTaped: true)
+    case .sqlite, .chain: Arrival()
     case .memoryByteByByte, .sqliteAsItArrives: .byteByByte
     }
   }
@@ -108,7 +110,8 @@ enum Way: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
 extension Arrival: CustomTestStringConvertible {
   var testDescription: String {
-    pieces == [Int.max] ? "whole" : "pieces of \(pieces.map(String.init).joined(separator: ", "))"
+    (pieces == [Int.max] ? "whole" : "pieces of \(pieces.map(String.init).joined(separator: ", "))")
+      + (isTaped ? ", two threads" : "")
   }
 }
 

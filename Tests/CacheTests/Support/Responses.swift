@@ -14,6 +14,8 @@ struct Arrival: Sendable {
   /// Pieces smaller than this are collected by the parser.
   var minimumPiece = 4 << 10
   var flushThreshold = 1 << 20
+  /// Whether a second thread normalizes.
+  var isTaped = false
 
   static let byteByByte = Arrival(pieces: [1], minimumPiece: 1, flushThreshold: 1)
 
@@ -83,6 +85,8 @@ func feed(
   options.limits = limits
   options.flushThreshold = arrival.flushThreshold
   options.parsing.minimumPiece = arrival.minimumPiece
+  options.minTapeBytes = arrival.isTaped ? 0 : Int.max
+  options.forcesTape = arrival.isTaped
   options.writesRoots = writesRoots
   let normalizer = try ResponseNormalizer(operation, store: store, options: options)
   let bytes = Array(response)
