@@ -408,8 +408,9 @@ extension ResponseNormalizer {
     package var hidesSecrets: (@Sendable (JSONValue) -> JSONValue)?
     /// How the bytes are passed to the parser. Tests use small chunks.
     var parsing = JSONParser.Options()
-    /// The bytes of a response after which a second thread normalizes, if a processor is free.
-    var minTapeBytes = 1 << 20
+    /// The bytes of a response after which a second thread normalizes, if a processor is free. 1 MiB by default;
+    /// `Int.max` for one thread.
+    package var minTapeBytes = 1 << 20
     /// Whether a second thread is used on any machine; for tests.
     var forcesTape = false
 

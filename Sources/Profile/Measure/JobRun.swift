@@ -26,6 +26,8 @@ package struct JobRun {
     self.sync = sync
     keys = ResponseNormalizer.Options()
     keys.wantsResult = false
+    // The stages, which divide the time, have one thread.
+    keys.minTapeBytes = Int.max
   }
 
   package func run() async throws -> RunMeasurement {

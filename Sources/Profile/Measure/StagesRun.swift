@@ -7,7 +7,7 @@ import GQLRunSupport
 /// difference measured within one chunk, independent of other load on the machine.
 ///
 /// The three read each chunk one after the other from the processor's cache. The time of the parser
-/// includes the guard, that of the normalizer includes both.
+/// includes the guard, that of the normalizer includes both. They have one thread.
 package struct StagesRun {
   package var operation: PreparedOperation
   package var path: String
@@ -24,6 +24,7 @@ package struct StagesRun {
     var parser = try CountingParser()
     var options = ResponseNormalizer.Options()
     options.wantsResult = false
+    options.minTapeBytes = Int.max
     let normalizer = try ResponseNormalizer(operation, store: nil, options: options)
     let clock = RunClock()
     var watch = Stopwatch()
