@@ -52,9 +52,12 @@ package struct TextTable {
 
   /// One row as a line. Longer texts move the rest of the line.
   package static func line(_ row: [Cell], widths: [Int]) -> String {
-    var line = zip(row, widths).map { $0.text.padded(to: $1, isTrailing: $0.isTrailing) }
-      .joined(separator: "  ")
-    while line.last == " " { line.removeLast() }
+    var line = ""
+    for (index, (cell, width)) in zip(row, widths).enumerated() {
+      if index > 0 { line += "  " }
+      line += cell.text.padded(to: width, isTrailing: cell.isTrailing)
+    }
+    while line.unicodeScalars.last == " " { line.unicodeScalars.removeLast() }
     return line
   }
 }

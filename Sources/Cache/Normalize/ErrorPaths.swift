@@ -4,8 +4,8 @@ import GQLRunJSON
 struct ErrorPaths: Sendable {
   typealias Step = PathStep
 
-  /// The steps after each node of the tree; node 0 is the root.
-  private var children: [[Step: Int]] = [[:]]
+  /// The steps after each node of the tree; node 0 is the root. Empty without paths.
+  private var children: [[Step: Int]] = []
   /// Whether the paths exceed a limit. Then no null of the response can be trusted.
   private(set) var isTooLong = false
   /// The errors of the response.
@@ -57,6 +57,7 @@ struct ErrorPaths: Sendable {
   }
 
   private mutating func add(_ path: [Step], of number: Int?) {
+    if children.isEmpty { children.append([:]) }
     var position = 0
     for step in path.prefix(Self.maxDepth) {
       if let known = children[position][step] {
@@ -83,25 +84,29 @@ struct ErrorPaths: Sendable {
         guard let number else { return nil }
         found.append((steps, number))
       }
-      for (step, next) in children[position] { open.append((next, steps + [step])) }
+      for (step, next) in self.steps(after: position) { open.append((next, steps + [step])) }
     }
     return found.sorted { $0.number < $1.number }
   }
 
-  var isEmpty: Bool { children[0].isEmpty }
+  private func steps(after position: Int) -> [Step: Int] {
+    children.isEmpty ? [:] : children[position]
+  }
 
-  func isEnd(_ position: Int) -> Bool { children[position].isEmpty }
+  var isEmpty: Bool { isEnd(0) }
+
+  func isEnd(_ position: Int) -> Bool { steps(after: position).isEmpty }
 
   /// The fields after a node, by response key.
   func fields(after position: Int) -> [(key: String, position: Int)] {
-    children[position].compactMap { step, next in
+    steps(after: position).compactMap { step, next in
       if case .field(let key) = step { (key, next) } else { nil }
     }.sorted { $0.key < $1.key }
   }
 
   /// The list elements after a node, in order.
   func elements(after position: Int) -> [(index: Int, position: Int)] {
-    children[position].compactMap { step, next in
+    steps(after: position).compactMap { step, next in
       if case .element(let index) = step { (index, next) } else { nil }
     }.sorted { $0.index < $1.index }
   }

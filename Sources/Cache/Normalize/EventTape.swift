@@ -119,7 +119,7 @@ extension EventTape {
   private func normalize(_ piece: Piece) {
     if !hasFailed {
       let failure = memory.state.pointee.process(piece.events.all)
-      let isSpooled = failure == nil && memory.spoolResult()
+      let isSpooled = failure == nil && memory.spoolLargeResult()
       if failure != nil || !isSpooled {
         progress.withLock {
           $0.hasFailed = true

@@ -190,15 +190,15 @@ final class NormalizerMemory: @unchecked Sendable {
       handlers: .normalizing, context: UnsafeMutableRawPointer(context), options: options)
   }
 
-  /// Moves the caller's result out of the state, if it is large. Returns false if that fails.
-  func spoolResult() -> Bool {
-    state.pointee.result.buffer.count <= 64 << 10 || spoolRest()
+  /// Moves the caller's result out of the state, if it is large. Returns false as ``spoolResult(isLast:)``.
+  func spoolLargeResult() -> Bool {
+    state.pointee.result.buffer.count <= 64 << 10 || spoolResult(isLast: false)
   }
 
   /// Moves the caller's result out of the state. Returns false if that fails, with ``NormalizerState/error``.
-  func spoolRest() -> Bool {
+  func spoolResult(isLast: Bool) -> Bool {
     do throws(CacheError) {
-      try spool.take(&state.pointee.result.buffer)
+      try spool.take(&state.pointee.result.buffer, isLast: isLast)
       return true
     } catch {
       return state.pointee.fail(error)

@@ -89,7 +89,7 @@ public final class ResponseNormalizer {
       tape?.settle()
       throw tape?.hasFailed == true ? failure : error
     }
-    if tape.map(\.hasFailed) ?? !memory.spoolResult() { throw failure }
+    if tape.map(\.hasFailed) ?? !memory.spoolLargeResult() { throw failure }
   }
 
   /// Begins the second thread, unless the store has one that writes: a third would wait for a processor.
@@ -175,7 +175,7 @@ public final class ResponseNormalizer {
     }
     do { try parser.finish() } catch { throw describe(error) }
     try shape?.finish()
-    if !memory.spoolRest() { throw failure }
+    if !memory.spoolResult(isLast: true) { throw failure }
   }
 
   /// Takes the objects and lists that later parts of the response may extend.

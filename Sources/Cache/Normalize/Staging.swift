@@ -16,9 +16,12 @@ struct Staging: ~Copyable {
   /// For each key, a hash of a record's key and latest text. The same text again changes nothing,
   /// so it is skipped without accessing the record, in memory or written.
   private var recent: UnsafeMutablePointer<UInt64>?
-  private static let recentCount = 1 << 16
-  /// The number of records before memory is allocated for the table.
-  private static let patience = 256
+  /// The size of the table, minus 1.
+  private var recentMask: UInt64 = 0
+  /// The number of records before memory is allocated for a small table.
+  private static let smallPatience = 256
+  /// The number of records before the large table replaces the small one.
+  private static let largePatience = 1 << 13
   private var stagedCount = 0
 
   init(segmentSeed: UInt64, received: UInt32 = 0) {
@@ -33,13 +36,14 @@ struct Staging: ~Copyable {
   mutating func stage(key: Bytes, text: Bytes) {
     let hash = RecordTable.hash(key)
     if let recent {
-      let slot = recent + Int(truncatingIfNeeded: hash & UInt64(Self.recentCount - 1))
+      let slot = recent + Int(truncatingIfNeeded: hash & recentMask)
       let content = hashContent(text.start, text.count, seed: hash)
       if slot.pointee == content { return }
       slot.pointee = content
-    } else {
-      rememberFromNowOn()
     }
+    stagedCount &+= 1
+    if stagedCount == Self.smallPatience { remember(1 << 13) }
+    if stagedCount == Self.largePatience { remember(1 << 16) }
     if let index = table.find(key, hash: hash) {
       if !table.text(at: index).equals(text) { join(index, text) }
       return
@@ -47,13 +51,13 @@ struct Staging: ~Copyable {
     table.insert(key, hash: hash, text: text, received: received)
   }
 
-  /// Counts staged records, and allocates the table if there are many.
+  /// Remembers the texts from now on in a new table, whose size is a power of 2.
   @inline(never)
-  private mutating func rememberFromNowOn() {
-    stagedCount += 1
-    guard stagedCount > Self.patience else { return }
-    recent = .allocate(capacity: Self.recentCount)
-    recent?.initialize(repeating: 0, count: Self.recentCount)
+  private mutating func remember(_ size: Int) {
+    recent?.deallocate()
+    recent = .allocate(capacity: size)
+    recent?.initialize(repeating: 0, count: size)
+    recentMask = UInt64(size - 1)
   }
 
   @inline(never)

@@ -293,12 +293,8 @@ extension Directive {
 /// Remembers the result for each pair and list of sets, because repeated comparison would take exponential
 /// time.
 struct KeyMeanings {
-  private struct SetPair: Hashable {
-    var one: Int
-    var other: Int
-  }
-
-  private var conflicts: [SetPair: Bool] = [:]
+  /// By the numbers of two sets, the smaller one in the upper half.
+  private var conflicts: [UInt64: Bool] = [:]
   private var ambiguities: [[Int]: Bool] = [:]
   /// The most lists of sets that are compared. Beyond it, keys count as ambiguous: sets are compared in pairs, and
   /// objects are buffered until their type is known, unless it comes first.
@@ -368,7 +364,7 @@ struct KeyMeanings {
   /// Under different conditions, contributions may belong to two types, which is no conflict.
   mutating func conflict(_ one: Int, _ other: Int, in plan: OperationPlan) -> Bool {
     if one == other { return false }
-    let pair = SetPair(one: min(one, other), other: max(one, other))
+    let pair = UInt64(min(one, other)) << 32 | UInt64(max(one, other))
     if let known = conflicts[pair] { return known }
     var result = false
     for left in plan.sets[one] where !result {

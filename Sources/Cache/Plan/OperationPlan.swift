@@ -370,6 +370,10 @@ private struct Flattening {
       var deferral: Int32
       var isStreamed: Bool
     }
+    // Without duplicates of response keys there are no others.
+    guard Set(contributions.map(\.responseKey)).count < contributions.count else {
+      return contributions
+    }
     var seen: Set<Identity> = []
     return contributions.filter {
       seen.insert(

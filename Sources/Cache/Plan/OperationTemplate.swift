@@ -150,16 +150,17 @@ public struct OperationTemplate: Sendable {
 /// The plans of an operation whose responses are not stored, by its Boolean variables, because only
 /// those determine the fields of a response (`@skip`, `@include`).
 private final class PassingPlans: Sendable {
-  private let plans = Locked<[[String: Bool]: OperationPlan]>([:])
+  private let plans = Locked<[String: OperationPlan]>([:])
   /// The maximum number of plans; more are compiled each time.
   private static let most = 32
 
   func plan(
     for variables: JSONObject, make: () throws(CacheError) -> OperationPlan
   ) throws(CacheError) -> OperationPlan {
-    var flags: [String: Bool] = [:]
+    // In the order of the definitions; names of variables have no comma.
+    var flags = ""
     for member in variables {
-      if case .boolean(let flag) = member.value { flags[member.key] = flag }
+      if case .boolean(let flag) = member.value { flags += "\(member.key)=\(flag)," }
     }
     if let known = plans.withLock({ $0[flags] }) { return known }
     let plan = try make()

@@ -85,7 +85,7 @@ struct ObjectPlan {
 }
 
 /// A flattened selection set as a part of a merged one.
-struct SelectionPart: Hashable {
+struct SelectionPart {
   var set: Int
   /// The fragment that selects the set, if it is unknown whether it applies, or -1.
   var fragment: Int32 = -1
@@ -107,7 +107,7 @@ struct SelectionNode {
   /// The index of variants that the short scan does not reach.
   var variantIndex: [[UInt8]: Int] = [:]
   /// Plans by the contributions that apply: most types share one.
-  var plansByShape: [[UInt32]: Int32] = [:]
+  var plansByShape: [[Int]: Int32] = [:]
   /// `nil` until a type is compiled.
   var contributions: NodeContributions?
 }

@@ -15,7 +15,8 @@ struct PlanTable: ~Copyable {
   private var planCapacity = 16
   private(set) var planCount = 0
   var nodes: [SelectionNode] = []
-  private var nodesByParts: [[SelectionPart]: Int32] = [:]
+  /// The nodes by the numbers of their parts: each type of a key costs a new process a search of all conformances.
+  private var nodesByParts: [[Int]: Int32] = [:]
   private var meanings = KeyMeanings()
   var fragmentLists: [[Int32]] = []
   /// Without a schema: type conditions that some object's type may or may not satisfy. Once one
@@ -230,10 +231,11 @@ struct PlanTable: ~Copyable {
   }
 
   mutating func node(of parts: [SelectionPart]) -> Int32 {
-    if let known = nodesByParts[parts] { return known }
+    let key = parts.flatMap { [$0.set, Int($0.fragment), $0.isDeferred ? 1 : 0] }
+    if let known = nodesByParts[key] { return known }
     let index = Int32(nodes.count)
     nodes.append(SelectionNode(parts: parts, union: -1, isConditional: false))
-    nodesByParts[parts] = index
+    nodesByParts[key] = index
     let all = parts.flatMap { plan.sets[$0.set] }
     // A rule for the field of a type makes the type relevant as well.
     let isRuled = all.contains { !$0.ruledKeys.isEmpty }
@@ -263,12 +265,12 @@ struct PlanTable: ~Copyable {
     let isRoot = node == 0
     if !isRoot { noteConcrete(name) }
     var applicable: [Applicable] = []
-    var shape: [UInt32] = []
+    var shape: [Int] = []
     for position in contributions(of: node, for: name) {
       let part = nodes[Int(node)].parts[position.part]
       var contribution = plan.sets[part.set][position.index]
       guard let applies = applies(contribution, to: name, isRoot: isRoot) else { continue }
-      shape.append(UInt32(truncatingIfNeeded: position.number << 1 | (applies ? 1 : 0)))
+      shape.append(position.number << 1 | (applies ? 1 : 0))
       if plan.facts == nil, !isRoot, !contribution.conditions.contains(name) {
         guessedConditions.formUnion(contribution.conditions)
       }
@@ -277,7 +279,7 @@ struct PlanTable: ~Copyable {
         contribution.page = contribution.ruledKeys[ruled].page
         contribution.isJoined = contribution.ruledKeys[ruled].isJoined
         contribution.redirect = contribution.ruledKeys[ruled].redirect
-        shape.append(UInt32(truncatingIfNeeded: ruled))
+        shape.append(ruled)
       } else if !contribution.ruledKeys.isEmpty {
         shape.append(.max)
       }

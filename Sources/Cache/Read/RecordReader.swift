@@ -102,7 +102,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
       if let miss { return StoreAnswer(.miss(miss), dependencies: dependencies) }
       throw CacheError(.damagedDatabase, "a record of the cache cannot be read")
     }
-    try spool.take(&out)
+    try spool.take(&out, isLast: true)
     let (stale, errors) = (stale, errors)
     var answer = StoreAnswer(
       .hit(try spool.finish()), stale: stale, dependencies: dependencies)

@@ -11,9 +11,13 @@ struct ResultSpool: ~Copyable {
   private var fileCount = 0
 
   /// Takes the content of a buffer, and empties the buffer.
-  mutating func take(_ text: inout ByteStack) throws(CacheError) {
+  ///
+  /// - Parameter isLast: Whether nothing follows.
+  mutating func take(_ text: inout ByteStack, isLast: Bool = false) throws(CacheError) {
     if text.count == 0 { return }
     if file == nil, memory.count + text.count <= Self.memoryLimit {
+      // Growing would copy the text several times, to new pages; those that are not used take no memory.
+      if memory.isEmpty, !isLast { memory.reserveCapacity(Self.memoryLimit) }
       memory.append(contentsOf: text.all.buffer)
       return text.truncate(to: 0)
     }

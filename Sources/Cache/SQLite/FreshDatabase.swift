@@ -47,7 +47,7 @@ final class FreshDatabase: Sendable {
   ///
   /// - Returns: `nil` if the database has content, other users, or permissions that a new file would not have.
   static func make(for store: SQLiteStore, _ db: Database) throws -> FreshDatabase? {
-    guard try Int.fetchOne(db, sql: "SELECT 1 FROM records LIMIT 1") == nil,
+    guard try db.integer("SELECT 1 FROM records LIMIT 1") == nil,
       store.excludeOthers()
     else { return nil }
     store.admitOthers()
@@ -61,25 +61,22 @@ final class FreshDatabase: Sendable {
     return FreshDatabase(path: path, queue: queue, empty: empty)
   }
 
-  /// Opens a transaction on a new file, with the rows of another database; `nil` if that has a different schema.
+  /// Opens a transaction on a new file, with the tables and rows of another database; `nil` if that has other tables.
   private static func filled(_ path: String, from db: Database) throws -> DatabaseQueue? {
     let queue = try SQLiteConnections.writer(path)
     let isFilled = try queue.writeWithoutTransaction { fresh in
       // Without a journal a failed statement cannot be undone: every error discards the file. The size of the cache
       // is counted in pages of the size at this time.
-      try fresh.execute(
-        sql: """
-          PRAGMA page_size = 16384;
-          PRAGMA cache_size = -4096;
-          PRAGMA journal_mode = OFF;
-          PRAGMA synchronous = OFF;
-          PRAGMA locking_mode = EXCLUSIVE;
-          """)
+      try fresh.run(
+        """
+        PRAGMA page_size = 16384;
+        PRAGMA cache_size = -4096;
+        PRAGMA journal_mode = OFF;
+        PRAGMA synchronous = OFF;
+        PRAGMA locking_mode = EXCLUSIVE;
+        """)
       try fresh.beginTransaction(.exclusive)
-      try SQLiteSchema.create(in: fresh)
-      guard try SQLiteSchema.definitions(in: fresh) == SQLiteSchema.definitions(in: db) else {
-        return false
-      }
+      guard try SQLiteSchema.copyTables(of: db, to: fresh) else { return false }
       try SQLiteSchema.copyRows(of: db, to: fresh)
       return true
     }
@@ -112,7 +109,7 @@ final class FreshDatabase: Sendable {
   /// Completes the file, after its transaction was committed, and waits until it is on disk.
   func complete() async throws {
     try await queue.writeWithoutTransaction { db in
-      try db.execute(sql: "PRAGMA journal_mode = WAL")
+      try db.run("PRAGMA journal_mode = WAL")
     }
     try queue.close()
     try SQLiteFile.syncFile(path)

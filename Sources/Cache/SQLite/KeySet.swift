@@ -19,14 +19,14 @@ final class KeySet {
     let code = sqlite3_open_v2("", &database, flags, nil)
     do {
       guard let database else { throw DatabaseError(resultCode: .SQLITE_NOMEM) }
-      try Self.check(code, database)
+      try SQLiteText.check(code, database)
       // After a failure it is not used again, so that it needs no journal.
       let setup = """
         PRAGMA journal_mode = OFF;
         CREATE TABLE keys (number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);
         BEGIN
         """
-      try Self.check(sqlite3_exec(database, setup, nil, nil, nil), database)
+      try SQLiteText.run(setup, on: database)
       insertion = try Self.statement("INSERT OR IGNORE INTO keys (key) VALUES (?1)", database)
       lookup = try Self.statement("SELECT 1 FROM keys WHERE key = ?1", database)
       sequence = try Self.statement(
@@ -42,16 +42,9 @@ final class KeySet {
     _ sql: String, _ database: OpaquePointer
   ) throws -> OpaquePointer {
     var statement: OpaquePointer?
-    try check(sqlite3_prepare_v2(database, sql, -1, &statement, nil), database)
+    try SQLiteText.check(sqlite3_prepare_v2(database, sql, -1, &statement, nil), database)
     guard let statement else { throw DatabaseError(resultCode: .SQLITE_ERROR, sql: sql) }
     return statement
-  }
-
-  private static func check(_ code: Int32, _ database: OpaquePointer) throws {
-    guard code != SQLITE_OK else { return }
-    throw DatabaseError(
-      resultCode: ResultCode(rawValue: code),
-      message: sqlite3_errmsg(database).map { String(cString: $0) })
   }
 
   deinit {

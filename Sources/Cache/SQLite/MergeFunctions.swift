@@ -153,8 +153,7 @@ final class MergeFunctions {
 
   /// The state registered with a connection.
   static func state(of db: Database) throws -> MergeFunctions {
-    let statement = try db.cachedStatement(sql: "SELECT gqlrun_merge_state()")
-    guard let address = try Int64.fetchOne(statement),
+    guard let address = try db.integer("SELECT gqlrun_merge_state()"),
       let pointer = UnsafeRawPointer(bitPattern: Int(address))
     else { throw DatabaseError(resultCode: .SQLITE_INTERNAL) }
     return Unmanaged<MergeFunctions>.fromOpaque(pointer).takeUnretainedValue()

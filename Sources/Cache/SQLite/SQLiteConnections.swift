@@ -8,16 +8,13 @@ import GRDBSQLite
 /// the writer.
 final class SQLiteConnections: Sendable {
   private final class Open: Sendable {
-    let readers: DatabasePool
+    let readers: Readers
     /// `nil` if the file is read-only.
     let writer: DatabaseQueue?
 
     init(_ target: String, version: Int, isWritable: Bool) throws {
       writer = isWritable ? try SQLiteConnections.writer(target) : nil
-      var configuration = SQLiteConnections.configuration(version: version)
-      configuration.readonly = true
-      configuration.maximumReaderCount = 4
-      readers = try DatabasePool(path: target, configuration: configuration)
+      readers = Readers(target, version: version)
     }
 
     func close() throws {
@@ -26,16 +23,109 @@ final class SQLiteConnections: Sendable {
       try writer?.close()
     }
 
-    /// Like ``close()``, but waits for readers on the queue of the writer. A task that reads gives its connection back on
-    /// a thread of the concurrency runtime, of which there may be only one.
+    /// Like ``close()``, but waits for readers on the queue of the writer, and not on a thread of the concurrency runtime, of
+    /// which there may be only one.
     func closeWithoutBlocking() async throws {
       try await writer?.writeWithoutTransaction { [readers] _ in try readers.close() }
       try close()
     }
   }
 
+  /// Connections that read: as many as there are reads at the same time, up to a limit.
+  ///
+  /// GRDB's pool has a connection more, and asks for the version of the schema before each read.
+  private final class Readers: Sendable {
+    private struct State {
+      var all: [DatabaseQueue] = []
+      var idle: [DatabaseQueue] = []
+      /// The number of connections that are being opened.
+      var openingCount = 0
+      var isClosed = false
+
+      /// The connection of a read; `.some(nil)` if it opens one, and `nil` if it waits.
+      mutating func take(maxCount: Int) throws -> DatabaseQueue?? {
+        if isClosed { throw SQLiteConnections.closed }
+        if let idle = idle.popLast() { return .some(idle) }
+        guard all.count + openingCount < maxCount else { return nil }
+        openingCount += 1
+        return .some(nil)
+      }
+    }
+
+    /// The maximum number of connections for reads that can wait.
+    private static let maxCount = 4
+
+    private let state = Monitor(State(), isInOrder: true)
+    private let target: String
+    private let version: Int
+
+    init(_ target: String, version: Int) {
+      self.target = target
+      self.version = version
+    }
+
+    func read<Value: Sendable>(
+      _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws -> Value {
+      let reader = try await state.take { try $0.take(maxCount: Self.maxCount) } ?? open()
+      defer { state.update { $0.idle.append(reader) } }
+      return try await reader.unsafeRead { try Self.read($0, body) }
+    }
+
+    /// Reads on a connection more, if all are in use: the caller may have a connection that others wait for.
+    func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
+      let known = try state.withLock { try $0.take(maxCount: .max) }
+      let reader = try (known ?? nil) ?? open()
+      defer { state.update { $0.idle.append(reader) } }
+      return try reader.unsafeRead { try Self.read($0, body) }
+    }
+
+    private static func read<Value>(
+      _ db: Database, _ body: (Database) throws -> Value
+    ) throws -> Value {
+      // Left by a read that was interrupted until its end.
+      if let connection = db.sqliteConnection, sqlite3_get_autocommit(connection) == 0 {
+        try db.step("ROLLBACK")
+      }
+      try db.step("BEGIN")
+      defer {
+        do { try db.step("COMMIT") } catch { try? db.step("ROLLBACK") }
+      }
+      return try body(db)
+    }
+
+    private func open() throws -> DatabaseQueue {
+      let new = Result { () throws -> DatabaseQueue in
+        var configuration = SQLiteConnections.configuration(version: version)
+        configuration.readonly = true
+        // GRDB would ask a connection that was closed whether it has a transaction.
+        configuration.allowsUnsafeTransactions = true
+        return try DatabaseQueue(path: target, configuration: configuration)
+      }
+      let isClosed = state.update { state in
+        state.openingCount -= 1
+        if case .success(let new) = new, !state.isClosed { state.all.append(new) }
+        return state.isClosed
+      }
+      if isClosed {
+        try? new.get().close()
+        throw SQLiteConnections.closed
+      }
+      return try new.get()
+    }
+
+    /// Closes the connections after their current reads.
+    func close() throws {
+      let all = state.update { state in
+        state.isClosed = true
+        return state.all
+      }
+      for reader in all { try reader.close() }
+    }
+  }
+
   private struct State {
-    /// `nil` if ``reconnect(_:)`` could not open them again; the next access does.
+    /// `nil` after ``reconnect(_:)``; the next access opens them.
     var open: Open?
     var isClosed = false
   }
@@ -66,7 +156,7 @@ final class SQLiteConnections: Sendable {
     configuration.prepareDatabase { db in
       // Checkpoints run after a commit, not inside it. A commit that a power failure reverts is
       // fetched again: https://sqlite.org/pragma.html#pragma_synchronous
-      try db.execute(sql: "PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = NORMAL")
+      try db.run("PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = NORMAL")
       try MergeFunctions.register(in: db)
     }
     return try DatabaseQueue(path: target, configuration: configuration)
@@ -76,19 +166,19 @@ final class SQLiteConnections: Sendable {
     var configuration = Configuration()
     // The stores of gqlrun exclude each other by `WriteLock`; this is for other programs.
     configuration.busyMode = .timeout(10)
+    // The tables have none, and each connection would execute a statement.
+    configuration.foreignKeysEnabled = false
     configuration.prepareDatabase { db in
       // https://www.sqlite.org/security.html: a file of unknown origin must not run code of its
       // schema.
-      try db.execute(
-        sql: """
-          PRAGMA trusted_schema = OFF;
-          PRAGMA cell_size_check = ON;
-          PRAGMA cache_size = -4096;
-          PRAGMA temp_store = MEMORY;
-          """)
-      if let view = SQLiteSchema.compatibilityView(forVersion: version) {
-        try db.execute(sql: view)
-      }
+      try db.run(
+        """
+        PRAGMA trusted_schema = OFF;
+        PRAGMA cell_size_check = ON;
+        PRAGMA cache_size = -4096;
+        PRAGMA temp_store = MEMORY;
+        """)
+      if let view = SQLiteSchema.compatibilityView(forVersion: version) { try db.run(view) }
     }
     return configuration
   }
@@ -103,6 +193,13 @@ final class SQLiteConnections: Sendable {
 
   func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
     do { return try current().readers.read(body) } catch { throw recordingDamage(error) }
+  }
+
+  /// Reads before any other access, so that no transaction is open: with the writer, if there is one, which saves opening
+  /// the readers.
+  func readFirst<Value>(_ body: (Database) throws -> Value) throws -> Value {
+    guard let writer = try current().writer else { return try read(body) }
+    return try writer.unsafeRead(body)
   }
 
   func writeWithoutTransaction<Value: Sendable>(
@@ -162,15 +259,15 @@ final class SQLiteConnections: Sendable {
     return state.withLock { $0.open !== used && !$0.isClosed }
   }
 
-  /// Closes all connections after their current accesses, calls `body`, and opens them again, unless ``close()`` was
-  /// called. Other accesses wait meanwhile.
+  /// Closes all connections after their current accesses, and calls `body`. The next access opens them again, unless
+  /// ``close()`` was called. Other accesses wait meanwhile.
   ///
   /// An open transaction of the writer is rolled back. `body` is not called if a connection cannot be closed.
   func reconnect<Value: Sendable>(_ body: () throws -> Value?) async throws -> Value? {
     try await replacing.acquire()
     defer { replacing.release() }
     let used = try current()
-    defer { state.withLock { $0.open = $0.isClosed ? used : try? connect() } }
+    defer { state.withLock { if !$0.isClosed { $0.open = nil } } }
     do { try await used.closeWithoutBlocking() } catch { return nil }
     return try body()
   }

@@ -153,7 +153,8 @@ enum SQLiteFile {
   /// Maps an error of GRDB to a ``CacheError``.
   static func describe(_ error: any Error, action: String, path: String) -> CacheError {
     if let error = error as? CacheError { return error }
-    if error is CancellationError {
+    // GRDB interrupts the statement of a task that is cancelled.
+    if error is CancellationError || (error as? DatabaseError)?.resultCode == .SQLITE_INTERRUPT {
       return CacheError(
         .cancelled, "cannot \(action) \(path): the task was cancelled", path: path)
     }

@@ -19,9 +19,8 @@ struct SQLiteHousekeeping: HousekeepingRecords {
 
   var hasSegments: Bool {
     get throws {
-      try Int.fetchOne(
-        db, sql: "SELECT 1 FROM records WHERE key >= '$segment:' AND key < '$segment;' LIMIT 1")
-        != nil
+      try db.integer(
+        "SELECT 1 FROM records WHERE key >= '$segment:' AND key < '$segment;' LIMIT 1") != nil
     }
   }
 

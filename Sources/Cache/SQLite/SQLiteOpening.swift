@@ -145,7 +145,7 @@ struct SQLiteOpening {
     defer { try? queue.close() }
     let report = try queue.writeWithoutTransaction { db in
       // The quick check does not verify the order of keys.
-      try String.fetchOne(db, sql: "PRAGMA integrity_check(1)") ?? "no answer"
+      try db.text("PRAGMA integrity_check(1)") ?? "no answer"
     }
     guard report == "ok" else { throw Damage(reason: report) }
     lock?.setSuspect(false)
@@ -236,11 +236,11 @@ struct SQLiteOpening {
     }
     let connections = try SQLiteConnections(
       target, path: path, version: version, isWritable: isWritable, lock: lock)
-    let (actual, seed, types) = try connections.read { db -> (Int, Int64?, [String]) in
+    let (actual, seed, types) = try connections.readFirst { db -> (Int, Int64?, [String]) in
       let actual = try SQLiteSchema.version(of: db, path)
       guard actual == version else { return (actual, nil, []) }
       let sql = "SELECT value FROM meta WHERE name = 'segment_seed'"
-      return (actual, try Int64.fetchOne(db, sql: sql), try SQLiteConcreteTypes.all(in: db))
+      return (actual, try db.integer(sql), try SQLiteConcreteTypes.all(in: db))
     }
     guard actual == version else {
       // The log contained a newer version than the header.

@@ -65,14 +65,14 @@ enum SQLiteSchema {
       if try version(of: db, path, newest: steps.count) == steps.count { return }
       // Measured: 1.5 to 1.8 times faster than pages of 4 KiB for records of a few hundred bytes.
       // Has no effect on a file with pages.
-      try db.execute(sql: "PRAGMA page_size = 16384")
+      try db.run("PRAGMA page_size = 16384")
       try db.inTransaction(.exclusive) {
         // Another process may have migrated the file already.
         let version = try version(of: db, path, newest: steps.count)
-        guard version < steps.count else { return .commit }
-        return try take(steps, from: version, db)
+        if version < steps.count { try db.run(script(steps, from: version)) }
+        return .commit
       }
-      try db.execute(sql: "PRAGMA journal_mode = WAL")
+      try db.run("PRAGMA journal_mode = WAL")
     }
   }
 
@@ -87,35 +87,45 @@ enum SQLiteSchema {
       let fresh = SQLiteFile.makeReplacement(of: path)
     else { return false }
     defer { unlink(fresh) }
-    let queue = try DatabaseQueue(path: fresh)
-    try queue.writeWithoutTransaction { db in
+    var database: OpaquePointer?
+    let code = sqlite3_open_v2(
+      fresh, &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
+    do {
+      // Closed before it is opened under its final name: closing would release the locks of the
+      // process.
+      defer { sqlite3_close_v2(database) }
+      try SQLiteText.check(code, database)
       // No other process uses this file before it is complete.
-      try db.execute(
-        sql: "PRAGMA page_size = 16384; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
-      try db.inTransaction(.exclusive) {
-        try take(steps, from: 0, db)
-      }
-      try db.execute(sql: "PRAGMA journal_mode = WAL")
+      let settings = "PRAGMA page_size = 16384; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF"
+      try SQLiteText.run(
+        "\(settings); BEGIN EXCLUSIVE; \(script(steps, from: 0)) COMMIT; PRAGMA journal_mode = WAL",
+        on: database)
     }
-    try queue.close()
-    // Closed before it is opened under its final name: closing would release the locks of the
-    // process.
     guard (try? SQLiteFile.syncFile(fresh)) != nil else { return false }
     return rename(fresh, path) == 0
   }
 
-  /// Creates the tables of this version in an empty database, in its transaction.
-  static func create(in db: Database) throws { _ = try take(steps, from: 0, db) }
-
-  /// The names and SQL of all tables, views and indexes.
-  static func definitions(in db: Database) throws -> [Row] {
-    try Row.fetchAll(db, sql: "SELECT name, sql FROM sqlite_schema ORDER BY name")
+  /// Copies the tables of a database, without their rows, to an empty one.
+  ///
+  /// - Returns: `false` if the database has other tables, views or indexes; then nothing was copied.
+  static func copyTables(of source: Database, to target: Database) throws -> Bool {
+    var script = ""
+    var names: [String] = []
+    try source.forEachRow(of: "SELECT name, sql FROM sqlite_schema ORDER BY name") { row in
+      names.append(SQLiteText.column(row, 0).string)
+      script += SQLiteText.column(row, 1).string + ";"
+    }
+    guard names == tables.sorted() else { return false }
+    try target.run(script + identification(version: steps.count))
+    return true
   }
+
+  private static let tables = ["meta", "views", "view_columns", "records"]
 
   /// Copies all rows and views to a database that has the same tables without records.
   static func copyRows(of source: Database, to target: Database) throws {
-    try target.execute(sql: "DELETE FROM meta; DELETE FROM views; DELETE FROM view_columns")
-    for table in ["meta", "views", "view_columns", "records"] {
+    try target.run("DELETE FROM meta; DELETE FROM views; DELETE FROM view_columns")
+    for table in tables {
       let rows = try source.makeStatement(sql: "SELECT * FROM \(table)")
       let count = rows.columnCount
       let values = Array(repeating: "?", count: count).joined(separator: ", ")
@@ -130,35 +140,33 @@ enum SQLiteSchema {
         _ = try SQLiteText.step(to)
       }
     }
-    let views = try String.fetchAll(
-      source, sql: "SELECT sql FROM sqlite_schema WHERE type = 'view'")
-    for sql in views { try target.execute(sql: sql) }
+    for view in try source.texts("SELECT sql FROM sqlite_schema WHERE type = 'view'") {
+      try target.run(view)
+    }
   }
 
-  private static func take(
-    _ steps: [String], from version: Int, _ db: Database
-  ) throws -> Database.TransactionCompletion {
-    for step in steps[version...] { try db.execute(sql: step) }
-    try db.execute(
-      sql: """
-        PRAGMA application_id = \(applicationID);
-        PRAGMA user_version = \(steps.count);
-        """)
-    return .commit
+  /// SQL that migrates a file of a version, in its transaction.
+  private static func script(_ steps: [String], from version: Int) -> String {
+    steps[version...].reduce("") { $0 + $1 + ";" } + identification(version: steps.count)
+  }
+
+  /// SQL that marks a file as one of this program with a version.
+  private static func identification(version: Int) -> String {
+    "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(version);"
   }
 
   /// Records in the file that records were removed, so that dangling references are normal.
   static func recordRemovals(in db: Database) throws {
-    try db.execute(sql: "INSERT OR IGNORE INTO meta VALUES ('removals', 1)")
+    try db.run("INSERT OR IGNORE INTO meta VALUES ('removals', 1)")
   }
 
   static func forgetRemovals(in db: Database) throws {
-    try db.execute(sql: "DELETE FROM meta WHERE name = 'removals'")
+    try db.run("DELETE FROM meta WHERE name = 'removals'")
   }
 
   /// Whether dangling references are normal, because records were removed.
   static func mayHaveRemovals(in db: Database) throws -> Bool {
-    try Int.fetchOne(db, sql: "SELECT 1 FROM meta WHERE name = 'removals'") != nil
+    try db.integer("SELECT 1 FROM meta WHERE name = 'removals'") != nil
   }
 
   /// SQL that makes a file of an older version readable as the current one, for one connection, if
@@ -176,7 +184,7 @@ enum SQLiteSchema {
   static func version(
     of db: Database, _ path: String, newest: Int = Self.steps.count
   ) throws -> Int {
-    let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+    let version = Int(try db.integer("PRAGMA user_version") ?? 0)
     if version > newest { throw SQLiteFile.newer(path, version: version) }
     guard version >= 0 else {
       throw CacheError(
@@ -216,9 +224,23 @@ enum SQLiteText {
 
   @inline(never)
   private static func failure(of statement: OpaquePointer, _ code: Int32) -> DatabaseError {
+    failure(sqlite3_db_handle(statement), code)
+  }
+
+  private static func failure(_ database: OpaquePointer?, _ code: Int32) -> DatabaseError {
     DatabaseError(
       resultCode: ResultCode(rawValue: code),
-      message: sqlite3_errmsg(sqlite3_db_handle(statement)).map { String(cString: $0) })
+      message: sqlite3_errmsg(database).map { String(cString: $0) })
+  }
+
+  /// Throws the error of a connection, if `code` is one.
+  static func check(_ code: Int32, _ database: OpaquePointer?) throws {
+    guard code == SQLITE_OK else { throw failure(database, code) }
+  }
+
+  /// Executes SQL statements without parameters, and ignores their rows.
+  static func run(_ script: String, on database: OpaquePointer?) throws {
+    try check(sqlite3_exec(database, script, nil, nil, nil), database)
   }
 
   /// Binds bytes that stay valid until after the statement's next step.

@@ -50,7 +50,7 @@ struct SQLiteSource: RecordSource {
   var hasErrors: Bool {
     let sql = "SELECT 1 FROM records WHERE key >= '$errors:' AND key < '$errors;' LIMIT 1"
     // A file that cannot be read is reported by the read of its records.
-    return (try? Int.fetchOne(db.cachedStatement(sql: sql))) != nil
+    return (try? db.integer(sql)) != nil
   }
 
   private mutating func prepare() -> Bool {

@@ -198,12 +198,12 @@ package final class SQLiteStore: RecordStore {
       try await pool.writeWithoutTransaction { db in
         try db.inTransaction(.immediate) {
           try TypeViews.removeAll(db)
-          try db.execute(sql: "DELETE FROM records")
+          try db.run("DELETE FROM records")
           try SQLiteSchema.forgetRemovals(in: db)
           return .commit
         }
         // Removed data must not be readable in the file, so it is rewritten.
-        try db.execute(sql: "VACUUM")
+        try db.run("VACUUM")
       }
       // The log contains the data as well; it is emptied when no reader uses the old state.
       _ = try await pool.checkpoint(waiting: true)
@@ -337,7 +337,7 @@ extension SQLiteStore {
   ) throws -> Value {
     try activity.reading { edits in
       // The first query of a transaction determines its snapshot: https://sqlite.org/isolation.html
-      _ = try Int.fetchOne(db, sql: "SELECT 1 FROM meta LIMIT 1")
+      _ = try db.integer("SELECT 1 FROM meta LIMIT 1")
       return body(edits)
     }
   }
@@ -348,7 +348,7 @@ extension SQLiteStore {
       do {
         // https://sqlite.org/pragma.html#pragma_data_version: excludes commits of this connection.
         let version = try await pool.writeWithoutTransaction { db in
-          try Int.fetchOne(db, sql: "PRAGMA data_version")
+          try db.integer("PRAGMA data_version").map { Int($0) }
         }
         guard versions.isNew(version) else { return false }
       } catch {
@@ -436,8 +436,8 @@ extension SQLiteStore {
     try await gate.acquire()
     do {
       try await pool.writeWithoutTransaction { db in
-        guard try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0 > 0 else { return }
-        try db.execute(sql: "VACUUM")
+        guard try db.integer("PRAGMA freelist_count") ?? 0 > 0 else { return }
+        try db.run("VACUUM")
       }
       _ = try await pool.checkpoint()
     } catch {
@@ -494,7 +494,7 @@ extension SQLiteStore {
       try db.inTransaction(.immediate) {
         // Another process may have written meanwhile.
         guard try !Self.hasKeys(of: version, db, path) else { return .commit }
-        try db.execute(sql: "DELETE FROM meta WHERE name = 'key_resolver'")
+        try db.run("DELETE FROM meta WHERE name = 'key_resolver'")
         if let version {
           try db.execute(sql: "INSERT INTO meta VALUES ('key_resolver', ?)", arguments: [version])
         }
@@ -507,10 +507,9 @@ extension SQLiteStore {
   private static func hasKeys(
     of version: String?, _ db: Database, _ path: String
   ) throws -> Bool {
-    let stored = try String.fetchOne(
-      db, sql: "SELECT value FROM meta WHERE name = 'key_resolver'")
+    let stored = try db.text("SELECT value FROM meta WHERE name = 'key_resolver'")
     if stored == version { return true }
-    guard try Int.fetchOne(db, sql: "SELECT 1 FROM records LIMIT 1") == nil else {
+    guard try db.integer("SELECT 1 FROM records LIMIT 1") == nil else {
       throw CacheError.otherResolver(path, stored: stored, own: version)
     }
     return false

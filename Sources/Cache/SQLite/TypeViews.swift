@@ -2,6 +2,7 @@ import Foundation
 import GQLRunLanguage
 import GQLRunSupport
 import GRDB
+import GRDBSQLite
 
 /// One SQL view per type with a column per stored field, so that any SQLite tool can run `SELECT
 /// login, followers FROM "User"`.
@@ -19,6 +20,8 @@ enum TypeViews {
 
   /// Updates the views, inside the transaction of a response.
   static func update(_ db: Database, _ types: ResponseTypes) throws {
+    // All views are created at the end, because SQLite compiles the other statements again after each.
+    var script = ""
     for type in types.records where isName(type.typename) {
       guard let view = try view(of: type, db) else { continue }
       var columns = try Self.columns(of: type.typename, db)
@@ -26,35 +29,36 @@ enum TypeViews {
       for field in type.fields { add(field, to: &columns) }
       guard columns != before else { continue }
       let known = before.count
+      let insertion = try db.cachedStatement(
+        sql: "INSERT OR REPLACE INTO view_columns VALUES (?, ?, ?, ?)")
       for (index, column) in columns.enumerated() where index >= known || column != before[index] {
-        try db.execute(
-          sql: "INSERT OR REPLACE INTO view_columns VALUES (?, ?, ?, ?)",
+        try insertion.execute(
           arguments: [type.typename, index, column.key, column.holdsObjects])
       }
-      try db.execute(sql: "DROP VIEW IF EXISTS \(QuotedText.sqlIdentifier(view))")
-      try db.execute(sql: statement(view, type: type, columns: columns))
+      if known > 0 { script += "DROP VIEW IF EXISTS \(QuotedText.sqlIdentifier(view));" }
+      script += statement(view, type: type, columns: columns) + ";"
     }
+    try db.run(script)
   }
 
   /// Removes all views and their definitions, because names of fields may contain arguments.
   static func removeAll(_ db: Database) throws {
-    for name in try String.fetchAll(db, sql: "SELECT name FROM views") {
-      try db.execute(sql: "DROP VIEW IF EXISTS \(QuotedText.sqlIdentifier(name))")
+    for name in try db.texts("SELECT name FROM views") {
+      try db.run("DROP VIEW IF EXISTS \(QuotedText.sqlIdentifier(name))")
     }
-    try db.execute(
-      sql: """
-        DELETE FROM views;
-        DELETE FROM view_columns;
-        DELETE FROM meta WHERE name >= 'type:' AND name < 'type;';
-        INSERT INTO meta VALUES ('views_removed', 1)
-          ON CONFLICT (name) DO UPDATE SET value = value + 1;
-        """)
+    try db.run(
+      """
+      DELETE FROM views;
+      DELETE FROM view_columns;
+      DELETE FROM meta WHERE name >= 'type:' AND name < 'type;';
+      INSERT INTO meta VALUES ('views_removed', 1)
+        ON CONFLICT (name) DO UPDATE SET value = value + 1;
+      """)
   }
 
   /// The number of times that all views were removed, by any process; invalidates known views.
   static func removals(_ db: Database) throws -> Int {
-    try Int.fetchOne(
-      db.cachedStatement(sql: "SELECT value FROM meta WHERE name = 'views_removed'")) ?? 0
+    Int(try db.integer("SELECT value FROM meta WHERE name = 'views_removed'") ?? 0)
   }
 
   // MARK: Names
@@ -62,14 +66,12 @@ enum TypeViews {
   /// The name of a type's view; `nil` if there are too many.
   private static func view(of type: ResponseTypes.RecordType, _ db: Database) throws -> String? {
     let sql = "SELECT name FROM views WHERE type = ?"
-    if let known = try String.fetchOne(db, sql: sql, arguments: [type.typename]) { return known }
-    guard try Int.fetchOne(db, sql: "SELECT count(*) FROM views") ?? 0 < maxViews else {
-      return nil
-    }
+    if let known = try db.text(sql, with: [type.typename]) { return known }
+    guard try db.integer("SELECT count(*) FROM views") ?? 0 < maxViews else { return nil }
     var name = type.typename
     while try isTaken(name, db) { name = "type_" + name }
-    try db.execute(
-      sql: "INSERT INTO views VALUES (?, ?, ?)", arguments: [type.typename, name, type.prefix])
+    try db.cachedStatement(sql: "INSERT INTO views VALUES (?, ?, ?)")
+      .execute(arguments: [type.typename, name, type.prefix])
     return name
   }
 
@@ -78,9 +80,12 @@ enum TypeViews {
     let lower = name.lowercased()
     // Table-valued functions that the views themselves use.
     if lower.hasPrefix("sqlite_") || lower == "json_each" || lower == "json_tree" { return true }
-    return try Bool.fetchOne(
-      db, sql: "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE lower(name) = ?)",
-      arguments: [lower]) ?? true
+    // Views of the same response do not exist yet.
+    let sql = """
+      SELECT 1 FROM sqlite_schema WHERE lower(name) = ?1
+      UNION ALL SELECT 1 FROM views WHERE lower(name) = ?1
+      """
+    return try db.integer(sql, with: [lower]) != nil
   }
 
   /// https://spec.graphql.org/September2025/#Name
@@ -91,10 +96,14 @@ enum TypeViews {
   // MARK: Columns
 
   private static func columns(of type: String, _ db: Database) throws -> [ResponseTypes.Field] {
-    let rows = try Row.fetchAll(
-      db, sql: "SELECT field, holds_objects FROM view_columns WHERE type = ? ORDER BY position",
-      arguments: [type])
-    return rows.map { ResponseTypes.Field(key: $0["field"], holdsObjects: $0["holds_objects"]) }
+    let sql = "SELECT field, holds_objects FROM view_columns WHERE type = ? ORDER BY position"
+    var columns: [ResponseTypes.Field] = []
+    try db.forEachRow(of: sql, with: [type]) { row in
+      columns.append(
+        ResponseTypes.Field(
+          key: SQLiteText.column(row, 0).string, holdsObjects: sqlite3_column_int64(row, 1) != 0))
+    }
+    return columns
   }
 
   private static func add(_ field: ResponseTypes.Field, to columns: inout [ResponseTypes.Field]) {
@@ -196,15 +205,15 @@ enum SQLiteConcreteTypes {
 
   /// All names, when the file is opened.
   static func all(in db: Database) throws -> [String] {
-    try String.fetchAll(
-      db, sql: "SELECT substr(name, 6) FROM meta WHERE name >= 'type:' AND name < 'type;' LIMIT ?",
-      arguments: [ConcreteTypes.limit])
+    try db.texts(
+      "SELECT substr(name, 6) FROM meta WHERE name >= 'type:' AND name < 'type;' LIMIT ?",
+      with: [ConcreteTypes.limit])
   }
 
   /// Adds names within the transaction of a response.
   static func add(_ names: [String], to db: Database) throws {
     let sql = "SELECT count(*) FROM meta WHERE name >= 'type:' AND name < 'type;'"
-    var count = try Int.fetchOne(db, sql: sql) ?? 0
+    var count = Int(try db.integer(sql) ?? 0)
     let statement = try db.cachedStatement(sql: "INSERT OR IGNORE INTO meta VALUES (?, 1)")
     for name in names where count < ConcreteTypes.limit {
       try statement.execute(arguments: [prefix + name])
@@ -228,19 +237,15 @@ enum SQLiteConcreteTypes {
   }
 
   private static func isMet(_ name: String, _ db: Database) throws -> Bool {
-    let statement = try db.cachedStatement(sql: "SELECT 1 FROM meta WHERE name = ?")
-    return try Int.fetchOne(statement, arguments: [prefix + name]) != nil
+    try db.integer("SELECT 1 FROM meta WHERE name = ?", with: [prefix + name]) != nil
   }
 
   /// Whether the first record whose key begins with the name and a colon has the type.
   private static func isTypeOfRecord(
     _ name: String, db: Database, damage: DamageLog?
   ) throws -> Bool {
-    let statement = try db.cachedStatement(
-      sql: "SELECT key FROM records WHERE key >= ? AND key < ? LIMIT 1")
-    guard let key = try String.fetchOne(statement, arguments: ["\(name):", "\(name);"]) else {
-      return false
-    }
+    let sql = "SELECT key FROM records WHERE key >= ? AND key < ? LIMIT 1"
+    guard let key = try db.text(sql, with: ["\(name):", "\(name);"]) else { return false }
     var source = SQLiteSource(db, damage)
     guard let text = source.text(key: Array(key.utf8), depth: 0) else { return false }
     return RecordText.typename(of: text).equals(Array(name.utf8))

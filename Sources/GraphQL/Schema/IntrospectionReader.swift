@@ -330,8 +330,12 @@ struct IntrospectionReader {
 extension Name {
   /// Whether `text` is a GraphQL name: https://spec.graphql.org/September2025/#Name
   package static func isValid(_ text: some StringProtocol) -> Bool {
-    guard let first = text.utf8.first, !first.isDigit else { return false }
-    return text.utf8.allSatisfy { $0.isDigit || $0.isNameStart }
+    isValid(utf8: String(text).utf8)
+  }
+
+  private static func isValid(utf8 text: String.UTF8View) -> Bool {
+    guard let first = text.first, !first.isDigit else { return false }
+    return text.allSatisfy { $0.isDigit || $0.isNameStart }
   }
 }
 

@@ -310,8 +310,8 @@ struct FreshDatabaseTests {
   }
 
   @Test(
-    "files with other permissions, hard links, or without room for another file are written through their log",
-    arguments: ["mode", "link", "name"])
+    "files with other permissions, hard links, other tables, or without room for another file are written through their log",
+    arguments: ["mode", "link", "name", "table"])
   func notReplaceable(reason: String) async throws {
     let file = try FreshFile { path in
       if reason == "mode" {
@@ -326,6 +326,10 @@ struct FreshDatabaseTests {
     case "name":
       try FileManager.default.createDirectory(
         atPath: file.replacement, withIntermediateDirectories: false)
+    case "table":
+      let other = try DatabaseQueue(path: file.path)
+      try await other.write { try $0.execute(sql: "CREATE TABLE mine (a)") }
+      try other.close()
     default: break
     }
     let before = file.identity

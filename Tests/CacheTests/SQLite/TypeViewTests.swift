@@ -122,6 +122,19 @@ struct TypeViewTests {
     #expect(try await file.store.statistics().records == types.count + 1)
   }
 
+  @Test("types of one response whose names differ only in case have different views")
+  func namesOfOneResponse() async throws {
+    let file = try File()
+    let types = ["User", "USER", "user"]
+    let nodes = types.enumerated().map { #"{"__typename":"\#($1)","id":"\#($0)"}"# }
+    try await file.write(
+      #"{"data":{"nodes":[\#(nodes.joined(separator: ","))]}}"#, "{nodes{id}}")
+    for (index, type) in types.enumerated() {
+      let view = try file.sql("SELECT name FROM views WHERE type = '\(type)'")
+      #expect(try file.sql(#"SELECT id FROM "\#(view)""#) == "\(index)")
+    }
+  }
+
   @Test("a server that invents names does not make views without end")
   func limits() async throws {
     let file = try File()

@@ -1,0 +1,56 @@
+import Foundation
+import Testing
+
+@testable import GQLRunCache
+
+@Suite("Connections of a store in SQLite")
+struct SQLiteConnectionsTests {
+  /// The number of descriptors with which this process has a file open. Each connection has one.
+  private static func descriptors(of path: String) throws -> Int {
+    let files = FileManager.default
+    let name = OpenDatabases.canonical(path)
+    return try files.contentsOfDirectory(atPath: "/proc/self/fd").count { descriptor in
+      (try? files.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")) == name
+    }
+  }
+
+  @Test("a store that only writes has one connection, and reads one after the other need one more")
+  func readersAreLazy() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path("cache.db")
+    let cache = CacheUnderTest(store: try SQLiteStore(path: path))
+    try await cache.write(#"{"data":{"me":null}}"#, "{me{id}}")
+    #expect(try Self.descriptors(of: path) == 1)
+    for _ in 0..<3 { #expect(try await cache.read("{me{id}}") == #"{"me":null}"#) }
+    #expect(try Self.descriptors(of: path) == 2)
+    try cache.store.close()
+    #expect(try Self.descriptors(of: path) == 0)
+    await #expect(throws: CacheError.self) { try await cache.read("{me{id}}") }
+  }
+
+  @Test("a store without reads that was closed opens no connection for one")
+  func closedBeforeReading() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path("cache.db")
+    let cache = CacheUnderTest(store: try SQLiteStore(path: path))
+    try cache.store.close()
+    await #expect(throws: CacheError.self) { try await cache.read("{me{id}}") }
+    #expect(try Self.descriptors(of: path) == 0)
+  }
+
+  @Test("after a large first response, connections are opened by the next access")
+  func reopenedLazily() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path("cache.db")
+    var options = SQLiteStore.Options()
+    options.minFreshBytes = 0
+    let cache = CacheUnderTest(store: try SQLiteStore(path: path, options: options))
+    try await cache.write(#"{"data":{"me":null}}"#, "{me{id}}")
+    #expect(try Self.descriptors(of: path) == 0)
+    try await cache.write(#"{"data":{"me":{"__typename":"User","id":"1"}}}"#, "{me{id}}")
+    #expect(try Self.descriptors(of: path) == 1)
+    #expect(try await cache.read("{me{id}}") == #"{"me":{"id":"1"}}"#)
+    try cache.store.close()
+    #expect(try Self.descriptors(of: path) == 0)
+  }
+}
