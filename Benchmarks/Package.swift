@@ -7,6 +7,10 @@ import PackageDescription
 // What measures the chain needs the network's packages, and minutes to build them: `make bench-chain`.
 let coreOnly = Context.environment["GQLRUN_MODULES"] == "core"
 
+// Responses in parts have no public interface without the chain. The name is that of SwiftPM for the folder of the engine.
+let engine = Context.packageDirectory.split(separator: "/").dropLast().last ?? ""
+let packageName = String(engine.lowercased().map { $0.isLetter || $0.isNumber ? $0 : "_" })
+
 let package = Package(
   name: "gqlrun-benchmarks",
   dependencies: [
@@ -31,7 +35,8 @@ let package = Package(
         "CBenchAllocations", "CBaselines",
         .product(name: "GQLRunCore", package: "gqlrun"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
-      ]),
+      ],
+      packageAccess: false, swiftSettings: [.unsafeFlags(["-package-name", packageName])]),
   ]
     + (coreOnly
       ? []

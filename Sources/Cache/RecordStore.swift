@@ -224,7 +224,7 @@ extension RecordTransaction {
 
 /// Staged records that are merged into a store.
 package struct RecordBatch: Sendable {
-  package let table: RecordTable
+  package internal(set) var table: RecordTable
   /// When the response was received, in seconds since 1970.
   let received: UInt32
   /// Whether the nulls are final. Before the end of a response, they may be caused by errors; the
@@ -236,8 +236,8 @@ package struct RecordBatch: Sendable {
   var paging: Paging?
   /// The changes of values inside records, by a later part of a response. Applied at the commit.
   var deltas: [RecordDelta] = []
-  /// The types and fields of the response; only in its last batch.
-  var types: ResponseTypes?
+  /// The types and fields of the response, or of its parts; only in its last batch.
+  var types: [ResponseTypes] = []
 
   /// Records with final nulls, with the receive time of the first one.
   package init(_ table: RecordTable) {

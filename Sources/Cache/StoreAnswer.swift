@@ -53,6 +53,25 @@ public struct WriteSummary: Sendable, Hashable {
   /// Creates an empty summary.
   public init() {}
 
+  /// The changes of this write and of the next one.
+  func adding(_ next: WriteSummary) -> WriteSummary {
+    var sum = self
+    sum.addCounts(of: next)
+    sum.changes.formUnion(next.changes)
+    sum.errors.formUnion(next.errors)
+    sum.changesAreKnown = changesAreKnown && next.changesAreKnown
+    sum.warnings += next.warnings
+    return sum
+  }
+
+  /// Adds the numbers of records of another one.
+  mutating func addCounts(of other: WriteSummary) {
+    newRecords += other.newRecords
+    changedRecords += other.changedRecords
+    unchangedRecords += other.unchangedRecords
+    removedRecords += other.removedRecords
+  }
+
   /// Adds changed fields of a record, by their quoted stored keys, or changed positions of its errors.
   mutating func note(_ fields: some Sequence<[UInt8]>, of key: Bytes) {
     if ErrorRecord.isErrors(key: key) {

@@ -102,6 +102,45 @@ import Testing
     }
   }
 
+  /// The messages of a streamed list with an element in each later part.
+  private static let users =
+    [#"{"data":{"users":[]},"pending":[{"id":"0","path":["users"]}],"hasNext":true}"#]
+    + (1...3).map {
+      #"{"incremental":[{"id":"0","items":[{"__typename":"User","id":"\#($0)","name":"n\#($0)"}]}],"hasNext":true}"#
+    }
+
+  private static func texts(_ counts: ClosedRange<Int>) -> [String] {
+    counts.map { count in
+      #"{"data":{"users":["#
+        + (0..<count).map { #"{"id":"\#($0 + 1)","name":"n\#($0 + 1)"}"# }.joined(separator: ",")
+        + "]}}"
+    }
+  }
+
+  @Test(arguments: [
+    (#"{"completed":[{"id":"0"}],"hasNext":false}"# + end, nil),
+    (#"{"incremental":[{"id":"9","items":[]}],"hasNext":true}"#, "which is not pending"),
+    (#"{"incremental":"#, "the response ended without its last boundary"),
+  ])
+  func `parts that arrive together are stored together, and each is a result`(
+    _ last: String, _ message: String?
+  ) async throws {
+    try await run(
+      "query Users { users @stream { id name } }",
+      to: .response(
+        200, headers: Self.multipart,
+        body: Self.users.map { Self.body($0) }.joined() + Self.body(last))
+    ) { outcome, bench, _ in
+      let isWhole = message == nil
+      // The last message of the whole response adds nothing.
+      #expect(outcome.texts == Self.texts(0...3) + (isWhole ? Self.texts(3...3) : []))
+      #expect(
+        outcome.hasSummary == [true, true, false, false] + (isWhole ? [false] : []))
+      #expect(outcome.failure?.message.contains(message ?? "") ?? isWhole, "\(outcome.message)")
+      #expect(await bench.dump().contains(#""name":"n3""#))
+    }
+  }
+
   @Test func `a request without merged parts has what each part adds`() async throws {
     try await run(
       to: .response(

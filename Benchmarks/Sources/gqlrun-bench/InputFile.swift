@@ -1,13 +1,15 @@
 import Foundation
 
-/// A file read in pieces of 256 KiB.
+/// A file read in pieces.
 final class InputFile {
   private let descriptor: Int32
   private let path: String
-  private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 64)
+  private let buffer: UnsafeMutableRawBufferPointer
 
-  init(_ path: String) throws {
+  /// - Parameter size: That of the pieces in bytes.
+  init(_ path: String, size: Int = 256 << 10) throws {
     self.path = path
+    buffer = .allocate(byteCount: size, alignment: 64)
     descriptor = open(path, O_RDONLY)
     guard descriptor >= 0 else {
       throw BenchError("cannot open \(path): \(String(cString: strerror(errno)))")

@@ -16,6 +16,9 @@ enum Shape: String, CaseIterable {
   case ascii
   case unicode
   case escaped
+  /// The same list as one response, and as one that arrives in parts of one element or of a hundred.
+  case stream1 = "stream-1"
+  case stream100 = "stream-100"
   /// Whole numbers, fractions, exponents, and lists of them.
   case numbers
 
@@ -33,6 +36,15 @@ enum Shape: String, CaseIterable {
     }
   }
 
+  /// The number of elements in a part of a response with `@stream`; `nil` for other shapes.
+  var elementsPerPart: Int? {
+    switch self {
+    case .stream1: 1
+    case .stream100: 100
+    default: nil
+    }
+  }
+
   static let deepLevels = 100
 
   /// The operation that the response answers.
@@ -45,6 +57,7 @@ enum Shape: String, CaseIterable {
         + String(repeating: "{ __typename id name next ", count: Self.deepLevels) + "{ id }"
         + String(repeating: " }", count: Self.deepLevels) + " }\n"
     case .list: "query List { items { __typename id n } }\n"
+    case .stream1, .stream100: "query Stream { items @stream { __typename id n } }\n"
     case .ascii, .unicode, .escaped: "query Texts { items { __typename id title body } }\n"
     case .numbers: "query Numbers { items { __typename id a b c d e f g h series } }\n"
     }
@@ -95,8 +108,40 @@ enum Shape: String, CaseIterable {
     case .feed, .uuid, .anonymous:
       // A post with all that belongs to it takes about 4,500 bytes.
       try FeedWriter(ids: self, posts: max(1, bytes / 4500)).write(to: response)
-    default: try write(bytes: bytes, to: response)
+    default:
+      try write(bytes: bytes, to: response)
+      if let elementsPerPart {
+        try writeParts(of: elementsPerPart, bytes: bytes, to: Files.parts(of: response))
+      }
     }
+  }
+
+  /// Writes the list of the response as the body of one in parts, in the format with ids.
+  private func writeParts(of size: Int, bytes: Int, to path: String) throws {
+    var file = try OutputFile(path)
+    var random = Random(seed: 7)
+    func message(_ json: String) throws {
+      try file.append("\r\n---\r\nContent-Type: application/json; charset=utf-8\r\n\r\n\(json)")
+    }
+    try message(
+      #"{"data":{"items":[]},"pending":[{"id":"0","path":["items"]}],"hasNext":true}"#)
+    var number = 0
+    // What the list has beside the elements: its start, and commas.
+    var count = #"{"data":{"items":["#.utf8.count
+    while count < bytes {
+      var items: [String] = []
+      while items.count < size, count < bytes {
+        items.append(item(number, &random))
+        count += items[items.count - 1].utf8.count + (number > 0 ? 1 : 0)
+        number += 1
+      }
+      try message(
+        #"{"incremental":[{"id":"0","items":["# + items.joined(separator: ",")
+          + #"]}],"hasNext":true}"#)
+    }
+    try message(#"{"completed":[{"id":"0"}],"hasNext":false}"#)
+    try file.append("\r\n-----\r\n")
+    try file.flush()
   }
 
   private func write(bytes: Int, to path: String) throws {
@@ -120,7 +165,7 @@ enum Shape: String, CaseIterable {
         "{\"__typename\":\"Link\",\"id\":\"\(number)-\(level)\",\"name\":\"link \(level)\",\"next\":"
       }
       return levels.joined() + "null" + String(repeating: "}", count: Self.deepLevels)
-    case .list:
+    case .list, .stream1, .stream100:
       return "{\"__typename\":\"Item\",\"id\":\"\(number)\",\"n\":\(random.below(1000))}"
     case .numbers:
       let series = (0..<20).map { _ in String(random.unit()) }.joined(separator: ",")

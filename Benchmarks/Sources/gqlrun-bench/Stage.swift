@@ -17,6 +17,11 @@ struct Files {
   /// What the baseline writes.
   var plainDatabase: String { folder + "/plain.db" }
 
+  /// The response in parts, if the shape has them.
+  var parts: String { Self.parts(of: response) }
+
+  static func parts(of response: String) -> String { response + ".parts" }
+
   func removeDatabases() {
     for path in [database, plainDatabase] {
       for suffix in ["", "-wal", "-shm", "-journal"] { unlink(path + suffix) }
@@ -66,6 +71,8 @@ enum Stage: String, CaseIterable {
   case sqliteUnchanged = "sqlite-unchanged"
   case readSQLite = "read-sqlite"
   case sqliteChanged = "sqlite-changed"
+  case partsMemory = "parts-memory"
+  case partsSQLite = "parts-sqlite"
   case dictionary
   case foundation
   case smallWriteMemory = "small-write-memory"
@@ -90,6 +97,8 @@ enum Stage: String, CaseIterable {
     case .sqliteUnchanged: "unchanged again -> SQLite"
     case .readSQLite: "read back from SQLite"
     case .sqliteChanged: "changed -> SQLite"
+    case .partsMemory: "the same in parts -> memory"
+    case .partsSQLite: "the same in parts -> SQLite, committed"
     case .dictionary: "baseline: dictionaries, path keys"
     case .foundation: "baseline: Foundation JSONSerialization"
     case .smallWriteMemory: "20 objects -> memory"
@@ -137,6 +146,8 @@ enum Stage: String, CaseIterable {
     case .sqliteChanged: return try await work.sqlite(files.changed)
     case .insertRows: return try await work.insertRows()
     case .readSQLite: return try await work.readSQLite()
+    case .partsMemory: return try await work.parts(.memory())
+    case .partsSQLite: return try await work.parts(work.newStore())
     case .dictionary: return try work.dictionary()
     case .foundation: return try work.foundation()
     case .smallWriteMemory: return try await SmallWork(operation).write(.memory())

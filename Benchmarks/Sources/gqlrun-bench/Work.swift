@@ -2,6 +2,7 @@ import CBaselines
 import Foundation
 import GQLRunCache
 import GQLRunJSON
+import GQLRunLive
 
 /// The stages that treat one large response.
 struct Work {
@@ -59,6 +60,66 @@ struct Work {
   func sqlite(_ path: String) async throws -> StageReport {
     let store = try CacheStore.sqlite(path: files.database)
     return try await Stopwatch.measure { try await write(path, store) }
+  }
+
+  /// Reads a response in parts into a store, as a chain does that receives 64 KiB at a time; the number of its results.
+  func parts(_ store: CacheStore) async throws -> StageReport {
+    let response = IncrementalResponse(operation, store: store, mergesData: false)
+    let stopwatch = Stopwatch()
+    let count = try await readParts(of: response)
+    return stopwatch.report(count: count)
+  }
+
+  private func readParts(of response: IncrementalResponse) async throws -> Int {
+    let reader = IncrementalReader(response, limit: 1 << 26)
+    var splitter = MultipartSplitter(boundary: "-")
+    var count = 0
+    let input = try InputFile(files.parts, size: 64 << 10)
+    while let chunk = try input.next() {
+      var writes: [PendingWrite] = []
+      var offset = 0
+      while let piece = try splitter.next(chunk, from: &offset) {
+        switch piece {
+        case .begin: reader.begin()
+        case .bytes(let range):
+          let bytes = UnsafeRawBufferPointer(rebasing: chunk[range])
+          let results = try await results(in: bytes, reader)
+          count += results.count
+          writes += results.compactMap(\.write)
+        case .held(let bytes):
+          var position = 0
+          _ = try bytes.withUnsafeBytes { try reader.read($0, from: &position) }
+        case .end: try reader.end()
+        case .complete: try response.finish()
+        }
+      }
+      try await commit(writes)
+    }
+    return count
+  }
+
+  /// Reads bytes of a part; the results, if it ends.
+  private func results(
+    in bytes: UnsafeRawBufferPointer, _ reader: IncrementalReader
+  ) async throws -> [IncrementalResult] {
+    var position = 0
+    var found: [IncrementalResult] = []
+    while let step = try reader.read(bytes, from: &position) {
+      if case .message = step {
+        let results = try await reader.results()
+        found.append(contentsOf: results)
+      } else {
+        try await flush(reader)
+      }
+    }
+    return found
+  }
+
+  private func flush(_ reader: IncrementalReader) async throws { try await reader.flush() }
+
+  @inline(never)
+  private func commit(_ writes: [PendingWrite]) async throws {
+    _ = try await PendingWrite.commit(writes)
   }
 
   func readSQLite() async throws -> StageReport {

@@ -67,7 +67,9 @@ struct Workload {
 
   private static func feed(posts: Int, _ options: Options) -> Workload {
     let files = folder("feed-\(posts)\(options.feed == nil ? "" : "-given")", options)
-    var stages = Stage.allCases.filter { !$0.rawValue.hasPrefix("small") }
+    var stages = Stage.allCases.filter {
+      !$0.rawValue.hasPrefix("small") && !$0.rawValue.hasPrefix("parts")
+    }
     // The trees of these take ten times the response's size and more.
     if posts > 50_000 { stages.removeAll { [.dictionary, .foundation].contains($0) } }
     return Workload(name: "feed-\(posts)", stages: stages, files: files) {
@@ -93,9 +95,13 @@ struct Workload {
     ]
     if shape.hasChanges { stages.append(.sqliteChanged) }
     if shape == .uuid { stages.insert(.insertRows, at: 5) }
+    if shape.elementsPerPart != nil {
+      stages = [.yajl, .parse, .memory, .partsMemory, .sqlite, .partsSQLite]
+    }
     return Workload(name: name, stages: stages, files: files) {
       try make(files, shape.document) {
         try generate(shape, bytes: Int(megabytes * 1e6), $0, shape.hasChanges ? $1 : nil)
+        if shape.elementsPerPart != nil { rename(Files.parts(of: $0), files.parts) }
       }
     }
   }

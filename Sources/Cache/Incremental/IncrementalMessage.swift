@@ -68,6 +68,11 @@ struct IncrementalMessage {
       let name = String(decoding: key, as: UTF8.self)
       switch name {
       case "hasNext":
+        // Each part has it, so the usual texts do without a parser.
+        if value.elementsEqual("true".utf8) || value.elementsEqual("false".utf8) {
+          hasNext = value.count == 4
+          continue
+        }
         let found = try Self.json(value, name)
         guard let flag = found.boolValue else {
           throw Self.wrong(name, found: found, expected: "true or false")
@@ -266,7 +271,11 @@ extension IncrementalMessage.Delta {
       hasItems = true
       if !isNull { content = .elements(value) }
     case _ where isNull: break
-    case "id": id = try IncrementalMessage.id(IncrementalMessage.json(value, name), "incremental")
+    case "id":
+      id = PathStep.plainString(value)
+      if id == nil {
+        id = try IncrementalMessage.id(IncrementalMessage.json(value, name), "incremental")
+      }
     case "path": path = try Self.path(value, name)
     case "subPath": subPath = try Self.path(value, name)
     case "label": label = try IncrementalMessage.label(IncrementalMessage.json(value, name))
@@ -296,6 +305,7 @@ extension IncrementalMessage.Delta {
   }
 
   private static func path(_ text: [UInt8], _ name: String) throws(CacheError) -> [PathStep] {
+    if let path = PathStep.plainPath(text) { return path }
     guard let path = PathStep.path(try IncrementalMessage.json(text, name)) else {
       throw CacheError(
         .malformedResponse, "`\(name)` of a part of the response is not a list of names and indices"
@@ -328,6 +338,38 @@ extension PathStep {
       }
     }
     return steps
+  }
+
+  /// The steps of a path without white space and escapes, as in most parts; `nil` for another text, valid or not.
+  static func plainPath(_ text: [UInt8]) -> [PathStep]? {
+    guard text.count > 1, text.first == UInt8(ascii: "["), text.last == UInt8(ascii: "]") else {
+      return nil
+    }
+    var steps: [PathStep] = []
+    for step in text[1..<(text.count - 1)].split(
+      separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+    {
+      if let key = plainString(step) {
+        steps.append(.field(key))
+      } else if step.first != UInt8(ascii: "0") || step.count == 1, step.count < 10,
+        !step.isEmpty, step.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+      {
+        steps.append(.element(step.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }))
+      } else {
+        return nil
+      }
+    }
+    return steps
+  }
+
+  /// The value of a JSON string of ASCII characters without escapes; `nil` for another text.
+  static func plainString(_ text: some Collection<UInt8>) -> String? {
+    guard text.count > 1, text.first == UInt8(ascii: "\"") else { return nil }
+    let content = text.dropFirst().prefix(text.count - 2)
+    guard text.dropFirst(text.count - 1).first == UInt8(ascii: "\""),
+      content.allSatisfy({ $0 >= 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C })
+    else { return nil }
+    return String(decoding: content, as: UTF8.self)
   }
 
   /// The path as JSON: `["feed",0,"title"]`.

@@ -16,11 +16,13 @@ package final class IncrementalResponse {
   private let options: ResponseNormalizer.Options
   /// The clearings of the store when the response was requested.
   private let epoch: Int
-  private var merged: JSONValue?
+  private var merged: MergeLog?
   private var anchors: [[PathStep]: Anchor] = [:]
   /// The number of anchors after those that cannot be used any more were removed.
   private var usedAnchors = 1024
   private var pending = PendingLog()
+  /// Reads the later parts; `nil` before the first one.
+  private var normalizer: PartNormalizer?
   private var format: IncrementalMessage.Format?
   /// The text of the data of the first part, then the data of all parts as the server sent it; only for operations whose
   /// records need the whole response.
@@ -98,7 +100,7 @@ package final class IncrementalResponse {
     do {
       try add(found.known, areTooMany: found.isTooLong)
       if mergesData, let data = parsed.data {
-        merged = try JSONValue(parsing: data.bytes())
+        merged = MergeLog(try JSONValue(parsing: data.bytes()), limits: options.limits.json)
       }
       if keepsWhole, !firstText.isEmpty {
         whole = try value(firstText)
@@ -119,7 +121,7 @@ package final class IncrementalResponse {
       parsed.write = nil
     }
     let result = IncrementalResult(
-      data: mergesData ? merged.map { MergedData($0) } : nil, firstData: delivered.data,
+      data: merged?.data, firstData: delivered.data,
       errors: errors, extensions: extensions, write: parsed.write, delivered: [delivered],
       announced: pending.result(), hasNext: !isComplete || !message.deltas.isEmpty,
       bytes: parsed.statistics.bytes, diagnostics: parsed.diagnostics, warnings: parsed.warnings,
@@ -175,9 +177,13 @@ package final class IncrementalResponse {
   }
 
   private func later(_ message: IncrementalMessage) async throws(CacheError) -> IncrementalResult {
-    let normalizer = PartNormalizer(
-      operation, types: store?.records.activity.concreteTypes,
-      segmentSeed: store?.records.segmentSeed ?? processSeed, options: options)
+    let normalizer =
+      self.normalizer
+      ?? PartNormalizer(
+        operation, types: store?.records.activity.concreteTypes,
+        segmentSeed: store?.records.segmentSeed ?? processSeed, options: options)
+    self.normalizer = normalizer
+    normalizer.beginMessage()
     var delivered: [DeliveredFragment] = []
     for delta in message.deltas { delivered.append(try read(delta, normalizer)) }
     errors += message.errors
@@ -192,7 +198,7 @@ package final class IncrementalResponse {
     add(message.extensions)
     settle(message)
     var result = IncrementalResult(
-      data: merged.map { MergedData($0) }, errors: errors, extensions: extensions,
+      data: merged?.data, errors: errors, extensions: extensions,
       delivered: delivered, announced: pending.result(), hasNext: !isComplete,
       bytes: normalizer.bytes, diagnostics: normalizer.diagnostics)
     guard let store else { return result }
@@ -350,10 +356,7 @@ package final class IncrementalResponse {
       text, at: path.isEmpty ? nil : anchor, after: anchors, errors: delta.errors)
     try add(found.anchors, areTooMany: found.areAnchorsTooMany)
     let merge = ResultMerge(keepsValues: !delta.errors.isEmpty)
-    let isMerged = try change(&merged) { (data) throws(CacheError) in
-      merge.merge(try value(found.result), into: &data, at: path[...])
-    }
-    guard isMerged else { throw unknown(path, "fields of an object") }
+    merged?.add(.init(path: path, text: found.result, content: .fields(merge)))
     _ = try change(&whole) { (data) throws(CacheError) in
       merge.merge(try value(text), into: &data, at: path[...])
     }
@@ -368,11 +371,7 @@ package final class IncrementalResponse {
     let found = try normalizer.read(text, at: anchor, after: anchors, errors: delta.errors)
     anchors[anchor.path]?.count = found.count
     try add(found.anchors, areTooMany: found.areAnchorsTooMany)
-    let isAppended = try change(&merged) { (data) throws(CacheError) in
-      ResultMerge.append(
-        try value(found.result).arrayValue ?? [], to: &data, at: anchor.path[...])
-    }
-    guard isAppended else { throw unknown(anchor.path, "elements of a list") }
+    merged?.add(.init(path: anchor.path, text: found.result, content: .elements))
     hasGrown = hasGrown || !anchor.parts.isEmpty
     _ = try change(&whole) { (data) throws(CacheError) in
       ResultMerge.append(try value(text).arrayValue ?? [], to: &data, at: anchor.path[...])

@@ -4,9 +4,10 @@
 /// segments at the end of the list. A new segment absorbs those before it that are shorter than twice its size, so
 /// that few of them exist, and each element is written again only a few times:
 ///
-///     full, full, full, 400 KiB, 120 KiB, 3 KiB
+///     full, full, full, 200 KiB, 90 KiB, 3 KiB
 ///
-/// The names of all segments are written with each part, so a full segment has ``maxSize`` bytes, not ``Segments/size``.
+/// The names of all segments are written with each part, so a full segment has ``maxSize`` bytes, not ``Segments/size``. It
+/// has no more, because SQLite reads all of a record when it compares a key with the record's.
 ///
 /// The name of a short segment also depends on the list and on the segment's position, so that no other list refers to
 /// it, and it can be removed when it is absorbed.
@@ -14,7 +15,7 @@ struct ListGrowth {
   /// The most short segments of a list: each is at least twice as long as the next.
   static let maxShortSegments = 21
   /// The size, in bytes, from which a segment is not absorbed.
-  static let maxSize = 16 * Segments.size
+  static let maxSize = 4 * Segments.size
 
   private let access: any SegmentAccess
   /// The hash of the position of the list.

@@ -3,22 +3,44 @@ import GQLRunSupport
 
 /// The `data` of a response that arrives in parts, as far as it has arrived.
 ///
-/// Its text is written when it is read first.
+/// It is merged when it is read first. Memory for it, and time, are needed only for the results whose data is read.
 public final class MergedData: Sendable {
-  /// The data.
-  public let value: JSONValue
-  private let text = Locked<[UInt8]?>(nil)
+  private struct Content {
+    var value: JSONValue?
+    var text: [UInt8]?
+  }
 
-  init(_ value: JSONValue) { self.value = value }
+  private let log: MergeLog
+  /// The number of changes of the first data.
+  private let changes: Int
+  private let content = Locked(Content())
+
+  fileprivate init(_ log: MergeLog, changes: Int) {
+    self.log = log
+    self.changes = changes
+  }
+
+  /// The data.
+  public var value: JSONValue { content.withLock { value(&$0) } }
+
+  /// Whether the data is null; nothing is merged for it.
+  public var isNull: Bool { log.isNull }
 
   /// The JSON text of the data.
   public func bytes() -> [UInt8] {
-    text.withLock { text in
-      if let text { return text }
-      let bytes = value.jsonBytes()
-      text = bytes
-      return bytes
+    content.withLock { content in
+      if let text = content.text { return text }
+      let text = value(&content).jsonBytes()
+      content.text = text
+      return text
     }
+  }
+
+  private func value(_ content: inout Content) -> JSONValue {
+    if let value = content.value { return value }
+    let value = log.value(after: changes)
+    content.value = value
+    return value
   }
 
   /// The length of the text in bytes.
@@ -27,6 +49,76 @@ public final class MergedData: Sendable {
   /// Calls `body` with the text.
   public func forEachChunk(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
     try bytes().withUnsafeBytes(body)
+  }
+}
+
+/// The data of the first part of a response, and what later parts have added, as their texts: merged when it is read.
+///
+/// Data is usually read in the order of the parts, or only that of the last one; then each change is merged once.
+final class MergeLog: Sendable {
+  /// What a part adds to an object, or to a list.
+  struct Change: Sendable {
+    enum Content {
+      case fields(ResultMerge)
+      case elements
+    }
+
+    var path: [PathStep]
+    /// The JSON text, which a normalizer has written.
+    var text: [UInt8]
+    var content: Content
+  }
+
+  private struct State {
+    var changes: [Change] = []
+    /// The data with the first changes; `nil` while it is that of the first part.
+    var value: JSONValue?
+    var merged = 0
+  }
+
+  private let first: JSONValue
+  private let limits: JSONLimits
+  private let state = Locked(State())
+
+  /// - Parameter limits: Those of the texts.
+  init(_ first: JSONValue, limits: JSONLimits) {
+    self.first = first
+    self.limits = limits
+  }
+
+  var isNull: Bool { first.isNull }
+
+  func add(_ change: Change) { state.withLock { $0.changes.append(change) } }
+
+  /// The data of all parts so far.
+  var data: MergedData { MergedData(self, changes: state.withLock { $0.changes.count }) }
+
+  /// The data after the first changes; those before the ones that were merged already are merged again.
+  fileprivate func value(after count: Int) -> JSONValue {
+    state.withLock { state in
+      if count < state.merged {
+        var value = first
+        for change in state.changes[..<count] { merge(change, into: &value) }
+        return value
+      }
+      var value = state.value.take() ?? first
+      for change in state.changes[state.merged..<count] { merge(change, into: &value) }
+      state.value = value
+      state.merged = count
+      return value
+    }
+  }
+
+  /// A change of what a later part has replaced by a null has no effect.
+  private func merge(_ change: Change, into data: inout JSONValue) {
+    var parsing = JSONValue.ParsingOptions()
+    parsing.limits = limits
+    guard !isNull, let new = try? JSONValue(parsing: change.text, options: parsing) else { return }
+    switch change.content {
+    case .fields(let merge): _ = merge.merge(new, into: &data, at: change.path[...])
+    case .elements:
+      _ = ResultMerge.append(new.arrayValue ?? [], to: &data, at: change.path[...])
+    }
   }
 }
 

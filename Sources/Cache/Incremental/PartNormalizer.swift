@@ -1,10 +1,11 @@
 import GQLRunJSON
 
-/// Normalizes one message of a response that arrives in parts: any number of objects and lists that it extends, for
-/// one transaction.
+/// Normalizes the later messages of a response that arrives in parts, one after the other: any number of objects and lists
+/// that a message extends, for one transaction.
 final class PartNormalizer {
   private let operation: PreparedOperation
   private let options: ResponseNormalizer.Options
+  private var parsing: JSONParser.Options
   private let memory: NormalizerMemory
   private var state: UnsafeMutablePointer<NormalizerState> { memory.state }
   private var deltas: [RecordDelta] = []
@@ -18,8 +19,20 @@ final class PartNormalizer {
   ) {
     self.operation = operation
     self.options = options
+    parsing = options.parsing
+    // A part is passed to the parser as a whole.
+    parsing.minimumPiece = 1
     memory = NormalizerMemory(
       operation.plan, segmentSeed: segmentSeed, types: types, wantsResult: true, options: options)
+  }
+
+  /// Begins a message; discards records of the one before that were not taken.
+  func beginMessage() {
+    state.pointee.staging.discard()
+    state.pointee.keys.forgetDiagnostics()
+    deltas = []
+    hasErrors = false
+    bytes = 0
   }
 
   /// What was found in one object or list.
@@ -65,7 +78,7 @@ final class PartNormalizer {
     state.pointee.mode = .envelope
     state.pointee.text.buffer.truncate(to: 0)
     state.pointee.text.needsComma = false
-    state.pointee.result = ResultWriter(isWanted: true)
+    state.pointee.result.reset()
     state.pointee.envelope = Envelope()
     state.pointee.anchors.removeAll()
     state.pointee.part = anchor
@@ -79,9 +92,8 @@ final class PartNormalizer {
   }
 
   private func parse(_ text: [UInt8], at anchor: Anchor?) throws(CacheError) {
-    let place = PathStep.text(anchor?.path ?? [])
     do {
-      var parser = try memory.parser(options.parsing)
+      var parser = try memory.parser(parsing)
       try text.withUnsafeBytes { bytes in
         state.pointee.text.setChunk(bytes)
         defer { state.pointee.text.setChunk(nil) }
@@ -92,7 +104,7 @@ final class PartNormalizer {
       if let own = state.pointee.error { throw own }
       throw CacheError(
         .invalidJSON,
-        "the part of the response for \(place) is not valid JSON: "
+        "the part of the response for \(PathStep.text(anchor?.path ?? [])) is not valid JSON: "
           + ((error as? JSONError)?.message ?? "\(error)"))
     }
   }
@@ -121,7 +133,7 @@ final class PartNormalizer {
     }
     guard let text, let anchor, let owner = anchor.owner else { return }
     let change: RecordDelta.Change =
-      anchor.count.map { .elements(text, count: $0) } ?? .fields(text)
+      anchor.count.map { .elements(text, $0..<max($0, state.pointee.partCount)) } ?? .fields(text)
     deltas.append(RecordDelta(owner: owner, steps: anchor.steps, change: change))
   }
 

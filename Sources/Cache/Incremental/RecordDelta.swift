@@ -6,8 +6,8 @@ struct RecordDelta: Sendable {
   enum Change: Sendable {
     /// The text of an object to merge.
     case fields([UInt8])
-    /// The text of a list to append, and the expected number of elements before it.
-    case elements([UInt8], count: Int)
+    /// The text of a list to append, and the indices of its elements: the list has as many elements before.
+    case elements([UInt8], Range<Int>)
     /// The value is not known: the field is removed.
     case removal
   }
@@ -98,9 +98,9 @@ struct RecordDelta: Sendable {
     case .fields(let new):
       guard Merge.isSameObject(value, new) else { return nil }
       return new.withBytes { Merge.merged(value, $0, access: access) }
-    case .elements(let new, let count):
+    case .elements(let new, let indices):
       return ListGrowth(owner: owner, steps: steps, access: access)
-        .appended(new, to: value, count: count)
+        .appended(new, to: value, count: indices.lowerBound)
     }
   }
 }

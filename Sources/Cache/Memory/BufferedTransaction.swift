@@ -28,7 +28,7 @@ struct BufferedEdits: Sendable {
     edits.append(.records(records.table))
     if !records.deltas.isEmpty { edits.append(.deltas(records.deltas)) }
     if let paging = records.paging { pages.append(paging) }
-    if let new = records.types {
+    for new in records.types {
       // The schema has these types even if the response is rolled back.
       activity.learn(new)
       types += new.concreteTypes

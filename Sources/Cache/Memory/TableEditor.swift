@@ -24,7 +24,7 @@ struct TableEditor {
     _ edits: [StoreEdit], _ pages: [Paging], collects: ChangeCollection
   ) -> WriteSummary {
     guard edits.count == 1, pages.isEmpty, case .records(let batch) = edits[0] else {
-      return applyInSequence(edits, pages)
+      return applyInSequence(edits, pages, collects: collects != .none)
     }
     return put(
       batch,
@@ -43,10 +43,17 @@ struct TableEditor {
     return summary
   }
 
-  /// Applies edits in sequence, and returns the total difference.
-  private mutating func applyInSequence(_ edits: [StoreEdit], _ pages: [Paging]) -> WriteSummary {
+  /// Applies edits in sequence, and returns the total difference. If changes are not reported, a record that several
+  /// edits change is counted for each, unless pages are joined or records removed.
+  private mutating func applyInSequence(
+    _ edits: [StoreEdit], _ pages: [Paging], collects: Bool
+  ) -> WriteSummary {
+    let compares =
+      collects || !pages.isEmpty
+      || edits.contains { if case .removals = $0 { true } else { false } }
+    var counts = WriteSummary()
     var before: [[UInt8]: [UInt8]?] = [:]
-    for edit in edits {
+    for edit in edits where compares {
       edit.forEachKey { key in
         if Segments.isSegment(key: key) { return }
         var keys = [key.array]
@@ -67,14 +74,15 @@ struct TableEditor {
           let records = StagedRecords(table: table, seed: seed, received: received)
           for delta in deltas { delta.removeErrors(records) }
         }
-        _ = put(batch, collects: false)
+        counts.addCounts(of: put(batch, collects: false))
       case .removals(let removals):
         for (key, field) in removals { remove(key, field) }
       case .deltas(let deltas):
         let records = StagedRecords(table: table, seed: seed, received: received)
-        for delta in deltas { _ = delta.apply(records) }
+        for delta in deltas where delta.apply(records) != nil { counts.changedRecords += 1 }
       }
     }
+    guard compares else { return counts }
     var warnings: [String] = []
     let records = StagedRecords(table: table, seed: seed, received: received)
     for paging in pages {

@@ -71,7 +71,7 @@ struct NormalizerState: ~Copyable {
   /// Takes the staged records at the end of the response, or of one of its parts.
   mutating func release() -> RecordBatch {
     var batch = staging.release()
-    batch.types = table.responseTypes()
+    if let types = table.responseTypes() { batch.types = [types] }
     return batch
   }
 

@@ -246,7 +246,7 @@ public final class ResponseNormalizer {
     if let transaction {
       var batch = state.pointee.staging.take(nullsAreFacts: !skipsErrored)
         .noting(pagesOf: operation.plan)
-      batch.types = state.pointee.table.responseTypes()
+      if let types = state.pointee.table.responseTypes() { batch.types = [types] }
       _ = try await transaction.merge(batch)
       if !resolution.isEmpty {
         try await transaction.resolve(resolution)

@@ -73,6 +73,12 @@ struct ResultWriter: ~Copyable {
 
   init(isWanted: Bool) { self.isWanted = isWanted }
 
+  /// Begins another result.
+  mutating func reset() {
+    buffer.truncate(to: 0)
+    needsComma = false
+  }
+
   /// Starts the object or list of a field.
   @inline(__always)
   mutating func open(_ opening: UInt8, as field: UnsafeMutablePointer<FieldPlan>) {

@@ -120,11 +120,16 @@ struct Staging: ~Copyable {
     spare = spent
   }
 
-  /// Takes the staged records at the end of the response. Their nulls are final.
+  /// Takes the staged records at the end of the response, or of one of its parts. Their nulls are final.
   mutating func release() -> RecordBatch {
     settleNulls()
     let full = table
     table = RecordTable()
+    // Between two parts, others may write the same records.
+    recent?.deallocate()
+    recent = nil
+    stagedCount = 0
+    if !unstoredRoots.isEmpty { unstoredRoots = RecordTable() }
     return RecordBatch(full, received: received, nullsAreFacts: true, tentative: [])
   }
 
@@ -265,6 +270,33 @@ public struct PendingWrite: Sendable {
   ///
   /// Writes nothing if the store was cleared after the response was requested.
   public func commit() async throws(CacheError) -> WriteSummary { try await commit(settling: nil) }
+
+  /// Commits the records of parts of one response together, in their order. All become visible at once; if their records
+  /// cannot be joined (``JoinedParts``), some do before the others.
+  ///
+  /// - Returns: The changes of all parts.
+  /// - Throws: ``CacheError``; what is visible then is that of the first parts, or of none.
+  package static func commit(_ parts: [PendingWrite]) async throws(CacheError) -> WriteSummary {
+    var summary: WriteSummary?
+    var batches: [RecordBatch] = []
+    for part in parts {
+      guard case .staged(let batch) = part.content, part.epoch == parts[0].epoch else { break }
+      batches.append(batch)
+    }
+    if batches.count == parts.count, let first = parts.first {
+      let joined = JoinedParts(batches, segmentSeed: first.store.segmentSeed)
+      for batch in joined.batches {
+        let written = try await first.store.write(batch, since: first.epoch, settling: nil)
+        summary = summary?.adding(written) ?? written
+      }
+    } else {
+      for part in parts {
+        let written = try await part.commit()
+        summary = summary?.adding(written) ?? written
+      }
+    }
+    return summary ?? WriteSummary()
+  }
 
   /// The same records, of a response that was requested after as many clearings of the store.
   func requested(at epoch: Int) -> PendingWrite {

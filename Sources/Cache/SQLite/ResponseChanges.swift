@@ -35,7 +35,7 @@ struct ResponseChanges: Sendable {
     }
     deltas += records.deltas
     for delta in records.deltas { delta.owner.withBytes { keys?.add($0) } }
-    if let new = records.types {
+    for new in records.types {
       if !types.contains(where: { $0.number == new.number }) { types.append(new) }
       // The schema has these types even if the response is rolled back.
       activity.learn(new)

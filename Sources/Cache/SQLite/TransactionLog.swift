@@ -84,10 +84,7 @@ struct TransactionLog {
   }
 
   mutating func add(_ other: TransactionLog) {
-    counts.newRecords += other.counts.newRecords
-    counts.changedRecords += other.counts.changedRecords
-    counts.unchangedRecords += other.counts.unchangedRecords
-    counts.removedRecords += other.counts.removedRecords
+    counts.addCounts(of: other.counts)
     if !other.collectsChanges { stopCollecting() }
     if collectsChanges { for (key, entry) in other.entries { note(key, entry) } }
     for key in other.tentative { noteTentative(key) }

@@ -26,6 +26,9 @@ final class Execution: Sendable {
     /// The query that fetches what was missed, and its result until the caller has it.
     var catchUp: GraphQLRequest?
     var caughtUp: GraphQLResponse?
+    /// The parts that were stored together with the last one, in reverse order, and the error after them.
+    var stored: [GraphQLResponse] = []
+    var failure: (any Error)?
   }
 
   /// The request as the caller made it.
@@ -60,12 +63,15 @@ final class Execution: Sendable {
       do {
         let (attempt, stream) = try await current()
         if let gap = takeGap() { return try await announce(gap) }
-        if let result = progress.withLock({ $0.caughtUp.take() }) { return result }
+        if let result = progress.withLock({ $0.caughtUp.take() ?? $0.stored.popLast() }) {
+          return result
+        }
+        if let failure = progress.withLock({ $0.failure.take() }) { throw failure }
         guard let response = try await stream.next() else {
           await end()
           return nil
         }
-        let delivered = try await deliver(response, attempt)
+        let delivered = try await deliver(arrived(with: response, in: stream, attempt), attempt)
         if let subscription, let reconnection {
           progress.withLock { $0.hasEvents = true }
           if delivered.source == .server { reconnection.received() }
@@ -231,6 +237,58 @@ package enum LostConnection: RequestContextKey {
 extension Execution {
   private var currentRequest: GraphQLRequest { progress.withLock { $0.request } }
 
+  /// A part of a response with those after it that have arrived, too, to be stored together; another result alone.
+  private func arrived(
+    with first: GraphQLResponse, in stream: ResponseStream, _ attempt: Attempt
+  ) async -> [GraphQLResponse] {
+    var parts = [first]
+    guard first.part?.isFollowed == true, attempt.route.cacheWrite?.interceptor.joinsParts == true
+    else { return parts }
+    let maxBytes = first.timing.receivedBytes + Self.maxJoinedBytes
+    let maxTime = first.timing.total + Self.maxJoiningTime
+    while let last = parts.last, last.part?.isFollowed == true, last.joinableWrite != nil,
+      last.timing.receivedBytes < maxBytes, last.timing.total < maxTime,
+      parts.count < Self.maxJoinedParts
+    {
+      do {
+        guard let next = try await stream.next() else { break }
+        parts.append(next)
+      } catch {
+        progress.withLock { $0.failure = error }
+        break
+      }
+    }
+    return parts
+  }
+
+  /// The most parts that are stored together, and the size from which no other one is taken, in bytes.
+  private static let maxJoinedParts = 1024
+  private static let maxJoinedBytes = 256 << 10
+  /// The time from which no other part is taken, so that slow interceptors do not delay the first one.
+  private static let maxJoiningTime = Duration.milliseconds(10)
+
+  /// Stores parts of a response together; returns the first one, and keeps the others for the next calls of ``next()``.
+  private func deliver(
+    _ parts: [GraphQLResponse], _ attempt: Attempt
+  ) async throws -> GraphQLResponse {
+    let writes = parts.compactMap(\.joinableWrite)
+    guard parts.count > 1, !writes.isEmpty else { return try await deliver(parts[0], attempt) }
+    var first = parts[0]
+    first.pendingWrite = TrackedWrite(JoinedWrite(writes: writes), request: writes[0].request)
+    first = try await deliver(first, attempt)
+    var others: [GraphQLResponse] = []
+    do {
+      for var part in parts.dropFirst() {
+        if (part.pendingWrite as? TrackedWrite)?.hasEnded == true { part.pendingWrite = nil }
+        others.append(try await deliver(part, attempt))
+      }
+    } catch {
+      progress.withLock { $0.failure = error }
+    }
+    progress.withLock { $0.stored = others.reversed() }
+    return first
+  }
+
   private func deliver(
     _ response: GraphQLResponse, _ attempt: Attempt
   ) async throws -> GraphQLResponse {
@@ -353,8 +411,8 @@ final class ExecutionState: Sendable {
 
   func add(_ write: TrackedWrite) {
     writes.withLock { writes in
-      // A subscription has any number of writes, one after the other.
-      writes.removeAll { $0.hasEnded }
+      // A subscription has any number of writes, one after the other; parts that are stored together end together.
+      if writes.last?.hasEnded == true { writes.removeAll { $0.hasEnded } }
       writes.append(write)
     }
   }
@@ -366,6 +424,32 @@ final class ExecutionState: Sendable {
       return writes
     }
     for write in open { await write.rollback() }
+  }
+}
+
+extension GraphQLResponse {
+  /// The write of a part that can be committed together with those of other parts.
+  fileprivate var joinableWrite: TrackedWrite? {
+    (pendingWrite as? TrackedWrite).flatMap { $0.isJoinable ? $0 : nil }
+  }
+}
+
+/// The writes of parts of a response that are committed together.
+private struct JoinedWrite: PendingCacheWrite {
+  let writes: [TrackedWrite]
+
+  func commit() async throws -> WriteSummary {
+    let parts = writes.compactMap { $0.takeRecords() }
+    do {
+      return try await PendingWrite.commit(parts)
+    } catch {
+      for part in parts { await part.rollback() }
+      throw error
+    }
+  }
+
+  func rollback() async {
+    for write in writes { await write.rollback() }
   }
 }
 
@@ -382,6 +466,14 @@ final class TrackedWrite: PendingCacheWrite {
 
   /// The changes of the commit; `nil` if there was none.
   var summary: WriteSummary? { content.withLock { $0.summary } }
+
+  /// Whether it consists of records that other ones can be committed with.
+  var isJoinable: Bool {
+    request.context[OptimisticLayerKey.self] == nil && content.withLock { $0.base is PendingWrite }
+  }
+
+  /// Removes the records, for a commit together with others.
+  func takeRecords() -> PendingWrite? { content.withLock { $0.base.take() } as? PendingWrite }
 
   /// Whether it was committed or rolled back.
   var hasEnded: Bool { content.withLock { $0.base == nil } }

@@ -73,6 +73,10 @@ public protocol CacheInterceptor: Sendable {
     for request: GraphQLRequest, context: ChainContext
   ) async throws -> CacheWriteTarget?
 
+  /// Whether parts of one response that have arrived together are stored together: `write` is then called once, with the
+  /// first of them, whose pending write is that of all.
+  var joinsParts: Bool { get }
+
   /// Stores a result: commits its pending write. To refuse the write, return without a commit; the
   /// chain then rolls back.
   ///
@@ -94,6 +98,9 @@ extension CacheInterceptor {
 
   /// `refuse`: such a field is a cache miss, or has its older value.
   public var errors: ErrorReadPolicy { .refuse }
+
+  /// `false`: each part is stored by itself.
+  public var joinsParts: Bool { false }
 
   /// Returns a miss.
   public func read(

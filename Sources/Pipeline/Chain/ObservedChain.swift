@@ -201,6 +201,7 @@ private struct ObservedCache: CacheInterceptor {
   var maxAge: Duration? { base.maxAge }
   var maxStale: Duration? { base.maxStale }
   var errors: ErrorReadPolicy { base.errors }
+  var joinsParts: Bool { base.joinsParts }
 
   func read(
     _ request: GraphQLRequest, context: ChainContext

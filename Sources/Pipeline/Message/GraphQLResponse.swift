@@ -98,7 +98,8 @@ public struct GraphQLResponse: Sendable {
     _read { yield parts.value.staleness }
     _modify { yield &parts.value.staleness }
   }
-  /// The changes of the commit in the store; set by the chain when it delivers the result.
+  /// The changes of the commit in the store; set by the chain when it delivers the result. Parts of a response that were
+  /// stored together have one, in the first of them.
   public var writeSummary: WriteSummary? {
     _read { yield parts.value.writeSummary }
     _modify { yield &parts.value.writeSummary }
@@ -214,6 +215,8 @@ public struct ResponsePart: Sendable {
   /// Whether more parts follow.
   public var hasNext: Bool
   private var announced: PendingFragments
+  /// Whether the next part has arrived, too: reading it waits for nothing.
+  package var isFollowed = false
 
   /// Creates the description of a part.
   ///
@@ -393,10 +396,7 @@ extension Optional where Wrapped == any ResultData {
 }
 
 extension ResultBody: ResultData {}
-extension MergedData: ResultData {
-  /// Whether the data is null; its text is not written.
-  public var isNull: Bool { value.isNull }
-}
+extension MergedData: ResultData {}
 
 extension [UInt8]: ResultData {
   /// Calls `body` once, with all bytes.

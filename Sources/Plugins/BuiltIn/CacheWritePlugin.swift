@@ -56,6 +56,7 @@ public struct CacheWritePlugin: Plugin {
 private struct CacheWriteInterceptor: CacheInterceptor {
   let errorPolicy: ErrorPolicy
   let writesRoots: Bool
+  var joinsParts: Bool { true }
 
   func prepareWrite(
     for request: GraphQLRequest, context: ChainContext

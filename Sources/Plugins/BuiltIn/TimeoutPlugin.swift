@@ -67,17 +67,17 @@ private struct TimeoutInterceptor: GraphQLInterceptor {
     // The connection is open, or its failure is the stream's first element.
     if sent.operationType == .subscription { time.meet() }
     // The stream already contains the first result. After a complete result of the server, only the end
-    // follows, which needs no time limit.
+    // follows, which needs no time limit; nor does a part that has arrived.
     let mayWait = Locked(false)
     return ResponseStream(pull: {
-      guard mayWait.withLock({ $0 }) else {
-        let response = try await stream.next()
-        if let response, sent.operationType != .subscription {
-          mayWait.withLock { $0 = response.source == .cache || !response.isComplete }
-        }
-        return response
+      let response =
+        mayWait.withLock { $0 }
+        ? try await bound.run { try await stream.next() } : try await stream.next()
+      if let response, sent.operationType != .subscription {
+        let isNextThere = response.isComplete || response.part?.isFollowed == true
+        mayWait.withLock { $0 = response.source == .cache || !isNextThere }
       }
-      return try await bound.run { try await stream.next() }
+      return response
     })
   }
 }

@@ -4,7 +4,7 @@ import GQLRunPipeline
 
 /// Reads a response that arrives in parts, as with `@defer` and `@stream`: one result for each part.
 ///
-/// Nothing is read ahead: a slow caller slows the connection.
+/// Nothing is read ahead but the next part of a chunk that has arrived: a slow caller slows the connection.
 actor PartReader {
   private let body: HTTPBody
   private let results: ResultReader
@@ -15,7 +15,10 @@ actor PartReader {
   private var offset = 0
   /// The rest of the current piece of a part, as positions in the chunk or as separate bytes.
   private var piece: (bytes: any BodyChunk, range: Range<Int>)?
+  /// The next parts; usually at most two.
   private var waiting: [IncrementalResult] = []
+  /// The error that follows ``waiting``.
+  private var failure: (any Error)?
   private var count = 0
   private var bytes = 0
   private var isComplete = false
@@ -34,20 +37,31 @@ actor PartReader {
 
   /// The next result, or `nil` after the last one.
   func next() async throws -> GraphQLResponse? {
-    do {
-      while waiting.isEmpty {
-        guard try await read() else { return nil }
+    // The first part is delivered before others are read: its transaction may be open.
+    while waiting.isEmpty || waiting.count == 1 && count > 0 && hasUnread {
+      if let failure {
+        if !waiting.isEmpty { break }
+        self.failure = nil
+        throw failure
       }
-    } catch {
-      isComplete = true
-      await reader.abandon()
-      throw results.describe(error)
+      do {
+        guard try await read() || !waiting.isEmpty else { return nil }
+      } catch {
+        isComplete = true
+        await reader.abandon()
+        failure = results.describe(error)
+      }
     }
     let part = waiting.removeFirst()
     bytes += part.bytes
     count += 1
-    return results.result(part, index: count - 1, bytes: bytes)
+    var result = results.result(part, index: count - 1, bytes: bytes)
+    result.part?.isFollowed = count > 1 && !waiting.isEmpty
+    return result
   }
+
+  /// Whether the current chunk has bytes that were not read.
+  private var hasUnread: Bool { !isComplete && (piece != nil || offset < chunk.count) }
 
   /// Reads the next piece; returns `false` at the end.
   private func read() async throws -> Bool {
@@ -57,7 +71,9 @@ actor PartReader {
       try splitter.next(bytes, from: &offset)
     }
     switch found {
-    case nil: try await readChunk()
+    case nil:
+      // What has been read is delivered before more is waited for.
+      if waiting.isEmpty { try await readChunk() }
     case .begin:
       isInPart = true
       reader.begin()

@@ -75,7 +75,8 @@ struct DeliveryPropertyTests {
     let chunk = size < 3000 ? 1 : 1 + random.upTo(400)
     let arrived: Arrived
     do {
-      arrived = try await receive(delivery.messages, prepared, into: store, chunk: chunk)
+      arrived = try await receive(
+        delivery.messages, prepared, into: store, chunk: chunk, together: 1 + random.upTo(3))
     } catch {
       Issue.record("seed \(seed), \(format): \(error)")
       return 1

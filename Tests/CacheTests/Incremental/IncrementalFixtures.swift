@@ -10,17 +10,30 @@ struct Arrived {
 
   var data: JSONValue? { results.last?.data?.value }
   var errors: [String] { results.last?.errors.compactMap { $0["message"]?.stringValue } ?? [] }
+  /// The writes that were not committed yet.
+  fileprivate var open: [PendingWrite] = []
+
+  /// Commits the open writes together; takes the changes.
+  fileprivate mutating func commit() async throws {
+    let summary = open.isEmpty ? nil : try await PendingWrite.commit(open)
+    open = []
+    changes.append(
+      summary.map { $0.changes.map { "\($0.recordKey).\($0.field)" }.sorted() } ?? [])
+  }
+
   /// The pending fragments after each part, by label and path.
   var pending: [[String]] {
     results.map { $0.pending.map { "\($0.label ?? "-") \(PathStep.text($0.path))" }.sorted() }
   }
 }
 
-/// Feeds messages to a reader, in chunks of a size, and commits each part.
+/// Feeds messages to a reader, in chunks of a size, and commits each part, or some together.
+///
+/// - Parameter together: The number of later parts that are committed together.
 func receive(
   _ messages: [String], _ operation: PreparedOperation, into store: CacheStore? = nil,
   chunk: Int = .max, merges: Bool = true, policy: ErrorPolicy = .skipErrored,
-  limit: Int = 1 << 20, isWhole: Bool = true
+  limit: Int = 1 << 20, isWhole: Bool = true, together: Int = 1
 ) async throws -> Arrived {
   var options = ResponseNormalizer.Options()
   options.errorPolicy = policy
@@ -37,15 +50,18 @@ func receive(
       while start < bytes.count {
         let end = chunk < bytes.count - start ? start + chunk : bytes.count
         for result in try await feed(reader, Array(bytes[start..<end])) {
-          let summary = try await result.write?.commit()
           arrived.results.append(result)
-          arrived.changes.append(
-            summary.map { $0.changes.map { "\($0.recordKey).\($0.field)" }.sorted() } ?? [])
+          if let write = result.write { arrived.open.append(write) }
+          // The transaction of the first part may be open.
+          if arrived.results.count == 1 || (arrived.results.count - 1) % together == 0 {
+            try await arrived.commit()
+          }
         }
         start = end
       }
       try reader.end()
     }
+    if !arrived.open.isEmpty { try await arrived.commit() }
     if isWhole { try response.finish() }
   } catch {
     await reader.abandon()

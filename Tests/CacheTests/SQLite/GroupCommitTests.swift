@@ -1,4 +1,3 @@
-import Foundation
 import GQLRunJSON
 import GQLRunTestSupport
 import Testing
@@ -43,22 +42,12 @@ struct GroupCommitTests {
     return task
   }
 
-  /// The number of transactions in the write-ahead log: https://sqlite.org/fileformat2.html#the_write_ahead_log
-  private static func commits(in file: File) throws -> Int {
-    let log = Array(try Data(contentsOf: URL(fileURLWithPath: file.path + "-wal")))
-    func word(_ offset: Int) -> Int {
-      log[offset..<(offset + 4)].reduce(0) { $0 << 8 | Int($1) }
-    }
-    let frame = 24 + word(8)
-    return stride(from: 32, to: log.count - frame + 1, by: frame).count { word($0 + 4) > 0 }
-  }
-
   @Test("responses that wait together are one transaction, and each learns its own changes")
   func together() async throws {
     let file = try File()
     try await file.cache.write(
       Self.response(0, #""before""#), Self.document, variables: #"{"id":"0"}"#)
-    let before = try Self.commits(in: file)
+    let before = try commits(inLogOf: file.path)
     let open = try await file.store.begin()
     var tasks: [Task<Written, any Error>] = []
     for id in 0..<5 {
@@ -81,7 +70,7 @@ struct GroupCommitTests {
         try await file.cache.read(Self.document, variables: #"{"id":"\#(id)"}"#)
           == #"{"user":{"id":"\#(id)","name":"n\#(id)"}}"#)
     }
-    #expect(try Self.commits(in: file) == before + 1)
+    #expect(try commits(inLogOf: file.path) == before + 1)
     let dump = try await file.cache.dump()
     try file.store.close()
     let again = try SQLiteStore(path: file.path)

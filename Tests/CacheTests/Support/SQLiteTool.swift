@@ -20,3 +20,13 @@ enum SQLiteTool {
     return text.hasSuffix("\n") ? String(text.dropLast()) : text
   }
 }
+
+/// The number of transactions in the write-ahead log of a file: https://sqlite.org/fileformat2.html#the_write_ahead_log
+func commits(inLogOf path: String) throws -> Int {
+  let log = Array(try Data(contentsOf: URL(fileURLWithPath: path + "-wal")))
+  func word(_ offset: Int) -> Int {
+    log[offset..<(offset + 4)].reduce(0) { $0 << 8 | Int($1) }
+  }
+  let frame = 24 + word(8)
+  return stride(from: 32, to: log.count - frame + 1, by: frame).count { word($0 + 4) > 0 }
+}

@@ -222,9 +222,12 @@ struct Outcome: Sendable {
   /// The labels of pending fragments, and labels and texts of delivered ones, for each result.
   var pending: [[String]] = []
   var delivered: [[String]] = []
+  /// Whether each result has a summary of a commit.
+  var hasSummary: [Bool] = []
 
   mutating func add(_ response: GraphQLResponse) {
     pending.append(response.pending.map { $0.label ?? "" })
+    hasSummary.append(response.writeSummary != nil)
     delivered.append(
       (response.part?.delivered ?? []).map { fragment in
         "\(fragment.label ?? "") "
