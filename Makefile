@@ -39,6 +39,9 @@ SUBSCRIPTIONS ?= 50
 LIVE_EVENTS ?= 300000
 LIVE_SUBSCRIPTIONS ?= 10000
 LIVE_CLIENTS ?= 1000
+# The response that fills the cache of `make bench-large`, and whether its ids are ascending or scattered.
+LARGE_GIGABYTES ?= 2.6
+LARGE_IDS ?= ascending
 # Tasks, servers and rows of `make bench-batch`; see Benchmarks/Batch/bench.py.
 BATCH_TASKS ?= 20000
 BATCH_SERVERS ?= demo delayed fixed
@@ -434,6 +437,11 @@ bench-live: build packages-bench-live ## Measure subscriptions beside Python and
 	  .build-bench-live/bin/pip -q install -r Benchmarks/Live/requirements.txt; }
 	.build-bench-live/bin/python Benchmarks/Live/bench.py $(PROGRAM) --events $(LIVE_EVENTS) \
 	  --subscriptions $(LIVE_SUBSCRIPTIONS) --clients $(LIVE_CLIENTS)
+
+.PHONY: bench-large
+bench-large: build ## Measure imports, reads and removals of a cache of many gigabytes (LARGE_GIGABYTES, LARGE_IDS)
+	PYTHONDONTWRITEBYTECODE=1 Benchmarks/Large/bench.py $(PROGRAM) --gigabytes $(LARGE_GIGABYTES) --ids $(LARGE_IDS) \
+	  --folder .build-bench-large/$(LARGE_IDS)-$(LARGE_GIGABYTES)
 
 .PHONY: generated
 generated: packages embedded ## Make again what is made from the sources: plugins.md, the schemas of pipeline files and manifests, the embedded files

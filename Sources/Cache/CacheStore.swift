@@ -106,14 +106,39 @@ public struct CacheStore: Sendable {
   /// previous user returns.
   public func clear() async throws(CacheError) { try await records.clear() }
 
-  /// Removes records, or fields of records, in one transaction. References to removed records
-  /// remain, and are misses.
-  public func remove(_ selection: RecordSelection) async throws(CacheError) -> RemovalSummary {
-    try await records.run(.remove(selection))
+  /// Removes records, or fields of records. References to removed records remain, and are misses.
+  ///
+  /// A file of a large store is changed in several transactions, whose write-ahead log does not exceed about 64 MB if no
+  /// reader keeps an old state. Other readers see the state after each of them; an error or a cancellation undoes the last
+  /// one only. Other writers wait. The same applies to ``collectGarbage(rootsBefore:keys:facts:progress:)`` and
+  /// ``trim(to:progress:)``. The other stores use one transaction.
+  ///
+  /// - Parameter progress: Shows how far the removal has come.
+  public func remove(
+    _ selection: RecordSelection, progress: RemovalProgress = RemovalProgress()
+  ) async throws(CacheError) -> RemovalSummary {
+    try await run(.remove(selection), progress)
   }
 
-  /// Removes every record and segment that neither a field of the query root nor a redirect reaches, in one
-  /// transaction.
+  private func run(
+    _ task: HousekeepingTask, _ progress: RemovalProgress
+  ) async throws(CacheError) -> RemovalSummary {
+    let result = await withTaskCancellationHandler {
+      () async -> Result<RemovalSummary, CacheError> in
+      do throws(CacheError) { return .success(try await records.run(task, progress)) } catch {
+        return .failure(error)
+      }
+    } onCancel: {
+      progress.cancel()
+    }
+    return try result.get()
+  }
+
+  /// Removes every record and segment that neither a field of the query root nor a redirect reaches; see
+  /// ``remove(_:progress:)``.
+  ///
+  /// Reads all records at least twice, and needs about 13 bytes of memory for each record that is kept. A file of
+  /// which a quarter is free afterwards is rewritten, unless another store has it open.
   ///
   /// - Parameters:
   ///   - date: Root fields and records of redirects that were received before this time, in seconds since
@@ -121,17 +146,26 @@ public struct CacheStore: Sendable {
   ///   - keys: The key rules whose ``KeyRules/redirects`` can be read. All records of the types that a
   ///     redirect returns are reached, because any argument may be read. `nil`, the default, has none.
   ///   - facts: The types of redirects whose rules name none; `nil` if no schema is known.
+  ///   - progress: Shows how far the removal has come.
   public func collectGarbage(
-    rootsBefore date: Int?, keys: KeyRules? = nil, facts: TypeFacts? = nil
+    rootsBefore date: Int?, keys: KeyRules? = nil, facts: TypeFacts? = nil,
+    progress: RemovalProgress = RemovalProgress()
   ) async throws(CacheError) -> RemovalSummary {
-    try await records.run(
-      .collectGarbage(rootsBefore: date, keeping: keys?.redirectPrefixes(facts: facts) ?? []))
+    try await run(
+      .collectGarbage(rootsBefore: date, keeping: keys?.redirectPrefixes(facts: facts) ?? []),
+      progress)
   }
 
-  /// Removes records in one transaction until at most `bytes` bytes of keys and texts remain: the
-  /// least recently used first in memory, the least recently received first in a file.
-  public func trim(to bytes: Int) async throws(CacheError) -> RemovalSummary {
-    try await records.run(.trim(to: bytes))
+  /// Removes records until at most `bytes` bytes of keys and texts remain: the least recently used first in memory, the
+  /// least recently received first in a file. See ``remove(_:progress:)``.
+  ///
+  /// Reads all records twice. A file of which a quarter is free afterwards is rewritten, unless another store has it open.
+  ///
+  /// - Parameter progress: Shows how far the removal has come.
+  public func trim(
+    to bytes: Int, progress: RemovalProgress = RemovalProgress()
+  ) async throws(CacheError) -> RemovalSummary {
+    try await run(.trim(to: bytes), progress)
   }
 
   // MARK: Files

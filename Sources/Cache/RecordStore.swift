@@ -38,8 +38,10 @@ package protocol RecordStore: Sendable {
   func fileSizes() async throws(CacheError) -> (file: Int?, log: Int?)
 
   func clear() async throws(CacheError)
-  /// Removes records in one transaction.
-  func run(_ task: HousekeepingTask) async throws(CacheError) -> RemovalSummary
+  /// Removes records.
+  func run(
+    _ task: HousekeepingTask, _ progress: RemovalProgress
+  ) async throws(CacheError) -> RemovalSummary
 
   func sync() async throws(CacheError)
   func checkpoint() async throws(CacheError)

@@ -1,6 +1,6 @@
 import GQLRunLanguage
 
-/// A removal of records, in one transaction of a store.
+/// A removal of records. A file makes it in several transactions if it is large, the other stores in one.
 package enum HousekeepingTask: Sendable {
   /// Removes records, or fields of records.
   case remove(RecordSelection)
@@ -22,30 +22,28 @@ package enum HousekeepingTask: Sendable {
     }
   }
 
-  /// Whether it may remove records to which others refer, so that their references dangle.
+  /// Whether it may remove records to which others refer, so that their references dangle at its end.
   var leavesDanglingReferences: Bool {
     if case .collectGarbage = self { false } else { true }
   }
 
-  /// - Parameter collectsChanges: Whether the removed fields are reported.
-  func run(
-    on records: some HousekeepingRecords, collectsChanges: Bool
-  ) throws -> RemovalSummary {
-    var housekeeping = Housekeeping(records, collectsChanges: collectsChanges)
+  func run(on records: some HousekeepingRecords, _ log: RemovalLog) throws {
+    let housekeeping = Housekeeping(records, log)
     switch self {
     case .remove(let selection): try housekeeping.remove(selection)
     case .collectGarbage(let date, let prefixes):
       try housekeeping.collectGarbage(rootsBefore: date, keeping: prefixes)
     case .trim(let size): try housekeeping.trim(to: size)
     }
-    return housekeeping.summary
   }
 }
 
-/// The records of a store in one transaction, as housekeeping reads and removes them.
+/// The records of a store, as housekeeping reads and removes them.
 protocol HousekeepingRecords {
   /// Whether there are segments of long lists.
   var hasSegments: Bool { get throws }
+  /// Whether ``edit(prefix:needsTexts:removed:body:)`` reads the records in the order of their keys.
+  var isSorted: Bool { get }
 
   /// Calls `body` with each record whose key begins with `prefix`, in the order of the store, and makes the change that
   /// it returns.
@@ -65,6 +63,7 @@ protocol HousekeepingRecords {
 /// A stored record or segment, as housekeeping sees it.
 struct HousekeepingRecord {
   let key: Bytes
+  /// The text; empty if the record is damaged.
   let text: Bytes
   /// The bytes of key and text.
   let size: Int
@@ -85,95 +84,123 @@ enum RecordChange {
 
 /// Removes records, with the same rules in every store.
 ///
-/// Its memory does not grow with the store: it reads the records in sequence, and remembers keys in a ``KeySet``.
+/// It reads the records in sequence. Each change leaves records that are read correctly, with misses for what was removed,
+/// so that a store may commit after any of them: errors are removed before their records, segments after their lists.
 struct Housekeeping<Records: HousekeepingRecords> {
   private let records: Records
-  private let collectsChanges: Bool
-  private(set) var summary = RemovalSummary()
+  private let log: RemovalLog
 
   /// The maximum number of records that are requested by key at a time.
   private static var maxRequested: Int { 500 }
+  /// The maximum number of keys that wait to be requested.
+  private static var maxPending: Int { 100_000 }
 
-  init(_ records: Records, collectsChanges: Bool) {
+  init(_ records: Records, _ log: RemovalLog) {
     self.records = records
-    self.collectsChanges = collectsChanges
+    self.log = log
   }
 
   // MARK: Selected records
 
-  mutating func remove(_ selection: RecordSelection) throws {
-    var changed = RemovalSummary()
-    try edit(prefix: selection.commonPrefix, needsTexts: true) { [collectsChanges] record in
-      guard selection.matches(key: record.key) else { return .keep }
-      let (rest, removed) = selection.remainder(of: record.text)
-      guard let rest else { return .remove }
-      if removed.isEmpty { return .keep }
-      changed.note(
-        key: record.key, removed: removed, bytes: record.text.count - rest.count,
-        collectsChanges: collectsChanges)
-      return .replace(rest, record.times.replacing([], in: rest))
-    }
+  func remove(_ selection: RecordSelection) throws {
     // The errors of the records' fields, and of fields whose record has nothing else.
     let prefix = ErrorRecord.prefix + selection.commonPrefix
-    try edit(prefix: prefix, needsTexts: true) { [collectsChanges] record in
+    try edit(prefix: prefix, needsTexts: true) { record in
       guard let owner = ErrorRecord.owner(of: record.key), selection.matches(key: owner) else {
         return .keep
       }
       let errors = StoredErrors(record.text)
       guard let rest = selection.remainder(of: errors) else { return .remove }
       if rest.count == record.text.count { return .keep }
-      changed.note(
-        key: record.key, removed: errors.positions.map { StoredErrors.quotedName(of: $0.steps) },
-        bytes: record.text.count - rest.count, collectsChanges: collectsChanges)
+      log.noteRemoved(
+        errors.positions.map { StoredErrors.quotedName(of: $0.steps) }, of: record.key,
+        bytes: record.text.count - rest.count)
       return .replace(rest, record.times.replacing([], in: rest))
     }
-    summary.add(changed)
+    try edit(prefix: selection.commonPrefix, needsTexts: !selection.isOfRecords) { record in
+      guard selection.matches(key: record.key) else { return .keep }
+      guard let (rest, removed) = selection.remainder(of: record.text) else { return .remove }
+      if removed.isEmpty { return .keep }
+      log.noteRemoved(removed, of: record.key, bytes: record.text.count - rest.count)
+      return .replace(rest, record.times.replacing([], in: rest))
+    }
   }
 
   // MARK: Garbage
 
-  mutating func collectGarbage(rootsBefore date: Int?, keeping prefixes: Set<String>) throws {
-    let reached = try KeySet()
+  func collectGarbage(rootsBefore date: Int?, keeping prefixes: Set<String>) throws {
+    var reached = KeySet()
     let roots = RootRecord.prefix(of: .query)
-    for prefix in [roots] + prefixes.map({ $0 + ":" }) {
-      try edit(prefix: Array(prefix.utf8)) { record in
-        if let date, record.times.received < date { return prefix == roots ? .remove : .keep }
-        try reached.insert(record.key)
+    try edit(prefix: Array(roots.utf8), needsTexts: true) { record in
+      if let date, record.times.received < date { return .remove }
+      reached.insert(record.key)
+      // All of it, because it follows most records that it refers to.
+      RecordLinks.forEach(in: record.text, of: record.key) { reached.insert($0) }
+      return .keep
+    }
+    for prefix in prefixes {
+      try edit(prefix: Array("\(prefix):".utf8)) { record in
+        if date.map({ record.times.received >= $0 }) ?? true { reached.insert(record.key) }
         return .keep
       }
     }
-    // A root field that failed may have no record.
-    var hasErrors = false
+    var failed = KeySet()
     try edit(prefix: ErrorRecord.prefix) { record in
-      hasErrors = true
-      let isRecent = date.map { record.times.received >= $0 } ?? true
-      if isRecent, ErrorRecord.owner(of: record.key)?.hasPrefix("QUERY_ROOT.") == true {
-        try reached.insert(record.key)
+      guard let owner = ErrorRecord.owner(of: record.key) else { return .keep }
+      failed.insert(owner)
+      // A root field that failed may have no record.
+      if owner.hasPrefix("QUERY_ROOT."), date.map({ record.times.received >= $0 }) ?? true {
+        reached.insert(owner)
+        reached.insert(record.key)
       }
       return .keep
     }
-    try reach(reached, withErrors: hasErrors)
+    try reach(&reached, failed: failed)
     try edit { record in
-      let isReached =
-        try reached.contains(record.key)
-        || ErrorRecord.owner(of: record.key).map { try reached.contains($0) } ?? false
+      let owner = ErrorRecord.owner(of: record.key)
+      let isReached = reached.contains(record.key) || owner.map { reached.contains($0) } ?? false
       return isReached ? .keep : .remove
     }
   }
 
   /// Adds the keys of the records and segments that those of a set reach.
   ///
-  /// - Parameter withErrors: Whether what the errors of a record refer to is reached, too.
-  private func reach(
-    _ reached: KeySet, onlySegments: Bool = false, withErrors: Bool = false
-  ) throws {
-    while true {
-      var keys = try reached.next(Self.maxRequested)
-      if keys.isEmpty { return }
-      if withErrors { keys += keys.map { $0.withBytes { ErrorRecord.key(of: $0) } } }
-      try records.forEach(keys) { key, text in
-        try RecordLinks.forEach(in: text, of: key) { key in
-          if !onlySegments || Segments.isSegment(key: key) { try reached.insert(key) }
+  /// A record that follows the one that refers to it is found by reading all in sequence; the others are requested by
+  /// key. If these are too many, all records are read again. What root fields refer to is in the set.
+  ///
+  /// - Parameter failed: The keys of records with errors, which reach what their errors refer to.
+  private func reach(_ reached: inout KeySet, failed: KeySet) throws {
+    let maxPending = records.isSorted ? Self.maxPending : .max
+    var isComplete = false
+    while !isComplete {
+      isComplete = true
+      var pending: [[UInt8]] = []
+      func note(_ key: Bytes) {
+        guard reached.insert(key) else { return }
+        if pending.count < maxPending { pending.append(key.array) } else { isComplete = false }
+      }
+      func follow(_ key: Bytes, _ text: Bytes, _ note: (Bytes) -> Void) {
+        RecordLinks.forEach(in: text, of: key, note)
+        if failed.contains(key) { ErrorRecord.key(of: key).withBytes(note) }
+      }
+      try edit(needsTexts: true) { record in
+        guard reached.contains(record.key) else { return .keep }
+        let isRoot = record.key.hasPrefix("QUERY_ROOT.")
+        follow(record.key, isRoot ? .empty : record.text) { key in
+          if records.isSorted, compareKeys(record.key, key) {
+            reached.insert(key)
+          } else {
+            note(key)
+          }
+        }
+        return .keep
+      }
+      while !pending.isEmpty {
+        let keys = Array(pending.suffix(Self.maxRequested))
+        pending.removeLast(keys.count)
+        try records.forEach(keys) { key, text in
+          try log.noteRead()
+          follow(key, text, note)
         }
       }
     }
@@ -181,10 +208,26 @@ struct Housekeeping<Records: HousekeepingRecords> {
 
   // MARK: Size
 
-  mutating func trim(to limit: Int) throws {
-    try removeLostSegments()
+  func trim(to limit: Int) throws {
     while true {
-      let (total, sizes) = try sizes()
+      var segments = SegmentUses()
+      if try records.hasSegments {
+        try edit(prefix: Segments.prefix, needsTexts: true) { record in
+          segments.add(record)
+          return .keep
+        }
+      }
+      let hasSegments = !segments.isEmpty
+      var total = segments.bytes
+      var sizes: [UInt32: Int] = [:]
+      try edit(needsTexts: hasSegments) { record in
+        if record.isSegment { return .keep }
+        total += record.size
+        let lists = hasSegments ? segments.add(ownedBy: record) : 0
+        sizes[record.rank, default: 0] += record.size + lists
+        return .keep
+      }
+      total -= try removeUnused(&segments)
       guard total > limit, !sizes.isEmpty else { return }
       // Removes the lowest ranks completely, and of the last one only as much as required.
       var left = total - limit
@@ -194,73 +237,90 @@ struct Housekeeping<Records: HousekeepingRecords> {
         if size >= left { break }
         left -= size
       }
-      let (records, hasSegments) = (records, try records.hasSegments)
       try edit(needsTexts: hasSegments) { record in
         if record.isSegment || record.rank > last { return .keep }
-        guard record.rank == last else { return .remove }
-        guard left > 0 else { return .keep }
-        left -= record.size
-        if hasSegments { left -= try Self.segmentBytes(of: record, in: records) }
+        if record.rank == last, left <= 0 { return .keep }
+        let lists = hasSegments ? segments.remove(ownedBy: record) : 0
+        if record.rank == last { left -= record.size + lists }
+        total -= record.size
         return .remove
       }
-      try removeLostSegments()
+      total -= try removeUnused(&segments)
+      // Segments that several lists share were counted for each of them.
+      if total <= limit { return }
     }
   }
 
-  /// The total size in bytes, and that of the records of each rank with the segments of their lists.
-  private mutating func sizes() throws -> (total: Int, byRank: [UInt32: Int]) {
-    var total = 0
-    var byRank: [UInt32: Int] = [:]
-    let (records, hasSegments) = (records, try records.hasSegments)
-    try edit(needsTexts: hasSegments) { record in
-      total += record.size
-      if record.isSegment { return .keep }
-      var size = record.size
-      if hasSegments { size += try Self.segmentBytes(of: record, in: records) }
-      byRank[record.rank, default: 0] += size
-      return .keep
-    }
-    return (total, byRank)
-  }
-
-  private static func segmentBytes(
-    of record: HousekeepingRecord, in records: Records
-  ) throws -> Int {
-    let keys = RecordLinks.segments(of: record.text, key: record.key)
+  /// Removes segments that belong to no list; returns their size in bytes.
+  private func removeUnused(_ segments: inout SegmentUses) throws -> Int {
+    let unused = segments.takeUnused()
+    if unused.isEmpty { return 0 }
     var bytes = 0
-    if !keys.isEmpty { try records.forEach(keys) { bytes += $0.count + $1.count } }
+    try edit(prefix: Segments.prefix) { record in
+      guard unused.contains(record.key.array) else { return .keep }
+      bytes += record.size
+      return .remove
+    }
     return bytes
-  }
-
-  /// Removes segments that belong to no list.
-  private mutating func removeLostSegments() throws {
-    guard try records.hasSegments else { return }
-    let owned = try KeySet()
-    try edit(needsTexts: true) { record in
-      if record.isSegment { return .keep }
-      for key in RecordLinks.segments(of: record.text, key: record.key) {
-        try key.withBytes { try owned.insert($0) }
-      }
-      return .keep
-    }
-    try reach(owned, onlySegments: true)
-    try edit(prefix: Segments.prefix) {
-      try owned.contains($0.key) ? .keep : .remove
-    }
   }
 
   // MARK: Records
 
-  private mutating func edit(
+  private func edit(
     prefix: [UInt8] = [], needsTexts: Bool = false,
     _ body: (HousekeepingRecord) throws -> RecordChange
   ) throws {
-    var removed = RemovalSummary()
-    try records.edit(prefix: prefix, needsTexts: needsTexts) { [collectsChanges] key, text in
-      removed.note(key: key, text: text, collectsChanges: collectsChanges)
-    } body: {
-      try body($0)
+    try records.edit(prefix: prefix, needsTexts: needsTexts, removed: log.noteRemoved) { record in
+      try log.noteRead()
+      return try body(record)
     }
-    summary.add(removed)
+  }
+}
+
+/// The segments of a store, and how many records have lists in them.
+private struct SegmentUses {
+  private struct Segment {
+    let bytes: Int
+    /// The segments of lists in its elements.
+    let parts: [[UInt8]]
+    var owners = 0
+  }
+
+  private var segments: [[UInt8]: Segment] = [:]
+  /// The bytes of all segments.
+  private(set) var bytes = 0
+
+  var isEmpty: Bool { segments.isEmpty }
+
+  mutating func add(_ record: HousekeepingRecord) {
+    bytes += record.size
+    segments[record.key.array] = Segment(
+      bytes: record.size, parts: RecordLinks.segments(of: record.text, key: record.key))
+  }
+
+  /// Counts the segments of a record's lists; returns their size in bytes.
+  mutating func add(ownedBy record: HousekeepingRecord) -> Int { count(record, 1) }
+
+  /// Stops counting the segments of a record's lists; returns their size in bytes.
+  mutating func remove(ownedBy record: HousekeepingRecord) -> Int { count(record, -1) }
+
+  private mutating func count(_ record: HousekeepingRecord, _ number: Int) -> Int {
+    var bytes = 0
+    for key in RecordLinks.segments(of: record.text, key: record.key) {
+      segments[key]?.owners += number
+      bytes += segments[key]?.bytes ?? 0
+    }
+    return bytes
+  }
+
+  /// Removes the segments that belong to no list of a record, directly or in another segment; returns their keys.
+  mutating func takeUnused() -> Set<[UInt8]> {
+    var unused = Set(segments.keys)
+    var used = segments.filter { $0.value.owners > 0 }.map(\.key)
+    while let key = used.popLast() {
+      if unused.remove(key) != nil { used += segments[key]?.parts ?? [] }
+    }
+    for key in unused { segments[key] = nil }
+    return unused
   }
 }

@@ -109,16 +109,19 @@ public struct RecordSelection: Sendable, Hashable {
     return rest.positions.isEmpty ? nil : rest.text
   }
 
-  /// The record without the selected fields; `nil` if no field remains. Without a match, the text
-  /// is unchanged.
-  func remainder(of text: Bytes) -> (text: [UInt8]?, removed: [[UInt8]]) {
+  /// Whether whole records are selected.
+  var isOfRecords: Bool { fields == nil }
+
+  /// The record without the selected fields, and these; `nil` if no field remains. Without a match, the text is
+  /// unchanged.
+  func remainder(of text: Bytes) -> (text: [UInt8], removed: [[UInt8]])? {
+    guard fields != nil else { return nil }
     let removed = fields(of: text)
-    guard fields != nil else { return (nil, removed) }
     // Most records have none of the fields; splitting them would allocate memory for each field.
     if removed.isEmpty, !text.equals("{}") { return (text.array, removed) }
     var rest = ObjectText(text)
     rest.entries.removeAll { removed.contains($0.key) }
-    return (rest.entries.isEmpty ? nil : rest.text, removed)
+    return rest.entries.isEmpty ? nil : (rest.text, removed)
   }
 }
 

@@ -102,9 +102,9 @@ package actor MemoryStore: BufferedStore {
     table = editor.table
     var evicted = RemovalSummary()
     if let maxSize, table.liveBytes > maxSize {
-      // If it fails, because a temporary file cannot be written, the next commit tries again.
+      // It fails only if it is cancelled, which nothing does here.
       evicted =
-        (try? housekeep(.trim(to: maxSize / 10 * 9), collectsChanges: collection != .none))
+        (try? housekeep(.trim(to: maxSize / 10 * 9), collection, RemovalProgress()))
         ?? evicted
       table = table.compacted()
     }
@@ -145,23 +145,27 @@ struct MemorySource: RecordSource {
 }
 
 extension MemoryStore {
-  package func run(_ task: HousekeepingTask) throws(CacheError) -> RemovalSummary {
-    let summary = try housekeep(task, collectsChanges: collectsChanges || activity.isWatched)
+  package func run(
+    _ task: HousekeepingTask, _ progress: RemovalProgress
+  ) throws(CacheError) -> RemovalSummary {
+    let collection = activity.collection(all: collectsChanges)
+    let summary = try housekeep(task, collection, progress)
     tidy()
     activity.post(summary)
     return summary
   }
 
   private func housekeep(
-    _ task: HousekeepingTask, collectsChanges: Bool
+    _ task: HousekeepingTask, _ collection: ChangeCollection, _ progress: RemovalProgress
   ) throws(CacheError) -> RemovalSummary {
+    let log = RemovalLog(collection, progress)
     do {
-      return try task.run(
-        on: MemoryHousekeeping(table: table), collectsChanges: collectsChanges)
+      try task.run(on: MemoryHousekeeping(table: table), log)
     } catch {
       throw error as? CacheError
-        ?? CacheError(.storage, "cannot \(task.action): \(error)")
+        ?? CacheError(.cancelled, "cannot \(task.action): the task was cancelled")
     }
+    return log.endStep()
   }
 
   /// Compacts the table if much of its memory is unused.
@@ -175,6 +179,7 @@ private struct MemoryHousekeeping: HousekeepingRecords {
   let table: RecordTable
 
   var hasSegments: Bool { table.segmentCount > 0 }
+  var isSorted: Bool { false }
 
   func edit(
     prefix: [UInt8], needsTexts: Bool, removed: (Bytes, Bytes) -> Void,

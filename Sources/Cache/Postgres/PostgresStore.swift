@@ -228,6 +228,9 @@ package final class PostgresStore: BufferedStore {
   /// The error of the cache for an error of the database.
   static func describe(_ error: any Error, _ action: String) -> CacheError {
     guard let error = error as? PostgresError else {
+      if error is CancellationError {
+        return CacheError(.cancelled, "cannot \(action) in PostgreSQL: the task was cancelled")
+      }
       return error as? CacheError
         ?? CacheError(.storage, "cannot \(action) in PostgreSQL: \(error)")
     }
@@ -304,13 +307,15 @@ extension PostgresStore {
     }
   }
 
-  package func run(_ task: HousekeepingTask) async throws(CacheError) -> RemovalSummary {
-    let collectsChanges = collectsChanges || activity.isWatched
+  package func run(
+    _ task: HousekeepingTask, _ progress: RemovalProgress
+  ) async throws(CacheError) -> RemovalSummary {
+    let collection = activity.collection(all: collectsChanges)
     let summary = try await change(task.action) { connection in
-      let summary = try task.run(
-        on: PostgresHousekeeping(connection: connection), collectsChanges: collectsChanges)
+      let log = RemovalLog(collection, progress)
+      try task.run(on: PostgresHousekeeping(connection: connection), log)
       try Self.noteChange(connection)
-      return summary
+      return log.endStep()
     }
     activity.post(summary)
     return summary
@@ -478,6 +483,7 @@ private struct PostgresScan: RecordScan {
 /// The records of a database, in the transaction that changes them.
 private struct PostgresHousekeeping: HousekeepingRecords {
   let connection: PostgresConnection
+  var isSorted: Bool { true }
 
   /// The maximum number of changes that are made at a time.
   private static let maxChanges = 1000

@@ -283,29 +283,31 @@ final class SQLiteConnections: Sendable {
   ///
   /// - Returns: Whether the write-ahead log is empty.
   func checkpoint(waiting: Bool = false) async throws -> Bool {
-    try await writeWithoutTransaction { db in
-      // SQLite's functions must not get a connection that was closed before this block began.
-      guard let connection = db.sqliteConnection else { throw Self.closed }
-      var (frames, moved) = (Int32(0), Int32(0))
-      if !waiting { sqlite3_busy_timeout(connection, 0) }
-      defer { sqlite3_busy_timeout(connection, 10_000) }
-      // https://sqlite.org/c3ref/wal_checkpoint_v2.html: PASSIVE does not wait.
-      var code = sqlite3_wal_checkpoint_v2(
-        connection, nil, SQLITE_CHECKPOINT_PASSIVE, &frames, &moved)
-      if code == SQLITE_OK, waiting || frames == moved {
-        code = sqlite3_wal_checkpoint_v2(
-          connection, nil, SQLITE_CHECKPOINT_TRUNCATE, &frames, &moved)
-      } else if code == SQLITE_OK {
-        return false
-      }
-      // A reader prevents it; the next checkpoint continues.
-      if code & 0xff == SQLITE_BUSY || code & 0xff == SQLITE_LOCKED { return false }
-      guard code == SQLITE_OK else {
-        throw DatabaseError(
-          resultCode: ResultCode(rawValue: code), message: db.lastErrorMessage)
-      }
-      return true
+    try await writeWithoutTransaction { try Self.checkpoint($0, waiting: waiting) }
+  }
+
+  /// Moves pages like ``checkpoint(waiting:)``, on the connection that writes, outside a transaction.
+  static func checkpoint(_ db: Database, waiting: Bool = false) throws -> Bool {
+    // SQLite's functions must not get a connection that was closed before this block began.
+    guard let connection = db.sqliteConnection else { throw closed }
+    var (frames, moved) = (Int32(0), Int32(0))
+    if !waiting { sqlite3_busy_timeout(connection, 0) }
+    defer { sqlite3_busy_timeout(connection, 10_000) }
+    // https://sqlite.org/c3ref/wal_checkpoint_v2.html: PASSIVE does not wait.
+    var code = sqlite3_wal_checkpoint_v2(
+      connection, nil, SQLITE_CHECKPOINT_PASSIVE, &frames, &moved)
+    if code == SQLITE_OK, waiting || frames == moved {
+      code = sqlite3_wal_checkpoint_v2(
+        connection, nil, SQLITE_CHECKPOINT_TRUNCATE, &frames, &moved)
+    } else if code == SQLITE_OK {
+      return false
     }
+    // A reader prevents it; the next checkpoint continues.
+    if code & 0xff == SQLITE_BUSY || code & 0xff == SQLITE_LOCKED { return false }
+    guard code == SQLITE_OK else {
+      throw DatabaseError(resultCode: ResultCode(rawValue: code), message: db.lastErrorMessage)
+    }
+    return true
   }
 
   func close() throws {

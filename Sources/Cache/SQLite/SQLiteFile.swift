@@ -151,7 +151,11 @@ enum SQLiteFile {
   }
 
   /// Maps an error of GRDB to a ``CacheError``.
-  static func describe(_ error: any Error, action: String, path: String) -> CacheError {
+  ///
+  /// - Parameter state: What the action has left after an error of the disk.
+  static func describe(
+    _ error: any Error, action: String, path: String, state: String = "the cache is unchanged"
+  ) -> CacheError {
     if let error = error as? CacheError { return error }
     // GRDB interrupts the statement of a task that is cancelled.
     if error is CancellationError || (error as? DatabaseError)?.resultCode == .SQLITE_INTERRUPT {
@@ -173,12 +177,13 @@ enum SQLiteFile {
             + "file to start with an empty cache"
         )
       case .SQLITE_FULL:
-        (.storage, "the disk is full (\(message)); the cache is unchanged")
+        (.storage, "the disk is full (\(message)); \(state)")
       case .SQLITE_IOERR:
         (
           .storage,
-          "the file system failed or a size limit was reached (\(message)); the cache is unchanged"
+          "the file system failed or a size limit was reached (\(message)); \(state)"
         )
+      case .SQLITE_INTERRUPT: (.cancelled, "the task was cancelled")
       case .SQLITE_READONLY, .SQLITE_PERM:
         (.readOnly, "the file or its directory can only be read (\(message))")
       default: (.storage, message)

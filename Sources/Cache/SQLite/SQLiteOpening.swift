@@ -297,6 +297,8 @@ extension CacheStore {
     var clock: any Clock<Duration> = ContinuousClock()
     /// The size of the first batch from which the first response is written to a new file, in bytes.
     var minFreshBytes = FreshDatabase.defaultMinBytes
+    /// The size of the write-ahead log from which on housekeeping continues in another transaction, in bytes.
+    var maxHousekeepingLog = 32 << 20
 
     /// Creates the default options.
     public init() {}

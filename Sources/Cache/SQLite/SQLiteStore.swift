@@ -33,6 +33,7 @@ package final class SQLiteStore: RecordStore {
   let group = GroupCommit()
   /// See ``FreshDatabase``.
   let minFreshBytes: Int
+  private let maxHousekeepingLog: Int
   private let registration: Registration
   /// The size of the write-ahead log after the last checkpoint.
   private let logSize = Locked(0)
@@ -66,6 +67,7 @@ package final class SQLiteStore: RecordStore {
     collectsChanges = options.collectsChanges
     ageGranularity = options.ageGranularity
     minFreshBytes = options.minFreshBytes
+    maxHousekeepingLog = options.maxHousekeepingLog
     registration = Registration(name: opened.name, lock: opened.lock)
     activity = SharedActivities.activity(ofFile: path)
     activity.concreteTypes.add(opened.types)
@@ -421,59 +423,83 @@ extension SQLiteStore {
   }
 
   /// Runs `body` on the connection that writes, while no other store writes.
+  ///
+  /// - Parameter progress: What `body` has removed for good, for its errors.
   private func writing<Result: Sendable>(
-    _ action: String, _ body: @escaping @Sendable (Database) throws -> Result
+    _ action: String, _ progress: RemovalProgress? = nil,
+    _ body: @escaping @Sendable (Database) throws -> Result
   ) async throws(CacheError) -> Result {
     try await gate.acquire()
     defer { gate.release() }
     do { return try await pool.writeWithoutTransaction(body) } catch {
-      throw SQLiteFile.describe(error, action: action, path: path)
+      let removed = progress?.removed.records ?? 0
+      throw SQLiteFile.describe(
+        error, action: action, path: path,
+        state: removed == 0 ? "the cache is unchanged" : "\(removed) records are removed already")
     }
   }
 
-  /// Returns the space of removed records to the file system.
-  private func compact() async throws(CacheError) {
-    try await gate.acquire()
-    do {
-      try await pool.writeWithoutTransaction { db in
-        guard try db.integer("PRAGMA freelist_count") ?? 0 > 0 else { return }
-        try db.run("VACUUM")
-      }
-      _ = try await pool.checkpoint()
-    } catch {
-      gate.release()
-      // Another process reads or writes: the records are removed, and their space is reused later.
-      if (error as? DatabaseError)?.resultCode == .SQLITE_BUSY { return }
-      throw SQLiteFile.describe(error, action: "compact the cache", path: path)
-    }
-    gate.release()
-  }
-
-  package func run(_ task: HousekeepingTask) async throws(CacheError) -> RemovalSummary {
-    let activity = activity
-    let collectsChanges = collectsChanges || activity.isWatched
-    let summary = try await writing(task.action) { db in
+  package func run(
+    _ task: HousekeepingTask, _ progress: RemovalProgress
+  ) async throws(CacheError) -> RemovalSummary {
+    let (summary, gaps) = try await writing(task.action, progress) { [self] db in
+      let free = try FreshDatabase.freeBytes(of: db)
+      let log = RemovalLog(activity.collection(all: collectsChanges), progress)
       try db.beginTransaction(.immediate)
       do {
-        if task.leavesDanglingReferences { try SQLiteSchema.recordRemovals(in: db) }
-        let summary = try task.run(
-          on: try SQLiteHousekeeping(db), collectsChanges: collectsChanges)
-        // The memory tier changes at the moment at which others see the new state of the file.
-        try activity.changing {
-          try db.commit()
-          activity.memoryTier?.clear()
-        }
-        return summary
+        let hadRemovals = try SQLiteSchema.mayHaveRemovals(in: db)
+        try SQLiteSchema.recordRemovals(in: db)
+        let records = try SQLiteHousekeeping(db) { try self.continueIfLarge(db, log) }
+        try task.run(on: records, log)
+        if !hadRemovals, !task.leavesDanglingReferences { try SQLiteSchema.forgetRemovals(in: db) }
+        try commit(db, log)
+        let freed = try FreshDatabase.freeBytes(of: db) - free
+        return (log.summary, max(log.summary.bytes - freed, 0))
       } catch {
         if db.isInsideTransaction { try? db.rollback() }
         throw error
       }
     }
-    activity.post(summary)
     checkpointIfLarge()
     if case .remove = task { return summary }
-    try await compact()
+    try await compact(gaps: gaps)
     return summary
+  }
+
+  /// Ends a transaction of housekeeping that has written much, and begins the next one.
+  ///
+  /// Other stores do not write in between, because the write lock is held.
+  private func continueIfLarge(_ db: Database, _ log: RemovalLog) throws {
+    guard Self.size(of: canonicalPath + "-wal") >= maxHousekeepingLog else { return }
+    try commit(db, log)
+    _ = try SQLiteConnections.checkpoint(db)
+    try db.beginTransaction(.immediate)
+  }
+
+  private func commit(_ db: Database, _ log: RemovalLog) throws {
+    // The memory tier changes at the moment at which others see the new state of the file.
+    try activity.changing {
+      try db.commit()
+      activity.memoryTier?.clear()
+    }
+    activity.post(log.endStep())
+  }
+
+  /// Returns the space of removed records to the file system, if it is a quarter of the file.
+  ///
+  /// - Parameter gaps: The space of removed records in pages with others, in bytes.
+  private func compact(gaps: Int) async throws(CacheError) {
+    try await gate.acquire()
+    do {
+      try await FreshDatabase.compact(self, gaps: gaps)
+      _ = try await pool.checkpoint()
+    } catch {
+      gate.release()
+      // Another program reads or writes: the records are removed, and their space is reused later.
+      if (error as? DatabaseError)?.resultCode == .SQLITE_BUSY { return }
+      throw SQLiteFile.describe(error, action: "compact the cache", path: path)
+    }
+    gate.release()
   }
 }
 

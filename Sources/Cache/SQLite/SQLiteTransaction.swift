@@ -179,7 +179,7 @@ actor SQLiteTransaction: RecordTransaction {
       return result
     }
     try await fresh.complete()
-    let shown = try await fresh.replaceEmpty(store) { replace in
+    let shown = try await fresh.replace(store) { replace in
       try new.show(in: store, settling: [layer], replace)
     }
     if let shown { return (summary, shown) }

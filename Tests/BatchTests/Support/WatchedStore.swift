@@ -30,7 +30,9 @@ struct WatchedStore: RecordStore {
 
   func clear() async throws(CacheError) { try await base.clear() }
 
-  func run(_ task: HousekeepingTask) async throws(CacheError) -> RemovalSummary {
-    try await base.run(task)
+  func run(
+    _ task: HousekeepingTask, _ progress: RemovalProgress
+  ) async throws(CacheError) -> RemovalSummary {
+    try await base.run(task, progress)
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Testing
 
 @testable import GQLRunCache
@@ -181,17 +182,18 @@ struct HousekeepingTests {
   }
 
   /// A list so long that it is cut into segments, with entities and a list of leaf values in it.
+  @discardableResult
   private static func writeLongList(
-    _ store: CacheStore, count: Int, received: Int
+    _ store: CacheStore, _ field: String = "page", count: Int, received: Int
   ) async throws -> PreparedOperation {
     let operation = try prepare(
-      "{ page { __typename edges { __typename cursor node { __typename id } } tags } }")
+      "{ \(field) { __typename edges { __typename cursor node { __typename id } } tags } }")
     let edges = (0..<count).map {
       #"{"__typename":"Edge","cursor":"c\#($0)\#(String(repeating: "x", count: 60))","node":{"__typename":"Node","id":"\#($0)"}}"#
     }
     let tags = (0..<count).map { "\"tag \($0) \(String(repeating: "y", count: 60))\"" }
     try await normalize(
-      #"{"data":{"page":{"__typename":"Page","edges":[\#(edges.joined(separator: ","))],"tags":[\#(tags.joined(separator: ","))]}}}"#
+      #"{"data":{"\#(field)":{"__typename":"Page","edges":[\#(edges.joined(separator: ","))],"tags":[\#(tags.joined(separator: ","))]}}}"#
         .utf8, operation, into: store, received: received)
     return operation
   }
@@ -293,6 +295,156 @@ struct HousekeepingTests {
       let new = try prepare(Self.document, variables: #"{"first":2}"#)
       try #require(try await store.read(new).hit != nil, "what is newer should be there")
     }
+  }
+
+  @Test("segments that lists share are removed with the last one", arguments: StoreKind.allCases)
+  func sharedSegments(kind: StoreKind) async throws {
+    try await kind.withStore { store in
+      let old = try await Self.writeLongList(store, count: 3000, received: 5000)
+      let new = try await Self.writeLongList(store, "other", count: 3000, received: 6000)
+      _ = try await store.remove(RecordSelection("Node:*"))
+      let before = try await store.statistics()
+      _ = try await store.trim(to: before.bytes - 10)
+      #expect(try await store.read(old).miss?.path == "page")
+      #expect(try await store.read(new).miss?.path == "other.edges[0].node")
+      #expect(try await store.statistics().segments == before.segments)
+      _ = try await store.trim(to: before.bytes / 2)
+      #expect(try await store.statistics().bytes == 0)
+    }
+  }
+
+  // MARK: Transactions
+
+  private struct Crash: Error {}
+
+  /// Two lists and their records, of which half are garbage, in a new file.
+  private static func fill(_ path: String) async throws -> SQLiteStore {
+    let store = try SQLiteStore(path: path)
+    let cache = CacheStore(store)
+    let posts = (0..<2500).map { (id: "\($0)", author: "\($0)") }
+    try await write(cache, first: 2500, posts: posts, viewer: "1", received: 5000)
+    _ = try await cache.remove(RecordSelection("Query.feed"))
+    try await write(
+      cache, first: 1250, posts: Array(posts.prefix(1250)), viewer: "1", received: 5000)
+    try await writeLongList(cache, count: 3000, received: 5000)
+    return store
+  }
+
+  @Test(
+    "after a crash between two transactions results are complete or missing, and the rest can be removed",
+    arguments: ["evict", "fields", "gc", "trim"])
+  func crash(_ name: String) async throws {
+    let task: HousekeepingTask =
+      switch name {
+      case "evict": .remove(try RecordSelection("Post:*"))
+      case "fields": .remove(try RecordSelection("*", fields: "name"))
+      case "gc": .collectGarbage(rootsBefore: nil, keeping: [])
+      default: .trim(to: 100_000)
+      }
+    let directory = try TemporaryDirectory()
+    let store = try await Self.fill(directory.path("a.db"))
+    let whole = try await Self.fill(directory.path("b.db"))
+    _ = try await whole.run(task, RemovalProgress())
+    let operations = [
+      try prepare(Self.document, variables: #"{"first":1250}"#),
+      try await Self.writeLongList(CacheStore(store), count: 3000, received: 5000),
+    ]
+    let cache = CacheUnderTest(store: store)
+    var before: [String] = []
+    for operation in operations { before.append(try await cache.read(operation)) }
+    let size = try await CacheStore(store).statistics().bytes
+    await #expect(throws: Crash.self) {
+      try await store.pool.writeWithoutTransaction { db in
+        try db.beginTransaction(.immediate)
+        try SQLiteSchema.recordRemovals(in: db)
+        let records = try SQLiteHousekeeping(db) {
+          try db.commit()
+          throw Crash()
+        }
+        try task.run(on: records, RemovalLog(.none, RemovalProgress()))
+      }
+    }
+    #expect(try await CacheStore(store).statistics().bytes < size)
+    for (operation, old) in zip(operations, before) {
+      let result = try await cache.read(operation)
+      #expect(result == old || result.hasPrefix("miss at "))
+    }
+    _ = try await store.run(task, RemovalProgress())
+    #expect(try await dump(store) == dump(whole))
+    try store.close()
+    try whole.close()
+  }
+
+  @Test("a cancelled removal leaves what its transactions have removed, and reports it")
+  func cancelled() async throws {
+    let directory = try TemporaryDirectory()
+    let store = try await Self.fill(directory.path("c.db"))
+    let progress = RemovalProgress()
+    let selection = try RecordSelection("Post:*")
+    await #expect(throws: CancellationError.self) {
+      try await store.pool.writeWithoutTransaction { db in
+        let log = RemovalLog(.none, progress)
+        try db.beginTransaction(.immediate)
+        let records = try SQLiteHousekeeping(db) {
+          try db.commit()
+          _ = log.endStep()
+          progress.cancel()
+          try db.beginTransaction(.immediate)
+        }
+        defer { if db.isInsideTransaction { try? db.rollback() } }
+        try HousekeepingTask.remove(selection).run(on: records, log)
+      }
+    }
+    #expect(progress.removed.records == 1000)
+    // A statement that runs meanwhile ends with an error of SQLite.
+    let interrupted = DatabaseError(resultCode: .SQLITE_INTERRUPT)
+    #expect(SQLiteFile.describe(interrupted, action: "remove", path: "").code == .cancelled)
+    #expect(try await CacheStore(store).statistics().types["Post"]?.records == 1500)
+    try store.close()
+  }
+
+  @Test(
+    "a removal that is cancelled before its first commit removes nothing",
+    arguments: StoreKind.allCases)
+  func cancelledAtOnce(kind: StoreKind) async throws {
+    try await kind.withStore { store in
+      let posts = (0..<2500).map { (id: "\($0)", author: "1") }
+      try await Self.write(store, first: 2500, posts: posts, viewer: "1", received: 5000)
+      let progress = RemovalProgress()
+      progress.cancel()
+      let found = try await code { _ = try await store.trim(to: 0, progress: progress) }
+      #expect(found == .cancelled)
+      #expect(progress.removed.isEmpty)
+      #expect(try await store.statistics().types["Post"]?.records == 2500)
+    }
+  }
+
+  @Test("a file is rewritten without its free space, unless another store has it open")
+  func compaction() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path("c.db")
+    let store = try await Self.fill(path)
+    let cache = CacheStore(store)
+    let other = try SQLiteStore(path: path)
+    _ = try await cache.remove(RecordSelection("Post:*"))
+    _ = try await cache.remove(RecordSelection("Query.page"))
+    let kept = try await dump(store)
+    _ = try await cache.trim(to: .max)
+    try await cache.checkpoint()
+    let size = SQLiteStore.size(of: path)
+    #expect(size > 500_000)
+    #expect(try await dump(other) == kept)
+    try other.close()
+    _ = try await cache.trim(to: .max)
+    #expect(SQLiteStore.size(of: path) < size / 4 * 3)
+    #expect(!FileManager.default.fileExists(atPath: path + "-incomplete"))
+    #expect(try await dump(store) == kept)
+    // The store and new ones use the new file.
+    _ = try await cache.remove(RecordSelection("Node:*"))
+    let again = try SQLiteStore(path: path)
+    #expect(try await dump(again) == dump(store))
+    try again.close()
+    try store.close()
   }
 
   @Test("a memory store keeps recently read records")

@@ -297,7 +297,7 @@ struct DamageTests {
     let file = try DamagedFile()
     let first = try file.open()
     try await file.write("old", to: first)
-    if isRemoved { _ = try await first.run(.remove(RecordSelection("User:3"))) }
+    if isRemoved { _ = try await CacheStore(first).remove(RecordSelection("User:3")) }
     try first.close()
     if !isRemoved { try SQLiteTool.run("DELETE FROM records WHERE key = 'User:3'", on: file.path) }
     let store = try file.open()

@@ -30,7 +30,11 @@ enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
       options.collectsChanges = collectsChanges
       // So little that it is too little now and then.
       if self == .chain { options.memory = 3000 }
-      if self == .fresh { options.minFreshBytes = 0 }
+      if self == .fresh {
+        options.minFreshBytes = 0
+        // A transaction for each 1000 changes.
+        options.maxHousekeepingLog = 0
+      }
       let store = try SQLiteStore(path: directory.path("cache.db"), options: options)
       let result = try await body(CacheStore(store))
       try store.close()

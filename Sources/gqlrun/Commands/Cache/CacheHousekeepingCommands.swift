@@ -12,8 +12,9 @@ extension CacheCommand {
       discussion: """
         Keeps the records that an earlier query can still reach from the fields of the query root. \
         Removes records that only mutations have stored. With a pipeline file, keeps all records of \
-        the types that its cache redirects (key_args) return, too, because any of them may be read. \
-        Runs in one transaction and returns the space to the file system.
+        the types that its cache redirects (key_args) return, too, because any of them may be read. A \
+        file of which a quarter is free afterwards is rewritten without the free space, unless another \
+        process has it open. An interrupt ends the command; what it has removed until then is printed.
 
         EXAMPLES
           gqlrun cache gc --store sqlite:cache.db
@@ -35,9 +36,10 @@ extension CacheCommand {
 
     func run() async throws {
       let (keys, facts) = try rules()
-      try await storeOptions.runHousekeeping { store in
+      try await storeOptions.runHousekeeping { [olderThan] store, progress in
         let date = olderThan.map { Int(Services.timeOfDay()) - $0.seconds }
-        return try await store.collectGarbage(rootsBefore: date, keys: keys, facts: facts)
+        _ = try await store.collectGarbage(
+          rootsBefore: date, keys: keys, facts: facts, progress: progress)
       }
     }
 
@@ -58,7 +60,9 @@ extension CacheCommand {
       discussion: """
         The size is that of keys and record text, which `gqlrun cache stats` prints as bytes; the \
         file is somewhat larger. References to removed records are cache misses: the next response of \
-        the server restores them. Runs in one transaction.
+        the server restores them. A file of which a quarter is free afterwards is rewritten without the \
+        free space, unless another process has it open. An interrupt ends the command; what it has \
+        removed until then is printed.
 
         EXAMPLE
           gqlrun cache trim --to 64MiB --store sqlite:cache.db
@@ -71,7 +75,9 @@ extension CacheCommand {
     var to: SizeArgument
 
     func run() async throws {
-      try await storeOptions.runHousekeeping { try await $0.trim(to: to.bytes) }
+      try await storeOptions.runHousekeeping { [to] store, progress in
+        _ = try await store.trim(to: to.bytes, progress: progress)
+      }
     }
   }
 
@@ -80,8 +86,9 @@ extension CacheCommand {
       commandName: "evict",
       abstract: "Remove records, or fields of them, by key or pattern.",
       discussion: """
-        In a pattern, * matches any text, ? matches one byte, and \\ escapes the next character. Each \
-        pattern is removed in a transaction of its own.
+        In a pattern, * matches any text, ? matches one byte, and \\ escapes the next character. The \
+        patterns are removed one after the other; large removals are several transactions. An interrupt \
+        ends the command; what it has removed until then is printed.
 
           User:1                     one record
           Post:*                     all records of a type
@@ -106,29 +113,49 @@ extension CacheCommand {
     func run() async throws {
       // Parses all patterns before removing anything.
       let selections = try patterns.map { try RecordSelection($0, fields: field) }
-      try await storeOptions.runHousekeeping { store in
-        var all = RemovalSummary()
+      try await storeOptions.runHousekeeping { [patterns, field] store, progress in
         for (pattern, selection) in zip(patterns, selections) {
-          let summary = try await store.remove(selection)
-          if summary.isEmpty {
+          if try await store.remove(selection, progress: progress).isEmpty {
             Terminal.hint(
               "nothing in the cache matches \(pattern)" + (field.map { " with \($0)" } ?? ""))
           }
-          all.records += summary.records
-          all.changedRecords += summary.changedRecords
-          all.segments += summary.segments
-          all.bytes += summary.bytes
         }
-        return all
       }
     }
   }
 }
 
 extension CacheCommand.StoreOptions {
-  /// Opens the store, runs `work`, prints what was removed, and closes the store.
-  func runHousekeeping(_ work: (CacheStore) async throws -> RemovalSummary) async throws {
-    let summary = try await openExisting().close(after: work)
+  /// Opens the store, runs `work`, prints what was removed, also after an error, and closes the store.
+  func runHousekeeping(
+    _ work: @escaping @Sendable (CacheStore, RemovalProgress) async throws -> Void
+  ) async throws {
+    let store = try await openExisting()
+    let progress = RemovalProgress()
+    do {
+      try await Interruption.run {
+        async let _ = Self.show(progress)
+        try await store.close { try await work($0, progress) }
+      }
+    } catch {
+      if !progress.removed.isEmpty { Self.report(progress.removed) }
+      throw error
+    }
+    Self.report(progress.removed)
+  }
+
+  /// Shows the progress on the terminal until the task is cancelled.
+  private static func show(_ progress: RemovalProgress) async {
+    while !Task.isCancelled {
+      do { try await Task.sleep(for: .milliseconds(500)) } catch { break }
+      Terminal.showStatus(
+        "read \(Quantity.count(progress.readRecords, "record")), removed "
+          + Quantity.count(progress.removed.records))
+    }
+    Terminal.showStatus(nil)
+  }
+
+  private static func report(_ summary: RemovalSummary) {
     var parts = [Quantity.count(summary.records, "record")]
     if summary.changedRecords > 0 {
       parts.append("fields of \(Quantity.count(summary.changedRecords, "record"))")

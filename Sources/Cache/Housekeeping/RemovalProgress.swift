@@ -1,0 +1,86 @@
+import GQLRunSupport
+
+/// How far a removal of records has come, for a task that shows it while another one waits for the removal.
+public final class RemovalProgress: Sendable {
+  private struct State {
+    var readRecords = 0
+    var removed = RemovalSummary()
+    var isCancelled = false
+  }
+
+  private let state = Locked(State())
+
+  /// Creates the progress of a removal that has not begun.
+  public init() {}
+
+  /// The number of records and segments that were read; those that are read twice count twice.
+  public var readRecords: Int { state.withLock { $0.readRecords } }
+
+  /// What was removed for good, without the changed fields. After an error or a cancellation, this remains removed.
+  public var removed: RemovalSummary { state.withLock { $0.removed } }
+
+  /// Makes the removal end before its next change.
+  func cancel() { state.withLock { $0.isCancelled = true } }
+
+  /// - Throws: `CancellationError` after ``cancel()``.
+  fileprivate func noteRead(_ count: Int) throws {
+    let isCancelled = state.withLock { state in
+      state.readRecords += count
+      return state.isCancelled
+    }
+    if isCancelled { throw CancellationError() }
+  }
+
+  fileprivate func noteRemoved(_ step: RemovalSummary) { state.withLock { $0.removed.add(step) } }
+}
+
+/// Counts what housekeeping reads and removes, in the transactions of one task.
+final class RemovalLog {
+  private let progress: RemovalProgress
+  private let collection: ChangeCollection
+  /// What was removed by transactions that were committed.
+  private(set) var summary = RemovalSummary()
+  /// What the current transaction has removed.
+  private var step = RemovalSummary()
+  private var readRecords = 0
+
+  /// The number of records that are read between two reports.
+  private static let reported = 1000
+
+  /// - Parameter collection: Whether the removed fields are collected: all, or those of each transaction for watchers.
+  init(_ collection: ChangeCollection, _ progress: RemovalProgress) {
+    self.collection = collection
+    self.progress = progress
+  }
+
+  /// Counts a record that was read.
+  ///
+  /// - Throws: `CancellationError` if the task was cancelled.
+  func noteRead() throws {
+    readRecords += 1
+    guard readRecords == Self.reported else { return }
+    readRecords = 0
+    try progress.noteRead(Self.reported)
+  }
+
+  func noteRemoved(_ key: Bytes, _ text: Bytes) {
+    step.note(key: key, text: text, collectsChanges: collection != .none)
+  }
+
+  func noteRemoved(_ fields: [[UInt8]], of key: Bytes, bytes: Int) {
+    step.note(key: key, removed: fields, bytes: bytes, collectsChanges: collection != .none)
+  }
+
+  /// Ends a transaction, after its commit.
+  ///
+  /// - Returns: What it has removed.
+  func endStep() -> RemovalSummary {
+    let ended = step
+    step = RemovalSummary()
+    var counts = ended
+    counts.changes = []
+    progress.noteRemoved(counts)
+    summary.add(collection == .all ? ended : counts)
+    return ended
+  }
+}
