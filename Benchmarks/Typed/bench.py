@@ -8,7 +8,7 @@ test schema AnimalKingdom are compared with ours for the same operations. --sche
 operations of Tests/GeneratorTests/Fixtures/GitHub, repeated to more than 100, are generated from it. Compile times are
 user seconds of one whole module with public types, the smallest of three.
 """
-import argparse, os, pathlib, re, resource, shutil, subprocess, sys, time
+import argparse, os, pathlib, re, resource, shutil, statistics, subprocess, sys, time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TYPED = pathlib.Path(__file__).resolve().parent
@@ -131,7 +131,8 @@ class Bench:
         times = {name: float(value) for name, value in zip(result[::2], result[1::2])}
         with response.open() as file:
             text = file.read()
-        verify = min(timed_verify(text) for _ in range(7))
+        # The kernel counts user time in ticks, so the smallest of several is too small.
+        verify = statistics.mean(timed_verify(text) for _ in range(15))
         print(f"\nresponse of {len(text.encode()) / 1e6:.0f} MB with {times['posts']:.0f} posts, in ms")
         for name, value in (("json_verify", verify), ("index of the tokens", times["index"]),
                             ("index and typed values", times["decode"]), ("tree of JSONValue", times["tree"])):

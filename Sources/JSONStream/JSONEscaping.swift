@@ -91,18 +91,30 @@ package struct JSONUnescaper {
   private let output: UnsafeMutableRawBufferPointer
   private var offset = 0
   private var count = 0
+  /// Whether all characters written are ASCII, and whether all are UTF-8. Known only if they are checked.
+  private var isASCII = true
+  private var isUTF8 = true
 
   private init(_ input: UnsafeRawBufferPointer, _ output: UnsafeMutableRawBufferPointer) {
     self.input = input
     self.output = output
   }
 
-  /// The string with the given text between its quotation marks.
+  /// The string with the given text between its quotation marks. Bytes that are not UTF-8 become U+FFFD.
+  ///
+  /// The characters are checked while they are copied: a string that is created from them is not checked again.
   package static func string(_ content: UnsafeRawBufferPointer) -> String {
-    let plain = content.firstSpecial(from: 0)
-    if plain == content.count { return String(decoding: content, as: UTF8.self) }
-    return String(unsafeUninitializedCapacity: content.count) { output in
-      unescape(content, into: UnsafeMutableRawBufferPointer(output))
+    if content.isPlainASCII {
+      let characters = content.assumingMemoryBound(to: UInt8.self).span
+      return String(copying: UTF8Span(unchecked: characters, isKnownASCII: true))
+    }
+    return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: content.count) { buffer in
+      var unescaper = Self(content, UnsafeMutableRawBufferPointer(buffer))
+      unescaper.run(checksUTF8: true)
+      let characters = UnsafeBufferPointer(rebasing: buffer[..<unescaper.count])
+      guard unescaper.isUTF8 else { return String(decoding: characters, as: UTF8.self) }
+      return String(
+        copying: UTF8Span(unchecked: characters.span, isKnownASCII: unescaper.isASCII))
     }
   }
 
@@ -118,39 +130,76 @@ package struct JSONUnescaper {
     _ content: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
   ) -> Int {
     var unescaper = Self(content, output)
-    unescaper.run()
+    unescaper.run(checksUTF8: false)
     return unescaper.count
   }
 
-  private mutating func run() {
+  /// Copies eight bytes at once, up to an escape sequence.
+  @inline(__always)
+  private mutating func run(checksUTF8: Bool) {
+    guard let source = input.baseAddress, let target = output.baseAddress else { return }
+    let highest: UInt64 = checksUTF8 ? 0x8080_8080_8080_8080 : 0
+    let (characters, steps) = (Self.characters, UTF8State.steps)
+    var (offset, count, state) = (0, 0, UTF8State())
     while offset < input.count {
-      copyPlain()
-      guard offset + 1 < input.count else { return }
-      let escape = input[offset + 1]
-      offset += 2
-      switch escape {
-      case UInt8(ascii: "n"): append(0x0A)
-      case UInt8(ascii: "t"): append(0x09)
-      case UInt8(ascii: "r"): append(0x0D)
-      case UInt8(ascii: "b"): append(0x08)
-      case UInt8(ascii: "f"): append(0x0C)
-      case UInt8(ascii: "u"): appendScalar()
-      default: append(escape)
+      if offset &+ 8 <= input.count {
+        var word = source.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+        // Bytes after an escape sequence are overwritten. There is space: characters are not longer than their text.
+        target.storeBytes(of: word, toByteOffset: count, as: UInt64.self)
+        word = word.littleEndian
+        let plain = word.backslashes.trailingZeroBitCount &>> 3
+        if word & highest != 0 || !state.isBetweenCharacters {
+          isASCII = false
+          for _ in 0..<plain {
+            state.read(UInt8(truncatingIfNeeded: word), steps)
+            word &>>= 8
+          }
+        }
+        offset &+= plain
+        count &+= plain
+        if plain == 8 { continue }
+      } else {
+        let byte = source.load(fromByteOffset: offset, as: UInt8.self)
+        if byte != UInt8(ascii: "\\") {
+          target.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
+          if checksUTF8 { state.read(byte, steps) }
+          if byte >= 0x80 { isASCII = false }
+          offset &+= 1
+          count &+= 1
+          continue
+        }
+      }
+      guard offset &+ 1 < input.count else { break }
+      if !state.isBetweenCharacters { (isUTF8, state) = (false, UTF8State()) }
+      let escape = source.load(fromByteOffset: offset &+ 1, as: UInt8.self)
+      offset &+= 2
+      let character = characters[Int(escape)]
+      if character != 0 {
+        target.storeBytes(of: character, toByteOffset: count, as: UInt8.self)
+        count &+= 1
+      } else if escape == UInt8(ascii: "u") {
+        (self.offset, self.count) = (offset, count)
+        appendScalar()
+        (offset, count) = (self.offset, self.count)
+      } else {
+        offset &-= 1
       }
     }
+    self.count = count
+    if !state.isBetweenCharacters { isUTF8 = false }
   }
 
-  /// Copies the text before the next escape sequence.
-  private mutating func copyPlain() {
-    let end = input.firstSpecial(from: offset)
-    output[count...].copyBytes(from: input[offset..<end])
-    count += end - offset
-    offset = end
-  }
-
-  private mutating func append(_ byte: UInt8) {
-    output[count] = byte
-    count += 1
+  /// The character of the letter after a backslash: itself, if it has no other. 0 for `u`, and if it is not ASCII.
+  private static let characters: [UInt8] = (0...255).map { (letter: UInt8) in
+    switch letter {
+    case UInt8(ascii: "n"): 0x0A
+    case UInt8(ascii: "t"): 0x09
+    case UInt8(ascii: "r"): 0x0D
+    case UInt8(ascii: "b"): 0x08
+    case UInt8(ascii: "f"): 0x0C
+    case UInt8(ascii: "u"), 0x80...: 0
+    default: letter
+    }
   }
 
   /// Appends the character of four hexadecimal digits, or of a pair of surrogates.
@@ -169,7 +218,11 @@ package struct JSONUnescaper {
       offset += 6
     }
     let scalar = value.flatMap { Unicode.Scalar($0) } ?? "\u{FFFD}"
-    for byte in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter { append(byte) }
+    if !scalar.isASCII { isASCII = false }
+    for byte in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter {
+      output[count] = byte
+      count += 1
+    }
   }
 
   private func hexadecimal(at start: Int) -> UInt32? {
@@ -181,6 +234,67 @@ package struct JSONUnescaper {
       value = value << 4 | UInt32(digit)
     }
     return value
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Whether the bytes are those of another buffer of the same size. Compares eight or four at once, the last of which may
+  /// overlap the ones before them.
+  @inline(__always)
+  func hasBytes(_ other: UnsafeRawBufferPointer) -> Bool {
+    guard let base = baseAddress, let other = other.baseAddress else { return true }
+    @inline(__always)
+    func differ<Word: FixedWidthInteger>(_ offset: Int, _ type: Word.Type) -> Bool {
+      base.loadUnaligned(fromByteOffset: offset, as: type)
+        != other.loadUnaligned(fromByteOffset: offset, as: type)
+    }
+    if count >= 8 {
+      var offset = 0
+      while offset &+ 8 < count {
+        if differ(offset, UInt64.self) { return false }
+        offset &+= 8
+      }
+      return !differ(count &- 8, UInt64.self)
+    }
+    if count >= 4 { return !differ(0, UInt32.self) && !differ(count &- 4, UInt32.self) }
+    for offset in 0..<count where differ(offset, UInt8.self) { return false }
+    return true
+  }
+
+  /// Whether the bytes are ASCII without backslashes.
+  fileprivate var isPlainASCII: Bool {
+    guard let base = baseAddress else { return true }
+    func isPlain(_ word: UInt64) -> Bool {
+      (word | word.backslashes) & 0x8080_8080_8080_8080 == 0
+    }
+    if count >= 8 {
+      var offset = 0
+      while offset &+ 8 < count {
+        guard isPlain(base.loadUnaligned(fromByteOffset: offset, as: UInt64.self)) else {
+          return false
+        }
+        offset &+= 8
+      }
+      return isPlain(base.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self))
+    }
+    var word: UInt64 = 0
+    if count >= 4 {
+      word = UInt64(base.loadUnaligned(as: UInt32.self)) &<< 32
+      word |= UInt64(base.loadUnaligned(fromByteOffset: count &- 4, as: UInt32.self))
+      return isPlain(word)
+    }
+    for byte in self { word = word &<< 8 | UInt64(byte) }
+    return isPlain(word)
+  }
+}
+
+extension UInt64 {
+  /// The highest bit of each byte that is a backslash, and perhaps of bytes above the lowest such one.
+  @inline(__always)
+  fileprivate var backslashes: UInt64 {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    let difference = self ^ (ones &* 0x5C)
+    return (difference &- ones) & ~difference & (ones &* 0x80)
   }
 }
 

@@ -32,11 +32,9 @@ struct JSONGuard {
   }
 
   private var state = State.start
-  /// Continuation bytes or hexadecimal digits that are still expected.
+  /// Hexadecimal digits that are still expected.
   private var remaining = 0
-  /// The range of the next continuation byte.
-  private var lowest: UInt8 = 0x80
-  private var highest: UInt8 = 0xBF
+  private var character = UTF8State()
   /// The value of the hexadecimal digits read.
   private var unit: UInt16 = 0
 
@@ -198,11 +196,7 @@ extension JSONGuard {
     case .plain:
       return stepPlain(byte)
     case .continuation:
-      guard byte >= lowest && byte <= highest else { return refuse(.utf8) }
-      lowest = 0x80
-      highest = 0xBF
-      remaining -= 1
-      if remaining == 0 { state = .plain }
+      return stepCharacter(byte)
     case .escape:
       if byte == UInt8(ascii: "u") {
         expectHex(.hex)
@@ -230,14 +224,7 @@ extension JSONGuard {
     switch byte {
     case 0x5C: state = .escape
     case 0x20...0x7F, 0x09, 0x0A, 0x0D: break
-    case 0xC2...0xDF: expectContinuation(1)
-    case 0xE0: expectContinuation(2, from: 0xA0)
-    case 0xED: expectContinuation(2, to: 0x9F)
-    case 0xE1...0xEF: expectContinuation(2)
-    case 0xF0: expectContinuation(3, from: 0x90)
-    case 0xF1...0xF3: expectContinuation(3)
-    case 0xF4: expectContinuation(3, to: 0x8F)
-    case 0x80...0xFF: return refuse(.utf8)
+    case 0x80...0xFF: return stepCharacter(byte)
     default: return refuse(.control)
     }
     return true
@@ -266,13 +253,11 @@ extension JSONGuard {
     return true
   }
 
-  private mutating func expectContinuation(
-    _ count: Int, from lowest: UInt8 = 0x80, to highest: UInt8 = 0xBF
-  ) {
-    state = .continuation
-    remaining = count
-    self.lowest = lowest
-    self.highest = highest
+  private mutating func stepCharacter(_ byte: UInt8) -> Bool {
+    character.read(byte)
+    if character.isInvalid { return refuse(.utf8) }
+    state = character.isBetweenCharacters ? .plain : .continuation
+    return true
   }
 
   private mutating func expectHex(_ state: State) {

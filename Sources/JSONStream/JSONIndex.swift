@@ -64,17 +64,63 @@ package struct JSONIndex: Sendable {
   }
 
   /// Whether the string at `token` has these bytes between its quotation marks.
+  @inline(__always)
   func isString(_ token: Int, _ content: UnsafeBufferPointer<UInt8>) -> Bool {
-    withContent(of: token) { $0.count == content.count && $0.elementsEqual(content) }
+    withContent(of: token) {
+      $0.count == content.count && $0.hasBytes(UnsafeRawBufferPointer(content))
+    }
+  }
+
+  /// The position of the value of a member of an object; `nil` if the object has none of that name.
+  ///
+  /// - Parameter next: The position of the key that is compared first; those before it are compared last. Becomes the
+  ///   position after the value.
+  package func value(of name: StaticString, in object: Int, next: inout Int) -> Int? {
+    let (first, end) = (next, position(after: object))
+    // Usually it is the next member.
+    if first < end, name.hasPointerRepresentation,
+      isString(
+        first, UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
+    {
+      next = position(after: first + 1)
+      return first + 1
+    }
+    guard let key = key(name, from: first, to: end) ?? key(name, from: object + 1, to: first)
+    else { return nil }
+    next = position(after: key + 1)
+    return key + 1
+  }
+
+  @inline(never)
+  private func key(_ name: StaticString, from start: Int, to end: Int) -> Int? {
+    name.withUTF8Buffer { name in
+      var key = start
+      while key < end {
+        if isString(key, name) || isEscaped(key, name) { return key }
+        key = position(after: key + 1)
+      }
+      return nil
+    }
+  }
+
+  /// Whether the string at `token` has escape sequences, and these characters.
+  private func isEscaped(_ token: Int, _ characters: UnsafeBufferPointer<UInt8>) -> Bool {
+    withContent(of: token) {
+      // An escape sequence is longer than the character it represents.
+      $0.count > characters.count && $0.firstSpecial(from: 0) < $0.count
+        && JSONUnescaper.string($0).utf8.elementsEqual(characters)
+    }
   }
 
   /// Calls `read` with the bytes between the quotation marks of the string at `token`.
+  @inline(__always)
   private func withContent<Result>(
     of token: Int, _ read: (UnsafeRawBufferPointer) -> Result
   ) -> Result {
-    let (start, end) = (Int(tokens[token].start), Int(tokens[token].end))
+    // A string has two quotation marks.
+    let (start, end) = (Int(tokens[token].start) &+ 1, Int(tokens[token].end) &- 1)
     return bytes.withUnsafeBytes {
-      read(UnsafeRawBufferPointer(rebasing: $0[(start + 1)..<(end - 1)]))
+      read(UnsafeRawBufferPointer(start: $0.baseAddress.map { $0 + start }, count: end &- start))
     }
   }
 
@@ -101,71 +147,94 @@ package struct JSONIndex: Sendable {
 /// Finds the tokens of a valid JSON text. Invalid text, as of a damaged record, gives an error or tokens of the right kinds:
 /// never an access out of bounds, by any reader of the tokens.
 private struct Tokenizer {
-  let bytes: UnsafeRawBufferPointer
-  var tokens: [JSONIndex.Token] = []
-  /// The open containers, with the number of keys and values in those around the innermost one.
-  var open: [(token: Int, outer: Int)] = []
-  /// The number of keys and values in the innermost container.
-  var children = 0
+  private let bytes: UnsafeRawBufferPointer
+  private var offset = 0
+  /// The innermost open container; ``none`` outside the value. While a container is open, its `next` is the one around it.
+  private var container = none
+  /// Whether only a string can follow, because in an object a key is before each value.
+  private var expectsKey = false
+
+  private static let none = UInt32.max
+
+  private init(bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
   static func tokens(of bytes: UnsafeRawBufferPointer) throws(JSONError) -> [JSONIndex.Token] {
     var tokenizer = Tokenizer(bytes: bytes)
-    tokenizer.tokens.reserveCapacity(bytes.count / 8)
-    try tokenizer.run()
-    return tokenizer.tokens
+    var tokens: [JSONIndex.Token] = []
+    var failure: JSONError?
+    repeat {
+      let found = tokens
+      // At first, space for a token in eight bytes. Appending to an array would take a call for each token.
+      let capacity = max(found.count * 2, bytes.count / 8 + 8)
+      tokens = Array(unsafeUninitializedCapacity: capacity) { space, count in
+        count = space.initialize(fromContentsOf: found)
+        do throws(JSONError) { try tokenizer.run(&count, space) } catch { failure = error }
+      }
+      if let failure { throw failure }
+    } while tokenizer.offset < bytes.count
+    guard tokenizer.container == none, let first = tokens.first, Int(first.next) == tokens.count
+    else { throw tokenizer.unexpected(bytes.count) }
+    return tokens
   }
 
-  mutating func run() throws(JSONError) {
-    var offset = 0
-    while offset < bytes.count {
-      switch bytes[offset] {
+  /// Appends tokens until the text ends or `tokens` is full.
+  private mutating func run(
+    _ count: inout Int, _ tokens: UnsafeMutableBufferPointer<JSONIndex.Token>
+  ) throws(JSONError) {
+    var (offset, container, next) = (offset, container, count)
+    var isInObject = container != Self.none && isObject(tokens[Int(container)])
+    var expectsKey = expectsKey
+    defer {
+      (self.offset, self.container, self.expectsKey) = (offset, container, expectsKey)
+      count = next
+    }
+    while offset < bytes.count, next < tokens.count {
+      let start = offset
+      switch bytes[start] {
       case UInt8(ascii: "\""):
-        guard let end = JSONCursor.endOfString(in: bytes, from: offset) else {
+        guard let end = JSONCursor.endOfString(in: bytes, from: start) else {
           throw unexpected(bytes.count)
         }
-        append(offset, end)
+        expectsKey = isInObject && !expectsKey
         offset = end
-      case UInt8(ascii: "{"), UInt8(ascii: "["):
-        guard !expectsKey else { throw unexpected(offset) }
-        append(offset, offset)
-        open.append((tokens.count - 1, children))
-        children = 0
-        offset += 1
-      case UInt8(ascii: "}"), UInt8(ascii: "]"):
-        guard let (start, outer) = open.popLast(),
-          children.isMultiple(of: 2) || bytes[Int(tokens[start].start)] == UInt8(ascii: "[")
-        else { throw unexpected(offset) }
-        children = outer
-        offset += 1
-        tokens[start].end = UInt32(offset)
-        tokens[start].next = UInt32(tokens.count)
       case UInt8(ascii: " "), UInt8(ascii: "\n"), UInt8(ascii: "\r"), UInt8(ascii: "\t"),
         UInt8(ascii: ","), UInt8(ascii: ":"):
-        offset += 1
-      default:
-        guard !expectsKey else { throw unexpected(offset) }
-        var end = offset + 1
-        while end < bytes.count, !bytes[end].endsJSONScalar { end += 1 }
-        append(offset, end)
-        offset = end
+        offset &+= 1
+        continue
+      case UInt8(ascii: "}"), UInt8(ascii: "]"):
+        guard container != Self.none, expectsKey == isInObject else { throw unexpected(start) }
+        offset &+= 1
+        let token = Int(container)
+        container = tokens[token].next
+        tokens[token].end = UInt32(truncatingIfNeeded: offset)
+        tokens[token].next = UInt32(truncatingIfNeeded: next)
+        isInObject = container != Self.none && isObject(tokens[Int(container)])
+        expectsKey = isInObject
+        continue
+      case let byte:
+        guard !expectsKey else { throw unexpected(start) }
+        offset &+= 1
+        if byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") {
+          tokens[next] = JSONIndex.Token(
+            start: UInt32(truncatingIfNeeded: start), end: 0, next: container)
+          container = UInt32(truncatingIfNeeded: next)
+          next &+= 1
+          isInObject = byte == UInt8(ascii: "{")
+          expectsKey = isInObject
+          continue
+        }
+        while offset < bytes.count, !bytes[offset].endsJSONScalar { offset &+= 1 }
+        expectsKey = isInObject
       }
-    }
-    guard open.isEmpty, let first = tokens.first, Int(first.next) == tokens.count else {
-      throw unexpected(bytes.count)
+      tokens[next] = JSONIndex.Token(
+        start: UInt32(truncatingIfNeeded: start), end: UInt32(truncatingIfNeeded: offset),
+        next: UInt32(truncatingIfNeeded: next &+ 1))
+      next &+= 1
     }
   }
 
-  /// Whether only a string can follow: a key.
-  private var expectsKey: Bool {
-    guard children.isMultiple(of: 2), let (start, _) = open.last else { return false }
-    return bytes[Int(tokens[start].start)] == UInt8(ascii: "{")
-  }
-
-  private mutating func append(_ start: Int, _ end: Int) {
-    children += 1
-    tokens.append(
-      JSONIndex.Token(
-        start: UInt32(start), end: UInt32(end), next: UInt32(truncatingIfNeeded: tokens.count + 1)))
+  private func isObject(_ token: JSONIndex.Token) -> Bool {
+    bytes[Int(token.start)] == UInt8(ascii: "{")
   }
 
   private func unexpected(_ offset: Int) -> JSONError {
@@ -238,12 +307,12 @@ extension JSONValue {
   ///
   /// - Throws: `JSONError` if an object has two members with one key, for a nesting that is too deep for a tree, and for
   ///   what is no value.
-  package init(_ index: JSONIndex, at token: Int) throws(JSONError) {
+  package init(_ index: borrowing JSONIndex, at token: Int) throws(JSONError) {
     try self.init(index, at: token, offset: Int(index.tokens[token].start), depth: 0)
   }
 
   private init(
-    _ index: JSONIndex, at token: Int, offset: Int, depth: Int32
+    _ index: borrowing JSONIndex, at token: Int, offset: Int, depth: Int32
   ) throws(JSONError) {
     let limits = JSONLimits()
     func failure(_ code: JSONFailureCode, at position: UInt32) -> JSONError {

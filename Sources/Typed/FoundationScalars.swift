@@ -7,12 +7,48 @@ extension Date: GraphQLScalar {
   /// - Throws: ``ScalarError`` if the JSON is another string or no string.
   public init(json: JSONValue) throws {
     guard let text = json.stringValue else { throw ScalarError("not a date and time in a string") }
+    if let date = Date(utc: text) {
+      self = date
+      return
+    }
     let style = Date.ISO8601FormatStyle(includingFractionalSeconds: text.contains("."))
     guard let date = try? style.parse(text) else {
       throw ScalarError("not a date and time such as 2026-01-31T12:00:00Z")
     }
     self = date
   }
+
+  /// Reads a time in UTC with all digits, also with up to nine of a fraction: Foundation's parser takes more than twenty times
+  /// as long. `nil` for other texts, and before the first whole year of the Gregorian calendar.
+  ///
+  /// The date has the same bits as Foundation's, which adds the time of day to the start of the day.
+  private init?(utc text: String) {
+    let date = text.utf8.withContiguousStorageIfAvailable { text -> Date? in
+      let digits = text.count - 21
+      guard digits == -1 || 1...9 ~= digits, text.last == UInt8(ascii: "Z"),
+        zip(Self.separators, [4, 7, 10, 13, 16, 19]).allSatisfy({
+          text[$1] == $0 || $1 == text.count - 1
+        }),
+        let year = text.number(0..<4), let month = text.number(5..<7),
+        let day = text.number(8..<10), let hour = text.number(11..<13),
+        let minute = text.number(14..<16), let second = text.number(17..<19),
+        let fraction = text.number(20..<max(20, text.count - 1)),
+        year > 1582, 1...12 ~= month, 1...31 ~= day, hour < 24, minute < 60, second < 60
+      else { return nil }
+      // The year of the formula starts in March (https://howardhinnant.github.io/date_algorithms.html#days_from_civil).
+      let years = month < 3 ? year - 1 : year
+      let months = (month + 9) % 12
+      let days = years * 365 + years / 4 - years / 100 + years / 400 + (153 * months + 2) / 5 + day
+      let start = (days - 719_469) * 86400 - Int(Date.timeIntervalBetween1970AndReferenceDate)
+      let nanoseconds = (max(0, digits)..<9).reduce(fraction) { value, _ in value * 10 }
+      let time = Double((hour * 60 + minute) * 60 + second) + Double(nanoseconds) / 1e9
+      return Date(timeIntervalSinceReferenceDate: Double(start) + time)
+    }
+    guard let date, let date else { return nil }
+    self = date
+  }
+
+  private static let separators = Array("--T::.".utf8)
 
   /// The date and time in UTC, with milliseconds if there is a fraction of the second.
   public var json: JSONValue {
@@ -65,4 +101,17 @@ extension Decimal: GraphQLScalar {
 
   /// The number as JSON; null if it is not a number.
   public var json: JSONValue { JSONNumber(text: "\(self)").map { .number($0) } ?? .null }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+  /// The number in a range of the text; `nil` if there is another character than a digit.
+  fileprivate func number(_ range: Range<Int>) -> Int? {
+    var number = 0
+    for byte in self[range] {
+      let digit = byte &- UInt8(ascii: "0")
+      guard digit < 10 else { return nil }
+      number = number &* 10 &+ Int(digit)
+    }
+    return number
+  }
 }

@@ -4,8 +4,10 @@ public import GQLRunJSON
 public protocol GraphQLDecodable: Sendable {
   /// Reads a value.
   ///
+  /// An initializer without `borrowing` conforms, too, at the cost of a reference count for each value.
+  ///
   /// - Throws: ``TypeMismatch`` if the value has another type.
-  init(from value: ValueReader) throws
+  init(from value: borrowing ValueReader) throws
 }
 
 /// A value that can be written as a variable, or as data into the cache.
@@ -55,7 +57,7 @@ public struct ScalarError: Error, Sendable, Hashable, CustomStringConvertible {
 
 extension GraphQLScalar {
   /// Reads the JSON of a scalar.
-  public init(from value: ValueReader) throws {
+  public init(from value: borrowing ValueReader) throws {
     do {
       try self.init(json: value.json())
     } catch {
@@ -67,7 +69,7 @@ extension GraphQLScalar {
 extension String: GraphQLDecodable, GraphQLEncodable {
   /// Reads a string.
   @inlinable
-  public init(from value: ValueReader) throws { self = try value.string() }
+  public init(from value: borrowing ValueReader) throws { self = try value.string() }
   /// The string as JSON.
   public var json: JSONValue { .string(self) }
 }
@@ -75,7 +77,7 @@ extension String: GraphQLDecodable, GraphQLEncodable {
 extension Int: GraphQLDecodable, GraphQLEncodable {
   /// Reads a whole number.
   @inlinable
-  public init(from value: ValueReader) throws { self = try value.int() }
+  public init(from value: borrowing ValueReader) throws { self = try value.int() }
   /// The number as JSON.
   public var json: JSONValue { .number(JSONNumber(self)) }
 }
@@ -83,7 +85,7 @@ extension Int: GraphQLDecodable, GraphQLEncodable {
 extension Double: GraphQLDecodable, GraphQLEncodable {
   /// Reads a number.
   @inlinable
-  public init(from value: ValueReader) throws { self = try value.double() }
+  public init(from value: borrowing ValueReader) throws { self = try value.double() }
   /// The number as JSON; null for infinities and NaN, which JSON lacks.
   public var json: JSONValue { JSONNumber(self).map { .number($0) } ?? .null }
 }
@@ -91,7 +93,7 @@ extension Double: GraphQLDecodable, GraphQLEncodable {
 extension Bool: GraphQLDecodable, GraphQLEncodable {
   /// Reads a Boolean.
   @inlinable
-  public init(from value: ValueReader) throws { self = try value.bool() }
+  public init(from value: borrowing ValueReader) throws { self = try value.bool() }
   /// The Boolean as JSON.
   public var json: JSONValue { .boolean(self) }
 }
@@ -99,7 +101,7 @@ extension Bool: GraphQLDecodable, GraphQLEncodable {
 extension JSONValue: GraphQLDecodable, GraphQLEncodable {
   /// Reads any value. A null that has an error is none.
   @inlinable
-  public init(from value: ValueReader) throws {
+  public init(from value: borrowing ValueReader) throws {
     guard value.error == nil else { throw value.failure() }
     self = try value.json()
   }
@@ -110,7 +112,7 @@ extension JSONValue: GraphQLDecodable, GraphQLEncodable {
 extension Optional: GraphQLDecodable where Wrapped: GraphQLDecodable {
   /// Reads a value or null.
   @inlinable
-  public init(from value: ValueReader) throws {
+  public init(from value: borrowing ValueReader) throws {
     self = value.isNull ? nil : try Wrapped(from: value)
   }
 }
@@ -127,7 +129,9 @@ extension Optional: GraphQLEncodable where Wrapped: GraphQLEncodable {
 extension Array: GraphQLDecodable where Element: GraphQLDecodable {
   /// Reads a list.
   @inlinable
-  public init(from value: ValueReader) throws { self = try value.array(Element.init(from:)) }
+  public init(from value: borrowing ValueReader) throws {
+    self = try value.array(Element.init(from:))
+  }
 }
 
 extension Array: GraphQLEncodable where Element: GraphQLEncodable {

@@ -17,7 +17,7 @@ extension GraphQLEnum {
 
   /// Reads the name of an enum value.
   @inlinable
-  public init(from value: ValueReader) throws { self.init(name: try value.string()) }
+  public init(from value: borrowing ValueReader) throws { self.init(name: try value.string()) }
   /// The name as JSON.
   public var json: JSONValue { .string(name) }
 }

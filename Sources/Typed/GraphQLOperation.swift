@@ -95,7 +95,7 @@ public protocol GraphQLObject: GraphQLDecodable, GraphQLEncodable {
 extension GraphQLObject {
   /// Reads the fields of an object value.
   @inlinable
-  public init(from value: ValueReader) throws {
+  public init(from value: borrowing ValueReader) throws {
     var object = try value.object()
     self = try .read(from: &object)
   }

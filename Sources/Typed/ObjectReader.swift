@@ -87,27 +87,7 @@ public struct ObjectReader {
   /// The position of the value of a member.
   @usableFromInline
   mutating func member(_ key: StaticString) -> Int? {
-    let end = Int(index.json.tokens[token].next)
-    let first = next
-    var current = first
-    while current < end {
-      let value = current + 1
-      if index.isKey(current, key) {
-        next = Int(index.json.tokens[value].next)
-        return value
-      }
-      current = Int(index.json.tokens[value].next)
-    }
-    current = token + 1
-    while current < first {
-      let value = current + 1
-      if index.isKey(current, key) {
-        next = Int(index.json.tokens[value].next)
-        return value
-      }
-      current = Int(index.json.tokens[value].next)
-    }
-    return nil
+    index.value(of: key, in: token, next: &next)
   }
 }
 
@@ -199,15 +179,15 @@ public struct ValueReader {
   @inlinable
   public func array<Element>(_ element: (ValueReader) throws -> Element) throws -> [Element] {
     guard isArray else { throw failure() }
-    var elements: [Element] = []
-    elements.reserveCapacity(index.elementCount(token))
-    var current = token + 1
     let end = index.position(after: token)
-    while current < end {
-      elements.append(try element(ValueReader(index, at: current)))
-      current = index.position(after: current)
+    return try Array(unsafeUninitializedCapacity: index.elementCount(token)) { elements, count in
+      var current = token + 1
+      while current < end {
+        elements.initializeElement(at: count, to: try element(ValueReader(index, at: current)))
+        count += 1
+        current = index.position(after: current)
+      }
     }
-    return elements
   }
 
   /// The error for a value that the type cannot represent.

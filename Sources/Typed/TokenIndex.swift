@@ -48,24 +48,8 @@ package final class TokenIndex: Sendable {
   @usableFromInline
   func elementCount(_ token: Int) -> Int { json.elementCount(token) }
 
-  /// Whether the key at `token` is `name`.
-  @inline(__always)
-  func isKey(_ token: Int, _ name: StaticString) -> Bool {
-    let start = Int(json.tokens[token].start) + 1
-    let count = Int(json.tokens[token].end) - 1 - start
-    let length = name.utf8CodeUnitCount
-    // A key with escape sequences is longer than the name it represents.
-    guard count >= length else { return false }
-    let isEqual = name.withUTF8Buffer { name in
-      json.bytes.withUnsafeBufferPointer { bytes in
-        for index in 0..<length where bytes[start + index] != name[index] { return false }
-        return true
-      }
-    }
-    if isEqual, count == length { return true }
-    guard count > length, json.bytes[start..<(start + count)].contains(UInt8(ascii: "\\")) else {
-      return false
-    }
-    return json.string(token) == name.description
+  /// The position of the value of a member; see `JSONIndex`.
+  func value(of key: StaticString, in object: Int, next: inout Int) -> Int? {
+    json.value(of: key, in: object, next: &next)
   }
 }

@@ -46,6 +46,76 @@ struct MemberTests {
     #expect(error?.description == message)
   }
 
+  /// Keys of all lengths for which comparisons differ.
+  struct Keys: GraphQLObject, Equatable {
+    var values: [Int]
+
+    static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(values: [
+        object.read("a", "Int!"), object.read("abc", "Int!"), object.read("abcd", "Int!"),
+        object.read("abcdefg", "Int!"), object.read("abcdefgh", "Int!"),
+        object.read("abcdefghi", "Int!"), object.read("abcdefghijklmnop", "Int!"),
+        object.read("abcdefghijklmnopqrs", "Int!"),
+      ])
+    }
+    func write(to object: inout ObjectWriter) {}
+  }
+
+  @Test("a key is found among keys that differ in one character")
+  func similarKeys() throws {
+    let keys = [
+      "a", "abc", "abcd", "abcdefg", "abcdefgh", "abcdefghi", "abcdefghijklmnop",
+      "abcdefghijklmnopqrs",
+    ]
+    var members: [String] = []
+    for (position, key) in keys.enumerated() {
+      for changed in key.indices {
+        let other = key[..<changed] + "_" + key[key.index(after: changed)...]
+        members.append(#""\#(other)":-1"#)
+      }
+      members.append(#""\#(key)":\#(position)"#)
+    }
+    for members in [members, members.reversed()] {
+      let text = "{\(members.joined(separator: ","))}"
+      let found = try TokenIndex(checked: Array(text.utf8)).root(as: Keys.self)
+      #expect(found == Keys(values: Array(keys.indices)))
+    }
+  }
+
+  /// A type that reads itself, and does not borrow the reader.
+  struct Cents: GraphQLDecodable, Equatable {
+    var cents: Int
+    init(cents: Int) { self.cents = cents }
+    init(from value: ValueReader) throws { cents = try value.int() }
+  }
+
+  @Test("lists of short elements have more tokens than the index has space for at first")
+  func shortElements() throws {
+    let numbers = (0..<10_000).map { $0 % 10 }
+    let text = "[\(numbers.map(String.init).joined(separator: ","))]"
+    let found = try TokenIndex(checked: Array(text.utf8)).root(as: [Cents].self)
+    #expect(found == numbers.map { Cents(cents: $0) })
+    let depth = 200
+    let nested =
+      String(repeating: #"{"a":[1,2,"#, count: depth) + "3" + String(repeating: "]}", count: depth)
+    let value = try TokenIndex(checked: Array(nested.utf8)).root(as: JSONValue.self)
+    #expect(value.jsonText() == nested)
+    for text in [String(text.dropLast()), String(nested.dropLast())] {
+      #expect(throws: JSONError.self) { try TokenIndex(checked: Array(text.utf8)) }
+    }
+  }
+
+  @Test("an element that has another type is an error after the elements before it")
+  func wrongElement() {
+    let strings = #"["a string that is longer than fifteen bytes"]"#
+    let text = "[\(strings),\(strings),[\"b\",null],\(strings)]"
+    let error = #expect(throws: TypeMismatch.self) {
+      try TokenIndex(checked: Array(text.utf8)).root(as: [[String]].self)
+    }
+    #expect(error?.path == [.index(2), .index(1)])
+    #expect(error?.found == "null")
+  }
+
   struct Line: GraphQLObject, Equatable {
     var end: Point?
 

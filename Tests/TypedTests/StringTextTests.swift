@@ -27,6 +27,30 @@ struct StringTextTests {
     }
   }
 
+  @Test("bytes that are not UTF-8 become the replacement characters of Swift, wherever they are")
+  func bytesThatAreNotUTF8() throws {
+    let pieces: [[UInt8]] = [
+      [0x80], [0xC0, 0x80], [0xC3], [0xE0, 0x80, 0x80], [0xE6, 0x9D], [0xED, 0xA0, 0x80],
+      [0xF0, 0x80, 0x80, 0x80], [0xF0, 0x9F, 0x9A], [0xF4, 0x90, 0x80, 0x80], [0xF5], [0xFF],
+      Array("é".utf8), Array("東".utf8), Array("🚀".utf8), Array("a".utf8),
+    ]
+    for first in pieces {
+      for second in pieces {
+        for filler in 0..<9 {
+          let filled = [UInt8](repeating: 0x78, count: filler)
+          let content = filled + first + second + filled
+          let expected = String(decoding: content, as: UTF8.self)
+          let found = try TokenIndex(checked: [0x22] + content + [0x22]).root(as: String.self)
+          #expect(Array(found.utf8) == Array(expected.utf8), "\(content)")
+          // The same bytes beside an escape sequence.
+          let escaped = [0x22] + content + Array(#"\n"#.utf8) + content + [0x22]
+          let both = try TokenIndex(checked: escaped).root(as: String.self)
+          #expect(Array(both.utf8) == Array("\(expected)\n\(expected)".utf8), "\(content)")
+        }
+      }
+    }
+  }
+
   @Test(
     "text that is no complete string is an error", arguments: ["\"", "\"\\", "\"abc\\\"", "[\"a"])
   func incomplete(text: String) {
