@@ -284,12 +284,16 @@ extension JSONEventHandlers {
       return context.pointee.result(context.pointee.state.pointee.onBoolean(value != 0))
     },
     number: { context, text, count in
-      guard let context = events(context), let text, context.pointee.scope.checkNumber(count) else { return 0 }
+      guard let context = events(context), let text, context.pointee.scope.checkNumber(count) else {
+        return 0
+      }
       return context.pointee.result(
         context.pointee.state.pointee.onLiteral(bytes(text, count), "a number"))
     },
     string: { context, text, count in
-      guard let context = events(context), context.pointee.scope.checkString(count) else { return 0 }
+      guard let context = events(context), context.pointee.scope.checkString(count) else {
+        return 0
+      }
       return context.pointee.result(context.pointee.state.pointee.onString(bytes(text, count)))
     },
     startObject: { context in

@@ -268,6 +268,8 @@ public final class ResponseNormalizer {
     var options = Options()
     options.wantsResult = false
     options.joinsPages = false
+    // Without a store, a second thread discards the records.
+    options.minTapeBytes = Int.max
     let normalizer = try ResponseNormalizer(
       operation, store: nil, segmentSeed: segmentSeed, options: options)
     let text = Array("{\"data\":\(data.jsonText())}".utf8)

@@ -28,7 +28,8 @@ struct EventTapeTests {
     var users = (0..<6000).map { Self.user($0) }
     users.insert(Self.user(-1, note: #"{"text":"\#(long)"}"#), at: 2000)
     // Its text has an escape in each word.
-    users.append(Self.user(-2, note: #"{"text":"\#(String(repeating: #"\n\u0041 "#, count: 30_000))"}"#))
+    users.append(
+      Self.user(-2, note: #"{"text":"\#(String(repeating: #"\n\u0041 "#, count: 30_000))"}"#))
     let response = Self.response(users)
     let operation = try prepare(Self.document)
     var results: [String?] = []
@@ -87,9 +88,11 @@ struct EventTapeTests {
     options.minTapeBytes = 0
     options.forcesTape = true
     let store = CacheStore.memory()
-    let normalizer = try ResponseNormalizer(try prepare(Self.document), store: store, options: options)
+    let normalizer = try ResponseNormalizer(
+      try prepare(Self.document), store: store, options: options)
     // Text without `]}}`, which is longer than what the parser collects.
-    let text = Self.response((0..<100).map { Self.user($0) } + [wrong + String(repeating: " ", count: 5000)])
+    let text = Self.response(
+      (0..<100).map { Self.user($0) } + [wrong + String(repeating: " ", count: 5000)])
     var errors: [CacheError] = []
     do throws(CacheError) { try normalizer.feed(text) } catch { errors.append(error) }
     do throws(CacheError) { try normalizer.feed("}") } catch { errors.append(error) }
@@ -102,7 +105,9 @@ struct EventTapeTests {
     #expect(try await dump(store).isEmpty)
   }
 
-  @Test("a normalizer that is released before the end of its response writes nothing", arguments: StoreKind.allCases)
+  @Test(
+    "a normalizer that is released before the end of its response writes nothing",
+    arguments: StoreKind.allCases)
   func released(kind: StoreKind) async throws {
     let text = Self.response((0..<9000).map { Self.user($0) })
     try await kind.withStore { store in
@@ -111,7 +116,8 @@ struct EventTapeTests {
         options.minTapeBytes = 0
         options.forcesTape = true
         options.flushThreshold = 50_000
-        let normalizer = try ResponseNormalizer(try prepare(Self.document), store: store, options: options)
+        let normalizer = try ResponseNormalizer(
+          try prepare(Self.document), store: store, options: options)
         try normalizer.feed(String(text.prefix(count)))
         if normalizer.needsFlush { try await normalizer.flush() }
         try normalizer.feed(String(text.dropFirst(count).prefix(100_000)))
