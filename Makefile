@@ -82,13 +82,13 @@ LINKER_FLAGS = -Xlinker --no-export-dynamic $(LLD) $(SYMBOL_ORDER) $(STATIC_CXX)
 TOOLCHAIN := $(dir $(realpath $(shell command -v $(SWIFT))))
 LLD := $(if $(wildcard $(TOOLCHAIN)ld.lld),-Xswiftc -use-ld=lld)
 # It places the functions side by side that each start calls, so that fewer pages of the program are in memory.
-SYMBOL_ORDER := $(if $(LLD),-Xlinker --no-warn-symbol-ordering -Xlinker --symbol-ordering-file=$(CURDIR)/Packaging/symbol-order.txt)
+SYMBOL_ORDER := $(if $(LLD),-Xlinker --no-warn-symbol-ordering -Xlinker '--symbol-ordering-file=$(CURDIR)/Packaging/symbol-order.txt')
 
 # The C++ library goes into the program, if there is a static one: the dynamic linker would look up 3,600 symbols for it at
 # each start. The linker takes it from a folder that has no other.
 CXX_LIBRARY = $(shell $(TOOLCHAIN)clang -print-file-name=libstdc++.a 2>/dev/null)
 STATIC_CXX = $(if $(filter /%,$(CXX_LIBRARY)),$(shell mkdir -p .build-link && ln -sf $(CXX_LIBRARY) .build-link/) \
-  -Xswiftc -Xclang-linker -Xswiftc -L$(CURDIR)/.build-link)
+  -Xswiftc -Xclang-linker -Xswiftc '-L$(CURDIR)/.build-link')
 
 # The debug information of builds, which takes a tenth to a fifth of the compiler's time. Without it, a crash prints the
 # names of functions, but no lines. DEBUG_INFO=dwarf is for a debugger.
@@ -555,7 +555,7 @@ torture: packages-torture build ## Kill, cut the power and damage databases; as 
 
 .PHONY: clean
 clean: ## Remove everything that was built
-	rm -rf .build .build-docs .build-differential .build-fuzz .build-fuzz.log .build-link .build-release .build-debug .build-core .build-bench .build-bench-batch .build-bench-chain \
+	rm -rf .build .build-docs .build-differential .build-fuzz .build-fuzz.log .build-link .build-release .build-debug .build-core .build-bench .build-bench-batch .build-bench-chain .build-bench-large \
 	  .build-packages .build-pages .build-example .build-outside .build-cluster .build-thread .build-address .build-reliability Benchmarks/.build Examples/OwnPlugin/.build Examples/TypedApp/.build
 
 .PHONY: packages packages-core packages-test packages-bench packages-bench-batch packages-torture
