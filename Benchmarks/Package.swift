@@ -9,7 +9,8 @@ let coreOnly = Context.environment["GQLRUN_MODULES"] == "core"
 
 // Responses in parts have no public interface without the chain. The name is that of SwiftPM for the folder of the engine.
 let engine = Context.packageDirectory.split(separator: "/").dropLast().last ?? ""
-let packageName = String(engine.lowercased().map { $0.isLetter || $0.isNumber ? $0 : "_" })
+let packageName = String(
+  engine.lowercased().enumerated().map { $1.isLetter || $1.isNumber && $0 > 0 ? $1 : "_" })
 
 let package = Package(
   name: "gqlrun-benchmarks",

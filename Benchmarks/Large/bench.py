@@ -29,16 +29,22 @@ def write(name, text):
 def command(*arguments, database, **options):
     return subprocess.Popen([PROGRAM, "cache", *arguments, "--store", f"sqlite:{database}"], **options)
 
+def remove(*names):
+    for name in names:
+        for file in glob.glob(f"{name}*"): os.remove(file)
+
 def fill(pages):
-    """Makes the large cache: each page is a field of the query root."""
+    """Makes the large cache: each page is a field of the query root. One whose import was interrupted is not used."""
+    remove("part.db")
     fields = " ".join(f"p{i}: page(n: {i}) {{ ...P }}" for i in range(pages))
     write("large.graphql", f"fragment P on Post {FIELDS} {{ {fields} }}")
-    importing = command("import", "large.graphql", "-", database="large.db", stdin=subprocess.PIPE, text=True)
+    importing = command("import", "large.graphql", "-", database="part.db", stdin=subprocess.PIPE, text=True)
     importing.stdin.write('{"data":{')
     for i in range(pages): importing.stdin.write(f'{"," if i else ""}"p{i}":{posts(i * PAGE, PAGE)}')
     importing.stdin.write("}}")
     importing.stdin.close()
     if importing.wait(): sys.exit("the response could not be imported")
+    os.rename("part.db", "large.db")
 
 def measure(label, *arguments, database="copy.db"):
     largest = 0
@@ -68,6 +74,8 @@ def main():
     for name, first, change in ("new", 1 << 30, ""), ("unchanged", 0, ""), ("changed", 0, " changed"):
         write(f"{name}.json", f'{{"data":{{"top":{posts(first, ARGUMENTS.posts, change)}}}}}')
     write("top.json", f'{{"data":{{"top":{posts(0, 20)}}}}}')
+    # A run that was interrupted leaves files, with a log that does not belong to the copy.
+    remove("copy.db", "empty.db")
     shutil.copy("large.db", "copy.db")
     measure("import new, empty cache", "import", "small.graphql", "new.json", database="empty.db")
     for kind in "unchanged", "changed", "new":
@@ -79,7 +87,7 @@ def main():
     measure("gc", "gc")
     measure("gc, nothing to remove", "gc")
     measure("trim to a half", "trim", "--to", f"{os.stat('copy.db').st_size // 2}B")
-    for name in glob.glob("copy.db*") + glob.glob("empty.db*"): os.remove(name)
+    remove("copy.db", "empty.db")
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("program", type=os.path.abspath)

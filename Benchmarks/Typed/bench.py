@@ -125,7 +125,9 @@ class Bench:
             server.wait()
         objects = [path for name in ("GQLRunTyped", "GQLRunJSON") for path in (self.release / f"{name}.build").glob("*.o")]
         decode = self.work / "decode"
-        run("swiftc", "-swift-version", "6", "-O", "-wmo", "-parse-as-library", "-package-name", ROOT.name.lower(), "-o",
+        # The name that SwiftPM gives the package of a folder.
+        package = re.sub(r"^\d|\W", "_", ROOT.name.lower())
+        run("swiftc", "-swift-version", "6", "-O", "-wmo", "-parse-as-library", "-package-name", package, "-o",
             decode, *self.imports, TYPED / "decode.swift", *swift_files(types), *objects, "-lyajl")
         result = run(decode, response, stdout=subprocess.PIPE).stdout.split()
         times = {name: float(value) for name, value in zip(result[::2], result[1::2])}
