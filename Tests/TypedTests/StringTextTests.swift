@@ -52,6 +52,24 @@ struct StringTextTests {
   }
 
   @Test(
+    "escapes that no parser accepts, as of a damaged record, become characters wherever they are",
+    arguments: [
+      (#"\é"#, "é"), (#"\🚀"#, "🚀"), (#"\q"#, "q"), ("\\\0", "\0"), (#"\u12zz"#, "\u{FFFD}"),
+      (#"\ud83d"#, "\u{FFFD}"), (#"\ude80"#, "\u{FFFD}"),
+      (#"\ud83d\n"#, "\u{FFFD}\n"), (#"\ud83d\u0041"#, "\u{FFFD}A"),
+    ])
+  func invalidEscapes(text: String, expected: String) throws {
+    for filler in 0..<17 {
+      let filled = String(repeating: "x", count: filler)
+      for end in ["", #"\u12"#] {
+        let content = filled + text + text + filled + end
+        let found = try TokenIndex(checked: Array("\"\(content)\"".utf8)).root(as: String.self)
+        #expect(Array(found.utf8) == Array((filled + expected + expected + filled).utf8))
+      }
+    }
+  }
+
+  @Test(
     "text that is no complete string is an error", arguments: ["\"", "\"\\", "\"abc\\\"", "[\"a"])
   func incomplete(text: String) {
     #expect(throws: JSONError.self) { try TokenIndex(checked: Array(text.utf8)) }
