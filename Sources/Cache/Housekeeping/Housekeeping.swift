@@ -179,7 +179,7 @@ struct Housekeeping<Records: HousekeepingRecords> {
         guard reached.insert(key) else { return }
         if pending.count < maxPending { pending.append(key.array) } else { isComplete = false }
       }
-      func follow(_ key: Bytes, _ text: Bytes, _ note: (Bytes) -> Void) {
+      func follow(_ key: Bytes, _ text: Bytes, noting note: (Bytes) -> Void) {
         RecordLinks.forEach(in: text, of: key, note)
         if failed.contains(key) { ErrorRecord.key(of: key).withBytes(note) }
       }
@@ -200,7 +200,7 @@ struct Housekeeping<Records: HousekeepingRecords> {
         pending.removeLast(keys.count)
         try records.forEach(keys) { key, text in
           try log.noteRead()
-          follow(key, text, note)
+          follow(key, text, noting: note)
         }
       }
     }

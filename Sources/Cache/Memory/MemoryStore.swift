@@ -104,7 +104,7 @@ package actor MemoryStore: BufferedStore {
     if let maxSize, table.liveBytes > maxSize {
       // It fails only if it is cancelled, which nothing does here.
       evicted =
-        (try? housekeep(.trim(to: maxSize / 10 * 9), collection, RemovalProgress()))
+        (try? housekeep(.trim(to: maxSize / 10 * 9), collection, progress: RemovalProgress()))
         ?? evicted
       table = table.compacted()
     }
@@ -149,14 +149,14 @@ extension MemoryStore {
     _ task: HousekeepingTask, _ progress: RemovalProgress
   ) throws(CacheError) -> RemovalSummary {
     let collection = activity.collection(all: collectsChanges)
-    let summary = try housekeep(task, collection, progress)
+    let summary = try housekeep(task, collection, progress: progress)
     tidy()
     activity.post(summary)
     return summary
   }
 
   private func housekeep(
-    _ task: HousekeepingTask, _ collection: ChangeCollection, _ progress: RemovalProgress
+    _ task: HousekeepingTask, _ collection: ChangeCollection, progress: RemovalProgress
   ) throws(CacheError) -> RemovalSummary {
     let log = RemovalLog(collection, progress)
     do {

@@ -27,7 +27,7 @@ struct SQLiteHousekeeping: HousekeepingRecords {
     self.continueIfLarge = continueIfLarge
     rows = try db.makeStatement(
       sql: "SELECT key, data, received, ages, checksum FROM records WHERE key >= ?1 ORDER BY key")
-    // Searching for each key would compare it with the large rows in inner pages again and again.
+    // Searching for each key would compare it with the large rows in inner pages each time.
     deletion = try db.makeStatement(sql: "DELETE FROM records WHERE key BETWEEN ?1 AND ?2")
     records = try SQLiteRecords(db)
   }

@@ -426,7 +426,7 @@ extension SQLiteStore {
   ///
   /// - Parameter progress: What `body` has removed for good, for its errors.
   private func writing<Result: Sendable>(
-    _ action: String, _ progress: RemovalProgress? = nil,
+    _ action: String, progress: RemovalProgress? = nil,
     _ body: @escaping @Sendable (Database) throws -> Result
   ) async throws(CacheError) -> Result {
     try await gate.acquire()
@@ -442,7 +442,7 @@ extension SQLiteStore {
   package func run(
     _ task: HousekeepingTask, _ progress: RemovalProgress
   ) async throws(CacheError) -> RemovalSummary {
-    let (summary, gaps) = try await writing(task.action, progress) { [self] db in
+    let (summary, gaps) = try await writing(task.action, progress: progress) { [self] db in
       let free = try FreshDatabase.freeBytes(of: db)
       let log = RemovalLog(activity.collection(all: collectsChanges), progress)
       try db.beginTransaction(.immediate)
