@@ -283,11 +283,12 @@ package final class IncrementalResponse {
       if let anchor { normalizer.remove(anchor) }
       return DeliveredFragment(path: target.path, label: label, firstIndex: target.index)
     case .fields(let text):
-      guard let anchor, anchor.count != nil else {
+      guard let anchor, let count = anchor.count else {
         return try merge(text, at: target.path, label: label, delta: delta, normalizer: normalizer)
       }
-      if let index = target.index, try isEmptyObject(text), format != .before2022 {
-        // A fragment that selects nothing of the element is not planned for.
+      if let index = target.index, format != .before2022 || index < count, try isEmptyObject(text) {
+        // A fragment that selects nothing of the element is not planned for. Before 2022, `data` at the index behind the
+        // last element is the next one.
         return DeliveredFragment(
           path: target.path + [.element(index)], label: label, data: ResultBody(memory: text))
       }

@@ -5,6 +5,7 @@ import GQLRunJSON
 final class PartNormalizer {
   private let operation: PreparedOperation
   private let options: ResponseNormalizer.Options
+  private let types: ConcreteTypes?
   private var parsing: JSONParser.Options
   private let memory: NormalizerMemory
   private var state: UnsafeMutablePointer<NormalizerState> { memory.state }
@@ -19,6 +20,7 @@ final class PartNormalizer {
   ) {
     self.operation = operation
     self.options = options
+    self.types = types
     parsing = options.parsing
     // A part is passed to the parser as a whole.
     parsing.minimumPiece = 1
@@ -28,8 +30,11 @@ final class PartNormalizer {
 
   /// Begins a message; discards records of the one before that were not taken.
   func beginMessage() {
-    state.pointee.staging.discard()
+    // Staging skips what it has staged; so it must not remember records that were discarded.
+    if !state.pointee.staging.table.isEmpty { _ = state.pointee.staging.release() }
     state.pointee.keys.forgetDiagnostics()
+    // The store may have learned types since, also those of the first part.
+    if let types { state.pointee.table.learn(types) }
     deltas = []
     hasErrors = false
     bytes = 0

@@ -149,7 +149,7 @@ private enum TapeEvent: UInt64 {
 /// An event is one word, and the bytes of a string, key or number. The word has the kind (4 bits), the number of these
 /// bytes (28), and the distance of the token's end from where the piece begins (32), for the offsets of errors.
 struct TapeWriter: ~Copyable {
-  /// The length of a string that does not fit into the word.
+  /// The length of a string, key or number that does not fit into the word.
   static let maxTextBytes = 1 << 28
 
   private let position: JSONPosition

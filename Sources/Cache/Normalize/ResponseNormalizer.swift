@@ -96,7 +96,8 @@ public final class ResponseNormalizer {
   private func beginTape() {
     guard store?.takesWholeResponses != false,
       options.limits.json.maxStringBytes < TapeWriter.maxTextBytes,
-      options.limits.json.maxKeyBytes < TapeWriter.maxTextBytes
+      options.limits.json.maxKeyBytes < TapeWriter.maxTextBytes,
+      options.limits.json.maxNumberBytes < TapeWriter.maxTextBytes
     else { return }
     tape = EventTape.begin(
       &parser, memory, maxStagedBytes: store == nil ? options.flushThreshold : Int.max,

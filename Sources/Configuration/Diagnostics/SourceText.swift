@@ -54,7 +54,7 @@ package struct SourceText: Sendable {
     self.lines = lines
   }
 
-  /// Creates a text. Lines end as in libyaml: with LF, CR, CRLF, NEL, LS or PS.
+  /// Creates a text. Lines end with LF, CR or CRLF; ``YAMLGuard`` refuses the other line breaks of libyaml.
   package init(file: String, text: String) {
     self.file = file
     var lines: [[Unicode.Scalar]] = []
@@ -64,7 +64,7 @@ package struct SourceText: Sendable {
       switch scalar {
       case "\n" where previous == "\r":
         break
-      case "\n", "\r", "\u{85}", "\u{2028}", "\u{2029}":
+      case "\n", "\r":
         lines.append(line)
         line = []
       default:

@@ -186,7 +186,7 @@ extension YAMLComposer {
       case "\r" where index + 1 < scalars.count && scalars[index + 1] == "\n":
         index += 1
         number += 1
-      case "\n", "\r", "\u{85}", "\u{2028}", "\u{2029}":
+      case "\n", "\r":
         number += 1
       default: break
       }

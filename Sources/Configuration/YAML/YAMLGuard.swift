@@ -165,15 +165,25 @@ struct YAMLGuard {
     } else {
       let digits = String(line[position].value, radix: 16, uppercase: true)
       let number = String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+      let problem =
+        Self.isBreak(line[position])
+        ? "is a line break in YAML 1.1, and text in JSON" : "is not allowed in YAML"
       report(
-        "the character U+\(number) is not allowed in YAML",
+        "the character U+\(number) \(problem)",
         line: index, column: position, length: 1, hint: "write it as an escape in double quotes")
     }
   }
 
+  /// Whether libyaml ends a line at a character that ends none in YAML 1.2, JSON and most editors. In quotes, it would
+  /// be read as a space.
+  private static func isBreak(_ scalar: Unicode.Scalar) -> Bool {
+    scalar == "\u{85}" || scalar == "\u{2028}" || scalar == "\u{2029}"
+  }
+
   /// https://yaml.org/spec/1.1/#c-printable
   private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.value {
+    if isBreak(scalar) { return false }
+    return switch scalar.value {
     case 0x09, 0x20...0x7E, 0xA0...0xD7FF, 0xE000...0xFEFE, 0xFF00...0xFFFD, 0x10000...0x10FFFF:
       true
     default: false

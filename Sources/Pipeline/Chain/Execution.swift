@@ -119,6 +119,8 @@ final class Execution: Sendable {
       $0.request = request
       $0.attempt = attempt
       $0.stream = stream
+      // That of an attempt whose parts could not be stored.
+      $0.failure = nil
     }
     return (attempt, stream)
   }
@@ -271,10 +273,13 @@ extension Execution {
   private func deliver(
     _ parts: [GraphQLResponse], _ attempt: Attempt
   ) async throws -> GraphQLResponse {
-    let writes = parts.compactMap(\.joinableWrite)
-    guard parts.count > 1, !writes.isEmpty else { return try await deliver(parts[0], attempt) }
     var first = parts[0]
-    first.pendingWrite = TrackedWrite(JoinedWrite(writes: writes), request: writes[0].request)
+    if parts.count == 1 { return try await deliver(first, attempt) }
+    // An interceptor may have ended a write when it got a later part.
+    let writes = parts.compactMap(\.joinableWrite)
+    if let request = writes.first?.request {
+      first.pendingWrite = TrackedWrite(JoinedWrite(writes: writes), request: request)
+    }
     first = try await deliver(first, attempt)
     var others: [GraphQLResponse] = []
     do {

@@ -345,6 +345,17 @@ enum DeliveryCases {
 
   static let older: [DeliveryCase] = [
     DeliveryCase(
+      name: "A fragment that selects nothing of an element of a list that grows (before 2022)",
+      document: "{ list @stream(initialCount: 1) { id ... @defer { name @skip(if: true) } } }",
+      messages: [
+        #"{"data":{"list":[{"id":"1"}]},"hasNext":true}"#,
+        #"{"path":["list",1],"data":{"id":"2"},"hasNext":true}"#,
+        #"{"path":["list",0],"data":{},"hasNext":true}"#,
+        #"{"path":["list",1],"data":{},"hasNext":false}"#,
+      ],
+      data: [#"{"list":[{"id":"1"}]}"#]
+        + Array(repeating: #"{"list":[{"id":"1"},{"id":"2"}]}"#, count: 3)),
+    DeliveryCase(
       name: "Can defer fragments containing scalar types (2022)",
       document: "{ hero { id ...Name @defer } } fragment Name on Hero { id name }",
       messages: [

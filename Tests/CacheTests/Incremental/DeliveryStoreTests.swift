@@ -47,6 +47,28 @@ struct DeliveryStoreTests {
     }
   }
 
+  @Test("a record of a part that was discarded is stored with a later part")
+  func discarded() async throws {
+    try await StoreKind.memory.withStore { store in
+      func post(_ id: Int) -> String { #"{"__typename":"Post","id":"\#(id)","text":null}"# }
+      // Of many records, the last ones are remembered while they are staged.
+      let posts = (0..<300).map(post).joined(separator: ",")
+      let messages = [
+        #"{"data":{"feed":[]},"hasNext":true}"#,
+        """
+        {"incremental":[{"path":["feed",0],"items":[\(posts)],
+          "errors":[{"message":"no","path":["feed",0,"text"]}]}],"hasNext":true}
+        """,
+        #"{"incremental":[{"path":["feed",300],"items":[\#(post(299))]}],"hasNext":false}"#,
+      ]
+      let operation = try prepare("{ feed @stream { id text } }")
+      _ = try await receive(messages, operation, into: store, policy: .discard)
+      try await CacheUnderTest(store: store).expectDump(
+        #"{"key":"Post:299","fields":{"__typename":"Post","id":"299","text":null}}"#,
+        #"{"key":"QUERY_ROOT","fields":{"feed":[]}}"#)
+    }
+  }
+
   @Test(
     "what one selection of a field identifies, all selections of the field do",
     arguments: [

@@ -37,6 +37,14 @@ struct YAMLTests {
       ("a:\n\tb: 1\n", ["P000 2:1 a tab cannot indent YAML"]),
       ("a: \"\u{0}\"", ["P000 1:5 the character U+0000 is not allowed in YAML"]),
       ("a: \u{FFFE}", ["P000 1:4 the character U+FFFE is not allowed in YAML"]),
+      (
+        "a: \"b\u{85}\"\n# \u{2028}\nb: c\u{2029}d",
+        [
+          "P000 1:6 the character U+0085 is a line break in YAML 1.1, and text in JSON",
+          "P000 2:3 the character U+2028 is a line break in YAML 1.1, and text in JSON",
+          "P000 3:5 the character U+2029 is a line break in YAML 1.1, and text in JSON",
+        ]
+      ),
       ("? [a]\n: b\n", ["P000 1:3 a key is a word, not a list or a mapping"]),
       (
         "a: &x 1\nb: [*x, !!int 2, !y z]\n'&c': '*d'\n",
