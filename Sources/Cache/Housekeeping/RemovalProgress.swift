@@ -47,7 +47,7 @@ final class RemovalLog {
   /// The number of records that are read between two reports.
   private static let reported = 1000
 
-  /// - Parameter collection: Whether the removed fields are collected: all, or those of each transaction for watchers.
+  /// - Parameter collection: Whether the removed fields are collected.
   init(_ collection: ChangeCollection, _ progress: RemovalProgress) {
     self.collection = collection
     self.progress = progress
@@ -80,7 +80,7 @@ final class RemovalLog {
     var counts = ended
     counts.changes = []
     progress.noteRemoved(counts)
-    summary.add(collection == .all ? ended : counts)
+    summary.add(ended)
     return ended
   }
 }
