@@ -41,7 +41,7 @@ final class RemovalLog {
   /// What was removed by transactions that were committed.
   private(set) var summary = RemovalSummary()
   /// What the current transaction has removed.
-  private var step = RemovalSummary()
+  private(set) var step = RemovalSummary()
   private var readRecords = 0
 
   /// The number of records that are read between two reports.

@@ -103,9 +103,9 @@ package actor MemoryStore: BufferedStore {
     var evicted = RemovalSummary()
     if let maxSize, table.liveBytes > maxSize {
       // It fails only if it is cancelled, which nothing does here.
-      evicted =
-        (try? housekeep(.trim(to: maxSize / 10 * 9), collection, progress: RemovalProgress()))
-        ?? evicted
+      let log = RemovalLog(collection, RemovalProgress())
+      try? housekeep(.trim(to: maxSize / 10 * 9), log)
+      evicted = log.endStep()
       table = table.compacted()
     }
     tidy()
@@ -148,24 +148,23 @@ extension MemoryStore {
   package func run(
     _ task: HousekeepingTask, _ progress: RemovalProgress
   ) throws(CacheError) -> RemovalSummary {
-    let collection = activity.collection(all: collectsChanges)
-    let summary = try housekeep(task, collection, progress: progress)
-    tidy()
-    activity.post(summary)
-    return summary
+    let log = RemovalLog(activity.collection(all: collectsChanges), progress)
+    defer {
+      tidy()
+      // After a cancellation, too: what was removed until then remains removed.
+      activity.post(log.endStep())
+    }
+    try housekeep(task, log)
+    return log.step
   }
 
-  private func housekeep(
-    _ task: HousekeepingTask, _ collection: ChangeCollection, progress: RemovalProgress
-  ) throws(CacheError) -> RemovalSummary {
-    let log = RemovalLog(collection, progress)
+  private func housekeep(_ task: HousekeepingTask, _ log: RemovalLog) throws(CacheError) {
     do {
       try task.run(on: MemoryHousekeeping(table: table), log)
     } catch {
       throw error as? CacheError
         ?? CacheError(.cancelled, "cannot \(task.action): the task was cancelled")
     }
-    return log.endStep()
   }
 
   /// Compacts the table if much of its memory is unused.

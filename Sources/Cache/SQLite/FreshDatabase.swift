@@ -100,14 +100,17 @@ final class FreshDatabase: Sendable {
       }
     }
     guard let copy else { return }
-    do {
-      try await copy.complete()
-      if try await copy.replace(store, showing: { try $0() }) != nil { return }
-    } catch {
+    // A separate task: in a cancelled one GRDB refuses the rollback, and the transaction would stay open.
+    try await Task {
+      do {
+        try await copy.complete()
+        if try await copy.replace(store, showing: { try $0() }) != nil { return }
+      } catch {
+        await copy.withdraw(from: store)
+        throw error
+      }
       await copy.withdraw(from: store)
-      throw error
-    }
-    await copy.withdraw(from: store)
+    }.value
   }
 
   /// The size of the pages that have nothing.

@@ -56,6 +56,9 @@ final class SQLiteConnections: Sendable {
     private static let maxCount = 4
 
     private let state = Monitor(State(), isInOrder: true)
+    /// Held while a connection is opened, for which ``close()`` waits: one that is opened while the file is replaced would
+    /// create the log of the old file under the name of the new one's.
+    private let opening = Locked(())
     private let target: String
     private let version: Int
 
@@ -95,31 +98,33 @@ final class SQLiteConnections: Sendable {
     }
 
     private func open() throws -> DatabaseQueue {
-      let new = Result { () throws -> DatabaseQueue in
-        var configuration = SQLiteConnections.configuration(version: version)
-        configuration.readonly = true
-        // GRDB would ask a connection that was closed whether it has a transaction.
-        configuration.allowsUnsafeTransactions = true
-        return try DatabaseQueue(path: target, configuration: configuration)
+      do {
+        return try opening.withLock { _ in
+          let new = Result { () throws -> DatabaseQueue in
+            if state.withLock({ $0.isClosed }) { throw SQLiteConnections.closed }
+            var configuration = SQLiteConnections.configuration(version: version)
+            configuration.readonly = true
+            // GRDB would ask a connection that was closed whether it has a transaction.
+            configuration.allowsUnsafeTransactions = true
+            return try DatabaseQueue(path: target, configuration: configuration)
+          }
+          state.withLock { state in
+            state.openingCount -= 1
+            if case .success(let new) = new { state.all.append(new) }
+          }
+          return try new.get()
+        }
+      } catch {
+        // A read that waits may open a connection instead.
+        state.update { _ in }
+        throw error
       }
-      let isClosed = state.update { state in
-        state.openingCount -= 1
-        if case .success(let new) = new, !state.isClosed { state.all.append(new) }
-        return state.isClosed
-      }
-      if isClosed {
-        try? new.get().close()
-        throw SQLiteConnections.closed
-      }
-      return try new.get()
     }
 
     /// Closes the connections after their current reads.
     func close() throws {
-      let all = state.update { state in
-        state.isClosed = true
-        return state.all
-      }
+      state.update { $0.isClosed = true }
+      let all = opening.withLock { _ in state.withLock { $0.all } }
       for reader in all { try reader.close() }
     }
   }

@@ -236,7 +236,10 @@ struct SQLiteOpening {
     }
     let connections = try SQLiteConnections(
       target, path: path, version: version, isWritable: isWritable, lock: lock)
+    let mayWrite = isWritable && options.access == .readWrite
     let (actual, seed, types) = try connections.readFirst { db -> (Int, Int64?, [String]) in
+      // A copy has no log. Without one, a transaction that reads the state before it waits for itself.
+      if mayWrite { try db.run("PRAGMA journal_mode = WAL") }
       let actual = try SQLiteSchema.version(of: db, path)
       guard actual == version else { return (actual, nil, []) }
       let sql = "SELECT value FROM meta WHERE name = 'segment_seed'"

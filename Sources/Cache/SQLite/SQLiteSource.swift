@@ -30,10 +30,17 @@ struct SQLiteSource: RecordSource {
         damage?.reportUnreadablePage(key)
         return nil
       }
+      let kind: CacheError.Code =
+        switch code & 0xff {
+        case SQLITE_NOTADB: .damagedDatabase
+        // GRDB interrupts the statement of a task that is cancelled.
+        case SQLITE_INTERRUPT: .cancelled
+        default: .storage
+        }
       failure =
         failure
         ?? CacheError(
-          code & 0xff == SQLITE_NOTADB ? .damagedDatabase : .storage,
+          kind,
           "cannot read the cache: \(db.lastErrorMessage ?? "SQLite error \(code)")")
       return nil
     }

@@ -489,15 +489,21 @@ extension SQLiteStore {
   ///
   /// - Parameter gaps: The space of removed records in pages with others, in bytes.
   private func compact(gaps: Int) async throws(CacheError) {
-    try await gate.acquire()
+    do throws(CacheError) { try await gate.acquire() } catch {
+      // Another store writes: the records are removed, and their space is reused later.
+      if error.code == .busy { return }
+      throw error
+    }
     do {
       try await FreshDatabase.compact(self, gaps: gaps)
       _ = try await pool.checkpoint()
     } catch {
       gate.release()
-      // Another program reads or writes: the records are removed, and their space is reused later.
+      // Likewise for another program that reads or writes.
       if (error as? DatabaseError)?.resultCode == .SQLITE_BUSY { return }
-      throw SQLiteFile.describe(error, action: "compact the cache", path: path)
+      throw SQLiteFile.describe(
+        error, action: "compact the cache", path: path,
+        state: "the records are removed, and their space is reused")
     }
     gate.release()
   }

@@ -419,6 +419,23 @@ struct HousekeepingTests {
     }
   }
 
+  @Test("a removal in memory that is cancelled meanwhile reports what it has removed")
+  func cancelledInMemory() async throws {
+    let store = CacheStore.memory()
+    let posts = (0..<2500).map { (id: "\($0)", author: "1") }
+    try await Self.write(store, first: 2500, posts: posts, viewer: "1", received: 5000)
+    // It notices a cancellation after each 1000 records.
+    let progress = RemovalProgress()
+    progress.cancel()
+    let found = try await code {
+      _ = try await store.remove(RecordSelection("Post:*"), progress: progress)
+    }
+    #expect(found == .cancelled)
+    let removed = progress.removed.records
+    #expect(removed > 900)
+    #expect(try await store.statistics().types["Post"]?.records == 2500 - removed)
+  }
+
   @Test("a file is rewritten without its free space, unless another store has it open")
   func compaction() async throws {
     let directory = try TemporaryDirectory()
@@ -494,6 +511,28 @@ struct HousekeepingTests {
     let summary = try await store.collectGarbage(rootsBefore: nil)
     #expect(summary.records == 1)
     #expect(try await Self.keys(store) == ["Post:2", "QUERY_ROOT", "User:11", "User:12"])
+    try store.close()
+  }
+
+  @Test("keys of another type than text are damage, which a removal reports")
+  func foreignKeys() async throws {
+    guard SQLiteTool.isThere else { return }
+    let directory = try TemporaryDirectory()
+    let path = directory.path("c.db")
+    var store = try CacheStore.sqlite(path: path)
+    try await Self.fill(store)
+    try store.close()
+    // As many as are removed at a time.
+    try SQLiteTool.run(
+      """
+      WITH RECURSIVE numbers(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < 1000)
+      INSERT INTO records (key, received, data, checksum)
+        SELECT CAST('User:' || i AS BLOB), 1, '{}', 0 FROM numbers
+      """, on: path)
+    store = try CacheStore.sqlite(path: path)
+    let found = try await code { _ = try await store.remove(RecordSelection("*")) }
+    #expect(found == .damagedDatabase)
+    #expect(try await store.statistics().types["User"] != nil)
     try store.close()
   }
 }

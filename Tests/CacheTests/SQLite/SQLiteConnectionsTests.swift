@@ -53,4 +53,25 @@ struct SQLiteConnectionsTests {
     try cache.store.close()
     #expect(try Self.descriptors(of: path) == 0)
   }
+
+  /// Whether a file has a write-ahead log: https://www.sqlite.org/fileformat2.html#file_format_version_numbers
+  private static func hasLog(_ path: String) throws -> Bool {
+    Array(try Data(contentsOf: URL(fileURLWithPath: path)))[18] == 2
+  }
+
+  @Test("a copy, which has no log, gets one when it is opened for writing")
+  func copyGetsLog() async throws {
+    let directory = try TemporaryDirectory()
+    let copy = directory.path("copy.db")
+    let store = try SQLiteStore(path: directory.path("cache.db"))
+    try await store.copy(to: copy)
+    try store.close()
+    #expect(try !Self.hasLog(copy))
+    var options = SQLiteStore.Options()
+    options.access = .readOnly
+    try SQLiteStore(path: copy, options: options).close()
+    #expect(try !Self.hasLog(copy))
+    try SQLiteStore(path: copy).close()
+    #expect(try Self.hasLog(copy))
+  }
 }
