@@ -77,7 +77,7 @@ struct SQLiteHousekeeping: HousekeepingRecords {
     return try start.withBytes { start in
       SQLiteText.bind(handle, index: 1, bytes: start)
       while count < Self.maxChanges, try SQLiteText.step(handle) {
-        // A key that is no text is found by no comparison with texts, and would be read again and again.
+        // A key that is no text is found by no comparison with texts, and would be read repeatedly.
         let isText = sqlite3_column_type(handle, 0) == SQLITE_TEXT
         let key = SQLiteText.column(handle, 0)
         guard isText, compareKeys(last.all, key) else {
