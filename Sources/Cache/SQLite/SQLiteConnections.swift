@@ -159,6 +159,11 @@ final class SQLiteConnections: Sendable {
     var configuration = Self.configuration(version: SQLiteSchema.steps.count)
     configuration.allowsUnsafeTransactions = true
     configuration.prepareDatabase { db in
+      // SQLite only reads a file that it cannot open for writing, and each later write would fail.
+      guard sqlite3_db_readonly(db.sqliteConnection, "main") == 0 else {
+        throw DatabaseError(
+          resultCode: .SQLITE_READONLY, message: "attempt to write a readonly database")
+      }
       // Checkpoints run after a commit, not inside it. A commit that a power failure reverts is
       // fetched again: https://sqlite.org/pragma.html#pragma_synchronous
       try db.run("PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = NORMAL")

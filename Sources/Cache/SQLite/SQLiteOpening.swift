@@ -232,7 +232,8 @@ struct SQLiteOpening {
     }
     guard version > 0 else {
       throw CacheError(
-        .storage, "the cache \(path) is empty and cannot be changed", path: path)
+        .storage, "the cache \(path) is empty, and the file or its directory is not writable",
+        path: path)
     }
     let connections = try SQLiteConnections(
       target, path: path, version: version, isWritable: isWritable, lock: lock)

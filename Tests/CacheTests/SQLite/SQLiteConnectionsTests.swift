@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Testing
 
 @testable import GQLRunCache
@@ -52,6 +53,17 @@ struct SQLiteConnectionsTests {
     #expect(try await cache.read("{me{id}}") == #"{"me":{"id":"1"}}"#)
     try cache.store.close()
     #expect(try Self.descriptors(of: path) == 0)
+  }
+
+  @Test("a connection that writes is refused if SQLite can only read the file")
+  func readOnlyWriter() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path("cache.db")
+    try SQLiteStore(path: path).close()
+    let error = #expect(throws: DatabaseError.self) {
+      try SQLiteConnections.writer("file:\(path)?mode=ro")
+    }
+    #expect(error?.resultCode == .SQLITE_READONLY)
   }
 
   /// Whether a file has a write-ahead log: https://www.sqlite.org/fileformat2.html#file_format_version_numbers
