@@ -113,7 +113,9 @@ public struct CacheStore: Sendable {
   /// one only. Other writers wait. The same applies to ``collectGarbage(rootsBefore:keys:facts:progress:)`` and
   /// ``trim(to:progress:)``. The other stores use one transaction.
   ///
-  /// - Parameter progress: Shows how far the removal has come.
+  /// - Parameters:
+  ///   - selection: What is removed.
+  ///   - progress: Shows how far the removal has come.
   public func remove(
     _ selection: RecordSelection, progress: RemovalProgress = RemovalProgress()
   ) async throws(CacheError) -> RemovalSummary {
@@ -161,7 +163,9 @@ public struct CacheStore: Sendable {
   ///
   /// Reads all records twice. A file of which a quarter is free afterwards is rewritten, unless another store has it open.
   ///
-  /// - Parameter progress: Shows how far the removal has come.
+  /// - Parameters:
+  ///   - bytes: The size that remains at most, without that of indexes and free space.
+  ///   - progress: Shows how far the removal has come.
   public func trim(
     to bytes: Int, progress: RemovalProgress = RemovalProgress()
   ) async throws(CacheError) -> RemovalSummary {
