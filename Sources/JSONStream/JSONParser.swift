@@ -98,11 +98,6 @@ public struct JSONParser: ~Copyable {
     call.deallocate()
   }
 
-  /// Calls other handlers from the next event on, with the same context.
-  package mutating func setHandlers(_ handlers: JSONEventHandlers) {
-    call.pointee.callbacks = yajl_callbacks(handlers)
-  }
-
   /// Where the parser is, for handlers. Valid as long as the parser.
   package var position: JSONPosition { JSONPosition(call: call) }
 

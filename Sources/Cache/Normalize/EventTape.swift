@@ -6,10 +6,10 @@ import GQLRunSupport
 /// Normalizes the events of a large response on a second thread, while the caller's thread parses the next bytes.
 ///
 /// The events are written to pieces of memory, each of which belongs to one thread at a time. A few of them are in
-/// use at most, so the parser waits for a slow normalizer, and memory does not grow with the response. The state of the
-/// normalizer belongs to the second thread until ``finish()``.
+/// use at most, so the parser waits for a slow normalizer, and memory does not grow with the response.
 ///
-/// Sendable: only the thread that parses uses the writer, and only the queue the state, until both have finished.
+/// Sendable: only the thread that parses uses the writer. Only the queue uses the state of the normalizer, or, after it has
+/// waited for the queue in ``settle()``, the thread that parses, until it sends the next piece.
 final class EventTape: @unchecked Sendable {
   /// The size at which a piece is given to the other thread, in bytes.
   static let pieceBytes = 128 << 10
@@ -18,7 +18,8 @@ final class EventTape: @unchecked Sendable {
   /// The number of tapes in use.
   private static let running = Locked(0)
 
-  /// Sendable: it belongs to one thread at a time.
+  /// Sendable: the thread that parses fills it and no longer has it when the queue gets it; the queue gives it back through
+  /// ``Progress/spare``, which a lock guards.
   private final class Piece: @unchecked Sendable {
     var events = ByteStack(capacity: pieceBytes + 1024)
     /// The offset in the response from which the events count.
@@ -46,7 +47,7 @@ final class EventTape: @unchecked Sendable {
   ///   - maxStagedBytes: The size of staged records that are discarded, in bytes.
   ///   - isForced: Whether it begins on any machine; for tests.
   static func begin(
-    _ parser: inout JSONParser, _ memory: NormalizerMemory, maxStagedBytes: Int, isForced: Bool
+    _ parser: borrowing JSONParser, _ memory: NormalizerMemory, maxStagedBytes: Int, isForced: Bool
   ) -> EventTape? {
     let processors = ProcessInfo.processInfo.activeProcessorCount
     let mayBegin = running.withLock { running in
@@ -57,7 +58,6 @@ final class EventTape: @unchecked Sendable {
     guard mayBegin else { return nil }
     let tape = EventTape(memory, position: parser.position, maxStagedBytes: maxStagedBytes)
     memory.context.pointee.writer = tape.writer
-    parser.setHandlers(.writing)
     return tape
   }
 
@@ -100,9 +100,8 @@ extension EventTape {
   }
 
   /// Ends the tape; the next events go to the normalizer itself.
-  func finish(_ parser: inout JSONParser) {
+  func finish() {
     settle()
-    parser.setHandlers(.normalizing)
     memory.context.pointee.writer = nil
   }
 
@@ -221,32 +220,31 @@ extension NormalizerState {
       let count = Int(truncatingIfNeeded: word &>> 4 & (1 &<< 28 &- 1))
       let bytes = Bytes(start: tape.start + index, count: count)
       index &+= count
-      guard process(TapeEvent(rawValue: word & 0xF), bytes, of: tape) else {
-        return Int(truncatingIfNeeded: word &>> 32)
+      guard index <= tape.count, let event = TapeEvent(rawValue: word & 0xF) else {
+        preconditionFailure("a tape is what its writer has written")
       }
+      let isPlain = event != .key && event != .string
+      if !isPlain { text.setChunk(nil) }
+      guard process(event, bytes) else { return Int(truncatingIfNeeded: word &>> 32) }
+      if !isPlain { text.setChunk(tape.raw) }
     }
-    precondition(index == tape.count)
     return nil
   }
 
+  /// Processes an event.
   @inline(__always)
-  private mutating func process(_ event: TapeEvent?, _ bytes: Bytes, of tape: Bytes) -> Bool {
+  fileprivate mutating func process(_ event: TapeEvent, _ bytes: Bytes) -> Bool {
     switch event {
-    case .plainKey: return onKey(bytes)
-    case .plainString: return onString(bytes)
-    case .number: return onLiteral(bytes, "a number")
-    case .startObject: return onStartObject()
-    case .endObject: return onEndObject()
-    case .startArray: return onStartArray()
-    case .endArray: return onEndArray()
-    case .null: return onNull()
-    case .true: return onBoolean(true)
-    case .false: return onBoolean(false)
-    case .key, .string:
-      text.setChunk(nil)
-      defer { text.setChunk(tape.raw) }
-      return event == .key ? onKey(bytes) : onString(bytes)
-    case nil: preconditionFailure("a tape has only the events that its writer adds")
+    case .key, .plainKey: onKey(bytes)
+    case .string, .plainString: onString(bytes)
+    case .number: onLiteral(bytes, "a number")
+    case .startObject: onStartObject()
+    case .endObject: onEndObject()
+    case .startArray: onStartArray()
+    case .endArray: onEndArray()
+    case .null: onNull()
+    case .true: onBoolean(true)
+    case .false: onBoolean(false)
     }
   }
 }
@@ -261,9 +259,23 @@ struct EventContext {
   /// Where events are written that another thread normalizes.
   var writer: UnsafeMutablePointer<TapeWriter>?
 
+  /// Normalizes an event or writes it to the tape; returns what a handler does.
+  @inline(__always)
+  fileprivate mutating func take(_ event: TapeEvent) -> Int32 {
+    guard let writer else { return result(state.pointee.process(event, .empty)) }
+    return result(writer.pointee.add(event))
+  }
+
+  /// The same for a number, or a string or key, whose plain form is `plain`.
+  @inline(__always)
+  fileprivate mutating func take(_ event: TapeEvent, plain: TapeEvent, _ bytes: Bytes) -> Int32 {
+    guard let writer else { return result(state.pointee.process(event, bytes)) }
+    return result(writer.pointee.add(event, plain: plain, bytes))
+  }
+
   /// The result of a handler, which cancels the parse if the event was refused.
   @inline(__always)
-  fileprivate mutating func result(_ isAccepted: Bool) -> Int32 {
+  private mutating func result(_ isAccepted: Bool) -> Int32 {
     if isAccepted { return 1 }
     scope.fail(JSONFailureCode(rawValue: JSONFailureCode.firstHandlerCode))
     return 0
@@ -271,107 +283,51 @@ struct EventContext {
 }
 
 extension JSONEventHandlers {
-  /// Each lets the scope count the event and enforce the limits, and forwards the event to the state.
+  /// Each lets the scope count the event and enforce the limits, and gives the event to the context.
   static let normalizing = JSONEventHandlers(
     null: { context in
       guard let context = events(context) else { return 0 }
       context.pointee.scope.count()
-      return context.pointee.result(context.pointee.state.pointee.onNull())
+      return context.pointee.take(.null)
     },
     boolean: { context, value in
       guard let context = events(context) else { return 0 }
       context.pointee.scope.count()
-      return context.pointee.result(context.pointee.state.pointee.onBoolean(value != 0))
+      return context.pointee.take(value != 0 ? .true : .false)
     },
     number: { context, text, count in
       guard let context = events(context), let text, context.pointee.scope.checkNumber(count) else {
         return 0
       }
-      return context.pointee.result(
-        context.pointee.state.pointee.onLiteral(bytes(text, count), "a number"))
+      return context.pointee.take(.number, plain: .number, bytes(text, count))
     },
     string: { context, text, count in
       guard let context = events(context), context.pointee.scope.checkString(count) else {
         return 0
       }
-      return context.pointee.result(context.pointee.state.pointee.onString(bytes(text, count)))
+      return context.pointee.take(.string, plain: .plainString, bytes(text, count))
     },
     startObject: { context in
       guard let context = events(context), context.pointee.scope.enter() else { return 0 }
-      return context.pointee.result(context.pointee.state.pointee.onStartObject())
+      return context.pointee.take(.startObject)
     },
     key: { context, text, count in
       guard let context = events(context), context.pointee.scope.checkKey(count) else { return 0 }
-      return context.pointee.result(context.pointee.state.pointee.onKey(bytes(text, count)))
+      return context.pointee.take(.key, plain: .plainKey, bytes(text, count))
     },
     endObject: { context in
       guard let context = events(context) else { return 0 }
       context.pointee.scope.leave()
-      return context.pointee.result(context.pointee.state.pointee.onEndObject())
+      return context.pointee.take(.endObject)
     },
     startArray: { context in
       guard let context = events(context), context.pointee.scope.enter() else { return 0 }
-      return context.pointee.result(context.pointee.state.pointee.onStartArray())
+      return context.pointee.take(.startArray)
     },
     endArray: { context in
       guard let context = events(context) else { return 0 }
       context.pointee.scope.leave()
-      return context.pointee.result(context.pointee.state.pointee.onEndArray())
-    })
-
-  /// The same for events that are written to a tape.
-  static let writing = JSONEventHandlers(
-    null: { context in
-      guard let context = events(context), let writer = context.pointee.writer else { return 0 }
-      context.pointee.scope.count()
-      return context.pointee.result(writer.pointee.add(.null))
-    },
-    boolean: { context, value in
-      guard let context = events(context), let writer = context.pointee.writer else { return 0 }
-      context.pointee.scope.count()
-      return context.pointee.result(writer.pointee.add(value != 0 ? .true : .false))
-    },
-    number: { context, text, count in
-      guard let context = events(context), let writer = context.pointee.writer, let text,
-        context.pointee.scope.checkNumber(count)
-      else { return 0 }
-      return context.pointee.result(
-        writer.pointee.add(.number, plain: .number, bytes(text, count)))
-    },
-    string: { context, text, count in
-      guard let context = events(context), let writer = context.pointee.writer,
-        context.pointee.scope.checkString(count)
-      else { return 0 }
-      return context.pointee.result(
-        writer.pointee.add(.string, plain: .plainString, bytes(text, count)))
-    },
-    startObject: { context in
-      guard let context = events(context), let writer = context.pointee.writer,
-        context.pointee.scope.enter()
-      else { return 0 }
-      return context.pointee.result(writer.pointee.add(.startObject))
-    },
-    key: { context, text, count in
-      guard let context = events(context), let writer = context.pointee.writer,
-        context.pointee.scope.checkKey(count)
-      else { return 0 }
-      return context.pointee.result(writer.pointee.add(.key, plain: .plainKey, bytes(text, count)))
-    },
-    endObject: { context in
-      guard let context = events(context), let writer = context.pointee.writer else { return 0 }
-      context.pointee.scope.leave()
-      return context.pointee.result(writer.pointee.add(.endObject))
-    },
-    startArray: { context in
-      guard let context = events(context), let writer = context.pointee.writer,
-        context.pointee.scope.enter()
-      else { return 0 }
-      return context.pointee.result(writer.pointee.add(.startArray))
-    },
-    endArray: { context in
-      guard let context = events(context), let writer = context.pointee.writer else { return 0 }
-      context.pointee.scope.leave()
-      return context.pointee.result(writer.pointee.add(.endArray))
+      return context.pointee.take(.endArray)
     })
 }
 

@@ -148,7 +148,8 @@ struct NormalizerState: ~Copyable {
 
 /// The memory of a ``NormalizerState``, and of the context of parsers.
 ///
-/// Sendable: one thread at a time uses the state, as ``EventTape`` arranges.
+/// Sendable: the thread that reads the response uses it, or, between two calls of ``EventTape/settle()``, the queue of the
+/// tape uses the state and the result, and that thread only the context.
 final class NormalizerMemory: @unchecked Sendable {
   let state: UnsafeMutablePointer<NormalizerState>
   let context: UnsafeMutablePointer<EventContext>

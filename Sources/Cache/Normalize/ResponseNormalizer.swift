@@ -100,7 +100,7 @@ public final class ResponseNormalizer {
       options.limits.json.maxNumberBytes < TapeWriter.maxTextBytes
     else { return }
     tape = EventTape.begin(
-      &parser, memory, maxStagedBytes: store == nil ? options.flushThreshold : Int.max,
+      parser, memory, maxStagedBytes: store == nil ? options.flushThreshold : Int.max,
       isForced: options.forcesTape)
   }
 
@@ -170,7 +170,7 @@ public final class ResponseNormalizer {
         .malformedResponse, "the response is empty; a GraphQL response is a JSON object")
     }
     if let tape {
-      tape.finish(&parser)
+      tape.finish()
       if tape.hasFailed { throw failure }
       self.tape = nil
     }

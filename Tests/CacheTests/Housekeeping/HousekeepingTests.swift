@@ -497,17 +497,22 @@ struct HousekeepingTests {
     }
   }
 
+  /// A filled store whose file another program has changed.
+  private static func changed(_ path: String, by sql: String) async throws -> CacheStore {
+    let store = try CacheStore.sqlite(path: path)
+    try await fill(store)
+    try store.close()
+    try SQLiteTool.run(sql, on: path)
+    return try CacheStore.sqlite(path: path)
+  }
+
   @Test("a damaged record is treated as missing, and records that only it reached are garbage")
   func damaged() async throws {
     guard SQLiteTool.isThere else { return }
     let directory = try TemporaryDirectory()
-    let path = directory.path("c.db")
-    var store = try CacheStore.sqlite(path: path)
-    try await Self.fill(store)
-    try store.close()
-    try SQLiteTool.run(
-      "UPDATE records SET data = replace(data, 'Post 1', 'Post X') WHERE key = 'Post:1'", on: path)
-    store = try CacheStore.sqlite(path: path)
+    let store = try await Self.changed(
+      directory.path("c.db"),
+      by: "UPDATE records SET data = replace(data, 'Post 1', 'Post X') WHERE key = 'Post:1'")
     let summary = try await store.collectGarbage(rootsBefore: nil)
     #expect(summary.records == 1)
     #expect(try await Self.keys(store) == ["Post:2", "QUERY_ROOT", "User:11", "User:12"])
@@ -518,18 +523,14 @@ struct HousekeepingTests {
   func foreignKeys() async throws {
     guard SQLiteTool.isThere else { return }
     let directory = try TemporaryDirectory()
-    let path = directory.path("c.db")
-    var store = try CacheStore.sqlite(path: path)
-    try await Self.fill(store)
-    try store.close()
     // As many as are removed at a time.
-    try SQLiteTool.run(
-      """
-      WITH RECURSIVE numbers(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < 1000)
-      INSERT INTO records (key, received, data, checksum)
-        SELECT CAST('User:' || i AS BLOB), 1, '{}', 0 FROM numbers
-      """, on: path)
-    store = try CacheStore.sqlite(path: path)
+    let store = try await Self.changed(
+      directory.path("c.db"),
+      by: """
+        WITH RECURSIVE numbers(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < 1000)
+        INSERT INTO records (key, received, data, checksum)
+          SELECT CAST('User:' || i AS BLOB), 1, '{}', 0 FROM numbers
+        """)
     let found = try await code { _ = try await store.remove(RecordSelection("*")) }
     #expect(found == .damagedDatabase)
     #expect(try await store.statistics().types["User"] != nil)
