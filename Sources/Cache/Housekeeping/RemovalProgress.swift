@@ -31,7 +31,12 @@ public final class RemovalProgress: Sendable {
     if isCancelled { throw CancellationError() }
   }
 
-  fileprivate func noteRemoved(_ step: RemovalSummary) { state.withLock { $0.removed.add(step) } }
+  /// Counts what a transaction has removed, after its commit.
+  func noteRemoved(_ step: RemovalSummary) {
+    var counts = step
+    counts.changes = []
+    state.withLock { $0.removed.add(counts) }
+  }
 }
 
 /// Counts what housekeeping reads and removes, in the transactions of one task.
@@ -77,9 +82,7 @@ final class RemovalLog {
   func endStep() -> RemovalSummary {
     let ended = step
     step = RemovalSummary()
-    var counts = ended
-    counts.changes = []
-    progress.noteRemoved(counts)
+    progress.noteRemoved(ended)
     summary.add(ended)
     return ended
   }

@@ -315,8 +315,9 @@ extension PostgresStore {
       let log = RemovalLog(collection, progress)
       try task.run(on: PostgresHousekeeping(connection: connection), log)
       try Self.noteChange(connection)
-      return log.endStep()
+      return log.step
     }
+    progress.noteRemoved(summary)
     activity.post(summary)
     return summary
   }

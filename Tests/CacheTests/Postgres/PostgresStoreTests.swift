@@ -111,6 +111,32 @@ struct PostgresStoreTests {
     await next.rollback()
   }
 
+  @Test("a removal whose commit fails reports nothing as removed")
+  func refusedCommit() async throws {
+    let url = try PostgresSchema.newForTest()
+    let store = try await Self.open(url)
+    try await Self.write(1, #""name":"Ada""#, to: store)
+    let other = try PostgresConnection(url)
+    try other.run(
+      """
+      CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE EXCEPTION 'refused by a trigger'; END $$
+      """)
+    try other.run(
+      """
+      CREATE CONSTRAINT TRIGGER refusal AFTER DELETE ON gqlrun_record
+      DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse()
+      """)
+    let progress = RemovalProgress()
+    let task = HousekeepingTask.remove(try RecordSelection("User:*"))
+    await #expect(throws: CacheError.self) { _ = try await store.run(task, progress) }
+    #expect(progress.removed.isEmpty)
+    #expect(try await Self.read(1, from: store) == #"{"user":{"id":"1","name":"Ada"}}"#)
+    try other.run("DROP TRIGGER refusal ON gqlrun_record")
+    _ = try await store.run(task, progress)
+    #expect(progress.removed.records == 1)
+  }
+
   @Test("a user who owns only a schema can use a cache in it")
   func ownSchema() async throws {
     let server = try PostgresServer.shared.get()
