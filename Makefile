@@ -30,6 +30,9 @@ BATCH_TREES ?= 1000
 HISTORIES ?= 10000
 SEED ?=
 MODEL ?= HistoryTests
+# Where `make test-outside` builds. With .build-debug it need not compile the dependencies, but the next build of the tests
+# compiles our modules again.
+OUTSIDE_BUILD ?= .build-outside
 # The laws of `make scaling`, by parts of their names; empty for all.
 LAWS ?=
 # Connections that `make torture-live` cuts, and subscriptions meanwhile.
@@ -326,9 +329,9 @@ pictures: build packages-pages ## Make the pictures of README.md in docs/picture
 
 .PHONY: test-outside
 test-outside: packages ## Build and run packages that use the library from outside this tree
-	@$(call prepare,.build-outside)
+	@$(call prepare,$(OUTSIDE_BUILD))
 	$(TEST_ENV) $(SWIFT) build --scratch-path .build-debug --product gqlrun $(TEST_FLAGS)
-	Tests/Outside/run.sh .build-debug/debug/gqlrun .build-outside
+	TEST_FLAGS="$(TEST_FLAGS)" Tests/Outside/run.sh .build-debug/debug/gqlrun $(OUTSIDE_BUILD)
 
 .PHONY: guides
 guides: packages packages-test ## Execute README.md and the pages of docs/ as they are (GUIDES: only these), and compare their output
