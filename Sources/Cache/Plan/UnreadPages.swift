@@ -18,7 +18,7 @@ package struct ConnectionField: Sendable, Hashable {
 
 /// Finds connections in results that have more pages than the result.
 ///
-/// Reads the data in chunks, and keeps a path, a key and a cursor of it, whatever its size.
+/// Reads the data in chunks, and keeps the open containers, a key and a cursor of it, whatever its size.
 package struct UnreadPages: Sendable {
   /// What the results say about one connection of the operation.
   package struct Connection: Sendable {
@@ -33,30 +33,40 @@ package struct UnreadPages: Sendable {
     /// The number of list levels that each of the field's keys leads to, where it first had more pages; empty if it had none.
     package var lists: [Int] = []
 
-    fileprivate let hasNextPage: [[UInt8]]
-    fileprivate let endCursor: [[UInt8]]?
+    fileprivate init(_ field: ConnectionField) { self.field = field }
+  }
 
-    fileprivate init(_ field: ConnectionField) {
-      self.field = field
-      hasNextPage = (field.keys + field.hasNextPage).map(Self.quoted)
-      endCursor = field.endCursor.map { (field.keys + $0).map(Self.quoted) }
-    }
+  /// A place of the response keys that lead to what connections tell.
+  private struct Node: Sendable {
+    /// The keys below it, as the text has them: a name has no characters that JSON escapes.
+    var children: [(key: [UInt8], node: Int)] = []
+    /// The connection whose `hasNextPage`, and the one whose `endCursor`, is here.
+    var hasNextPage: Int?
+    var endCursor: Int?
+  }
 
-    /// A response key as the text has it: a name has no characters that JSON escapes.
-    private static func quoted(_ key: String) -> [UInt8] { Array("\"\(key)\"".utf8) }
+  /// An open object or list.
+  private struct Container: Sendable {
+    let isList: Bool
+    /// Its node, that of the object that has it for a list in a list; `nil` if nothing that is looked for is in it.
+    let node: Int?
+    /// The node of its current value.
+    var value: Int?
   }
 
   /// All connections of the operation.
   package private(set) var connections: [Connection]
+  /// The first one is that of the data.
+  private var nodes = [Node()]
   private var scanner = JSONScanner()
-  /// The open containers: the current key of an object, `nil` for a list.
-  private var open: [[UInt8]?] = []
-  /// The current keys of the open objects.
-  private var path: [[UInt8]] { open.compactMap { $0 } }
+  private var open: [Container] = []
+  /// Whether the chunk before has ended in what is skipped.
+  private var isSkipping = false
   private var expectsKey = false
   private var isKey = false
-  /// The connection whose cursor the current string is.
-  private var cursorOwner: Int?
+  /// Whether the current string is a key or a cursor that matters.
+  private var isRead = false
+  /// What earlier chunks have of the current string.
   private var text: [UInt8] = []
 
   /// Finds nothing in the results of an operation without such fields.
@@ -65,6 +75,28 @@ package struct UnreadPages: Sendable {
   /// Finds those of the given connections.
   package init(_ fields: [ConnectionField]) {
     connections = fields.map { Connection($0) }
+    for (index, field) in fields.enumerated() {
+      let next = node(at: field.keys + field.hasNextPage)
+      nodes[next].hasNextPage = nodes[next].hasNextPage ?? index
+      guard let endCursor = field.endCursor else { continue }
+      let end = node(at: field.keys + endCursor)
+      nodes[end].endCursor = nodes[end].endCursor ?? index
+    }
+  }
+
+  /// The node at response keys, which is added.
+  private mutating func node(at keys: [String]) -> Int {
+    var node = 0
+    for key in keys.map({ Array("\"\($0)\"".utf8) }) {
+      if let child = nodes[node].children.first(where: { $0.key == key }) {
+        node = child.node
+      } else {
+        nodes.append(Node())
+        nodes[node].children.append((key, nodes.count - 1))
+        node = nodes.count - 1
+      }
+    }
+    return node
   }
 
   /// Those that have more pages.
@@ -82,39 +114,68 @@ package struct UnreadPages: Sendable {
   package mutating func beginResult() {
     scanner = JSONScanner()
     open = []
+    isSkipping = false
     expectsKey = false
   }
 
   /// Reads a chunk of a result's data.
   package mutating func read(_ chunk: UnsafeRawBufferPointer) {
     guard !connections.isEmpty else { return }
-    var offset = 0
+    var offset = isSkipping ? skip(chunk, from: 0) : 0
     while let token = scanner.next(chunk, from: &offset) {
       switch token {
-      case .mark(let mark): take(mark)
+      case .mark(let mark):
+        let isOpening = mark == UInt8(ascii: "{") || mark == UInt8(ascii: "[")
+        if isOpening, nodeOfContainer == nil {
+          offset = skip(chunk, from: offset - 1)
+        } else {
+          take(mark)
+        }
       case .scalar(let range, let isStart):
         if isStart { count(isTrue: chunk[range.lowerBound] == UInt8(ascii: "t")) }
       case .string(let range, let isStart, let isEnd):
         if isStart { beginString() }
-        if isKey || cursorOwner != nil { text += chunk[range] }
-        if isEnd { endString() }
+        guard isRead else { continue }
+        // Most keys are in one chunk, and need no copy.
+        if isStart, isEnd {
+          endString(UnsafeRawBufferPointer(rebasing: chunk[range]))
+        } else {
+          text += chunk[range]
+          guard isEnd else { continue }
+          let whole = text
+          whole.withUnsafeBytes { endString($0) }
+        }
       case .whiteSpace: break
       }
     }
   }
 
+  /// The node of a container that begins.
+  private var nodeOfContainer: Int? { open.isEmpty ? 0 : open[open.count - 1].value }
+  /// The node of a string or scalar that begins; `nil` for an element of a list.
+  private var nodeOfLeaf: Int? { open.last.flatMap { $0.isList ? nil : $0.value } }
+
+  /// Skips an object or a list in which nothing is looked for, or the rest of one.
+  ///
+  /// - Returns: The offset after it, or after the chunk.
+  private mutating func skip(_ chunk: UnsafeRawBufferPointer, from start: Int) -> Int {
+    let offset = scanner.skip(chunk, from: start)
+    isSkipping = scanner.isOpen
+    return offset
+  }
+
   private mutating func take(_ mark: UInt8) {
     switch mark {
     case UInt8(ascii: "{"):
-      open.append([])
+      open.append(Container(isList: false, node: nodeOfContainer, value: nil))
       expectsKey = true
     case UInt8(ascii: "["):
-      open.append(nil)
+      open.append(Container(isList: true, node: nodeOfContainer, value: nodeOfContainer))
       expectsKey = false
     case UInt8(ascii: "}"), UInt8(ascii: "]"):
       open.removeLast(open.isEmpty ? 0 : 1)
       expectsKey = false
-    case UInt8(ascii: ","): expectsKey = open.last?.map { _ in true } ?? false
+    case UInt8(ascii: ","): expectsKey = !(open.last?.isList ?? true)
     default: break
     }
   }
@@ -123,21 +184,27 @@ package struct UnreadPages: Sendable {
     isKey = expectsKey
     expectsKey = false
     text.removeAll(keepingCapacity: true)
-    cursorOwner = isKey ? nil : owner { $0.endCursor }
-  }
-
-  private mutating func endString() {
     if isKey {
-      isKey = false
-      if !open.isEmpty { open[open.count - 1] = text }
-    } else if let cursorOwner {
-      self.cursorOwner = nil
-      connections[cursorOwner].cursor = try? JSONValue(parsing: text).stringValue
+      isRead = open[open.count - 1].node != nil
+      open[open.count - 1].value = nil
+    } else {
+      isRead = nodeOfLeaf.map { nodes[$0].endCursor != nil } ?? false
     }
   }
 
+  private mutating func endString(_ text: UnsafeRawBufferPointer) {
+    guard isKey else {
+      guard let owner = nodeOfLeaf.flatMap({ nodes[$0].endCursor }) else { return }
+      connections[owner].cursor = try? JSONValue(parsing: Array(text)).stringValue
+      return
+    }
+    isKey = false
+    guard let node = open.last?.node else { return }
+    open[open.count - 1].value = nodes[node].children.first { $0.key.elementsEqual(text) }?.node
+  }
+
   private mutating func count(isTrue: Bool) {
-    guard let index = owner(of: { $0.hasNextPage }) else { return }
+    guard let index = nodeOfLeaf.flatMap({ nodes[$0].hasNextPage }) else { return }
     connections[index].count += 1
     guard isTrue else { return }
     connections[index].unread += 1
@@ -150,19 +217,12 @@ package struct UnreadPages: Sendable {
   private func lists(below count: Int) -> [Int] {
     var lists: [Int] = []
     for container in open {
-      if container != nil {
+      if !container.isList {
         lists.append(0)
       } else if let last = lists.indices.last {
         lists[last] += 1
       }
     }
     return Array(lists.prefix(count))
-  }
-
-  /// The connection that has the value at the current keys.
-  private func owner(of keys: (Connection) -> [[UInt8]]?) -> Int? {
-    guard let last = open.last ?? nil else { return nil }
-    // Most values differ in the last key, so that the path is rarely made.
-    return connections.firstIndex { keys($0)?.last == last && keys($0) == path }
   }
 }

@@ -8,7 +8,7 @@ struct UnreadPagesTests {
     query Q($c: String) {
       customers(after: $c) {
         info: pageInfo { next: endCursor more: hasNextPage }
-        nodes { name orders { pageInfo { hasNextPage } lines { pageInfo { hasNextPage endCursor } } } }
+        nodes { name tags { words } orders { pageInfo { hasNextPage } lines { pageInfo { hasNextPage endCursor } } } }
       }
       pageInfo { hasNextPage }
     }
@@ -19,7 +19,7 @@ struct UnreadPagesTests {
       {"name":"pageInfo","orders":{"pageInfo":{"hasNextPage":true},"lines":[
         {"pageInfo":{"hasNextPage":false,"endCursor":null}}, {"pageInfo":{"hasNextPage":true,"endCursor":"z"}}]}},
       {"name":"{\\"hasNextPage\\":true}","orders":{"pageInfo":{"hasNextPage":false},"lines":[]}},
-      {"name":"x","orders":null}]},"pageInfo":{"hasNextPage":true}}
+      {"tags":[{"words":["]}\\"",[[]],{}]},{"hasNextPage":true},[]],"name":"x","orders":null}]},"pageInfo":{"hasNextPage":true}}
     """
 
   private static func read(cutEvery size: Int) throws -> UnreadPages {
