@@ -12,6 +12,11 @@ import Testing
     ],
     "cache-write": ["on_errors": "skip-errored", "write_roots": "true"],
     "correlation-id": ["header": "X-Correlation-ID", "idempotency_key": "false"],
+    "error-tap": ["log": "true", "level": "error", "rules": nil],
+    "exec": [
+      "command": nil, "stage": "graphql", "events": "[request]", "max_body": "0B", "max_data": "0B",
+      "options": nil, "timeout": "5s", "restarts": "3",
+    ],
     "fetch": [
       "timeout": "5m", "connect_timeout": "10s", "idle_timeout": "30s", "event_timeout": "5m",
       "max_body": "1GiB", "max_message": "16MiB", "max_ratio": nil, "max_headers": "64KiB",
@@ -21,6 +26,7 @@ import Testing
       "force_on_error": "false",
     ],
     "headers": ["set": nil, "add": nil, "default": nil, "remove": nil],
+    "http-batch": ["window": "10ms", "max": "10", "mutations": "false"],
     "logging": [
       "level": "info", "headers": "false", "body": "false", "max_body": "4KiB", "redact": nil,
     ],
@@ -55,6 +61,11 @@ import Testing
     _ name: String, _ options: [String: String?]
   ) throws {
     #expect(optionTable(try #require(PluginRegistry.builtIn[name])) == options)
+  }
+
+  @Test func `every built-in plugin with options is among these`() {
+    let names = PluginRegistry.builtIn.descriptions.filter { !$0.options.isEmpty }.map(\.name)
+    #expect(Set(names) == Set(Self.defaults.keys))
   }
 
   /// Entries of a chain, and what the message about a refused one has.
