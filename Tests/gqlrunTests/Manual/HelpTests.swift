@@ -5,12 +5,8 @@ import Testing
 struct HelpTests {
   @Test(
     "is printed on standard output",
-    arguments: [
-      "help", "--help", "", "help run", "run --help", "serve --help", "demo --help", "cache",
-      "cache help", "cache import --help", "cache read --help", "cache dump --help",
-      "cache get --help", "cache stats --help", "cache clear --help", "pipeline",
-      "pipeline check --help", "pipeline show --help", "plugins --help", "format --help",
-    ])
+    arguments: ["help", "", "help run", "cache", "cache help", "pipeline"]
+      + HelpTextTests.commands.map { "\($0.name) --help".replacing("gqlrun ", with: "") })
   func help(_ line: String) async throws {
     let result = try await Program.run(line.split(separator: " ").map { String($0) }, in: Folder())
     #expect(result.status == 0, "\(result)")
