@@ -113,8 +113,9 @@ struct ChainPlacementTests {
     ["max-retry", "logging: { headers: true }", "token-refresh", "fetch", "parse"],
     ["logging", "headers", "fetch", "parse"],
     ["apq: { persisted_only: true }", "fetch", "parse"],
-    ["max-retry: { mutations: always }", "correlation-id: { idempotency_key: true }"]
+    ["correlation-id: { idempotency_key: true }", "max-retry: { mutations: always }"]
       + ["fetch", "parse"],
+    ["max-retry", "correlation-id: { idempotency_key: true }", "fetch", "parse"],
     ["cache-read: { max_age: 1h, max_stale: 1h }", "fetch", "parse", "cache-write"],
     ["cache-read: { policy: cache-only }", "record-replay: { file: r, mode: record }"]
       + ["parse", "cache-write"],
@@ -201,12 +202,17 @@ struct ChainPlacementTests {
     ),
     Wrong(
       ["max-retry: { mutations: always }", "fetch", "parse"],
-      "P020 1: `max-retry` retries mutations, and the server cannot recognize a repeated one → add `- correlation-id: { idempotency_key: true }`, or leave out `mutations`"
+      "P020 1: `max-retry` retries mutations, and the server cannot recognize a repeated one → add `- correlation-id: { idempotency_key: true }` above it, or leave out `mutations`"
+    ),
+    Wrong(
+      ["max-retry: { mutations: always }", "correlation-id: { idempotency_key: true }"]
+        + ["fetch", "parse"],
+      "P020 2: `correlation-id` is below `max-retry` (line 5), so every attempt of a mutation would have another key → move it above `max-retry`"
     ),
     Wrong(
       ["max-retry: { mutations: always }", "headers: { default: { Idempotency-Key: k } }"]
         + ["fetch", "parse"],
-      "P020 1: `max-retry` retries mutations, and the server cannot recognize a repeated one → add `- correlation-id: { idempotency_key: true }`, or leave out `mutations`"
+      "P020 1: `max-retry` retries mutations, and the server cannot recognize a repeated one → add `- correlation-id: { idempotency_key: true }` above it, or leave out `mutations`"
     ),
     Wrong(
       ["max-retry", "apq", "cache-read", "fetch", "parse", "cache-write"],

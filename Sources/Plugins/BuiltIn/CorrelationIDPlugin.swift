@@ -66,8 +66,17 @@ public struct CorrelationIDPlugin: Plugin {
   /// Sends idempotency keys if the option `idempotency_key` is set.
   public var traits: PluginTraits { idempotencyKey ? .sendsIdempotencyKeys : [] }
 
-  /// Surrounds operations, anywhere in the GraphQL stage.
-  public var placement: Placement { .wrap(.graphQL) }
+  /// Surrounds operations; with `idempotency_key`, above what sends a mutation again.
+  public var placement: Placement {
+    .wrap(
+      .graphQL,
+      rules: idempotencyKey
+        ? [
+          .above(
+            .repeatsMutations, code: .retriedMutations,
+            reason: "so every attempt of a mutation would have another key")
+        ] : [])
+  }
 
   /// Creates the interceptor that sets the id.
   ///

@@ -72,7 +72,8 @@ public struct MaxRetryPlugin: Plugin {
           .requires(
             .sendsIdempotencyKeys, code: .retriedMutations,
             message: "{self} retries mutations, and the server cannot recognize a repeated one",
-            remedy: "add `- \(CorrelationIDPlugin.entryWithKeys)`, or leave out `mutations`")
+            remedy:
+              "add `- \(CorrelationIDPlugin.entryWithKeys)` above it, or leave out `mutations`")
         ] : [])
   }
 
