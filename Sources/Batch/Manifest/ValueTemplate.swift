@@ -17,16 +17,6 @@ indirect enum ValueTemplate: Sendable {
   case object([(key: String, value: ValueTemplate)])
   case upload(UploadTemplate)
 
-  /// Whether the value has a file.
-  var hasUpload: Bool {
-    switch self {
-    case .upload: true
-    case .list(let elements): elements.contains { $0.hasUpload }
-    case .object(let members): members.contains { $0.value.hasUpload }
-    case .constant, .reference, .text: false
-    }
-  }
-
   /// The value for one task; `nil` leaves the variable out.
   ///
   /// - Parameters:

@@ -63,12 +63,6 @@ package struct Stopwatch {
 
   package init() {}
 
-  /// Starts a lap; the time since the last lap is not counted.
-  package mutating func start() {
-    wall = StageClock.wall()
-    thread = StageClock.thread()
-  }
-
   /// Ends a lap and adds its time to `part`.
   ///
   /// - Parameters:
