@@ -57,14 +57,7 @@ struct BatchCondition: Sendable, CustomStringConvertible {
   }
 
   /// The first keys of the condition's paths.
-  var roots: [String] {
-    [left, right].compactMap {
-      switch $0 {
-      case .path(let path), .count(let path): path.keys.first
-      default: nil
-      }
-    }
-  }
+  var roots: [String] { paths.compactMap(\.keys.first) }
 
   /// The paths of the condition.
   var paths: [ResultPath] {

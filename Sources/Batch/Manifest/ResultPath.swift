@@ -99,15 +99,8 @@ struct ResultPath: Sendable, Hashable, CustomStringConvertible {
 
   /// The text of the steps before `end`.
   fileprivate func text(upTo end: Int) -> String {
-    var text = ""
-    for step in steps[..<end] {
-      switch step {
-      case .key(let key): text += (text.isEmpty ? "" : ".") + key
-      case .each: text += "[*]"
-      case .index(let index): text += "[\(index)]"
-      }
-    }
-    return text
+    // The first step is a key.
+    String(steps[..<end].map(\.shown).joined().dropFirst())
   }
 }
 

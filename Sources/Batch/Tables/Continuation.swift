@@ -177,11 +177,6 @@ extension JSONWriter {
 extension JSONObject {
   /// The value that keys lead to; `nil` if one of them is absent.
   func value(at keys: [String]) -> JSONValue? {
-    guard let first = keys.first, var value = self[first] else { return nil }
-    for key in keys.dropFirst() {
-      guard let inner = value[key] else { return nil }
-      value = inner
-    }
-    return value
+    keys.dropFirst().reduce(keys.first.flatMap { self[$0] }) { $0?[$1] }
   }
 }

@@ -194,28 +194,22 @@ struct UsedVariables {
 
   /// Adds the variables of a selection set, at any depth.
   mutating func add(_ set: SelectionSet) {
-    for selection in set.selections {
-      switch selection {
-      case .field(let field):
-        for argument in field.arguments { add(argument.value) }
-        add(field.directives)
-        if let set = field.selectionSet { add(set) }
-      case .inlineFragment(let fragment):
-        add(fragment.directives)
-        add(fragment.selectionSet)
-      case .fragmentSpread(let spread):
-        add(spread.directives)
-        if let fragment = fragments.removeValue(forKey: spread.name.value) {
-          add(fragment.directives)
-          add(fragment.selectionSet)
-        }
-      }
+    set.forEachSelection { selection in
+      add(selection.directives)
+      if case .field(let field) = selection { add(field.arguments) }
+      guard case .fragmentSpread(let spread) = selection,
+        let fragment = fragments.removeValue(forKey: spread.name.value)
+      else { return }
+      add(fragment.directives)
+      add(fragment.selectionSet)
     }
   }
 
   /// Adds the variables of directives.
-  mutating func add(_ directives: [Directive]) {
-    for argument in directives.flatMap(\.arguments) { add(argument.value) }
+  mutating func add(_ directives: [Directive]) { add(directives.flatMap(\.arguments)) }
+
+  private mutating func add(_ arguments: [Argument]) {
+    for argument in arguments { add(argument.value) }
   }
 
   private mutating func add(_ value: Value) {

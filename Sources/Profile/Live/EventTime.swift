@@ -23,14 +23,9 @@ package struct EventTime: Sendable {
 
   /// The time in an event, in seconds since 1970; `nil` if it has none.
   func seconds(in response: GraphQLResponse) -> Double? {
-    guard let data = response.data, data.count <= Self.maxData,
-      var value = try? JSONValue(parsing: data.bytes())
-    else { return nil }
-    for key in keys.dropFirst() {
-      guard let next = value[key] else { return nil }
-      value = next
-    }
-    return Self.seconds(value)
+    guard let data = response.data, data.count <= Self.maxData else { return nil }
+    let value = try? JSONValue(parsing: data.bytes())
+    return keys.dropFirst().reduce(value) { $0?[$1] }.flatMap { Self.seconds($0) }
   }
 
   static func seconds(_ value: JSONValue) -> Double? {
