@@ -37,7 +37,7 @@ actor RowCheck {
     while index < manifest.operations.count, problems.count < Self.maxProblems {
       let operation = manifest.operations[index]
       guard let settings = operation.source else {
-        if checksFiles, operation.needs.isEmpty { checkFiles(operation) }
+        if checksFiles, operation.needs.isEmpty { check(nil, operation) }
         count += 1
         index += 1
         continue
@@ -59,7 +59,7 @@ actor RowCheck {
           }
           count += 1
           // Captured values are known only during the run.
-          if operation.needs.isEmpty { check(row, operation: operation, settings: settings) }
+          if operation.needs.isEmpty { check(row, operation) }
         }
       } catch {
         problems.append("\(error)")
@@ -74,26 +74,18 @@ actor RowCheck {
     return isDone
   }
 
-  /// Checks the files of an operation without rows.
-  private func checkFiles(_ operation: BatchOperation) {
-    do throws(TaskProblem) {
-      try check(nil, makers[operation.index])
-    } catch {
-      problems.append("`\(operation.id)`: \(error)")
-    }
-  }
-
-  private func check(_ row: Row, operation: BatchOperation, settings: InputSettings) {
-    do throws(TaskProblem) {
-      try check(row, makers[operation.index])
-    } catch {
-      problems.append(
-        "\(settings.input.label(in: manifest)):\(row.number): `\(operation.id)`: \(error)")
-    }
-  }
-
   /// - Parameter row: The row; `nil` for an operation without rows.
-  private func check(_ row: Row?, _ maker: TaskMaker) throws(TaskProblem) {
+  private func check(_ row: Row?, _ operation: BatchOperation) {
+    do throws(TaskProblem) {
+      try validate(row, makers[operation.index])
+    } catch {
+      let label = operation.source?.input.label(in: manifest) ?? ""
+      let place = row.map { "\(label):\($0.number): " } ?? ""
+      problems.append("\(place)`\(operation.id)`: \(error)")
+    }
+  }
+
+  private func validate(_ row: Row?, _ maker: TaskMaker) throws(TaskProblem) {
     var uploads: [TaskUpload] = []
     _ = try maker.variables(in: maker.scope(row), uploads: &uploads)
     guard checksFiles else { return }
