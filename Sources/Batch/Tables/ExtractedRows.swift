@@ -38,51 +38,42 @@ public struct ExtractedRows: AsyncSequence, Sendable {
 
   /// Begins with the first page, or after the checkpoint.
   public func makeAsyncIterator() -> Iterator {
-    Iterator(reading: RowStream(manifest, checkpoint: checkpoint, services: services))
+    Iterator(rows: self)
   }
 
   /// Reads the pages as they arrive.
   public struct Iterator: AsyncIteratorProtocol {
-    private let stream: RowStream
-
-    fileprivate init(reading stream: RowStream) { self.stream = stream }
+    fileprivate let rows: ExtractedRows
+    /// `nil` before the first page.
+    fileprivate var stream: RowStream?
 
     /// The next page; `nil` after the last one.
     ///
     /// - Throws: ``ExtractFailure`` if pages are missing; `CancellationError` if the task is cancelled.
-    public mutating func next() async throws -> ExtractedPage? { try await stream.next() }
+    public mutating func next() async throws -> ExtractedPage? {
+      let stream = try stream ?? RowStream(rows)
+      self.stream = stream
+      return try await stream.store.next()
+    }
   }
 }
 
 /// Runs the task of an extraction, whose rows a caller reads. Ends the run when it is released.
 private final class RowStream: Sendable {
-  private let manifest: Manifest
-  private let checkpoint: String?
-  private let services: Services
-  /// The task refers to the store, and not to this object.
-  private let begun = Locked<(store: RowStore, task: Task<Void, Never>)?>(nil)
+  let store: RowStore
+  /// Refers to the store, and not to this object.
+  private let task: Task<Void, Never>
 
-  init(_ manifest: Manifest, checkpoint: String?, services: Services) {
-    self.manifest = manifest
-    self.checkpoint = checkpoint
-    self.services = services
+  init(_ rows: ExtractedRows) throws {
+    let store = try RowStore(
+      rows.manifest, checkpoint: rows.checkpoint, services: rows.services)
+    self.store = store
+    task = Task { await store.run(rows.manifest, rows.services) }
   }
 
   deinit {
-    guard let (store, task) = begun.withLock({ $0 }) else { return }
     store.cancel()
     task.cancel()
-  }
-
-  func next() async throws -> ExtractedPage? {
-    let store = try begun.withLock { begun in
-      if let begun { return begun.store }
-      let store = try RowStore(manifest, checkpoint: checkpoint, services: services)
-      let task = Task { [manifest, services] in await store.run(manifest, services) }
-      begun = (store, task)
-      return store
-    }
-    return try await store.next()
   }
 }
 
