@@ -281,7 +281,7 @@ struct ManifestTests {
       let maker = TaskMaker(manifest.operations[0], state: [:])
       let settings = try #require(manifest.operations[0].source)
       let rows = try settings.open(manifest)
-      return try maker.item(try rows?.next()) { _ in [:] }.id
+      return try maker.item(try rows?()) { _ in [:] }.id
     }
     let query = "query($code: ID!) { country(code: $code) { code } }"
     let first = try id(query, "DE", key: "k")

@@ -21,7 +21,7 @@ struct CSVInput: RowInput {
   }
 
   func columns(hasNeeds: Bool) throws -> [String]? { try source().columns.names }
-  func open(_ context: RowContext) throws -> (any RowSource)? { try source() }
+  func open(_ context: RowContext) throws -> RowSource? { try source().next }
 
   private func source() throws -> CSVSource {
     try CSVSource(ByteReader(path: csv.path), delimiter: delimiter.byte)
@@ -42,7 +42,7 @@ enum CSVDelimiter: String, CaseIterable, ExpressibleByOption {
 ///
 /// Accepts [RFC 4180](https://www.rfc-editor.org/rfc/rfc4180), LF line ends and a byte order mark.
 /// Any other variant of CSV is an error with its line number.
-final class CSVSource: RowSource {
+final class CSVSource {
   let columns: Columns
   private let parser: CSVParser
 

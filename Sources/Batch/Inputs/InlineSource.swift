@@ -13,23 +13,12 @@ struct InlineInput: RowInput {
   func columns(hasNeeds: Bool) -> [String]? { rows.flatMap { Array($0.keys) } }
   func isReadable(hasNeeds: Bool) -> Bool { true }
   func label(in manifest: Manifest) -> String { "\(manifest.file): inline row" }
-  func open(_ context: RowContext) -> (any RowSource)? { InlineSource(rows) }
+  func open(_ context: RowContext) -> RowSource? {
+    var rows = rows.enumerated().makeIterator()
+    return { rows.next().map { Row(number: $0 + 1, content: .values($1)) } }
+  }
 
   private var rows: [JSONObject] { inline.map { $0.objectValue ?? ["value": $0] } }
-}
-
-/// Reads rows given in the manifest.
-final class InlineSource: RowSource {
-  private let rows: [JSONObject]
-  private var location = 0
-
-  init(_ rows: [JSONObject]) { self.rows = rows }
-
-  func next() -> Row? {
-    guard location < rows.count else { return nil }
-    location += 1
-    return Row(number: location, content: .values(rows[location - 1]))
-  }
 }
 
 /// Rows of values that another operation captured: `capture: repos`.
@@ -43,35 +32,23 @@ struct CaptureInput: RowInput {
 
   var capturedOperation: String? { capture }
 
-  func open(_ context: RowContext) -> (any RowSource)? {
+  func open(_ context: RowContext) -> RowSource? {
     guard let journal = context.journal,
       let index = context.manifest?.operations.firstIndex(where: { $0.id == capture })
     else { return nil }
-    return CapturedSource(journal, operation: context.numbers[index])
-  }
-}
-
-/// Reads the values that an operation captured, one row per task.
-final class CapturedSource: RowSource {
-  private let journal: Journal
-  private let operation: Int
-  private var held: ArraySlice<JSONObject> = []
-  private var lastKey: String?
-  private var number = 0
-
-  init(_ journal: Journal, operation: Int) {
-    self.journal = journal
-    self.operation = operation
-  }
-
-  func next() throws -> Row? {
-    if held.isEmpty {
-      held = try journal.captures(operation: operation, after: lastKey, limit: 500)[...]
-      lastKey = held.last?["key"]?.stringValue ?? lastKey
+    let operation = context.numbers[index]
+    var held: ArraySlice<JSONObject> = []
+    var lastKey: String?
+    var number = 0
+    return {
+      if held.isEmpty {
+        held = try journal.captures(operation: operation, after: lastKey, limit: 500)[...]
+        lastKey = held.last?["key"]?.stringValue ?? lastKey
+      }
+      guard let object = held.popFirst() else { return nil }
+      number += 1
+      return Row(number: number, content: .values(object))
     }
-    guard let object = held.popFirst() else { return nil }
-    number += 1
-    return Row(number: number, content: .values(object))
   }
 }
 
@@ -92,11 +69,11 @@ struct StandardInput: RowInput {
   var readsStandardInput: Bool { true }
   var hasTextCells: Bool { stdin == .csv }
 
-  func open(_ context: RowContext) throws -> (any RowSource)? {
+  func open(_ context: RowContext) throws -> RowSource? {
     let reader = ByteReader(standardInput: ())
     return switch stdin {
-    case .csv: try CSVSource(reader, delimiter: delimiter.byte)
-    case .jsonl: JSONLinesSource(reader)
+    case .csv: try CSVSource(reader, delimiter: delimiter.byte).next
+    case .jsonl: JSONLinesSource(reader).next
     }
   }
 }

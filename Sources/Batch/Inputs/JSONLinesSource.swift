@@ -26,15 +26,15 @@ struct JSONLinesInput: RowInput {
     return nil
   }
 
-  func open(_ context: RowContext) throws -> (any RowSource)? {
-    JSONLinesSource(try ByteReader(path: jsonl.path))
+  func open(_ context: RowContext) throws -> RowSource? {
+    JSONLinesSource(try ByteReader(path: jsonl.path)).next
   }
 }
 
 /// Reads one row from each line of JSON.
 ///
 /// https://jsonlines.org
-final class JSONLinesSource: RowSource {
+final class JSONLinesSource {
   private let reader: ByteReader
   private var lines = LineSplitter()
   private var line = 0

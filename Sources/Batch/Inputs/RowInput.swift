@@ -39,7 +39,7 @@ protocol RowInput: OptionSection {
   /// The rows of a file with one of the extensions.
   static func reading(_ path: String) -> (any RowInput)?
   /// Opens the rows; `nil` if they exist only during a run.
-  func open(_ context: RowContext) throws -> (any RowSource)?
+  func open(_ context: RowContext) throws -> RowSource?
 }
 
 extension RowInput {
@@ -104,7 +104,7 @@ final class InputSettings: ExpressibleByOption {
   var readsStandardInput: Bool { input.readsStandardInput }
 
   /// Opens the rows as they are before a run.
-  func open(_ manifest: Manifest) throws -> (any RowSource)? {
+  func open(_ manifest: Manifest) throws -> RowSource? {
     try input.open(RowContext(manifest: manifest))
   }
 
@@ -166,13 +166,10 @@ final class InputSettings: ExpressibleByOption {
 
 extension VariableReader.Empty: ExpressibleByOption {}
 
-/// A sequence of rows that is read in constant memory.
+/// The next row of a sequence that is read in constant memory; `nil` at the end.
 ///
 /// Not `Sendable`: it has one reader.
-protocol RowSource: AnyObject {
-  /// The next row, or `nil` at the end.
-  func next() throws -> Row?
-}
+typealias RowSource = () throws -> Row?
 
 /// An error in an input, with its file and line.
 public struct InputProblem: Error, Sendable, CustomStringConvertible {

@@ -30,13 +30,13 @@ struct SQLiteInput: RowInput {
     !hasNeeds && FileManager.default.fileExists(atPath: sqlite.path)
   }
 
-  func open(_ context: RowContext) throws -> (any RowSource)? {
-    try QuerySource(path: sqlite.path, query: query)
+  func open(_ context: RowContext) throws -> RowSource? {
+    try QuerySource(path: sqlite.path, query: query).next
   }
 }
 
 /// Reads the rows of a query over a SQLite file, opened read-only.
-final class QuerySource: RowSource {
+final class QuerySource {
   private let queue: DatabaseQueue
   private var cursor: RowCursor?
   private let path: String

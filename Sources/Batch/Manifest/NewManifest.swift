@@ -137,7 +137,7 @@ public struct NewManifest: Sendable {
   /// The columns of the first row that templates can name.
   private func columns() throws -> [String] {
     guard let rows else { return [] }
-    let row = try input(rows).open(RowContext())?.next()
+    let row = try input(rows).open(RowContext())?()
     let names: [String] =
       switch row?.content {
       case .cells(let columns, _)?: columns.names

@@ -9,7 +9,7 @@ actor RowCheck {
   private let manifest: Manifest
   private let makers: [TaskMaker]
   private var index = 0
-  private var source: (any RowSource)?
+  private var source: RowSource?
   private(set) var count = 0
   private(set) var problems: [String] = []
   /// Whether the count includes all rows.
@@ -52,7 +52,7 @@ actor RowCheck {
         source = rows
         for _ in 0..<500 {
           guard problems.count < Self.maxProblems else { break }
-          guard let row = try rows?.next() else {
+          guard let row = try rows?() else {
             source = nil
             index += 1
             break

@@ -147,7 +147,7 @@ final class TaskMaker: Sendable {
 struct TaskRows {
   private let maker: TaskMaker
   private let context: RowContext
-  private var source: (any RowSource)?
+  private var source: RowSource?
   /// Whether there are no further tasks.
   private(set) var isOver = false
 
@@ -165,7 +165,7 @@ struct TaskRows {
       return try item(nil)
     }
     if source == nil { source = try settings.input.open(context) }
-    guard let row = try source?.next() else {
+    guard let row = try source?() else {
       source = nil
       isOver = true
       return nil
