@@ -24,9 +24,11 @@ struct CSVSink: Sink {
     let used = columns.isEmpty ? operation.columns : RecordColumns(paths: columns.map(\.value))
     let header = CSVText.line(used.names.map { .string($0) })
     return SinkOutput(
-      format: FileFormat(
-        name: "csv " + String(decoding: header, as: UTF8.self).filter { $0 != "\n" },
-        header: header),
+      entry: SinkPlan.Entry(
+        path: path,
+        format: FileFormat(
+          name: "csv " + String(decoding: header, as: UTF8.self).filter { $0 != "\n" },
+          header: header)),
       records: TextRecords(
         emit: operation.emit, columns: used,
         usage: columns.isEmpty && !used.areGiven ? nil : ColumnUsage(used.names),

@@ -43,7 +43,10 @@ struct NDJSONSink: Sink {
     let areRecords =
       lines == .records || lines == .auto && (operation.emit != nil || operation.columns.areGiven)
     return SinkOutput(
-      format: FileFormat(name: isCompressed ? "ndjson.gz" : "ndjson", isCompressed: isCompressed),
+      entry: SinkPlan.Entry(
+        path: path,
+        format: FileFormat(
+          name: isCompressed ? "ndjson.gz" : "ndjson", isCompressed: isCompressed)),
       records: areRecords
         ? TextRecords(operation, suffix: [0x0A], writesGaps: gaps == .inline)
         : ResultLines(writesGaps: gaps == .inline))
@@ -170,8 +173,10 @@ struct JSONSink: Sink {
 
   func output(of operation: BatchOperation, at path: String) -> SinkOutput? {
     SinkOutput(
-      format: FileFormat(
-        name: "json", header: Array("[".utf8), footer: Array("\n]\n".utf8), separator: [0x2C]),
+      entry: SinkPlan.Entry(
+        path: path,
+        format: FileFormat(
+          name: "json", header: Array("[".utf8), footer: Array("\n]\n".utf8), separator: [0x2C])),
       records: TextRecords(operation, prefix: [0x2C, 0x0A]))
   }
 }

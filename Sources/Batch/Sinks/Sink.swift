@@ -51,16 +51,8 @@ enum Sinks {
 
 /// What a sink writes for one operation.
 struct SinkOutput: Sendable {
-  var format: FileFormat
+  var entry: SinkPlan.Entry
   var records: any ResultFormat
-  /// The table of a database; `nil` for a file.
-  var table: Table?
-
-  struct Table: Sendable, Equatable {
-    var name: String
-    var columns: [String]
-    var key: [String]
-  }
 }
 
 /// The bytes of a file around its records.

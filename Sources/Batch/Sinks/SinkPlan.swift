@@ -67,10 +67,8 @@ struct SinkPlan: Sendable {
         cached.append(operation.id)
         continue
       }
-      let entry = Entry(
-        location: settings.location, path: path, format: output.format,
-        isTable: output.table != nil, table: output.table?.name ?? "",
-        columns: output.table?.columns ?? [], key: output.table?.key ?? [])
+      var entry = output.entry
+      entry.location = settings.location
       let location = try add(entry, of: operation)
       let before = entries[location].takes[operation.id].map { $0 + ", " } ?? ""
       entries[location].takes[operation.id] = before + output.records.shown(operation)

@@ -604,13 +604,13 @@ extension TableSettings {
     let columns = columns(of: operation)
     let name = Self.name + (key.isEmpty ? "" : " key " + key.joined(separator: ","))
     return SinkOutput(
-      format: FileFormat(name: name),
+      entry: SinkPlan.Entry(
+        path: path, format: FileFormat(name: name), isTable: true,
+        table: try TextTemplate.filled(table.value, operation.id), columns: columns.names, key: key),
       records: TableRows(
         emit: operation.emit, columns: columns,
         key: key.compactMap { columns.names.firstIndex(of: $0) },
-        usage: columns.areGiven ? ColumnUsage(columns.names) : nil, cell: { Self.cell($0) }),
-      table: SinkOutput.Table(
-        name: try TextTemplate.filled(table.value, operation.id), columns: columns.names, key: key))
+        usage: columns.areGiven ? ColumnUsage(columns.names) : nil, cell: { Self.cell($0) }))
   }
 
   func check(
