@@ -23,32 +23,23 @@ final class SinkWriter {
   /// The journal's records of tables.
   private var recordedTables: [OutputID: OutputRecord] = [:]
 
-  /// Creates the writer of a run with a journal.
+  /// Creates the writer of a run with a journal, or of a worker of a queue.
   ///
   /// - Parameters:
-  ///   - owner: The owner of the tables.
-  ///   - keys: The keys of the rows in files of tables.
+  ///   - owner: The owner of the tables, in a run with a journal.
+  ///   - keys: The keys of the rows in files of tables, in a run with a journal.
   ///   - recorded: The journal's records of files, by path.
+  ///   - worker: The worker of a queue.
   init(
-    _ plan: SinkPlan, base: OutputPath, owner: TableMarker.Owner, keys: RowKeys,
-    recorded: [String: SinkPosition]
+    _ plan: SinkPlan, base: OutputPath, owner: TableMarker.Owner? = nil, keys: RowKeys? = nil,
+    recorded: [String: SinkPosition] = [:], worker: QueueWorker? = nil
   ) {
     self.plan = plan
-    self.keys = keys
     self.base = base
     self.owner = owner
+    self.keys = keys
     self.recorded = recorded
-    worker = nil
-  }
-
-  /// Creates the writer of a worker of a queue.
-  init(_ plan: SinkPlan, base: OutputPath, worker: QueueWorker) {
-    self.plan = plan
-    self.base = base
     self.worker = worker
-    keys = nil
-    owner = nil
-    recorded = [:]
   }
 
   /// The inodes of the open files, by path.
