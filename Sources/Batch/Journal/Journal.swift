@@ -560,9 +560,9 @@ struct JournalStep: Sendable {
   var sinks: [SinkPosition] = []
   var tables: [TablePosition] = []
   var gaps: [EventGap] = []
-  /// The rows that were added to files of tables, and how many were not.
+  /// The rows that were added to files of tables, and how many were not, because the file had them.
   var keys: [RowKeys.Key] = []
-  var repeated: [RepeatedRows] = []
+  var repeated: [OutputID: Int] = [:]
 
   /// Adds the state of a task. Several of one task in a row are joined.
   mutating func add(_ update: TaskUpdate) {
@@ -649,7 +649,7 @@ extension Journal {
 
   /// Records the rows that were added to files of tables.
   private static func record(
-    _ keys: [RowKeys.Key], repeated: [RepeatedRows], in db: Database
+    _ keys: [RowKeys.Key], repeated: [OutputID: Int], in db: Database
   ) throws {
     var statement = try RowStatement(db, sql: "INSERT INTO row_keys VALUES (?, ?, ?, ?)")
     for key in keys {
@@ -659,10 +659,10 @@ extension Journal {
       statement.bind(key.parent.string)
       try statement.run()
     }
-    for rows in repeated {
+    for (output, count) in repeated {
       try db.execute(
         sql: "UPDATE outputs SET repeated = ? WHERE path = ? AND name = ?",
-        arguments: [rows.count, rows.output.path, rows.output.table])
+        arguments: [count, output.path, output.table])
     }
   }
 

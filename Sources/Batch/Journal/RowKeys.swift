@@ -94,9 +94,3 @@ extension RowKeys.Key {
     return key
   }
 }
-
-/// How many rows of a file were not written again, because it had them.
-struct RepeatedRows: Sendable {
-  var output: OutputID
-  var count: Int
-}

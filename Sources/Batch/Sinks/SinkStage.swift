@@ -161,13 +161,12 @@ actor SinkStage {
 
   /// The number of repeated rows that a step has added.
   private func newRepeated(_ step: JournalStep) -> Int {
-    let counts =
-      step.repeated.map { ($0.output, $0.count) }
-      + step.tables.map { (OutputID(path: $0.path, table: $0.name), $0.repeated) }
-    return counts.reduce(0) { sum, count in
-      defer { repeated[count.0] = count.1 }
-      return sum + count.1 - (repeated[count.0] ?? 0)
+    var counts = step.repeated
+    for table in step.tables {
+      counts[OutputID(path: table.path, table: table.name)] = table.repeated
     }
+    defer { repeated.merge(counts) { $1 } }
+    return counts.reduce(0) { $0 + $1.value - (repeated[$1.key] ?? 0) }
   }
 
   /// Closes the sinks, and records the end of the run. If all tasks have ended, the files get their final names, and

@@ -212,11 +212,9 @@ final class SinkWriter {
   }
 
   /// The numbers of rows that files of tables had already, of the files where it has changed in this step.
-  func takeRepeated() -> [RepeatedRows] {
+  func takeRepeated() -> [OutputID: Int] {
     defer { changedRepeated = [] }
-    return changedRepeated.sorted().map {
-      RepeatedRows(output: id(plan.entries[$0]), count: repeated[$0] ?? 0)
-    }
+    return Dictionary(changedRepeated.map { (id(plan.entries[$0]), repeated[$0] ?? 0) }) { $1 }
   }
 
   /// Removes and returns the rows for tables in the database of the queue, sorted by index of the entry.
