@@ -56,14 +56,12 @@ package struct ManifestRequests: Sendable {
           shortened.append(operation.id)
           break
         }
-        do {
+        do throws(TaskProblem) {
           if let problem = item.problem { throw TaskProblem(problem) }
           entry.requests.append(
             try manifest.request(item, variables: item.variables, isStored: isStored))
         } catch {
-          let reason =
-            (error as? CacheError)?.message ?? (error as? ChainError)?.message ?? "\(error)"
-          problems.append("`\(operation.id)`: \(reason)")
+          problems.append("`\(operation.id)`: \(error.message)")
         }
       }
       if entry.requests.isEmpty, problems.isEmpty {
@@ -104,28 +102,33 @@ extension Manifest {
   ///   - other: A document that requests a part of the operation; `nil` for its own.
   ///   - variables: The variables of the request.
   ///   - isStored: Whether the response is stored in the normalized cache.
-  /// - Throws: `CacheError` for variables that the document does not have, `ChainError` for a file that cannot be sent.
+  /// - Throws: ``TaskProblem`` for variables that the document does not have, and for a file that cannot be sent.
   func request(
     _ item: TaskItem, template other: OperationTemplate? = nil, variables: JSONObject,
     isStored: Bool
-  ) throws -> GraphQLRequest {
+  ) throws(TaskProblem) -> GraphQLRequest {
     let operation = operations[item.operation]
     let template = other ?? operation.template
     let declared = Set(template.definition.variables.map(\.name.value))
     let files = item.uploads.filter { file in
       declared.contains { file.variable == $0 || file.variable.hasPrefix("\($0).") }
     }
-    // A task's variables are already coerced; later pages change them.
-    let coerced =
-      operation.pagination == nil && other == nil
-      ? variables : try template.coerce(variables, uploads: files.map(\.variable))
-    var uploads: [String: Upload] = [:]
-    for file in files { uploads[file.variable] = try upload(file) }
-    var request = GraphQLRequest(
-      try template.prepared(coerced: coerced, isStored: isStored),
-      cachePolicy: operation.policy, uploads: uploads)
-    request.timeout = operation.timeout
-    if operation.idempotency != nil { request.isIdempotent = true }
-    return request
+    do {
+      // A task's variables are already coerced; later pages change them.
+      let coerced =
+        operation.pagination == nil && other == nil
+        ? variables : try template.coerce(variables, uploads: files.map(\.variable))
+      var uploads: [String: Upload] = [:]
+      for file in files { uploads[file.variable] = try upload(file) }
+      var request = GraphQLRequest(
+        try template.prepared(coerced: coerced, isStored: isStored),
+        cachePolicy: operation.policy, uploads: uploads)
+      request.timeout = operation.timeout
+      if operation.idempotency != nil { request.isIdempotent = true }
+      return request
+    } catch {
+      throw TaskProblem(
+        (error as? CacheError)?.message ?? (error as? ChainError)?.message ?? "\(error)")
+    }
   }
 }

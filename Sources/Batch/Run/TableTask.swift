@@ -367,7 +367,8 @@ final class TableRequester: Sendable {
     sizes: [Int: Int]
   ) throws(TaskProblem) -> (request: GraphQLRequest, expected: ExpectedCost?) {
     let first = try documents.first(sizes: sizes, variables: item.variables)
-    let request = try request(first.template, variables: first.variables)
+    let request = try runner.request(
+      item, template: first.template, variables: first.variables)
     guard runner.governor.countsCosts else { return (request, nil) }
     let adapted = sizes.sorted { $0.key < $1.key }.map { " \($0.value)" }.joined()
     let cost = EstimatedCost(SelectionTree(first.template), first.variables)
@@ -408,7 +409,7 @@ final class TableRequester: Sendable {
     let expected: ExpectedCost?
     do throws(TaskProblem) {
       let next = try documents.request(pack, variables: item.variables)
-      request = try self.request(next.template, variables: next.variables)
+      request = try runner.request(item, template: next.template, variables: next.variables)
       expected = cost(of: pack, next.template, next.variables)
     } catch {
       return Answer(pack: pack, content: failure(error, of: pack))
@@ -533,17 +534,6 @@ final class TableRequester: Sendable {
   }
 
   // MARK: Documents and costs
-
-  private func request(
-    _ template: OperationTemplate, variables: JSONObject
-  ) throws(TaskProblem) -> GraphQLRequest {
-    do {
-      return try runner.request(item, template: template, variables: variables)
-    } catch {
-      throw TaskProblem(
-        (error as? CacheError)?.message ?? (error as? ChainError)?.message ?? "\(error)")
-    }
-  }
 
   private func cost(
     of pack: ContinuationPack, _ template: OperationTemplate, _ variables: JSONObject

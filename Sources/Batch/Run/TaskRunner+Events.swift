@@ -137,10 +137,10 @@ struct EventListener: Sendable {
   /// again.
   private mutating func connect() async throws -> Bool {
     let request: GraphQLRequest
-    do {
+    do throws(TaskProblem) {
       request = try runner.request(item, variables: item.variables)
     } catch {
-      fail((error as? CacheError)?.message ?? "\(error)")
+      fail(error.message)
       return false
     }
     var pass: Governor.Pass? = try await runner.governor.enter(operation.id)

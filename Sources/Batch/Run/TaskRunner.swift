@@ -120,11 +120,10 @@ struct TaskRunner: Sendable {
       return (outcome(item, given: update), true)
     }
     let request: GraphQLRequest
-    do {
+    do throws(TaskProblem) {
       request = try self.request(item, variables: pager.variables)
     } catch {
-      update.error =
-        (error as? CacheError)?.message ?? (error as? ChainError)?.message ?? "\(error)"
+      update.error = error.message
       update.ended = feed.progress.now()
       return (outcome(item, given: update), true)
     }
@@ -237,7 +236,7 @@ extension TaskRunner {
   /// - Parameter other: A document that requests a part of the operation; `nil` for its own.
   func request(
     _ item: TaskItem, template other: OperationTemplate? = nil, variables: JSONObject
-  ) throws -> GraphQLRequest {
+  ) throws(TaskProblem) -> GraphQLRequest {
     let request = try manifest.request(
       item, template: other, variables: variables, isStored: runner.services.store != nil)
     return item.hasFailed ? resent(request) : request
@@ -497,11 +496,10 @@ extension TaskRunner {
     variables: JSONObject
   ) async throws -> JSONValue? {
     let request: GraphQLRequest
-    do {
+    do throws(TaskProblem) {
       request = try self.request(item, template: template, variables: variables)
     } catch {
-      let reason = (error as? CacheError)?.message ?? "\(error)"
-      throw TaskProblem("a nested page cannot be requested: \(reason)")
+      throw TaskProblem("a nested page cannot be requested: \(error.message)")
     }
     guard let page = try await send(request, operation) else { throw StoppedBetweenPages() }
     if let error = page.error {
