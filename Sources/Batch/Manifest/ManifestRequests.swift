@@ -38,8 +38,10 @@ package struct ManifestRequests: Sendable {
     let state = try StateFile.read(manifest.stateFile)
     var problems: [String] = []
     for operation in manifest.operations {
-      if let problem = operation.loadProblem {
-        problems.append("\(operation.location): \(problem)")
+      guard operation.needs.isEmpty else {
+        problems.append(
+          "\(operation.location): `\(operation.id)` needs the results of others, so its requests are known only in a run; "
+            + "give it rows of its own")
         continue
       }
       if operation.template.type == .mutation { mutations.append(operation.id) }
@@ -80,17 +82,6 @@ package struct ManifestRequests: Sendable {
       )
     }
     guard problems.isEmpty else { throw RowProblems(problems: problems) }
-  }
-}
-
-extension BatchOperation {
-  /// Why the operation has no requests of its own.
-  fileprivate var loadProblem: String? {
-    guard needs.isEmpty else {
-      return
-        "`\(id)` needs the results of others, so its requests are known only in a run; give it rows of its own"
-    }
-    return nil
   }
 }
 
