@@ -78,18 +78,12 @@ final class Governor: Sendable {
     maximum = settings.concurrency
     patience = settings.patience
     state = Monitor(State(limit: Double(settings.concurrency)), isInOrder: true)
-    guard let limits else {
-      rate = nil
-      budget = nil
-      return
-    }
     // The queue has the rate of all workers.
-    if let perSecond = limits.perSecond, shared == nil {
-      rate = RequestBudget.Rate(interval: .seconds(1 / perSecond), burst: limits.burst)
-    } else {
-      rate = nil
+    let perSecond = shared == nil ? limits?.perSecond : nil
+    rate = perSecond.map {
+      RequestBudget.Rate(interval: .seconds(1 / $0), burst: limits?.burst ?? 1)
     }
-    budget = Self.budget(endpoint, services)
+    budget = limits.map { _ in Self.budget(endpoint, services) }
   }
 
   /// The budget of a pipeline, whose requests all have the same credential.
@@ -258,8 +252,6 @@ extension Governor {
     var hasSucceeded = false
     var isStopped = false
     var pause = Duration.milliseconds(250)
-
-    init(limit: Double) { self.limit = limit }
 
     var currentLimit: Int { max(1, Int(limit)) }
 
