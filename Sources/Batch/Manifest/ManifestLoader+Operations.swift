@@ -337,7 +337,7 @@ extension ManifestLoader {
     _ text: Located<String>, known: KnownNames
   ) -> TextTemplate? {
     let location = text.location
-    do throws(TextTemplate.Malformed) {
+    do throws(MalformedText) {
       let template = try TextTemplate(text.value)
       for reference in template.references {
         check(reference, location: location, known: known)

@@ -76,7 +76,7 @@ extension ManifestLoader {
   private mutating func target(of settings: TablesSettings) -> TablesTarget? {
     let location = settings.to.location
     let given: TablesTarget
-    do throws(TablesTarget.Malformed) {
+    do throws(MalformedText) {
       given = try TablesTarget(settings.to.value, format: settings.format)
     } catch {
       report(.wrongValue, message: error.message, location: location, hint: error.hint)

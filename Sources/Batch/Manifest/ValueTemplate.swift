@@ -138,6 +138,12 @@ struct Reference: Sendable, Hashable, CustomStringConvertible {
   var description: String { ([root] + path).joined(separator: ".") }
 }
 
+/// A text of a manifest that has no value: what is wrong, and what would work.
+struct MalformedText: Error, Equatable {
+  var message: String
+  var hint: String
+}
+
 /// Text with references in double braces: `out/{{op}}.ndjson`. Templates contain no code.
 struct TextTemplate: Sendable {
   enum Part: Sendable {
@@ -147,12 +153,7 @@ struct TextTemplate: Sendable {
 
   var parts: [Part]
 
-  struct Malformed: Error {
-    var message: String
-    var hint: String
-  }
-
-  init(_ text: String) throws(Malformed) {
+  init(_ text: String) throws(MalformedText) {
     parts = []
     var rest = text[...]
     while let open = rest.firstRange(of: "{{") {
@@ -161,7 +162,7 @@ struct TextTemplate: Sendable {
       }
       rest = rest[open.upperBound...]
       guard let close = rest.firstRange(of: "}}") else {
-        throw Malformed(message: "`{{` is not closed", hint: "write `{{row.name}}`")
+        throw MalformedText(message: "`{{` is not closed", hint: "write `{{row.name}}`")
       }
       let names = rest[..<close.lowerBound].split(
         separator: ".", omittingEmptySubsequences: false
@@ -169,7 +170,7 @@ struct TextTemplate: Sendable {
       guard let root = names.first, names.allSatisfy({ !$0.isEmpty }),
         names.joined().allSatisfy({ $0.isLetter || $0.isNumber || "_-$".contains($0) })
       else {
-        throw Malformed(
+        throw MalformedText(
           message: "`{{\(rest[..<close.lowerBound])}}` is no name",
           hint: "templates hold names such as `{{row.name}}` and no code")
       }

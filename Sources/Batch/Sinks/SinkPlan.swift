@@ -135,7 +135,7 @@ extension TextTemplate {
     var scope = Scope()
     scope.operation = operation
     let template: TextTemplate
-    do throws(Malformed) {
+    do throws(MalformedText) {
       template = try TextTemplate(text)
     } catch {
       throw TaskProblem(error.message)

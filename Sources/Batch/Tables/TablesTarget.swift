@@ -30,23 +30,17 @@ enum TablesTarget: Sendable, Equatable {
   /// A folder with one file for each table; ``TablesOutput`` has its resolved path.
   case folder(path: String, TableTarget.FileFormat)
 
-  /// A value of `to` that is no target.
-  struct Malformed: Error, Equatable {
-    var message: String
-    var hint: String
-  }
-
   /// Parses the value of `to`; the path is as it is written.
   ///
   /// - Parameter format: The value of `format`, which only folders have.
-  init(_ text: String, format: TableTarget.FileFormat?) throws(Malformed) {
+  init(_ text: String, format: TableTarget.FileFormat?) throws(MalformedText) {
     let schemes = ["postgres:", "postgresql:"]
     if text.contains("{{") {
-      throw Malformed(
+      throw MalformedText(
         message: "`to` contains a template, and each operation has a `to` of its own",
         hint: "write the path without `{{…}}`")
     } else if schemes.contains(where: { text.hasPrefix($0) }) {
-      throw Malformed(
+      throw MalformedText(
         message: "`to` has the URL of a database, which is that of the run",
         hint:
           "write `to: postgres`, and the URL as `run: { journal: \"postgres://host/database\" }`")
@@ -55,24 +49,24 @@ enum TablesTarget: Sendable, Equatable {
     } else if text.hasPrefix(Self.sqlitePrefix) {
       let path = String(text.dropFirst(Self.sqlitePrefix.count))
       guard !path.isEmpty, !path.hasSuffix("/") else {
-        throw Malformed(
+        throw MalformedText(
           message: "`\(text)` names no file", hint: "write `to: sqlite:FILE`, such as sqlite:out.db"
         )
       }
       self = .sqlite(path: path)
     } else if SQLiteSink.fileExtensions.contains(where: { text.hasSuffix($0) }) {
-      throw Malformed(
+      throw MalformedText(
         message: "`\(text)` is a folder, because it does not begin with `sqlite:`",
         hint: "write `to: sqlite:\(text)` for a database")
     } else if let format {
       self = .folder(path: text.hasSuffix("/") ? String(text.dropLast()) : text, format)
     } else {
-      throw Malformed(
+      throw MalformedText(
         message: "the files in `\(text)` have no format",
         hint: "add `format: csv` or `format: ndjson`, or write `to: sqlite:FILE` for a database")
     }
     guard keepsRows == (format == nil) else {
-      throw Malformed(
+      throw MalformedText(
         message: "`format` is for files in a folder, and `to` is a database", hint: "remove it")
     }
   }
