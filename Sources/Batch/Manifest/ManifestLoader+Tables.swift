@@ -46,30 +46,19 @@ extension ManifestLoader {
   /// Reports the keys of an operation that `tables` excludes.
   private mutating func refuseKeysBesideTables(_ draft: Draft) {
     let settings = draft.settings
-    let excluded = [
-      (settings.$emit.isGiven, settings.$emit.keyLocation, "emit", "every list is a table"),
-      (
-        settings.$paginate.isGiven, settings.$paginate.keyLocation, "paginate",
-        "all pages of all connections are requested"
-      ),
-      (
-        settings.$capture.isGiven, settings.$capture.keyLocation, "capture",
-        "its results have several responses; capture in an operation without `tables`"
-      ),
-      (
-        settings.$bookmark.isGiven, settings.$bookmark.keyLocation, "bookmark",
-        "use `since` of `tables` to request only what has changed"
-      ),
-      (
-        settings.$snapshot.isGiven, settings.$snapshot.keyLocation, "snapshot",
-        "its results have several responses"
-      ),
-    ]
-    for (isGiven, location, name, reason) in excluded where isGiven {
+    func refuse<Value>(_ option: OptionProperty<Value>, _ reason: String) {
+      guard option.isGiven else { return }
       report(
-        .wrongValue, message: "`\(draft.id)` has `tables` and `\(name)`", location: location,
-        hint: "remove `\(name)`: \(reason)")
+        .wrongValue, message: "`\(draft.id)` has `tables` and `\(option.name)`",
+        location: option.keyLocation, hint: "remove `\(option.name)`: \(reason)")
     }
+    refuse(settings.$emit, "every list is a table")
+    refuse(settings.$paginate, "all pages of all connections are requested")
+    refuse(
+      settings.$capture,
+      "its results have several responses; capture in an operation without `tables`")
+    refuse(settings.$bookmark, "use `since` of `tables` to request only what has changed")
+    refuse(settings.$snapshot, "its results have several responses")
   }
 
   /// Where the rows go; `nil` for an error, which is reported.
