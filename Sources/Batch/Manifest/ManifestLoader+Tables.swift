@@ -138,11 +138,11 @@ extension ManifestLoader {
     }
     let name = settings.path.keys.joined(separator: "_")
     let first = plan.root.lists.map(\.table)
-    let found = first.filter { table in
-      plan.tables[table].columns.contains { $0.name == name }
+    let found = first.compactMap { table in
+      plan.tables[table].columns.firstIndex { $0.name == name }.map { (table: table, column: $0) }
     }
-    guard let table = found.first, found.count == 1, settings.path.isPlain else {
-      let names = (found.isEmpty ? first : found).map { "`\(plan.tables[$0].name)`" }
+    guard let (table, column) = found.first, found.count == 1, settings.path.isPlain else {
+      let names = (found.isEmpty ? first : found.map(\.table)).map { "`\(plan.tables[$0].name)`" }
         .joined(separator: ", ")
       report(
         .path,
@@ -165,7 +165,8 @@ extension ManifestLoader {
         hint: "remove `since`, or name key fields of the type in `keys` of the pipeline")
     }
     return TableSince(
-      plan, of: operation.id, table: table, column: name, variable: variable)
+      bookmark: "\(operation.id) \(plan.tables[table].name).\(name)", table: table, column: column,
+      variable: variable)
   }
 
   /// Reports tables that the database of the queue, or its absence, excludes.

@@ -16,22 +16,6 @@ struct TableSince: Sendable, Equatable {
   /// The variable that takes the value.
   let variable: String
 
-  /// - Parameters:
-  ///   - plan: The tables.
-  ///   - operation: The id of the operation.
-  ///   - table: The index of the table.
-  ///   - column: The name of a column that the table has.
-  ///   - variable: The variable that takes the value.
-  init?(_ plan: TablePlan, of operation: String, table: Int, column: String, variable: String) {
-    guard let index = plan.tables[table].columns.firstIndex(where: { $0.name == column }) else {
-      return nil
-    }
-    bookmark = "\(operation) \(plan.tables[table].name).\(column)"
-    self.table = table
-    self.column = index
-    self.variable = variable
-  }
-
   /// What rows contribute, for ``Outcome/bookmarks``; `nil` if none of them has a value.
   func bookmark(of rows: [TableRow]) -> (name: String, fold: Bookmark.Fold, value: JSONValue)? {
     let values = rows.lazy.filter { $0.table == table }.compactMap { $0.cells[column] }
