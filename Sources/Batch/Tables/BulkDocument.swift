@@ -67,14 +67,7 @@ struct BulkDocument: Sendable {
         "a bulk operation has at most \(maxConnections) connections, and the document has "
           + "\(connections.count)", "read some of them in another operation", of: connections.last)
     }
-    for connection in connections {
-      var nesting = 0
-      var outer = connection.parent
-      while let index = outer {
-        nesting += 1
-        outer = connections[index].parent
-      }
-      guard nesting > maxNesting else { continue }
+    for (connection, nesting) in zip(connections, plan.depths) where nesting > maxNesting {
       report(
         "`\(connection.path)` is in \(nesting) connections, and a bulk operation has at most \(maxNesting) around one",
         "read it in another operation", of: connection)

@@ -26,7 +26,6 @@ struct TableFrontier: Sendable {
   private let concurrency: Int
   /// The number of waiting continuations from which deeper connections come first.
   private let bound: Int
-  /// The number of connections that each connection is in.
   private let depths: [Int]
   /// By index of the connection, in the order of their arrival.
   private var waiting: [[Continuation]]
@@ -56,11 +55,7 @@ struct TableFrontier: Sendable {
     mark = Self.mark(of: plan)
     self.concurrency = max(concurrency, 1)
     bound = pack * self.concurrency
-    var depths: [Int] = []
-    for connection in plan.connections {
-      depths.append(connection.parent.map { depths[$0] + 1 } ?? 0)
-    }
-    self.depths = depths
+    depths = plan.depths
     waiting = plan.connections.map { _ in [] }
     limits = plan.connections.map { connection in
       PackLimits(

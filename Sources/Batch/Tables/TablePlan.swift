@@ -35,6 +35,13 @@ struct TablePlan: Sendable {
 }
 
 extension TablePlan {
+  /// The number of connections that each connection is in.
+  var depths: [Int] {
+    connections.reduce(into: []) { depths, connection in
+      depths.append(connection.parent.map { depths[$0] + 1 } ?? 0)
+    }
+  }
+
   /// The `_key` of an object by the key rules; `nil` if it has no identity.
   ///
   /// - Parameter object: That of a row: in `edges`, the node.
