@@ -95,14 +95,14 @@ final class Journal: Sendable {
 
   /// Locks the journal at `path` for this run.
   private static func lock(_ path: String) throws -> FileLock {
-    do throws(SystemError) {
-      let lock = try FileLock(path + ".lock")
-      if try lock.tryLock() { return lock }
-    } catch {
-      throw StoppedByStorage(message: "\(error)")
+    let lock = try StoppedByStorage.wrapping { () throws(SystemError) in
+      try FileLock(path + ".lock")
     }
-    throw JournalError(
-      "another run is using the journal \(path); wait for it, or start without --resume")
+    guard try StoppedByStorage.wrapping(lock.tryLock) else {
+      throw JournalError(
+        "another run is using the journal \(path); wait for it, or start without --resume")
+    }
+    return lock
   }
 
   /// Creates the tables of a new journal, and those that a journal of an earlier version does not have.
@@ -288,6 +288,12 @@ public struct StoppedByStorage: Error, Sendable, CustomStringConvertible {
   init(message: String) { self.message = message }
 
   /// An output that a resumed run would leave incomplete.
+
+  /// The result of `body`, whose error becomes one of the run.
+  static func wrapping<Value>(_ body: () throws(SystemError) -> Value) throws -> Value {
+    do throws(SystemError) { return try body() } catch { throw Self(message: error.description) }
+  }
+
   init(refusing message: String) {
     self.message = message
     isRefusal = true
@@ -307,10 +313,8 @@ extension AtomicFile {
   /// - Throws: ``StoppedByStorage``; the previous file is then unchanged.
   static func write(_ bytes: [UInt8], to path: String) throws {
     try FileSink.makeFolder(of: path)
-    do throws(SystemError) {
+    try StoppedByStorage.wrapping { () throws(SystemError) in
       try write(bytes, to: path, permissions: 0o666)
-    } catch {
-      throw StoppedByStorage(message: "\(error)")
     }
   }
 }

@@ -78,14 +78,12 @@ public struct RunLeftovers: Sendable {
   private mutating func lock(_ journal: String) throws -> Bool {
     // Without a lock file, no run uses the journal.
     guard FileStatus(journal + ".lock") != nil else { return true }
-    do throws(SystemError) {
-      let lock = try FileLock(journal + ".lock")
-      guard try lock.tryLock() else { return false }
-      locks.append(lock)
-      return true
-    } catch {
-      throw JournalError("\(error)")
+    let lock = try JournalError.wrapping { () throws(SystemError) in
+      try FileLock(journal + ".lock")
     }
+    guard try JournalError.wrapping(lock.tryLock) else { return false }
+    locks.append(lock)
+    return true
   }
 
   // MARK: Temporary files

@@ -71,11 +71,8 @@ final class FileSink {
   /// Excludes a second run with the same output, whose journal is another one. Held until the file
   /// is closed.
   private func lock(_ name: String) throws {
-    let isLocked: Bool
-    do throws(SystemError) {
-      isLocked = try FileLock.tryLock(descriptor, path: name)
-    } catch {
-      throw StoppedByStorage(message: "\(error)")
+    let isLocked = try StoppedByStorage.wrapping { () throws(SystemError) in
+      try FileLock.tryLock(descriptor, path: name)
     }
     guard isLocked else { throw Self.isWritten(name) }
   }
@@ -191,7 +188,6 @@ final class FileSink {
   }
 
   func append(_ bytes: [UInt8], records count: Int) throws {
-    isDirty = true
     let isFirst = records == 0 && count > 0
     try write(isFirst ? Array(bytes.dropFirst(format.separator.count)) : bytes)
     records += count
@@ -329,10 +325,8 @@ final class FileSink {
   }
 
   static func makeFolder(of path: String) throws {
-    do throws(SystemError) {
+    try StoppedByStorage.wrapping { () throws(SystemError) in
       try SystemIO.createFolder(FilePath.folder(of: path))
-    } catch {
-      throw StoppedByStorage(message: error.description)
     }
   }
 }
