@@ -116,12 +116,10 @@ public struct NewManifest: Sendable {
       return try OperationTemplate(
         document: Document(parsingUTF8: ManifestLoader.contents(of: document)),
         operationName: operation)
-    } catch let error as PipelineFileEnvironment.Failure {
-      throw InputProblem(file: document, line: nil, message: error.reason)
-    } catch let error as CacheError {
-      throw InputProblem(file: document, line: nil, message: error.message)
     } catch {
-      throw InputProblem(file: document, line: nil, message: "\(error)")
+      let reason =
+        (error as? PipelineFileEnvironment.Failure)?.reason ?? (error as? CacheError)?.message
+      throw InputProblem(file: document, line: nil, message: reason ?? "\(error)")
     }
   }
 

@@ -46,7 +46,7 @@ public struct BatchQueue {
         // Two processes must not begin two runs.
         try connection.run("LOCK TABLE gq_run IN SHARE ROW EXCLUSIVE MODE")
         if try isContinued(connection) { return false }
-        _ = try QueueRun.begin(manifest, connection)
+        try QueueRun.begin(manifest, connection)
         return true
       }
     }

@@ -144,16 +144,15 @@ struct QueueRun: Sendable {
     return run
   }
 
-  static func begin(_ manifest: Manifest, _ connection: PostgresConnection) throws -> QueueRun {
-    let run = QueueRun(id: UUID().uuidString.lowercased(), state: "open")
+  static func begin(_ manifest: Manifest, _ connection: PostgresConnection) throws {
     try connection.run(
       """
       INSERT INTO gq_run (id, name, manifest, sha, begun, since)
       VALUES ($1::uuid, $2, $3, $4, txid_current(), $5)
       """,
-      .text(run.id), .text(manifest.name), .text(manifest.file), .bytes(try manifest.digest()),
+      .text(UUID().uuidString.lowercased()), .text(manifest.name), .text(manifest.file),
+      .bytes(try manifest.digest()),
       .text(JSONValue.object(try QueueSince.values(manifest, connection)).jsonText()))
-    return run
   }
 
   /// The condition of a statement for tasks that are not finished.

@@ -78,8 +78,8 @@ struct TablePlanner {
   }
 
   let template: OperationTemplate
-  let schema: Schema?
-  let rules: KeyRules
+  var schema: Schema? { template.schema }
+  var rules: KeyRules { template.keyRules }
   let keys: ObjectKeys
   let settings: TablesSettings
   private(set) var tables: [Table] = []
@@ -92,8 +92,6 @@ struct TablePlanner {
 
   init(_ template: OperationTemplate, settings: TablesSettings) {
     self.template = template
-    schema = template.schema
-    rules = template.keyRules
     keys = template.objectKeys
     self.settings = settings
   }
