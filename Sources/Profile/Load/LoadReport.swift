@@ -136,48 +136,47 @@ package struct Latencies: Codable, Sendable, Hashable {
   }
 }
 
-/// Warnings that the program or the machine may limit the measured figures instead of the server.
-struct LoadWarnings {
-  let report: LoadReport
-  /// The number of requests that started late although a slot was free.
-  let lateStarts: Int
-  /// The number of requests that waited for a slot.
-  let waits: Int
-  /// When requests were to start, and how many could be in flight; `nil` for closed-loop load.
-  let plan: (starts: LoadSchedule, inFlight: Int)?
-
-  var lines: [String] {
+extension LoadReport {
+  /// Warnings that the program or the machine may limit the measured figures instead of the server.
+  ///
+  /// - Parameters:
+  ///   - lateStarts: The number of requests that started late although a slot was free.
+  ///   - waits: The number of requests that waited for a slot.
+  ///   - plan: When requests were to start, and how many could be in flight; `nil` for closed-loop load.
+  func warnings(
+    lateStarts: Int, waits: Int, plan: (starts: LoadSchedule, inFlight: Int)?
+  ) -> [String] {
     var lines: [String] = []
     let cores = Double(Machine.current().cores)
-    let share = Int((report.clientLoad * 100).rounded())
-    if report.clientLoad > 0.8 * cores {
+    let share = Int((clientLoad * 100).rounded())
+    if clientLoad > 0.8 * cores {
       lines.append(
         "this program used \(share) % of a core on a machine with \(Int(cores)): the client may limit "
           + "the figures; use a lower rate or another machine")
-    } else if let load = report.machineLoad, load > 0.9 {
+    } else if let load = machineLoad, load > 0.9 {
       lines.append(
         "the processors of this machine were busy \(Int((load * 100).rounded())) % of the time, this "
           + "program used \(share) % of a core: the client may limit the figures; use a lower rate or "
           + "another machine")
     }
-    let isInterrupted = report.isInterrupted ?? false
+    let isInterrupted = self.isInterrupted ?? false
     if isInterrupted {
       lines.insert("interrupted: the figures are those of the requests until then", at: 0)
     }
     guard let (starts, inFlight) = plan else { return lines }
     let rate = Double(starts.count) / max(starts.seconds, 1e-9)
-    if !isInterrupted, report.achievedRate < 0.95 * rate {
+    if !isInterrupted, achievedRate < 0.95 * rate {
       lines.append(
-        "\(Int(report.achievedRate)) of \(Int(rate)) requests per second were answered: the rate is too "
+        "\(Int(achievedRate)) of \(Int(rate)) requests per second were answered: the rate is too "
           + "high, so the latencies grow with the duration of the run")
     }
     if waits > 0 {
       lines.append(
         "\(waits) requests waited because \(inFlight) were in flight; raise the maximum with "
           + "--concurrency")
-    } else if lateStarts * 100 > report.requests {
+    } else if lateStarts * 100 > requests {
       lines.append(
-        "\(lateStarts) of \(report.requests) requests started more than "
+        "\(lateStarts) of \(requests) requests started more than "
           + "\(Int(LatencyRecorder.lateness * 1e3)) ms late, because this program or the machine "
           + "was busy")
     }

@@ -53,10 +53,8 @@ package struct LoadRun: Sendable {
       report.machineLoad = machineEnd.load(since: machineStart)
     }
     if thinkTime > .zero { report.thinkSeconds = thinkTime.seconds }
-    report.warnings =
-      LoadWarnings(
-        report: report, lateStarts: await recorder.lateStarts, waits: waits, plan: plan
-      ).lines
+    report.warnings = report.warnings(
+      lateStarts: await recorder.lateStarts, waits: waits, plan: plan)
     return report
   }
 

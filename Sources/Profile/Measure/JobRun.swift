@@ -34,7 +34,8 @@ package struct JobRun {
     let file = try ResponseFile(path)
     var run = RunMeasurement(kind: .job, label: label)
     let normalizer = try ResponseNormalizer(operation, store: store, options: keys)
-    let marks = MemoryMarks(size: file.size)
+    // Memory is sampled 64 times per response, at equal distances.
+    let distance = max(file.size / 64, 1)
     let clock = RunClock()
     var watch = Stopwatch()
     run.mark(clock)
@@ -49,7 +50,7 @@ package struct JobRun {
         run.firstRecordSeconds = clock.elapsed
       }
       run.counts.bytes += chunk.count
-      if marks.isDue(at: run.counts.bytes, after: run.memory) {
+      if run.counts.bytes - (run.memory.last?.bytesRead ?? -distance) >= distance {
         run.mark(clock)
         watch.lap(.marks)
       }
@@ -110,16 +111,5 @@ extension RunMeasurement {
     counts.errors = response.errors.count
     counts.newRecords = summary.newRecords
     counts.records = summary.newRecords + summary.changedRecords + summary.unchangedRecords
-  }
-}
-
-/// When memory is sampled: 64 times per response, at equal distances.
-private struct MemoryMarks {
-  private let interval: Int
-
-  init(size: Int) { interval = max(size / 64, 1) }
-
-  func isDue(at bytes: Int, after samples: [MemorySample]) -> Bool {
-    bytes - (samples.last?.bytesRead ?? -interval) >= interval
   }
 }

@@ -32,7 +32,7 @@ extension JobReport {
     timerShare = Spread.median(
       of: jobs.map { (Double($0.laps) * lapCost + $0.wall(.marks)) / $0.seconds })
     self.stages = StageSplit(jobs: jobs, stages: stages).reports
-    bottleneck = Bottleneck(stages: self.stages, seconds: seconds.median).text
+    bottleneck = StageReport.bottleneck(of: self.stages)
   }
 }
 

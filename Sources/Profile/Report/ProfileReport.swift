@@ -175,21 +175,18 @@ package struct Machine: Codable, Sendable, Hashable {
   }
 }
 
-/// The stage that takes most of a job's time, and how to reduce it.
-struct Bottleneck {
-  let stages: [StageReport]
-  let seconds: Double
-
-  var text: String {
+extension StageReport {
+  /// The stage that takes most of a job's time, and how to reduce it.
+  static func bottleneck(of stages: [StageReport]) -> String {
     guard let slowest = stages.max(by: { $0.seconds.median < $1.seconds.median }) else {
       return "nothing was measured"
     }
     let share = String(format: "%.0f %%", slowest.share * 100)
-    return "\(slowest.name.rawValue) takes \(share) of the time: \(advice(slowest))"
+    return "\(slowest.name.rawValue) takes \(share) of the time: \(slowest.advice)"
   }
 
-  private func advice(_ stage: StageReport) -> String {
-    switch stage.name {
+  private var advice: String {
+    switch name {
     case .start:
       return
         "the response is so small that starting the program takes longer than reading it; with a new "
