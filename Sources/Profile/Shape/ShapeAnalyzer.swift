@@ -8,9 +8,7 @@ package final class ShapeAnalyzer {
 
   /// - Parameter keys: The key fields of each type.
   package init(keys: KeyRules) throws {
-    state = ShapeState(
-      keyFields: { keys.types[$0] ?? keys.defaultFields },
-      names: keys.types.values.reduce(into: Set(keys.defaultFields)) { $0.formUnion($1) })
+    state = ShapeState(keys)
     reader = try JSONEventReader(state)
   }
 

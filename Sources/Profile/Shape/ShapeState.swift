@@ -1,3 +1,4 @@
+import GQLRunCache
 import GQLRunJSON
 
 /// The counts so far, and the open containers.
@@ -11,8 +12,8 @@ final class ShapeState: JSONEventReceiver {
   /// The counts of the whole response; its bytes are those of compact JSON so far.
   private var totals = ShapeReport()
 
-  init(keyFields: @escaping (String) -> [String], names: Set<String>) {
-    types = TypeTable(keyFields: keyFields, names: names)
+  init(_ keys: KeyRules) {
+    types = TypeTable(keys)
     totals.strings = (0...32).map { .init(below: 1 << $0, count: 0, bytes: 0) }
   }
 
@@ -196,7 +197,7 @@ final class ShapeState: JSONEventReceiver {
     report.repeatedBytes = entities.repeatedBytes
     report.types = types.shapes(distinct: entities.distinctByType)
     report.paths = paths.shapes
-    report.largestRecords = records.sorted
+    report.largestRecords = records.records
     report.strings.removeAll { $0.count == 0 }
     return report
   }

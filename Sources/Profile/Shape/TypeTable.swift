@@ -1,3 +1,5 @@
+import GQLRunCache
+
 /// The counts of each type.
 struct TypeTable {
   private struct Entry {
@@ -8,21 +10,19 @@ struct TypeTable {
     var shape: ShapeReport.TypeShape
   }
 
-  private let keyFieldsOf: (String) -> [String]
+  private let keys: KeyRules
   private var entries: [Entry] = []
   private var indices: [[UInt8]: Int] = [:]
   private var last = 0
-  /// The names of all key fields.
+  /// The names of all key fields; they may precede the name of their type.
   private(set) var allKeyFields: Set<[UInt8]>
   /// The maximum number of types and fields; further ones are counted together, because their names
   /// are data.
   private static let limit = 5_000
 
-  /// - Parameters:
-  ///   - keyFields: The key fields of a type.
-  ///   - names: The names of all key fields; they may precede the name of their type.
-  init(keyFields: @escaping (String) -> [String], names: Set<String>) {
-    keyFieldsOf = keyFields
+  init(_ keys: KeyRules) {
+    self.keys = keys
+    let names = keys.types.values.reduce(into: Set(keys.defaultFields)) { $0.formUnion($1) }
     allKeyFields = Set(names.map { Array($0.utf8) })
   }
 
@@ -35,8 +35,8 @@ struct TypeTable {
     }
     guard entries.count < Self.limit, name.count < 1024 else { return nil }
     let text = String(decoding: bytes, as: UTF8.self)
-    let keys = keyFieldsOf(text).map { Array($0.utf8) }
-    entries.append(Entry(bytesOfName: bytes, keyFields: keys, shape: .init(name: text)))
+    let fields = (keys.types[text] ?? keys.defaultFields).map { Array($0.utf8) }
+    entries.append(Entry(bytesOfName: bytes, keyFields: fields, shape: .init(name: text)))
     last = entries.count - 1
     indices[bytes] = last
     return last
@@ -82,18 +82,18 @@ struct TypeTable {
 struct EntityCount {
   private static let limit = 1 << 20
   private var seen: Set<UInt64> = []
-  private var typeOf: [Int: Int] = [:]
+  private(set) var distinctByType: [Int: Int] = [:]
   /// Only entities whose hash ends in this number of zero bits are kept.
   private var shift: UInt64 = 0
-  private var repeated = 0
+  private(set) var repeatedBytes = 0
 
   mutating func note(_ identity: UInt64, type: Int, bytes: Int) {
     guard identity & ((1 << shift) - 1) == 0 else { return }
     guard seen.insert(identity).inserted else {
-      repeated += bytes << Int(shift)
+      repeatedBytes += bytes << Int(shift)
       return
     }
-    typeOf[type, default: 0] += 1 << Int(shift)
+    distinctByType[type, default: 0] += 1 << Int(shift)
     guard seen.count > Self.limit else { return }
     shift += 1
     let mask: UInt64 = (1 << shift) - 1
@@ -102,13 +102,12 @@ struct EntityCount {
 
   var isEstimated: Bool { shift > 0 }
   var distinct: Int { seen.count << Int(shift) }
-  var repeatedBytes: Int { repeated }
-  var distinctByType: [Int: Int] { typeOf }
 }
 
 /// The ten largest records.
 struct LargestRecords {
-  private var records: [ShapeReport.LargeRecord] = []
+  /// The records, the largest first.
+  private(set) var records: [ShapeReport.LargeRecord] = []
 
   func wants(_ bytes: Int) -> Bool { records.count < 10 || bytes > (records.last?.bytes ?? 0) }
 
@@ -122,6 +121,4 @@ struct LargestRecords {
     records.insert(record, at: position)
     if records.count > 10 { records.removeLast() }
   }
-
-  var sorted: [ShapeReport.LargeRecord] { records }
 }
