@@ -94,8 +94,7 @@ extension ProfileReport {
           job.toFloor?.value
         ),
       ] {
-        guard let value else { continue }
-        metrics.add("job_\(name)", help: help, labels: store, value: value)
+        metrics.add("job_\(name)", help: help, labels: store, known: value)
       }
       for stage in job.stages {
         metrics.add(
@@ -135,42 +134,40 @@ extension ProfileReport {
       metrics.add(
         "events_per_second", help: "Events of subscriptions per second.",
         value: events.eventsPerSecond)
-      if let times = events.delivery {
-        metrics.add(
-          "event_delivery_seconds", help: "Time from the arrival of an event to its delivery.",
-          summary: times)
-      }
-      if let jitter = events.jitterSeconds {
-        metrics.add(
-          "event_jitter_seconds", help: "Mean difference between successive intervals of events.",
-          value: jitter)
-      }
+      metrics.add(
+        "event_delivery_seconds", help: "Time from the arrival of an event to its delivery.",
+        summary: events.delivery)
+      metrics.add(
+        "event_jitter_seconds", help: "Mean difference between successive intervals of events.",
+        known: events.jitterSeconds)
       metrics.add(
         "reconnects", help: "Lost connections that were opened again.",
         value: Double(events.reconnects))
-      if let lost = events.lost {
-        metrics.add(
-          "lost_connections", help: "Connections that subscriptions have lost.",
-          value: Double(lost))
-      }
-      if let failed = events.failed {
-        metrics.add(
-          "unopened_subscriptions", help: "Attempts to open a subscription that failed.",
-          value: Double(failed))
-      }
-      if let delay = events.delay {
-        metrics.add(
-          "event_delay_seconds", help: "Time from that in an event to its delivery.",
-          summary: delay)
-      }
+      metrics.add(
+        "lost_connections", help: "Connections that subscriptions have lost.",
+        known: events.lost.map(Double.init))
+      metrics.add(
+        "unopened_subscriptions", help: "Attempts to open a subscription that failed.",
+        known: events.failed.map(Double.init))
+      metrics.add(
+        "event_delay_seconds", help: "Time from that in an event to its delivery.",
+        summary: events.delay)
     }
     return metrics.text
   }
 }
 
 extension PrometheusText {
-  /// Adds the percentiles of latencies.
-  fileprivate mutating func add(_ name: String, help: String, summary times: Latencies) {
+  /// Adds a gauge whose value is known.
+  fileprivate mutating func add(
+    _ name: String, help: String, labels: [(String, String)] = [], known value: Double?
+  ) {
+    if let value { add(name, help: help, labels: labels, value: value) }
+  }
+
+  /// Adds the percentiles of latencies, if there are any.
+  fileprivate mutating func add(_ name: String, help: String, summary times: Latencies?) {
+    guard let times else { return }
     for point in times.curve {
       add(
         name, help: help, type: .summary,
