@@ -111,17 +111,9 @@ struct Pagination: Sendable {
     case offset(variable: String, items: ResultPath)
   }
 
-  struct PageSize: Sendable {
-    var variable: String
-    var start: Int
-    var minimum = 1
-    /// Whether a page that costs too much is requested again at half its size.
-    var halves = false
-  }
-
   /// The list whose pages are the pages of the task; `nil` if only connections in records have several.
   var style: Style?
-  var pageSize: PageSize?
+  var pageSize: PageSizeSettings?
   var maxPages = 10_000
   /// The connections inside records, each before those in it.
   var nested: [NestedConnection] = []

@@ -496,9 +496,7 @@ extension ManifestLoader {
     var pagination = Pagination(style: style, maxPages: settings.maxPages)
     if let size = settings.pageSize, size.$start.isUsable {
       checkVariable(size.variable, declared: declared, location: size.$variable.location)
-      pagination.pageSize = Pagination.PageSize(
-        variable: size.variable, start: size.start, minimum: min(size.min, size.start),
-        halves: size.onError == .halve)
+      pagination.pageSize = size
     }
     for nested in settings.nested where nested.$path.isUsable && nested.$type.isUsable {
       if let nested = self.nested(nested, shape: shape, of: operation) {

@@ -50,10 +50,12 @@ package struct Pager {
 
   /// Halves the page size. Returns `false` if it is already the minimum.
   mutating func halve() -> Bool {
-    guard let settings = pagination?.pageSize, settings.halves, let size,
-      size > settings.minimum
-    else { return false }
-    let smaller = max(settings.minimum, size / 2)
+    guard let settings = pagination?.pageSize, settings.onError == .halve, let size else {
+      return false
+    }
+    let minimum = min(settings.min, settings.start)
+    guard size > minimum else { return false }
+    let smaller = max(minimum, size / 2)
     self.size = smaller
     variables[settings.variable] = .number(JSONNumber(smaller))
     return true
