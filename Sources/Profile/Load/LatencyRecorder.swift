@@ -105,7 +105,11 @@ struct ErrorTally {
   }
 
   /// The most frequent errors; at most ten.
-  var list: [LoadReport.ErrorCount] { LoadReport.ErrorCount.list(counts) }
+  var list: [LoadReport.ErrorCount] {
+    Array(
+      counts.map { LoadReport.ErrorCount(message: $0.key, count: $0.value) }
+        .sorted { ($0.count, $1.message) > ($1.count, $0.message) }.prefix(10))
+  }
 }
 
 /// The values of a run in steps of equal time.
@@ -177,15 +181,6 @@ struct LoadSteps {
         failures: figures.failures, graphQLErrors: figures.graphQLErrors, p50: times?.p50,
         p90: times?.p90, p99: times?.p99, highest: times?.highest)
     }
-  }
-}
-
-extension LoadReport.ErrorCount {
-  /// The most frequent errors; at most ten.
-  static func list(_ errors: [String: Int]) -> [Self] {
-    errors.map { Self(message: $0.key, count: $0.value) }
-      .sorted { ($0.count, $1.message) > ($1.count, $0.message) }
-      .prefix(10).map { $0 }
   }
 }
 
