@@ -66,10 +66,10 @@ struct MeasurementTests {
   @Test("guard, parser and normalizer read every byte, and the stages add up to feeding")
   func stages() async throws {
     try await Self.withResponse(500) { operation, path in
-      let stages = try await StagesRun(operation, path: path).run()
+      let stages = try await StagesRun.run(operation, path: path)
       #expect(stages.counts.bytes == (try ResponseFile(path).size))
       let job = try await JobRun(operation, path: path, label: "memory", store: .memory()).run()
-      let floor = try BaselineRun(path: path).floor()
+      let floor = try BaselineRun.floor(path)
       let report = try #require(
         JobReport(jobs: [job], stages: [stages], floor: [floor], lapCost: 50e-9))
       let feeding = report.stages
@@ -178,10 +178,9 @@ struct MeasurementTests {
   @Test("both baselines read the same bytes")
   func baselines() async throws {
     try await Self.withResponse(20) { _, path in
-      let baseline = BaselineRun(path: path)
       let size = try ResponseFile(path).size
-      #expect(try baseline.floor().counts.bytes == size)
-      #expect(try baseline.foundation().counts.bytes == size)
+      #expect(try BaselineRun.floor(path).counts.bytes == size)
+      #expect(try BaselineRun.foundation(path).counts.bytes == size)
     }
   }
 
@@ -197,7 +196,7 @@ struct MeasurementTests {
       try await JobRun(operation, path: path.path, label: "", store: .memory()).run()
     }
     await #expect(throws: (any Error).self) {
-      try await StagesRun(operation, path: path.path).run()
+      try await StagesRun.run(operation, path: path.path)
     }
   }
 
@@ -230,12 +229,12 @@ struct MeasurementTests {
       defer { try? FileManager.default.removeItem(at: copy) }
       let operation = try Self.operation(200)
       let request = GraphQLRequest(operation)
-      let fetch = try await FetchRun(runner, request, copy: copy.path, meter: meter).run()
-      let again = try await FetchRun(runner, request, meter: meter).run()
+      let fetch = try await FetchRun.run(runner, request, copy: copy.path, meter: meter)
+      let again = try await FetchRun.run(runner, request, meter: meter)
       // The machine may stand still between two phases, but hardly each time.
       var best = 0.0
       for _ in 0..<10 where best <= 0.5 {
-        best = max(best, Self.share(try await FetchRun(runner, request, meter: meter).run()))
+        best = max(best, Self.share(try await FetchRun.run(runner, request, meter: meter)))
       }
       #expect(best > 0.5, "the phases are most of the whole")
       await transport.shutdown()

@@ -6,26 +6,19 @@ import GQLRunSupport
 
 /// Fetches a response through a pipeline, measures it, and saves its body to a file for measuring
 /// the stages.
-package struct FetchRun: Sendable {
-  package var runner: PipelineRunner
-  package var request: GraphQLRequest
-  /// The file for the body; nil saves none.
-  package var copy: String?
-  /// Measures the connections of the runner's transport.
-  package var meter: ConnectionMeter?
-
-  package init(
+package enum FetchRun {
+  /// Fetches a response once.
+  ///
+  /// - Parameters:
+  ///   - runner: Executes the request.
+  ///   - request: The request.
+  ///   - copy: The file for the body; nil saves none.
+  ///   - meter: Measures the connections of the runner's transport.
+  /// - Throws: Errors of the pipeline, and ``ProfileError`` if the body cannot be saved.
+  package static func run(
     _ runner: PipelineRunner, _ request: GraphQLRequest, copy: String? = nil,
     meter: ConnectionMeter? = nil
-  ) {
-    self.meter = meter
-    self.runner = runner
-    self.request = request
-    self.copy = copy
-  }
-
-  /// - Throws: Errors of the pipeline, and ``ProfileError`` if the body cannot be saved.
-  package func run() async throws -> FetchMeasurement {
+  ) async throws -> FetchMeasurement {
     // Of a response in parts, the merged result is saved: the stages read a response in one piece.
     let isInParts = request.operation?.hasDeferredParts == true
     let tap = isInParts ? nil : copy.map { BodyTap($0) }
@@ -53,7 +46,7 @@ package struct FetchRun: Sendable {
       wireBytes: meter.map { $0.receivedBytes - wireBefore }, parts: outcome.parts)
   }
 
-  private func save(_ response: GraphQLResponse, _ path: String) throws {
+  private static func save(_ response: GraphQLResponse, _ path: String) throws {
     var bytes: [UInt8] = []
     try response.forEachChunk { bytes += $0 }
     do throws(SystemError) {

@@ -119,13 +119,9 @@ struct RunClock {
 }
 
 /// Other parsers on the same bytes: yajl without handlers, and Foundation's tree.
-package struct BaselineRun {
-  package var path: String
-
-  package init(path: String) { self.path = path }
-
+package enum BaselineRun {
   /// yajl without handlers: the lower bound.
-  package func floor() throws -> RunMeasurement {
+  package static func floor(_ path: String) throws -> RunMeasurement {
     let file = try ResponseFile(path)
     var run = RunMeasurement(kind: .floor, label: "bare yajl")
     var parser = try BareParser()
@@ -147,7 +143,7 @@ package struct BaselineRun {
   }
 
   /// `JSONSerialization`: reads the whole file and builds a tree of objects.
-  package func foundation() throws -> RunMeasurement {
+  package static func foundation(_ path: String) throws -> RunMeasurement {
     var run = RunMeasurement(kind: .foundation, label: "JSONSerialization")
     let clock = RunClock()
     var watch = Stopwatch()

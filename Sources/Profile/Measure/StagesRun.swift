@@ -8,16 +8,11 @@ import GQLRunSupport
 ///
 /// The three read each chunk one after the other from the processor's cache. The time of the parser
 /// includes the guard, that of the normalizer includes both. They have one thread.
-package struct StagesRun {
-  package var operation: PreparedOperation
-  package var path: String
-
-  package init(_ operation: PreparedOperation, path: String) {
-    self.operation = operation
-    self.path = path
-  }
-
-  package func run() async throws -> RunMeasurement {
+package enum StagesRun {
+  /// Reads the response of an operation from a file.
+  package static func run(
+    _ operation: PreparedOperation, path: String
+  ) async throws -> RunMeasurement {
     let file = try ResponseFile(path)
     var run = RunMeasurement(kind: .stages, label: "stages")
     var textGuard = GuardScanner()

@@ -25,11 +25,10 @@ struct ProfileRunCommand: AsyncParsableCommand {
   }
 
   private func measure() async throws -> RunMeasurement {
-    let baseline = BaselineRun(path: file)
     switch kind {
-    case .floor: return try await counted { try baseline.floor() }
-    case .foundation: return try await counted { try baseline.foundation() }
-    case .stages: return try await StagesRun(operation(), path: file).run()
+    case .floor: return try await counted { try BaselineRun.floor(file) }
+    case .foundation: return try await counted { try BaselineRun.foundation(file) }
+    case .stages: return try await StagesRun.run(operation(), path: file)
     case .job:
       var watch = Stopwatch()
       let operation = try operation()

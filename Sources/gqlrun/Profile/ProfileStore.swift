@@ -375,7 +375,7 @@ struct ProfileFetch {
         Terminal.showStatus("fetching, \(round + 1) of \(warmUps + runs)")
         let isLast = round == warmUps + runs - 1 && index == 0
         let fetch = try await withClient(pipeline) { runner, request, meter in
-          try await FetchRun(runner, request, copy: isLast ? copy : nil, meter: meter).run()
+          try await FetchRun.run(runner, request, copy: isLast ? copy : nil, meter: meter)
         }
         if round >= warmUps { fetches[index].append(fetch) }
       }
