@@ -6,19 +6,11 @@ import GQLRunCache
 /// Recorded results are not requested again. An output that lacks them would stay incomplete: one
 /// that was renamed, added or removed in the manifest, or whose format changed.
 struct ResumeCheck {
-  private let journal: Journal
-  private let cache: CacheStore?
-  private let wanted: [OutputRecord]
-  private let base: OutputPath
-
-  init(
-    _ journal: Journal, plan: SinkPlan, base: OutputPath, cache: CacheStore?
-  ) {
-    self.journal = journal
-    self.cache = cache
-    self.base = base
-    wanted = plan.outputs(base, cache: cache)
-  }
+  let journal: Journal
+  let base: OutputPath
+  let cache: CacheStore?
+  /// The outputs of the manifest.
+  let wanted: [OutputRecord]
 
   /// Records the outputs of a new run; compares those of a resumed run first.
   ///

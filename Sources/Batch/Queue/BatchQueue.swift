@@ -81,11 +81,11 @@ public struct BatchQueue {
       guard run.state == "open" else {
         throw Self.cancelled(manifest)
       }
-      let levels = QueueLevels(manifest, run: run.id)
+      let levels = QueueLevels(manifest: manifest, run: run.id)
       var total = try levels.addFirst(connection)
       // The operations before may have ended already.
       while case .added(let next) = try levels.addNext(connection) { total += next }
-      total.waiting = try QueueLevels.waiting(of: manifest, run: run.id, connection)
+      total.waiting = try levels.waiting(connection)
       return total
     }
   }
@@ -270,7 +270,7 @@ extension BatchQueue {
         run: run.id, state: run.state, counts: counts,
         incomplete: (0..<rows.count).reduce(0) { $0 + rows.int($1, 3) },
         records: (0..<rows.count).reduce(0) { $0 + rows.int($1, 2) },
-        waiting: try QueueLevels.waiting(of: manifest, run: run.id, connection),
+        waiting: try QueueLevels(manifest: manifest, run: run.id).waiting(connection),
         workers: (0..<workers.count).map {
           Status.Worker(
             id: workers.text($0, 0), host: workers.text($0, 1), age: workers.double($0, 2),
@@ -413,8 +413,8 @@ extension BatchQueue {
   private func endedSegments() throws -> [(worker: QueueWorker, position: SinkPosition)] {
     try use("read the segments") { connection in
       let run = try QueueRun.current(manifest, connection)
-      let waiting =
-        run.state == "open" ? try QueueLevels.waiting(of: manifest, run: run.id, connection) : 0
+      let levels = QueueLevels(manifest: manifest, run: run.id)
+      let waiting = run.state == "open" ? try levels.waiting(connection) : 0
       if try waiting > 0
         || connection.run("SELECT \(QueueRun.hasOpenTasks)", .text(run.id)).int(0, 0) == 1
       {

@@ -5,13 +5,9 @@ import GQLRunSupport
 
 /// The operations of a run, level by level: those with `needs` are added when the tasks of all earlier ones have ended.
 struct QueueLevels: Sendable {
-  private let manifest: Manifest
-  private let run: String
-
-  init(_ manifest: Manifest, run: String) {
-    self.manifest = manifest
-    self.run = run
-  }
+  let manifest: Manifest
+  /// The id of the run.
+  let run: String
 
   /// What ``addNext(_:)`` found.
   enum Progress: Sendable {
@@ -23,9 +19,7 @@ struct QueueLevels: Sendable {
   }
 
   /// The operations whose tasks were not all added.
-  static func missing(
-    of manifest: Manifest, run: String, _ connection: PostgresConnection
-  ) throws -> Set<String> {
+  private func missing(_ connection: PostgresConnection) throws -> Set<String> {
     let rows = try connection.run(
       """
       SELECT op FROM unnest($2::text[]) AS op
@@ -35,12 +29,10 @@ struct QueueLevels: Sendable {
   }
 
   /// The number of operations with needs whose tasks are not added yet.
-  static func waiting(
-    of manifest: Manifest, run: String, _ connection: PostgresConnection
-  ) throws -> Int {
+  func waiting(_ connection: PostgresConnection) throws -> Int {
     let later = Set(manifest.operations.filter { !$0.needs.isEmpty }.map(\.id))
     guard !later.isEmpty else { return 0 }
-    return try missing(of: manifest, run: run, connection).intersection(later).count
+    return try missing(connection).intersection(later).count
   }
 
   /// Adds the tasks of operations without needs.
@@ -64,7 +56,7 @@ struct QueueLevels: Sendable {
         // Another worker may have added a level since this one found no tasks.
         try connection.run("SELECT \(QueueRun.hasOpenTasks)", .text(run)).int(0, 0) == 0
       else { return .isBusy }
-      let missing = try Self.missing(of: manifest, run: run, connection)
+      let missing = try missing(connection)
       let next = manifest.operations.filter { operation in
         missing.contains(operation.id) && !operation.needs.isEmpty
           && operation.needs.allSatisfy { !missing.contains(manifest.operations[$0].id) }

@@ -133,7 +133,7 @@ final class QueueStore: TaskStore {
           == 1
       }
       if isOver {
-        let levels = QueueLevels(manifest, run: worker.run)
+        let levels = QueueLevels(manifest: manifest, run: worker.run)
         switch try await client.run("add tasks", { try levels.addNext($0) }) {
         case .added: return
         case .isBusy: break

@@ -100,7 +100,7 @@ public struct RunInspection {
         .foreignFiles(ledger, includingSinks: false)
       guard problems.isEmpty else { throw OutputProblems(problems: problems) }
     }
-    try ReportWriter(journal: journal, manifest: manifest).write(&ledger)
+    try journal.writeReports(of: manifest, &ledger)
     return manifest.report.paths
   }
 

@@ -4,18 +4,14 @@ import GQLRunReport
 import GQLRunSupport
 import GRDB
 
-/// Writes the reports of a run.
-struct ReportWriter {
-  let journal: Journal
-  let manifest: Manifest
-
-  /// Writes the reports that the manifest names, and records them as outputs.
-  func write(_ ledger: inout OutputLedger) throws {
+extension Journal {
+  /// Writes the reports of the run that the manifest names, and records them as outputs.
+  func writeReports(of manifest: Manifest, _ ledger: inout OutputLedger) throws {
     let report = manifest.report
     let paths = report.paths
     guard !paths.isEmpty else { return }
     try ledger.willReplace(paths)
-    let data = try ReportData(journal, manifest: manifest)
+    let data = try ReportData(self, manifest: manifest)
     if let path = report.json {
       try AtomicFile.write(
         JSONReport(data, manifest.thresholds).value.jsonBytes(pretty: true) + [0x0A], to: path)

@@ -81,7 +81,9 @@ actor SinkStage {
   func open() async throws {
     // Before the files are created: a run killed right after must not block the next one.
     try ledger.begin(plan.filePaths)
-    try await ResumeCheck(journal, plan: plan, base: base, cache: cache).run()
+    try await ResumeCheck(
+      journal: journal, base: base, cache: cache, wanted: plan.outputs(base, cache: cache)
+    ).run()
     let outputs = try journal.outputs()
     for output in outputs { repeated[output.id] = output.repeated }
     rowsBefore = try plan.tableCounts(journal, base)
@@ -202,7 +204,7 @@ actor SinkStage {
       "ended": "\(progress.now())", "stop": end.reason?.rawValue ?? "",
       "total": progress.counters.total.map { "\($0)" } ?? "",
     ])
-    if isComplete { try ReportWriter(journal: journal, manifest: manifest).write(&ledger) }
+    if isComplete { try journal.writeReports(of: manifest, &ledger) }
   }
 
   /// Keeps the values that the next run starts from with the tables, if the journal has no task that lacks anything.
