@@ -164,6 +164,23 @@ struct OutputCheck {
     return !name.contains("/") && (name.contains(".journal") || name.hasSuffix(".outputs.json"))
   }
 
+  /// Requires that each output is a file of its own, and that no file is replaced that is not an earlier output.
+  ///
+  /// - Parameters:
+  ///   - ledger: The list of earlier outputs.
+  ///   - overwrites: Whether other files may be replaced.
+  ///   - journal: The journal of the run that is resumed.
+  /// - Throws: ``OutputProblems``.
+  func require(
+    _ ledger: OutputLedger, overwrites: Bool, resuming journal: Journal? = nil
+  ) throws {
+    var problems = conflicts()
+    if problems.isEmpty, !overwrites {
+      problems = try foreignFiles(ledger, resuming: journal)
+    }
+    guard problems.isEmpty else { throw OutputProblems(problems: problems) }
+  }
+
   // MARK: Files that are there
 
   /// Existing files that the run would overwrite and that are not earlier outputs of the manifest.

@@ -23,10 +23,7 @@ struct OutputMerge {
     plan = try SinkPlan(manifest)
     base = OutputPath(folder: manifest.folder)
     ledger = try OutputLedger(manifest)
-    let check = OutputCheck(manifest, plan)
-    var problems = check.conflicts()
-    if problems.isEmpty, !overwrites { problems = try check.foreignFiles(ledger) }
-    guard problems.isEmpty else { throw OutputProblems(problems: problems) }
+    try OutputCheck(manifest, plan).require(ledger, overwrites: overwrites)
   }
 
   /// Compares a file with what its run or worker recorded.

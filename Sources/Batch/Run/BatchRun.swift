@@ -139,11 +139,12 @@ public struct BatchRun: Sendable {
   private func openJournal(
     _ folder: JournalFolder, plan: SinkPlan, ledger: OutputLedger, resumes: Bool
   ) throws -> Journal {
-    if !resumes { try checkOutputs(plan, ledger: ledger, journal: nil) }
+    let check = OutputCheck(manifest, plan)
+    if !resumes { try check.require(ledger, overwrites: options.overwrites) }
     let journal = try folder.open(resumes: resumes, at: services.secondsSince1970())
     if resumes {
       do {
-        try checkOutputs(plan, ledger: ledger, journal: journal)
+        try check.require(ledger, overwrites: options.overwrites, resuming: journal)
       } catch {
         journal.close()
         throw error
@@ -177,19 +178,6 @@ public struct BatchRun: Sendable {
         ? nil : TablesSummary(manifest.tableNames, counters, written: try await stage.newRows()),
       journalSeconds: await stage.journalTime.seconds,
       sinkSeconds: await stage.fileTime.seconds)
-  }
-
-  /// Throws ``OutputProblems`` for outputs that would overwrite an input or a foreign file.
-  ///
-  /// - Parameter journal: The journal of a resumed run, whose outputs are compared when the sinks
-  ///   open.
-  private func checkOutputs(_ plan: SinkPlan, ledger: OutputLedger, journal: Journal?) throws {
-    let check = OutputCheck(manifest, plan)
-    var problems = check.conflicts()
-    if problems.isEmpty, !options.overwrites {
-      problems = try check.foreignFiles(ledger, resuming: journal)
-    }
-    guard problems.isEmpty else { throw OutputProblems(problems: problems) }
   }
 
   /// The concurrency, lowered to the number of connections that fit the limit of open files. A connection that fails
