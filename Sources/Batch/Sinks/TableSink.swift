@@ -31,10 +31,8 @@ final class TableFile {
     configuration.prepareDatabase { db in
       try db.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
     }
-    do {
-      queue = try DatabaseQueue(path: path, configuration: configuration)
-    } catch {
-      throw Self.problem(path, error)
+    queue = try Self.wrapping(path) {
+      try DatabaseQueue(path: path, configuration: configuration)
     }
   }
 
@@ -84,7 +82,7 @@ final class TableFile {
 
   /// Compares a table with what a journal recorded, without changing it.
   static func verify(_ path: String, table: String, step: Int, journal: String) throws {
-    do {
+    try wrapping(path) {
       try DatabaseQueue.reading(path) { db in
         let name = try String.fetchOne(
           db, sql: "SELECT owner FROM \(TableMarker.tableName) WHERE name = ? AND journal = ?",
@@ -96,23 +94,19 @@ final class TableFile {
           owner: TableMarker.Owner(name: name ?? "", journal: journal))
         _ = try marker.verified(db, path: path, step: step)
       }
-    } catch {
-      throw problem(path, error)
     }
   }
 
   /// Runs `body` in the transaction of the step.
   func change<Result>(_ body: (Database) throws -> Result) throws -> Result {
-    do {
-      return try queue.inDatabase { db in
+    try Self.wrapping(path) {
+      try queue.inDatabase { db in
         if !isOpen {
           try db.beginTransaction(.immediate)
           isOpen = true
         }
         return try body(db)
       }
-    } catch {
-      throw Self.problem(path, error)
     }
   }
 
@@ -131,12 +125,8 @@ final class TableFile {
   /// Commits the step durably.
   func sync() throws {
     guard isOpen else { return }
-    do {
-      try queue.inDatabase { try $0.commit() }
-      isOpen = false
-    } catch {
-      throw Self.problem(path, error)
-    }
+    try Self.wrapping(path) { try queue.inDatabase { try $0.commit() } }
+    isOpen = false
   }
 
   func close() {
@@ -145,7 +135,12 @@ final class TableFile {
     try? queue.close()
   }
 
-  static func problem(_ path: String, _ error: any Error) -> any Error {
+  /// The result of `body`, whose error becomes one of the run.
+  static func wrapping<Value>(_ path: String, _ body: () throws -> Value) throws -> Value {
+    do { return try body() } catch { throw problem(path, error) }
+  }
+
+  private static func problem(_ path: String, _ error: any Error) -> any Error {
     if error is RowDecodingError {
       return StoppedByStorage(
         message:

@@ -29,15 +29,13 @@ struct SinceStore {
   func value(of name: String) throws -> JSONValue? {
     guard isDatabase else { return try StateFile.read(path)[name] }
     guard FileManager.default.fileExists(atPath: path) else { return nil }
-    do {
-      return try DatabaseQueue.reading(path) { db in
+    return try TableFile.wrapping(path) {
+      try DatabaseQueue.reading(path) { db in
         guard try TableMarker.exists(db, Self.tableName) else { return nil }
         return try String.fetchOne(
           db, sql: "SELECT value FROM \(Self.tableName) WHERE name = ?", arguments: [name]
         ).flatMap { try? JSONValue(parsing: $0) }
       }
-    } catch {
-      throw TableFile.problem(path, error)
     }
   }
 
