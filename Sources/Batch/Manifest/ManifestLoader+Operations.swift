@@ -238,34 +238,18 @@ extension ManifestLoader {
   }
 
   private mutating func checkCycles(_ needs: [[Int]], _ drafts: [Draft]) {
-    // Topological sort: what remains after removing all operations without open needs is cyclic.
-    var open = needs.map { Set($0) }
-    var dependents: [[Int]] = Array(repeating: [], count: open.count)
-    for (operation, needs) in needs.enumerated() {
-      for need in needs { dependents[need].append(operation) }
+    var search = CycleSearch<Int>()
+    var path: [Int] = []
+    for index in drafts.indices where path.isEmpty {
+      search.visit(
+        "\(index)", edges: needs[index].sorted(), target: { "\($0)" },
+        successors: { needs[$0].sorted() },
+        onCycle: { via, last in
+          path = [last] + via + [last]
+          return false
+        })
     }
-    var ready = open.indices.filter { open[$0].isEmpty }
-    var done = 0
-    while let next = ready.popLast() {
-      done += 1
-      for dependent in dependents[next] {
-        open[dependent].remove(next)
-        if open[dependent].isEmpty { ready.append(dependent) }
-      }
-    }
-    guard done < drafts.count, let start = open.firstIndex(where: { !$0.isEmpty }) else {
-      return
-    }
-    var path = [start]
-    var locations = [start: 0]
-    while let next = open[path[path.count - 1]].min() {
-      if let first = locations[next] {
-        path = Array(path[first...]) + [next]
-        break
-      }
-      locations[next] = path.count
-      path.append(next)
-    }
+    if path.isEmpty { return }
     report(
       .needs,
       message: "these operations need each other: "

@@ -1,9 +1,11 @@
 /// A depth-first search for cycles among named nodes, which visits each node once.
 ///
 /// Uses an explicit stack, because a path can be as long as a document.
-struct CycleSearch<Edge> {
+package struct CycleSearch<Edge> {
   /// The nodes that were visited.
   private(set) var visited: Set<String> = []
+
+  package init() {}
 
   /// Visits all nodes that a node leads to.
   ///
@@ -13,7 +15,7 @@ struct CycleSearch<Edge> {
   ///   - target: The node that an edge leads to; `nil` to ignore the edge.
   ///   - successors: The edges of the node that an edge leads to.
   ///   - onCycle: Called with the edges of a cycle, the last one by itself, without a copy; returns whether to continue.
-  mutating func visit<Failure: Error>(
+  package mutating func visit<Failure: Error>(
     _ name: String?, edges: [Edge], target: (Edge) -> String?,
     successors: (Edge) throws(Failure) -> [Edge],
     onCycle: (ArraySlice<Edge>, Edge) throws(Failure) -> Bool
