@@ -111,9 +111,8 @@ struct DoctorCommand: AsyncParsableCommand {
       url: endpoint.shownURL, requests: requests, findings: audit.findings)
     try Terminal.write(secrets.hide(in: json ? report.json : report.text))
     if let junit {
-      let file = try OutputFile(junit, replacing: replaced)
-      try Array(secrets.hide(in: report.junit).utf8).withUnsafeBytes { try file.write($0) }
-      try file.finish()
+      try OutputFile.write(
+        Array(secrets.hide(in: report.junit).utf8), to: junit, replacing: replaced)
     }
     if let reason = audit.interruption {
       throw Failure(
@@ -190,9 +189,8 @@ struct DoctorCommand: AsyncParsableCommand {
     _ = try PipelineFile.load(
       Array(file.text.utf8), file: path, registry: .builtIn,
       environment: PipelineFileEnvironment(variable: { _ in "http://127.0.0.1/" }))
-    let output = try OutputFile(path, replacing: replaceOptions.replacing(.unknown))
-    try Array(file.text.utf8).withUnsafeBytes { try output.write($0) }
-    try output.finish()
+    try OutputFile.write(
+      Array(file.text.utf8), to: path, replacing: replaceOptions.replacing(.unknown))
     let names = file.variables.map { "$\($0)" }.joined(separator: ", ")
     Terminal.note(
       "wrote \(Terminal.safe(path))" + (names.isEmpty ? "" : "; it reads \(Terminal.safe(names))"))

@@ -284,9 +284,7 @@ struct SchemaCommand: AsyncParsableCommand {
   static func write(_ text: String, to path: String?, replacing form: OutputForm) throws {
     let text = text.hasSuffix("\n") ? text : text + "\n"
     guard let path else { return try Terminal.write(text) }
-    let file = try OutputFile(path, replacing: form)
-    try Array(text.utf8).withUnsafeBytes { try file.write($0) }
-    try file.finish()
+    try OutputFile.write(Array(text.utf8), to: path, replacing: form)
   }
 }
 

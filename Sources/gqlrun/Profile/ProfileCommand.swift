@@ -189,9 +189,8 @@ struct ProfileCommand: AsyncParsableCommand {
     let path = scratch.path("response.json")
     let document = self.document ?? scratch.path("feed.graphql")
     if self.document == nil {
-      let file = try OutputFile(document, replacing: .anything)
-      try Array(GeneratedFeed.document.utf8).withUnsafeBytes { try file.write($0) }
-      try file.finish()
+      try OutputFile.write(
+        Array(GeneratedFeed.document.utf8), to: document, replacing: .anything)
     }
     var options = operationOptions
     if self.document == nil { options.assignments.append("first=\(workload.posts)") }

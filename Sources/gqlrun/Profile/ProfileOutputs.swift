@@ -154,9 +154,7 @@ struct ProfileOutputs: ParsableArguments {
 
   private func save(_ data: Data, path: String, form: OutputForm) throws {
     guard path != "-" else { return try data.withUnsafeBytes { try Terminal.write($0) } }
-    let file = try OutputFile(path, replacing: form)
-    try data.withUnsafeBytes { try file.write($0) }
-    try file.finish()
+    try OutputFile.write(data, to: path, replacing: form)
   }
 }
 

@@ -56,9 +56,7 @@ struct ExpectOptions: ParsableArguments {
   ) throws {
     guard let junit else { return }
     let text = JUnit.report("gqlrun run", suite: label, seconds: seconds, cases: cases)
-    let file = try OutputFile(junit, replacing: replace.replacing(.junit))
-    try Array(text.utf8).withUnsafeBytes { try file.write($0) }
-    try file.finish()
+    try OutputFile.write(Array(text.utf8), to: junit, replacing: replace.replacing(.junit))
   }
 }
 

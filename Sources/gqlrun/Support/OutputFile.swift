@@ -189,6 +189,16 @@ final class OutputFile {
     _ = try OutputFile(path, replacing: form)
   }
 
+  /// Writes the whole contents of a file; see ``init(_:replacing:isPrivate:)``.
+  static func write(
+    _ contents: some ContiguousBytes, to path: String, replacing form: OutputForm,
+    isPrivate: Bool = false
+  ) throws {
+    let file = try OutputFile(path, replacing: form, isPrivate: isPrivate)
+    try contents.withUnsafeBytes { try file.write($0) }
+    try file.finish()
+  }
+
   func write(_ bytes: UnsafeRawBufferPointer) throws {
     let code: Int32
     switch destination {

@@ -91,9 +91,9 @@ struct RecordingOptions: ParsableArguments {
   /// Writes the archive, if requested, with all exchanges so far, including failed ones.
   func write(_ recorder: ExchangeRecorder?, _ replace: ReplaceOptions) async throws {
     guard let har, let recorder else { return }
-    let file = try OutputFile(har, replacing: replace.replacing(.archive), isPrivate: true)
     let archive = await recorder.archive(creator: "gqlrun", version: Version.current)
-    try archive.jsonBytes(pretty: true).withUnsafeBytes { try file.write($0) }
-    try file.finish()
+    try OutputFile.write(
+      archive.jsonBytes(pretty: true), to: har, replacing: replace.replacing(.archive),
+      isPrivate: true)
   }
 }
