@@ -12,7 +12,7 @@ struct OTLPMessage: Sendable {
   var version: String
 
   /// The body of a request to `v1/traces`.
-  func traces(_ spans: [FinishedSpan]) -> [UInt8] {
+  func traces(_ spans: [RecordedSpan]) -> [UInt8] {
     body("resourceSpans", scope: "scopeSpans", list: "spans", spans.map(Self.span))
   }
 
@@ -86,7 +86,7 @@ struct OTLPMessage: Sendable {
     }
   }
 
-  private static func span(_ span: FinishedSpan) -> JSONValue {
+  private static func span(_ span: RecordedSpan) -> JSONValue {
     var attributes: [(name: String, value: SpanAttribute)] = []
     // They are no sequence.
     func add(_ name: String, _ value: SpanAttribute) { attributes.append((name, value)) }

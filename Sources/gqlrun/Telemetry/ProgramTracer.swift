@@ -25,9 +25,10 @@ struct ProgramTracer: Tracer {
       traceState: parent?.traceState)
     var context = InstrumentationContext.topLevel
     context[CurrentSpan.self] = CurrentSpan(trace: trace, isRun: isRun)
-    return ProgramSpan(
-      name, kind: .internal, context: context, trace: trace, parent: parent?.spanID,
-      start: DefaultTracerClock.now.nanosecondsSinceEpoch, queue: queue)
+    let span = RecordedSpan(
+      trace: trace, parent: parent?.spanID, name: name, kind: .internal,
+      start: DefaultTracerClock.now.nanosecondsSinceEpoch)
+    return ProgramSpan(span, context: context, queue: queue)
   }
 
   func startSpan<Instant: TracerInstant>(
@@ -49,9 +50,10 @@ struct ProgramTracer: Tracer {
       traceID: traceID, spanID: spanID, isSampled: isSampled,
       traceState: parent?.trace.traceState)
     context[CurrentSpan.self] = CurrentSpan(trace: trace)
-    return ProgramSpan(
-      operationName, kind: kind, context: context, trace: trace, parent: parent?.trace.spanID,
-      start: instant().nanosecondsSinceEpoch, queue: queue)
+    let span = RecordedSpan(
+      trace: trace, parent: parent?.trace.spanID, name: operationName, kind: kind,
+      start: instant().nanosecondsSinceEpoch)
+    return ProgramSpan(span, context: context, queue: queue)
   }
 
   /// Does nothing: the export has its own time.
@@ -87,49 +89,31 @@ private struct CurrentSpan: InstrumentationContextKey {
 /// Events and links are not kept: what the program reports are attributes and the status, without the messages of errors,
 /// which may contain text of the server.
 final class ProgramSpan: Span {
-  private struct State: Sendable {
-    var name: String
-    var attributes: SpanAttributes = [:]
-    var isError = false
-    var hasEnded = false
-  }
-
   let context: InstrumentationContext
-  private let kind: SpanKind
-  private let trace: TraceContext
-  private let parent: UInt64?
-  private let start: UInt64
+  let isRecording: Bool
   private let queue: SpanQueue
-  private let state: Locked<State>
+  private let span: Locked<RecordedSpan>
 
-  fileprivate init(
-    _ name: String, kind: SpanKind, context: InstrumentationContext, trace: TraceContext,
-    parent: UInt64?, start: UInt64, queue: SpanQueue
-  ) {
-    self.kind = kind
+  fileprivate init(_ span: RecordedSpan, context: InstrumentationContext, queue: SpanQueue) {
     self.context = context
-    self.trace = trace
-    self.parent = parent
-    self.start = start
+    isRecording = span.trace.isSampled
     self.queue = queue
-    state = Locked(State(name: name))
+    self.span = Locked(span)
   }
 
   var operationName: String {
-    get { state.withLock { $0.name } }
-    set { state.withLock { $0.name = newValue } }
+    get { span.withLock { $0.name } }
+    set { span.withLock { $0.name = newValue } }
   }
 
   var attributes: SpanAttributes {
-    get { state.withLock { $0.attributes } }
-    set { if isRecording { state.withLock { $0.attributes = newValue } } }
+    get { span.withLock { $0.attributes } }
+    set { if isRecording { span.withLock { $0.attributes = newValue } } }
   }
-
-  var isRecording: Bool { trace.isSampled }
 
   func setStatus(_ status: SpanStatus) {
     let isError = status.code == .error
-    state.withLock { $0.isError = isError }
+    span.withLock { $0.isError = isError }
   }
 
   func addEvent(_ event: SpanEvent) {}
@@ -141,23 +125,20 @@ final class ProgramSpan: Span {
   func addLink(_ link: SpanLink) {}
 
   func end<Instant: TracerInstant>(at instant: @autoclosure () -> Instant) {
-    let ended = state.withLock { state -> State? in
-      guard !state.hasEnded else { return nil }
-      state.hasEnded = true
-      return state
+    guard isRecording else { return }
+    let end = instant().nanosecondsSinceEpoch
+    let ended = span.withLock { span -> RecordedSpan? in
+      guard span.end == 0 else { return nil }
+      // The time of day may have been set back.
+      span.end = max(span.start, end)
+      return span
     }
-    guard let ended, isRecording else { return }
-    queue.add(
-      FinishedSpan(
-        trace: trace, parent: parent, name: ended.name, kind: kind, start: start,
-        // The time of day may have been set back.
-        end: max(start, instant().nanosecondsSinceEpoch), attributes: ended.attributes,
-        isError: ended.isError))
+    if let ended { queue.add(ended) }
   }
 }
 
-/// A span that ended.
-struct FinishedSpan: Sendable {
+/// What is exported of a span.
+struct RecordedSpan: Sendable {
   var trace: TraceContext
   /// The identifier of its parent; `nil` without one.
   var parent: UInt64?
@@ -165,7 +146,8 @@ struct FinishedSpan: Sendable {
   var kind: SpanKind
   /// Nanoseconds since 1970.
   var start: UInt64
-  var end: UInt64
+  /// 0 until the span ends.
+  var end: UInt64 = 0
   var attributes: SpanAttributes = [:]
   var isError = false
 }
@@ -173,7 +155,7 @@ struct FinishedSpan: Sendable {
 /// Spans that wait for their export: a bounded number.
 final class SpanQueue: Sendable {
   private struct State: Sendable {
-    var spans: [FinishedSpan] = []
+    var spans: [RecordedSpan] = []
     var dropped = 0
   }
 
@@ -198,7 +180,7 @@ final class SpanQueue: Sendable {
   var count: Int { state.withLock { $0.spans.count } }
 
   /// Adds a span, or drops it if too many wait.
-  func add(_ span: FinishedSpan) {
+  func add(_ span: RecordedSpan) {
     let isBatch = state.withLock { state in
       guard state.spans.count < maxSpans else {
         state.dropped += 1
@@ -211,7 +193,7 @@ final class SpanQueue: Sendable {
   }
 
   /// Removes the spans of the next request; empty if there are none.
-  func take() -> [FinishedSpan] {
+  func take() -> [RecordedSpan] {
     state.withLock { state in
       defer { state.spans.removeFirst(min(batch, state.spans.count)) }
       return Array(state.spans.prefix(batch))
@@ -219,7 +201,7 @@ final class SpanQueue: Sendable {
   }
 
   /// Puts spans back that a collector did not accept now, as many as there is room for.
-  func restore(_ spans: [FinishedSpan]) {
+  func restore(_ spans: [RecordedSpan]) {
     state.withLock { state in
       let kept = spans.prefix(maxSpans - state.spans.count)
       state.spans.insert(contentsOf: kept, at: 0)

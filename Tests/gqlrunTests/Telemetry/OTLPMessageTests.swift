@@ -14,7 +14,7 @@ struct OTLPMessageTests {
   func span() throws {
     let parent = try #require(
       TraceContext(traceParent: "00-5b8efff798038103d269b633813fc60c-eee19b7ec3c1b174-01"))
-    let span = FinishedSpan(
+    let span = RecordedSpan(
       trace: parent, parent: 0xEEE1_9B7E_C3C1_B173, name: "I'm a \"server\" span", kind: .server,
       start: 1_544_712_660_000_000_000, end: 1_544_712_661_000_000_000,
       attributes: ["my.span.attr": "some value"])
@@ -33,7 +33,7 @@ struct OTLPMessageTests {
   func values() throws {
     let trace = TraceContext(
       traceID: TraceID(high: 0, low: 1), spanID: 2, isSampled: true, traceState: "a=1")
-    var span = FinishedSpan(trace: trace, name: "POST", kind: .client, start: 1, end: 2)
+    var span = RecordedSpan(trace: trace, name: "POST", kind: .client, start: 1, end: 2)
     span.isError = true
     span.attributes["integer"] = Int64.min
     span.attributes["double"] = 0.5
