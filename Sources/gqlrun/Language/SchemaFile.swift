@@ -51,30 +51,20 @@ enum SchemaFile {
     _ files: [SourceFiles.File], edition: Edition
   ) throws -> (schema: Schema?, report: FindingReport) {
     var report = FindingReport(findings: [], sources: SourceFiles(files, edition: edition))
-    let introspection = files.filter { isJSON($0.bytes) }
-    if let file = introspection.first {
-      guard files.count == 1 else {
-        throw Failure(
-          .badInput, "\(file.name) is an introspection result; it is a whole schema by itself")
-      }
-      let value = try introspectionValue(of: file)
-      do throws(SchemaError) {
-        return (try Schema(introspection: value, edition: edition), report)
-      } catch {
-        report.findings = error.issues.map {
-          Finding(
-            severity: .error, code: "SchemaError", message: $0.message,
-            location: Finding.Location(file: file.name))
-        }
-        return (nil, report)
-      }
+    let introspection = files.first { isJSON($0.bytes) }
+    if let introspection, files.count > 1 {
+      throw Failure(
+        .badInput,
+        "\(introspection.name) is an introspection result; it is a whole schema by itself")
     }
+    let value = try introspection.map { try introspectionValue(of: $0) }
     let sources = report.sources
     if files.count > 1 {
       report.findings = syntaxErrors(of: sources)
       guard report.findings.isEmpty else { return (nil, report) }
     }
     do {
+      if let value { return (try Schema(introspection: value, edition: edition), report) }
       // Errors at the end of a single file must not be located after it.
       let document =
         files.count == 1
