@@ -143,12 +143,9 @@ struct Cursor: Sendable, Hashable {
 
   let kind: Kind
   let number: Int
+}
 
-  init(kind: Kind, number: Int) {
-    self.kind = kind
-    self.number = number
-  }
-
+extension Cursor {
   /// Parses a cursor; `nil` unless it has this server's canonical form.
   init?(_ text: String) {
     guard text.utf8.count <= 40, let bytes = Data(base64Encoded: text) else { return nil }

@@ -10,12 +10,9 @@ struct Project {
   var documents: [String]
   /// Whether the project file lists documents, even if none match.
   var namesDocuments = true
+}
 
-  init(schema: [String], documents: [String]) {
-    self.schema = schema
-    self.documents = documents
-  }
-
+extension Project {
   /// Loads the projects of the project file at `path`, or of the one in the working directory or
   /// its nearest parent.
   ///

@@ -9,16 +9,11 @@ struct TraceContext: Sendable, Hashable {
   var isSampled: Bool
   /// What other tracers need, passed on unchanged; `nil` if there is none.
   var traceState: String?
+}
 
+extension TraceContext {
   /// The longest `tracestate` that is passed on.
   private static let maxState = 512
-
-  init(traceID: TraceID, spanID: UInt64, isSampled: Bool, traceState: String? = nil) {
-    self.traceID = traceID
-    self.spanID = spanID
-    self.isSampled = isSampled
-    self.traceState = traceState
-  }
 
   /// Reads the fields of a trace context; `nil` if it is invalid.
   ///
