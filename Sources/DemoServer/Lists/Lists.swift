@@ -45,13 +45,14 @@ struct Lists: Sendable {
     return object.number * Self.interval + object.draw(62).below(Self.interval / 2)
   }
 
-  /// The objects among `range` that changed after a time.
+  /// The objects among `range` that changed after a time; all without one.
   ///
   /// - Parameter inclusive: Whether a change at this time counts.
   func changed(
-    _ kind: ListedObject.Kind, in range: Range<Int>, after time: Double, inclusive: Bool,
+    _ kind: ListedObject.Kind, in range: Range<Int>, after time: Double?, inclusive: Bool,
     edits: ListEdits
   ) -> NumberList {
+    guard let time else { return NumberList(rest: range) }
     func isLater(_ number: Int) -> Bool {
       let updated = Double(updatedAt(ListedObject(kind, number), edits))
       return inclusive ? updated >= time : updated > time

@@ -18,15 +18,11 @@ extension Resolvers {
   /// The fields of the query type that begin the lists.
   static let listRootFields: [String: FieldBehaviour] = [
     "customers": root { arguments, context in
-      let range = 0..<context.lists.customers
-      guard let time = arguments["updatedAfter"]?.stringValue.flatMap(DemoTime.seconds) else {
-        return page(of: .customer, NumberList(rest: range), arguments)
-      }
-      return page(
-        of: .customer,
-        context.lists.changed(
-          .customer, in: range, after: time, inclusive: false, edits: context.edits.lists),
-        arguments)
+      let numbers = context.lists.changed(
+        .customer, in: 0..<context.lists.customers,
+        after: arguments["updatedAfter"]?.stringValue.flatMap(DemoTime.seconds),
+        inclusive: false, edits: context.edits.lists)
+      return page(of: .customer, numbers, arguments)
     }.refusing { badPage(.customer, $0) ?? badTime("updatedAfter", $0["updatedAfter"]) },
     "customer": object(.customer),
     "order": object(.order),
@@ -235,15 +231,11 @@ extension Resolvers {
         .string("gqlrun/" + Lists.repositories[repository.number].name)
       },
       "issues": { repository, arguments, context in
-        let range = Lists.repositories[repository.number].issues
-        guard let time = since(arguments)?.stringValue.flatMap(DemoTime.seconds) else {
-          return page(of: .issue, NumberList(rest: range), arguments)
-        }
-        return page(
-          of: .issue,
-          context.lists.changed(
-            .issue, in: range, after: time, inclusive: true, edits: context.edits.lists),
-          arguments)
+        let numbers = context.lists.changed(
+          .issue, in: Lists.repositories[repository.number].issues,
+          after: since(arguments)?.stringValue.flatMap(DemoTime.seconds),
+          inclusive: true, edits: context.edits.lists)
+        return page(of: .issue, numbers, arguments)
       },
     ],
     others: [
