@@ -70,29 +70,22 @@ public struct Pipeline: Sendable {
   /// The max ages of types and fields, with the default max age of the chain's cache read.
   public var allAges: AgeRules {
     var ages = ages
-    for entry in entries {
-      for case .cacheRead(let interceptor) in entry.parts {
-        ages.maxAge = interceptor.maxAge ?? ages.maxAge
-      }
-    }
+    for read in cacheReads { ages.maxAge = read.maxAge ?? ages.maxAge }
     return ages
   }
 
   /// How much older than its max age data may be that the cache read still uses; `nil` is not at
   /// all.
-  public var maxStale: Duration? {
-    for entry in entries {
-      for case .cacheRead(let interceptor) in entry.parts { return interceptor.maxStale }
-    }
-    return nil
-  }
+  public var maxStale: Duration? { cacheReads.first?.maxStale }
 
   /// What fields with stored errors are read as by the chain's cache read.
-  public var readErrors: ErrorReadPolicy {
-    for entry in entries {
-      for case .cacheRead(let interceptor) in entry.parts { return interceptor.errors }
+  public var readErrors: ErrorReadPolicy { cacheReads.first?.errors ?? .refuse }
+
+  /// The interceptors that read the cache; a pipeline file has at most one.
+  package var cacheReads: [any CacheInterceptor] {
+    entries.flatMap(\.parts).compactMap { part in
+      if case .cacheRead(let interceptor) = part { interceptor } else { nil }
     }
-    return .refuse
   }
 }
 

@@ -270,20 +270,17 @@ extension Pipeline {
 
   /// The policy of requests without one.
   var defaultCachePolicy: CachePolicy {
-    for entry in entries {
-      for case .cacheRead(let interceptor) in entry.parts {
-        return interceptor.defaultPolicy ?? .cacheFirst
-      }
-    }
-    return .networkOnly
+    guard let read = cacheReads.first else { return .networkOnly }
+    return read.defaultPolicy ?? .cacheFirst
   }
 
   /// Whether the chain can use the given store instead of its own; warns if it cannot, or only
   /// reads it.
   func usesStore(_ choice: StoreChoice, isQuiet: Bool) -> Bool {
-    let parts = entries.flatMap(\.parts)
-    let reads = parts.contains { if case .cacheRead = $0 { true } else { false } }
-    let writes = parts.contains { if case .cacheWrite = $0 { true } else { false } }
+    let reads = !cacheReads.isEmpty
+    let writes = entries.flatMap(\.parts).contains {
+      if case .cacheWrite = $0 { true } else { false }
+    }
     let (name, option): (String, String)
     switch choice {
     case .memory: return reads || writes
