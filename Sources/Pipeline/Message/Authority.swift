@@ -34,3 +34,10 @@ extension HTTPRequest {
   /// The scheme and the authority of the URL.
   package var origin: String { "\(scheme ?? "http")://\(authority ?? "")" }
 }
+
+extension HTTPFields {
+  /// Replaces fields by those of `others` with the same name, and adds the rest.
+  package mutating func merge(_ others: HTTPFields) {
+    for name in Set(others.map(\.name)) { self[fields: name] = others[fields: name] }
+  }
+}

@@ -172,11 +172,7 @@ final class HTTPRequestBuilder: Sendable {
     var fields = fields
     let isSocket = Endpoint.webSocketSchemes.contains(target.scheme)
     if fields[.accept] == nil, !isSocket { fields[.accept] = accept }
-    for added in added {
-      for name in Set(added.map(\.name)) {
-        fields[fields: name] = added[fields: name]
-      }
-    }
+    for added in added { fields.merge(added) }
     return HTTPRequest(
       method: method, scheme: target.scheme, authority: target.authority, path: target.path,
       headerFields: fields)

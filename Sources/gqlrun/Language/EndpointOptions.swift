@@ -77,12 +77,12 @@ struct EndpointArguments: ParsableArguments {
     } else if result.endpoint == nil, isUnsent || result.sendsNothing {
       result.endpoint = try? Endpoint(url: Endpoint.unsentURL)
     }
-    guard let headers = result.endpoint?.headers else {
+    guard result.endpoint != nil else {
       throw Failure(
         .usage,
         "\(pipeline ?? "the pipeline") names no endpoint to send to; name it with --endpoint URL")
     }
-    result.endpoint?.headers = headers.merging(projectFields)
+    result.endpoint?.headers.merge(projectFields)
     try request?.apply(fields, to: &result, isDefault: pipeline == nil, isQuiet: isQuiet)
     return result
   }
@@ -149,14 +149,5 @@ struct EndpointArguments: ParsableArguments {
   static func host(of authority: String) -> String {
     guard authority.hasPrefix("[") else { return authority.prefix { $0 != ":" }.lowercased() }
     return authority.dropFirst().prefix { $0 != "]" }.lowercased()
-  }
-}
-
-extension HTTPFields {
-  /// These fields, overridden by those of `others` with the same name.
-  func merging(_ others: HTTPFields) -> HTTPFields {
-    var result = self
-    for name in Set(others.map(\.name)) { result[fields: name] = others[fields: name] }
-    return result
   }
 }

@@ -83,9 +83,7 @@ struct RequestOptions: ParsableArguments {
   func apply(
     _ fields: HTTPFields, to pipeline: inout Pipeline, isDefault: Bool, isQuiet: Bool = false
   ) throws {
-    if let headers = pipeline.endpoint?.headers {
-      pipeline.endpoint?.headers = headers.merging(fields)
-    }
+    pipeline.endpoint?.headers.merge(fields)
     try addCredentials(
       to: &pipeline, isDefault: isDefault, isGiven: fields.contains(.authorization),
       PipelineFileEnvironment.process.variable, isQuiet: isQuiet)
