@@ -121,9 +121,9 @@ extension ResponseStream {
     } catch {
       first = .failure(error)
     }
-    let unread = Unread(first)
+    let unread = Locked(Optional(first))
     return ResponseStream(unguarded: {
-      if let first = unread.take() { return try first.get() }
+      if let first = unread.withLock({ $0.take() }) { return try first.get() }
       return try await next()
     })
   }
@@ -136,13 +136,4 @@ private final class StreamEnd: Sendable {
   var isReached: Bool { hasEnded.load(ordering: .acquiring) }
 
   func reach() { hasEnded.store(true, ordering: .releasing) }
-}
-
-/// A result that was read ahead, for the next read.
-private final class Unread: Sendable {
-  private let result: Locked<Result<GraphQLResponse?, any Error>?>
-
-  init(_ result: Result<GraphQLResponse?, any Error>) { self.result = Locked(result) }
-
-  func take() -> Result<GraphQLResponse?, any Error>? { result.withLock { $0.take() } }
 }
