@@ -194,17 +194,11 @@ extension Pipeline {
     }
     let refusing = entries.filter { $0.traits.contains(.refusesUploads) }.map { "`\($0.id)`" }
     if !refusing.isEmpty {
-      return "requests with files are refused by \(Self.listed(refusing))"
+      return "requests with files are refused by \(refusing.listed())"
     }
     let passing = entries.filter { $0.traits.contains(.passesUploads) }.map { "`\($0.id)`" }
     guard !passing.isEmpty else { return nil }
-    return "requests with files pass \(Self.listed(passing)) without effect"
-  }
-
-  /// `a, b and c`
-  private static func listed(_ names: [String]) -> String {
-    guard let last = names.last, names.count > 1 else { return names.first ?? "" }
-    return "\(names.dropLast().joined(separator: ", ")) and \(last)"
+    return "requests with files pass \(passing.listed()) without effect"
   }
 }
 

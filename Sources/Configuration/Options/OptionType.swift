@@ -171,7 +171,14 @@ extension OptionType {
   }
 
   private static func alternatives(_ words: [String]) -> String {
-    guard let last = words.last, words.count > 1 else { return words.first ?? "nothing" }
-    return "\(words.dropLast().joined(separator: ", ")) or \(last)"
+    words.isEmpty ? "nothing" : words.listed(with: "or")
+  }
+}
+
+extension [String] {
+  /// The elements as text: `a, b and c`.
+  package func listed(with word: String = "and") -> String {
+    guard let last, count > 1 else { return first ?? "" }
+    return "\(dropLast().joined(separator: ", ")) \(word) \(last)"
   }
 }

@@ -322,7 +322,7 @@ extension Duration: ExpressibleByOption {
     }
     guard let unit = units.first(where: { $0.name == quantity.unit }) else {
       throw OptionTextError(
-        hint: "`\(quantity.unit)` is not a unit of time: \(units.map(\.name).listed)")
+        hint: "`\(quantity.unit)` is not a unit of time: \(units.map(\.name).listed())")
     }
     guard let nanoseconds = quantity.scaled(by: Int(unit.factor)) else {
       throw OptionTextError(hint: "too large, or finer than a nanosecond", isOutOfRange: true)
@@ -372,7 +372,7 @@ extension ByteSize: ExpressibleByOption {
         ?? names.first { $0.lowercased() == quantity.unit.lowercased() + "b" }
       throw OptionTextError(
         hint: meant.map { "write `\(text.dropLast(quantity.unit.count))\($0)`" }
-          ?? "`\(quantity.unit)` is not a unit of size: \(names.listed)")
+          ?? "`\(quantity.unit)` is not a unit of size: \(names.listed())")
     }
     guard let bytes = quantity.scaled(by: unit.factor) else {
       throw OptionTextError(hint: "too large, or not a whole number of bytes", isOutOfRange: true)
@@ -449,13 +449,5 @@ extension NumberWithUnit {
       throw OptionTextError(
         hint: "the unit is missing: \(digits == 0 ? "write `\(zero)`" : withoutUnit())")
     }
-  }
-}
-
-extension [String] {
-  /// The elements as text: "a, b and c".
-  fileprivate var listed: String {
-    guard let last, count > 1 else { return first ?? "" }
-    return "\(dropLast().joined(separator: ", ")) and \(last)"
   }
 }
