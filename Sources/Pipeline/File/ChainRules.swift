@@ -65,7 +65,7 @@ extension ChainRules {
       else { return }
       report(
         rule, index: index, message: "\(quoted(index)) is above \(named(other)), \(rule.text)",
-        hint: filled(rule.remedy, own: quoted(index), other: quoted(other)))
+        hint: rule.remedy.map { filled($0, own: quoted(index), other: quoted(other)) })
     case .present(let traits, let atChain, let feature):
       guard !hasUnknown, first(traits) == nil, feature.map(features.contains) ?? true else {
         return
@@ -73,13 +73,13 @@ extension ChainRules {
       let name = atChain ? named(index) : quoted(index)
       report(
         rule, index: index, message: filled(rule.text, own: name),
-        hint: filled(rule.remedy, own: quoted(index)),
+        hint: rule.remedy.map { filled($0, own: quoted(index)) },
         at: atChain ? location : nil)
     case .feature(let feature):
       guard !features.contains(feature) else { return }
       report(
         rule, index: index, message: filled(rule.text, own: quoted(index)),
-        hint: filled(rule.remedy, own: quoted(index)))
+        hint: rule.remedy.map { filled($0, own: quoted(index)) })
     }
   }
 
@@ -171,10 +171,6 @@ extension ChainRules {
 
   private func filled(_ text: String, own: String, other: String = "") -> String {
     text.replacing("{self}", with: own).replacing("{other}", with: other)
-  }
-
-  private func filled(_ text: String?, own: String, other: String = "") -> String? {
-    text.map { filled($0, own: own, other: other) }
   }
 
   private mutating func report(
