@@ -10,18 +10,13 @@ struct LoadMoreTests {
     }
     """
 
-  private func withClient(
+  private func withFeed(
     rules: String = "fields: { Query.feed: { merge: connection } }",
     _ body: (PipelineClient, LiveDemoServer) async throws -> Void
   ) async throws {
     var configuration = DemoServer.Configuration()
     configuration.feedSize = 5
-    try await DemoServer.withServer(configuration) { server in
-      let folder = try Folder()
-      try await PipelineClient(file: folder.pipeline(server.url, more: rules)).shutdown {
-        try await body($0, server)
-      }
-    }
+    try await withClient(configuration, more: rules, body)
   }
 
   private func ids(_ data: JSONValue?) -> [String] {
@@ -30,7 +25,7 @@ struct LoadMoreTests {
 
   @Test("each page makes the watched list longer, until the last one")
   func pages() async throws {
-    try await withClient { client, _ in
+    try await withFeed { client, _ in
       var updates = client.watch(Self.feed).makeAsyncIterator()
       let first = try await updates.next()?.result
       #expect(ids(first?.data) == ["P_0", "P_1"])
@@ -48,7 +43,7 @@ struct LoadMoreTests {
 
   @Test("what has no pages to load is an error that says what would work")
   func refusals() async throws {
-    try await withClient { client, _ in
+    try await withFeed { client, _ in
       await #expect(throws: CacheMiss.self) { try await client.loadMore(Self.feed) }
       for (document, list, part) in [
         (Documents.post, nil, "it has no list with pages; select `pageInfo"),
@@ -70,7 +65,7 @@ struct LoadMoreTests {
         #expect(message.contains(part), "\(message)")
       }
     }
-    try await withClient(rules: "") { client, _ in
+    try await withFeed(rules: "") { client, _ in
       let error = await #expect(throws: ChainError.self) { try await client.loadMore(Self.feed) }
       let message = error?.message ?? ""
       #expect(message.contains("the cache does not join the pages of `feed`"), "\(message)")

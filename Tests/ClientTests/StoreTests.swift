@@ -5,17 +5,6 @@ import Testing
 
 @Suite("PipelineClient: watching and the store", .timeLimit(.minutes(10)))
 struct StoreTests {
-  private func withClient(
-    _ body: (PipelineClient, LiveDemoServer) async throws -> Void
-  ) async throws {
-    try await DemoServer.withServer { server in
-      let folder = try Folder()
-      try await PipelineClient(file: folder.pipeline(server.url)).shutdown {
-        try await body($0, server)
-      }
-    }
-  }
-
   @Test("cache-and-network has two results when the cache has an answer, else one")
   func twoResults() async throws {
     try await withClient { client, _ in

@@ -38,6 +38,21 @@ final class Folder: Sendable {
   }
 }
 
+/// Calls `body` with a client of a demo server, which have the pipeline file of a folder.
+///
+/// - Parameter more: Further sections of the pipeline file.
+func withClient(
+  _ configuration: DemoServer.Configuration = .init(), more: String = "",
+  _ body: (PipelineClient, LiveDemoServer) async throws -> Void
+) async throws {
+  try await DemoServer.withServer(configuration) { server in
+    let folder = try Folder()
+    try await PipelineClient(file: folder.pipeline(server.url, more: more)).shutdown {
+      try await body($0, server)
+    }
+  }
+}
+
 struct CountryData: Decodable, Equatable {
   struct Country: Decodable, Equatable { let name: String }
   let country: Country?

@@ -151,17 +151,6 @@ struct WrongQuery: GraphQLQuery {
 
 @Suite("PipelineClient: operations with generated types", .timeLimit(.minutes(10)))
 struct TypedOperationTests {
-  private func withClient(
-    _ body: (PipelineClient, LiveDemoServer) async throws -> Void
-  ) async throws {
-    try await DemoServer.withServer { server in
-      let folder = try Folder()
-      try await PipelineClient(file: folder.pipeline(server.url)).shutdown {
-        try await body($0, server)
-      }
-    }
-  }
-
   @Test("results of the server and the cache have the same type and data")
   func fetch() async throws {
     try await withClient { client, server in
