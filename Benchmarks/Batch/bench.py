@@ -1,23 +1,24 @@
 #!/usr/bin/env python3
 """Measures `gqlrun batch run` beside a bare load generator and a Python script, over the same requests.
 
-    Benchmarks/Batch/bench.py PROGRAM [--tasks N] [--rounds N] [--server demo|delayed|fixed|URL] [--million]
-                             [--library gqlrun-bench-chain]
+    Benchmarks/Batch/bench.py PROGRAM [--tasks N] [--rounds N] [--server demo|delayed|delayed-MS|fixed|URL] [--million]
+                             [--library gqlrun-bench-chain] [--output FILE]
 
 Needs `wrk` in PATH, the packages of requirements.txt for the Python script, and `cc` for the fixed server. The server
 runs in a process of its own:
 
     demo      the demo server of PROGRAM, which executes every query
-    delayed   the same, with 10 ms before every answer: a server across a network
+    delayed   the same, with 10 ms before every answer, or as many as the name says: a server across a network
     fixed     a few lines of C that give one answer to everything: what the client itself costs
     URL       one that runs already, and has `user(id:)` or whatever --query asks for
 
 With --library the HTTP library by itself, without gqlrun, is measured, too: no batch over it can be faster.
 
 Prints requests per second of each round, medians, ratios, processor time per request, the share of the journal, and
-peak memory. `--million` runs a million rows: start-up to the first request, and memory.
+peak memory. `--million` runs a million rows: start-up to the first request, and memory. --output keeps the rates for
+Benchmarks/pictures.py.
 """
-import argparse, json, os, socket, statistics, subprocess, sys, tempfile, threading, time
+import argparse, os, socket, statistics, subprocess, sys, tempfile, threading, time
 
 parser = argparse.ArgumentParser()
 parser.add_argument("program")
@@ -29,14 +30,17 @@ parser.add_argument("--million", action="store_true")
 parser.add_argument("--rows", type=int, default=1_000_000, help="of --million")
 parser.add_argument("--no-python", action="store_true")
 parser.add_argument("--library", help="gqlrun-bench-chain, for what the HTTP library alone reaches")
+parser.add_argument("--output", help="JSON file for the rates")
 given = parser.parse_args()
 program = os.path.abspath(given.program)
 tasks, query = given.tasks, given.query
 here = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.dirname(here))
+from measuring import keep, measured, spread
 concurrency = 64
 scratch = tempfile.TemporaryDirectory(prefix="batch-bench-")
 folder = scratch.name
-server = None
+server, delay = None, None
 
 
 def start(command):
@@ -48,8 +52,9 @@ def start(command):
 if given.server == "fixed":
     subprocess.run(["cc", "-O2", "-o", f"{folder}/fixed_server", f"{here}/fixed_server.c"], check=True)
     url = start([f"{folder}/fixed_server"])
-elif given.server in ("demo", "delayed"):
-    url = start([program, "serve", "--port", "0"]) + ("?delay=10" if given.server == "delayed" else "")
+elif given.server == "demo" or given.server.split("-")[0] == "delayed":
+    delay = 0 if given.server == "demo" else int(given.server.partition("-")[2] or 10)
+    url = start([program, "serve", "--port", "0"]) + (f"?delay={delay}" if delay else "")
 else:
     url = given.server
 
@@ -73,20 +78,8 @@ operations:
             f.write(f"U_{n + 1}\n")
 
 
-def measured(arguments):
-    """Runs a program; returns what it printed, seconds, peak memory in MiB, and seconds of processor time."""
-    begin = time.monotonic()
-    process = subprocess.Popen(arguments, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    text = process.stdout.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.monotonic() - begin
-    if status != 0:
-        sys.exit(f"{arguments}: status {status}\n{text}")
-    return text, seconds, usage.ru_maxrss / 1024, usage.ru_utime + usage.ru_stime
-
-
 def batch(name):
-    text, seconds, memory, cpu = measured([program, "batch", "run", f"{name}.batch.yaml", "-v", "--endpoint", url])
+    text, seconds, memory, cpu = measured([program, "batch", "run", f"{name}.batch.yaml", "-v", "--endpoint", url], folder)
     journal = float(text.split("journal ")[1].split(" s")[0])
     with open(f"{folder}/{name}.ndjson") as f:
         count = sum('"ok":true' in line for line in f)
@@ -96,7 +89,7 @@ def batch(name):
 def wrk(seconds):
     lua = f"{folder}/post.lua"
     # The same bodies, with the fields that the program adds to the document.
-    shown = measured([program, "batch", "run", "rate.batch.yaml", "--dry-run", "--endpoint", url])[0]
+    shown = measured([program, "batch", "run", "rate.batch.yaml", "--dry-run", "--endpoint", url], folder)[0]
     body = next(line for line in shown.splitlines() if line.startswith("  POST ")).split(" ", 4)[4]
     body = body.replace('"U_1"', '"ID"')
     with open(lua, "w") as f:
@@ -111,7 +104,8 @@ request = function()
   return wrk.format(nil, nil, nil, (body:gsub("ID\\"", "U_" .. (n % {tasks} + 1) .. "\\"", 1)))
 end
 """)
-    text, _, _, cpu = measured(["wrk", "-t1", f"-c{concurrency}", f"-d{max(2, round(seconds))}s", "--timeout", "30s", "-s", lua, url])
+    text, _, _, cpu = measured(["wrk", "-t1", f"-c{concurrency}", f"-d{max(2, round(seconds))}s", "--timeout", "30s", "-s", lua, url],
+                            folder)
     if "Non-2xx" in text or "Socket errors" in text:
         sys.exit(text)
     return float(text.split("Requests/sec:")[1].split()[0]), cpu / float(text.split(" requests in")[0].split()[-1])
@@ -119,14 +113,14 @@ end
 
 def library():
     """What async-http-client reaches as a program without gqlrun would use it."""
-    text = measured([os.path.abspath(given.library), url, str(tasks), "1", "bare", str(concurrency)])[0]
+    text = measured([os.path.abspath(given.library), url, str(tasks), "1", "bare", str(concurrency)], folder)[0]
     line = next(line for line in text.splitlines() if "requests/s" in line)
     return float(line.split()[0]), float(line.split("cpu")[1].split()[0]) / 1e6
 
 
 def python(count):
     _, seconds, memory, cpu = measured(
-        [sys.executable, f"{here}/gql_script.py", url, f"{folder}/python.csv", f"{folder}/python.ndjson", query])
+        [sys.executable, f"{here}/gql_script.py", url, f"{folder}/python.csv", f"{folder}/python.ndjson", query], folder)
     return count / seconds, memory, cpu / count
 
 
@@ -171,6 +165,10 @@ def compare():
         print(f"batch / library {rate['batch'] / rate['library']:.2f}, library / wrk {rate['library'] / rate['wrk']:.2f}")
     print(f"journal {statistics.median(shares) * 100:.1f} % of the run (goal 10 %), "
           f"peak memory {max(memories):.0f} MiB")
+    if given.output:
+        keep(given.output, "bench-batch", rounds=given.rounds, tasks=tasks, concurrency=concurrency, server=given.server,
+             delay_ms=delay, rates={name: spread(values) for name, values in rates.items()},
+             cpu_us={name: spread([value * 1e6 for value in values]) for name, values in costs.items()})
 
 
 def first_request():

@@ -23,6 +23,8 @@ parser.add_argument("--to", default="sqlite:out.db")
 given = parser.parse_args()
 program = os.path.abspath(given.program)
 here = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.dirname(here))
+from measuring import measured
 scratch = tempfile.TemporaryDirectory(prefix="extract-bench-")
 folder = scratch.name
 
@@ -93,18 +95,6 @@ class Recorder(ThreadingHTTPServer):
         self.target, self.bodies = target, []
         self.url = f"http://127.0.0.1:{self.server_port}/graphql"
         threading.Thread(target=self.serve_forever, daemon=True).start()
-
-
-def measured(arguments, place):
-    """Runs a program; returns what it printed, seconds, peak memory in MiB, and seconds of processor time."""
-    begin = time.monotonic()
-    process = subprocess.Popen(arguments, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    text = process.stdout.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.monotonic() - begin
-    if status != 0:
-        sys.exit(f"{arguments}: status {status}\n{text}")
-    return text, seconds, usage.ru_maxrss / 1024, usage.ru_utime + usage.ru_stime
 
 
 def extract(kind, url):
