@@ -117,6 +117,7 @@ SCALING_PACKAGES := python3 gcc libc6-dev binutils valgrind postgresql
 CHAIN_BENCH := .build-bench-chain/release/gqlrun-bench-chain
 BENCH_BATCH_PACKAGES := $(PACKAGES) python3 python3-venv wrk gcc libc6-dev
 PAGES_PACKAGES := python3 python3-venv chromium
+BENCH_PEERS_PACKAGES := yajl-tools python3 python3-venv
 BENCH_LIVE_PACKAGES := $(PACKAGES) python3 python3-venv gcc libc6-dev
 SERVER_PACKAGES := python3 python3-venv curl
 CLUSTER_PACKAGES := python3 python3-venv curl slurm-wlm munge
@@ -427,12 +428,21 @@ bench-batch: build packages-bench-batch ## Measure batch runs and extract beside
 	@[ -x .build-bench-batch/bin/python ] || { python3 -m venv .build-bench-batch && \
 	  .build-bench-batch/bin/pip -q install -r Benchmarks/Batch/requirements.txt; }
 	@for server in $(BATCH_SERVERS); do \
-	  .build-bench-batch/bin/python Benchmarks/Batch/bench.py $(PROGRAM) --tasks $(BATCH_TASKS) --server $$server \
-	    $(if $(wildcard $(CHAIN_BENCH)),--library $(CHAIN_BENCH)); \
+	  PYTHONDONTWRITEBYTECODE=1 .build-bench-batch/bin/python Benchmarks/Batch/bench.py $(PROGRAM) --tasks $(BATCH_TASKS) \
+	    --server $$server $(if $(wildcard $(CHAIN_BENCH)),--library $(CHAIN_BENCH)) \
+	    --output "Benchmarks/results/batch-$${server//[^a-z0-9-]/_}-$$(date +%Y%m%d-%H%M%S).json"; \
 	done
-	@[ $(BATCH_ROWS) = 0 ] || .build-bench-batch/bin/python Benchmarks/Batch/bench.py $(PROGRAM) \
+	@[ $(BATCH_ROWS) = 0 ] || PYTHONDONTWRITEBYTECODE=1 .build-bench-batch/bin/python Benchmarks/Batch/bench.py $(PROGRAM) \
 	  --million --rows $(BATCH_ROWS) --server fixed
 	PYTHONDONTWRITEBYTECODE=1 python3 Benchmarks/Batch/extract.py $(PROGRAM) --rows 10000 100000 $(filter-out 0,$(BATCH_ROWS))
+
+.PHONY: bench-peers
+bench-peers: build packages-bench-peers ## Measure imports beside gql, sqlite-utils and DuckDB (BENCH_POSTS, BENCH_ROUNDS)
+	@[ -x .build-bench-peers/bin/python ] || { python3 -m venv .build-bench-peers && \
+	  .build-bench-peers/bin/pip -q install -r Benchmarks/Peers/requirements.txt; }
+	PYTHONDONTWRITEBYTECODE=1 .build-bench-peers/bin/python Benchmarks/Peers/bench.py $(PROGRAM) --posts $(BENCH_POSTS) \
+	  --rounds $(BENCH_ROUNDS) $(if $(wildcard $(BENCH_FEED)/gen.py),--feed "$(BENCH_FEED)") \
+	  --output "Benchmarks/results/peers-$$(date +%Y%m%d-%H%M%S).json"
 
 .PHONY: bench-live
 bench-live: build packages-bench-live ## Measure subscriptions beside Python and bare clients (LIVE_EVENTS, LIVE_SUBSCRIPTIONS, LIVE_CLIENTS)
@@ -558,11 +568,11 @@ torture: packages-torture build ## Kill, cut the power and damage databases; as 
 
 .PHONY: clean
 clean: ## Remove everything that was built
-	rm -rf .build .build-docs .build-differential .build-fuzz .build-fuzz.log .build-link .build-release .build-debug .build-core .build-bench .build-bench-batch .build-bench-chain .build-bench-large \
+	rm -rf .build .build-docs .build-differential .build-fuzz .build-fuzz.log .build-link .build-release .build-debug .build-core .build-bench .build-bench-batch .build-bench-chain .build-bench-large .build-bench-peers \
 	  .build-packages .build-pages .build-example .build-outside .build-cluster .build-thread .build-address .build-reliability Benchmarks/.build Examples/OwnPlugin/.build Examples/TypedApp/.build
 
 .PHONY: packages packages-core packages-test packages-bench packages-bench-batch packages-torture
-.PHONY: packages-scaling packages-figures packages-server packages-cluster packages-torture-cluster packages-bench-live
+.PHONY: packages-scaling packages-figures packages-server packages-cluster packages-torture-cluster packages-bench-live packages-bench-peers
 .PHONY: packages-deb packages-test-packages packages-pages
 packages:
 	@$(call install-packages,$(PACKAGES))
@@ -584,6 +594,8 @@ packages-pages:
 	@$(call install-packages,$(PAGES_PACKAGES))
 packages-bench-batch:
 	@$(call install-packages,$(BENCH_BATCH_PACKAGES))
+packages-bench-peers:
+	@$(call install-packages,$(BENCH_PEERS_PACKAGES))
 packages-bench-live:
 	@$(call install-packages,$(BENCH_LIVE_PACKAGES))
 packages-torture:
