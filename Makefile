@@ -54,6 +54,8 @@ BATCH_ROWS ?= 1000000
 BENCH_POSTS ?= 250 2500 25000
 BENCH_SHAPES ?= all
 BENCH_ROUNDS ?= 5
+# The results that `make bench-pictures` draws.
+RESULTS ?= $(wildcard Benchmarks/kept/*.json)
 # How long `make fuzz` runs.
 SECONDS ?= 120
 # The sanitizer of `make test-sanitized`: thread or address.
@@ -325,7 +327,7 @@ test-load: build ## Compare profile --rate with servers whose stalls and outages
 	PYTHONDONTWRITEBYTECODE=1 Tests/Load/stalls.py $(PROGRAM)
 
 .PHONY: pictures
-pictures: build packages-pages ## Make the pictures of README.md in docs/pictures
+pictures: build packages-pages bench-pictures ## Make the pictures of README.md and docs/benchmarks.md in docs/pictures
 	PYTHONDONTWRITEBYTECODE=1 docs/pictures/make.py $(PROGRAM)
 
 .PHONY: test-outside
@@ -443,6 +445,10 @@ bench-peers: build packages-bench-peers ## Measure imports beside gql, sqlite-ut
 	PYTHONDONTWRITEBYTECODE=1 .build-bench-peers/bin/python Benchmarks/Peers/bench.py $(PROGRAM) --posts $(BENCH_POSTS) \
 	  --rounds $(BENCH_ROUNDS) $(if $(wildcard $(BENCH_FEED)/gen.py),--feed "$(BENCH_FEED)") \
 	  --output "Benchmarks/results/peers-$$(date +%Y%m%d-%H%M%S).json"
+
+.PHONY: bench-pictures
+bench-pictures: ## Draw docs/pictures/bench-*.svg from results of bench-peers and bench-batch (RESULTS: files; those in Benchmarks/kept)
+	PYTHONDONTWRITEBYTECODE=1 python3 Benchmarks/pictures.py docs/pictures $(RESULTS)
 
 .PHONY: bench-live
 bench-live: build packages-bench-live ## Measure subscriptions beside Python and bare clients (LIVE_EVENTS, LIVE_SUBSCRIPTIONS, LIVE_CLIENTS)
