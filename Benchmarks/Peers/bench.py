@@ -138,7 +138,7 @@ def measure(program, count, given, folder):
             made = [f"{folder}/{file}" for file in os.listdir(folder) if file.startswith("out.db")]
             samples[name].append({"seconds": seconds, "ratio": seconds / verify, "cpu_seconds": cpu, "cpu_ratio": cpu / verify_cpu,
                                   "peak_mib": peak})
-            stored = int(re.search(r"\d+", text.replace(",", ""))[0])
+            stored = int((re.search(r"\((\d+) new", text) or re.search(r"(\d+)", text))[1])
             if stored < count:
                 sys.exit(f"{name} has stored {stored} of {count} posts:\n{text}")
             samples[name][-1] |= {"stored": stored, "file_mb": sum(map(os.path.getsize, made)) / 1e6}
