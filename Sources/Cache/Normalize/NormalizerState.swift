@@ -178,10 +178,8 @@ final class NormalizerMemory: @unchecked Sendable {
   }
 
   deinit {
-    var table = PlanTable()
-    swap(&table, &state.pointee.table)
-    plan.tables.give(table)
-    state.deinitialize(count: 1)
+    let last = state.move()
+    plan.tables.give(last.table)
     state.deallocate()
     context.deallocate()
   }

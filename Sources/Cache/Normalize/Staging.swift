@@ -156,6 +156,7 @@ struct Staging: ~Copyable {
   /// Makes the remaining tentative nulls permanent.
   private mutating func settleNulls() {
     findTentativeNulls()
+    guard !tentative.isEmpty else { return }
     let settling = NullSettling(access: records)
     for index in tentative {
       scratch.truncate(to: 0)

@@ -26,8 +26,9 @@ package final class RecordTable: @unchecked Sendable {
 
   // One owner, so accesses never overlap; a dynamic check would only cost time.
   @exclusivity(unchecked) private var pointers: ContiguousArray<RecordPointer> = []
-  @exclusivity(unchecked) private var slots: UnsafeMutablePointer<UInt64>
-  @exclusivity(unchecked) private var slotMask: Int
+  /// `nil` before the first record: several tables of a small response never get one.
+  @exclusivity(unchecked) private var slots: UnsafeMutablePointer<UInt64>?
+  @exclusivity(unchecked) private var slotMask = -1
   @exclusivity(unchecked) private var usedSlots = 0
   @exclusivity(unchecked) private var arena = Arena()
   /// Bytes of keys and texts of the live records.
@@ -44,13 +45,12 @@ package final class RecordTable: @unchecked Sendable {
 
   private static let tombstone = UInt64(UInt32.max)
 
-  package init() {
-    slotMask = 63
-    slots = .allocate(capacity: 64)
-    slots.initialize(repeating: 0, count: 64)
-  }
+  /// The size of the first index: most responses and events have a few records.
+  private static let firstSlots = 16
 
-  deinit { slots.deallocate() }
+  package init() {}
+
+  deinit { slots?.deallocate() }
 
   package var isEmpty: Bool { liveCount == 0 }
   /// Bytes in the arena, live or dead.
@@ -121,6 +121,7 @@ package final class RecordTable: @unchecked Sendable {
 
   @inline(__always)
   package func find(_ key: Bytes, hash: UInt64) -> Int? {
+    guard let slots else { return nil }
     let tag = hash >> 32
     var position = Int(truncatingIfNeeded: tag) & slotMask
     while true {
@@ -190,7 +191,7 @@ package final class RecordTable: @unchecked Sendable {
 
   package func remove(at index: Int) {
     let pointer = pointers[index]
-    guard pointer.pointee.isLive else { return }
+    guard pointer.pointee.isLive, let slots else { return }
     var position = Int(truncatingIfNeeded: pointer.pointee.hash >> 32) & slotMask
     while Int(slots[position] & 0xffff_ffff) != index + 1 { position = (position &+ 1) & slotMask }
     slots[position] |= Self.tombstone
@@ -240,7 +241,7 @@ package final class RecordTable: @unchecked Sendable {
   /// Removes all records, and keeps the memory for reuse.
   package func reset() {
     pointers.removeAll(keepingCapacity: true)
-    slots.initialize(repeating: 0, count: slotMask + 1)
+    slots?.initialize(repeating: 0, count: slotMask + 1)
     usedSlots = 0
     liveBytes = 0
     deadBytes = 0
@@ -254,20 +255,23 @@ package final class RecordTable: @unchecked Sendable {
   /// Inserts a slot by its tag, the upper half of the hash.
   @inline(__always)
   private func claim(_ slot: UInt64) {
+    guard let slots else { return }
     var position = Int(truncatingIfNeeded: slot >> 32) & slotMask
     while slots[position] != 0 { position = (position &+ 1) & slotMask }
     slots[position] = slot
   }
 
-  /// Grows the index. Slots contain their tags, so records are not accessed.
+  /// Creates or grows the index. Slots contain their tags, so records are not accessed.
   private func rehash() {
     let (old, oldCount) = (slots, slotMask + 1)
-    var capacity = oldCount
+    var capacity = max(oldCount, Self.firstSlots)
     while (liveCount + 1) * 2 > capacity { capacity *= 2 }
-    slots = .allocate(capacity: capacity)
-    slots.initialize(repeating: 0, count: capacity)
+    let new = UnsafeMutablePointer<UInt64>.allocate(capacity: capacity)
+    new.initialize(repeating: 0, count: capacity)
+    slots = new
     slotMask = capacity - 1
     usedSlots = liveCount
+    guard let old else { return }
     for index in 0..<oldCount where old[index] & 0xffff_ffff != Self.tombstone && old[index] != 0 {
       claim(old[index])
     }
