@@ -106,6 +106,13 @@ public struct JSONParser: ~Copyable {
   /// - Parameter bytes: The chunk; not used after the call.
   /// - Throws: The first error of the text, with its offset from the start of the text.
   public mutating func feed(_ bytes: UnsafeRawBufferPointer) throws(JSONError) {
+    try feed(bytes, isLast: false)
+  }
+
+  /// Parses the next chunk; the last one is parsed where it is, however small it is.
+  package mutating func feed(
+    _ bytes: UnsafeRawBufferPointer, isLast: Bool
+  ) throws(JSONError) {
     if let failed { throw failed }
     var rest = bytes
     while rest.count > 0 {
@@ -116,7 +123,7 @@ public struct JSONParser: ~Copyable {
       if held.isEmpty { heldOverhead = textGuard.escapeOverhead }
       let clean = textGuard.scan(piece)
       let (good, bad) = piece.split(at: clean)
-      try take(good)
+      try take(good, isLast: isLast && next.isEmpty)
       if let byte = bad.first { throw try refusal(of: byte) }
       rest = next
     }
@@ -150,13 +157,15 @@ public struct JSONParser: ~Copyable {
 
 extension JSONParser {
   /// Parses checked bytes, or buffers them until there are enough for a call of yajl.
-  private mutating func take(_ bytes: UnsafeRawBufferPointer) throws(JSONError) {
+  private mutating func take(
+    _ bytes: UnsafeRawBufferPointer, isLast: Bool
+  ) throws(JSONError) {
     var rest = bytes
     while rest.count > 0 {
       if isComplete { return try skipWhiteSpace(rest) }
       let missing = max(options.minimumPiece, pending) - held.count
+      if held.isEmpty, isLast || rest.count >= missing { return try parse(rest) }
       if rest.count < missing { return held.append(rest) }
-      if held.isEmpty { return try parse(rest) }
       let (last, next) = rest.split(at: missing)
       held.append(last)
       try parseHeld()

@@ -38,6 +38,18 @@ struct CoalescingTests {
     #expect(Double(reading.scanned) < 1.1 * Double(bytes.count))
   }
 
+  @Test("parses a last chunk where it is, with the same events and errors", arguments: 0..<30)
+  func last(_ seed: Int) {
+    var fuzz = JSONFuzz(seed: UInt64(seed))
+    for _ in 0..<20 {
+      let (whole, cuts) = (fuzz.text(), fuzz.cuts())
+      for text in [whole, Array(whole.dropLast()), whole + [0xFF], whole + [UInt8(ascii: "]")]] {
+        let (held, inPlace) = (read(text, cuts), read(text, cuts, marksLast: true))
+        #expect(inPlace.agrees(with: held))
+      }
+    }
+  }
+
   @Test("never underestimates the length of an unfinished token", arguments: 0..<30)
   func bound(_ seed: Int) throws {
     var fuzz = JSONFuzz(seed: UInt64(seed))

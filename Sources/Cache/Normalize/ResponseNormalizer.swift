@@ -78,11 +78,16 @@ public final class ResponseNormalizer {
   /// - Throws: ``CacheError``: `invalidJSON` with the byte offset, `malformedResponse` with the
   ///   path.
   public func feed(_ bytes: UnsafeRawBufferPointer) throws(CacheError) {
+    try feed(bytes, isLast: false)
+  }
+
+  /// Processes the next chunk of the response; the last one is parsed without a copy.
+  package func feed(_ bytes: UnsafeRawBufferPointer, isLast: Bool) throws(CacheError) {
     bytesRead += bytes.count
     if tape == nil, bytesRead >= options.minTapeBytes { beginTape() }
     if tape == nil { state.pointee.text.setChunk(bytes) }
     defer { if tape == nil { state.pointee.text.setChunk(nil) } }
-    do { try parser.feed(bytes) } catch { throw describe(error) }
+    do { try parser.feed(bytes, isLast: isLast) } catch { throw describe(error) }
     do throws(CacheError) {
       try shape?.feed(bytes)
     } catch {

@@ -123,9 +123,11 @@ extension JSONEventHandlers {
 /// Reads a text that arrives in pieces.
 ///
 /// Each piece is copied to memory of exactly its size, so that the address sanitizer sees a read beyond it.
+///
+/// - Parameter marksLast: Whether the parser knows which piece is the last one.
 func read(
   _ text: [UInt8], _ cuts: Cuts = .whole, limits: JSONLimits = JSONLimits(),
-  options: JSONParser.Options = JSONParser.Options(), cancelAt: Int = 0
+  options: JSONParser.Options = JSONParser.Options(), cancelAt: Int = 0, marksLast: Bool = false
 ) -> Reading {
   let context = UnsafeMutablePointer<Transcript>.allocate(capacity: 1)
   context.initialize(to: Transcript(scope: JSONEventScope(limits: limits), cancelAt: cancelAt))
@@ -142,8 +144,9 @@ func read(
         let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: length, alignment: 1)
         defer { piece.deallocate() }
         piece.copyBytes(from: text[position..<position + length])
-        try parser.feed(UnsafeRawBufferPointer(piece))
         position += length
+        try parser.feed(
+          UnsafeRawBufferPointer(piece), isLast: marksLast && position == text.count)
       }
       try parser.finish()
     } catch {
