@@ -32,7 +32,7 @@ struct ObservedTransport: HTTPTransport {
       }
       exchange.note(response)
       let body = response.body
-      response.body = HTTPBody {
+      response.body = HTTPBody(ready: { body.takeReady() }) {
         do {
           let chunk = try await body.next()
           if chunk == nil { exchange.end() }

@@ -264,6 +264,21 @@ public struct HTTPBody: AsyncSequence, Sendable {
     }
   }
 
+  /// The same body, with `note` called for each chunk as it is read. Chunks that have arrived are still known as such.
+  package func noting(_ note: @escaping @Sendable (any BodyChunk) -> Void) -> HTTPBody {
+    HTTPBody(
+      ready: { [self] in
+        let chunk = takeReady()
+        if let chunk { note(chunk) }
+        return chunk
+      },
+      pull: { [self] in
+        let chunk = try await next()
+        if let chunk { note(chunk) }
+        return chunk
+      })
+  }
+
   /// Reads up to `limit` bytes of the body; the rest stays unread.
   public func prefix(_ limit: Int) async throws -> [UInt8] {
     var bytes: [UInt8] = []

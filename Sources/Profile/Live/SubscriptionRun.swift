@@ -35,12 +35,10 @@ package final class SubscriptionRun: Sendable {
     self.runner = runner.measuring { send in
       guard let arrival = Arrival.current else { return try await send() }
       arrival.begin()
-      let response = try await send()
+      var response = try await send()
       if response.head.status.kind == .successful { arrival.open(at: clock.now()) }
-      return response.mapChunks { chunk in
-        arrival.note(clock.now())
-        return chunk
-      }
+      response.body = response.body.noting { _ in arrival.note(clock.now()) }
+      return response
     }
     self.mix = mix
     self.count = count

@@ -1,4 +1,5 @@
 import GQLRunPipeline
+import GQLRunSupport
 import Testing
 
 @Suite("The body of a response")
@@ -36,6 +37,17 @@ struct HTTPBodyTests {
     #expect(try await bytes(doubled) == [[2], [4]])
     #expect(try await HTTPBody([[1, 2], [3, 4]]).prefix(3) == [1, 2, 3])
     #expect(try await HTTPBody([[1, 2]]).prefix(9) == [1, 2])
+  }
+
+  @Test("notes its chunks, whether they are read at once or awaited")
+  func noting() async throws {
+    let noted = Locked<[Int]>([])
+    let body = HTTPBody(ready: { [1] as [UInt8] }, pull: { [2, 3] as [UInt8] })
+      .noting { chunk in noted.withLock { $0.append(chunk.count) } }
+    #expect(body.takeReady()?.count == 1)
+    #expect(try await body.next()?.count == 2)
+    #expect(noted.withLock { $0 } == [1, 2])
+    #expect(HTTPBody([[1]]).noting { _ in }.takeReady() == nil)
   }
 
   @Test("ends with the error of its source")
