@@ -41,7 +41,8 @@ package actor MemoryStore: BufferedStore {
   package func write(
     _ records: RecordBatch, since epoch: Int, settling layer: OptimisticLayer?
   ) async throws(CacheError) -> WriteSummary {
-    try await gate.acquire(toWriteTo: "in memory")
+    // Usually free: without a suspension, the task stays on this actor.
+    if Task.isCancelled || !gate.tryAcquire() { try await gate.acquire(toWriteTo: "in memory") }
     guard activity.epoch == epoch else {
       gate.release()
       if let layer { activity.remove(layer) }

@@ -71,7 +71,10 @@ final class Execution: Sendable {
           await end()
           return nil
         }
-        let delivered = try await deliver(arrived(with: response, in: stream, attempt), attempt)
+        let delivered =
+          response.part?.isFollowed == true
+          ? try await deliver(arrived(with: response, in: stream, attempt), attempt)
+          : try await deliver(response, attempt)
         if let subscription, let reconnection {
           progress.withLock { $0.hasEvents = true }
           if delivered.source == .server { reconnection.received() }
@@ -239,13 +242,12 @@ package enum LostConnection: RequestContextKey {
 extension Execution {
   private var currentRequest: GraphQLRequest { progress.withLock { $0.request } }
 
-  /// A part of a response with those after it that have arrived, too, to be stored together; another result alone.
+  /// A part of a response with those after it that have arrived, too, to be stored together.
   private func arrived(
     with first: GraphQLResponse, in stream: ResponseStream, _ attempt: Attempt
   ) async -> [GraphQLResponse] {
     var parts = [first]
-    guard first.part?.isFollowed == true, attempt.route.cacheWrite?.interceptor.joinsParts == true
-    else { return parts }
+    guard attempt.route.cacheWrite?.interceptor.joinsParts == true else { return parts }
     let maxBytes = first.timing.receivedBytes + Self.maxJoinedBytes
     let maxTime = first.timing.total + Self.maxJoiningTime
     while let last = parts.last, last.part?.isFollowed == true, last.joinableWrite != nil,
@@ -294,18 +296,18 @@ extension Execution {
     return first
   }
 
+  /// Consumes the response: changing another reference to it would copy it.
   private func deliver(
-    _ response: GraphQLResponse, _ attempt: Attempt
+    _ response: consuming GraphQLResponse, _ attempt: Attempt
   ) async throws -> GraphQLResponse {
     guard let pending = response.pendingWrite else { return response }
     let write = pending as? TrackedWrite ?? TrackedWrite(pending, request: currentRequest)
-    var response = response
     if response.source == .server, let step = attempt.route.cacheWrite {
       response.pendingWrite = write
       try await commit(response, request: write.request, step: step, attempt: attempt)
     }
     // Has no effect after a commit; otherwise the cache interceptor has refused the write.
-    await write.rollback()
+    if !write.hasEnded { await write.rollback() }
     response.pendingWrite = nil
     response.writeSummary = write.summary
     return response

@@ -79,16 +79,19 @@ private struct OperationLog: GraphQLInterceptor {
     let start = clock.now()
     let attempt = context.attempt > 1 ? " (attempt \(context.attempt))" : ""
     logger.log(level: level, "→ \(label)\(attempt)")
-    return await next(request)
-      .map { response in
+    let stream = await next(request)
+    return ResponseStream(pull: {
+      do {
+        guard let response = try await stream.next() else { return nil }
         let count = response.errors.count
         let errors = count == 0 ? "" : ", \(Quantity.count(count, "GraphQL error"))"
         logger.log(
           level: level,
           "← \(label) [\(response.origin)] \((clock.now() - start).shown)\(errors)")
         return response
-      }
-      .mapErrors { error in
+      } catch let retry as ChainRetry {
+        throw retry
+      } catch {
         // The caller ended the operation, so nothing failed.
         let isCancelled = error is CancellationError
         logger.log(
@@ -96,6 +99,7 @@ private struct OperationLog: GraphQLInterceptor {
           "✗ \(label) \(isCancelled ? "cancelled" : "\(error)")")
         throw error
       }
+    })
   }
 }
 

@@ -65,7 +65,10 @@ private struct TimeoutInterceptor: GraphQLInterceptor {
         delivery: .unknown))
     let stream = try await bound.run { await next(sent) }
     // The connection is open, or its failure is the stream's first element.
-    if sent.operationType == .subscription { time.meet() }
+    guard sent.operationType != .subscription else {
+      time.meet()
+      return stream
+    }
     // The stream already contains the first result. After a complete result of the server, only the end
     // follows, which needs no time limit; nor does a part that has arrived.
     let mayWait = Locked(false)
@@ -73,7 +76,7 @@ private struct TimeoutInterceptor: GraphQLInterceptor {
       let response =
         mayWait.withLock { $0 }
         ? try await bound.run { try await stream.next() } : try await stream.next()
-      if let response, sent.operationType != .subscription {
+      if let response {
         let isNextThere = response.isComplete || response.part?.isFollowed == true
         mayWait.withLock { $0 = response.source == .cache || !isNextThere }
       }

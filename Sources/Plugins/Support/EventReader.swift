@@ -61,19 +61,16 @@ actor EventReader {
 
   /// Reads a chunk that is an event.
   private func readResult() async throws -> GraphQLResponse? {
-    guard !isComplete, let result = try await nextResult() else {
+    var result = isComplete ? nil : body.takeReady()
+    if result == nil, !isComplete { result = try await body.next() }
+    guard let result else {
       isComplete = true
       return nil
     }
     try begin()
-    try await feed(result, 0..<result.count)
+    try take(result, 0..<result.count, isLast: true)
+    if let normalizer = event?.normalizer, normalizer.needsFlush { try await normalizer.flush() }
     return try await end()
-  }
-
-  private func nextResult() async throws -> (any BodyChunk)? {
-    if let result = body.takeReady() { return result }
-    var iterator = body.makeAsyncIterator()
-    return try await iterator.next()
   }
 
   private func read() async throws -> GraphQLResponse? {
@@ -128,8 +125,7 @@ actor EventReader {
   }
 
   private func readChunk() async throws {
-    var iterator = body.makeAsyncIterator()
-    guard let next = try await iterator.next() else {
+    guard let next = try await body.next() else {
       try splitter?.finish()
       isComplete = true
       return
@@ -171,6 +167,12 @@ actor EventReader {
   }
 
   private func feed(_ bytes: any BodyChunk, _ range: Range<Int>) async throws {
+    try take(bytes, range, isLast: false)
+    if let normalizer = event?.normalizer, normalizer.needsFlush { try await normalizer.flush() }
+  }
+
+  /// Reads a piece of the current event.
+  private func take(_ bytes: any BodyChunk, _ range: Range<Int>, isLast: Bool) throws {
     guard var open = event else { return }
     open.bytes += range.count
     event = open
@@ -181,15 +183,18 @@ actor EventReader {
           + "the plugin `parse`")
     }
     let normalizer = open.normalizer
-    try bytes.withUnsafeBytes { try normalizer.feed(UnsafeRawBufferPointer(rebasing: $0[range])) }
-    if normalizer.needsFlush { try await normalizer.flush() }
+    try bytes.withUnsafeBytes {
+      try normalizer.feed(UnsafeRawBufferPointer(rebasing: $0[range]), isLast: isLast)
+    }
   }
 
   private func end() async throws -> GraphQLResponse? {
     guard let open = event.take() else { return nil }
     traffic.reset()
     do throws(CacheError) {
-      return results.result(try await open.normalizer.finish())
+      // In two steps: `results` would be copied before the call.
+      let parsed = try await open.normalizer.finish()
+      return results.result(parsed)
     } catch {
       guard error.code == .truncatedResponse else { throw error }
       // The connection is intact, so a retry would not help.
