@@ -3,24 +3,53 @@
 /// Anchors and aliases let a small file grow without bound while it is parsed, tags change the type
 /// of a value, and both hide the meaning of a line from readers. Every finding is reported with its
 /// source location. The scanner knows only enough YAML to distinguish indicators from text: quotes,
-/// block scalars, comments, flow collections.
+/// plain and block scalars over several lines, comments, collections. It must not take for text what the parser takes for an
+/// indicator: the parser compares keys, which takes exponential time if they consist of aliases.
 struct YAMLGuard {
   static let maxDepth = 64
+  /// The number of findings after which the rest of the file is not read.
+  static let maxFindings = 200
 
   let source: SourceText
   private(set) var findings: [PipelineDiagnostic] = []
 
   private var flowDepth = 0
   private var openQuote: Unicode.Scalar?
-  /// The indentation of the line that opened a block scalar; lines with a larger one are its text.
-  private var blockScalarIndent: Int?
+  private var blockScalar: BlockScalar?
+  /// The columns of the open collections that have no brackets, from the outermost one to the innermost one.
+  private var columns: [Int] = []
+  /// Where the node begins on this line that may be a key; `nil` in brackets.
+  private var keyColumn: Int?
+  /// Whether a scalar without quotes may continue at the next character.
+  private var isInPlainScalar = false
   /// Whether a new node may begin at the next character.
   private var atNodeStart = true
   private var reportedDepth = false
 
+  /// A block scalar, which begins with `|` or `>`.
+  private struct BlockScalar {
+    /// The column of the collection that contains it; -1 for none.
+    let parent: Int
+    /// The indentation of its text; `nil` before its first line.
+    var indent: Int?
+    /// The largest indentation of the empty lines before its text.
+    var blankIndent = 0
+
+    /// Whether a line is part of the text.
+    mutating func contains(indent: Int, isBlank: Bool) -> Bool {
+      if isBlank {
+        blankIndent = max(blankIndent, indent)
+        return true
+      }
+      let least = self.indent ?? max(parent + 1, 1, blankIndent, indent)
+      self.indent = least
+      return indent >= least
+    }
+  }
+
   init(_ source: SourceText) {
     self.source = source
-    for index in source.lines.indices {
+    for index in source.lines.indices where findings.count < Self.maxFindings {
       scanLine(index)
     }
   }
@@ -28,44 +57,69 @@ struct YAMLGuard {
   private mutating func scanLine(_ index: Int) {
     let line = source.lines[index]
     reportControlCharacters(line, index)
-    var position = 0
-    if openQuote == nil {
-      let indent = line.prefix { $0 == " " }.count
-      guard let first = line.dropFirst(indent).first(where: { $0 != "\t" }),
-        first != "#" || blockScalarIndent != nil
-      else { return }
-      if let parent = blockScalarIndent {
-        if indent > parent { return }
-        blockScalarIndent = nil
-      }
-      if flowDepth == 0 {
-        if line[indent] == "\t" {
-          let tabs = line.dropFirst(indent).prefix { $0 == "\t" || $0 == " " }.count
-          report(
-            "a tab cannot indent YAML", line: index, column: indent, length: tabs,
-            hint: "indent with spaces")
-        }
-        if indent == 0, line[0] == "%" {
-          report(
-            "YAML directives are not used in \(source.kind.name)s", line: index, column: 0,
-            length: line.count,
-            hint: "remove this line")
-          return
-        }
-        atNodeStart = true
-      }
-      position = indent
+    keyColumn = nil
+    if isDocumentMarker(line) {
+      columns = []
+      openQuote = nil
+      blockScalar = nil
+      isInPlainScalar = false
+      atNodeStart = true
+      return scan(line, index, from: 3)
     }
-    scan(line, index, from: position)
+    if openQuote != nil { return scan(line, index, from: 0) }
+    let indent = line.prefix { $0 == " " }.count
+    if blockScalar?.contains(indent: indent, isBlank: indent == line.count) == true { return }
+    blockScalar = nil
+    guard let first = line.dropFirst(indent).first(where: { $0 != " " && $0 != "\t" }) else {
+      return
+    }
+    if first == "#" {
+      isInPlainScalar = false
+      return
+    }
+    if flowDepth == 0, !beginBlockLine(line, index: index, indent: indent) { return }
+    scan(line, index, from: indent)
+  }
+
+  /// Whether a line begins with `---` or `...`, which end everything before them.
+  private func isDocumentMarker(_ line: [Unicode.Scalar]) -> Bool {
+    guard line.count >= 3, line[0] == "-" || line[0] == ".", line[1] == line[0], line[2] == line[0]
+    else { return false }
+    return line.count == 3 || line[3] == " " || line[3] == "\t"
+  }
+
+  /// Begins a line outside of brackets; returns whether it is read.
+  private mutating func beginBlockLine(
+    _ line: [Unicode.Scalar], index: Int, indent: Int
+  ) -> Bool {
+    if line[indent] == "\t" {
+      let tabs = line.dropFirst(indent).prefix { $0 == "\t" || $0 == " " }.count
+      report(
+        "a tab cannot indent YAML", line: index, column: indent, length: tabs,
+        hint: "indent with spaces")
+    }
+    if indent == 0, line[0] == "%" {
+      report(
+        "YAML directives are not used in \(source.kind.name)s", line: index, column: 0,
+        length: line.count,
+        hint: "remove this line")
+      return false
+    }
+    // A scalar without quotes continues on lines that are indented more than its collection.
+    isInPlainScalar = isInPlainScalar && indent > columns.last ?? -1
+    atNodeStart = !isInPlainScalar
+    while atNodeStart, let column = columns.last, column > indent { columns.removeLast() }
+    return true
   }
 
   private mutating func scan(_ line: [Unicode.Scalar], _ index: Int, from start: Int) {
     var position = start
     var afterQuote = false
-    while position < line.count {
+    while position < line.count, findings.count < Self.maxFindings {
       if openQuote != nil {
         position = endOfQuote(in: line, from: position)
         afterQuote = openQuote == nil
+        isInPlainScalar = false
         continue
       }
       let scalar = line[position]
@@ -74,59 +128,86 @@ struct YAMLGuard {
       switch scalar {
       case " ", "\t":
         break
-      case "#" where position == 0 || line[position - 1] == " " || line[position - 1] == "\t":
+      case "#"
+      where !isInPlainScalar || position == 0 || line[position - 1] == " "
+        || line[position - 1] == "\t":
+        isInPlainScalar = false
         return
-      case "&" where atNodeStart:
-        position = reportWord(
-          "anchors (`&name`)", remedy: "repeat the text", line: line, index: index, start: position)
-        continue
-      case "*" where atNodeStart:
-        position = reportWord(
-          "aliases (`*name`)", remedy: "repeat the text, or quote it", line: line, index: index,
-          start: position)
-        atNodeStart = false
-        continue
-      case "!" where atNodeStart:
-        position = reportWord(
-          "tags (`!name`)", remedy: "remove it, or quote the text", line: line, index: index,
-          start: position)
+      case "&" where atNodeStart, "*" where atNodeStart, "!" where atNodeStart:
+        position = reportWord(in: line, index: index, start: position)
+        atNodeStart = scalar != "*"
         continue
       case "'" where atNodeStart, "\"" where atNodeStart:
         openQuote = scalar
-        atNodeStart = false
+        beginNode(position)
       case "[" where atNodeStart || flowDepth > 0, "{" where atNodeStart || flowDepth > 0:
-        flowDepth += 1
-        atNodeStart = true
-        if flowDepth > Self.maxDepth, !reportedDepth {
-          reportedDepth = true
-          report(
-            "nested more than \(Self.maxDepth) levels deep", line: index, column: position,
-            length: 1,
-            hint: "use fewer nested levels")
-        }
+        beginNode(position)
+        openBracket(index, position)
       case "]" where flowDepth > 0, "}" where flowDepth > 0:
         flowDepth -= 1
         atNodeStart = false
+        isInPlainScalar = false
         afterQuote = true
         position += 1
         continue
+      case "|" where atNodeStart && flowDepth == 0, ">" where atNodeStart && flowDepth == 0:
+        beginBlockScalar(line[(position + 1)...].prefix(2))
+        return
       case "," where flowDepth > 0:
         atNodeStart = true
-      case "|" where atNodeStart && flowDepth == 0, ">" where atNodeStart && flowDepth == 0:
-        blockScalarIndent = line.prefix { $0 == " " }.count
-        return
+        isInPlainScalar = false
+      case "?" where atNodeStart && flowDepth > 0:
+        report(
+          "`?` in brackets begins a key of several parts, which is not used in \(source.kind.name)s",
+          line: index, column: position, length: 1, hint: "remove it, or quote the text")
       case "-" where atNodeStart && flowDepth == 0 && nextIsBlank,
         "?" where atNodeStart && nextIsBlank:
-        break
+        openCollection(position)
       case ":"
-      where nextIsBlank || afterQuote || flowDepth > 0 && ",[]{}".unicodeScalars.contains(next):
+      where nextIsBlank || afterQuote
+        || flowDepth > 0 && (!isInPlainScalar || ",[]{}".unicodeScalars.contains(next)):
+        openCollection(keyColumn ?? position)
+        keyColumn = nil
         atNodeStart = true
+        isInPlainScalar = false
       default:
-        atNodeStart = false
+        guard atNodeStart else { break }
+        beginNode(position)
+        isInPlainScalar = true
       }
       afterQuote = false
       position += 1
     }
+  }
+
+  /// Notes that a node begins that is no collection without brackets.
+  private mutating func beginNode(_ position: Int) {
+    atNodeStart = false
+    if flowDepth == 0 { keyColumn = position }
+  }
+
+  private mutating func openBracket(_ index: Int, _ position: Int) {
+    flowDepth += 1
+    atNodeStart = true
+    isInPlainScalar = false
+    guard flowDepth > Self.maxDepth, !reportedDepth else { return }
+    reportedDepth = true
+    report(
+      "nested more than \(Self.maxDepth) levels deep", line: index, column: position, length: 1,
+      hint: "use fewer nested levels")
+  }
+
+  /// - Parameter header: The characters after `|` or `>`, of which one may be the indentation relative to the parent.
+  private mutating func beginBlockScalar(_ header: ArraySlice<Unicode.Scalar>) {
+    let parent = columns.last ?? -1
+    let digit = header.first { ("1"..."9").contains($0) }
+    blockScalar = BlockScalar(
+      parent: parent, indent: digit.map { max(parent, 0) + Int($0.value - 0x30) })
+  }
+
+  /// Notes the column of a collection without brackets.
+  private mutating func openCollection(_ column: Int) {
+    if flowDepth == 0, column > columns.last ?? -1 { columns.append(column) }
   }
 
   private mutating func endOfQuote(in line: [Unicode.Scalar], from start: Int) -> Int {
@@ -146,9 +227,14 @@ struct YAMLGuard {
     return position
   }
 
-  private mutating func reportWord(
-    _ what: String, remedy: String, line: [Unicode.Scalar], index: Int, start: Int
-  ) -> Int {
+  /// Reports an anchor, an alias or a tag; returns the position after it.
+  private mutating func reportWord(in line: [Unicode.Scalar], index: Int, start: Int) -> Int {
+    let (what, remedy) =
+      switch line[start] {
+      case "&": ("anchors (`&name`)", "repeat the text")
+      case "*": ("aliases (`*name`)", "repeat the text, or quote it")
+      default: ("tags (`!name`)", "remove it, or quote the text")
+      }
     let word = line[start...].prefix { !" \t,[]{}".unicodeScalars.contains($0) }
     report(
       "YAML \(what) are not used in \(source.kind.name)s", line: index, column: start,
@@ -193,9 +279,10 @@ struct YAMLGuard {
   private mutating func report(
     _ message: String, line: Int, column: Int, length: Int, hint: String
   ) {
+    let isLast = findings.count + 1 >= Self.maxFindings
     findings.append(
       PipelineDiagnostic(
-        .unreadable, message,
+        .unreadable, isLast ? "\(message); the rest of the file is not checked" : message,
         at: FileLocation(file: source.file, line: line + 1, column: column + 1, length: length),
         hint: hint))
   }

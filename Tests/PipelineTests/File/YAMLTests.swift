@@ -130,6 +130,69 @@ struct YAMLTests {
     #expect(check(quotes).errors.first?.code == .unreadable)
   }
 
+  /// Keys of aliases that refer to aliases, which a parser would compare for years.
+  private static let keysOfAliases: String = {
+    let lists = (1..<40).map { "&a\($0) [*a\($0 - 1), *a\($0 - 1)]" }.joined(separator: ", ")
+    return "[&a0 [x, x], \(lists), {*a39 : 1, *a39 : 2}]"
+  }()
+
+  @Test(
+    "finds anchors, aliases and tags wherever a parser does",
+    arguments: [
+      "--- BOMB", "---\tBOMB", "[#\nBOMB]", "{a: [1,# c\nBOMB]}", "'a'#\n: BOMB",
+      // A quote in text that continues on the next line is no quote.
+      "a: b\n  'c\nd: BOMB", "- a\n  \"b\n- BOMB", "? a\n '''\n: BOMB",
+      // Text after `|` begins where its first line does, which may be left of the `|`.
+      "a:\n  |\n 'x\nb: BOMB",
+      "a: |\n\n  x\nb: BOMB", "[?],BOMB", "{:BOMB}", "- - 'x'\n  - BOMB",
+    ])
+  func hiddenAnchors(text: String) {
+    let found = findings(
+      text.replacing("BOMB", with: Self.keysOfAliases, maxReplacements: 1))
+    #expect(
+      found.contains { $0.hasSuffix("YAML anchors (`&name`) are not used in pipeline files") },
+      "\(found.prefix(3))")
+    #expect(findings(text.replacing("BOMB", with: "!t")).contains { $0.contains("YAML tags") })
+  }
+
+  @Test("takes quotes and indicators in text of several lines for text")
+  func textOfLines() throws {
+    let pipeline = try load(
+      """
+      version: 1
+      name: it
+        'is &not *an !anchor
+        "or" a quote
+      endpoint: { url: "http://x/" }
+      chain:
+        - headers:
+            set:
+              X-A:
+                |2
+                  &a
+                 'b
+              X-B: c
+                - *d
+        - fetch
+        - parse
+      """)
+    #expect(pipeline.name == "it 'is &not *an !anchor \"or\" a quote")
+    let plugin = try #require(pipeline.entries.first?.plugin as? TestPlugins.Headers)
+    #expect(plugin.set.entries.map(\.value) == ["  &a\n 'b\n", "c - *d"])
+  }
+
+  @Test("reports a limited number of findings, and says so")
+  func manyFindings() {
+    for text in [
+      String(repeating: "&a ", count: 300_000), String(repeating: "\u{1}\n", count: 500_000),
+    ] {
+      let found = findings(text)
+      #expect(found.count == 200)
+      #expect(found.last?.hasSuffix("; the rest of the file is not checked") == true)
+      #expect(found.dropLast().last?.contains("the rest") == false)
+    }
+  }
+
   @Test("is limited to 1 MiB")
   func size() {
     let comment = "#" + String(repeating: "x", count: 1 << 20)
