@@ -130,7 +130,7 @@ struct NormalizerState: ~Copyable {
 
   /// The response path of the current value: `feed.edges[3].node`.
   private var path: String {
-    var parts = ""
+    var parts = part.map { $0.path.isEmpty ? "" : PathStep.text($0.path) } ?? ""
     for index in 0..<containers.depth {
       let container = containers[index]
       switch container.kind {

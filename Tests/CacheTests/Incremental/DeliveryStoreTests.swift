@@ -206,6 +206,21 @@ struct DeliveryStoreTests {
   }
 
   @Test(
+    "an error in a part has the path in the whole response",
+    arguments: [
+      (#"{"incremental":[{"path":["b","l",1],"items":[{"a":2},"x"]}],"hasNext":false}"#, "b.l[2]"),
+      (#"{"incremental":[{"path":["b"],"data":{"c":"x"}}],"hasNext":false}"#, "b.c"),
+    ])
+  func pathsInParts(message: String, path: String) async throws {
+    let operation = try prepare("{ b { l @stream { a } ... @defer { c { a } } } }")
+    try await StoreKind.memory.withStore { store in
+      let first = #"{"data":{"b":{"l":[{"a":1}]}},"hasNext":true}"#
+      let found = await failure([first, message], operation, into: store)
+      #expect(found.contains("has a string at \(path), where"), "\(found)")
+    }
+  }
+
+  @Test(
     "a list whose connection broke keeps the elements that came, and the next response replaces it",
     arguments: [StoreKind.memory, .sqlite])
   func brokenList(kind: StoreKind) async throws {
