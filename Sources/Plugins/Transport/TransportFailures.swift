@@ -12,10 +12,18 @@ import NIOSSL
 
 /// The failures of the transport: one row for each cause, with how far the request got, its code, its text, and what
 /// would help.
-struct TransportFailures: Sendable {
+///
+/// A class, so that the coroutine frames of a request do not hold copies of the request, its limits and its route.
+final class TransportFailures: Sendable {
   let request: HTTPRequestMessage
   let limits: HTTPLimits
   let route: ConnectionRoute
+
+  init(request: HTTPRequestMessage, limits: HTTPLimits, route: ConnectionRoute) {
+    self.request = request
+    self.limits = limits
+    self.route = route
+  }
 
   /// Scheme and authority.
   var origin: String { request.head.origin }
