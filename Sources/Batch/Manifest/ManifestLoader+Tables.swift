@@ -36,11 +36,8 @@ extension ManifestLoader {
       readColumns(draft, known: known, of: &plan, operation: &operation)
     }
     checkNames(of: plan, target, tables)
-    var output = TablesOutput(settings: tables, plan: plan, target: target)
-    if let since = tables.since {
-      output.since = self.since(since, in: plan, of: operation, target: target)
-    }
-    operation.tables = output
+    let since = tables.since.flatMap { self.since($0, in: plan, of: operation, target: target) }
+    operation.tables = TablesOutput(settings: tables, plan: plan, target: target, since: since)
   }
 
   /// Reports the keys of an operation that `tables` excludes.

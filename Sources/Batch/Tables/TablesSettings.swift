@@ -4,13 +4,22 @@ import GQLRunPipeline
 ///
 /// `SinkPlan.formats` of the operation has one use for each table of the plan, in its order; the format of each is a
 /// ``TableRowFormat``.
-struct TablesOutput: Sendable {
-  var settings: TablesSettings
-  var plan: TablePlan
+///
+/// A class, because every task copies its operation, and the coroutine frames of a task would hold the plan.
+final class TablesOutput: Sendable {
+  let settings: TablesSettings
+  let plan: TablePlan
   /// Where the rows go, with the resolved path.
-  var target: TablesTarget
+  let target: TablesTarget
   /// The value that the next run starts from; `nil` without `since`.
-  var since: TableSince?
+  let since: TableSince?
+
+  init(settings: TablesSettings, plan: TablePlan, target: TablesTarget, since: TableSince?) {
+    self.settings = settings
+    self.plan = plan
+    self.target = target
+    self.since = since
+  }
 }
 
 /// The `tables` section of an operation: every page of every connection of its document, as tables.
