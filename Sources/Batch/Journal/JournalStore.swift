@@ -114,6 +114,8 @@ final class JournalStore: TaskStore {
     try await wakes.wait { [stop] in $0 != ticket || stop.reason != nil }
   }
 
+  /// Not inlined, as ``take(_:_:)``: the frame of ``claim()`` would have the tasks that are passed between them.
+  @inline(never)
   private func step(_ state: inout State) throws -> Step {
     if stop.reason != nil { return .claim(.none) }
     guard let position = pick(&state) else {
@@ -127,6 +129,7 @@ final class JournalStore: TaskStore {
     return try take(&state, item)
   }
 
+  @inline(never)
   private func take(_ state: inout State, _ item: TaskItem) throws -> Step {
     let position = item.operation
     let isSeen = state.seen.mayContain(item.id)

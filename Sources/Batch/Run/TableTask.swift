@@ -7,6 +7,7 @@ import HTTPTypes
 
 extension TaskRunner {
   /// Fills the tables of a task. Returns `false` if the run stops before all pages are requested.
+  @inline(never)
   func fill(
     _ item: TaskItem, operation: BatchOperation, tables: TablesOutput, update: TaskUpdate,
     results: inout TaskResults

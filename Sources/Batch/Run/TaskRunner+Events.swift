@@ -13,6 +13,9 @@ import Logging
 extension TaskRunner {
   /// Submits the events of a subscription until its task has ended. Returns `false` if the run
   /// stops before.
+  ///
+  /// Not inlined, as ``fill(_:operation:tables:update:results:)``: every task would have its frame.
+  @inline(never)
   func follow(
     _ item: TaskItem, operation: BatchOperation, update: TaskUpdate,
     results: inout TaskResults

@@ -463,6 +463,9 @@ private struct StoppedBetweenPages: Error {}
 /// Completes connections inside records through `node(id:)`.
 extension TaskRunner {
   /// The data with all pages of every nested connection.
+  ///
+  /// Not inlined, because every page would have its frame.
+  @inline(never)
   func completed(
     _ data: (any ResultData)?, nested: [NestedConnection], item: TaskItem,
     operation: BatchOperation
