@@ -100,9 +100,10 @@ extension Manifest {
   ) throws(TaskProblem) -> GraphQLRequest {
     let operation = operations[item.operation]
     let template = other ?? operation.template
-    let declared = Set(template.definition.variables.map(\.name.value))
     let files = item.uploads.filter { file in
-      declared.contains { file.variable == $0 || file.variable.hasPrefix("\($0).") }
+      template.definition.variables.lazy.map(\.name.value).contains {
+        file.variable == $0 || file.variable.hasPrefix("\($0).")
+      }
     }
     do {
       // A task's variables are already coerced; later pages change them.
