@@ -13,8 +13,16 @@ final class OriginClient: Sendable {
   private struct Prepared: Sendable {
     var method: HTTPRequest.Method
     var path: String
-    /// The request without header fields and body.
+    /// The header fields of ``request``, as the chain has them; `nil` before they are set.
+    var fields: HTTPFields?
+    /// The request without its body.
     var request: HTTPClient.Request
+
+    func hasFields(_ other: HTTPFields) -> Bool {
+      // Exactly: `==` ignores the case of names.
+      fields?.elementsEqual(other) { $0.name.rawName == $1.name.rawName && $0.value == $1.value }
+        ?? false
+    }
   }
 
   let route: ConnectionRoute
@@ -66,16 +74,17 @@ final class OriginClient: Sendable {
   /// The request for async-http-client, except a body with files.
   func outgoing(_ request: HTTPRequestMessage, userAgent: String) throws -> HTTPClient.Request {
     let (method, path) = (request.head.method, request.head.path ?? "/")
-    var outgoing: HTTPClient.Request
-    if let known = prepared.withLock({ $0 }), known.path == path, known.method == method {
-      outgoing = known.request
-    } else {
-      outgoing = try route.request(method, path)
-      let prepared = Prepared(method: method, path: path, request: outgoing)
-      self.prepared.withLock { $0 = prepared }
+    let known = prepared.withLock { $0?.path == path && $0?.method == method ? $0 : nil }
+    var prepared =
+      try known ?? Prepared(method: method, path: path, request: route.request(method, path))
+    // Most requests have the same fields as the one before.
+    if !prepared.hasFields(request.head.headerFields) {
+      prepared.fields = request.head.headerFields
+      prepared.request.headers = route.headers(
+        request.head, userAgent: userAgent, decompresses: limits.connection.decompresses)
+      self.prepared.withLock { [prepared] in $0 = prepared }
     }
-    outgoing.headers = route.headers(
-      request.head, userAgent: userAgent, decompresses: limits.connection.decompresses)
+    var outgoing = prepared.request
     outgoing.body = request.body.map { .byteBuffer(ByteBuffer(bytes: $0)) }
     return outgoing
   }
