@@ -153,7 +153,11 @@ public struct HTTPLimits: Sendable, Hashable {
   /// The largest ratio of decompressed to compressed size; `nil`, the default, has no limit.
   public var decompressionRatio: Int?
   /// The settings of the connection.
-  public var connection = HTTPConnection()
+  public var connection: HTTPConnection {
+    _read { yield sharedConnection.value }
+    _modify { yield &sharedConnection.value }
+  }
+  private var sharedConnection = Shareable(HTTPConnection())
 
   /// Creates limits with the default values.
   public init() {}

@@ -58,6 +58,16 @@ struct Shareable<Value: Sendable>: Sendable {
   private mutating func copy() { box = Box(box.value) }
 }
 
+extension Shareable: Equatable where Value: Equatable {
+  static func == (left: Self, right: Self) -> Bool {
+    left.box === right.box || left.value == right.value
+  }
+}
+
+extension Shareable: Hashable where Value: Hashable {
+  func hash(into hasher: inout Hasher) { hasher.combine(value) }
+}
+
 /// The records of a response that are not yet visible to other readers.
 ///
 /// The chain ends each one exactly once: with `commit` after all interceptors have received the
