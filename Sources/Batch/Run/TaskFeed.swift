@@ -113,6 +113,12 @@ struct TaskResults: Sendable {
       store.progress.end(outcome.update.state)
       return true
     }
+    return try await end(outcome, in: order)
+  }
+
+  /// Not inlined, because every task would have its frame.
+  @inline(never)
+  private mutating func end(_ outcome: Outcome, in order: OutputOrder) async throws -> Bool {
     kept.append(outcome)
     if order.keeps(outcome.size, at: item.position, ending: self) { return true }
     guard try await order.turn(of: item.position, bytes: outcome.size) else { return false }
