@@ -29,9 +29,7 @@ struct TaskRunner: Sendable {
 
   /// Runs a task until it has ended, or withdraws it because the run stops.
   func run(_ item: TaskItem) async throws {
-    guard let observation = runner.services[ChainObservationKey.self] else {
-      return try await runUnobserved(item)
-    }
+    guard let observation = runner.observation else { return try await runUnobserved(item) }
     let operation = manifest.operations[item.operation].id
     try await observation.observing(taskOf: operation) { try await runUnobserved(item) }
   }

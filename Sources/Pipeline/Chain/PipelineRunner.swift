@@ -12,7 +12,8 @@ public struct PipelineRunner: Sendable {
   public let services: Services
   private let routes: Routes
   private let wrap: (@Sendable (ResponseStream) -> ResponseStream)?
-  private let observation: (any ChainObservation)?
+  /// The observation of the services; `nil` without one.
+  package let observation: (any ChainObservation)?
 
   /// Creates a runner. It opens nothing: `services` provides the store and the transport.
   ///
