@@ -268,8 +268,8 @@ private struct FetchInterceptor: HTTPInterceptor {
       let (label, logger) = (context.operationLabel, context.services.logger)
       request.waits = { logger.warning("\(label) \($0)") }
     }
-    let given = limits(of: context)
-    var limits = given
+    var limits = limits(of: context)
+    let total = limits.total
     var (hops, hasLeftOrigin) = (0, false)
     while true {
       var response = try await send(request, limits: limits, context: context)
@@ -296,7 +296,7 @@ private struct FetchInterceptor: HTTPInterceptor {
           observer.follow(&request.head, hasLeftOrigin: hasLeftOrigin)
         }
         // The time limit covers all redirects together.
-        limits.total = max(given.total - (clock.now() - start), .milliseconds(1))
+        limits.total = max(total - (clock.now() - start), .milliseconds(1))
       }
     }
   }
