@@ -11,10 +11,12 @@ final class SQLiteConnections: Sendable {
     let readers: Readers
     /// `nil` if the file is read-only.
     let writer: DatabaseQueue?
+    let name: FileName
 
-    init(_ target: String, version: Int, isWritable: Bool) throws {
+    init(_ target: String, path: String, version: Int, isWritable: Bool) throws {
+      name = FileName(path)
       writer = isWritable ? try SQLiteConnections.writer(target) : nil
-      readers = Readers(target, version: version)
+      readers = Readers(target, name: name, version: version)
     }
 
     func close() throws {
@@ -28,6 +30,27 @@ final class SQLiteConnections: Sendable {
     func closeWithoutBlocking() async throws {
       try await writer?.writeWithoutTransaction { [readers] _ in try readers.close() }
       try close()
+    }
+  }
+
+  /// The name of the open file.
+  private struct FileName: Sendable {
+    private let path: String
+    private let file: FileIdentity?
+
+    init(_ path: String) {
+      self.path = path
+      file = FileIdentity(of: path)
+    }
+
+    /// - Throws: ``CacheError`` if another file has the name. A connection that is opened then would find the log of the open
+    ///   file beside the other one, and apply it; what is written would be lost. A removed file is used until it is closed.
+    func check() throws {
+      guard let named = FileIdentity(of: path), named != file else { return }
+      throw CacheError(
+        .storage,
+        "another file has replaced the cache \(path) while it was open, and what was stored since then is not in it: "
+          + "run the command again, and replace a cache only while no program uses it", path: path)
     }
   }
 
@@ -60,10 +83,12 @@ final class SQLiteConnections: Sendable {
     /// create the log of the old file under the name of the new one's.
     private let opening = Locked(())
     private let target: String
+    private let name: FileName
     private let version: Int
 
-    init(_ target: String, version: Int) {
+    init(_ target: String, name: FileName, version: Int) {
       self.target = target
+      self.name = name
       self.version = version
     }
 
@@ -102,6 +127,7 @@ final class SQLiteConnections: Sendable {
         return try opening.withLock { _ in
           let new = Result { () throws -> DatabaseQueue in
             if state.withLock({ $0.isClosed }) { throw SQLiteConnections.closed }
+            try name.check()
             var configuration = SQLiteConnections.configuration(version: version)
             configuration.readonly = true
             // GRDB would ask a connection that was closed whether it has a transaction.
@@ -150,7 +176,7 @@ final class SQLiteConnections: Sendable {
   ) throws {
     self.path = path
     self.lock = lock
-    connect = { try Open(target, version: version, isWritable: isWritable) }
+    connect = { try Open(target, path: path, version: version, isWritable: isWritable) }
     state = Locked(State(open: try connect()))
   }
 
@@ -217,6 +243,7 @@ final class SQLiteConnections: Sendable {
   ) async throws -> Value {
     try await noting { [path] open in
       guard let writer = open.writer else { throw CacheError.readOnly(path) }
+      try open.name.check()
       return try await writer.writeWithoutTransaction(body)
     }
   }
@@ -229,7 +256,9 @@ final class SQLiteConnections: Sendable {
   func writeUninterrupted<Value: Sendable>(
     _ body: @escaping @Sendable (Database) -> Value
   ) async throws -> Value {
-    guard let writer = try current().writer else { throw CacheError.readOnly(path) }
+    let open = try current()
+    guard let writer = open.writer else { throw CacheError.readOnly(path) }
+    try open.name.check()
     return await withCheckedContinuation { continuation in
       writer.asyncWriteWithoutTransaction { continuation.resume(returning: body($0)) }
     }

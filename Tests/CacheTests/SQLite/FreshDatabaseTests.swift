@@ -176,6 +176,33 @@ struct FreshDatabaseTests {
     try file.store.close()
   }
 
+  @Test("a file that another program has put under the name is not touched")
+  func namedOtherwise() async throws {
+    let (file, other) = (try FreshFile(), try FreshFile())
+    try await file.write()
+    try await file.expectComplete()
+    try await other.write()
+    try other.store.close()
+    #expect(rename(other.path, file.path) == 0)
+    let (placed, bytes) = (file.identity, try Data(contentsOf: URL(fileURLWithPath: file.path)))
+    let error = await #expect(throws: CacheError.self) {
+      _ = try await file.feed().finish().write?.commit()
+    }
+    #expect(error?.message.contains("another file has replaced the cache") == true)
+    // The idle connection reads the old file; a new one would read the new file.
+    try await file.expectComplete()
+    #expect(throws: CacheError.self) { try Self.readTwice(file.store.pool) }
+    try file.store.close()
+    #expect(file.identity == placed)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: file.path)) == bytes)
+    #expect(!FileManager.default.fileExists(atPath: file.path + "-wal"))
+  }
+
+  /// Reads during a read, which needs another connection.
+  private static func readTwice(_ pool: SQLiteConnections) throws {
+    try pool.read { _ in try pool.read { _ in } }
+  }
+
   @Test("an abandoned response leaves the empty file, and nothing beside it")
   func abandoned() async throws {
     let file = try FreshFile()
