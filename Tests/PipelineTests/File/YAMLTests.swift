@@ -181,7 +181,7 @@ struct YAMLTests {
     #expect(plugin.set.entries.map(\.value) == ["  &a\n 'b\n", "c - *d"])
   }
 
-  @Test("reports a limited number of findings, and says so")
+  @Test("reports a limited number of findings, and that the rest is not checked")
   func manyFindings() {
     for text in [
       String(repeating: "&a ", count: 300_000), String(repeating: "\u{1}\n", count: 500_000),
