@@ -446,6 +446,11 @@ bench-peers: build packages-bench-peers ## Measure imports beside gql, sqlite-ut
 	  --rounds $(BENCH_ROUNDS) $(if $(wildcard $(BENCH_FEED)/gen.py),--feed "$(BENCH_FEED)") \
 	  --output "Benchmarks/results/peers-$$(date +%Y%m%d-%H%M%S).json"
 
+.PHONY: bench-run
+bench-run: build packages-bench ## Measure run from a server that sends a file, beside the import of that file (BENCH_ROUNDS)
+	PYTHONDONTWRITEBYTECODE=1 Benchmarks/Run/bench.py $(PROGRAM) --rounds $(BENCH_ROUNDS) \
+	  $(if $(wildcard $(BENCH_FEED)/gen.py),--feed "$(BENCH_FEED)")
+
 .PHONY: bench-pictures
 bench-pictures: ## Draw docs/pictures/bench-*.svg from results of bench-peers and bench-batch (RESULTS: files; those in Benchmarks/kept)
 	PYTHONDONTWRITEBYTECODE=1 python3 Benchmarks/pictures.py docs/pictures $(RESULTS)

@@ -1,5 +1,5 @@
 """What the scripts of these folders share: measured processes, and the results that are kept."""
-import datetime, json, os, platform, statistics, subprocess, sys, time
+import datetime, json, os, platform, shutil, statistics, subprocess, sys, time
 
 
 def measured(arguments, folder, **options):
@@ -16,6 +16,19 @@ def measured(arguments, folder, **options):
     if status != 0:
         sys.exit(f"{arguments}: status {status}\n{text}")
     return text, seconds, usage.ru_maxrss / 1024, usage.ru_utime + usage.ru_stime
+
+
+def make_feed(program, count, feed, folder):
+    """The paths of a response with so many posts and of its document, in the folder: made by the script in the folder `feed`, or by
+    the program without one."""
+    response, document = f"{folder}/response.json", f"{folder}/feed.graphql"
+    if feed:
+        measured([sys.executable, f"{feed}/gen.py", str(count), response], folder)
+        shutil.copyfile(f"{feed}/feed.graphql", document)
+    else:
+        measured([program, "profile", "--generate", f"feed:{count}", "--runs", "1", "--warmup", "0", "--no-baselines",
+                  "--no-shape", "--keep", folder], folder)
+    return response, document
 
 
 def spread(values):

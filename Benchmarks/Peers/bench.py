@@ -13,7 +13,7 @@ import argparse, importlib.metadata, json, os, platform, re, sqlite3, subprocess
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.dirname(HERE))
-from measuring import keep, measured, spread
+from measuring import keep, make_feed, measured, spread
 
 PACKAGES = ["gql", "sqlite-utils", "duckdb"]
 # Rows of a transaction of sqlite-utils: a hundred, its default, take a quarter longer.
@@ -115,14 +115,8 @@ def main(given):
 
 def measure(program, count, given, folder):
     """The figures of one response."""
-    response, document, database = (f"{folder}/{name}" for name in ("response.json", "feed.graphql", "out.db"))
-    if given.feed:
-        measured([sys.executable, f"{given.feed}/gen.py", str(count), response], folder)
-        with open(f"{given.feed}/feed.graphql") as source, open(document, "w") as copy:
-            copy.write(source.read())
-    else:
-        measured([program, "profile", "--generate", f"feed:{count}", "--runs", "1", "--warmup", "0", "--no-baselines",
-                  "--no-shape", "--keep", folder], folder)
+    response, document = make_feed(program, count, given.feed, folder)
+    database = f"{folder}/out.db"
     importing = [program, "cache", "import", document, response, "--var", "first=1", "--store"]
     commands = {"gqlrun-memory": [*importing, "memory"], "gqlrun-sqlite": [*importing, f"sqlite:{database}"]}
     for name in PEERS:
