@@ -101,7 +101,8 @@ actor EventReader {
     return nil
   }
 
-  // The following functions are not inlined: their variables would be in the frame of every subscription that waits.
+  // The following functions are not inlined: their variables would be in the frame of every subscription that waits, and
+  // the optimizer of Swift 6.3.1 crashes where it splits the coroutine of all of them together.
 
   @inline(never)
   private func nextPiece() throws -> StreamPiece? {
@@ -124,6 +125,7 @@ actor EventReader {
     event = OpenEvent(normalizer: try results.normalizer())
   }
 
+  @inline(never)
   private func readChunk() async throws {
     guard let next = try await body.next() else {
       try splitter?.finish()
@@ -136,6 +138,7 @@ actor EventReader {
   }
 
   /// Reads the message in a part, which is `{}`, `{"payload": …}` or `{"payload": null, "errors": […]}`.
+  @inline(never)
   private func readPart() async throws -> GraphQLResponse? {
     while let (bytes, range) = part, envelope != nil {
       var position = 0
@@ -156,6 +159,7 @@ actor EventReader {
     return nil
   }
 
+  @inline(never)
   private func endMessage() async throws -> GraphQLResponse? {
     if event != nil { return try await end() }
     guard let message = envelope, message.isNull,
@@ -166,6 +170,7 @@ actor EventReader {
     return try results.result(ofErrors: errors.value)
   }
 
+  @inline(never)
   private func feed(_ bytes: any BodyChunk, _ range: Range<Int>) async throws {
     try take(bytes, range, isLast: false)
     if let normalizer = event?.normalizer, normalizer.needsFlush { try await normalizer.flush() }
