@@ -144,7 +144,7 @@ struct YAMLTests {
       "a: b\n  'c\nd: BOMB", "- a\n  \"b\n- BOMB", "? a\n '''\n: BOMB",
       // Text after `|` begins where its first line does, which may be left of the `|`.
       "a:\n  |\n 'x\nb: BOMB",
-      "a: |\n\n  x\nb: BOMB", "[?],BOMB", "{:BOMB}", "- - 'x'\n  - BOMB",
+      "a: |\n\n  x\nb: BOMB", "{:BOMB}", "- - 'x'\n  - BOMB",
     ])
   func hiddenAnchors(text: String) {
     let found = findings(
@@ -153,6 +153,13 @@ struct YAMLTests {
       found.contains { $0.hasSuffix("YAML anchors (`&name`) are not used in pipeline files") },
       "\(found.prefix(3))")
     #expect(findings(text.replacing("BOMB", with: "!t")).contains { $0.contains("YAML tags") })
+  }
+
+  @Test("refuses keys of several parts in brackets, after which the parser reads another node")
+  func partsInBrackets() {
+    for text in ["[?],\(Self.keysOfAliases)", "{? a : b}", "[?x]"] {
+      #expect(findings(text).first?.contains("`?` in brackets begins a key") == true)
+    }
   }
 
   @Test("takes quotes and indicators in text of several lines for text")
