@@ -24,6 +24,8 @@ struct YAMLGuard {
   private var isInPlainScalar = false
   /// Whether a new node may begin at the next character.
   private var atNodeStart = true
+  /// Whether only white space and comments follow a `?` in brackets, which begins a key.
+  private var isAfterKeyMark = false
   private var reportedDepth = false
 
   /// A block scalar, which begins with `|` or `>`.
@@ -124,6 +126,7 @@ struct YAMLGuard {
       }
       let scalar = line[position]
       let next = position + 1 < line.count ? line[position + 1] : "\n"
+      checkKey(scalar, index: index, position: position)
       let nextIsBlank = next == " " || next == "\t" || next == "\n"
       switch scalar {
       case " ", "\t":
@@ -157,9 +160,7 @@ struct YAMLGuard {
         atNodeStart = true
         isInPlainScalar = false
       case "?" where atNodeStart && flowDepth > 0:
-        report(
-          "`?` in brackets begins a key of several parts, which is not used in \(source.kind.name)s",
-          line: index, column: position, length: 1, hint: "remove it, or quote the text")
+        isAfterKeyMark = true
       case "-" where atNodeStart && flowDepth == 0 && nextIsBlank,
         "?" where atNodeStart && nextIsBlank:
         openCollection(position)
@@ -178,6 +179,16 @@ struct YAMLGuard {
       afterQuote = false
       position += 1
     }
+  }
+
+  /// Reports a `?` in brackets without a key, after which libyaml passes over the next bracket or comma.
+  private mutating func checkKey(_ scalar: Unicode.Scalar, index: Int, position: Int) {
+    guard isAfterKeyMark, scalar != " ", scalar != "\t", scalar != "#" else { return }
+    isAfterKeyMark = false
+    guard ",]}:".unicodeScalars.contains(scalar) else { return }
+    report(
+      "`?` in brackets begins a key, and there is none", line: index, column: position, length: 1,
+      hint: "remove the `?`, or quote the text")
   }
 
   /// Notes that a node begins that is no collection without brackets.

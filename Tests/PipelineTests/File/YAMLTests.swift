@@ -155,11 +155,17 @@ struct YAMLTests {
     #expect(findings(text.replacing("BOMB", with: "!t")).contains { $0.contains("YAML tags") })
   }
 
-  @Test("refuses keys of several parts in brackets, after which the parser reads another node")
-  func partsInBrackets() {
-    for text in ["[?],\(Self.keysOfAliases)", "{? a : b}", "[?x]"] {
-      #expect(findings(text).first?.contains("`?` in brackets begins a key") == true)
+  @Test(
+    "refuses a question mark in brackets without a key, after which the parser passes over a bracket"
+  )
+  func keyMarks() {
+    for text in ["[?],\(Self.keysOfAliases)", "[? ,a]", "{?}", "[?\n# c\n ]", "{? : a}"] {
+      let first = findings(text).first ?? ""
+      #expect(
+        first.contains("`?` in brackets begins a key, and there is none"), "\(text): \(first)")
     }
+    #expect(findings("[?*a]").contains { $0.contains("YAML aliases") })
+    #expect(!findings("{? a : b,\n ? \"c\"\n : [? d]}").contains { $0.contains("`?`") })
   }
 
   @Test("takes quotes and indicators in text of several lines for text")
