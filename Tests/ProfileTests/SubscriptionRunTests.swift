@@ -114,11 +114,13 @@ struct SubscriptionRunTests {
   }
 
   /// Answers connections with statuses, or with events at the given seconds; the last one is completed.
-  private actor Answers: HTTPTransport {
+  actor Answers: HTTPTransport {
     enum Answer {
       case status(Int)
       case events([Int])
       case errors
+      /// Stays open until the load ends, which it does after the seconds.
+      case open(Int, hasError: Bool = false)
     }
 
     private let clock: TestClock
@@ -148,6 +150,21 @@ struct SubscriptionRunTests {
           body: HTTPBody {
             guard once.next() != nil else { return nil }
             return Array(#"{"errors":[{"message":"not allowed"}]}"#.utf8)
+          })
+      case .open(let seconds, let hasError):
+        let first = Positions([0])
+        return HTTPResponseMessage(
+          head: HTTPResponse(status: .ok, headerFields: [.contentType: "text/event-stream"]),
+          body: HTTPBody {
+            if hasError, first.next() != nil {
+              return Array("event: next\ndata: {\"errors\":[{\"message\":\"no\"}]}\n\n".utf8)
+            }
+            clock.advance(by: .seconds(seconds))
+            end()
+            let (forever, hold) = AsyncStream.makeStream(of: Void.self)
+            defer { hold.finish() }
+            for await _ in forever {}
+            return nil
           })
       case .events(let seconds):
         let events = Positions(seconds)
@@ -183,6 +200,35 @@ struct SubscriptionRunTests {
     #expect(report.failed == 2 && report.opened == 1 && report.lost == 0 && report.events == 2)
     #expect(report.failures.contains { $0.message == "GraphQL error: not allowed" })
     #expect(report.reconnects == 0 && report.eventsWithErrors == 0)
+  }
+
+  /// The answers until a load ends, and the figures then.
+  struct EndOfLoad: Sendable {
+    let answers: [Answers.Answer]
+    let opened, failed, events: Int
+
+    init(_ answers: [Answers.Answer], opened: Int, failed: Int, events: Int) {
+      (self.answers, self.opened, self.failed, self.events) = (answers, opened, failed, events)
+    }
+  }
+
+  private static let ends = [
+    EndOfLoad([.errors, .open(0)], opened: 0, failed: 1, events: 0),
+    EndOfLoad([.errors, .open(0, hasError: true)], opened: 0, failed: 2, events: 0),
+    EndOfLoad([.errors, .open(2)], opened: 1, failed: 1, events: 0),
+    EndOfLoad([.errors, .open(2, hasError: true)], opened: 1, failed: 1, events: 1),
+    EndOfLoad([.errors, .status(500), .open(0)], opened: 1, failed: 2, events: 0),
+    EndOfLoad([.open(0)], opened: 1, failed: 0, events: 0),
+    EndOfLoad([.open(0, hasError: true)], opened: 1, failed: 0, events: 1),
+  ]
+
+  @Test(
+    "an attempt after a refused one, without a result at the end of the load, is opened if that took longer than the delay",
+    arguments: ends)
+  func endsAfterRefusal(_ end: EndOfLoad) async throws {
+    let report = try await held(end.answers)
+    #expect(report.opened == end.opened && report.failed == end.failed)
+    #expect(report.events == end.events && report.lost == 0 && report.completed == 0)
   }
 
   @Test("alone, a subscription whose only result is an error without data is not opened either")

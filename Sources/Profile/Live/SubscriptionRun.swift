@@ -96,11 +96,13 @@ package final class SubscriptionRun: Sendable {
       for _ in 0..<count {
         let subscription = mix.next()
         group.addTask { [self] in
-          var hasLost = false
+          var (hasLost, wasRefused) = (false, false)
           while !Task.isCancelled {
-            let end = await measure(subscription, recorder, hasLost: hasLost)
+            let end = await measure(
+              subscription, recorder, hasLost: hasLost, wasRefused: wasRefused)
             if end == .completed { break }
             if end == .lost { hasLost = true }
+            wasRefused = end == .refused
             try? await clock.sleep(for: Self.reopeningDelay)
           }
         }
@@ -130,16 +132,24 @@ package final class SubscriptionRun: Sendable {
   }
 
   /// How a subscription has ended.
-  private enum End { case completed, lost, failed }
+  private enum End { case completed, lost, refused, failed }
 
   /// Measures one subscription until it ends.
   ///
-  /// - Parameter hasLost: Whether it has lost a connection before; `nil` for one that is not opened again.
+  /// A server accepts a subscription that it refuses with an error as it accepts others: it counts as opened once it has
+  /// another result, and without one if it is open at the end of the measured time. Where the attempt before was
+  /// refused, that time may have ended before the error came; such an attempt counts if it is open for longer than the
+  /// delay before it was made.
+  ///
+  /// - Parameters:
+  ///   - hasLost: Whether it has lost a connection before.
+  ///   - wasRefused: Whether the attempt before this one was refused.
   private func measure(
-    _ choice: LoadMix.Choice, _ recorder: EventRecorder, hasLost: Bool? = nil
+    _ choice: LoadMix.Choice, _ recorder: EventRecorder, hasLost: Bool = false,
+    wasRefused: Bool = false
   ) async -> End {
     let services = runner.services
-    let arrival = Arrival(hasLost: hasLost ?? false) {
+    let arrival = Arrival(hasLost: hasLost) {
       recorder.opened(at: $0.seconds, isAgain: $1)
     }
     return await Arrival.$current.withValue(arrival) {
@@ -147,10 +157,14 @@ package final class SubscriptionRun: Sendable {
       var interval: Double?
       // An error without data that comes first: a refusal if nothing follows.
       var refusal: (event: EventRecorder.Event, message: String)?
+      var failure: (any Error)?
       do {
         for try await response in runner.execute(choice.request) {
           let now = services.clock.now()
-          if let (event, _) = refusal.take() { recorder.add(event) }
+          if let (event, _) = refusal.take() {
+            arrival.confirm()
+            recorder.add(event)
+          }
           if let gap = response.gap {
             if gap.lostConnection {
               arrival.forgetLoss()
@@ -172,31 +186,38 @@ package final class SubscriptionRun: Sendable {
           if last == nil, response.data?.isNull ?? true, let error = response.errors.first {
             refusal = (event, "GraphQL error: \(error.message)")
           } else {
+            arrival.confirm()
             recorder.add(event)
           }
           (last, interval) = (now, next)
         }
-        if let refusal {
-          guard Task.isCancelled else {
-            recorder.refused(
-              refusal.message, openedAt: arrival.lastOpened?.seconds,
-              isAgain: hasLost == true && !arrival.hasLoss, at: refusal.event.time)
-            return .failed
-          }
-          // At the end of the measured time, the subscription was open.
-          recorder.add(refusal.event)
-        }
-        if !Task.isCancelled { recorder.completed() }
-        return .completed
       } catch {
-        if let refusal { recorder.add(refusal.event) }
-        if !Task.isCancelled {
-          recorder.ended(
-            error, wasOpen: arrival.isOpen, wasLost: arrival.hasLoss,
-            at: services.clock.now().seconds)
-        }
-        return arrival.isOpen || arrival.hasLoss ? .lost : .failed
+        failure = error
       }
+      let now = services.clock.now()
+      if Task.isCancelled {
+        // The measured time is over.
+        if !wasRefused || arrival.isOpen(at: now, for: Self.reopeningDelay) {
+          arrival.confirm()
+          if let refusal { recorder.add(refusal.event) }
+        } else if let refusal {
+          recorder.refused(refusal.message, at: refusal.event.time)
+        }
+        return .completed
+      }
+      if failure == nil, let refusal {
+        recorder.refused(refusal.message, at: refusal.event.time)
+        return .refused
+      }
+      arrival.confirm()
+      guard let failure else {
+        recorder.completed()
+        return .completed
+      }
+      if let refusal { recorder.add(refusal.event) }
+      recorder.ended(
+        failure, wasOpen: arrival.isOpen, wasLost: arrival.hasLoss, at: now.seconds)
+      return arrival.isOpen || arrival.hasLoss ? .lost : .failed
     }
   }
 }
@@ -209,8 +230,9 @@ private final class Arrival: Sendable {
     var last: Duration?
     /// When the server accepted the last attempt; `nil` if it has not.
     var opened: Duration?
-    /// When the server last accepted an attempt, even if another one follows: a single result is followed by WebSocket.
-    var lastOpened: Duration?
+    /// When the server last accepted an attempt, and whether that is the first one after the loss before this
+    /// subscription; `nil` once it counts as opened. Another attempt may follow: a single result is followed by WebSocket.
+    var unconfirmed: (time: Duration, isAgain: Bool)?
     var hasLoss = false
     var isAgain: Bool
   }
@@ -220,7 +242,7 @@ private final class Arrival: Sendable {
 
   /// - Parameters:
   ///   - hasLost: Whether the subscription has lost a connection before this one.
-  ///   - opened: Called with the time of each connection, and whether it is the first one after that loss.
+  ///   - opened: Called with the time of each connection that counts, and whether it is the first one after that loss.
   init(hasLost: Bool, opened: @escaping @Sendable (_ time: Duration, _ isAgain: Bool) -> Void) {
     state = Locked(State(isAgain: hasLost))
     self.opened = opened
@@ -229,9 +251,13 @@ private final class Arrival: Sendable {
   var time: Duration? { state.withLock { $0.last } }
   /// Whether the server has accepted the last attempt.
   var isOpen: Bool { state.withLock { $0.opened != nil } }
-  var lastOpened: Duration? { state.withLock { $0.lastOpened } }
   /// Whether an earlier connection was lost, and no gap has announced it.
   var hasLoss: Bool { state.withLock { $0.hasLoss } }
+
+  /// Whether the server has accepted the last attempt longer than `duration` before `time`.
+  func isOpen(at time: Duration, for duration: Duration) -> Bool {
+    state.withLock { $0.opened.map { time - $0 > duration } ?? false }
+  }
 
   func note(_ time: Duration) { state.withLock { $0.last = time } }
 
@@ -243,12 +269,18 @@ private final class Arrival: Sendable {
     }
   }
 
+  /// Notes that the server has accepted the attempt, which counts with ``confirm()``, or when another one is accepted.
   func open(at time: Duration) {
-    let isAgain = state.withLock { state in
-      defer { state.isAgain = false }
-      (state.opened, state.lastOpened) = (time, time)
-      return state.isAgain
+    confirm()
+    state.withLock { state in
+      (state.opened, state.unconfirmed) = (time, (time, state.isAgain))
+      state.isAgain = false
     }
+  }
+
+  /// Counts the last connection as opened, once: it has more than an error without data.
+  func confirm() {
+    guard let (time, isAgain) = state.withLock({ $0.unconfirmed.take() }) else { return }
     opened(time, isAgain)
   }
 
@@ -334,23 +366,9 @@ private final class EventRecorder: Sendable {
     }
   }
 
-  /// Notes a subscription whose only result is an error without data.
-  ///
-  /// - Parameters:
-  ///   - message: The error.
-  ///   - opened: The time at which the server seemed to have accepted it.
-  ///   - isAgain: Whether that was noted as the end of a gap.
-  ///   - time: The time of the error.
-  func refused(_ message: String, openedAt opened: Double?, isAgain: Bool, at time: Double) {
+  /// Notes a subscription whose only result is an error without data, `message`.
+  func refused(_ message: String, at time: Double) {
     state.withLock { state in
-      if let opened {
-        let gaps = isAgain ? 1 : 0
-        state.reconnects -= gaps
-        state.change(at: opened) { figures in
-          figures.counts.opened -= 1
-          figures.counts.gaps -= gaps
-        }
-      }
       state.failures.add(message)
       state.change(at: time) { $0.counts.failed += 1 }
     }
