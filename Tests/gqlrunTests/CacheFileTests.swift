@@ -141,6 +141,36 @@ struct CacheFileTests {
     }
   }
 
+  @Test("without space for a log, an intact cache is read, and what would write says why it cannot")
+  func noSpaceForLog() async throws {
+    let folder = try Folder()
+    try folder.write(Self.response("Germany"), to: "r.json")
+    try folder.write(Self.response("Allemagne"), to: "s.json")
+    let imported = try await Program.shell("\"$GQLRUN\" \(Self.line) r.json", in: folder)
+    #expect(imported.status == 0, "\(imported)")
+    let before = try await Program.run(["cache", "dump", "--store", "sqlite:c.db"], in: folder)
+    // The index of the log has 32 KiB.
+    let dump = try await Program.shell(
+      "ulimit -f 10; \"$GQLRUN\" cache dump --store sqlite:c.db", in: folder)
+    #expect(dump.status == 0 && dump.output == before.output, "\(dump)")
+    let read = try await Program.shell(
+      """
+      ulimit -f 10; "$GQLRUN" cache read 'query R($code: ID!) { country(code: $code) { name } }' --var code=DE \
+        --keys Country=code --store sqlite:c.db
+      """, in: folder)
+    #expect(read.status == 0 && read.output.contains("Germany"), "\(read)")
+    let refused = try await Program.shell(
+      "ulimit -f 10; \"$GQLRUN\" \(Self.line) s.json", in: folder)
+    #expect(refused.status != 0 && refused.errors.contains("free space"), "\(refused)")
+    let after = try await Program.run(["cache", "dump", "--store", "sqlite:c.db"], in: folder)
+    #expect(after.status == 0 && after.output == before.output && after.errors == "", "\(after)")
+    // What is in the log is not in the file, which is not read without it.
+    try folder.write("something", to: "c.db-wal")
+    let logged = try await Program.shell(
+      "ulimit -f 10; \"$GQLRUN\" cache dump --store sqlite:c.db", in: folder)
+    #expect(logged.status != 0 && logged.output == "", "\(logged)")
+  }
+
   @Test("damage is reported, counted, and repaired by the next write")
   func damage() async throws {
     let tool = "/usr/bin/sqlite3"

@@ -246,8 +246,9 @@ extension CacheError {
   static func readOnly(_ path: String) -> CacheError {
     CacheError(
       .readOnly,
-      "cannot write to the cache \(path): it was opened for reading, or the file or its directory is "
-        + "read-only; choose another file, or change its permissions", path: path)
+      "cannot write to the cache \(path): it was opened for reading, the file or its directory is read-only, or the "
+        + "disk was full when it was opened; choose another file, change its permissions, or free space",
+      path: path)
   }
 
   static func busy(_ path: String, _ holder: String, after wait: Duration) -> CacheError {

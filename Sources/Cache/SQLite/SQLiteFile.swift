@@ -57,6 +57,13 @@ enum SQLiteFile {
   static func immutableURI(of name: String) -> String? {
     guard access(name + "-wal", F_OK) != 0 || access(name + "-shm", F_OK) != 0 else { return nil }
     guard access((name as NSString).deletingLastPathComponent, W_OK) != 0 else { return nil }
+    return uriWithoutLog(of: name)
+  }
+
+  /// The URI by which SQLite reads a file without its log; `nil` if there is something in the log.
+  ///
+  /// - Parameter name: The path without symbolic links.
+  static func uriWithoutLog(of name: String) -> String? {
     var status = stat()
     if stat(name + "-wal", &status) == 0, status.st_size > 0 { return nil }
     var allowed = CharacterSet.urlPathAllowed

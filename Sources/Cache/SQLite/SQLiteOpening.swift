@@ -18,7 +18,9 @@ struct SQLiteOpening {
   /// already has the file open. The write-ahead log may contain a newer one.
   private let headerVersion: Int
   /// Whether files may be created and changed.
-  private let isWritable: Bool
+  private var isWritable: Bool
+  /// The URI for a file whose log cannot be created.
+  private var uriWithoutLog: String?
 
   /// The parts that a store keeps.
   struct Opened {
@@ -90,7 +92,13 @@ struct SQLiteOpening {
       SQLiteFile.removeReplacement(SQLiteFile.replacement(of: name))
       if needsCheck { try check() }
     }
-    let result = try connect(isNew ? 0 : headerVersion)
+    let version = isNew ? 0 : headerVersion
+    let result: Opened
+    do { result = try connect(version) } catch let error as DatabaseError
+      where isAlone && error.isOutOfSpace
+    {
+      return try withoutLog(version, after: error)
+    }
     if isAlone { _ = lock?.tryLock(.presence, exclusively: false) }
     if result.isReadOnly, options.access == .readWrite {
       options.report(
@@ -100,6 +108,25 @@ struct SQLiteOpening {
             + "is not writable", path: path))
     }
     return result
+  }
+
+  /// Opens only for reading a file beside which SQLite cannot create its log.
+  ///
+  /// The presence lock stays exclusive: a reader without a log does not notice what others write.
+  private func withoutLog(_ version: Int, after error: DatabaseError) throws -> Opened {
+    var reading = self
+    reading.isWritable = false
+    reading.uriWithoutLog = SQLiteFile.uriWithoutLog(of: name)
+    guard reading.uriWithoutLog != nil, let opened = try? reading.connect(version) else {
+      throw error
+    }
+    options.report(
+      StoreNotice(
+        .readOnly,
+        "the cache \(path) can only be read, so nothing new is stored: the log beside it cannot be created "
+          + "(\(error.message ?? "disk I/O error")); free space on the disk, or raise the limit on file sizes",
+        path: path))
+    return opened
   }
 
   // MARK: Other users
@@ -122,8 +149,8 @@ struct SQLiteOpening {
     if case .taken = lock.lock(.presence, exclusively: false, maxWait: options.maxWait) {
       throw CacheError(
         .busy,
-        "cannot open the cache \(path): another process is checking it for damage; try again when it "
-          + "is done, or use another file", path: path)
+        "cannot open the cache \(path): another process is checking it for damage, or reads it while the disk is "
+          + "full; try again when it is done, or use another file", path: path)
     }
     return false
   }
@@ -221,7 +248,7 @@ struct SQLiteOpening {
 
   /// The path or URI for SQLite.
   private var target: String {
-    isWritable ? name : SQLiteFile.immutableURI(of: name) ?? name
+    uriWithoutLog ?? (isWritable ? name : SQLiteFile.immutableURI(of: name) ?? name)
   }
 
   private func connect(_ expected: Int) throws -> Opened {
@@ -256,6 +283,17 @@ struct SQLiteOpening {
       connections: connections, name: name, lock: lock, seed: UInt64(bitPattern: seed),
       types: types,
       isReadOnly: !isWritable || options.access == .readOnly)
+  }
+}
+
+extension DatabaseError {
+  /// Whether SQLite cannot create, or enlarge, a file.
+  fileprivate var isOutOfSpace: Bool {
+    let codes: [ResultCode] = [
+      .SQLITE_FULL, .SQLITE_CANTOPEN, .SQLITE_IOERR_WRITE, .SQLITE_IOERR_SHMOPEN,
+      .SQLITE_IOERR_SHMSIZE, .SQLITE_IOERR_SHMMAP,
+    ]
+    return codes.contains(extendedResultCode) || codes.contains(resultCode)
   }
 }
 
