@@ -249,8 +249,9 @@ extension Attempt {
     let target = keeps ? try await writeTarget(request) : nil
     let results = try await parser.interceptor.parse(
       response, for: request, target: target, context: context(parser.id, request))
-    let (head, isReplayed) = (response.head, response.isReplayed)
-    let hasHead = !response.deliversResults
+    let source = ResultSource(
+      head: response.deliversResults ? nil : response.head, isReplayed: response.isReplayed,
+      firstByte: firstByte)
     // A stream of a subscription may be empty.
     let isMissing = Atomic(request.operationType != .subscription)
     return ResponseStream(pull: { [self] in
@@ -262,16 +263,30 @@ extension Attempt {
           entry: parser.id)
       }
       isMissing.store(false, ordering: .relaxed)
-      result.attempt = number
-      result.http = hasHead ? result.http ?? head : nil
-      result.isReplayed = isReplayed
-      result.timing.total = services.clock.now() - start
-      result.timing.firstByte = firstByte
+      describe(&result, from: source)
       if result.pendingWrite != nil {
         result.pendingWrite = await tracked(result.pendingWrite, request, keeps: keeps)
       }
       return result
     })
+  }
+
+  /// Where the results of a network response come from.
+  private struct ResultSource: Sendable {
+    /// `nil` where each result has a head of its own, or none.
+    let head: HTTPResponse?
+    let isReplayed: Bool
+    let firstByte: Duration
+  }
+
+  /// Not inlined, because every subscription would have its frame.
+  @inline(never)
+  private func describe(_ result: inout GraphQLResponse, from source: ResultSource) {
+    result.attempt = number
+    result.http = source.head.flatMap { result.http ?? $0 }
+    result.isReplayed = source.isReplayed
+    result.timing.total = services.clock.now() - start
+    result.timing.firstByte = source.firstByte
   }
 
   private func next(_ results: ResponseStream) async throws -> GraphQLResponse? {

@@ -7,7 +7,8 @@ import Synchronization
 /// Executes one request: runs its attempts, commits the results that are delivered and rolls back
 /// the others.
 ///
-/// The reader drives it: nothing happens until a result is read, and no task is started.
+/// The reader drives it: nothing happens until a result is read, and only the beginning of a subscription has a task of its
+/// own.
 final class Execution: Sendable {
   /// The most attempts of one request, however many retries interceptors throw.
   static let maxAttempts = 25
@@ -58,15 +59,14 @@ final class Execution: Sendable {
   var attempts: Int { progress.withLock { $0.number } }
 
   /// The next result for the caller, or `nil` at the end.
+  ///
+  /// What it calls is not inlined, because every waiting subscription has its frame.
   func next() async throws -> GraphQLResponse? {
     while !progress.withLock({ $0.hasEnded }) {
       do {
         let (attempt, stream) = try await current()
         if let gap = takeGap() { return try await announce(gap) }
-        if let result = progress.withLock({ $0.caughtUp.take() ?? $0.stored.popLast() }) {
-          return result
-        }
-        if let failure = progress.withLock({ $0.failure.take() }) { throw failure }
+        if let result = try takeKept() { return result }
         guard let response = try await stream.next() else {
           await end()
           return nil
@@ -75,11 +75,7 @@ final class Execution: Sendable {
           response.part?.isFollowed == true
           ? try await deliver(arrived(with: response, in: stream, attempt), attempt)
           : try await deliver(response, attempt)
-        if let subscription, let reconnection {
-          progress.withLock { $0.hasEvents = true }
-          if delivered.source == .server { reconnection.received() }
-          if !reconnection.isConnected { subscription.delivered() }
-        }
+        noteEvent(delivered)
         return delivered
       } catch let retry as ChainRetry {
         await state.rollBackOpenWrites()
@@ -90,7 +86,7 @@ final class Execution: Sendable {
         }
       } catch let error as ChainError where error.code == .subscriptionPaused {
         await state.rollBackOpenWrites()
-        progress.withLock { pause(&$0, error) }
+        pause(error)
       } catch {
         return try await conclude(error)
       }
@@ -117,7 +113,8 @@ final class Execution: Sendable {
     let attempt = Attempt(
       routes, route, state: state, number: number, retryCause: retryCause,
       start: routes.services.clock.now())
-    let stream = await attempt.run(request)
+    let stream =
+      subscription == nil ? await attempt.run(request) : await Self.open(request, by: attempt)
     progress.withLock {
       $0.request = request
       $0.attempt = attempt
@@ -128,6 +125,33 @@ final class Execution: Sendable {
     return (attempt, stream)
   }
 
+  /// Opens a subscription in a task of its own, which ends before the first event: a task keeps the memory of its deepest
+  /// call, and a subscription waits for long.
+  private static func open(_ request: GraphQLRequest, by attempt: Attempt) async -> ResponseStream {
+    async let stream = attempt.run(request)
+    return await stream
+  }
+
+  /// A result that is there before the next one of the stream, or the error after it.
+  @inline(never)
+  private func takeKept() throws -> GraphQLResponse? {
+    let (result, failure) = progress.withLock { progress -> (GraphQLResponse?, (any Error)?) in
+      if let result = progress.caughtUp.take() ?? progress.stored.popLast() { return (result, nil) }
+      return (nil, progress.failure.take())
+    }
+    if let failure { throw failure }
+    return result
+  }
+
+  @inline(never)
+  private func noteEvent(_ delivered: GraphQLResponse) {
+    guard let subscription, let reconnection else { return }
+    progress.withLock { $0.hasEvents = true }
+    if delivered.source == .server { reconnection.received() }
+    if !reconnection.isConnected { subscription.delivered() }
+  }
+
+  @inline(never)
   private func restart(_ retry: ChainRetry) throws {
     try progress.withLock { progress in
       var isLost = false
@@ -173,10 +197,13 @@ final class Execution: Sendable {
     return connection
   }
 
-  private func pause(_ progress: inout Progress, _ error: ChainError) {
-    _ = noteGap(&progress, error)
-    reconnection?.reset()
-    restartAnew(&progress, error)
+  @inline(never)
+  private func pause(_ error: ChainError) {
+    progress.withLock { progress in
+      _ = noteGap(&progress, error)
+      reconnection?.reset()
+      restartAnew(&progress, error)
+    }
   }
 
   /// Begins again with the first attempt of the request.
@@ -189,6 +216,7 @@ final class Execution: Sendable {
   }
 
   /// What the caller has to know, once the subscription is connected again.
+  @inline(never)
   private func takeGap() -> SubscriptionGap? {
     guard let reconnection else { return nil }
     return progress.withLock { progress in

@@ -75,31 +75,61 @@ private struct OperationLog: GraphQLInterceptor {
   func intercept(
     _ request: GraphQLRequest, context: ChainContext, next: NextGraphQL
   ) async throws -> ResponseStream {
-    let (logger, clock, label) = (context.services.logger, context.services.clock, request.label)
-    let start = clock.now()
-    let attempt = context.attempt > 1 ? " (attempt \(context.attempt))" : ""
-    logger.log(level: level, "→ \(label)\(attempt)")
+    let lines = OperationLines(
+      level: level, logger: context.services.logger, clock: context.services.clock,
+      label: request.label)
+    lines.sent(attempt: context.attempt)
     let stream = await next(request)
     return ResponseStream(pull: {
       do {
         guard let response = try await stream.next() else { return nil }
-        let count = response.errors.count
-        let errors = count == 0 ? "" : ", \(Quantity.count(count, "GraphQL error"))"
-        logger.log(
-          level: level,
-          "← \(label) [\(response.origin)] \((clock.now() - start).shown)\(errors)")
+        lines.received(response)
         return response
       } catch let retry as ChainRetry {
         throw retry
       } catch {
-        // The caller ended the operation, so nothing failed.
-        let isCancelled = error is CancellationError
-        logger.log(
-          level: isCancelled ? .debug : .error,
-          "✗ \(label) \(isCancelled ? "cancelled" : "\(error)")")
+        lines.failed(error)
         throw error
       }
     })
+  }
+}
+
+/// The lines about one operation.
+///
+/// They are not inlined, because every subscription would have their frame.
+private final class OperationLines: Sendable {
+  private let level: Logger.Level
+  private let logger: Logger
+  private let clock: ServiceClock
+  private let label: String
+  private let start: Duration
+
+  init(level: Logger.Level, logger: Logger, clock: ServiceClock, label: String) {
+    (self.level, self.logger, self.clock, self.label) = (level, logger, clock, label)
+    start = clock.now()
+  }
+
+  func sent(attempt: Int) {
+    logger.log(level: level, "→ \(label)\(attempt > 1 ? " (attempt \(attempt))" : "")")
+  }
+
+  @inline(never)
+  func received(_ response: GraphQLResponse) {
+    let count = response.errors.count
+    let errors = count == 0 ? "" : ", \(Quantity.count(count, "GraphQL error"))"
+    logger.log(
+      level: level,
+      "← \(label) [\(response.origin)] \((clock.now() - start).shown)\(errors)")
+  }
+
+  @inline(never)
+  func failed(_ error: any Error) {
+    // The caller ended the operation, so nothing failed.
+    let isCancelled = error is CancellationError
+    logger.log(
+      level: isCancelled ? .debug : .error,
+      "✗ \(label) \(isCancelled ? "cancelled" : "\(error)")")
   }
 }
 

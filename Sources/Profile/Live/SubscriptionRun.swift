@@ -153,43 +153,11 @@ package final class SubscriptionRun: Sendable {
       recorder.opened(at: $0.seconds, isAgain: $1)
     }
     return await Arrival.$current.withValue(arrival) {
-      var last: Duration?
-      var interval: Double?
-      // An error without data that comes first: a refusal if nothing follows.
-      var refusal: (event: EventRecorder.Event, message: String)?
+      var received = Received()
       var failure: (any Error)?
       do {
         for try await response in runner.execute(choice.request) {
-          let now = services.clock.now()
-          if let (event, _) = refusal.take() {
-            arrival.confirm()
-            recorder.add(event)
-          }
-          if let gap = response.gap {
-            if gap.lostConnection {
-              arrival.forgetLoss()
-              let age = max(services.secondsSince1970() - gap.since, 0)
-              recorder.lost(at: now.seconds - age, reopenedAt: now.seconds)
-            }
-            if gap.dropped > 0 { recorder.dropped(gap.dropped, at: now.seconds) }
-            // An interval over a gap says nothing about the rate of events.
-            (last, interval) = (nil, nil)
-            continue
-          }
-          guard !response.isCatchUp, response.source == .server else { continue }
-          let next = last.map { (now - $0).seconds }
-          let event = EventRecorder.Event(
-            time: now.seconds, delivery: arrival.time.map { (now - $0).seconds },
-            delay: eventTime?.seconds(in: response).map { services.secondsSince1970() - $0 },
-            interval: next, previousInterval: interval, bytes: response.timing.receivedBytes,
-            hasErrors: mix.operations[choice.operation].problem(response, (next ?? 0) * 1e3) != nil)
-          if last == nil, response.data?.isNull ?? true, let error = response.errors.first {
-            refusal = (event, "GraphQL error: \(error.message)")
-          } else {
-            arrival.confirm()
-            recorder.add(event)
-          }
-          (last, interval) = (now, next)
+          take(response, of: choice.operation, as: &received, to: recorder, arrival)
         }
       } catch {
         failure = error
@@ -199,13 +167,13 @@ package final class SubscriptionRun: Sendable {
         // The measured time is over.
         if !wasRefused || arrival.isOpen(at: now, for: Self.reopeningDelay) {
           arrival.confirm()
-          if let refusal { recorder.add(refusal.event) }
-        } else if let refusal {
+          if let refusal = received.refusal { recorder.add(refusal.event) }
+        } else if let refusal = received.refusal {
           recorder.refused(refusal.message, at: refusal.event.time)
         }
         return .completed
       }
-      if failure == nil, let refusal {
+      if failure == nil, let refusal = received.refusal {
         recorder.refused(refusal.message, at: refusal.event.time)
         return .refused
       }
@@ -214,11 +182,61 @@ package final class SubscriptionRun: Sendable {
         recorder.completed()
         return .completed
       }
-      if let refusal { recorder.add(refusal.event) }
+      if let refusal = received.refusal { recorder.add(refusal.event) }
       recorder.ended(
         failure, wasOpen: arrival.isOpen, wasLost: arrival.hasLoss, at: now.seconds)
       return arrival.isOpen || arrival.hasLoss ? .lost : .failed
     }
+  }
+
+  /// What a subscription has received so far.
+  private struct Received {
+    /// The time of the last event, and the interval before it, if no gap is between them.
+    var last: Duration?
+    var interval: Double?
+    /// An error without data that comes first: a refusal if nothing follows.
+    var refusal: (event: EventRecorder.Event, message: String)?
+  }
+
+  /// Measures the next response of a subscription to the operation with this index.
+  ///
+  /// Not inlined, because every subscription would have its frame.
+  @inline(never)
+  private func take(
+    _ response: GraphQLResponse, of operation: Int, as received: inout Received,
+    to recorder: EventRecorder, _ arrival: Arrival
+  ) {
+    let services = runner.services
+    let now = services.clock.now()
+    if let (event, _) = received.refusal.take() {
+      arrival.confirm()
+      recorder.add(event)
+    }
+    if let gap = response.gap {
+      if gap.lostConnection {
+        arrival.forgetLoss()
+        let age = max(services.secondsSince1970() - gap.since, 0)
+        recorder.lost(at: now.seconds - age, reopenedAt: now.seconds)
+      }
+      if gap.dropped > 0 { recorder.dropped(gap.dropped, at: now.seconds) }
+      // An interval over a gap says nothing about the rate of events.
+      (received.last, received.interval) = (nil, nil)
+      return
+    }
+    guard !response.isCatchUp, response.source == .server else { return }
+    let next = received.last.map { (now - $0).seconds }
+    let event = EventRecorder.Event(
+      time: now.seconds, delivery: arrival.time.map { (now - $0).seconds },
+      delay: eventTime?.seconds(in: response).map { services.secondsSince1970() - $0 },
+      interval: next, previousInterval: received.interval, bytes: response.timing.receivedBytes,
+      hasErrors: mix.operations[operation].problem(response, (next ?? 0) * 1e3) != nil)
+    if received.last == nil, response.data?.isNull ?? true, let error = response.errors.first {
+      received.refusal = (event, "GraphQL error: \(error.message)")
+    } else {
+      arrival.confirm()
+      recorder.add(event)
+    }
+    (received.last, received.interval) = (now, next)
   }
 }
 
