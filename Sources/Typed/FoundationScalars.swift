@@ -12,10 +12,36 @@ extension Date: GraphQLScalar {
       return
     }
     let style = Date.ISO8601FormatStyle(includingFractionalSeconds: text.contains("."))
-    guard let date = try? style.parse(text) else {
-      throw ScalarError("not a date and time such as 2026-01-31T12:00:00Z")
-    }
+    // A time before the year 0 has no text that can be read.
+    guard Self.isDateAndTime(text), let date = try? style.parse(text),
+      date.timeIntervalSince1970 >= -62_167_392_000
+    else { throw ScalarError("not a date and time such as 2026-01-31T12:00:00Z") }
     self = date
+  }
+
+  /// Whether the text has the form of RFC 3339, where numbers may have fewer digits, years after 9999 more, and offsets no
+  /// colon or no minutes: Foundation's parser also takes other offsets, and ignores what follows.
+  private static func isDateAndTime(_ text: String) -> Bool {
+    var rest = Substring(text).utf8
+    func take(_ character: Unicode.Scalar) -> Bool {
+      guard rest.first == UInt8(ascii: character) else { return false }
+      rest.removeFirst()
+      return true
+    }
+    func takeDigits(_ count: ClosedRange<Int>) -> Bool {
+      let digits = rest.prefix(count.upperBound).prefix {
+        UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0
+      }
+      rest = rest.dropFirst(digits.count)
+      return digits.count >= count.lowerBound
+    }
+    guard takeDigits(4...9), take("-"), takeDigits(1...2), take("-"), takeDigits(1...2), take("T"),
+      takeDigits(1...2), take(":"), takeDigits(1...2), take(":"), takeDigits(1...2),
+      !take(".") || takeDigits(1...Int.max)
+    else { return false }
+    if take("Z") { return rest.isEmpty }
+    guard take("+") || take("-"), takeDigits(2...2) else { return false }
+    return rest.isEmpty || (take(":") || true) && takeDigits(2...2) && rest.isEmpty
   }
 
   /// Reads a time in UTC with all digits, also with up to nine of a fraction: Foundation's parser takes more than twenty times

@@ -15,7 +15,7 @@ struct FoundationScalarsTests {
       // What the general parser reads.
       "2026-01-31T12:00:00+01:00", "2026-01-31T12:00:00.25-0330", "2016-12-31T23:59:60Z",
       "2026-01-31T24:00:00Z", "1582-10-10T00:00:00Z", "0001-01-01T00:00:00Z",
-      "2026-1-31T12:00:00Z",
+      "2026-1-31T12:00:00Z", "10000-01-01T00:00:00Z", "2026-01-31T12:00:00+01",
     ])
   func times(text: String) throws {
     let date = try Date(json: .string(text))
@@ -47,6 +47,9 @@ struct FoundationScalarsTests {
       "", "today", "2026-13-01T00:00:00Z", "2026-00-01T00:00:00Z", "2026-01-00T00:00:00Z",
       "2026-01-31 12:00:00Z", "2026-01-31t12:00:00Z", "2026-01-31T12:00Z", "2026-01-31T12:00:00.Z",
       "2026-01-31T12:00:00", "+026-01-31T12:00:00Z", "2026-01-31T12:0:00:0Z",
+      // Foundation reads these.
+      "2026-01-31T12:00:00Zjunk", "2026-01-31T12:00:00+01:00x", "2026-01-31T12:00:00GMT+1",
+      "000-01-1T1:0:00.1+2*000:00m:00Z", "0000-01-01T00:00:00+10:00",
     ])
   func noTimes(text: String) {
     #expect(throws: ScalarError.self) { try Date(json: .string(text)) }
