@@ -28,6 +28,8 @@ struct OAuth2TokenSource: TokenSource {
 
   var label: String { "the token endpoint \(endpoint.shownURL)" }
 
+  var isOwned: Bool { store != nil }
+
   func token(replacing refused: AccessToken?, _ services: Services) async throws -> AccessToken {
     let secrets = [options.clientSecret, options.refreshToken].compactMap { $0 }
     // Several machines share the tokens of a queue.

@@ -46,7 +46,7 @@ protocol TokenSource: Sendable {
 
 extension TokenSource {
   var isReadEachTime: Bool { false }
-  var isOwned: Bool { !isReadEachTime }
+  var isOwned: Bool { false }
 
   func forget(_ services: Services) async throws {}
 }
