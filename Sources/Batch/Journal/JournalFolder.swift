@@ -80,7 +80,16 @@ public struct JournalFolder: Sendable {
   /// Opens the newest journal if `resumes`, and otherwise creates one.
   ///
   /// - Parameter now: The current time, in seconds since 1970.
+  /// - Throws: ``JournalError``: there is nothing that the run could continue with.
   func open(resumes: Bool, at now: Double) throws -> Journal {
+    do {
+      return try opened(resumes: resumes, at: now)
+    } catch let error as StoppedByStorage {
+      throw JournalError("\(error.message); nothing was sent")
+    }
+  }
+
+  private func opened(resumes: Bool, at now: Double) throws -> Journal {
     try FileSink.makeFolder(of: folder + "/")
     guard (try? base.resolve(base.relative(folder))) != nil else {
       throw StoppedByStorage(message: "\(folder) lies outside of the manifest's folder")
