@@ -74,17 +74,21 @@ struct RunConnectionTests {
         \(Self.run) -e http://api.example/graphql --unix-socket $FRONT -vv 2> shown
         \(Self.run) -p s.pipeline.yaml
         \(Self.run) -p s.pipeline.yaml --unix-socket absent.sock 2> absent; echo $?
+        : > stale.sock
+        \(Self.run) -p s.pipeline.yaml --unix-socket stale.sock 2> stale; echo $?
         \(Self.run) -e https://api.example/ -k --unix-socket $FRONT 2> tls; echo $?
         http_proxy=http://127.0.0.1:1 \(Self.run) -p s.pipeline.yaml
         """, in: folder)
       #expect(
-        result.output == RunTests.germany + RunTests.germany + "69\n69\n" + RunTests.germany,
+        result.output == RunTests.germany + RunTests.germany + "69\n69\n69\n" + RunTests.germany,
         "\(result)")
       let shown = try folder.text("shown")
       #expect(shown.contains("* Connected to server.sock, HTTP/1.1"), "\(shown)")
       #expect(shown.contains("> Host: api.example"), "\(shown)")
       let absent = try folder.text("absent")
       #expect(absent.contains("Unix domain socket absent.sock: no such file"), "\(absent)")
+      let stale = try folder.text("stale")
+      #expect(stale.contains("Unix domain socket stale.sock: connection refused"), "\(stale)")
       let tls = try folder.text("tls")
       #expect(tls.contains("no secure connection to https://api.example"), "\(tls)")
     }

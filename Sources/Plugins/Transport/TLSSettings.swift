@@ -32,8 +32,27 @@ extension TLSSettings {
           message: "the key \(keyFile), which --key or the option tls.client_key of fetch "
             + "names, cannot be used: it must exist, in PEM format, without a passphrase")
       }
+      try checkKey(of: configuration, certificateFile, keyFile)
     }
     return configuration
+  }
+
+  /// Without it, the failure of each connection would say that the private key cannot be loaded.
+  private func checkKey(
+    of configuration: TLSConfiguration, _ certificateFile: String, _ keyFile: String
+  ) throws(UnusableFile) {
+    var pair = TLSConfiguration.makeClientConfiguration()
+    pair.certificateVerification = .none
+    pair.certificateChain = configuration.certificateChain
+    pair.privateKey = configuration.privateKey
+    do {
+      _ = try NIOSSLContext(configuration: pair)
+    } catch {
+      throw UnusableFile(
+        message:
+          "the key \(keyFile) does not belong to the certificate in \(certificateFile); they are named by "
+          + "--key and --cert, or the options tls.client_key and tls.client_certificate of fetch")
+    }
   }
 
   /// The server name for SNI and the verification of the certificate; `nil` for an address, which TLS cannot name.

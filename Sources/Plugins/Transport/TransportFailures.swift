@@ -197,14 +197,16 @@ extension TransportFailures {
   private func system(_ error: IOError) -> ChainError {
     let reason = Self.reason(error)
     switch (error.errnoCode, limits.connection.unixSocket) {
-    // Only a new connection can be refused; the other errors also end open ones.
-    case (ECONNREFUSED, _):
-      // A proxy that is given by its IP address.
-      return proxy.map { refused(by: $0, reason) } ?? notConnected("connection refused")
-    case (ENOENT, let path?), (EACCES, let path?), (ENOTSOCK, let path?):
+    case (ECONNREFUSED, let path?), (ENOENT, let path?), (EACCES, let path?), (ENOTSOCK, let path?):
       return notSent(
         .connectionFailed, "cannot connect to the Unix domain socket \(path): \(reason)",
-        remedy: "it is named with --unix-socket or the option unix_socket of fetch")
+        remedy: error.errnoCode == ECONNREFUSED
+          ? "is the server running?"
+          : "it is named with --unix-socket or the option unix_socket of fetch")
+    // Only a new connection can be refused; the other errors also end open ones.
+    case (ECONNREFUSED, nil):
+      // A proxy that is given by its IP address.
+      return proxy.map { refused(by: $0, reason) } ?? notConnected("connection refused")
     case (EHOSTUNREACH, _), (ENETUNREACH, _), (EADDRNOTAVAIL, _):
       return unanswered(.connectionFailed, "cannot reach \(origin): \(reason)")
     default:

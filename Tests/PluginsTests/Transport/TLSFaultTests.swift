@@ -145,6 +145,12 @@ struct TLSFaultTests {
         server,
         client: "client_certificate: \(certificates.path("client.pem")), client_key: \(key)"),
       "tls.client_key", connections: 0)
+    let other = certificates.path("ca.key")
+    expectRefusal(
+      try await run(
+        server,
+        client: "client_certificate: \(certificates.path("client.pem")), client_key: \(other)"),
+      "the key \(other) does not belong to the certificate", connections: 0)
     #expect(
       Bench.findings(chain("client_key: a.pem")).first?.contains(
         "a certificate of this client needs its key") == true)
