@@ -336,14 +336,14 @@ struct PlanTable: ~Copyable {
   /// `nil` when the contribution does not apply to objects of type `type`; else whether that is
   /// certain.
   ///
-  /// Without a schema, a condition that names the type is certain, and with it those around it:
-  /// were they not to apply, the fragment could never be spread there. At the root every condition
-  /// is. A condition on another concrete type does not apply. An object without `__typename`, whose
-  /// type is empty, may satisfy every condition.
+  /// The conditions begin with the innermost one. Without a schema, a condition that names the type is certain, and with it
+  /// those around it: were they not to apply, the fragment could never be spread there. At the root every condition is. A
+  /// condition on another concrete type does not apply. An object without `__typename`, whose type is empty, may satisfy
+  /// every condition.
   func applies(
     _ contribution: OperationPlan.Contribution, to type: String, isRoot: Bool
   ) -> Bool? {
-    var isNamed = contribution.conditions.isEmpty || isRoot
+    var isNamed = isRoot
     var isUnknown = false
     for condition in contribution.conditions {
       if condition == type {
@@ -352,11 +352,11 @@ struct PlanTable: ~Copyable {
         if !answer { return nil }
       } else if !isRoot, !type.isEmpty, concreteConditions.contains(condition) {
         return nil
-      } else {
+      } else if !isNamed {
         isUnknown = true
       }
     }
-    return isNamed || !isUnknown
+    return !isUnknown
   }
 
   /// What the schema says of a type condition; `nil` without a schema, for an object of unknown type, and for an

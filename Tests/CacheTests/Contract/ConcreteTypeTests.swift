@@ -33,6 +33,11 @@ struct ConcreteTypeTests {
       "{ list { __typename ... on A { id } ... on B { v } } one { __typename id v } }",
       #"{"data":{"list":[{"__typename":"A","id":1},{"__typename":"B","v":2}],"one":{"__typename":"A","id":1,"v":1}}}"#
     ),
+    // Whether an object of the type is also of one that is named inside of it is not known.
+    (
+      "{ n { __typename id ... on T { x ... on I { x ... on J { y } } } } }",
+      #"{"data":{"n":{"__typename":"T","id":"1","x":1}}}"#
+    ),
   ]
 
   @Test(
