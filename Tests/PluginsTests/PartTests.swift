@@ -202,6 +202,42 @@ import Testing
     }
   }
 
+  @Test(arguments: [CachePolicy.cacheFirst, .networkFirst])
+  func `a broken stream is requested again, and not answered by the elements that arrived`(
+    _ policy: CachePolicy
+  ) async throws {
+    var hurried = Bench.Setup()
+    hurried.clock = ServiceClock(TestClock.jumping())
+    let chain = """
+      - max-retry: { max_retries: 1, backoff: { base: 1ms } }
+      - cache-read
+      - fetch
+      - response-code
+      - parse
+      - cache-write
+      """
+    let parts = Self.users.map { Self.body($0) }
+    let broken = FakeNetwork.Answer.response(
+      200, headers: Self.multipart, body: parts.prefix(2).joined())
+    let whole = FakeNetwork.Answer.response(
+      200, headers: Self.multipart,
+      body: parts.joined() + Self.body(#"{"completed":[{"id":"0"}],"hasNext":false}"#) + Self.end)
+    for (last, isWhole) in [(whole, true), (broken, false)] {
+      try await run(
+        "query Users { users @stream { id name } }", chain, to: broken, last, setup: hurried,
+        change: { $0.cachePolicy = policy }
+      ) { outcome, _, network in
+        #expect(await network.count == 2)
+        #expect(outcome.results.allSatisfy { $0.source == .server })
+        if isWhole {
+          #expect(outcome.error == nil && outcome.texts.last == Self.texts(3...3).first)
+        } else {
+          #expect(outcome.code == .truncatedResponse, "\(outcome.message)")
+        }
+      }
+    }
+  }
+
   @Test func `a part that is longer than the limit is an error`() async throws {
     let long = String(repeating: "x", count: 2000)
     let part = #"{"hasNext":false,"incremental":[{"data":{"bio":"\#(long)"},"id":"0"}]}"#

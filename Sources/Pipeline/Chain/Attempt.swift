@@ -128,7 +128,7 @@ extension Attempt {
       return ResponseStream(response).followed { await network(request) }
     case .afterFailure:
       return await network(request).mapErrors { [self] error in
-        guard (error as? ChainError)?.isNetworkFailure == true,
+        guard (error as? ChainError)?.isNetworkFailure == true, !state.hasUnfinishedParts,
           let response = try await cached(step, request, isAfterFailure: true)
         else { throw error }
         return response
@@ -143,6 +143,7 @@ extension Attempt {
   private func cacheUse(_ policy: CachePolicy, _ request: GraphQLRequest) throws -> CacheUse {
     // An interceptor above may have changed the policy.
     try request.checkPolicy(policy)
+    if state.hasUnfinishedParts, policy != .cacheOnly { return .never }
     switch (request.operationType, policy) {
     case (.mutation, _): return .never
     case (.subscription, .cacheAndNetwork): return .firstAndNetwork

@@ -76,6 +76,7 @@ final class Execution: Sendable {
           ? try await deliver(arrived(with: response, in: stream, attempt), attempt)
           : try await deliver(response, attempt)
         noteEvent(delivered)
+        if delivered.part?.hasNext == true { state.noteUnfinishedParts() }
         return delivered
       } catch let retry as ChainRetry {
         await state.rollBackOpenWrites()
@@ -432,6 +433,7 @@ extension Execution {
 /// several dozen of them per request.
 final class ExecutionState: Sendable {
   private let hasConsultedCache = Atomic(false)
+  private let hasParts = Atomic(false)
   /// The connections of a subscription; `nil` for other operations.
   let reconnection: Reconnection?
   private let writes = Locked<[TrackedWrite]>([])
@@ -443,6 +445,11 @@ final class ExecutionState: Sendable {
   func consultCacheOnce() -> Bool {
     !hasConsultedCache.exchange(true, ordering: .acquiringAndReleasing)
   }
+
+  /// Whether parts of a response that is not complete may be in the cache: what it has of the operation is no answer to it.
+  var hasUnfinishedParts: Bool { hasParts.load(ordering: .acquiring) }
+
+  func noteUnfinishedParts() { hasParts.store(true, ordering: .releasing) }
 
   func add(_ write: TrackedWrite) {
     writes.withLock { writes in
