@@ -114,6 +114,82 @@ struct OutputResumeTests {
     #expect(message.contains("\(name).part does not begin with"), "\(message)")
   }
 
+  @Test("a run that is refused leaves the outputs of one that has ended", arguments: files)
+  func unchanged(_ name: String) async throws {
+    try await Bench.withServer(Self.allFiles, in: location) { manifest, _ in
+      #expect(try await Bench.run(manifest).stop == nil)
+      try FileManager.default.removeItem(atPath: location.file(name))
+      let others = Self.files.filter { $0 != name }.map { URL(fileURLWithPath: location.file($0)) }
+      let before = try others.map { try Data(contentsOf: $0) }
+      await #expect(throws: StoppedByStorage.self) {
+        _ = try await Bench.run(manifest, Bench.resuming)
+      }
+      #expect(try others.map { try Data(contentsOf: $0) } == before)
+    }
+  }
+
+  @Test("a file that is removed or replaced while it is written is lost, and that is an error")
+  func lostFile() throws {
+    let base = OutputPath(folder: location.path)
+    for isReplaced in [false, true] {
+      let sink = try FileSink(
+        path: location.file("x.ndjson"), format: FileFormat(name: "ndjson"), recorded: nil,
+        base: base)
+      try sink.append(Array("{}\n".utf8), records: 1)
+      try FileManager.default.removeItem(atPath: location.file("x.ndjson.part"))
+      if isReplaced { try location.write("other", to: "x.ndjson.part") }
+      let error = #expect(throws: StoppedByStorage.self) { try sink.finish(isComplete: true) }
+      #expect(
+        error?.isRefusal == true && error?.message.contains("was removed or replaced") == true)
+      #expect(!location.exists("x.ndjson"))
+    }
+  }
+
+  @Test("a database that is removed or replaced while it is written is lost, and that is an error")
+  func lostDatabase() throws {
+    let (path, other) = (location.file("x.db"), location.file("y.db"))
+    for isReplaced in [false, true] {
+      let file = try TableFile(path: path, base: OutputPath(folder: location.path))
+      try file.change { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }
+      try file.sync()
+      try FileManager.default.removeItem(atPath: path)
+      if isReplaced {
+        try DatabaseQueue(path: other).inDatabase {
+          try $0.execute(sql: "PRAGMA journal_mode = WAL; CREATE TABLE mine (a)")
+        }
+        try FileManager.default.moveItem(atPath: other, toPath: path)
+      }
+      let error = #expect(throws: StoppedByStorage.self) {
+        try file.change { try $0.execute(sql: "INSERT INTO t VALUES (2)") }
+      }
+      #expect(
+        error?.isRefusal == true && error?.message.contains("was removed or replaced") == true)
+      file.close()
+      #expect(!location.exists("x.db-wal"))
+      guard isReplaced else { continue }
+      let tables = try DatabaseQueue.reading(path) {
+        try String.fetchAll($0, sql: "SELECT name FROM sqlite_schema")
+      }
+      #expect(tables == ["mine"])
+    }
+  }
+
+  @Test("a page without rows replaces those that its task had in an earlier run")
+  func noRows() async throws {
+    let yaml = Self.yaml("{ sqlite: { path: n.db, table: t } }")
+      .replacing(#"key: "{{row.id}}""#, with: #"key: "{{row.key}}""#)
+    try await DemoServer.withServer { server in
+      for (ids, count) in [("a,U_1\nb,U_2\n", 2), ("a,absent\nb,U_2\n", 1)] {
+        try location.write("key,id\n" + ids, to: "ids.csv")
+        _ = try await Bench.run(yaml, in: location, url: server.url)
+        let found = try DatabaseQueue.reading(location.file("n.db")) {
+          try Int.fetchOne($0, sql: "SELECT count(*) FROM t")
+        }
+        #expect(found == count)
+      }
+    }
+  }
+
   @Test("a folder, or a link, in place of a file is refused")
   func notAFile() async throws {
     let message = try await refusal(Self.allFiles) {

@@ -22,8 +22,10 @@ final class FileSink {
   private var isPublished = false
   private let isStandardOutput: Bool
   private var isDirty = false
+  /// Whether the file has bytes of an earlier run that were not acknowledged, or its end.
+  private var mustTruncate = false
 
-  /// Opens the file.
+  /// Opens the file. One of an earlier run is unchanged before ``begin()``.
   ///
   /// - Parameter recorded: The position recorded in the journal; `nil` creates a new file.
   /// - Throws: ``StoppedByStorage`` if the file cannot be opened or differs from what the journal
@@ -77,7 +79,16 @@ final class FileSink {
     guard isLocked else { throw Self.isWritten(name) }
   }
 
-  /// Opens the file of an earlier run, and truncates what was not acknowledged.
+  /// Truncates what an earlier run has written behind the recorded position, once all outputs can be continued.
+  func begin() throws {
+    guard mustTruncate else { return }
+    guard ftruncate(descriptor, off_t(position)) == 0, lseek(descriptor, 0, SEEK_END) >= 0 else {
+      throw Errno.last("cannot continue \(path)")
+    }
+    mustTruncate = false
+  }
+
+  /// Opens the file of an earlier run.
   ///
   /// The file must begin with the recorded bytes. It is continued under its final name only if the
   /// journal recorded it as published, and as `NAME.part` if the run ended between that record and
@@ -96,10 +107,7 @@ final class FileSink {
         try lock(candidate)
         checksum = try Self.verified(descriptor, candidate: candidate, recorded: recorded)
         isPublished = candidate == path
-        guard ftruncate(descriptor, off_t(position)) == 0, lseek(descriptor, 0, SEEK_END) >= 0
-        else {
-          throw Errno.last("cannot continue \(candidate)")
-        }
+        mustTruncate = true
         return
       } catch let problem as StoppedByStorage {
         Foundation.close(descriptor)
@@ -312,6 +320,7 @@ final class FileSink {
       (position, checksum) = (0, Checksum())
     }
     guard fsync(descriptor) == 0 else { throw Errno.last("cannot make \(path) durable") }
+    try FileStatus(descriptor: descriptor)?.checkName(isPublished ? path : partPath)
     guard isComplete, !isPublished else { return }
     guard rename(partPath, path) == 0 else { throw Errno.last("cannot rename \(partPath)") }
     AtomicFile.syncFolder(of: path)

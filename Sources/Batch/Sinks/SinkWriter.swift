@@ -69,7 +69,7 @@ final class SinkWriter {
         _ = try table(entry)
         closeDatabases()
       } else if !entry.isTable, position(entry) != nil {
-        _ = try file(entry)
+        _ = try file(entry, begins: false)
         abandonFiles()
       }
     }
@@ -78,12 +78,15 @@ final class SinkWriter {
   /// Opens all sinks. One without records is an empty file or table, not a missing one.
   func openAll() throws {
     for entry in plan.entries {
-      if entry.isTable { _ = try table(entry) } else { _ = try file(entry) }
+      if entry.isTable { _ = try table(entry) } else { _ = try file(entry, begins: false) }
     }
+    // A run that is refused changes nothing.
+    for file in files.values { try file.begin() }
     for database in databases.values { try database.sync() }
   }
 
-  private func file(_ entry: SinkPlan.Entry) throws -> FileSink {
+  /// - Parameter begins: Whether it is written next; otherwise only its beginning is compared with the journal.
+  private func file(_ entry: SinkPlan.Entry, begins: Bool = true) throws -> FileSink {
     if let file = files[entry.path] { return file }
     var format = entry.format
     var path = entry.path
@@ -95,6 +98,7 @@ final class SinkWriter {
     }
     let file = try FileSink(path: path, format: format, recorded: position(entry), base: base)
     files[entry.path] = file
+    if begins { try file.begin() }
     return file
   }
 
@@ -141,6 +145,13 @@ final class SinkWriter {
       return try write(pieces, of: outcome, to: uses)
     }
     for (location, use) in uses.enumerated() {
+      let entry = plan.entries[use.entry]
+      if entry.isTable, !entry.isInQueue, entry.key.isEmpty,
+        outcome.pieces != nil || outcome.data != nil
+      {
+        // Without rows, too, the page replaces those of an earlier attempt.
+        try table(entry).append([], unit: outcome.update.unit)
+      }
       if let pieces = outcome.pieces {
         for piece in pieces[location] { try append(piece, entry: use.entry, outcome: outcome) }
       } else {
@@ -250,9 +261,11 @@ final class SinkWriter {
   ///
   /// - Parameter isComplete: Whether the run has finished, so that the files get their final names.
   func finish(isComplete: Bool) throws {
-    for file in files.values { try file.finish(isComplete: isComplete) }
+    defer { closeDatabases() }
+    // An output that was lost does not keep the others from their names.
+    let results = files.values.map { file in Result { try file.finish(isComplete: isComplete) } }
     files = [:]
-    closeDatabases()
+    for result in results { try result.get() }
   }
 
   /// Closes all files as they are.

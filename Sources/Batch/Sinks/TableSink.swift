@@ -9,6 +9,9 @@ import GRDB
 final class TableFile {
   let path: String
   private let queue: DatabaseQueue
+  /// The database and its log when they were opened.
+  private let status: FileStatus?
+  private let log: FileStatus?
   private var isOpen = false
 
   /// - Parameter mustExist: Whether an earlier part of the run has written to the database.
@@ -32,8 +35,12 @@ final class TableFile {
       try db.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
     }
     queue = try Self.wrapping(path) {
-      try DatabaseQueue(path: path, configuration: configuration)
+      let queue = try DatabaseQueue(path: path, configuration: configuration)
+      // SQLite creates the log with the first access.
+      _ = try queue.inDatabase { try Int.fetchOne($0, sql: "SELECT count(*) FROM sqlite_schema") }
+      return queue
     }
+    (status, log) = (FileStatus(path), FileStatus(path + "-wal"))
   }
 
   /// The first table that must not be written without the user's consent, with the reason; `nil` if
@@ -98,10 +105,13 @@ final class TableFile {
   }
 
   /// Runs `body` in the transaction of the step.
+  ///
+  /// - Throws: ``StoppedByStorage`` if the database was removed or replaced, too: nobody would find the rows.
   func change<Result>(_ body: (Database) throws -> Result) throws -> Result {
     try Self.wrapping(path) {
       try queue.inDatabase { db in
         if !isOpen {
+          try status?.checkName(path)
           try db.beginTransaction(.immediate)
           isOpen = true
         }
@@ -125,6 +135,7 @@ final class TableFile {
   /// Commits the step durably.
   func sync() throws {
     guard isOpen else { return }
+    try status?.checkName(path)
     try Self.wrapping(path) { try queue.inDatabase { try $0.commit() } }
     isOpen = false
   }
@@ -133,6 +144,12 @@ final class TableFile {
     if isOpen { try? queue.inDatabase { try $0.rollback() } }
     isOpen = false
     try? queue.close()
+    // SQLite leaves the log of a database that has lost its name, and whoever opens the other one would apply it.
+    guard let status, (try? status.checkName(path)) == nil, let log,
+      (try? log.checkName(path + "-wal")) != nil
+    else { return }
+    unlink(path + "-wal")
+    unlink(path + "-shm")
   }
 
   /// The result of `body`, whose error becomes one of the run.
@@ -251,7 +268,7 @@ final class TableSink {
   /// - Parameter unit: Identifies the page of the task, for a table without a key.
   /// - Throws: ``RefusedRow`` for a row of a second parent.
   func append(_ rows: [[SQLValue]], unit: String) throws {
-    guard !rows.isEmpty else { return }
+    guard !rows.isEmpty || key.isEmpty && !cleared.contains(unit) else { return }
     hasChanged = true
     try file.change { db in
       if key.isEmpty, cleared.insert(unit).inserted { try clear(unit, db) }
