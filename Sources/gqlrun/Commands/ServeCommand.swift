@@ -117,12 +117,7 @@ struct ServeCommand: AsyncParsableCommand {
       registry.set("gqlrun.serve.response.size", log.bytesWritten)
     }
     do {
-      try await Interruption.run {
-        try await server.run { url in
-          let line = Array((url + "\n").utf8)
-          _ = SystemIO.writeAll(line, to: 1)
-        }
-      }
+      try await Interruption.serve { try await server.run(onReady: $0) }
     } catch let failure as DemoServer.Failure {
       guard failure.message.contains("Address already in use") else {
         throw Failure(.failed, failure.message)

@@ -54,10 +54,8 @@ struct InspectCommand: AsyncParsableCommand {
   func run() async throws {
     let server = try await server()
     do {
-      try await Interruption.run { [port] in
-        try await server.run(port: port) { url in
-          _ = SystemIO.writeAll(Array((url + "\n").utf8), to: 1)
-        }
+      try await Interruption.serve { [port] onReady in
+        try await server.run(port: port, onReady: onReady)
       }
     } catch let failure as DemoServer.Failure {
       throw Failure(.failed, "\(failure.message); choose another port, or a free one with --port 0")

@@ -63,6 +63,30 @@ enum Interruption {
       task.cancel()
     }
   }
+
+  /// Runs a server until the first interrupt, and prints its URL on standard output when it accepts requests.
+  ///
+  /// - Parameter serve: Runs the server until it is cancelled, and calls its argument with the URL.
+  /// - Throws: The error of `serve`, or that of standard output: nothing else has the URL, so the server ends.
+  static func serve(
+    _ serve:
+      @escaping @Sendable (_ onReady: @escaping @Sendable (String) -> Void) async throws -> Void
+  ) async throws {
+    try await run {
+      let (urls, continuation) = AsyncStream.makeStream(of: String.self)
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask {
+          defer { continuation.finish() }
+          try await serve { continuation.yield($0) }
+        }
+        group.addTask {
+          for await url in urls { try Terminal.write(url + "\n") }
+        }
+        // The first error cancels the other task.
+        for try await _ in group {}
+      }
+    }
+  }
 }
 
 /// Prepares the standard input, output and error that the program inherits.
