@@ -13,9 +13,11 @@ package protocol RequestPreviewing: GraphQLInterceptor {
 
 extension Pipeline {
   /// Explains how the pipeline handles a request, as `gqlrun pipeline explain` prints it: the
-  /// policy, the HTTP request that the chain builds, and the plugins that apply.
+  /// policy, the HTTP request, and the plugins that apply.
   ///
-  /// Nothing is sent and no store is opened.
+  /// Nothing is sent and no store is opened. The request has the changes of `apq` and of `on_error` of `fetch`; a line
+  /// names the entries with ``PluginTraits/changesHeaders`` or ``PluginTraits/changesRequests``, whose changes it
+  /// does not have.
   ///
   /// - Parameter request: The request to explain.
   /// - Returns: Lines of text, without secrets.
@@ -93,6 +95,15 @@ extension Pipeline {
       }
   }
 
+  /// A line with the entries whose changes ``previewed(_:)`` lacks; empty if there are none.
+  private func unshownChanges(of request: GraphQLRequest) -> [String] {
+    let names = entries.filter {
+      $0.condition.holds(for: request)
+        && $0.traits.intersects([.changesHeaders, .changesRequests])
+    }.map { "`\($0.id)`" }
+    return names.isEmpty ? [] : ["without the changes by \(names.listed())"]
+  }
+
   private func requestLines(_ request: GraphQLRequest) -> [String] {
     guard let endpoint else { return ["no endpoint"] }
     let message: HTTPRequestMessage
@@ -118,7 +129,7 @@ extension Pipeline {
     lines.append(
       message.bodyCount.map { "a body of \($0) bytes with \(members)" }
         ?? "no body; in the URL: \(members)")
-    return lines
+    return lines + unshownChanges(of: request)
   }
 
   private func remark(

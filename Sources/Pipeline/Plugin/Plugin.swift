@@ -226,4 +226,7 @@ extension PluginTraits {
   public static let refusesUploads = PluginTraits("refuses-uploads")
   /// Changes the fields of HTTP requests.
   public static let changesHeaders = PluginTraits("changes-headers")
+  /// Adds to a request what is not known before it is sent, such as a token, outside the HTTP stage. `gqlrun pipeline
+  /// explain` names the entry, as it names those with ``changesHeaders``.
+  public static let changesRequests = PluginTraits("changes-requests")
 }

@@ -63,8 +63,11 @@ public struct CorrelationIDPlugin: Plugin {
   /// Creates the plugin with the defaults of its options.
   public init() {}
 
-  /// Sends idempotency keys if the option `idempotency_key` is set.
-  public var traits: PluginTraits { idempotencyKey ? .sendsIdempotencyKeys : [] }
+  /// Adds the id to requests; sends idempotency keys if the option `idempotency_key` is set.
+  public var traits: PluginTraits {
+    if idempotencyKey { return [.changesRequests, .sendsIdempotencyKeys] }
+    return header.isEmpty ? [] : .changesRequests
+  }
 
   /// Surrounds operations; with `idempotency_key`, above what sends a mutation again.
   public var placement: Placement {

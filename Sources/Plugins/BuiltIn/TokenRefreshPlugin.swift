@@ -101,8 +101,8 @@ public struct TokenRefreshPlugin: Plugin {
     (file, command, oauth2) = (nil, nil, nil)
   }
 
-  /// May restart the chain, once per operation; in tests, takes the tokens of the test.
-  public var traits: PluginTraits { [.restarts, .takesTestTokens] }
+  /// Adds the token to requests. May restart the chain, once per operation; in tests, takes the tokens of the test.
+  public var traits: PluginTraits { [.changesRequests, .restarts, .takesTestTokens] }
 
   /// Surrounds the network: below `max-retry`, above the status check and the fetch.
   public var placement: Placement {

@@ -86,7 +86,9 @@ struct InspectedPipeline: Sendable {
     var problem = JSONValue.null
     if case .failure(let failure) = client { problem = .string(failure.message) }
     let store = [drawn.store.kind.rawValue, drawn.store.path].compactMap { $0 }
-    let endpoint = (try? client.get().pipeline.endpoint ?? drawn.endpoint)?.shownURL
+    let endpoint = (try? client.get().pipeline.endpoint ?? drawn.endpoint).flatMap {
+      $0.isUnsent ? nil : $0.shownURL
+    }
     return [
       "name": .string(name ?? "(default pipeline)"), "problem": problem,
       "endpoint": endpoint.map { .string($0) } ?? .null,
@@ -130,7 +132,7 @@ struct InspectedPipeline: Sendable {
     return [
       "operation": .string(operation.label), "milliseconds": Self.number(trace.now),
       "results": .array(results), "error": failure.map { .string($0) } ?? .null,
-      "explanation": .string(drawn.explanation(of: request)),
+      "explanation": .string(drawn.shownExplanation(of: request)),
       "spans": .array(trace.spans.map { Self.json($0, hiding: secrets) }),
     ]
   }

@@ -91,9 +91,19 @@ extension Endpoint {
   ///
   /// https://www.rfc-editor.org/rfc/rfc6761#section-6.4
   static let unsentURL = "http://gql-url.invalid/"
+  /// Whether it has this URL, which no output should have.
+  var isUnsent: Bool { authority == "gql-url.invalid" }
 }
 
 extension Pipeline {
+  /// The explanation of a request, with the variable in place of an endpoint that is not known.
+  func shownExplanation(of request: GraphQLRequest) -> String {
+    let text = explanation(of: request)
+    guard endpoint?.isUnsent == true else { return text }
+    return text.replacing(Endpoint.unsentURL, with: "${env:GQL_URL}")
+      .replacing("ws://gql-url.invalid/", with: "${env:GQL_URL}")
+  }
+
   /// Whether no request reaches a server: an entry answers all of them, or none sends any.
   var sendsNothing: Bool {
     entries.contains { $0.condition == .always && $0.traits.contains(.answers) }

@@ -84,7 +84,7 @@ enum TestPlugins {
     static let summary = "Sends and renews a token"
     @Option("The token") var token: SecretString?
     @Option("Values expanded per request") var claims = OptionMap<Template>()
-    var traits: PluginTraits { [.restarts, .takesTestTokens] }
+    var traits: PluginTraits { [.changesRequests, .restarts, .takesTestTokens] }
     var placement: Placement { .wrap(.graphQL) }
     func parts(_ environment: PluginEnvironment) -> [ChainPart] { [.graphQL(PassGraphQL())] }
   }

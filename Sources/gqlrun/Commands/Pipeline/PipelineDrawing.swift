@@ -25,7 +25,10 @@ extension PipelineCommand {
     var format = Pipeline.GraphFormat.mermaid
 
     func run() async throws {
-      try Terminal.write(try PipelineFile.inspected(file).graph(format))
+      var pipeline = try PipelineFile.inspected(file)
+      // Drawn as a server without an address.
+      if pipeline.endpoint?.isUnsent == true { pipeline.endpoint = nil }
+      try Terminal.write(pipeline.graph(format))
     }
   }
 
@@ -56,8 +59,9 @@ extension PipelineCommand {
       abstract: "Explain what a pipeline does with an operation, without sending it.",
       discussion: """
         Prints the plugins of the chain, the fetch policy, the plan of the operation, and the HTTP \
-        request before plugins change it. Does not use the network and starts no programs: ${exec:…} is \
-        not expanded. Without --pipeline, explains the default pipeline.
+        request as apq and on_error change it. What other plugins change, such as headers and \
+        token-refresh, is not shown; a line names them. Does not use the network and starts no \
+        programs: ${exec:…} is not expanded. Without --pipeline, explains the default pipeline.
 
         EXAMPLE
           gqlrun pipeline explain country.graphql --var code=DE \\
@@ -85,7 +89,7 @@ extension PipelineCommand {
       let request = GraphQLRequest(operation, cachePolicy: policy)
       try Terminal.write(
         "\(Terminal.safe(operation.label)) of \(Terminal.safe(source.label))\n"
-          + pipeline.explanation(of: request))
+          + pipeline.shownExplanation(of: request))
     }
   }
 }
