@@ -48,7 +48,8 @@ public struct BatchRun: Sendable {
   ///
   /// - Parameter control: Stops the run and reports its progress.
   /// - Throws: ``RowProblems`` or ``OutputProblems`` before the first request, ``JournalError`` if
-  ///   the journal is unusable, ``StoppedByStorage`` if an output cannot be written.
+  ///   the journal is unusable or, with ``RunOptions/onlyFailed``, missing, ``StoppedByStorage`` if an
+  ///   output cannot be written.
   public func run(_ control: RunControl = RunControl()) async throws -> RunSummary {
     try requireFolder()
     let since = try since()
@@ -76,7 +77,14 @@ public struct BatchRun: Sendable {
   /// The journal of the run that is resumed; `nil` for a new run.
   private func resumedJournal() throws -> String? {
     guard options.resumes || options.onlyFailed else { return nil }
-    return try JournalFolder(manifest, shard: options.shard).all().last
+    let newest = try JournalFolder(manifest, shard: options.shard).all().last
+    if newest == nil, options.onlyFailed {
+      let shard = options.shard.map { " for shard \($0.number)/\($0.count)" } ?? ""
+      throw JournalError(
+        "there is no earlier run of \(manifest.file)\(shard), so that no tasks have failed; leave out --only to run all "
+          + "tasks")
+    }
+    return newest
   }
 
   private func run(_ control: RunControl, since: JSONObject) async throws -> RunSummary {

@@ -34,9 +34,9 @@ package struct ExtractionRun: Sendable {
   ///   - manifest: The manifest of the extraction.
   ///   - resumes: Whether to continue the newest run: where it stopped, or with the pages that failed. Without a run, one
   ///     begins.
-  ///   - requiresSame: Whether the newest run must not be one of another document or of other variables.
+  ///   - requiresSame: Whether there must be a run to continue, of the same document and variables.
   ///   - overwrites: Whether to replace files, and write into tables, that no earlier run created.
-  /// - Throws: ``JournalError`` for such a run, before anything is requested or written.
+  /// - Throws: ``JournalError`` without such a run, before anything is requested or written.
   package init(
     _ manifest: Manifest, resumes: Bool, requiresSame: Bool = false, overwrites: Bool
   ) throws {
@@ -45,17 +45,26 @@ package struct ExtractionRun: Sendable {
     if manifest.queueURL != nil {
       isOfOther = try BatchQueue(manifest).beginExtraction(
         resumes: resumes, requiresSame: requiresSame)
-    } else if resumes, let newest = try manifest.newestExtraction() {
-      isOfOther = newest.isOfOther
-      if isOfOther, requiresSame { throw Self.otherRun }
-      options.resumes = newest.state != nil
-      options.onlyFailed = newest.state == .failed
+    } else if resumes {
+      let newest = try manifest.newestExtraction()
+      isOfOther = newest?.isOfOther ?? false
+      if requiresSame, newest?.state == nil { throw Self.noRun(isOfOther: isOfOther) }
+      options.resumes = newest?.state != nil
+      options.onlyFailed = newest?.state == .failed
     }
   }
 
-  fileprivate static let otherRun = JournalError(
-    "the newest run has another document or other variables, so that it has no failed pages of this one; give the "
-      + "document and variables of that run, or leave out --only to request everything")
+  /// The error if there is no run to continue.
+  ///
+  /// - Parameter isOfOther: Whether the newest run has another document or other variables.
+  fileprivate static func noRun(isOfOther: Bool) -> JournalError {
+    JournalError(
+      isOfOther
+        ? "the newest run has another document or other variables, so that it has no failed pages of this one; give the "
+          + "document and variables of that run, or leave out --only to request everything"
+        : "there is no earlier run of this document into this target; leave out --only to request everything"
+    )
+  }
 
   /// Requests everything.
   package func run(_ services: Services, _ control: RunControl) async throws -> Summary {
@@ -126,7 +135,7 @@ extension Manifest {
 extension BatchQueue {
   /// Begins a run of an extraction, unless the newest one is continued.
   ///
-  /// - Parameter requiresSame: Whether to throw ``JournalError`` instead of returning `true`.
+  /// - Parameter requiresSame: Whether to throw ``JournalError`` if the newest one is not continued.
   /// - Returns: Whether the newest run was to be continued, and has only tasks of another document or of other variables.
   fileprivate func beginExtraction(resumes: Bool, requiresSame: Bool) throws -> Bool {
     var isOfOther = false
@@ -134,7 +143,10 @@ extension BatchQueue {
       let runs = try connection.run(
         "SELECT id::text FROM gq_run WHERE name = $1 ORDER BY started_at DESC LIMIT 1",
         .text(manifest.name))
-      guard resumes, runs.count == 1 else { return false }
+      guard resumes, runs.count == 1 else {
+        if requiresSame { throw ExtractionRun.noRun(isOfOther: false) }
+        return false
+      }
       let run = runs.text(0, 0)
       let task = try manifest.extractionTask(since: QueueSince.values(ofRun: run, connection))
       let tasks = try connection.run(
@@ -142,7 +154,7 @@ extension BatchQueue {
         .text(run), .bytes(task.id.bytes))
       let hasTask = tasks.int(0, 1) > 0
       isOfOther = tasks.int(0, 0) > 0 && !hasTask
-      if isOfOther, requiresSame { throw ExtractionRun.otherRun }
+      if requiresSame, !hasTask { throw ExtractionRun.noRun(isOfOther: isOfOther) }
       return hasTask
     }
     if !hasBegun { _ = try TaskResolution(.retry, of: .failed).apply(to: manifest) }

@@ -101,6 +101,10 @@ struct TableQueueTests {
     #expect(try runs() == 2)
     // As after a crash between the run and its task.
     try bench.connection.run("DELETE FROM gq_task")
+    let none = #expect(throws: JournalError.self) {
+      try ExtractionRun(edited, resumes: true, requiresSame: true, overwrites: false)
+    }
+    #expect(none?.description.contains("no earlier run of this document") == true)
     #expect(try !ExtractionRun(edited, resumes: true, overwrites: false).isOfOther)
     #expect(try runs() == 3 && bench.counts() == ["queued": 1])
   }
