@@ -20,8 +20,8 @@ public struct NewManifest: Sendable {
   public var operation: String?
   /// The path of the rows; their kind follows from the extension. `nil` for a single task.
   public var rows: String?
-  /// The path of the sink in the manifest's folder, whose kind follows from the extension; `-` is
-  /// standard output. `nil` for NDJSON files in `out`.
+  /// The path of the sink in the manifest's folder, whose kind follows from the extension; `sqlite:PATH` is a
+  /// database, and `-` is standard output. `nil` for NDJSON files in `out`.
   public var sink: String?
 
   /// The extensions of files with rows that a new manifest can read.
@@ -159,9 +159,14 @@ public struct NewManifest: Sendable {
   }
 
   private func sinkText() throws -> String {
-    let path = sink ?? "out/{{op}}.ndjson"
+    let given = sink ?? "out/{{op}}.ndjson"
+    // The spelling of a database in `--store`, and in `--to` of `extract`.
+    let isDatabase = given.hasPrefix("sqlite:")
+    let path = isDatabase ? String(given.dropFirst("sqlite:".count)) : given
     let kind = Sinks.all.first { kind in
-      path == "-" ? kind.mayBeStandardOutput : kind.fileExtensions.contains { path.hasSuffix($0) }
+      if isDatabase { return kind.name == "sqlite" }
+      return path == "-"
+        ? kind.mayBeStandardOutput : kind.fileExtensions.contains { path.hasSuffix($0) }
     }
     guard let kind else {
       let extensions = Self.sinkExtensions.joined(separator: ", ")
