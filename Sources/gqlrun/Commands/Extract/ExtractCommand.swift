@@ -191,10 +191,7 @@ struct ExtractCommand: AsyncParsableCommand {
     }
     let target = try ExtractTarget(to)
     if case .folder = target {
-      guard format != nil else {
-        throw Failure(
-          .usage, "--to \(to) is a folder of files; add --format csv or --format ndjson")
-      }
+      guard format != nil else { throw ExtractTarget.lacksFormat(to) }
     } else if format != nil {
       throw Failure(
         .usage,

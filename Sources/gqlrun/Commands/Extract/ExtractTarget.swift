@@ -28,7 +28,11 @@ enum ExtractTarget: Equatable {
     }
     if argument.hasPrefix("sqlite:") {
       let path = String(argument.dropFirst(7))
-      guard !path.isEmpty, !path.hasSuffix("/"), !FilePath.isFolder(path) else {
+      guard path.isEmpty || !FilePath.isFolder(path) else {
+        let folder = path.hasSuffix("/") ? path : path + "/"
+        throw refusal("this is a folder; name a file, such as sqlite:\(folder)orders.db")
+      }
+      guard !path.isEmpty, !path.hasSuffix("/") else {
         throw refusal("name a file, such as sqlite:orders.db")
       }
       self = .sqlite(path)
@@ -40,14 +44,36 @@ enum ExtractTarget: Equatable {
     if [".db", ".sqlite", ".sqlite3"].contains(where: argument.hasSuffix) {
       throw refusal("write --to sqlite:\(argument) for a SQLite file")
     }
-    for form in ExtractCommand.Format.allCases where argument.hasSuffix(".\(form.rawValue)") {
+    for form in ExtractCommand.Format.allCases
+    where argument.hasSuffix(".\(form.rawValue)") || argument.hasPrefix("\(form.rawValue):") {
       throw refusal(
         "each table is a file; name their folder, such as --to out/ --format \(form.rawValue)")
+    }
+    // As `parquet:FILE`. A folder with such a name is `./parquet:FILE`.
+    if let colon = argument.firstIndex(of: ":"), !FilePath.isFolder(argument),
+      argument[..<colon].allSatisfy({ $0.isLetter || $0.isNumber })
+    {
+      throw refusal("`\(argument[...colon])` is not supported; write \(Self.forms)")
     }
     guard !FileManager.default.fileExists(atPath: argument) || FilePath.isFolder(argument) else {
       throw refusal("this is a file; write \(Self.forms)")
     }
     self = .folder(argument)
+  }
+
+  /// The failure of an argument that names a folder, without `--format`: it may be meant as a file.
+  static func lacksFormat(_ argument: String) -> Failure {
+    let ending = URL(fileURLWithPath: argument).pathExtension
+    guard !argument.hasSuffix("/"), !FilePath.isFolder(argument),
+      ending.contains(where: \.isLetter)
+    else {
+      return Failure(
+        .usage, "--to \(argument) is a folder of files; add --format csv or --format ndjson")
+    }
+    return Failure(
+      .usage,
+      "--to \(argument): files with the ending .\(ending) are not supported; write \(forms), with --format csv or "
+        + "--format ndjson for a folder")
   }
 
   /// The argument in messages: of a URL without user, password and query.
