@@ -123,18 +123,24 @@ struct RequestRate: ExpressibleByOption {
 }
 
 extension RequestRate {
-  init(option: GivenOption) throws(OptionError) {
-    text = try String(option: option)
+  /// Parses `50/s`, `600/m` or `5000/h`. Returns `nil` for other text.
+  init?(_ text: String) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     let units: [Substring: Double] = ["s": 1, "m": 60, "h": 3600]
     guard parts.count == 2, let count = Double(parts[0]), let unit = units[parts[1]],
       (1e-5...1e6).contains(count / unit)
-    else {
+    else { return nil }
+    self.init(perSecond: count / unit, text: text)
+  }
+
+  init(option: GivenOption) throws(OptionError) {
+    let text = try String(option: option)
+    guard let rate = RequestRate(text) else {
       throw OptionError(
         "`\(text)` is not a number of requests per time",
         remedy: "write `50/s`, `600/m` or `5000/h`")
     }
-    perSecond = count / unit
+    self = rate
   }
 }
 

@@ -42,6 +42,14 @@ package struct Extraction: Sendable {
     self.pipeline = pipeline
   }
 
+  /// The key of `rate_limit` that takes the value of an option: a rate such as `50/s`, or the format of the server's
+  /// budget. `nil` for other text.
+  package static func rateLimit(_ text: String, option: String) -> Setting? {
+    if RequestRate(text) != nil { return ("rate", .string(text), option) }
+    guard RequestBudget.Kind(rawValue: text) != nil else { return nil }
+    return ("adapter", .string(text), option)
+  }
+
   /// Adds a key of `tables`, if there is a value.
   ///
   /// - Parameter option: The option that gives it; `nil` if it has the name of the key.

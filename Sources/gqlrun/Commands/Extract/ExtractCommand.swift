@@ -150,6 +150,11 @@ struct ExtractCommand: AsyncParsableCommand {
     if let pack, !(1...1000).contains(pack) {
       throw ValidationError("--pack takes a number from 1 to 1000")
     }
+    for text in rateLimit where Extraction.rateLimit(text, option: "--rate-limit") == nil {
+      throw ValidationError(
+        "--rate-limit \(text): this is no rate and no format of a budget; write a rate such as 50/s, 600/m or 5000/h, or "
+          + "headers, github or shopify")
+    }
     guard to != nil || dryRun else {
       throw ValidationError(
         "--to is missing: write --to sqlite:FILE, --to FOLDER/ --format csv, or --to postgres://…; "
@@ -248,8 +253,8 @@ struct ExtractCommand: AsyncParsableCommand {
     extraction.concurrency = concurrency.map {
       ("concurrency", .number(JSONNumber($0)), "--concurrency")
     }
-    extraction.rateLimit = rateLimit.map { text in
-      (text.contains("/") ? "rate" : "adapter", .string(text), "--rate-limit")
+    extraction.rateLimit = rateLimit.compactMap {
+      Extraction.rateLimit($0, option: "--rate-limit")
     }
     do throws(PipelineDiagnostics) {
       let loaded = try extraction.load()
