@@ -15,6 +15,24 @@ package enum FilePath {
     return folder.hasSuffix("/") ? folder + rest : "\(folder)/\(rest)"
   }
 
+  /// The path of a file of a kind: `mine.pipeline.yaml` for `mine`, `mine.yaml`, `mine.pipeline` and `mine.pipeline.yml`.
+  ///
+  /// - Parameter kind: What is in front of `.yaml` in names of the kind, such as `pipeline`.
+  package static func yamlFile(_ path: String, kind: String) -> String {
+    let suffix = ".\(kind).yaml"
+    let ending = [suffix, ".\(kind).yml", ".\(kind)", ".yaml", ".yml"].first { path.hasSuffix($0) }
+    return String(path.dropLast(ending?.count ?? 0)) + suffix
+  }
+
+  /// The file of a kind that may be meant by a path that does not exist; `nil` if there is none.
+  ///
+  /// - Parameter kind: The kind, as in ``yamlFile(_:kind:)``.
+  package static func yamlFile(meantBy path: String, kind: String) -> String? {
+    let file = yamlFile(path, kind: kind)
+    let manager = FileManager.default
+    return !manager.fileExists(atPath: path) && manager.fileExists(atPath: file) ? file : nil
+  }
+
   /// Whether `path` is a folder, or a link to one.
   package static func isFolder(_ path: String) -> Bool {
     var status = stat()

@@ -81,6 +81,10 @@ struct TextTests {
     #expect(FilePath.folder(of: "/a") == "/")
     #expect(FilePath.folder(of: "a") == ".")
     #expect(FilePath.normalized("/a/./b//../c") == "/a/c")
+    for path in ["a/b", "a/b.yaml", "a/b.yml", "a/b.x", "a/b.x.yml", "a/b.x.yaml"] {
+      #expect(FilePath.yamlFile(path, kind: "x") == "a/b.x.yaml", "\(path)")
+    }
+    #expect(FilePath.yamlFile("v1.2", kind: "x") == "v1.2.x.yaml")
   }
 
   private enum Fault: Error {

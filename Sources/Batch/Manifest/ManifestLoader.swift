@@ -118,10 +118,12 @@ public struct ManifestLoader {
       return [UInt8](data)
     } catch {
       let location = FileLocation(file: path == "-" ? "stdin" : path, line: 1, column: 1)
+      let meant = path == "-" ? nil : FilePath.yamlFile(meantBy: path, kind: "batch")
       throw PipelineDiagnostics(
         [
           PipelineDiagnostic(
-            .unreadable, "the manifest cannot be read", at: location, hint: error.reason)
+            .unreadable, "the manifest cannot be read", at: location,
+            hint: error.reason + (meant.map { "; did you mean \($0)?" } ?? ""))
         ], source: SourceText(file: location.file, lines: []))
     }
   }

@@ -25,6 +25,9 @@ extension PipelineFileEnvironment {
       let exists = stat(path, &status) == 0
       let isFolder = exists && status.st_mode & S_IFMT == S_IFDIR
       if !exists || isFolder, let text = ReadyMade.file(path) { return Array(text.utf8) }
+      if let file = FilePath.yamlFile(meantBy: path, kind: "pipeline") {
+        throw PipelineFileEnvironment.Failure("it does not exist; did you mean \(file)?")
+      }
       guard !exists, !path.contains("/"), !path.contains(".") else { return try readFile(path) }
       let names = ReadyMade.names.joined(separator: ", ")
       let meant = suggestion(for: path, in: ReadyMade.names)

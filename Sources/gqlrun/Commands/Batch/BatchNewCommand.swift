@@ -3,6 +3,7 @@ import Foundation
 import GQLRunBatch
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunSupport
 
 extension BatchCommand {
   struct New: AsyncParsableCommand {
@@ -53,7 +54,7 @@ extension BatchCommand {
       let endpoint = endpoint.map { EndpointArguments.withScheme($0) }
       if let endpoint { try EndpointArguments.check(endpoint, "--endpoint") }
       let suffix = ".batch.yaml"
-      let path = file.hasSuffix(suffix) ? file : file + suffix
+      let path = FilePath.yamlFile(file, kind: "batch")
       let url = URL(fileURLWithPath: path)
       let name = url.lastPathComponent.dropLast(suffix.count)
       guard !name.isEmpty else {

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunSupport
 
 extension PipelineCommand {
   struct New: AsyncParsableCommand {
@@ -21,7 +22,7 @@ extension PipelineCommand {
           gqlrun pipeline new strict.pipeline.yaml --extends default
         """)
 
-    @Argument(help: "File to write; .pipeline.yaml is added to a name without it.")
+    @Argument(help: "File to write; a name without .pipeline.yaml gets it, also in place of .yaml.")
     var file: String
 
     @Option(
@@ -43,7 +44,7 @@ extension PipelineCommand {
           "--from and --extends exclude each other: copy a ready-made file, or extend a file")
       }
       let suffix = ".pipeline.yaml"
-      let path = file.hasSuffix(suffix) ? file : file + suffix
+      let path = FilePath.yamlFile(file, kind: "pipeline")
       let name = String(URL(fileURLWithPath: path).lastPathComponent.dropLast(suffix.count))
       guard !name.isEmpty,
         name.allSatisfy({ $0.isLetter || $0.isNumber || "-_.".contains($0) })
