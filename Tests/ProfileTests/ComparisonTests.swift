@@ -239,6 +239,85 @@ struct ComparisonTests {
         == message + "none was sent")
   }
 
+  @Test("loads are compared: latencies, the rate, where more is better, and the failed share")
+  func comparedLoads() throws {
+    var slow = try load(failures: 20)
+    slow.jobs = []
+    slow.load?.achievedRate = 50
+    slow.load?.corrected?.p99 = 0.3
+    var fast = try load(failures: 0)
+    fast.jobs = []
+    let worse = ReportComparison(before: fast, after: slow)
+    #expect(
+      worse.rows.map(\.name) == [
+        "requests: p50", "requests: p90", "requests: p99", "requests: rate", "requests: failed",
+      ])
+    #expect(worse.rows.map(\.verdict) == [.same, .same, .slower, .lower, .higher])
+    #expect(worse.missing.isEmpty)
+    #expect(
+      worse.remarks == [
+        "a load is one run: its differences include those between two runs of the same server"
+      ])
+    #expect(
+      worse.regressions(above: 10).map(\.regression) == [
+        "requests: p99 became worse by 50 %", "requests: rate became worse by 50 %",
+        "requests: failed became worse: 0.00 % before, 10.00 % now",
+      ])
+    // A figure that was 0 has no percentage, and is worse by more than any.
+    #expect(worse.regressions(above: 100).map(\.name) == ["requests: failed"])
+    let better = ReportComparison(before: slow, after: fast)
+    #expect(better.rows.map(\.verdict) == [.same, .same, .faster, .higher, .lower])
+    #expect(better.regressions(above: 0).isEmpty)
+    #expect(
+      ReportComparison(before: try load(), after: try load()).regressions(above: 0).isEmpty)
+  }
+
+  @Test("events are compared: delivery, their rate, lost and unopened subscriptions")
+  func comparedEvents() throws {
+    func events(perSecond: Double, lost: Int, delivery: Latencies?) throws -> ProfileReport {
+      var report = try report([1])
+      report.jobs = []
+      report.subscription = SubscriptionReport(
+        subscriptions: 1, seconds: 1, events: 1, eventsPerSecond: perSecond, delivery: delivery,
+        reconnects: 0, dropped: 0, eventsWithErrors: 0, failures: [], receivedBytes: 0,
+        clientLoad: 0)
+      report.subscription?.lost = lost
+      return report
+    }
+    let delivery = try load().load?.uncorrected
+    let good = try events(perSecond: 100, lost: 0, delivery: delivery)
+    let bad = try events(perSecond: 80, lost: 2, delivery: nil)
+    let comparison = ReportComparison(before: good, after: bad)
+    #expect(
+      comparison.regressions(above: 10).map(\.regression) == [
+        "events: per second became worse by 20 %", "events: lost became worse: 0 before, 2 now",
+      ])
+    #expect(comparison.missing == ["events: delivery is not in this report"])
+    #expect(
+      ReportComparison(before: good, after: good).rows.map(\.name) == [
+        "events: delivery p50", "events: delivery p90", "events: delivery p99",
+        "events: per second", "events: lost", "events: unopened",
+      ])
+  }
+
+  @Test("what is not in the earlier report cannot be compared")
+  func notInEarlierReport() throws {
+    var requests = try load()
+    let jobs = try report([1])
+    #expect(
+      ReportComparison(before: jobs, after: requests).missing
+        == ["the earlier report has no requests"])
+    requests.jobs = []
+    #expect(
+      ReportComparison(before: requests, after: jobs).missing
+        == ["memory is not in the earlier report"])
+    var nothing = jobs
+    nothing.jobs = []
+    #expect(
+      ReportComparison(before: jobs, after: nothing).missing
+        == ["the reports have no figure in common"])
+  }
+
   @Test("the report has every budget with its value, and the page whether all are met")
   func budgetsInReports() throws {
     var report = try load()

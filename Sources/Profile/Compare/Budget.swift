@@ -278,7 +278,8 @@ extension Budget.Unit {
     }
   }
 
-  fileprivate func shown(_ value: Double) -> String {
+  /// A value with the unit.
+  func shown(_ value: Double) -> String {
     switch self {
     case .seconds: Quantity.time(value)
     case .bytes: Quantity.size(value)

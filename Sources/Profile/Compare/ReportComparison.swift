@@ -2,32 +2,58 @@ package import Foundation
 import GQLRunSupport
 
 /// The differences between two reports, figure by figure.
-package struct ReportComparison: Codable, Sendable, Hashable {
-  package enum Verdict: String, Codable, Sendable, Hashable {
+package struct ReportComparison: Sendable, Hashable {
+  package enum Verdict: String, Sendable, Hashable {
     case faster, slower
     case same = "no difference shown"
-    /// For figures that are not durations.
+    /// For sizes.
     case smaller, larger
+    /// For rates, shares and counts.
+    case lower, higher
   }
 
-  package struct Row: Codable, Sendable, Hashable {
-    /// `memory: parse`, `sqlite:cache.db: total`.
+  package struct Row: Sendable, Hashable {
+    /// `memory: parse`, `sqlite:cache.db: total`, `requests: p99`.
     package var name: String
     package var before: Double
     package var after: Double
-    /// `after` divided by `before`: below 1 is better.
-    package var ratio: Double
+    package var unit: Budget.Unit
+    /// `after` divided by `before`; `nil` if `before` is 0.
+    package var ratio: Double?
     package var verdict: Verdict
-    package var unit: Unit
-  }
+    /// How much worse the figure became, divided by `before`: 0.5 for a time that rose, or a rate that fell, by half.
+    /// Negative if it became better; infinite if it rose from 0.
+    package var worsening: Double
 
-  package enum Unit: String, Codable, Sendable, Hashable {
-    case seconds, bytes
+    /// - Parameters:
+    ///   - isHigherBetter: Whether more of the figure is better, as of a rate.
+    ///   - isApart: Whether the difference counts if it exceeds ``ReportComparison/tolerance``.
+    init(
+      _ name: String, before: Double, after: Double, unit: Budget.Unit,
+      isHigherBetter: Bool = false, isApart: Bool = true
+    ) {
+      (self.name, self.before, self.after, self.unit) = (name, before, after, unit)
+      ratio = before > 0 ? after / before : nil
+      let change = ratio.map { $0 - 1 } ?? (after > 0 ? .infinity : 0)
+      worsening = isHigherBetter ? -change : change
+      let isClear = isApart && abs(change) > ReportComparison.tolerance
+      verdict = isClear ? unit.verdict(isMore: change > 0) : .same
+    }
+
+    /// The message of a figure that became worse.
+    package var regression: String {
+      guard worsening.isFinite else {
+        return "\(name) became worse: \(unit.shown(before)) before, \(unit.shown(after)) now"
+      }
+      return "\(name) became worse by " + String(format: "%.0f %%", worsening * 100)
+    }
   }
 
   package var rows: [Row]
   /// Reasons to read the comparison with caution.
   package var remarks: [String]
+  /// The figures that cannot be compared, with the reasons.
+  package var missing: [String]
 
   /// The relative difference of medians that is not reported, because a shared machine causes as
   /// much.
@@ -36,6 +62,7 @@ package struct ReportComparison: Codable, Sendable, Hashable {
   package init(before: ProfileReport, after: ProfileReport) {
     rows = []
     remarks = []
+    missing = []
     if before.machine != after.machine {
       remarks.append(
         "made on different machines (\(before.machine.processor) and \(after.machine.processor)): "
@@ -48,7 +75,7 @@ package struct ReportComparison: Codable, Sendable, Hashable {
     }
     for new in after.jobs {
       guard let old = before.jobs.first(where: { $0.label == new.label }) else {
-        remarks.append("\(new.label) is not in the earlier report")
+        missing.append("\(new.label) is not in the earlier report")
         continue
       }
       add("\(new.label): total", old: old.seconds, new: new.seconds, unit: .seconds)
@@ -61,34 +88,106 @@ package struct ReportComparison: Codable, Sendable, Hashable {
       add("\(new.label): peak memory", old: old.peakBytes, new: new.peakBytes, unit: .bytes)
     }
     for new in after.network {
-      guard let old = before.network.first(where: { $0.label == new.label }) else { continue }
+      guard let old = before.network.first(where: { $0.label == new.label }) else {
+        missing.append("\(new.label): fetch is not in the earlier report")
+        continue
+      }
       add("\(new.label): fetch", old: old.seconds, new: new.seconds, unit: .seconds)
     }
-    if rows.isEmpty { remarks.append("the reports have no figure in common") }
+    if let new = after.load { compare(before.load, with: new) }
+    if let new = after.subscription { compare(before.subscription, with: new) }
+    if after.load != nil || after.subscription != nil, !rows.isEmpty {
+      remarks.append(
+        "a load is one run: its differences include those between two runs of the same server")
+    }
+    if rows.isEmpty, missing.isEmpty { missing.append("the reports have no figure in common") }
   }
 
-  private mutating func add(_ name: String, old: Spread, new: Spread, unit: Unit) {
-    guard old.median > 0 else { return }
-    let ratio = new.median / old.median
-    // A difference counts if it exceeds the tolerance and the two ranges are disjoint.
-    let isApart = new.lowest > old.highest || new.highest < old.lowest
-    let isClear = abs(ratio - 1) > Self.tolerance && (isApart || old.count < 3)
-    let verdict: Verdict =
-      !isClear
-      ? .same
-      : unit == .seconds ? (ratio < 1 ? .faster : .slower) : (ratio < 1 ? .smaller : .larger)
+  private mutating func compare(_ earlier: LoadReport?, with new: LoadReport) {
+    guard let old = earlier, old.requests > 0 else {
+      return missing.append("the earlier report has no requests")
+    }
+    if old.model != new.model || old.thinkSeconds != new.thinkSeconds || old.notes != new.notes {
+      remarks.append("made with different loads")
+    }
+    add(
+      "requests:", old: old.corrected ?? old.uncorrected, new: new.corrected ?? new.uncorrected)
     rows.append(
       Row(
-        name: name, before: old.median, after: new.median, ratio: ratio, verdict: verdict,
-        unit: unit))
+        "requests: rate", before: old.achievedRate, after: new.achievedRate, unit: .perSecond,
+        isHigherBetter: true))
+    rows.append(
+      Row(
+        "requests: failed", before: old.failedShare, after: new.failedShare, unit: .share))
+  }
+
+  private mutating func compare(_ earlier: SubscriptionReport?, with new: SubscriptionReport) {
+    guard let old = earlier else {
+      return missing.append("the earlier report has no subscriptions")
+    }
+    if old.subscriptions != new.subscriptions {
+      remarks.append("made with different numbers of subscriptions")
+    }
+    add("events: delivery", old: old.delivery, new: new.delivery)
+    rows.append(
+      Row(
+        "events: per second", before: old.eventsPerSecond, after: new.eventsPerSecond,
+        unit: .perSecond, isHigherBetter: true))
+    rows.append(
+      Row(
+        "events: lost", before: Double(old.lost ?? old.reconnects),
+        after: Double(new.lost ?? new.reconnects), unit: .count))
+    rows.append(
+      Row(
+        "events: unopened", before: Double(old.failed ?? 0), after: Double(new.failed ?? 0),
+        unit: .count))
+    add("events: delay", old: old.delay, new: new.delay)
+  }
+
+  /// Adds the percentiles of one run, if there are any.
+  private mutating func add(_ name: String, old: Latencies?, new: Latencies?) {
+    guard let old, let new else {
+      if old != nil { missing.append("\(name) is not in this report") }
+      if new != nil { missing.append("\(name) is not in the earlier report") }
+      return
+    }
+    for percentile in [Budget.Percentile.p50, .p90, .p99] {
+      rows.append(
+        Row(
+          "\(name) \(percentile.rawValue)", before: old.value(percentile),
+          after: new.value(percentile), unit: .seconds))
+    }
+  }
+
+  private mutating func add(_ name: String, old: Spread, new: Spread, unit: Budget.Unit) {
+    guard old.median > 0 else { return }
+    // A difference counts if it exceeds the tolerance and the two ranges are disjoint.
+    let isApart = new.lowest > old.highest || new.highest < old.lowest
+    rows.append(
+      Row(
+        name, before: old.median, after: new.median, unit: unit, isApart: isApart || old.count < 3))
   }
 
   /// The rows that are worse by more than `percent`.
   package func regressions(above percent: Double) -> [Row] {
-    rows.filter {
-      ($0.verdict == .slower || $0.verdict == .larger) && $0.ratio > 1 + percent / 100
+    rows.filter { $0.verdict != .same && $0.worsening > percent / 100 }
+  }
+}
+
+extension Budget.Unit {
+  /// - Parameter isMore: Whether the later value is higher.
+  fileprivate func verdict(isMore: Bool) -> ReportComparison.Verdict {
+    switch self {
+    case .seconds: isMore ? .slower : .faster
+    case .bytes: isMore ? .larger : .smaller
+    case .megabytesPerSecond, .times, .perSecond, .count, .share: isMore ? .higher : .lower
     }
   }
+}
+
+extension LoadReport {
+  /// The share of the requests that failed.
+  fileprivate var failedShare: Double { Double(failures) / Double(max(requests, 1)) }
 }
 
 extension ProfileReport {

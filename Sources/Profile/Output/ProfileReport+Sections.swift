@@ -249,16 +249,13 @@ extension ReportComparison {
   /// The comparison as text for a terminal.
   package func text(title: String) -> String {
     let rows = rows.map { row in
-      let shown: (Double) -> String = { value in
-        row.unit == .seconds ? Quantity.time(value) : Quantity.size(value)
-      }
-      return [
-        row.name, shown(row.before), shown(row.after), String(format: "%.2f x", row.ratio),
-        row.verdict.rawValue,
+      [
+        row.name, row.unit.shown(row.before), row.unit.shown(row.after),
+        row.ratio.map { String(format: "%.2f x", $0) } ?? "", row.verdict.rawValue,
       ]
     }
     let table = Report.Table([.text(""), "before", "after", "ratio", "verdict"], rows: rows)
-    return (table.lines("against \(title)") + remarks.map { "note: \($0)" })
+    return (table.lines("against \(title)") + (remarks + missing).map { "note: \($0)" })
       .joined(separator: "\n") + "\n"
   }
 }

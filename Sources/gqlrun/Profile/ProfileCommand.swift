@@ -146,9 +146,9 @@ struct ProfileCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    try outputs.check()
+    let earlier = try outputs.check()
     let report = try await Interruption.run { try await makeReport() }
-    try outputs.write(report)
+    try outputs.write(report, comparedWith: earlier)
   }
 
   private func makeReport() async throws -> ProfileReport {

@@ -29,11 +29,13 @@ struct ProfileOutputs: ParsableArguments {
       valueName: "file"))
   var junit: String?
   @Option(
-    help: ArgumentHelp("Baseline: an earlier JSON report to compare with.", valueName: "file"))
+    help: ArgumentHelp(
+      "Baseline: an earlier JSON report to compare with; --json may replace it.", valueName: "file")
+  )
   var compare: String?
   @Option(
     help: ArgumentHelp(
-      "With --compare: exit 1 if a figure is worse by more than this percentage.",
+      "With --compare: exit 1 if a figure is worse by more than this percentage, or is not in the earlier report.",
       valueName: "percent"))
   var failAbove: Double?
   @Option(
@@ -73,10 +75,13 @@ struct ProfileOutputs: ParsableArguments {
   }
 
   /// Validates the options before anything is measured.
-  func check() throws {
+  ///
+  /// - Returns: The earlier report of --compare, which the file of --json may replace.
+  func check() throws -> ProfileReport? {
     _ = try budgets()
-    _ = try earlier()
+    let earlier = try earlier()
     for (path, form, _) in files where path != "-" { try OutputFile.check(path, replacing: form) }
+    return earlier
   }
 
   /// A report to write, with the form of files that it may replace.
@@ -126,7 +131,12 @@ struct ProfileOutputs: ParsableArguments {
     }
   }
 
-  func write(_ measured: ProfileReport) throws {
+  /// Writes the reports, and throws if a budget is not met or a figure is worse than permitted.
+  ///
+  /// - Parameters:
+  ///   - measured: The report.
+  ///   - earlier: The report to compare with.
+  func write(_ measured: ProfileReport, comparedWith earlier: ProfileReport?) throws {
     var report = measured
     // Those of every load are shown if they are not met.
     let defaults = BudgetResult.ofSuccess(report).filter(\.isMet)
@@ -135,13 +145,14 @@ struct ProfileOutputs: ParsableArguments {
     if !isQuiet { try Terminal.write(Terminal.safe(report.text)) }
     for file in files { try save(file.data(report), path: file.path, form: file.form) }
     var violations = results.compactMap(\.violation)
-    if let earlier = try earlier() {
+    if let earlier {
       let comparison = ReportComparison(before: earlier, after: report)
       let text = Terminal.safe(comparison.text(title: compare ?? ""))
       if isQuiet { Terminal.note(text) } else { try Terminal.write("\n" + text) }
       if let failAbove {
-        violations += comparison.regressions(above: failAbove).map {
-          String(format: "%@ became worse by %.0f %%", $0.name, ($0.ratio - 1) * 100)
+        violations += comparison.regressions(above: failAbove).map(\.regression)
+        violations += comparison.missing.map {
+          String(format: "--fail-above %g cannot be checked: ", failAbove) + $0
         }
       }
     }
