@@ -46,7 +46,7 @@ struct OperationRun: Sendable {
   func execute(_ client: PipelineClient, _ meter: ConnectionMeter) async throws -> Outcome {
     let size = uploads.values.reduce(0) { $0 + $1.count }
     // A terminal that shows the result needs no progress, except that of an upload.
-    let isShown = !isQuiet && (size > 0 || output.output != nil || !Terminal.isOutputTerminal)
+    let isShown = !isQuiet && (size > 0 || output.file != nil || !Terminal.isOutputTerminal)
     async let _ = isShown ? TransferProgress.show(uploading: size, meter) : ()
     async let _ =
       verbosity > 0 && operation.type == .subscription ? show(client.connectionStates) : ()
@@ -118,7 +118,7 @@ struct OperationRun: Sendable {
     } catch {
       writer.abandon()
       // The head of the response that made the operation fail; a file keeps its contents.
-      if error is ChainError, output.output == nil, !pages.slurp, let head = trace?.head() {
+      if error is ChainError, output.file == nil, !pages.slurp, let head = trace?.head() {
         try writer.write(head)
       }
       throw error

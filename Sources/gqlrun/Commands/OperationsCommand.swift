@@ -79,13 +79,14 @@ struct OperationsCommand: AsyncParsableCommand {
     @Option(
       name: .shortAndLong,
       help: ArgumentHelp(
-        "File to write instead of standard output; replaces an operation manifest, another file with "
+        "File to write instead of standard output, which is -; replaces an operation manifest, another file with "
           + "--overwrite.", valueName: "file"))
     var output: String?
 
     @OptionGroup var replace: ReplaceOptions
 
     func run() async throws {
+      let output = OutputFile.path(output)
       let operations = try textOptions.operations(of: files)
       let manifest = OperationManifest(operations: operations)
       try SchemaCommand.write(

@@ -115,8 +115,7 @@ struct RunCommand: AsyncParsableCommand {
     if incremental, !expectOptions.expect.isEmpty {
       throw ValidationError("--incremental cannot be used with --expect, which needs whole results")
     }
-    if let output = outputOptions.output, output == recordingOptions.har, !output.hasPrefix("/dev/")
-    {
+    if let output = outputOptions.file, output == recordingOptions.har, !output.hasPrefix("/dev/") {
       throw ValidationError("--output and --har name one file, \(output); name two")
     }
     if subscriptionOptions.watch, pageOptions.paginate {

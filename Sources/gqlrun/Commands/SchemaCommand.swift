@@ -25,9 +25,12 @@ struct SchemaCommand: AsyncParsableCommand {
     @Option(
       name: .shortAndLong,
       help: ArgumentHelp(
-        "File to write instead of standard output; replaces a schema, another file with --overwrite.",
+        "File to write instead of standard output, which is -; replaces a schema, another file with --overwrite.",
         valueName: "file"))
     var output: String?
+
+    /// The file to write; `nil` is standard output.
+    var file: String? { OutputFile.path(output) }
 
     @OptionGroup var replace: ReplaceOptions
   }
@@ -97,7 +100,7 @@ struct SchemaCommand: AsyncParsableCommand {
     func run() async throws {
       let schema = try SchemaFile.load(files, tellsWarnings: true)
       try SchemaCommand.write(
-        schema.printed(), to: destination.output, replacing: destination.replace.replacing(.schema))
+        schema.printed(), to: destination.file, replacing: destination.replace.replacing(.schema))
     }
   }
 
@@ -261,7 +264,7 @@ struct SchemaCommand: AsyncParsableCommand {
     @OptionGroup var destination: Destination
 
     func run() async throws {
-      let output = destination.output
+      let output = destination.file
       let wantsJSON = output?.lowercased().hasSuffix(".json") ?? false
       let form = destination.replace.replacing(wantsJSON ? .introspection : .schema)
       if let output { try OutputFile.check(output, replacing: form) }

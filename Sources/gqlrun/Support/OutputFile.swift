@@ -127,6 +127,12 @@ final class OutputFile {
   /// - Throws: ``Failure`` if the file cannot be written, or has another form.
   init(_ path: String, replacing form: OutputForm, isPrivate: Bool = false) throws {
     guard !path.isEmpty else { throw Failure(.usage, "--output needs the name of a file") }
+    guard path != "-" else {
+      throw Failure(
+        .usage,
+        "- is no file to write; name a file: ./- if that is its name, /dev/stdout for standard output"
+      )
+    }
     name = path
     let target = Self.resolved(path)
     try form.checkReplaceable(target, shownAs: path)
@@ -171,6 +177,9 @@ final class OutputFile {
     case .closed: nil
     }
   }
+
+  /// The path of an option for a result, where `-` is standard output; `nil` for standard output.
+  static func path(_ option: String?) -> String? { option == "-" ? nil : option }
 
   /// Warns if the permissions of an existing file let other users read the output.
   static func warnIfShared(_ path: String, _ mode: mode_t) {

@@ -21,9 +21,12 @@ struct OutputOptions: ParsableArguments {
   @Option(
     name: .shortAndLong,
     help: ArgumentHelp(
-      "File to write instead of standard output; appears when it is complete. An earlier result is "
+      "File to write instead of standard output, which is -; appears when it is complete. An earlier result is "
         + "replaced, another file with --overwrite.", valueName: "file"))
   var output: String?
+
+  /// The file to write; `nil` is standard output.
+  var file: String? { OutputFile.path(output) }
 
   @Flag(help: ReplaceOptions.help)
   var overwrite = false
@@ -64,10 +67,10 @@ struct OutputOptions: ParsableArguments {
   func writer(
     linePerResult: Bool = false, isArray: Bool = false, filter: JQFilter?
   ) throws -> ResultPrinter {
-    let onTerminal = output == nil && Terminal.isOutputTerminal
+    let onTerminal = file == nil && Terminal.isOutputTerminal
     let isPretty = layout.map { $0 == .pretty } ?? (onTerminal && !linePerResult)
     return try ResultPrinter(
-      isPretty: isPretty, isArray: isArray, path: output, replacing: form, filter: filter)
+      isPretty: isPretty, isArray: isArray, path: file, replacing: form, filter: filter)
   }
 
   /// The form of files that may be replaced.
@@ -75,7 +78,7 @@ struct OutputOptions: ParsableArguments {
 
   /// Checks that the file can be written, before anything is sent.
   func checkOutput() throws {
-    if let output { try OutputFile.check(output, replacing: form) }
+    if let file { try OutputFile.check(file, replacing: form) }
   }
 }
 
