@@ -77,7 +77,9 @@ struct RootCommand: AsyncParsableCommand {
       Foundation.exit(failure.status.rawValue)
     }
     let code = exitCode(for: error)
-    let text = hidingPasswords(in: fullMessage(for: error))
+    var text = fullMessage(for: error)
+    if code == .validationFailure { text = namingUnknownOption(in: text) }
+    text = hidingPasswords(in: text)
     if code.isSuccess {
       // Help and the version are results.
       do { try Terminal.write(text + "\n") } catch { exit(with: error) }
@@ -91,6 +93,18 @@ struct RootCommand: AsyncParsableCommand {
       Terminal.error(lines.joined(separator: "\n"))
     }
     Foundation.exit(code.rawValue)
+  }
+
+  /// Replaces a message of the parser by that of an unknown option, if there is one. The parser reports what is missing
+  /// first: a missing document for `--qury=…`.
+  private static func namingUnknownOption(in text: String) -> String {
+    guard !text.hasPrefix("Error: Unknown option"),
+      let unknown = (try? CommandInfo.of(self))?
+        .unknownOption(in: Array(CommandLine.arguments.dropFirst()))
+    else { return text }
+    let meant = unknown.suggestion.map { ". Did you mean '\($0)'?" } ?? ""
+    let usage = text.firstRange(of: "\nUsage: ").map { String(text[$0.lowerBound...]) } ?? ""
+    return "Error: Unknown option '\(unknown.name)'\(meant)\(usage)"
   }
 
   /// Hides passwords of URLs, also of mistyped ones: the parser repeats arguments that it refuses.

@@ -62,6 +62,38 @@ struct CommandInfo: Decodable {
     options.first { $0.spellings.contains(spelling) }
   }
 
+  /// The first option that the command of a command line does not have, with the one that may be meant.
+  ///
+  /// - Parameter arguments: The command line without the program.
+  func unknownOption(in arguments: [String]) -> (name: String, suggestion: String?)? {
+    var command = self
+    var isValue = false
+    for argument in arguments {
+      if isValue {
+        isValue = false
+      } else if argument == "--" {
+        return nil
+      } else if !argument.hasPrefix("-") || argument == "-" {
+        command = command.allCommands.first { $0.commandName == argument } ?? command
+      } else {
+        let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        let spellings = command.allArguments.flatMap(\.spellings)
+        var name = String(parts[0])
+        // -sv is two flags, of which the last may be an option with a value.
+        if !name.hasPrefix("--"), spellings.contains(String(name.prefix(2))) {
+          name = "-\(name.suffix(1))"
+        }
+        guard let option = command.allArguments.first(where: { $0.spellings.contains(name) })
+        else {
+          let known = spellings.filter { $0.hasPrefix("--") }
+          return (name, suggestion(for: name, in: known))
+        }
+        isValue = parts.count == 1 && option.kind == .option
+      }
+    }
+    return nil
+  }
+
   /// Decodes the declarations of a program.
   static func of(_ root: any ParsableCommand.Type) throws -> CommandInfo {
     struct Dump: Decodable { var command: CommandInfo }
