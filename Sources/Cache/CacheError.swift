@@ -52,6 +52,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
   public var path: String?
   /// The source location in the GraphQL document, if known.
   public var location: SourceLocation?
+  /// The named type of a required variable that was not given; `nil` for other errors.
+  package var missingType: String?
   /// The errors that this one consists of, if several were found at the same time; empty for a single one.
   package private(set) var parts: [CacheError] = []
 

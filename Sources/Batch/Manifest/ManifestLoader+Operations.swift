@@ -426,7 +426,8 @@ extension ManifestLoader {
     do throws(CacheError) {
       _ = try operation.template.coerce(given)
     } catch {
-      guard !error.message.contains("was not given") else { return }
+      let parts = error.parts.isEmpty ? [error] : error.parts
+      guard !parts.contains(where: { $0.missingType != nil }) else { return }
       report(.variable, message: error.message, location: location)
     }
   }

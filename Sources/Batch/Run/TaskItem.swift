@@ -85,8 +85,18 @@ final class TaskMaker: Sendable {
     do throws(CacheError) {
       return try operation.template.coerce(given, uploads: uploads.map(\.variable))
     } catch {
-      throw TaskProblem(error.message)
+      let parts = error.parts.isEmpty ? [error] : error.parts
+      throw TaskProblem(parts.map { $0.message + reason(ofMissing: $0) }.joined(separator: "; "))
     }
+  }
+
+  /// The end of the message about a variable that was not given: the reference that has no value in this row.
+  private func reason(ofMissing error: CacheError) -> String {
+    guard error.missingType != nil,
+      let variable = operation.variables.first(where: { "variables.\($0.name)" == error.path }),
+      case .reference(let reference, _) = variable.value
+    else { return "" }
+    return ": `{{\(reference)}}` is empty"
   }
 
   /// The pagination variables of the first page.

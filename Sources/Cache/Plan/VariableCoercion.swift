@@ -70,15 +70,15 @@ struct VariableCoercion {
         result[name] = coerced(
           JSONValue(constant: literal), to: variable.type, path: name, problems: &unreported)
       } else if case .nonNull = variable.type {
-        let remedy =
-          variable.type.namedType.value == "Upload"
-          ? "name the file with --upload \(name)=@FILE"
-          : "pass it in the variables file or as --var \(name)=VALUE"
-        problems.add(
-          CacheError(
-            .invalidVariables,
-            "variable \"$\(name)\" of type \(variable.type.printed()) is required by \(title) "
-              + "and was not given; \(remedy)", path: "variables.\(name)"))
+        let type = variable.type.namedType.value
+        var error = CacheError(
+          .invalidVariables,
+          "variable \"$\(name)\" of type \(variable.type.printed()) is required by \(title) "
+            + "and was not given"
+            + (type == "Upload" ? "; name the file with --upload \(name)=@FILE" : ""),
+          path: "variables.\(name)")
+        error.missingType = type
+        problems.add(error)
       }
     }
     if let error = CacheError(all: problems.found) { throw error }

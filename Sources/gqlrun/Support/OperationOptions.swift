@@ -237,7 +237,7 @@ struct OperationOptions: ParsableArguments {
       var failure = Failure(error)
       failure.message = (error.parts.isEmpty ? [error] : error.parts).map { part in
         part.location.map { Input.located(part.message, at: $0, in: bytes, name: name) }
-          ?? "\(name): \(part.message)"
+          ?? "\(name): \(part.message)\(part.variableRemedy)"
       }.joined(separator: "\n")
       if error.location == nil, error.code == .invalidOperation, operation == nil,
         document.operations.count > 1
@@ -271,6 +271,12 @@ struct OperationOptions: ParsableArguments {
 }
 
 extension CacheError {
+  /// The end of the message about a variable that was not given: the options that give it.
+  fileprivate var variableRemedy: String {
+    guard let missingType, missingType != "Upload", let variableName else { return "" }
+    return "; pass it in the variables file or as --var \(variableName)=VALUE"
+  }
+
   /// The name of the variable that the error is about.
   fileprivate var variableName: String? {
     guard let path, path.hasPrefix("variables.") else { return nil }
