@@ -62,14 +62,15 @@ final class Recording: Sendable {
     try state.withLock { state in
       try state.load(path)
       let remedy =
-        "; record it with the option `mode: auto`, or everything again with `mode: record`"
+        "; record the request with the option `mode: auto` (GQL_RECORD=auto with the ready-made pipeline ci), or "
+        + "everything again with `mode: record`"
       guard let others = state.requests[request.operation], let other = others.last else {
         let names = state.requests.keys.sorted().prefix(10).joined(separator: ", ")
-        return Failure(
-          message: "\(path) has no \(request.operation)"
-            + (names.isEmpty
-              ? state.isFound ? "; it is empty" : "; it does not exist" : "; it has \(names)")
-            + remedy)
+        let problem =
+          !names.isEmpty
+          ? "does not contain \(request.operation), only \(names)"
+          : state.isFound ? "is empty" : "does not exist"
+        return Failure(message: "the recording \(path) \(problem)\(remedy)")
       }
       let differing = [
         "query", "documentId", "variables", "operationName", "onError", "extensions",
@@ -81,7 +82,7 @@ final class Recording: Sendable {
           other.method == request.method ? "another body" : "another method"
         }
       return Failure(
-        message: "\(path) has \(request.operation) with \(difference)\(remedy)")
+        message: "the recording \(path) has \(request.operation) with \(difference)\(remedy)")
     }
   }
 

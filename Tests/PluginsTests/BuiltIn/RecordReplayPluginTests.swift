@@ -109,16 +109,20 @@ import Testing
     let absent = try await outcomes("replay", file.path, [.ok])
     #expect(absent.outcomes[0].code == .notRecorded)
     #expect(
-      absent.outcomes[0].message.contains("it does not exist"), "\(absent.outcomes[0].message)")
+      absent.outcomes[0].message.contains(".ndjson does not exist; record the request"),
+      "\(absent.outcomes[0].message)")
     try Data("{\"gqlrun_recording\":1}\n".utf8).write(to: URL(filePath: file.path))
     let empty = try await outcomes("replay", file.path, [.ok])
-    #expect(empty.outcomes[0].message.contains("it is empty"), "\(empty.outcomes[0].message)")
+    #expect(
+      empty.outcomes[0].message.contains(".ndjson is empty; record"), "\(empty.outcomes[0].message)"
+    )
     _ = try await outcomes("record", file.path, [.ok])
     let result = try await outcomes("replay", file.path, [.ok], documents: [other, Bench.rename])
     #expect(result.outcomes.map(\.code) == [.notRecorded, .notRecorded])
     #expect(result.outcomes[0].message.contains("has User with other query"))
-    #expect(result.outcomes[1].message.contains("it has User"))
+    #expect(result.outcomes[1].message.contains("does not contain Rename, only User"))
     #expect(result.outcomes[1].message.contains("mode: auto"))
+    #expect(result.outcomes[1].message.contains("GQL_RECORD=auto"))
     #expect(result.requests == 0)
     let variables = try await outcomes("replay", file.path, [.ok]) { $0.variables["x"] = 1 }
     #expect(variables.outcomes[0].message.contains("with other variables"))
