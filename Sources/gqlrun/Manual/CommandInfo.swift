@@ -171,7 +171,7 @@ enum ProgramReference {
     Entry(name: "77", text: "the endpoint refused the credentials"),
     Entry(name: "78", text: "the pipeline file is invalid"),
     Entry(name: "130", text: "interrupted"),
-    Entry(name: "141", text: "standard output was closed"),
+    Entry(name: "141", text: "the reader of standard output closed it, such as head"),
   ]
 
   static let files = [
