@@ -101,7 +101,8 @@ struct OperationRun: Sendable {
         try unread?.read(response)
         outcome.errorCount = response.errors.count + (isOneOfMany ? outcome.errorCount : 0)
         let time = ContinuousClock.now - start
-        if !isQuiet { report(response, policy: effective, time: time) }
+        if !isQuiet { report(response, policy: effective) }
+        if verbosity > 0 { summarize(response, time) }
         // The time of a page is its own; all other results begin with the operation.
         if pages.paginate { start += time }
         if !response.isCatchUp { try tally.check(response, milliseconds: time / .milliseconds(1)) }
@@ -182,7 +183,7 @@ struct OperationRun: Sendable {
     }
   }
 
-  private func report(_ response: GraphQLResponse, policy: CachePolicy, time: Duration) {
+  private func report(_ response: GraphQLResponse, policy: CachePolicy) {
     if response.source == .cache, policy == .networkFirst {
       Terminal.warning(
         "the network did not answer; this is what the cache has"
@@ -192,7 +193,6 @@ struct OperationRun: Sendable {
       Terminal.warning(Terminal.safe(warning))
     }
     for error in response.errors { Terminal.graphQLError(error.description(in: label)) }
-    if verbosity > 0 { summarize(response, time) }
   }
 
   /// Prints the source of the result, its duration and size, and what was written to the cache.

@@ -101,7 +101,7 @@ struct RunCommand: AsyncParsableCommand {
 
   @Flag(
     name: [.customShort("s"), .long, .customLong("silent")],
-    help: "Print no notes, warnings and progress, only errors.")
+    help: "Print no notes, warnings and progress, only errors, and the lines of -v if it is given.")
   var quiet = false
 
   func validate() throws {

@@ -6,12 +6,15 @@ enum RunLog {
   /// The last logged failure of an operation, if it is not printed yet.
   private static let held = Locked<String?>(nil)
 
+  /// - Parameters:
+  ///   - verbosity: How often -v is given.
+  ///   - isQuiet: Whether warnings are left out; without effect on the lines that -v requests.
   static func logger(verbosity: Int, isQuiet: Bool) -> Logger {
     var logger = Logger(label: "gqlrun") { _ in
       StandardErrorLog(showsFailures: verbosity > 0)
     }
     logger.logLevel =
-      isQuiet ? .critical : verbosity == 0 ? .warning : verbosity == 1 ? .info : .debug
+      verbosity > 1 ? .debug : verbosity == 1 ? .info : isQuiet ? .critical : .warning
     return logger
   }
 
