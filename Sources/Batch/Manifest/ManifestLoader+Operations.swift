@@ -349,7 +349,16 @@ extension ManifestLoader {
     report(
       .template, message: "`\(reference.root)` has no `\(name)` in `{{\(reference)}}`",
       location: location,
-      hint: hint(for: name, among: members.sorted()))
+      hint: Self.delimiterHint(members) ?? hint(for: name, among: members.sorted()))
+  }
+
+  /// The hint for the header of a CSV file that is one name, because its separator is another one; else `nil`.
+  private static func delimiterHint(_ columns: Set<String>) -> String? {
+    guard columns.count == 1, let column = columns.first else { return nil }
+    let delimiter = CSVDelimiter.allCases.first { $0 != .comma && column.utf8.contains($0.byte) }
+    return delimiter.map {
+      "there is one column, `\(column)`; if the separator is another, add `delimiter: \"\($0.rawValue)\"`"
+    }
   }
 
   // MARK: Variables
