@@ -2,9 +2,11 @@
 ///
 /// The distance is the number of edits: a character inserted, removed, replaced or swapped with its
 /// neighbor; a difference in case counts as one. As in graphql-js, the largest distance is two
-/// fifths of the input's length plus one.
+/// fifths of the input's length plus one. An option that differs only in case precedes those with one edit.
 package func suggestion(for input: String, in options: [String]) -> String? {
-  suggestions(for: input, in: options).first
+  let close = suggestions(for: input, in: options)
+  let folded = input.lowercased()
+  return close.first { $0.lowercased() == folded } ?? close.first
 }
 
 /// All close options, the closest first; equally close ones in natural order (`a2` before `a10`).

@@ -11,7 +11,7 @@ import Testing
     ("verb", ["completely"], nil),
     ("", ["a", "abc"], "a"),
     ("x", [], nil),
-    ("same", ["some", "same"], "same"),
+    ("same", ["some", "same"], "same"), ("b", ["A", "B"], "B"), ("b", ["B", "b"], "b"),
   ])
   func `the closest option is suggested`(input: String, options: [String], expected: String?) {
     #expect(suggestion(for: input, in: options) == expected)

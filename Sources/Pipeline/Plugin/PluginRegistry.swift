@@ -55,8 +55,10 @@ public struct PluginRegistry: Sendable {
     PluginDescription(plugin)
   }
 
-  /// The name of the plugin that is closest to the misspelled `name`; `nil` when none is close.
+  /// The name of the plugin that has `name` as one of its words, as `max-retry` has `retry`, or is closest to the
+  /// misspelled `name`; `nil` when none is close.
   public func suggestion(for name: String) -> String? {
-    GQLRunSupport.suggestion(for: name, in: names)
+    names.first { $0.split(separator: "-").contains { $0 == name } }
+      ?? GQLRunSupport.suggestion(for: name, in: names)
   }
 }

@@ -24,7 +24,7 @@ struct PluginsCommand: AsyncParsableCommand {
     guard let description = registry.description(of: name) else {
       let meant = registry.suggestion(for: name).map { "; did you mean \($0)?" } ?? ""
       throw Failure(
-        .failed,
+        .usage,
         "there is no plugin \(name)\(meant)\nthe plugins: \(registry.names.joined(separator: ", "))"
       )
     }

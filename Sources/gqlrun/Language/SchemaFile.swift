@@ -71,6 +71,17 @@ enum SchemaFile {
         ? try Document(
           parsingUTF8: sources.files[0].bytes, options: ParseOptions(edition: edition))
         : try sources.document()
+      let operations = document.operations.map(\.location) + document.fragments.map(\.location)
+      if let first = operations.first, operations.count == document.definitions.count {
+        report.findings = [
+          Finding(
+            severity: .error, code: "SchemaError",
+            message:
+              "the file has operations and no schema; name type definitions, or the result of an introspection",
+            location: sources.location(first))
+        ]
+        return (nil, report)
+      }
       return (try Schema(sdl: document, edition: edition), report)
     } catch let error as GraphQLSyntaxError {
       report.findings = [finding(error, sources.location(error.location))]
@@ -159,10 +170,13 @@ enum SchemaFile {
     Failure(.badInput, String(report.human().dropLast()))
   }
 
-  /// Whether the text is JSON: no type definition begins with a brace.
+  /// Whether the text is JSON: no type definition begins with a brace, and an operation that does has a name next.
   private static func isJSON(_ bytes: [UInt8]) -> Bool {
     let text = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? bytes.dropFirst(3) : bytes[...]
-    return text.first { !$0.isJSONWhiteSpace } == UInt8(ascii: "{")
+    let rest = text.drop { $0.isJSONWhiteSpace }
+    guard rest.first == UInt8(ascii: "{") else { return false }
+    let next = rest.dropFirst().first { !$0.isJSONWhiteSpace }
+    return next == nil || next == UInt8(ascii: "\"") || next == UInt8(ascii: "}")
   }
 }
 

@@ -13,6 +13,7 @@ struct PluginRegistryTests {
     #expect(registry.suggestion(for: "Fetch") == "fetch")
     #expect(registry.suggestion(for: "max_retry") == "max-retry")
     #expect(registry.suggestion(for: "maxretries") == "max-retry")
+    #expect(registry.suggestion(for: "retry") == "max-retry")
     #expect(registry.suggestion(for: "cahce-read") == "cache-read")
     #expect(registry.suggestion(for: "websocket") == nil)
     #expect(registry.suggestion(for: "") == nil)

@@ -27,7 +27,7 @@ extension BatchCommand {
       guard !sinks.isEmpty || !rows.isEmpty else {
         let names = (Manifest.sinkKinds + Manifest.rowKinds).map(\.name)
         throw Failure(
-          .failed,
+          .usage,
           "there is no sink or row source \(kind ?? "")\nthe kinds: "
             + "\(Set(names).sorted().joined(separator: ", "))")
       }
