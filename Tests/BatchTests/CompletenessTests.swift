@@ -70,6 +70,19 @@ struct CompletenessTests {
     #expect(try JSONValue(parsing: reasons.json("m"))[0]?["incomplete"] == .boolean(true))
   }
 
+  @Test("a task is incomplete, whichever selection of `hasNextPage` its result has")
+  func otherSelections() async throws {
+    for info in [
+      "a: pageInfo @skip(if: true) { hasNextPage } pageInfo { hasNextPage }",
+      "pageInfo { a: hasNextPage @skip(if: true) hasNextPage }",
+    ] {
+      let summary = try await Bench.run(
+        manifest("query: \"{ list { nodes { id } \(info) } }\""),
+        transport: ScriptedTransport { _ in Self.page(true) })
+      #expect(summary.counters.failed == 1 && summary.counters.done == 0, "\(info)")
+    }
+  }
+
   @Test("a task of another failure is not counted as incomplete")
   func otherFailures() async throws {
     let manifest = try manifest(Self.list + "\n    emit: list.nodes[*]")

@@ -416,6 +416,57 @@ struct RunPagesTests {
     #expect(found.requests.count == 3)
   }
 
+  @Test(
+    "of several selections of `pageInfo`, those that a result has are followed",
+    arguments: [
+      "a: pageInfo @skip(if: true) { hasNextPage endCursor } nodes { v } pageInfo { hasNextPage endCursor }",
+      "pageInfo { a: hasNextPage @skip(if: true) hasNextPage endCursor } nodes { v }",
+      "pageInfo { hasNextPage } nodes { v } pageInfo { endCursor }",
+      "pageInfo { hasNextPage } } list(after: $after) { nodes { v } pageInfo { endCursor }",
+    ])
+  func selections(list: String) async throws {
+    let found = try await follow("query($after: String) { list(after: $after) { \(list) } }") {
+      body in
+      let page = body["variables"]?["after"]?.stringValue.flatMap { Int($0) } ?? 1
+      return
+        #"{"data":{"list":{"nodes":[{"v":\#(page)}],"pageInfo":{"hasNextPage":\#(page < 3),"endCursor":"\#(page + 1)"}}}}"#
+    }
+    #expect(found.error == nil && found.problems == [:], "\(found)")
+    #expect(found.pages.map { $0["list"]?["nodes"]?[0]?["v"] } == [1, 2, 3], "\(found)")
+  }
+
+  @Test("a result whose `pageInfo` has only other names is an error, not the last page")
+  func skippedPageInfo() async throws {
+    let found = try await follow(
+      """
+      query($after: String) {
+        list(after: $after) { pageInfo @skip(if: true) { hasNextPage endCursor } a: pageInfo { hasNextPage } nodes { v } }
+      }
+      """
+    ) { _ in #"{"data":{"list":{"a":{"hasNextPage":true},"nodes":[]}}}"# }
+    #expect(found.pages.count == 1)
+    #expect(
+      found.error?.message.contains(
+        "`list` has more pages after page 1; select its `pageInfo { hasNextPage endCursor }` without aliases and "
+          + "directives") == true, "\(found)")
+  }
+
+  @Test("all selections of `pageInfo` are those of the last page of a completed connection")
+  func completedSelections() async throws {
+    let found = try await follow(
+      """
+      query($after: String) {
+        viewer { id list { a: pageInfo { more: hasNextPage end: endCursor } nodes { id } pageInfo { hasNextPage endCursor } } }
+        other: list(after: $after) \(Self.page)
+      }
+      """, TreeServer().answer)
+    #expect(found.error == nil && found.problems == [:], "\(found)")
+    let lists = found.pages.map { $0["viewer"]?["list"] }
+    #expect(lists.map { nodes($0) } == [TreeServer.ids("list", of: "v"), [], []])
+    #expect(lists.map { $0?["a"]?["more"] } == [false, false, false], "\(found)")
+    #expect(found.pages.last?["viewer"]?["list"]?["a"]?["end"] == .null, "\(found)")
+  }
+
   @Test("connections without a variable of their own are complete in the first result")
   func paths() async throws {
     let found = try await follow(

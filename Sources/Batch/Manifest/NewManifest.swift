@@ -228,7 +228,7 @@ private struct NewPages {
     let outer = connections.filter { connection in
       !connections.contains { $0 != connection && connection.keys.starts(with: $0.keys) }
     }
-    let followed = outer.first { $0.variable != nil && $0.endCursor != nil && !$0.hasAlias }
+    let followed = outer.first { $0.variable != nil && !$0.endCursor.isEmpty && !$0.hasAlias }
     guard let followed else {
       lines = connections.map { Self.missing($0) }
       return
@@ -266,7 +266,7 @@ private struct NewPages {
     }
     if connection.hasAlias {
       steps.append("select its pageInfo { hasNextPage endCursor } without aliases")
-    } else if connection.endCursor == nil {
+    } else if connection.endCursor.isEmpty {
       steps.append("select its endCursor")
     }
     return

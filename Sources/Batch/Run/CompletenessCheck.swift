@@ -90,14 +90,14 @@ struct CompletenessCheck: Sendable {
     if field.hasAlias {
       return "select its `pageInfo { hasNextPage endCursor }` without aliases, and \(follow)\(last)"
     }
-    return (field.endCursor == nil ? "select its `endCursor`, and " : "") + follow + last
+    return (field.endCursor.isEmpty ? "select its `endCursor`, and " : "") + follow + last
   }
 }
 
 extension ConnectionField {
-  /// Whether the document has other names for what `paginate` reads: `pageInfo { hasNextPage endCursor }`.
+  /// Whether the document has only other names for what `paginate` reads: `pageInfo { hasNextPage endCursor }`.
   var hasAlias: Bool {
-    hasNextPage != ["pageInfo", "hasNextPage"]
-      || endCursor.map { $0 != ["pageInfo", "endCursor"] } ?? false
+    !hasNextPage.contains(["pageInfo", "hasNextPage"])
+      || !endCursor.isEmpty && !endCursor.contains(["pageInfo", "endCursor"])
   }
 }

@@ -10,7 +10,8 @@ struct NestedConnection: Sendable {
   private struct Pages {
     /// The elements of each list.
     var lists: [[JSONValue]]
-    var info: JSONValue?
+    /// The last page.
+    var last: JSONObject
   }
 
   /// The maximum number of pages in one object.
@@ -31,6 +32,8 @@ struct NestedConnection: Sendable {
   let path: ResultPath
   /// The response keys of the connection's lists: its `nodes` and `edges`.
   let lists: [String]
+  /// The response keys of its `pageInfo`.
+  private let infos: [String]
   let documents: ContinuationDocuments
   /// The path from the data to the object that has the connection.
   private let object: ResultPath
@@ -58,6 +61,7 @@ struct NestedConnection: Sendable {
     object.steps = (base?.steps ?? []) + path.steps.dropLast()
     self.object = object
     lists = tree.lists(at: keys)
+    infos = tree.columns(at: keys, where: { $0.name == "pageInfo" })
     documents = ContinuationDocuments(template, [connection])
   }
 
@@ -80,7 +84,7 @@ struct NestedConnection: Sendable {
       let first = Continuation(connection: 0, holder: holder)
       guard let next = try next(first, over: page, limit) else { continue }
       open.append((index, next))
-      found[index] = Pages(lists: lists.map { page[$0]?.arrayValue ?? [] })
+      found[index] = Pages(lists: lists.map { page[$0]?.arrayValue ?? [] }, last: page)
     }
     if open.isEmpty { return data }
     var limits = PackLimits(
@@ -106,7 +110,7 @@ struct NestedConnection: Sendable {
           }
           found[object]?.lists[list] += new
         }
-        found[object]?.info = page["pageInfo"]
+        found[object]?.last = page
         if let next = try next(continuation, over: page, limit) { open.append((object, next)) }
       }
     }
@@ -117,7 +121,7 @@ struct NestedConnection: Sendable {
         case .object(var connection)? = object[key]
       else { return value }
       for (name, list) in zip(lists, pages.lists) { connection[name] = .array(list) }
-      connection["pageInfo"] = pages.info
+      for name in infos where connection[name] != nil { connection[name] = pages.last[name] }
       object[key] = .object(connection)
       return .object(object)
     }

@@ -71,7 +71,7 @@ package struct PageCompletion: Sendable {
   package func clear(_ data: inout any ResultData, except followed: Set<[String]>) throws {
     let cleared = fields.filter {
       begun.contains($0.keys) && !followed.contains($0.keys) && problems[$0.path] == nil
-        && $0.endCursor != nil && !$0.hasAlias
+        && !$0.endCursor.isEmpty && !$0.hasAlias
     }
     guard !cleared.isEmpty else { return }
     let given = try JSONValue(parsing: data.bytes())
@@ -80,13 +80,17 @@ package struct PageCompletion: Sendable {
       let lists = tree.lists(at: field.keys)
       // A path that leads through a list has no such step: its objects are others on each page.
       value = value.changed(at: field.keys.map { .key($0) }[...]) { value in
-        guard case .object(var connection) = value, case .object(var info)? = connection["pageInfo"]
+        guard case .object(var connection) = value, connection["pageInfo"]?.objectValue != nil
         else { return value }
         for list in lists { connection[list] = .array([]) }
-        info["hasNextPage"] = .boolean(false)
-        info["endCursor"] = .null
-        connection["pageInfo"] = .object(info)
-        return .object(connection)
+        var emptied = JSONValue.object(connection)
+        for path in field.hasNextPage {
+          emptied = emptied.changed(at: path.map { .key($0) }[...]) { _ in .boolean(false) }
+        }
+        for path in field.endCursor {
+          emptied = emptied.changed(at: path.map { .key($0) }[...]) { _ in .null }
+        }
+        return emptied
       }
     }
     if value != given { data = value.jsonBytes() }
@@ -159,7 +163,7 @@ package struct PageCompletion: Sendable {
   /// Why no object of a connection can be completed; `nil` if it depends on the object.
   private func problem(of connection: UnreadPages.Connection) -> String? {
     let field = connection.field
-    guard field.endCursor != nil else { return "select its `endCursor`, too" }
+    guard !field.endCursor.isEmpty else { return "select its `endCursor`, too" }
     guard !field.hasAlias else {
       return "select its `pageInfo { hasNextPage endCursor }` without aliases"
     }

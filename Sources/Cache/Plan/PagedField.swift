@@ -28,7 +28,6 @@ extension OperationTemplate {
   /// selects their elements; empty for an operation that was prepared without a schema.
   package func connectionsWithoutPageInfo() -> [[String]] {
     let search = PageSearch(self)
-    // One of several selections of a field may have the `pageInfo`.
     return search.listed.filter { keys in !search.connections.contains { $0.keys == keys } }
   }
 }
@@ -45,57 +44,89 @@ private struct PageSearch {
   init(_ template: OperationTemplate, rules: PreparedOperation? = nil) {
     tree = SelectionTree(template)
     self.rules = rules
-    visit(tree.root, below: [])
+    visit([tree.root], below: [])
   }
 
   private func joins(_ field: String, _ policy: PagePolicy) -> Bool {
     rules?.joins(field, policy) ?? false
   }
 
-  private mutating func visit(_ scope: SelectionTree.Scope, below outer: [String]) {
-    for entry in tree.fields(of: scope) {
-      guard let inner = tree.below([entry]).first else { continue }
-      let keys = outer + [entry.key]
-      let variables = entry.field.arguments.compactMap {
-        argument -> (argument: String, name: String)? in
-        guard case .variable(let name) = argument.value else { return nil }
-        return (argument.name.value, name.value)
+  /// Adds the lists of an object, at any depth.
+  ///
+  /// - Parameter scopes: All selection sets of the object.
+  private mutating func visit(_ scopes: [SelectionTree.Scope], below outer: [String]) {
+    let entries = tree.fields(of: scopes)
+    // The selections of one response key are one field of the object.
+    let groups = Dictionary(grouping: entries, by: \.key)
+    var seen: Set<String> = []
+    for key in entries.map(\.key) where seen.insert(key).inserted {
+      let group = groups[key] ?? []
+      let inner = tree.below(group)
+      guard !inner.isEmpty else { continue }
+      let keys = outer + [key]
+      let isConnection = hasPageInfo(inner)
+      var paged: Set<PagedField> = []
+      for entry in group {
+        guard let field = pagedField(entry, keys, isConnection: isConnection),
+          paged.insert(field).inserted
+        else { continue }
+        fields.append(field)
       }
-      let cursor = variables.first { $0.argument == "after" || $0.name == "endCursor" }
-      let offset = variables.first { $0.argument == "offset" || $0.argument == "skip" }
-      if let cursor, hasPageInfo(inner) {
-        fields.append(
-          PagedField(
-            keys: keys, variable: cursor.name, isConnection: true,
-            isJoined: joins(entry.name, .connection)))
-      } else if let offset, joins(entry.name, .offset) {
-        fields.append(
-          PagedField(keys: keys, variable: offset.name, isConnection: false, isJoined: true))
-      }
-      if let connection = connection(keys, inner, cursor: cursor?.name),
-        !connections.contains(where: { $0.keys == keys })
-      {
-        connections.append(connection)
-      }
-      if lists(inner), !listed.contains(keys) { listed.append(keys) }
+      let cursor = group.compactMap { cursorVariable(of: $0.field) }.first
+      if let connection = connection(keys, inner, cursor: cursor) { connections.append(connection) }
+      if inner.contains(where: { lists($0) }) { listed.append(keys) }
       visit(inner, below: keys)
     }
   }
 
-  /// The connection with these keys, if its selection set has `pageInfo { hasNextPage }`, under any response keys.
-  private func connection(
-    _ keys: [String], _ scope: SelectionTree.Scope, cursor: String?
-  ) -> ConnectionField? {
-    for info in tree.fields(of: scope) where info.name == "pageInfo" {
-      let members = tree.fields(of: tree.below([info]))
-      func key(_ name: String) -> [String]? {
-        members.first { $0.name == name }.map { [info.key, $0.key] }
-      }
-      guard let hasNextPage = key("hasNextPage") else { continue }
-      return ConnectionField(
-        keys: keys, hasNextPage: hasNextPage, endCursor: key("endCursor"), variable: cursor)
+  /// The list with these keys, if a variable of the field selects its pages.
+  ///
+  /// - Parameter isConnection: Whether the document selects what tells the next page of a connection.
+  private func pagedField(
+    _ entry: SelectionTree.Entry, _ keys: [String], isConnection: Bool
+  ) -> PagedField? {
+    if isConnection, let cursor = cursorVariable(of: entry.field) {
+      return PagedField(
+        keys: keys, variable: cursor, isConnection: true, isJoined: joins(entry.name, .connection))
     }
-    return nil
+    let offset = variables(of: entry.field).first {
+      $0.argument == "offset" || $0.argument == "skip"
+    }
+    guard let offset, joins(entry.name, .offset) else { return nil }
+    return PagedField(keys: keys, variable: offset.name, isConnection: false, isJoined: true)
+  }
+
+  /// The variable with the cursor of a field's page.
+  private func cursorVariable(of field: Field) -> String? {
+    variables(of: field).first { $0.argument == "after" || $0.name == "endCursor" }?.name
+  }
+
+  /// The variables that are arguments of a field.
+  private func variables(of field: Field) -> [(argument: String, name: String)] {
+    field.arguments.compactMap { argument -> (argument: String, name: String)? in
+      guard case .variable(let name) = argument.value else { return nil }
+      return (argument.name.value, name.value)
+    }
+  }
+
+  /// The connection with these keys, if its selection sets have `pageInfo { hasNextPage }`, under any response keys.
+  private func connection(
+    _ keys: [String], _ scopes: [SelectionTree.Scope], cursor: String?
+  ) -> ConnectionField? {
+    var found = ConnectionField(keys: keys, hasNextPage: [], endCursor: [], variable: cursor)
+    var seen: Set<[String]> = []
+    for info in tree.fields(of: scopes) where info.name == "pageInfo" {
+      for member in tree.fields(of: tree.below([info])) {
+        let path = [info.key, member.key]
+        guard seen.insert([member.name] + path).inserted else { continue }
+        switch member.name {
+        case "hasNextPage": found.hasNextPage.append(path)
+        case "endCursor": found.endCursor.append(path)
+        default: break
+        }
+      }
+    }
+    return found.hasNextPage.isEmpty ? nil : found
   }
 
   /// Whether the selection set is that of a connection type, and selects elements.
@@ -107,11 +138,9 @@ private struct PageSearch {
     return tree.fields(of: scope).contains { ["edges", "nodes"].contains($0.name) }
   }
 
-  private func hasPageInfo(_ scope: SelectionTree.Scope) -> Bool {
-    guard let info = tree.fields(of: scope).first(where: { $0.key == "pageInfo" }) else {
-      return false
-    }
-    let keys = tree.fields(of: tree.below([info])).map(\.key)
+  private func hasPageInfo(_ scopes: [SelectionTree.Scope]) -> Bool {
+    let info = tree.fields(of: scopes).filter { $0.key == "pageInfo" }
+    let keys = tree.fields(of: tree.below(info)).map(\.key)
     return keys.contains("hasNextPage") && keys.contains("endCursor")
   }
 }

@@ -5,10 +5,11 @@ import GQLRunLanguage
 package struct ConnectionField: Sendable, Hashable {
   /// The response keys to the connection, without the indices of lists.
   package var keys: [String]
-  /// The response keys below the connection that lead to `hasNextPage`.
-  package var hasNextPage: [String]
-  /// The response keys below the connection that lead to `endCursor`; `nil` if the operation does not select it.
-  package var endCursor: [String]?
+  /// The response keys of `pageInfo` and its `hasNextPage`: each pair that the document selects. A result has those that
+  /// directives and types include.
+  package var hasNextPage: [[String]]
+  /// The same for its `endCursor`; empty if the operation does not select it.
+  package var endCursor: [[String]]
   /// The variable with the cursor of the page; `nil` if the document passes none.
   package var variable: String?
 
@@ -52,6 +53,8 @@ package struct UnreadPages: Sendable {
     let node: Int?
     /// The node of its current value.
     var value: Int?
+    /// Whether the connection has more pages; `nil` if nothing was read that tells it.
+    var hasNextPage: Bool?
   }
 
   /// All connections of the operation.
@@ -76,11 +79,14 @@ package struct UnreadPages: Sendable {
   package init(_ fields: [ConnectionField]) {
     connections = fields.map { Connection($0) }
     for (index, field) in fields.enumerated() {
-      let next = node(at: field.keys + field.hasNextPage)
-      nodes[next].hasNextPage = nodes[next].hasNextPage ?? index
-      guard let endCursor = field.endCursor else { continue }
-      let end = node(at: field.keys + endCursor)
-      nodes[end].endCursor = nodes[end].endCursor ?? index
+      for path in field.hasNextPage {
+        let next = node(at: field.keys + path)
+        nodes[next].hasNextPage = nodes[next].hasNextPage ?? index
+      }
+      for path in field.endCursor {
+        let end = node(at: field.keys + path)
+        nodes[end].endCursor = nodes[end].endCursor ?? index
+      }
     }
   }
 
@@ -204,9 +210,14 @@ package struct UnreadPages: Sendable {
   }
 
   private mutating func count(isTrue: Bool) {
-    guard let index = nodeOfLeaf.flatMap({ nodes[$0].hasNextPage }) else { return }
-    connections[index].count += 1
-    guard isTrue else { return }
+    // The last container is the `pageInfo`, of which a connection may have several.
+    guard let index = nodeOfLeaf.flatMap({ nodes[$0].hasNextPage }),
+      let connection = open.indices.dropLast().last
+    else { return }
+    let known = open[connection].hasNextPage
+    open[connection].hasNextPage = isTrue || known == true
+    if known == nil { connections[index].count += 1 }
+    guard isTrue, known != true else { return }
     connections[index].unread += 1
     if connections[index].lists.isEmpty {
       connections[index].lists = lists(below: connections[index].field.keys.count)

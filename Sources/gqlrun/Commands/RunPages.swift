@@ -200,6 +200,12 @@ struct RunPages: AsyncSequence, AsyncIteratorProtocol {
         }
         guard let page = pages.connections.first(where: { $0.field.keys == list.field.keys })
         else { continue }
+        guard !list.field.isConnection || page.unread == 0 else {
+          throw gqlrun.Failure(
+            .failed,
+            "the result is incomplete: `\(list.field.path)` has more pages after page \(count); select its "
+              + "`pageInfo { hasNextPage endCursor }` without aliases and directives")
+        }
         // The errors of a result are reported, and decide about the exit code.
         guard page.count > 0 || !last.errors.isEmpty else {
           throw gqlrun.Failure(
@@ -229,7 +235,7 @@ struct RunPages: AsyncSequence, AsyncIteratorProtocol {
 extension PreparedOperation {
   /// Whether the operation has lists with pages that can be requested.
   fileprivate var hasPages: Bool {
-    !pagedFields().isEmpty || template.connectionFields().contains { $0.endCursor != nil }
+    !pagedFields().isEmpty || template.connectionFields().contains { !$0.endCursor.isEmpty }
   }
 
   /// The lists that are followed by variables of their own: those that have more pages, and are no elements of other lists.
@@ -285,7 +291,7 @@ extension UnreadPages.Connection {
       ? "`\(field.path)` has more pages in \(times) objects"
       : "`\(field.path)` has more pages (hasNextPage is true)"
     if let problem { return "\(known): \(problem)" }
-    guard field.endCursor != nil else {
+    guard !field.endCursor.isEmpty else {
       return "\(known); select `endCursor`, too, and use --paginate"
     }
     guard !isInList else {

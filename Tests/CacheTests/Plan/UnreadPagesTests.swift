@@ -43,9 +43,50 @@ struct UnreadPagesTests {
         == ["customers 1/1", "customers.nodes.orders 1/2", "customers.nodes.orders.lines 1/2"])
     let customers = try #require(pages.unread.first)
     #expect(customers.field.variable == "c" && customers.cursor == "a\"]}")
-    #expect(pages.connections[1].field.endCursor == nil)
+    #expect(pages.connections[1].field.endCursor == [])
     #expect(pages.connections[2].cursor == "z")
     #expect(pages.connections.map(\.lists) == [[0], [0, 1, 0], [0, 1, 0, 1]])
+  }
+
+  @Test(
+    "each selection of a connection counts, and each connection once",
+    arguments: [
+      (
+        "{ l { a: pageInfo @skip(if: true) { hasNextPage endCursor } pageInfo { hasNextPage endCursor } } }",
+        #"{"l":{"pageInfo":{"hasNextPage":true,"endCursor":"x"}}}"#, "l 1/1 x"
+      ),
+      (
+        "{ l { a: pageInfo { hasNextPage endCursor } pageInfo { b: hasNextPage hasNextPage } } }",
+        #"{"l":{"a":{"hasNextPage":true,"endCursor":"x"},"pageInfo":{"b":true,"hasNextPage":true}}}"#,
+        "l 1/1 x"
+      ),
+      (
+        "{ l { pageInfo { a: hasNextPage @skip(if: true) hasNextPage } } }",
+        #"{"l":{"pageInfo":{"hasNextPage":true}}}"#, "l 1/1 -"
+      ),
+      (
+        """
+        { n { ... on A { c: items { pageInfo { hasNextPage } } } ... on B { c: things { p: pageInfo { hasNextPage } } } } }
+        """,
+        #"{"n":[{"c":{"p":{"hasNextPage":true}}},{"c":{"pageInfo":{"hasNextPage":false}}}]}"#,
+        "n.c 1/2 -"
+      ),
+      (
+        "{ l { ...A ...B } } fragment A on L { pageInfo { hasNextPage } } fragment B on L { pageInfo { endCursor } }",
+        #"{"l":{"pageInfo":{"hasNextPage":true,"endCursor":"x"}}}"#, "l 1/1 x"
+      ),
+      (
+        "{ l { pageInfo { hasNextPage } } l { pageInfo { endCursor } } }",
+        #"{"l":{"pageInfo":{"hasNextPage":true,"endCursor":"x"}}}"#, "l 1/1 x"
+      ),
+    ])
+  func selections(document: String, data: String, found: String) throws {
+    let operation = try PreparedOperation(document: Document(parsing: document), keys: KeyRules())
+    var pages = UnreadPages(of: operation)
+    Array(data.utf8).withUnsafeBytes { pages.read($0) }
+    #expect(
+      pages.connections.map { "\($0.field.path) \($0.unread)/\($0.count) \($0.cursor ?? "-")" }
+        == [found])
   }
 
   @Test("results are counted together until the count begins again")
