@@ -435,6 +435,25 @@ struct RunPagesTests {
     #expect(found.pages.map { $0["list"]?["nodes"]?[0]?["v"] } == [1, 2, 3], "\(found)")
   }
 
+  @Test(
+    "the note of a cursor has the command that sends it, unless a terminal cannot show it on a line",
+    arguments: [
+      ("c'a", #", --var 'after=c'\''a' the next one"#), (#"c\u2028a"#, ""), (#"c\nerror: a"#, ""),
+      (#"c\r\na"#, ""), (#"c\ta"#, ""), (#"c\u001ba"#, ""),
+    ])
+  func cursorNotes(cursor: String, command: String) throws {
+    let operation = try PreparedOperation(
+      document: Document(parsing: "query($after: String) { list(after: $after) \(Self.page) }"),
+      keys: KeyRules())
+    var pages = UnreadPages(of: operation)
+    Array(#"{"list":{"pageInfo":{"hasNextPage":true,"endCursor":"\#(cursor)"}}}"#.utf8)
+      .withUnsafeBytes { pages.read($0) }
+    #expect(
+      pages.unread.map { $0.note(problem: nil) } == [
+        "`list` has more pages (hasNextPage is true): --paginate requests all of them" + command
+      ])
+  }
+
   @Test("a result whose `pageInfo` has only other names is an error, not the last page")
   func skippedPageInfo() async throws {
     let found = try await follow(

@@ -297,10 +297,10 @@ extension UnreadPages.Connection {
     guard !isInList else {
       return "\(known); --paginate requests the rest of each object by its `id`"
     }
-    guard let variable = field.variable, let cursor else {
-      return "\(known): --paginate requests all of them"
-    }
-    return
-      "\(known): --paginate requests all of them, --var \(QuotedText.shellWord("\(variable)=\(cursor)")) the next one"
+    let all = "\(known): --paginate requests all of them"
+    guard let variable = field.variable, let cursor else { return all }
+    let word = QuotedText.shellWord("\(variable)=\(cursor)")
+    // A word that the terminal cannot show on a line would send another cursor.
+    return Printable.line(word) == word ? "\(all), --var \(word) the next one" : all
   }
 }
