@@ -85,7 +85,7 @@ final class PreparedOperations: Sendable {
 
 extension Schema {
   /// Parses type definitions, or the JSON result of an introspection query.
-  init(file bytes: [UInt8]) throws {
+  package init(file bytes: [UInt8]) throws {
     let start = bytes.first { !$0.isJSONWhiteSpace }
     // Type definitions do not begin with a brace.
     if start == UInt8(ascii: "{") {

@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunCache
 import GQLRunJSON
 import GQLRunPipeline
 import Testing
@@ -292,6 +293,43 @@ struct ManifestTests {
       try id("query($code: ID!) { country(code: $code) { code name } }", "DE", key: "k") != first)
     #expect(TaskID(text: first.text) == first)
   }
+
+  @Test("the schema of the pipeline counts if the manifest names none")
+  func pipelineSchema() throws {
+    let query = "type Query { n: I } interface I { x: Int }"
+    try location.write(
+      query + " type A implements I @typePolicy(keyFields: \"x\") { x: Int }", to: "s.graphql")
+    try location.write(
+      query + " type A implements I { x: Int nope: Int }", to: "own.graphql")
+    try location.write("type Query {", to: "broken.graphql")
+    try location.write("version: 1\nschema: s.graphql\n" + Self.chain, to: "p.pipeline.yaml")
+    try location.write("version: 1\nschema: broken.graphql\n" + Self.chain, to: "q.pipeline.yaml")
+    func yaml(_ field: String, pipeline: String = "p", more: String = "") -> String {
+      """
+      version: 1
+      pipeline: \(pipeline).pipeline.yaml
+      \(more)
+      operations: [{ id: q, query: "{ n { ... on A { \(field) } } }" }]
+      """
+    }
+    let manifest = try Bench.load(yaml("x"), in: location)
+    #expect(manifest.operations[0].template.schema != nil)
+    // Records have the keys that a single run gives them.
+    #expect(manifest.pipeline.keys.types["A"] == ["x"])
+    let unknown = try Bench.findings(yaml("nope"), in: location)
+    #expect(unknown.count == 1 && unknown[0].contains("nope"), "\(unknown)")
+    #expect(
+      try Bench.findings(yaml("nope", more: "schema: own.graphql"), in: location).isEmpty)
+    let broken = try Bench.findings(yaml("x", pipeline: "q"), in: location)
+    #expect(broken.count == 1, "\(broken)")
+    #expect(
+      broken[0].hasPrefix("2:11 ") && broken[0].contains("the schema cannot be used"), "\(broken)")
+  }
+
+  private static let chain = """
+    endpoint: { url: "http://127.0.0.1:9/" }
+    chain: [fetch, response-code, parse]
+    """
 
   @Test("errors of the pipeline's files show their lines, as those of the manifest do")
   func pipelineExcerpts() throws {

@@ -17,7 +17,8 @@ public struct Manifest: Sendable {
   public var pipeline: Pipeline
   /// Whether the manifest names the pipeline. Otherwise it is the default one.
   public internal(set) var namesPipeline = false
-  /// The schema that operations and rows are validated against; `nil` without `schema`.
+  /// The schema that operations and rows are validated against: that of the manifest, or else that of its pipeline.
+  /// `nil` if neither names one.
   public var schema: Schema?
   /// The settings of `run`.
   public var settings = RunSettings()

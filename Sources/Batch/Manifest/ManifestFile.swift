@@ -9,7 +9,9 @@ struct ManifestFile: OptionSection {
   var name: String?
   @Option("Pipeline file that every request runs through") var pipeline: OptionPath?
   @Option("Endpoint URL; overrides the pipeline file") var endpoint: String?
-  @Option("SDL file of the schema; operations and rows are validated against it")
+  @Option(
+    "SDL file of the schema, by default that of the pipeline; operations and rows are validated against it"
+  )
   var schema: OptionPath?
   @Option("How the operations run") var run = RunSettings()
   @Option("Limit of the request rate") var rateLimit: RateSettings?

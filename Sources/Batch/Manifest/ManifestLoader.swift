@@ -1,4 +1,5 @@
 import Foundation
+import GQLRun
 import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
@@ -191,14 +192,10 @@ extension ManifestLoader {
     let given = decoder.section(
       ManifestFile.self, root, owner: .init(subject: "a manifest", noun: "key", isRoot: true),
       location: root.location)
-    let schema =
-      made?.operation.template.schema
-      ?? given.schema.flatMap { self.schema($0.path, given.$schema.location) }
-    let pipeline = made?.pipeline ?? pipeline(given, endpoint)
-    if let schema, let pipeline {
-      let found = pipeline.ruleDiagnostics(against: schema)
-      add(found.all, of: found)
-    }
+    var pipeline = made?.pipeline ?? pipeline(given, endpoint)
+    let schema: Schema? =
+      if let made { made.operation.template.schema } else { self.schema(given, pipeline) }
+    if let schema { checkRules(of: &pipeline, against: schema, given) }
     let name =
       given.name
       ?? file.split(separator: "/").last.map { $0.prefix { $0 != "." } }.map { String($0) }
@@ -270,11 +267,36 @@ extension ManifestLoader {
     }
   }
 
+  /// The schema that the manifest names, or else its pipeline.
+  private mutating func schema(_ file: ManifestFile, _ pipeline: Pipeline?) -> Schema? {
+    guard let path = file.schema?.path ?? pipeline?.schema else { return nil }
+    return schema(path, schemaLocation(file))
+  }
+
+  private func schemaLocation(_ file: ManifestFile) -> FileLocation {
+    file.schema == nil ? file.$pipeline.location : file.$schema.location
+  }
+
+  /// Checks the pipeline's rules against the schema, whose directives complete them, as in `gqlrun run`.
+  private mutating func checkRules(
+    of pipeline: inout Pipeline?, against schema: Schema, _ file: ManifestFile
+  ) {
+    guard let given = pipeline else { return }
+    let found = given.ruleDiagnostics(against: schema)
+    add(found.all, of: found)
+    // The rules of an extraction are complete.
+    guard made == nil, found.all.isEmpty else { return }
+    let (rules, warnings) = given.keys.joined(with: schema)
+    pipeline?.keys = rules
+    for warning in warnings.prefix(20) {
+      report(.schemaRule, message: warning, location: schemaLocation(file), severity: .warning)
+    }
+  }
+
   private mutating func schema(_ path: String, _ location: FileLocation) -> Schema? {
     do {
       inputs.add(path, "the schema")
-      let bytes = try Self.contents(of: path)
-      return try Schema(sdl: Document(parsingUTF8: bytes))
+      return try Schema(file: try Self.contents(of: path))
     } catch let error as PipelineFileEnvironment.Failure {
       report(
         .document, message: "the schema `\(path)` cannot be read", location: location,
