@@ -114,6 +114,31 @@ struct LiveRunTests {
     #expect(try folder.text("lines") == EventServer.line(1) + EventServer.line(2))
   }
 
+  @Test("one signal or --for ends a subscription whose reader does not read")
+  func blockedOutput() async throws {
+    let folder = try Folder()
+    try folder.write(
+      """
+      import array, fcntl, termios, time
+      size, held = fcntl.fcntl(0, 1032), array.array("i", [0])  # F_GETPIPE_SZ
+      for _ in range(6000):
+          fcntl.ioctl(0, termios.FIONREAD, held)
+          if held[0] > size * 0.98: break  # the rest of a page is too short for an event
+          time.sleep(0.01)
+      """, to: "full.py")
+    let run =
+      #"timeout --foreground -s KILL 60 "$GQLRUN" run '\#(EventServer.subscription)' -e $URL"#
+    let result = try await EventServer.shell(
+      "flood",
+      line: """
+        mkfifo lines; exec 3<> lines
+        \(run) > lines & run=$!
+        python3 full.py <&3; kill -TERM $run; wait $run; echo $?
+        \(run) --for 1s > lines; echo $?
+        """, in: folder)
+    #expect(result.output == "130\n0\n", "\(result)")
+  }
+
   @Test("over WebSocket, an operation has no curl command and no HTTP response")
   func recordedSocket() async throws {
     try await DemoServer.withServer { server in

@@ -4,8 +4,11 @@ import GQLRunSupport
 
 /// Cancels the work on the first interrupt, so that files are left in order, and exits on the
 /// second.
+///
+/// Cancelled work that then waits for a reader of its output for a second cannot end: the program exits, as on a second
+/// interrupt. Work that stops by itself is not cancelled, and has all the time that it needs.
 enum Interruption {
-  /// Runs work that is cancelled after a time: `onLimit` is called first.
+  /// Runs work that is cancelled after a time: `onLimit` is called first. If it cannot end then, the exit code is 0.
   static func run<R: Sendable>(
     for limit: Duration?, onLimit: @escaping @Sendable () -> Void,
     _ work: @escaping @Sendable () async throws -> R
@@ -13,14 +16,19 @@ enum Interruption {
     guard let limit else { return try await run(work) }
     return try await run {
       let task = Task { try await work() }
-      let timer = DispatchSource.makeTimerSource()
+      let watch = OutputWatch()
+      let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "gqlrun.limit"))
       timer.schedule(deadline: .now() + limit.seconds)
       timer.setEventHandler {
         onLimit()
         task.cancel()
+        watch.begin(exitCode: 0)
       }
       timer.activate()
-      defer { timer.cancel() }
+      defer {
+        timer.cancel()
+        watch.end()
+      }
       return try await withTaskCancellationHandler {
         try await task.value
       } onCancel: {
@@ -35,6 +43,7 @@ enum Interruption {
   ) async throws -> R {
     let task = Task { try await work() }
     let wasTold = Locked(false)
+    let watch = OutputWatch()
     let queue = DispatchQueue(label: "gqlrun.signals")
     let sources = [SIGINT, SIGTERM, SIGHUP].compactMap { number -> (any DispatchSourceSignal)? in
       let previous = signal(number, SIG_IGN)
@@ -47,16 +56,17 @@ enum Interruption {
           return onFirst()
         }
         // On the second interrupt the user does not want to wait. SQLite's journal survives this.
-        if task.isCancelled || wasTold.withLock({ $0 }) {
-          PartialFiles.removeAll()
-          _exit(130)
-        }
+        if task.isCancelled || wasTold.withLock({ $0 }) { exit(130) }
         task.cancel()
+        watch.begin(exitCode: 130)
       }
       source.activate()
       return source
     }
-    defer { for source in sources { source.cancel() } }
+    defer {
+      for source in sources { source.cancel() }
+      watch.end()
+    }
     return try await withTaskCancellationHandler {
       try await task.value
     } onCancel: {
@@ -87,6 +97,64 @@ enum Interruption {
       }
     }
   }
+
+  /// Ends the program at once, without unfinished files.
+  fileprivate static func exit(_ code: Int32) -> Never {
+    PartialFiles.removeAll()
+    _exit(code)
+  }
+}
+
+/// Writes to readers outside of the program: standard output, standard error, and pipes of `--output`.
+///
+/// A write blocks its thread until its reader has read, and a cancellation does not end it.
+enum OutputWrites {
+  private struct State {
+    var last = 0
+    var open: Set<Int> = []
+  }
+
+  private static let state = Locked(State())
+
+  /// The numbers of the writes that have begun and not ended.
+  static var open: Set<Int> { state.withLock { $0.open } }
+
+  /// Writes all bytes, in pieces that are writes of their own: a reader that takes one is not stuck.
+  ///
+  /// - Returns: Zero, or the error number.
+  static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32 {
+    for start in stride(from: 0, to: bytes.count, by: 64 << 10) {
+      let piece = bytes[start..<min(start + 64 << 10, bytes.count)]
+      let number = state.withLock { state in
+        state.last += 1
+        state.open.insert(state.last)
+        return state.last
+      }
+      let code = SystemIO.writeAll(UnsafeRawBufferPointer(rebasing: piece), to: descriptor)
+      state.withLock { _ = $0.open.remove(number) }
+      if code != 0 { return code }
+    }
+    return 0
+  }
+}
+
+/// Ends the program, if cancelled work is in the same write for a second.
+private final class OutputWatch: Sendable {
+  private let hasEnded = Locked(false)
+  private let queue = DispatchQueue(label: "gqlrun.output")
+
+  /// Begins, when the work is cancelled.
+  func begin(exitCode: Int32) {
+    let before = OutputWrites.open
+    queue.asyncAfter(deadline: .now() + 1) { [self] in
+      guard !hasEnded.withLock({ $0 }) else { return }
+      if !before.isDisjoint(with: OutputWrites.open) { Interruption.exit(exitCode) }
+      begin(exitCode: exitCode)
+    }
+  }
+
+  /// Ends, because the work has ended.
+  func end() { hasEnded.withLock { $0 = true } }
 }
 
 /// Prepares the standard input, output and error that the program inherits.

@@ -3,8 +3,9 @@ import Foundation
 /// A server of subscriptions over server-sent events, for the program.
 ///
 /// Its first connection follows the first script, the last script serves all further ones. A script is a list
-/// of words: `event` sends the next number, `hold` keeps the connection open until the client closes it,
-/// `complete` ends the subscription; without either the connection is lost. `wait:FILE` waits until a file is there.
+/// of words: `event` sends the next number, `flood` sends numbers until the client closes the connection, `hold`
+/// keeps the connection open until then, `complete` ends the subscription; without one of these the connection is
+/// lost. `wait:FILE` waits until a file is there.
 /// Queries are answered with the number of events so far, and leave the file `queried`.
 enum EventServer {
   private static let script = #"""
@@ -22,6 +23,11 @@ enum EventServer {
         length = int(re.search(rb"content-length: *(\d+)", head, re.I).group(1))
         while len(body) < length: body += client.recv(65536)
         return json.loads(body)
+    def event(client):
+        state["count"] += 1
+        data = json.dumps({"data": {"counted": {
+            "__typename": "Counter", "id": "1", "value": state["count"]}}})
+        client.sendall(b"event: next\ndata: " + data.encode() + b"\n\n")
     def serve(client):
         while True:
             message = request(client)
@@ -37,11 +43,11 @@ enum EventServer {
             state["connections"] += 1
             client.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")
             for word in words:
-                if word == "event":
-                    state["count"] += 1
-                    data = json.dumps({"data": {"counted": {
-                        "__typename": "Counter", "id": "1", "value": state["count"]}}})
-                    client.sendall(b"event: next\ndata: " + data.encode() + b"\n\n")
+                if word == "event": event(client)
+                elif word == "flood":
+                    try:
+                        while True: event(client)
+                    except OSError: pass
                 elif word.startswith("wait:"):
                     while not os.path.exists(word[5:]): time.sleep(0.01)
                 elif word == "hold":
