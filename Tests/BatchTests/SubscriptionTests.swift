@@ -133,6 +133,22 @@ struct SubscriptionTests {
     #expect(await transport.count == 3)
   }
 
+  @Test("the patience of the run limits how long the chain tries to connect again")
+  func patience() async throws {
+    for (run, expected) in [("3s", 3.0), ("1h", 300)] {
+      let found = try manifest(until: "{ events: 9 }", pipeline: "r", run: "patience: \(run)")
+      #expect(found.pipeline.subscriptions.patience == .seconds(expected))
+    }
+    let manifest = try manifest(
+      until: "{ events: 9 }", pipeline: "r", run: "concurrency: 2, patience: 3s")
+    let transport = EventTransport(.steps([.event, .event, .lose]), .refuse(503))
+    let summary = try await Bench.run(
+      manifest, transport: transport, clock: ServiceClock(TestClock.jumping()))
+    #expect(summary.stop != nil && summary.counters.records == 2)
+    // In five minutes, there would be hundreds.
+    #expect(await transport.count < 60)
+  }
+
   @Test("a resumed task continues at its number of events, and the time between the runs is a gap")
   func resumes() async throws {
     let manifest = try manifest(until: "{ events: 4 }")
