@@ -12,7 +12,7 @@ import Testing
     ("", ["a", "abc"], "a"),
     ("x", [], nil),
     ("same", ["some", "same"], "same"), ("b", ["A", "B"], "B"), ("b", ["B", "b"], "b"),
-  ])
+  ] as [(String, [String], String?)])
   func `the closest option is suggested`(input: String, options: [String], expected: String?) {
     #expect(suggestion(for: input, in: options) == expected)
   }

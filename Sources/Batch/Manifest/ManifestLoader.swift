@@ -211,8 +211,10 @@ extension ManifestLoader {
       inputs.add(file, "the manifest")
     }
     manifest.settings = given.run
-    manifest.pipeline.subscriptions.patience = min(
-      manifest.pipeline.subscriptions.patience, given.run.patience)
+    if given.run.$patience.isGiven {
+      manifest.pipeline.subscriptions.patience = min(
+        manifest.pipeline.subscriptions.patience, given.run.patience)
+    }
     setJournal(of: &manifest, given.run)
     manifest.rate = given.rateLimit
     manifest.report.junit = output(given.report.$junit)

@@ -44,8 +44,8 @@ public struct RunSettings: OptionSection {
     "Folder of the journals, or the URL of a PostgreSQL database for workers on several machines, such as "
       + "`postgres://host/database`", secrecy: .url)
   var journal = Self.defaultJournal
-  /// How long the run continues while the server refuses every request; 5 minutes by default. A pipeline tries no
-  /// longer than that to connect a subscription again.
+  /// How long the run continues while the server refuses every request; 5 minutes by default. If it is given, a
+  /// pipeline tries no longer than that to connect a subscription again.
   @Option(
     .zero ... .seconds(86_400), "How long the run continues while the server refuses every request")
   public var patience = Duration.seconds(300)
