@@ -2,7 +2,7 @@ import GQLRunSupport
 import Testing
 
 @Suite struct SuggestionTests {
-  @Test(arguments: [
+  private static let cases: [(String, [String], String?)] = [
     ("max_retires", ["max_retries", "min_retries"], "max_retries"),
     ("GetUsr", ["ListUsers", "GetUser"], "GetUser"),
     ("getuser", ["GetUser"], "GetUser"),
@@ -12,7 +12,9 @@ import Testing
     ("", ["a", "abc"], "a"),
     ("x", [], nil),
     ("same", ["some", "same"], "same"), ("b", ["A", "B"], "B"), ("b", ["B", "b"], "b"),
-  ] as [(String, [String], String?)])
+  ]
+
+  @Test(arguments: cases)
   func `the closest option is suggested`(input: String, options: [String], expected: String?) {
     #expect(suggestion(for: input, in: options) == expected)
   }
