@@ -37,7 +37,7 @@ extension Date: GraphQLScalar {
     }
     guard takeDigits(4...9), take("-"), takeDigits(1...2), take("-"), takeDigits(1...2), take("T"),
       takeDigits(1...2), take(":"), takeDigits(1...2), take(":"), takeDigits(1...2),
-      !take(".") || takeDigits(1...Int.max)
+      !take(".") || takeDigits(1...max(1, rest.count))
     else { return false }
     if take("Z") { return rest.isEmpty }
     guard take("+") || take("-"), takeDigits(2...2) else { return false }
