@@ -174,19 +174,26 @@ struct OutputResumeTests {
     }
   }
 
-  @Test("a page without rows replaces those that its task had in an earlier run")
+  @Test(
+    "a page without rows replaces those that its task had in an earlier run, a failed task does not"
+  )
   func noRows() async throws {
-    let yaml = Self.yaml("{ sqlite: { path: n.db, table: t } }")
-      .replacing(#"key: "{{row.id}}""#, with: #"key: "{{row.key}}""#)
-    try await DemoServer.withServer { server in
-      for (ids, count) in [("a,U_1\nb,U_2\n", 2), ("a,absent\nb,U_2\n", 1)] {
-        try location.write("key,id\n" + ids, to: "ids.csv")
-        _ = try await Bench.run(yaml, in: location, url: server.url)
-        let found = try DatabaseQueue.reading(location.file("n.db")) {
-          try Int.fetchOne($0, sql: "SELECT count(*) FROM t")
-        }
-        #expect(found == count)
+    try location.write(Bench.ids(2), to: "ids.csv")
+    let manifest = try Bench.load(Self.yaml("{ sqlite: { path: n.db, table: t } }"), in: location)
+    let answers = [
+      ("none", 200, "", 2), ("U_1", 200, #"{"data":{"user":null}}"#, 1), ("U_2", 400, "{}", 2),
+    ]
+    for (id, status, body, count) in answers {
+      let transport = ScriptedTransport { request, _ in
+        request.contains(id)
+          ? ScriptedTransport.response(status, body) : ScriptedTransport.response()
       }
+      _ = try await Bench.run(manifest, transport: transport)
+      let rows = try DatabaseQueue.reading(location.file("n.db")) {
+        try Int.fetchOne($0, sql: "SELECT count(*) FROM t")
+      }
+      // In the last run, U_1 has a row again, and U_2 that of the run before.
+      #expect(rows == count)
     }
   }
 

@@ -180,6 +180,7 @@ struct TaskRunner: Sendable {
     update.error = update.error.map { runner.services.secrets.hide(in: $0) }
     var outcome = Outcome(update: update, operation: item.operation)
     let isFailure = update.state == .failed || update.state == .unknown
+    outcome.hasPage = data != nil && !isFailure
     let uses = plan.formats[item.operation]
     if uses.contains(where: \.format.writesResults) {
       outcome.line = ResultLine.head(

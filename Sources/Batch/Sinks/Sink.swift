@@ -195,6 +195,8 @@ struct Outcome: Sendable {
   /// The pieces to write, by index of the sink; `nil` for large data, from which the sinks extract
   /// records themselves.
   var pieces: [[SinkPiece]]?
+  /// Whether it has the data of a page: without rows, too, it replaces those that the page had in an earlier run.
+  var hasPage = false
   var capture: JSONObject?
   /// A gap in the events of a subscription, before this outcome.
   var gap: EventGap?

@@ -146,10 +146,7 @@ final class SinkWriter {
     }
     for (location, use) in uses.enumerated() {
       let entry = plan.entries[use.entry]
-      if entry.isTable, !entry.isInQueue, entry.key.isEmpty,
-        outcome.pieces != nil || outcome.data != nil
-      {
-        // Without rows, too, the page replaces those of an earlier attempt.
+      if outcome.hasPage, entry.isTable, !entry.isInQueue, entry.key.isEmpty {
         try table(entry).append([], unit: outcome.update.unit)
       }
       if let pieces = outcome.pieces {

@@ -106,7 +106,7 @@ final class TableFile {
 
   /// Runs `body` in the transaction of the step.
   ///
-  /// - Throws: ``StoppedByStorage`` if the database was removed or replaced, too: nobody would find the rows.
+  /// - Throws: ``StoppedByStorage`` if the database was removed or replaced, too: the rows would be lost.
   func change<Result>(_ body: (Database) throws -> Result) throws -> Result {
     try Self.wrapping(path) {
       try queue.inDatabase { db in
@@ -144,7 +144,7 @@ final class TableFile {
     if isOpen { try? queue.inDatabase { try $0.rollback() } }
     isOpen = false
     try? queue.close()
-    // SQLite leaves the log of a database that has lost its name, and whoever opens the other one would apply it.
+    // SQLite leaves the log of a database that has lost its name, and would apply it to the other one.
     guard let status, (try? status.checkName(path)) == nil, let log,
       (try? log.checkName(path + "-wal")) != nil
     else { return }

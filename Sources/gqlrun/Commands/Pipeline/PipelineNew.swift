@@ -22,7 +22,7 @@ extension PipelineCommand {
           gqlrun pipeline new strict.pipeline.yaml --extends default
         """)
 
-    @Argument(help: "File to write; a name without .pipeline.yaml gets it, also in place of .yaml.")
+    @Argument(help: "File to write; a name without .pipeline.yaml gets it, also instead of .yaml.")
     var file: String
 
     @Option(
