@@ -148,7 +148,6 @@ package final class SubscriptionRun: Sendable {
     _ choice: LoadMix.Choice, _ recorder: EventRecorder, hasLost: Bool = false,
     wasRefused: Bool = false
   ) async -> End {
-    let services = runner.services
     let arrival = Arrival(hasLost: hasLost) {
       recorder.opened(at: $0.seconds, isAgain: $1)
     }
@@ -162,31 +161,41 @@ package final class SubscriptionRun: Sendable {
       } catch {
         failure = error
       }
-      let now = services.clock.now()
-      if Task.isCancelled {
-        // The measured time is over.
-        if !wasRefused || arrival.isOpen(at: now, for: Self.reopeningDelay) {
-          arrival.confirm()
-          if let refusal = received.refusal { recorder.add(refusal.event) }
-        } else if let refusal = received.refusal {
-          recorder.refused(refusal.message, at: refusal.event.time)
-        }
-        return .completed
-      }
-      if failure == nil, let refusal = received.refusal {
-        recorder.refused(refusal.message, at: refusal.event.time)
-        return .refused
-      }
-      arrival.confirm()
-      guard let failure else {
-        recorder.completed()
-        return .completed
-      }
-      if let refusal = received.refusal { recorder.add(refusal.event) }
-      recorder.ended(
-        failure, wasOpen: arrival.isOpen, wasLost: arrival.hasLoss, at: now.seconds)
-      return arrival.isOpen || arrival.hasLoss ? .lost : .failed
+      return conclude(received, with: failure, wasRefused: wasRefused, to: recorder, arrival)
     }
+  }
+
+  /// Counts how a subscription has ended, or that the measured time is over.
+  ///
+  /// Not inlined, because every subscription would have its frame.
+  @inline(never)
+  private func conclude(
+    _ received: Received, with failure: (any Error)?, wasRefused: Bool, to recorder: EventRecorder,
+    _ arrival: Arrival
+  ) -> End {
+    let now = runner.services.clock.now()
+    if Task.isCancelled {
+      // The measured time is over.
+      if !wasRefused || arrival.isOpen(at: now, for: Self.reopeningDelay) {
+        arrival.confirm()
+        if let refusal = received.refusal { recorder.add(refusal.event) }
+      } else if let refusal = received.refusal {
+        recorder.refused(refusal.message, at: refusal.event.time)
+      }
+      return .completed
+    }
+    if failure == nil, let refusal = received.refusal {
+      recorder.refused(refusal.message, at: refusal.event.time)
+      return .refused
+    }
+    arrival.confirm()
+    guard let failure else {
+      recorder.completed()
+      return .completed
+    }
+    if let refusal = received.refusal { recorder.add(refusal.event) }
+    recorder.ended(failure, wasOpen: arrival.isOpen, wasLost: arrival.hasLoss, at: now.seconds)
+    return arrival.isOpen || arrival.hasLoss ? .lost : .failed
   }
 
   /// What a subscription has received so far.
