@@ -5,10 +5,10 @@ import GQLRunSupport
 /// Cancels the work on the first interrupt, so that files are left in order, and exits on the
 /// second.
 ///
-/// Cancelled work that then waits for a reader of its output for a second cannot end: the program exits, as on a second
-/// interrupt. Work that stops by itself is not cancelled, and has all the time that it needs.
+/// Cancelled work cannot end while nobody reads its standard output: the program exits after ``OutputWatch/patience``, as on
+/// a second interrupt. Work that stops by itself is not cancelled, and has all the time that it needs.
 enum Interruption {
-  /// Runs work that is cancelled after a time: `onLimit` is called first. If it cannot end then, the exit code is 0.
+  /// Runs work that is cancelled after a time: `onLimit` is called first.
   static func run<R: Sendable>(
     for limit: Duration?, onLimit: @escaping @Sendable () -> Void,
     _ work: @escaping @Sendable () async throws -> R
@@ -16,19 +16,14 @@ enum Interruption {
     guard let limit else { return try await run(work) }
     return try await run {
       let task = Task { try await work() }
-      let watch = OutputWatch()
-      let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "gqlrun.limit"))
+      let timer = DispatchSource.makeTimerSource()
       timer.schedule(deadline: .now() + limit.seconds)
       timer.setEventHandler {
         onLimit()
         task.cancel()
-        watch.begin(exitCode: 0)
       }
       timer.activate()
-      defer {
-        timer.cancel()
-        watch.end()
-      }
+      defer { timer.cancel() }
       return try await withTaskCancellationHandler {
         try await task.value
       } onCancel: {
@@ -56,9 +51,9 @@ enum Interruption {
           return onFirst()
         }
         // On the second interrupt the user does not want to wait. SQLite's journal survives this.
-        if task.isCancelled || wasTold.withLock({ $0 }) { exit(130) }
+        if task.isCancelled || wasTold.withLock({ $0 }) { exit() }
         task.cancel()
-        watch.begin(exitCode: 130)
+        watch.begin()
       }
       source.activate()
       return source
@@ -99,57 +94,51 @@ enum Interruption {
   }
 
   /// Ends the program at once, without unfinished files.
-  fileprivate static func exit(_ code: Int32) -> Never {
+  fileprivate static func exit() -> Never {
     PartialFiles.removeAll()
-    _exit(code)
+    _exit(130)
   }
 }
 
-/// Writes to readers outside of the program: standard output, standard error, and pipes of `--output`.
-///
-/// A write blocks its thread until its reader has read, and a cancellation does not end it.
-enum OutputWrites {
-  private struct State {
-    var last = 0
-    var open: Set<Int> = []
+/// Ends the program if its standard output is not read after an interrupt: a write blocks its thread until then, and a
+/// cancellation does not end it.
+final class OutputWatch: Sendable {
+  /// The writes to standard output.
+  private struct Writes {
+    /// The number of pieces that were written.
+    var ended = 0
+    var isOpen = false
   }
 
-  private static let state = Locked(State())
+  private static let writes = Locked(Writes())
+  /// How long the program waits for the reader of a piece.
+  static let patience = DispatchTimeInterval.seconds(5)
 
-  /// The numbers of the writes that have begun and not ended.
-  static var open: Set<Int> { state.withLock { $0.open } }
+  private let hasEnded = Locked(false)
+  private let queue = DispatchQueue(label: "gqlrun.output")
 
-  /// Writes all bytes, in pieces that are writes of their own: a reader that takes one is not stuck.
+  /// Writes all bytes to standard output, in pieces: a reader that takes one is slow, and not gone.
   ///
   /// - Returns: Zero, or the error number.
-  static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32 {
+  static func write(_ bytes: UnsafeRawBufferPointer) -> Int32 {
     for start in stride(from: 0, to: bytes.count, by: 64 << 10) {
       let piece = bytes[start..<min(start + 64 << 10, bytes.count)]
-      let number = state.withLock { state in
-        state.last += 1
-        state.open.insert(state.last)
-        return state.last
-      }
-      let code = SystemIO.writeAll(UnsafeRawBufferPointer(rebasing: piece), to: descriptor)
-      state.withLock { _ = $0.open.remove(number) }
+      writes.withLock { $0.isOpen = true }
+      let code = SystemIO.writeAll(UnsafeRawBufferPointer(rebasing: piece), to: 1)
+      writes.withLock { $0 = Writes(ended: $0.ended + 1) }
       if code != 0 { return code }
     }
     return 0
   }
-}
-
-/// Ends the program, if cancelled work is in the same write for a second.
-private final class OutputWatch: Sendable {
-  private let hasEnded = Locked(false)
-  private let queue = DispatchQueue(label: "gqlrun.output")
 
   /// Begins, when the work is cancelled.
-  func begin(exitCode: Int32) {
-    let before = OutputWrites.open
-    queue.asyncAfter(deadline: .now() + 1) { [self] in
+  func begin() {
+    let before = Self.writes.withLock { $0 }
+    queue.asyncAfter(deadline: .now() + Self.patience) { [self] in
       guard !hasEnded.withLock({ $0 }) else { return }
-      if !before.isDisjoint(with: OutputWrites.open) { Interruption.exit(exitCode) }
-      begin(exitCode: exitCode)
+      let now = Self.writes.withLock { $0 }
+      if before.isOpen, now.isOpen, now.ended == before.ended { Interruption.exit() }
+      begin()
     }
   }
 

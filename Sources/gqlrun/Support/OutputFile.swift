@@ -218,7 +218,7 @@ final class OutputFile {
       } catch {
         code = error.code
       }
-    case .device(let descriptor): code = OutputWrites.write(bytes, to: descriptor)
+    case .device(let descriptor): code = SystemIO.writeAll(bytes, to: descriptor)
     case .closed: code = EBADF
     }
     if code == EPIPE { throw ClosedOutput() }

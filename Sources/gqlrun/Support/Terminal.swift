@@ -91,7 +91,7 @@ enum Terminal {
 
   private static func writeToError(_ text: String) {
     // A closed standard error cannot be reported.
-    _ = Array(text.utf8).withUnsafeBytes { OutputWrites.write($0, to: 2) }
+    _ = SystemIO.writeAll(Array(text.utf8), to: 2)
   }
 
   static func error(_ message: String) { note(message, as: "error:", .red) }
@@ -136,7 +136,7 @@ enum Terminal {
   }
 
   private static func writeRaw(_ bytes: UnsafeRawBufferPointer) throws {
-    switch OutputWrites.write(bytes, to: 1) {
+    switch OutputWatch.write(bytes) {
     case 0: return
     case EPIPE: throw ClosedOutput()
     case let code:
