@@ -140,19 +140,27 @@ struct OutputResumeTests {
       if isReplaced { try location.write("other", to: "x.ndjson.part") }
       let error = #expect(throws: StoppedByStorage.self) { try sink.finish(isComplete: true) }
       #expect(
-        error?.isRefusal == true && error?.message.contains("was removed or replaced") == true)
+        error?.isRefusal == true
+          && error?.message.contains("was moved, removed or replaced") == true)
       #expect(!location.exists("x.ndjson"))
     }
   }
 
-  @Test("a database that is removed or replaced while it is written is lost, and that is an error")
-  func lostDatabase() throws {
-    let (path, other) = (location.file("x.db"), location.file("y.db"))
+  @Test(
+    "a database that is moved or replaced while it is written has its rows, and that is an error")
+  func movedDatabase() throws {
+    let (path, other, moved) = (location.file("x.db"), location.file("y.db"), location.file("z.db"))
+    func tables(_ path: String) throws -> [String] {
+      try DatabaseQueue.reading(path) {
+        try String.fetchAll($0, sql: "SELECT name FROM sqlite_schema")
+      }
+    }
     for isReplaced in [false, true] {
       let file = try TableFile(path: path, base: OutputPath(folder: location.path))
       try file.change { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }
       try file.sync()
-      try FileManager.default.removeItem(atPath: path)
+      try? FileManager.default.removeItem(atPath: moved)
+      try FileManager.default.moveItem(atPath: path, toPath: moved)
       if isReplaced {
         try DatabaseQueue(path: other).inDatabase {
           try $0.execute(sql: "PRAGMA journal_mode = WAL; CREATE TABLE mine (a)")
@@ -163,14 +171,13 @@ struct OutputResumeTests {
         try file.change { try $0.execute(sql: "INSERT INTO t VALUES (2)") }
       }
       #expect(
-        error?.isRefusal == true && error?.message.contains("was removed or replaced") == true)
+        error?.isRefusal == true
+          && error?.message.contains("was moved, removed or replaced") == true)
       file.close()
       #expect(!location.exists("x.db-wal"))
-      guard isReplaced else { continue }
-      let tables = try DatabaseQueue.reading(path) {
-        try String.fetchAll($0, sql: "SELECT name FROM sqlite_schema")
-      }
-      #expect(tables == ["mine"])
+      #expect(
+        try DatabaseQueue.reading(moved) { try Int.fetchAll($0, sql: "SELECT a FROM t") } == [1])
+      if isReplaced { #expect(try tables(path) == ["mine"]) }
     }
   }
 

@@ -168,12 +168,12 @@ struct FileStatus: Equatable {
 
   /// Checks that an output that is open still has its name.
   ///
-  /// - Throws: ``StoppedByStorage`` if the file was removed, or another one has the name.
+  /// - Throws: ``StoppedByStorage`` if the file was moved or removed, or another one has the name.
   func checkName(_ path: String) throws {
     if let named = FileStatus(path), named.device == device, named.inode == inode { return }
     throw StoppedByStorage(
       refusing:
-        "\(path) was removed or replaced while the run wrote it, and has not what was written: start "
+        "\(path) was moved, removed or replaced while the run wrote it: restore what the run has written, or start "
         + "without --resume")
   }
 

@@ -143,11 +143,17 @@ final class TableFile {
   func close() {
     if isOpen { try? queue.inDatabase { try $0.rollback() } }
     isOpen = false
-    try? queue.close()
-    // SQLite leaves the log of a database that has lost its name, and would apply it to the other one.
     guard let status, (try? status.checkName(path)) == nil, let log,
       (try? log.checkName(path + "-wal")) != nil
-    else { return }
+    else {
+      try? queue.close()
+      return
+    }
+    // The database may only have another name, and gets what was committed. SQLite would leave the log, and apply it to the
+    // database that has the name now.
+    let isSaved = (try? queue.inDatabase { _ = try $0.checkpoint(.truncate) }) != nil
+    try? queue.close()
+    guard isSaved else { return }
     unlink(path + "-wal")
     unlink(path + "-shm")
   }
