@@ -94,13 +94,13 @@ struct SQLiteOpening {
     }
     let version = isNew ? 0 : headerVersion
     let result: Opened
-    do { result = try connect(version) } catch let error as DatabaseError
-      where isAlone && error.isOutOfSpace
-    {
-      return try withoutLog(version, after: error)
+    var isWithoutLog = false
+    do { result = try connect(version) } catch let error as DatabaseError where error.isOutOfSpace {
+      result = try withoutLog(version, after: error)
+      isWithoutLog = true
     }
     if isAlone { _ = lock?.tryLock(.presence, exclusively: false) }
-    if result.isReadOnly, options.access == .readWrite {
+    if result.isReadOnly, options.access == .readWrite, !isWithoutLog {
       options.report(
         StoreNotice(
           .readOnly,
@@ -112,12 +112,14 @@ struct SQLiteOpening {
 
   /// Opens only for reading a file beside which SQLite cannot create its log.
   ///
-  /// The presence lock stays exclusive: a reader without a log does not notice what others write.
+  /// The lock for writing is shared until the store is closed: a reader without a log does not notice what others write.
   private func withoutLog(_ version: Int, after error: DatabaseError) throws -> Opened {
+    guard case .locked? = lock?.tryLock(.writing, exclusively: false) else { throw error }
     var reading = self
     reading.isWritable = false
     reading.uriWithoutLog = SQLiteFile.uriWithoutLog(of: name)
     guard reading.uriWithoutLog != nil, let opened = try? reading.connect(version) else {
+      lock?.unlock(.writing)
       throw error
     }
     options.report(
@@ -149,8 +151,8 @@ struct SQLiteOpening {
     if case .taken = lock.lock(.presence, exclusively: false, maxWait: options.maxWait) {
       throw CacheError(
         .busy,
-        "cannot open the cache \(path): another process is checking it for damage, or reads it while the disk is "
-          + "full; try again when it is done, or use another file", path: path)
+        "cannot open the cache \(path): another process is checking it for damage; try again when it "
+          + "is done, or use another file", path: path)
     }
     return false
   }
