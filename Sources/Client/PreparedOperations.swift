@@ -86,6 +86,7 @@ final class PreparedOperations: Sendable {
 extension Schema {
   /// Parses type definitions, or the JSON result of an introspection query.
   package init(file bytes: [UInt8]) throws {
+    let bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
     let start = bytes.first { !$0.isJSONWhiteSpace }
     // Type definitions do not begin with a brace.
     if start == UInt8(ascii: "{") {

@@ -50,8 +50,9 @@ extension TLSSettings {
     } catch {
       throw UnusableFile(
         message:
-          "the key \(keyFile) does not belong to the certificate in \(certificateFile); they are named by "
-          + "--key and --cert, or the options tls.client_key and tls.client_certificate of fetch")
+          "the key \(keyFile) does not belong to the first certificate in \(certificateFile), where this client's must be; "
+          + "they are named by --key and --cert, or the options tls.client_key and tls.client_certificate of fetch"
+      )
     }
   }
 

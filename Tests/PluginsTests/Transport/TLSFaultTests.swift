@@ -150,7 +150,7 @@ struct TLSFaultTests {
       try await run(
         server,
         client: "client_certificate: \(certificates.path("client.pem")), client_key: \(other)"),
-      "the key \(other) does not belong to the certificate", connections: 0)
+      "the key \(other) does not belong to the first certificate", connections: 0)
     #expect(
       Bench.findings(chain("client_key: a.pem")).first?.contains(
         "a certificate of this client needs its key") == true)

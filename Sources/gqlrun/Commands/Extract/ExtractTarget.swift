@@ -53,7 +53,9 @@ enum ExtractTarget: Equatable {
     if let colon = argument.firstIndex(of: ":"), !FilePath.isFolder(argument),
       argument[..<colon].allSatisfy({ $0.isLetter || $0.isNumber })
     {
-      throw refusal("`\(argument[...colon])` is not supported; write \(Self.forms)")
+      throw refusal(
+        "`\(argument[...colon])` is not supported; write \(Self.forms), or ./\(argument) for a folder of this name"
+      )
     }
     guard !FileManager.default.fileExists(atPath: argument) || FilePath.isFolder(argument) else {
       throw refusal("this is a file; write \(Self.forms)")
