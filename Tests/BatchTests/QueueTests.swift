@@ -59,6 +59,26 @@ struct QueueTests {
     #expect(all.int(0, 1) == 60)
   }
 
+  @Test("a record that PostgreSQL cannot store fails its task, and no other one")
+  func nulCharacter() async throws {
+    let bench = try QueueBench()
+    try bench.connection.run("CREATE TABLE logins (id text PRIMARY KEY, login text)")
+    let manifest = try bench.manifest(
+      3, operation: "emit: user", sinks: "[{ postgres: { table: logins, key: [id] } }]")
+    try bench.begin(manifest)
+    let transport = ScriptedTransport { request, _ in
+      let id = (1...3).first { request.contains("U_\($0)") } ?? 0
+      return ScriptedTransport.response(
+        200, #"{"data":{"user":{"id":"U_\#(id)","login":"a\#(id == 2 ? #"\u0000"# : "")"}}}"#)
+    }
+    let summary = try await bench.work(manifest, transport: transport)
+    #expect(summary.map(\.counters.failed) == [1] && summary.map(\.counters.done) == [2])
+    let rows = try bench.connection.run("SELECT id FROM logins ORDER BY id")
+    #expect((0..<rows.count).map { rows.text($0, 0) } == ["U_1", "U_3"])
+    let errors = try bench.connection.run("SELECT error FROM gq_task WHERE error IS NOT NULL")
+    #expect(errors.text(0, 0).contains("the column `login` of a record has a NUL character"))
+  }
+
   @Test("rows are added once, also if the command is repeated with more of them")
   func enqueue() throws {
     let bench = try QueueBench()

@@ -62,6 +62,7 @@ struct SQLiteSink: TableSettings {
 /// Its rows and the state of their task commit in one transaction.
 struct PostgresSink: TableSettings {
   static let name = "postgres"
+  static let storesNUL = false
   static let summary =
     "A table in the database of the run with one row per record, written with the state of its task"
   static let example = #"postgres: { table: "{{op}}", key: [code] }"#

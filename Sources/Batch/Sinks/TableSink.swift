@@ -385,8 +385,10 @@ struct TableRows: ResultFormat {
   let usage: ColumnUsage?
   /// The value of a column.
   let cell: @Sendable (JSONValue?) -> SQLValue
+  /// Whether a text may have a NUL character.
+  let storesNUL: Bool
 
-  var mayRefuse: Bool { !key.isEmpty || columns.mayRefuse }
+  var mayRefuse: Bool { !key.isEmpty || columns.mayRefuse || !storesNUL }
   var missingColumns: [String] { usage?.missing ?? [] }
 
   func pieces(
@@ -403,6 +405,12 @@ struct TableRows: ResultFormat {
             "a record has no value for the key column `\(columns.names[index])`; "
               + "select it, or choose another key")
         }
+      }
+      for (name, cell) in zip(columns.names, cells) where !storesNUL {
+        guard case .text(let text) = cell, text.utf8.contains(0) else { continue }
+        throw TaskProblem(
+          "the column `\(name)` of a record has a NUL character, which PostgreSQL cannot store; leave it out with "
+            + "`columns`, or write the records to a file")
       }
       if key.isEmpty { cells.append(.text(task())) }
       try write(.row(cells))
@@ -605,11 +613,15 @@ protocol TableSettings: Sink {
 
   /// The value of a cell.
   static func cell(_ value: JSONValue?) -> SQLValue
+  /// Whether a text may have a NUL character; `true` by default.
+  static var storesNUL: Bool { get }
   /// Why the table cannot have this name; `nil` if it can.
   static func problem(withName name: String) -> String?
 }
 
 extension TableSettings {
+  static var storesNUL: Bool { true }
+
   /// The columns of an operation's table.
   func columns(of operation: BatchOperation) -> RecordColumns {
     guard !operation.columns.areGiven else { return operation.columns }
@@ -628,7 +640,8 @@ extension TableSettings {
       records: TableRows(
         emit: operation.emit, columns: columns,
         key: key.compactMap { columns.names.firstIndex(of: $0) },
-        usage: columns.areGiven ? ColumnUsage(columns.names) : nil, cell: { Self.cell($0) }))
+        usage: columns.areGiven ? ColumnUsage(columns.names) : nil, cell: { Self.cell($0) },
+        storesNUL: Self.storesNUL))
   }
 
   func check(
