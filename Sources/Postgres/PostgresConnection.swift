@@ -131,8 +131,10 @@ extension PostgresConnection {
   /// Replaces the password of a URL and its parts; libpq shows them when it cannot parse the URL.
   package static func hiding(_ url: String, in message: String) -> String {
     guard let password = password(of: url), !password.isEmpty else { return message }
-    return ([password] + password.split(separator: "@").map { String($0) })
+    // libpq takes what is before an unescaped `/` for the port.
+    return ([password] + password.split { "@/:?#[]&".contains($0) }.map { String($0) })
       .filter { $0.utf8.count > 2 }
+      .sorted { $0.utf8.count > $1.utf8.count }
       .reduce(message) { $0.replacing($1, with: "•••") }
   }
 

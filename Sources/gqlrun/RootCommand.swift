@@ -109,7 +109,10 @@ struct RootCommand: AsyncParsableCommand {
 
   /// Hides passwords of URLs, also of mistyped ones: the parser repeats arguments that it refuses.
   private static func hidingPasswords(in text: String) -> String {
-    CommandLine.arguments.filter { !$0.contains(" ") }.reduce(text) { text, argument in
+    CommandLine.arguments.filter {
+      // Others with spaces are documents and the like.
+      !$0.contains(" ") || $0.contains("://") || $0.contains("password=")
+    }.reduce(text) { text, argument in
       var text = text
       if let at = argument.lastIndex(of: "@"),
         let colon = argument[..<at].firstIndex(of: ":"), argument.index(after: colon) < at

@@ -159,5 +159,10 @@ struct QueueSchemaTests {
     let shown = PostgresConnection.hiding(
       "postgres://me:S3cret@Word@db/x", in: "could not translate host name \"Word@db\"")
     #expect(!shown.contains("Word"))
+    #expect(
+      PostgresConnection.hiding(
+        "postgres://me:S3cret/Word@db/x",
+        in: "invalid integer value \"S3cret\" for connection option \"port\"")
+        == "invalid integer value \"•••\" for connection option \"port\"")
   }
 }

@@ -103,6 +103,12 @@ public struct Endpoint: Sendable, Hashable {
   /// Text that should be a URL, for messages: without user, password and query.
   public static func shownText(_ url: String) -> String {
     let shown = url.prefix { $0 != "?" && $0 != "#" }
+    // A password with one of these characters, which is not escaped.
+    if url[shown.endIndex...].contains("@"), let scheme = shown.firstRange(of: "://"),
+      shown[scheme.upperBound...].contains(":"), !shown[scheme.upperBound...].contains("/")
+    {
+      return "\(shown[..<scheme.upperBound])\(SecretString.redacted)"
+    }
     guard let at = shown.lastIndex(of: "@") else {
       return shown.count < url.count ? "\(shown)?\(SecretString.redacted)" : url
     }

@@ -164,7 +164,8 @@ struct HTTPRequestBuilderTests {
     arguments: [
       ("http://x:99999/a", "http://x:99999/a"), ("http://u:hunter2@x/a", "http://•••@x/a"),
       ("u:hunter2@x", "•••@x"), ("ftp://x/?key=hunter2", "ftp://x/?•••"), ("x#hunter2", "x?•••"),
-      ("http://u:hunter2@x?hunter2", "http://•••@x"),
+      ("http://u:hunter2@x?hunter2", "http://•••@x"), ("http://u:hunter2#2@x/a", "http://•••"),
+      ("http://x:99999/a?e=a@b", "http://x:99999/a?•••"),
     ])
   func shown(url: String, text: String) {
     #expect(Endpoint.shownText(url) == text)
