@@ -78,8 +78,10 @@ public struct ProjectFile: Sendable {
         let path = folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
         if FileManager.default.fileExists(atPath: path), !FilePath.isFolder(path) { return path }
       }
-      guard folder != "/" else { return nil }
-      folder = FilePath.folder(of: folder)
+      let parent = FilePath.folder(of: folder)
+      // That of a working directory that was removed is the directory itself, `.`.
+      guard folder != "/", parent != folder else { return nil }
+      folder = parent
     }
   }
 

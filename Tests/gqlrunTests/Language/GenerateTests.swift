@@ -28,6 +28,13 @@ struct GenerateTests {
     try String(contentsOfFile: "\(folder.path)/\(path)", encoding: .utf8)
   }
 
+  @Test("a working directory that was removed has no project file, and the search for one ends")
+  func removedFolder() async throws {
+    let result = try await Program.shell(
+      "mkdir gone; cd gone; rmdir ../gone; timeout -s KILL 60 \"$GQLRUN\" generate", in: Folder())
+    #expect(result.status != 0 && result.status != 137 && result.errors != "", "\(result)")
+  }
+
   @Test("--watch generates again after every change, also after an error")
   func watch() async throws {
     let folder = try folder()
