@@ -5,7 +5,7 @@ import GQLRunSupport
 /// Cancels the work on the first interrupt, so that files are left in order, and exits on the
 /// second.
 ///
-/// Cancelled work cannot end while nobody reads its standard output: the program exits after ``OutputWatch/patience``, as on
+/// Cancelled work cannot end while no program reads its standard output: this one exits after ``OutputWatch/patience``, as on
 /// a second interrupt. Work that stops by itself is not cancelled, and has all the time that it needs.
 enum Interruption {
   /// Runs work that is cancelled after a time: `onLimit` is called first.
