@@ -35,8 +35,7 @@ struct BatchQueriesTests {
     var chance = SeededRandom(7)
     var queries: [PostQuery] = []
     var lines = [
-      #"{"version": 1, "name": "queries", "pipeline": "q.pipeline.yaml", "#
-        + #""run": {"concurrency": 16, "order": "interleaved"}, "#
+      #"{"version": 1, "name": "queries", "run": {"concurrency": 16, "order": "interleaved"}, "#
         + #""sinks": [{"ndjson": {"path": "out.ndjson", "lines": "results"}}], "#
         + #""report": {"json": "report.json"}}"#
     ]
@@ -51,10 +50,6 @@ struct BatchQueriesTests {
       lines.append(operation.jsonText())
     }
     try folder.write(lines.joined(separator: "\n") + "\n", to: "q.batch.jsonl")
-    // The real server may wait for a processor for longer than 30 s.
-    try folder.write(
-      "version: 1\nextends: default\nchain: [{ fetch: { idle_timeout: 5m }, replace: fetch }]\n",
-      to: "q.pipeline.yaml")
     let check = try await Program.run(
       ["batch", "check", "q.batch.jsonl", "--endpoint", url], in: folder)
     #expect(check.status == 0 && check.errors.contains("\(Self.count) tasks"), "\(check)")

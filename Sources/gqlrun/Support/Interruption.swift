@@ -36,14 +36,22 @@ enum Interruption {
   static func run<R: Sendable>(
     _ work: @escaping @Sendable () async throws -> R, onFirst: (@Sendable () -> Void)? = nil
   ) async throws -> R {
-    let task = Task { try await work() }
+    // The work begins when no interrupt can be missed; one before that ends the program.
+    let (beginning, begin) = AsyncStream.makeStream(of: Void.self)
+    let task = Task {
+      for await _ in beginning {}
+      return try await work()
+    }
     let wasTold = Locked(false)
     let watch = OutputWatch()
+    let registered = DispatchGroup()
     let queue = DispatchQueue(label: "gqlrun.signals")
     let sources = [SIGINT, SIGTERM, SIGHUP].compactMap { number -> (any DispatchSourceSignal)? in
-      let previous = signal(number, SIG_IGN)
       // Under nohup the program outlives its terminal.
-      if number == SIGHUP, unsafeBitCast(previous, to: Int.self) == 1 { return nil }
+      if number == SIGHUP, unsafeBitCast(signal(number, SIG_DFL), to: Int.self) == 1 {
+        signal(number, SIG_IGN)
+        return nil
+      }
       let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
       source.setEventHandler {
         if let onFirst, !wasTold.withLock({ $0 }) {
@@ -55,9 +63,12 @@ enum Interruption {
         task.cancel()
         watch.begin()
       }
+      registered.enter()
+      source.setRegistrationHandler { registered.leave() }
       source.activate()
       return source
     }
+    registered.notify(queue: queue) { begin.finish() }
     defer {
       for source in sources { source.cancel() }
       watch.end()
