@@ -55,7 +55,9 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
   /// The named type of a required variable that was not given; `nil` for other errors.
   package var missingType: String?
   /// The errors that this one consists of, if several were found at the same time; empty for a single one.
-  package private(set) var parts: [CacheError] = []
+  private var parts: [CacheError] = []
+  /// The errors that this one consists of, or this one.
+  package var single: [CacheError] { parts.isEmpty ? [self] : parts }
 
   /// Creates an error.
   public init(
@@ -73,7 +75,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
   ///
   /// Its code, path and location are those of the first one. Its message has all messages on one line.
   package init?(all errors: [CacheError]) {
-    let parts = errors.flatMap { $0.parts.isEmpty ? [$0] : $0.parts }
+    let parts = errors.flatMap(\.single)
     guard let first = parts.first else { return nil }
     self = first
     guard parts.count > 1 else { return }

@@ -86,14 +86,20 @@ final class PreparedOperations: Sendable {
 extension Schema {
   /// Parses type definitions, or the JSON result of an introspection query.
   package init(file bytes: [UInt8]) throws {
-    let bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
-    let start = bytes.first { !$0.isJSONWhiteSpace }
-    // Type definitions do not begin with a brace.
-    if start == UInt8(ascii: "{") {
-      try self.init(introspection: IntrospectionValue(JSONValue(parsing: bytes)))
+    if Self.isIntrospection(bytes) {
+      let text = bytes.trimmingPrefix([0xEF, 0xBB, 0xBF])
+      try self.init(introspection: IntrospectionValue(JSONValue(parsing: Array(text))))
     } else {
       try self.init(sdl: Document(parsingUTF8: bytes))
     }
+  }
+
+  /// Whether a file of a schema is JSON: no type definition begins with a brace, and an operation that does has a name next.
+  package static func isIntrospection(_ bytes: [UInt8]) -> Bool {
+    let rest = bytes.trimmingPrefix([0xEF, 0xBB, 0xBF]).drop { $0.isJSONWhiteSpace }
+    guard rest.first == UInt8(ascii: "{") else { return false }
+    let next = rest.dropFirst().first { !$0.isJSONWhiteSpace }
+    return next == nil || next == UInt8(ascii: "\"") || next == UInt8(ascii: "}")
   }
 }
 

@@ -298,6 +298,14 @@ public struct StoppedByStorage: Error, Sendable, CustomStringConvertible {
     self.message = message
     isRefusal = true
   }
+
+  /// The error for an output that has lost its name while it was open.
+  static func lost(_ path: String) -> Self {
+    Self(
+      refusing:
+        "\(path) was moved, removed or replaced while the run wrote it: restore what the run has written, or start "
+        + "without --resume")
+  }
 }
 
 /// Converts the error of the last system call.

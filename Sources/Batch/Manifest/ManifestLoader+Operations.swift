@@ -435,8 +435,7 @@ extension ManifestLoader {
     do throws(CacheError) {
       _ = try operation.template.coerce(given)
     } catch {
-      let parts = error.parts.isEmpty ? [error] : error.parts
-      guard !parts.contains(where: { $0.missingType != nil }) else { return }
+      guard !error.single.contains(where: { $0.missingType != nil }) else { return }
       report(.variable, message: error.message, location: location)
     }
   }

@@ -166,17 +166,6 @@ struct FileStatus: Equatable {
     self.init(status)
   }
 
-  /// Checks that an output that is open still has its name.
-  ///
-  /// - Throws: ``StoppedByStorage`` if the file was moved or removed, or another one has the name.
-  func checkName(_ path: String) throws {
-    if let named = FileStatus(path), named.device == device, named.inode == inode { return }
-    throw StoppedByStorage(
-      refusing:
-        "\(path) was moved, removed or replaced while the run wrote it: restore what the run has written, or start "
-        + "without --resume")
-  }
-
   private init(_ status: stat) {
     device = UInt64(status.st_dev)
     inode = UInt64(status.st_ino)

@@ -85,8 +85,8 @@ final class TaskMaker: Sendable {
     do throws(CacheError) {
       return try operation.template.coerce(given, uploads: uploads.map(\.variable))
     } catch {
-      let parts = error.parts.isEmpty ? [error] : error.parts
-      throw TaskProblem(parts.map { $0.message + reason(ofMissing: $0) }.joined(separator: "; "))
+      throw TaskProblem(
+        error.single.map { $0.message + reason(ofMissing: $0) }.joined(separator: "; "))
     }
   }
 

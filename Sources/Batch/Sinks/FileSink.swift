@@ -320,7 +320,10 @@ final class FileSink {
       (position, checksum) = (0, Checksum())
     }
     guard fsync(descriptor) == 0 else { throw Errno.last("cannot make \(path) durable") }
-    try FileStatus(descriptor: descriptor)?.checkName(isPublished ? path : partPath)
+    let name = isPublished ? path : partPath
+    guard let open = FileStatus(descriptor: descriptor), let named = FileStatus(name),
+      (open.device, open.inode) == (named.device, named.inode)
+    else { throw StoppedByStorage.lost(name) }
     guard isComplete, !isPublished else { return }
     guard rename(partPath, path) == 0 else { throw Errno.last("cannot rename \(partPath)") }
     AtomicFile.syncFolder(of: path)

@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
@@ -9,9 +10,7 @@ import GRDB
 final class TableFile {
   let path: String
   private let queue: DatabaseQueue
-  /// The database and its log when they were opened.
-  private let status: FileStatus?
-  private let log: FileStatus?
+  private let name: DatabaseName
   private var isOpen = false
 
   /// - Parameter mustExist: Whether an earlier part of the run has written to the database.
@@ -40,7 +39,13 @@ final class TableFile {
       _ = try queue.inDatabase { try Int.fetchOne($0, sql: "SELECT count(*) FROM sqlite_schema") }
       return queue
     }
-    (status, log) = (FileStatus(path), FileStatus(path + "-wal"))
+    name = DatabaseName(path)
+    try checkName()
+  }
+
+  /// - Throws: ``StoppedByStorage`` if the database was removed or replaced: the rows would be lost.
+  private func checkName() throws {
+    guard name.state() == .kept else { throw StoppedByStorage.lost(path) }
   }
 
   /// The first table that must not be written without the user's consent, with the reason; `nil` if
@@ -105,13 +110,11 @@ final class TableFile {
   }
 
   /// Runs `body` in the transaction of the step.
-  ///
-  /// - Throws: ``StoppedByStorage`` if the database was removed or replaced, too: the rows would be lost.
   func change<Result>(_ body: (Database) throws -> Result) throws -> Result {
     try Self.wrapping(path) {
       try queue.inDatabase { db in
         if !isOpen {
-          try status?.checkName(path)
+          try checkName()
           try db.beginTransaction(.immediate)
           isOpen = true
         }
@@ -135,7 +138,7 @@ final class TableFile {
   /// Commits the step durably.
   func sync() throws {
     guard isOpen else { return }
-    try status?.checkName(path)
+    try checkName()
     try Self.wrapping(path) { try queue.inDatabase { try $0.commit() } }
     isOpen = false
   }
@@ -143,19 +146,7 @@ final class TableFile {
   func close() {
     if isOpen { try? queue.inDatabase { try $0.rollback() } }
     isOpen = false
-    guard let status, (try? status.checkName(path)) == nil, let log,
-      (try? log.checkName(path + "-wal")) != nil
-    else {
-      try? queue.close()
-      return
-    }
-    // The database may only have another name, and gets what was committed. SQLite would leave the log, and apply it to the
-    // database that has the name now.
-    let isSaved = (try? queue.inDatabase { _ = try $0.checkpoint(.truncate) }) != nil
-    try? queue.close()
-    guard isSaved else { return }
-    unlink(path + "-wal")
-    unlink(path + "-shm")
+    try? name.close(queue)
   }
 
   /// The result of `body`, whose error becomes one of the run.

@@ -11,18 +11,22 @@ final class SQLiteConnections: Sendable {
     let readers: Readers
     /// `nil` if the file is read-only.
     let writer: DatabaseQueue?
-    let name: FileName
+    private let name: DatabaseName
+    private let path: String
 
     init(_ target: String, path: String, version: Int, isWritable: Bool) throws {
-      name = FileName(path)
+      self.path = path
+      name = DatabaseName(path)
       writer = isWritable ? try SQLiteConnections.writer(target) : nil
-      readers = Readers(target, name: name, version: version)
+      readers = Readers(target, path: path, name: name, version: version)
     }
+
+    func checkName() throws { try SQLiteConnections.check(name, path) }
 
     func close() throws {
       try readers.close()
       // The writer is closed last, because it removes the log.
-      try writer?.close()
+      if let writer { try name.close(writer) }
     }
 
     /// Like ``close()``, but waits for readers on the queue of the writer, and not on a thread of the concurrency runtime, of
@@ -33,25 +37,14 @@ final class SQLiteConnections: Sendable {
     }
   }
 
-  /// The name of the open file.
-  private struct FileName: Sendable {
-    private let path: String
-    private let file: FileIdentity?
-
-    init(_ path: String) {
-      self.path = path
-      file = FileIdentity(of: path)
-    }
-
-    /// - Throws: ``CacheError`` if another file has the name. A connection that is opened then would find the log of the open
-    ///   file beside the other one, and apply it; what is written would be lost. A removed file is used until it is closed.
-    func check() throws {
-      guard let named = FileIdentity(of: path), named != file else { return }
-      throw CacheError(
-        .storage,
-        "another file has replaced the cache \(path) while it was open, and what was stored since then is not in it: "
-          + "run the command again, and replace a cache only while no program uses it", path: path)
-    }
+  /// - Throws: ``CacheError`` if another file has the name. A connection that is opened then would find the log of the open
+  ///   file beside the other one, and apply it; what is written would be lost. A removed file is used until it is closed.
+  private static func check(_ name: DatabaseName, _ path: String) throws {
+    guard name.state() == .replaced else { return }
+    throw CacheError(
+      .storage,
+      "another file has replaced the cache \(path) while it was open, and what was stored since then is not in it: "
+        + "run the command again, and replace a cache only while no program uses it", path: path)
   }
 
   /// Connections that read: as many as there are reads at the same time, up to a limit.
@@ -83,11 +76,13 @@ final class SQLiteConnections: Sendable {
     /// create the log of the old file under the name of the new one's.
     private let opening = Locked(())
     private let target: String
-    private let name: FileName
+    private let path: String
+    private let name: DatabaseName
     private let version: Int
 
-    init(_ target: String, name: FileName, version: Int) {
+    init(_ target: String, path: String, name: DatabaseName, version: Int) {
       self.target = target
+      self.path = path
       self.name = name
       self.version = version
     }
@@ -127,7 +122,7 @@ final class SQLiteConnections: Sendable {
         return try opening.withLock { _ in
           let new = Result { () throws -> DatabaseQueue in
             if state.withLock({ $0.isClosed }) { throw SQLiteConnections.closed }
-            try name.check()
+            try SQLiteConnections.check(name, path)
             var configuration = SQLiteConnections.configuration(version: version)
             configuration.readonly = true
             // GRDB would ask a connection that was closed whether it has a transaction.
@@ -243,7 +238,7 @@ final class SQLiteConnections: Sendable {
   ) async throws -> Value {
     try await noting { [path] open in
       guard let writer = open.writer else { throw CacheError.readOnly(path) }
-      try open.name.check()
+      try open.checkName()
       return try await writer.writeWithoutTransaction(body)
     }
   }
@@ -258,7 +253,7 @@ final class SQLiteConnections: Sendable {
   ) async throws -> Value {
     let open = try current()
     guard let writer = open.writer else { throw CacheError.readOnly(path) }
-    try open.name.check()
+    try open.checkName()
     return await withCheckedContinuation { continuation in
       writer.asyncWriteWithoutTransaction { continuation.resume(returning: body($0)) }
     }

@@ -1,6 +1,6 @@
 import Foundation
 import GQLRunSupport
-import GRDB
+package import GRDB
 
 #if canImport(Glibc)
   import Glibc
@@ -260,6 +260,46 @@ struct FileIdentity: Hashable, Sendable {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }
     (device, number) = (UInt64(status.st_dev), UInt64(status.st_ino))
+  }
+}
+
+/// The name of an open database, which the file may lose.
+///
+/// SQLite leaves the log of a file that has lost its name, and would apply it to the file that has the name then.
+package final class DatabaseName: Sendable {
+  /// What the name leads to: the open file, no file, or another one.
+  package enum State: Sendable { case kept, removed, replaced }
+
+  private let path: String
+  private let file: FileIdentity?
+  private let log = Locked<FileIdentity?>(nil)
+
+  /// - Parameter path: The path of the open database.
+  package init(_ path: String) {
+    self.path = OpenDatabases.canonical(path)
+    file = FileIdentity(of: self.path)
+  }
+
+  /// What the name leads to now. Notes the log, which exists after the first access.
+  package func state() -> State {
+    guard let named = FileIdentity(of: path) else { return .removed }
+    guard named == file else { return .replaced }
+    log.withLock { log in log = log ?? FileIdentity(of: path + "-wal") }
+    return .kept
+  }
+
+  /// Closes the connection that writes, after all others. The file gets what was committed, under whatever name, and its log
+  /// is removed from beside another file.
+  package func close(_ writer: DatabaseQueue) throws {
+    guard state() != .kept, let log = log.withLock({ $0 }), FileIdentity(of: path + "-wal") == log
+    else { return try writer.close() }
+    let isSaved: Void? = try? writer.inDatabase { db in
+      if db.isInsideTransaction { try db.rollback() }
+      _ = try db.checkpoint(.truncate)
+    }
+    try writer.close()
+    guard isSaved != nil else { return }
+    for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
   }
 }
 

@@ -51,7 +51,7 @@ enum SchemaFile {
     _ files: [SourceFiles.File], edition: Edition
   ) throws -> (schema: Schema?, report: FindingReport) {
     var report = FindingReport(findings: [], sources: SourceFiles(files, edition: edition))
-    let introspection = files.first { isJSON($0.bytes) }
+    let introspection = files.first { Schema.isIntrospection($0.bytes) }
     if let introspection, files.count > 1 {
       throw Failure(
         .badInput,
@@ -168,15 +168,6 @@ enum SchemaFile {
 
   private static func failure(_ report: FindingReport) -> Failure {
     Failure(.badInput, String(report.human().dropLast()))
-  }
-
-  /// Whether the text is JSON: no type definition begins with a brace, and an operation that does has a name next.
-  private static func isJSON(_ bytes: [UInt8]) -> Bool {
-    let text = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? bytes.dropFirst(3) : bytes[...]
-    let rest = text.drop { $0.isJSONWhiteSpace }
-    guard rest.first == UInt8(ascii: "{") else { return false }
-    let next = rest.dropFirst().first { !$0.isJSONWhiteSpace }
-    return next == nil || next == UInt8(ascii: "\"") || next == UInt8(ascii: "}")
   }
 }
 

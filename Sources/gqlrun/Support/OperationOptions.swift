@@ -229,13 +229,13 @@ struct OperationOptions: ParsableArguments {
       }
       // A variable that could not be read is not also one that was not given.
       let known = Set(problems.compactMap(\.variableName))
-      let others = (error.parts.isEmpty ? [error] : error.parts).filter {
+      let others = error.single.filter {
         $0.variableName.map { !known.contains($0) } ?? true
       }
       throw CacheError(all: problems + others) ?? problem
     } catch let error as CacheError {
       var failure = Failure(error)
-      failure.message = (error.parts.isEmpty ? [error] : error.parts).map { part in
+      failure.message = error.single.map { part in
         part.location.map { Input.located(part.message, at: $0, in: bytes, name: name) }
           ?? "\(name): \(part.message)\(part.variableRemedy)"
       }.joined(separator: "\n")
