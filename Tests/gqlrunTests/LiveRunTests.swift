@@ -50,6 +50,24 @@ struct LiveRunTests {
     }
   }
 
+  @Test("--watch -v prints the time of a request, and none for a result of the changed cache")
+  func timesOfWatch() async throws {
+    try await DemoServer.withServer { server in
+      let folder = try Folder()
+      let result = try await Program.shell(
+        """
+        "$GQLRUN" run '\(Self.query)' -e '\(server.url)' --store sqlite:c.db --watch --first 2 -v --expect 'ms == 0' \
+          > lines 2> log & watch=$!
+        until [ -s lines ]; do sleep 0.01; done
+        "$GQLRUN" run '\(Self.like)' -e '\(server.url)' --store sqlite:c.db > like
+        wait $watch; echo $?; grep '^= from' log
+        """, in: folder)
+      let lines = result.output.split(separator: "\n")
+      #expect(lines.count == 3 && lines.first == "0", "\(result)")
+      #expect(lines.last?.wholeMatch(of: /= from the cache, \d+ bytes/) != nil, "\(result)")
+    }
+  }
+
   @Test("an interrupted watch ends with 130, and its file has the results so far")
   func interruptedWatch() async throws {
     try await DemoServer.withServer { server in

@@ -100,10 +100,10 @@ struct OperationRun: Sendable {
         if !pages.paginate { unread?.beginCount() }
         try unread?.read(response)
         outcome.errorCount = response.errors.count + (isOneOfMany ? outcome.errorCount : 0)
-        let time = ContinuousClock.now - start
+        // The time of a page or of a watched result is its own; other results begin with the operation.
+        let time = watches ? response.timing.total : ContinuousClock.now - start
         if !isQuiet { report(response, policy: effective) }
         if verbosity > 0 { summarize(response, time) }
-        // The time of a page is its own; all other results begin with the operation.
         if pages.paginate { start += time }
         if !response.isCatchUp { try tally.check(response, milliseconds: time / .milliseconds(1)) }
         if !response.isCatchUp, limit.count() { break }
@@ -195,9 +195,11 @@ struct OperationRun: Sendable {
     for error in response.errors { Terminal.graphQLError(error.description(in: label)) }
   }
 
-  /// Prints the source of the result, its duration and size, and what was written to the cache.
+  /// Prints the source of the result, its duration and size, and what was written to the cache. A watched result of a
+  /// changed cache has no duration.
   private func summarize(_ response: GraphQLResponse, _ time: Duration) {
-    var parts = ["from the \(response.origin)", time.shown]
+    var parts = ["from the \(response.origin)"]
+    if time > .zero { parts.append(time.shown) }
     if response.source == .server {
       parts.append(Quantity.count(response.timing.receivedBytes, "byte"))
     } else if let count = response.data?.count {
