@@ -9,9 +9,9 @@
 // to load, and not every machine has them. libpq is loaded when the first connection is opened.
 
 #define GQLRUN_LIBPQ(use) \
-  use(clear) use(connectdbParams) use(db) use(errorMessage) use(execParams) use(finish) use(getisnull) \
-  use(getlength) use(getvalue) use(host) use(ntuples) use(resultErrorField) use(resultStatus) \
-  use(setNoticeProcessor) use(status) use(transactionStatus)
+  use(clear) use(connectdbParams) use(connectionNeedsPassword) use(db) use(errorMessage) use(execParams) \
+  use(finish) use(getisnull) use(getlength) use(getvalue) use(host) use(ntuples) use(reset) use(resultErrorField) \
+  use(resultStatus) use(setErrorVerbosity) use(setNoticeProcessor) use(status) use(transactionStatus)
 
 // Functions of libpq, under their names without `PQ`.
 struct gqlrun_libpq {

@@ -36,11 +36,32 @@ package final class PostgresConnection {
     guard pq.status(handle) == CONNECTION_OK else {
       defer { pq.finish(handle) }
       let error = PostgresError(handle, library, isConnecting: true)
-      throw PostgresError(state: error.state, message: Self.hiding(url, in: error.message))
+      throw PostgresError(
+        state: Self.refusal(of: handle, library, error) ?? error.state,
+        message: Self.hiding(url, in: error.message))
     }
     _ = pq.setNoticeProcessor(handle, { _, _ in }, nil)
     self.handle = handle
     self.library = library
+  }
+
+  /// The SQLSTATE with which the server refuses the user, the password or the database of a connection that has failed;
+  /// `nil` if it failed for another reason.
+  ///
+  /// libpq has the SQLSTATE only as the text of an error, if that was requested before it connects.
+  private static func refusal(
+    of handle: OpaquePointer, _ library: LibPQ, _ error: PostgresError
+  ) -> String? {
+    let pq = library.functions
+    if pq.connectionNeedsPassword(handle) == 1 { return "28P01" }
+    // libpq separates the severity of a server's error with two spaces.
+    guard error.message.contains(":  ") else { return nil }
+    _ = pq.setErrorVerbosity(handle, PQERRORS_SQLSTATE)
+    pq.reset(handle)
+    let text = PostgresError(handle, library, isConnecting: true).message
+    guard let start = text.ranges(of: ":  ").last?.upperBound else { return nil }
+    let state = String(text[start...].prefix(5))
+    return state.hasPrefix("28") || state == "3D000" ? state : nil
   }
 
   deinit { library.functions.finish(handle) }

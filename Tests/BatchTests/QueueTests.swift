@@ -480,6 +480,21 @@ struct QueueTests {
     }
     #expect((.seconds(120)...Duration.seconds(130)).contains(clock.now() - start))
   }
+
+  @Test(
+    "a user or a database that the server does not have is not tried again",
+    arguments: [("user=test", "user=none", "28000"), ("/postgres?", "/none?", "3D000")])
+  func refusedDatabase(part: String, other: String, state: String) async throws {
+    let clock = ServiceClock(TestClock.jumping())
+    let url = try PostgresServer.shared.get().url.replacing(part, with: other)
+    let start = clock.now()
+    let error = await #expect(throws: JournalError.self) {
+      try await QueueClient(QueueDatabase(url, clock: clock, patience: .seconds(60)))
+        .run("claim tasks") { _ in }
+    }
+    #expect(error?.description.hasSuffix("does not exist (\(state))") == true, "\(error as Any)")
+    #expect(clock.now() == start)
+  }
 }
 
 private actor Flag {
