@@ -93,10 +93,15 @@ struct QueueSchemaTests {
     #expect(message.contains("gqlrun batch init"))
   }
 
-  @Test("a worker with another manifest is refused")
-  func otherManifest() throws {
+  @Test(
+    "a worker with another manifest is refused",
+    arguments: [
+      ("emit: user", "{{row.id}}"), ("expect: [\"errors == null\"]", "{{row.id}}"),
+      ("", "U{{row.id}}"),
+    ])
+  func otherManifest(operation: String, id: String) throws {
     let (bench, _) = try QueueBench.begun(1)
-    let other = try bench.manifest(1, operation: "emit: user")
+    let other = try bench.manifest(1, operation: operation, variables: "{ id: \"\(id)\" }")
     let error = #expect(throws: JournalError.self) { try BatchQueue(other).enqueue() }
     let message = error?.description ?? ""
     #expect(message.contains("--new"))

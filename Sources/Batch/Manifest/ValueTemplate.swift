@@ -68,6 +68,26 @@ indirect enum ValueTemplate: Sendable {
   }
 }
 
+extension ValueTemplate: CustomStringConvertible {
+  /// JSON, with references in double braces. Equal descriptions are equal values of every task.
+  var description: String {
+    switch self {
+    case .constant(let value): value.canonicalText
+    case .reference(let reference, _): "{{\(reference)}}"
+    case .text(let template, _): Self.quoted(template)
+    case .list(let elements): "[\(elements.map(\.description).joined(separator: ","))]"
+    case .object(let members):
+      "{\(members.map { "\(JSONValue.string($0.key).canonicalText):\($0.value)" }.joined(separator: ","))}"
+    case .upload(let template):
+      "upload(\([template.path, template.contentType, template.fileName].map(Self.quoted).joined(separator: ",")))"
+    }
+  }
+
+  private static func quoted(_ template: TextTemplate?) -> String {
+    template.map { JSONValue.string($0.description).canonicalText } ?? ""
+  }
+}
+
 /// Converts text from files to the types that an operation declares.
 struct TypedText: Sendable {
   let reader: VariableReader
@@ -145,7 +165,7 @@ struct MalformedText: Error, Equatable {
 }
 
 /// Text with references in double braces: `out/{{op}}.ndjson`. Templates contain no code.
-struct TextTemplate: Sendable {
+struct TextTemplate: Sendable, CustomStringConvertible {
   enum Part: Sendable {
     case text(String)
     case reference(Reference)
@@ -182,6 +202,15 @@ struct TextTemplate: Sendable {
 
   var references: [Reference] {
     parts.compactMap { if case .reference(let reference) = $0 { reference } else { nil } }
+  }
+
+  var description: String {
+    parts.reduce(into: "") { text, part in
+      switch part {
+      case .text(let part): text += part
+      case .reference(let reference): text += "{{\(reference)}}"
+      }
+    }
   }
 
   /// The reference, if it is the whole text.

@@ -166,7 +166,7 @@ struct QueueRun: Sendable {
 }
 
 extension Manifest {
-  /// Identifies what workers of one run must have in common: operations, documents and sinks.
+  /// Identifies what workers of one run must have in common: operations, documents, variables, conditions and sinks.
   func digest() throws -> [UInt8] {
     var hash = Hash()
     func add(_ text: String) { hash.updateDelimited(text) }
@@ -179,6 +179,11 @@ extension Manifest {
       for capture in operation.capture {
         add("capture \(capture.name) \(capture.path.description)")
       }
+      // The identity of the task of an extraction has them, with their defaults.
+      for variable in operation.variables where !isMade {
+        add("variable \(variable.name) \(variable.value)")
+      }
+      for condition in operation.expect.texts { add("expect \(condition)") }
     }
     let base = OutputPath(folder: folder)
     for entry in try SinkPlan(self).entries {
