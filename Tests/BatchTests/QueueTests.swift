@@ -79,6 +79,29 @@ struct QueueTests {
     #expect(errors.text(0, 0).contains("the column `login` of a record has a NUL character"))
   }
 
+  @Test("a cursor that PostgreSQL cannot store fails its task, and no other one")
+  func nulCharacterInCursor() async throws {
+    let bench = try QueueBench()
+    try bench.location.write(
+      "query($id: ID!, $after: String) { posts(user: $id, after: $after) { nodes { id } pageInfo { hasNextPage endCursor } } }",
+      to: "p.graphql")
+    let manifest = try bench.manifest(
+      3, document: "p.graphql",
+      operation: "paginate: { connection: posts }\n    emit: posts.nodes[*]")
+    try bench.begin(manifest)
+    let transport = ScriptedTransport { request, _ in
+      let hasMore = request.contains("U_2")
+      return ScriptedTransport.response(
+        200,
+        #"{"data":{"posts":{"nodes":[],"pageInfo":{"hasNextPage":\#(hasMore),"endCursor":"a\u0000"}}}}"#
+      )
+    }
+    let summary = try await bench.work(manifest, transport: transport)
+    #expect(summary.map(\.counters.failed) == [1] && summary.map(\.counters.done) == [2])
+    let errors = try bench.connection.run("SELECT error FROM gq_task WHERE error IS NOT NULL")
+    #expect(errors.text(0, 0).contains("the cursor of the next page has a NUL character"))
+  }
+
   @Test("rows are added once, also if the command is repeated with more of them")
   func enqueue() throws {
     let bench = try QueueBench()

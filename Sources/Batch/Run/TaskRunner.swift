@@ -148,6 +148,11 @@ struct TaskRunner: Sendable {
       return try finish(item, operation: operation, page: page, data: data, update: &update) {
         let found = data.unlessNull
         let hasMore = try found.map { try pager.advance(over: $0) } ?? false
+        if hasMore, manifest.queueURL != nil, pager.position?.utf8.contains(0) == true {
+          throw TaskProblem(
+            "the cursor of the next page has a NUL character, which PostgreSQL cannot store; run the batch with a "
+              + "folder as its journal")
+        }
         if let found,
           let problem = try operation.completeness?.problem(in: found, hasMore: hasMore)
         {
