@@ -88,8 +88,8 @@ package struct Pager {
     }
     guard seen.insert(next.hashValue).inserted, next != position else {
       throw TaskProblem(
-        "the server gave the cursor \"\(next.prefix(60))\" a second time; its pages would never end"
-      )
+        "the server gave the cursor \(JSONValue.string(String(next.prefix(60))).jsonText()) a second time; its pages "
+          + "would never end")
     }
     go(to: next)
     return true
