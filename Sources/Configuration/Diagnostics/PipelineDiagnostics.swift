@@ -54,16 +54,27 @@ extension PipelineDiagnostics {
     case github
   }
 
+  /// The largest number of diagnostics that are shown to people.
+  private static let maxShown = 200
+
   /// The diagnostics in a format, each line with its line end. Empty without diagnostics, except
   /// for JSON.
+  ///
+  /// JSON has all of them. The other formats have at most 200, first errors, and the number of those that they lack.
   public func rendered(as format: Format) -> String {
     switch format {
     case .human(let colors):
-      all.map { HumanRenderer(source: source(of: $0), colors: colors).render($0) }
+      shown { HumanRenderer(source: source(of: $0), colors: colors).render($0) }
         .joined(separator: "\n")
     case .json: all.map(\.json).linePerElement
-    case .github: all.map { $0.githubCommand() }.joined()
+    case .github: shown { $0.githubCommand() }.joined()
     }
+  }
+
+  private func shown(_ text: (PipelineDiagnostic) -> String) -> [String] {
+    guard all.count > Self.maxShown else { return all.map(text) }
+    return (errors + warnings).prefix(Self.maxShown).map(text)
+      + ["and \(all.count - Self.maxShown) more\n"]
   }
 }
 

@@ -32,6 +32,16 @@ struct FormatTests {
         """)
   }
 
+  @Test("people get 200 diagnostics, first errors, and the number of the others")
+  func many() {
+    let keys = (1...300).map { "\nk\($0): 1" }.joined()
+    let found = check(file(chain: "  - cache-read\n  - fetch\n  - parse") + keys)
+    let text = found.rendered(as: .human())
+    #expect(text.hasSuffix("\n\nand 101 more\n") && text.ranges(of: "error[P001]").count == 200)
+    #expect(found.rendered(as: .github).hasSuffix("\nand 101 more\n"))
+    #expect(found.rendered(as: .json).split(separator: "\n").count == 303)
+  }
+
   @Test("people get colours when they ask for them")
   func colors() {
     let text = check("chain: [parse]\nversion: 1").rendered(as: .human(colors: true))
