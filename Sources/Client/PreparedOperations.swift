@@ -90,7 +90,9 @@ extension Schema {
       let text = bytes.trimmingPrefix([0xEF, 0xBB, 0xBF])
       try self.init(introspection: IntrospectionValue(JSONValue(parsing: Array(text))))
     } else {
-      try self.init(sdl: Document(parsingUTF8: bytes))
+      let document = try Document(parsingUTF8: bytes)
+      if let error = document.schemaError { throw error }
+      try self.init(sdl: document)
     }
   }
 
@@ -100,6 +102,20 @@ extension Schema {
     guard rest.first == UInt8(ascii: "{") else { return false }
     let next = rest.dropFirst().first { !$0.isJSONWhiteSpace }
     return next == nil || next == UInt8(ascii: "\"") || next == UInt8(ascii: "}")
+  }
+}
+
+extension Document {
+  /// The error of a schema that has operations and fragments only; `nil` for other documents.
+  package var schemaError: SchemaError? {
+    let locations = operations.map(\.location) + fragments.map(\.location)
+    guard let first = locations.first, locations.count == definitions.count else { return nil }
+    return SchemaError(issues: [
+      SchemaError.Issue(
+        message:
+          "the file has operations and no schema; name type definitions, or the result of an introspection",
+        location: first)
+    ])
   }
 }
 

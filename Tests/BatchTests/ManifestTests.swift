@@ -324,6 +324,12 @@ struct ManifestTests {
     #expect(broken.count == 1, "\(broken)")
     #expect(
       broken[0].hasPrefix("2:11 ") && broken[0].contains("the schema cannot be used"), "\(broken)")
+    try location.write("{ n { __typename } }", to: "operations.graphql")
+    let operations = try Bench.findings(yaml("x", more: "schema: operations.graphql"), in: location)
+    #expect(
+      operations.count == 1
+        && operations[0].contains("operations.graphql: the file has operations and no schema"),
+      "\(operations)")
   }
 
   private static let chain = """

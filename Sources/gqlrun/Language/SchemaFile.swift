@@ -71,17 +71,7 @@ enum SchemaFile {
         ? try Document(
           parsingUTF8: sources.files[0].bytes, options: ParseOptions(edition: edition))
         : try sources.document()
-      let operations = document.operations.map(\.location) + document.fragments.map(\.location)
-      if let first = operations.first, operations.count == document.definitions.count {
-        report.findings = [
-          Finding(
-            severity: .error, code: "SchemaError",
-            message:
-              "the file has operations and no schema; name type definitions, or the result of an introspection",
-            location: sources.location(first))
-        ]
-        return (nil, report)
-      }
+      if let error = document.schemaError { throw error }
       return (try Schema(sdl: document, edition: edition), report)
     } catch let error as GraphQLSyntaxError {
       report.findings = [finding(error, sources.location(error.location))]
