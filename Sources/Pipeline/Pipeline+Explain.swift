@@ -22,6 +22,12 @@ extension Pipeline {
   /// - Parameter request: The request to explain.
   /// - Returns: Lines of text, without secrets.
   public func explanation(of request: GraphQLRequest) -> String {
+    explanation(of: request, server: nil)
+  }
+
+  /// The same with a name of the endpoint's server, such as a variable, instead of its scheme, its host and the slash
+  /// after it; `nil` shows them.
+  package func explanation(of request: GraphQLRequest, server: String?) -> String {
     let route = Route(entries, for: request)
     let policy = request.cachePolicy ?? route.defaultPolicy(for: request.operationType)
     var rows: [(String, [String])] = [
@@ -32,7 +38,7 @@ extension Pipeline {
     if let facts = request.operation?.planFacts {
       rows.append(("plan", Self.lines(facts)))
     }
-    rows.append(("request", requestLines(previewed(request))))
+    rows.append(("request", requestLines(previewed(request), server: server)))
     var facts = TextTable()
     for (label, texts) in rows {
       for (index, text) in texts.enumerated() { facts.add(index == 0 ? "  " + label : "", text) }
@@ -104,7 +110,7 @@ extension Pipeline {
     return names.isEmpty ? [] : ["without the changes by \(names.listed())"]
   }
 
-  private func requestLines(_ request: GraphQLRequest) -> [String] {
+  private func requestLines(_ request: GraphQLRequest, server: String?) -> [String] {
     guard let endpoint else { return ["no endpoint"] }
     let message: HTTPRequestMessage
     do throws(ChainError) {
@@ -115,7 +121,12 @@ extension Pipeline {
     let members = HTTPRequestBuilder(endpoint: endpoint).members(of: request).keys
       .joined(separator: ", ")
     let hiding = SecretHiding(secrets + message.secrets)
-    var lines = [hiding.text(message.description)]
+    var line = message.description
+    if let server, message.head.authority == endpoint.authority {
+      let path = (message.head.path ?? "").prefix { $0 != "?" }
+      line = "\(message.head.method.rawValue) \(server)\(path.dropFirst())"
+    }
+    var lines = [hiding.text(line)]
     if let socket = message.webSocket {
       lines.append("over WebSocket with \(socket.subprotocols.joined(separator: " or "))")
     }

@@ -101,10 +101,7 @@ extension Endpoint {
 extension Pipeline {
   /// The explanation of a request, with the variable in place of an endpoint that is not known.
   func shownExplanation(of request: GraphQLRequest) -> String {
-    let text = explanation(of: request)
-    guard endpoint?.isUnsent == true else { return text }
-    return text.replacing(Endpoint.unsentURL, with: "${env:GQL_URL}")
-      .replacing("ws://gql-url.invalid/", with: "${env:GQL_URL}")
+    explanation(of: request, server: endpoint?.isUnsent == true ? "${env:GQL_URL}" : nil)
   }
 
   /// Whether no request reaches a server: an entry answers all of them, or none sends any.
