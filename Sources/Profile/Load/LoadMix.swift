@@ -35,11 +35,6 @@ package final class LoadMix: Sendable {
     /// The index of the operation.
     package var operation: Int
     package var request: GraphQLRequest
-
-    package init(operation: Int, request: GraphQLRequest) {
-      self.operation = operation
-      self.request = request
-    }
   }
 
   package let operations: [Operation]
@@ -58,6 +53,9 @@ package final class LoadMix: Sendable {
     self.operations = operations
     turns = Locked(operations.map { _ in Turn() })
   }
+
+  /// The first request of the first operation; takes no turn.
+  package var first: Choice { Choice(operation: 0, request: operations[0].requests[0]) }
 
   /// The operation that is furthest behind its share, and its next request.
   ///

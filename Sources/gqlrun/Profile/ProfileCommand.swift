@@ -179,6 +179,7 @@ struct ProfileCommand: AsyncParsableCommand {
       let kept = try scratch.kept(file, "the response")
       return try await command.ladder(document, kept, source: Input.label(file))
     }
+    command.requestOptions = try requestOptions.withFields()
     return try await command.fetched(document, scratch)
   }
 
@@ -204,10 +205,8 @@ struct ProfileCommand: AsyncParsableCommand {
   private var shownEndpoint: String? { endpoint.map(Endpoint.shownText) }
 
   private func fetched(_ document: String, _ scratch: ScratchFolder) async throws -> ProfileReport {
-    let session = ProfileFetch(
-      endpoint: endpoint, pipelines: pipeline, request: try requestOptions.withFields(),
-      trust: trustOptions, document: document, options: operationOptions)
-    let operation = try session.operation(pipeline.first)
+    let operation = try operationOptions.prepare(
+      document, pipeline: loadedPipeline(pipeline.first), isSent: true)
     guard load.subscribe || operation.type != .subscription else {
       throw Failure(
         .usage, "\(operation.label) is a subscription; add --subscribe to measure its events")
@@ -218,14 +217,14 @@ struct ProfileCommand: AsyncParsableCommand {
       report.runs = 1
       report.warmUps = 0
       if load.subscribe {
-        report.subscription = try await session.subscription(load)
+        report.subscription = try await measureEvents(of: document)
       } else {
-        report.load = try await session.load(load)
+        report.load = try await measureRequests(of: document)
       }
       return report
     }
     let copy = scratch.path("response.json")
-    let network = try await session.fetch(runs: runs, warmUps: warmup, copy: copy)
+    let network = try await fetch(document, copy: copy)
     var report = try await ladder(
       document, copy, source: shownEndpoint ?? pipeline.joined(separator: ", "),
       pipeline: pipeline.first
@@ -245,8 +244,8 @@ struct ProfileCommand: AsyncParsableCommand {
     var report = report(
       source: manifest.pipeline.endpoint?.shownURL ?? path, operation: names, bytes: 0)
     (report.runs, report.warmUps) = (1, 0)
-    (report.load, report.subscription) = try await ProfileFetch.load(
-      load, mix, through: manifest.pipeline, isDefault: !manifest.namesPipeline)
+    (report.load, report.subscription) = try await measure(
+      mix, through: manifest.pipeline, isDefault: !manifest.namesPipeline)
     return report
   }
 

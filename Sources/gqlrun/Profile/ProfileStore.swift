@@ -298,38 +298,24 @@ struct ManifestLoad {
   var subscriptions: (mix: LoadMix, count: Int)?
 }
 
-/// Measures requests through pipelines.
-struct ProfileFetch {
-  var endpoint: String?
-  /// The pipeline files; empty for the default pipeline.
-  var pipelines: [String]
-  var request: RequestOptions
-  var trust: TrustOptions
-  var document: String
-  var options: OperationOptions
-
-  private func load(_ pipeline: String?) throws -> Pipeline {
-    try EndpointArguments(endpoint: endpoint, pipeline: pipeline)
-      .load(request: request, trust: trust)
+// Measures requests through pipelines.
+extension ProfileCommand {
+  /// Loads a pipeline file; `nil` is the default pipeline.
+  func loadedPipeline(_ file: String?) throws -> Pipeline {
+    try EndpointArguments(endpoint: endpoint, pipeline: file)
+      .load(request: requestOptions, trust: trustOptions)
   }
 
-  func operation(_ pipeline: String?) throws -> PreparedOperation {
-    let loaded = try load(pipeline)
-    return try options.prepare(
-      document, pipeline: loaded, isSent: true)
-  }
-
-  /// Opens a client for a pipeline, and closes it after `body`.
+  /// Opens a client for a pipeline file, and closes it after `body`.
   ///
   /// - Parameter connections: The number of requests or subscriptions at a time.
   private func withClient<Result>(
-    _ pipeline: String?, connections: Int = 1,
+    _ document: String, through file: String?, connections: Int = 1,
     _ body: (PipelineRunner, GraphQLRequest, ConnectionMeter) async throws -> Result
   ) async throws -> Result {
-    var loaded = try load(pipeline)
-    try Self.allow(connections, in: &loaded, isDefault: pipeline == nil)
-    let operation = try options.prepare(
-      document, pipeline: loaded, isSent: true)
+    var loaded = try loadedPipeline(file)
+    try Self.allow(connections, in: &loaded, isDefault: file == nil)
+    let operation = try operationOptions.prepare(document, pipeline: loaded, isSent: true)
     let meter = ConnectionMeter()
     let client = try await PipelineClient.open(
       loaded, logger: RunLog.logger(verbosity: 0, isQuiet: true)
@@ -366,32 +352,34 @@ struct ProfileFetch {
   }
 
   /// Fetches the response through each pipeline in turn, and saves a copy of its body.
-  func fetch(runs: Int, warmUps: Int, copy: String) async throws -> [NetworkReport] {
-    let files: [String?] = pipelines.isEmpty ? [nil] : pipelines
+  func fetch(_ document: String, copy: String) async throws -> [NetworkReport] {
+    let files: [String?] = pipeline.isEmpty ? [nil] : pipeline
     var fetches = [[FetchMeasurement]](repeating: [], count: files.count)
-    for round in 0..<(warmUps + runs) {
-      for (index, pipeline) in files.enumerated() {
+    for round in 0..<(warmup + runs) {
+      for (index, file) in files.enumerated() {
         try Task.checkCancellation()
-        Terminal.showStatus("fetching, \(round + 1) of \(warmUps + runs)")
-        let isLast = round == warmUps + runs - 1 && index == 0
-        let fetch = try await withClient(pipeline) { runner, request, meter in
+        Terminal.showStatus("fetching, \(round + 1) of \(warmup + runs)")
+        let isLast = round == warmup + runs - 1 && index == 0
+        let fetch = try await withClient(document, through: file) { runner, request, meter in
           try await FetchRun.run(runner, request, copy: isLast ? copy : nil, meter: meter)
         }
-        if round >= warmUps { fetches[index].append(fetch) }
+        if round >= warmup { fetches[index].append(fetch) }
       }
     }
     Terminal.showStatus(nil)
-    return zip(files, fetches).compactMap { pipeline, measured in
+    return zip(files, fetches).compactMap { file, measured in
       NetworkReport(
-        measured, label: pipeline ?? "the default pipeline",
+        measured, label: file ?? "the default pipeline",
         first: files.count > 1 ? fetches[0] : nil)
     }
   }
 
   /// Measures the events of subscriptions.
-  func subscription(_ options: LoadOptions) async throws -> SubscriptionReport {
-    let count = options.concurrency ?? 1
-    return try await withClient(pipelines.first, connections: count) { runner, request, meter in
+  func measureEvents(of document: String) async throws -> SubscriptionReport {
+    let count = load.concurrency ?? 1
+    return try await withClient(
+      document, through: pipeline.first, connections: count
+    ) { runner, request, meter in
       guard let operation = request.operation, operation.type == .subscription else {
         throw Failure(
           .usage,
@@ -402,34 +390,34 @@ struct ProfileFetch {
       defer { Terminal.showStatus(nil) }
       let mix = LoadMix([.init(name: operation.label, requests: [request])])
       return try await SubscriptionRun(
-        runner, mix, count: count, duration: options.time, meter: meter,
-        eventTime: options.timeOfEvents()
+        runner, mix, count: count, duration: load.time, meter: meter,
+        eventTime: load.timeOfEvents()
       ).run()
     }
   }
 
   /// Sends the requests of the document, and measures them.
-  func load(_ options: LoadOptions) async throws -> LoadReport {
-    let loaded = try load(pipelines.first)
-    let operation = try self.options.prepare(document, pipeline: loaded, isSent: true)
-    let request = GraphQLRequest(operation, cachePolicy: options.cache ? nil : .networkOnly)
+  func measureRequests(of document: String) async throws -> LoadReport {
+    let loaded = try loadedPipeline(pipeline.first)
+    let operation = try operationOptions.prepare(document, pipeline: loaded, isSent: true)
+    let request = GraphQLRequest(operation, cachePolicy: load.cache ? nil : .networkOnly)
     let mix = LoadMix([.init(name: operation.label, requests: [request])])
-    return try await Self.load(
-      options, ManifestLoad(requests: mix), through: loaded, isDefault: pipelines.isEmpty
+    return try await measure(
+      ManifestLoad(requests: mix), through: loaded, isDefault: pipeline.isEmpty
     ).load
   }
 
   /// Sends the requests of a load through a pipeline, and measures them.
   ///
   /// - Parameter isDefault: Whether the user has named no pipeline.
-  static func load(
-    _ options: LoadOptions, _ given: ManifestLoad, through pipeline: Pipeline, isDefault: Bool
+  func measure(
+    _ given: ManifestLoad, through pipeline: Pipeline, isDefault: Bool
   ) async throws -> (load: LoadReport, events: SubscriptionReport?) {
     var pipeline = pipeline
     let mix = given.requests
-    try options.apply(to: &pipeline)
-    try allow(
-      options.concurrency ?? 1, beside: given.subscriptions?.count ?? 0, in: &pipeline,
+    try load.apply(to: &pipeline)
+    try Self.allow(
+      load.concurrency ?? 1, beside: given.subscriptions?.count ?? 0, in: &pipeline,
       isDefault: isDefault)
     let meter = ConnectionMeter()
     let client = try await PipelineClient.open(
@@ -439,26 +427,25 @@ struct ProfileFetch {
       let runner = PipelineRunner(client.pipeline, services: client.services)
       let measured = PipelineRequest(runner, mix, meter: meter)
       // The first request opens a connection, and shows whether the others can succeed.
-      let first = LoadMix.Choice(operation: 0, request: mix.operations[0].requests[0])
-      if let error = await measured.perform(first).error, Self.isHopeless(error) { throw error }
+      if let error = await measured.perform(mix.first).error, Self.isHopeless(error) { throw error }
       let (before, sent) = (meter.count, measured.sentRequests)
       Terminal.showStatus("sending requests")
-      var run = LoadRun(model: options.model, duration: options.time) { await measured.perform() }
-      run.thinkTime = options.thinkTime
+      var run = LoadRun(model: load.model, duration: load.time) { await measured.perform() }
+      run.thinkTime = load.thinkTime
       if mix.operations.count > 1 { run.operations = mix.operations.map(\.name) }
       var events: SubscriptionReport?
       var report: LoadReport
       if let (mix, count) = given.subscriptions {
         let subscriptions = SubscriptionRun(
           runner, mix, count: count, duration: .seconds(run.seconds),
-          eventTime: try options.timeOfEvents())
+          eventTime: try load.timeOfEvents())
         (report, events) = await subscriptions.run(beside: { await run.run() })
       } else {
         report = await run.run()
       }
       report.connections = meter.count - before
       report.httpRequests = measured.sentRequests - sent
-      report.notes = options.notes
+      report.notes = load.notes
       Terminal.showStatus(nil)
       return (report, events)
     }
