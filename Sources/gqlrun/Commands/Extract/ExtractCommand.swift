@@ -181,11 +181,7 @@ struct ExtractCommand: AsyncParsableCommand {
       bytes, named: source.label, rules: pipeline.keys, schema: schema, isSent: true)
     let manifest = try manifest(
       operation, source: source, target: target, pipeline: pipeline)
-    if dryRun { return try await ExtractPreview.show(manifest, isQuiet: quiet, verbose: verbose) }
-    try await ExtractRun(
-      manifest: manifest, resumes: resume || only != nil, requiresSame: only != nil,
-      overwrites: overwrite, verbose: verbose, isQuiet: quiet
-    ).run()
+    try await dryRun ? preview(manifest) : extract(manifest)
   }
 
   /// The target; `nil` for a preview without one.

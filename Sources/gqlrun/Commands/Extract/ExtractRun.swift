@@ -6,43 +6,35 @@ import GQLRunPipeline
 import GQLRunPlugins
 import GQLRunSupport
 
-/// Runs the manifest of `gqlrun extract`.
-struct ExtractRun {
-  let manifest: Manifest
-  /// Whether to continue the newest run: where it stopped, or with the pages that failed in it.
-  let resumes: Bool
-  /// Whether a newest run of another document or of other variables is an error.
-  let requiresSame: Bool
-  let overwrites: Bool
-  let verbose: Int
-  let isQuiet: Bool
-
+extension ExtractCommand {
   /// How a run that stopped is continued.
   private static let how = "the same command with --resume continues"
 
-  func run() async throws {
+  /// Runs the manifest.
+  func extract(_ manifest: Manifest) async throws {
     let run: ExtractionRun
     do {
+      // The pages that failed are those of a run of this document and these variables.
       run = try ExtractionRun(
-        manifest, resumes: resumes, requiresSame: requiresSame, overwrites: overwrites)
+        manifest, resumes: resume || only != nil, requiresSame: only != nil, overwrites: overwrite)
     } catch {
       throw BatchOutcome.failure(error, manifest.file, during: .queue)
     }
-    if run.isOfOther, !isQuiet {
+    if run.isOfOther, !quiet {
       Terminal.hint("the newest run has another document or other variables: a new one begins")
     }
     let summary = try await BatchExecution.run(
-      manifest, manifest.file, verbose: verbose, isQuiet: isQuiet, during: .extraction
+      manifest, manifest.file, verbose: verbose, isQuiet: quiet, during: .extraction
     ) { services, control in try await run.run(services, control) }
-    if !isQuiet { report(summary.tables, seconds: summary.end.seconds) }
+    if !quiet { report(summary.tables, seconds: summary.end.seconds) }
     for warning in summary.warnings { Terminal.warning(warning) }
-    if !isQuiet, let journal = summary.journal {
+    if !quiet, let journal = summary.journal {
       Terminal.note("journal: \(Terminal.safe(journal))")
     }
     try end(
       BatchOutcome.failure(
         summary.end.reason, detail: summary.end.detail, outage: summary.end.outage, how: Self.how),
-      reasons: summary.failures)
+      reasons: summary.failures, of: manifest)
   }
 
   /// Prints the number of rows of each table, and those of requests.
@@ -54,28 +46,25 @@ struct ExtractRun {
   }
 
   /// Throws the failure of a run that stopped, or whose tables lack rows.
-  private func end(_ stop: Failure?, reasons: FailureReasons?) throws {
+  private func end(_ stop: Failure?, reasons: FailureReasons?, of manifest: Manifest) throws {
     if let stop {
-      if !isQuiet { stop.hintAtToken(for: manifest) }
+      if !quiet { stop.hintAtToken(for: manifest) }
       throw stop
     }
     guard let reasons, let first = reasons.all.first else { return }
     let more =
       "--only failed requests the pages that failed, --allow-partial accepts tables without them"
-    if !isQuiet, first.isIncomplete { Terminal.hint("the same command with \(more)") }
+    if !quiet, first.isIncomplete { Terminal.hint("the same command with \(more)") }
     throw Failure(.failed, first.message)
   }
-}
 
-/// The preview of `gqlrun extract --dry-run`.
-enum ExtractPreview {
   /// Prints the tables of a manifest. Sends one request if the document selects the totals of connections that no list is
   /// above.
-  static func show(_ manifest: Manifest, isQuiet: Bool, verbose: Int) async throws {
+  func preview(_ manifest: Manifest) async throws {
     guard var preview = TablesPreview(manifest) else { return }
     if let operation = try preview.totalsOperation() {
       let client = try await PipelineClient.open(
-        manifest.pipeline, logger: RunLog.logger(verbosity: verbose, isQuiet: isQuiet))
+        manifest.pipeline, logger: RunLog.logger(verbosity: verbose, isQuiet: quiet))
       let data = try await client.shutdown { client in
         try await Interruption.run {
           var last: GraphQLResponse?
