@@ -83,6 +83,14 @@ enum Terminal {
     }
   }
 
+  /// Shows the text of `line` at intervals until the task is cancelled, then removes it; `nil` keeps the text before.
+  static func showStatus(every interval: Duration, _ line: () async -> String?) async {
+    while (try? await Task.sleep(for: interval)) != nil {
+      if let line = await line() { showStatus(line) }
+    }
+    showStatus(nil)
+  }
+
   /// The width of the terminal.
   private static var columns: Int {
     var size = winsize()

@@ -42,20 +42,13 @@ struct TransferProgress {
   /// - Parameters:
   ///   - count: The number of bytes of files to send.
   ///   - meter: Counts the bytes.
-  static func show(
-    clock: ServiceClock = ServiceClock(ContinuousClock()), uploading count: Int = 0,
-    _ meter: ConnectionMeter
-  ) async {
+  static func show(uploading count: Int, _ meter: ConnectionMeter) async {
     var progress = TransferProgress(uploading: count)
-    while !Task.isCancelled {
-      if let line = progress.line(
-        received: meter.receivedBytes, sent: meter.sentBytes, now: clock.now())
-      {
-        Terminal.showStatus(line)
-      }
-      try? await clock.sleep(for: .milliseconds(250))
+    let start = ContinuousClock.now
+    await Terminal.showStatus(every: .milliseconds(250)) {
+      progress.line(
+        received: meter.receivedBytes, sent: meter.sentBytes, now: ContinuousClock.now - start)
     }
-    Terminal.showStatus(nil)
   }
 }
 

@@ -25,14 +25,13 @@ enum BatchExecution {
       manifest.pipeline, logger: RunLog.logger(verbosity: verbose, isQuiet: isQuiet))
     let control = RunControl()
     ProgramTelemetry.current?.registry?.follow(control)
-    let progress = BatchProgress(control, isQuiet: isQuiet, countsRows: work == .extraction)
     do {
       return try await client.shutdown { client in
         try await Interruption.run {
           try await withThrowingTaskGroup(of: Summary?.self) { group in
             group.addTask { try await body(client.services, control) }
             group.addTask {
-              await progress.show()
+              if !isQuiet { await ProgressLog.show(control, countsRows: work == .extraction) }
               return nil
             }
             defer { group.cancelAll() }

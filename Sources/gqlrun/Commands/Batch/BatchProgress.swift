@@ -2,42 +2,6 @@ import Foundation
 import GQLRunBatch
 import GQLRunSupport
 
-/// Shows the progress of a run on standard error: one line that changes on a terminal, otherwise a
-/// line every 30 seconds, and when the server becomes unreachable.
-final class BatchProgress: Sendable {
-  private let control: RunControl
-  private let isQuiet: Bool
-  /// Whether the progress is the number of rows and not that of tasks.
-  private let countsRows: Bool
-
-  init(_ control: RunControl, isQuiet: Bool, countsRows: Bool = false) {
-    self.control = control
-    self.isQuiet = isQuiet
-    self.countsRows = countsRows
-  }
-
-  /// Shows the progress until the task is cancelled.
-  ///
-  /// Polls at fixed intervals instead of observing changes: there are thousands per second, and the
-  /// rate and the remaining time change even without any.
-  func show() async {
-    guard !isQuiet else { return }
-    let start = ContinuousClock.now
-    var log = ProgressLog(countsRows: countsRows)
-    while !Task.isCancelled {
-      do { try await Task.sleep(for: .milliseconds(200)) } catch { break }
-      guard let standing = await control.standing() else { continue }
-      let seconds = (ContinuousClock.now - start).seconds
-      if Terminal.isErrorTerminal {
-        Terminal.showStatus(ProgressLog.line(standing, seconds: seconds, countsRows: countsRows))
-      } else if let line = log.next(standing, seconds: seconds) {
-        Terminal.note(line)
-      }
-    }
-    Terminal.showStatus(nil)
-  }
-}
-
 /// The progress of a run as text.
 struct ProgressLog {
   /// The time between two lines in a log, in seconds.
@@ -51,6 +15,25 @@ struct ProgressLog {
   private var outage: Outage?
 
   init(countsRows: Bool = false) { self.countsRows = countsRows }
+
+  /// Shows the progress of a run on standard error until the task is cancelled: one line that changes on a terminal,
+  /// otherwise a line every 30 seconds, and when the server becomes unreachable.
+  ///
+  /// Polls at fixed intervals instead of observing changes: there are thousands per second, and the
+  /// rate and the remaining time change even without any.
+  static func show(_ control: RunControl, countsRows: Bool) async {
+    let start = ContinuousClock.now
+    var log = ProgressLog(countsRows: countsRows)
+    await Terminal.showStatus(every: .milliseconds(200)) {
+      guard let standing = await control.standing() else { return nil }
+      let seconds = (ContinuousClock.now - start).seconds
+      if Terminal.isErrorTerminal {
+        return line(standing, seconds: seconds, countsRows: countsRows)
+      }
+      if let line = log.next(standing, seconds: seconds) { Terminal.note(line) }
+      return nil
+    }
+  }
 
   /// The next line of a log; `nil` if there is nothing to report yet.
   ///

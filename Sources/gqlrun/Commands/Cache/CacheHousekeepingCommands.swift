@@ -146,13 +146,10 @@ extension CacheCommand.StoreOptions {
 
   /// Shows the progress on the terminal until the task is cancelled.
   private static func show(_ progress: RemovalProgress) async {
-    while !Task.isCancelled {
-      do { try await Task.sleep(for: .milliseconds(500)) } catch { break }
-      Terminal.showStatus(
-        "read \(Quantity.count(progress.readRecords, "record")), removed "
-          + Quantity.count(progress.removed.records))
+    await Terminal.showStatus(every: .milliseconds(500)) {
+      "read \(Quantity.count(progress.readRecords, "record")), removed "
+        + Quantity.count(progress.removed.records)
     }
-    Terminal.showStatus(nil)
   }
 
   private static func report(_ summary: RemovalSummary) {
