@@ -15,20 +15,8 @@ struct InspectServer: Sendable {
   let runs: [InspectedRun]
   let allowsWrites: Bool
   /// 128 bits in hexadecimal digits.
-  let token: String
+  let token = QuotedText.hexadecimal((0..<16).map { _ in UInt8.random(in: 0...255) })
   private let open = OpenRequests()
-
-  init(
-    pipelines: [InspectedPipeline], caches: [InspectedCache], runs: [InspectedRun],
-    allowsWrites: Bool
-  ) {
-    self.pipelines = pipelines
-    self.caches = caches
-    self.runs = runs
-    self.allowsWrites = allowsWrites
-    var random = SystemRandomNumberGenerator()
-    token = QuotedText.hexadecimal((0..<16).map { _ in UInt8.random(in: 0...255, using: &random) })
-  }
 
   /// Serves until the task is cancelled.
   ///

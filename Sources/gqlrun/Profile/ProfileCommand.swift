@@ -196,7 +196,7 @@ struct ProfileCommand: AsyncParsableCommand {
     var options = operationOptions
     if self.document == nil { options.assignments.append("first=\(workload.posts)") }
     Terminal.showStatus("making a response of \(workload.posts) posts")
-    let operation = try ProfileOperation(document: document, options: options).prepare()
+    let operation = try options.prepare(document)
     try workload.write(operation, to: path)
     return try await ladder(document, path, source: "generated \(text)", options: options)
   }
@@ -263,8 +263,7 @@ struct ProfileCommand: AsyncParsableCommand {
     options: OperationOptions? = nil
   ) async throws -> ProfileReport {
     let options = options ?? operationOptions
-    let operation = try ProfileOperation(document: document, pipeline: pipeline, options: options)
-      .prepare()
+    let operation = try options.prepare(document, pipelineFile: pipeline)
     let size = try ResponseFile(path).size
     var report = report(source: source, operation: operation.label, bytes: size)
     if shape {

@@ -81,7 +81,7 @@ struct ProfileRounds {
     if let store { arguments += ["--store", store.label] }
     if let pipeline { arguments += ["--pipeline", pipeline] }
     arguments += options.arguments
-    let outcome = try await MeasuredProcess(arguments: arguments).run()
+    let outcome = try await MeasuredProcess.run(arguments)
     try Task.checkCancellation()
     guard outcome.status == 0 else {
       Terminal.showStatus(nil)
@@ -119,20 +119,16 @@ extension OperationOptions {
 /// This program, started again for one measured run, so that runs do not share memory, and peak
 /// memory is that of a single run.
 struct MeasuredProcess {
-  var arguments: [String]
-
-  struct Outcome {
-    var status: Int32
-    var output: [UInt8]
-    /// The start and end times, measured by the parent process.
-    var start: UInt64
-    var end: UInt64
-    /// User and system time of all threads, in seconds.
-    var cpuSeconds: Double
-  }
+  var status: Int32
+  var output: [UInt8]
+  /// The start and end times, measured by the parent process.
+  var start: UInt64
+  var end: UInt64
+  /// User and system time of all threads, in seconds.
+  var cpuSeconds: Double
 
   /// Runs the process until it exits, sharing standard error. Cancelling the task terminates it.
-  func run() async throws -> Outcome {
+  static func run(_ arguments: [String]) async throws -> MeasuredProcess {
     let output: (reading: Descriptor, writing: Descriptor)
     do throws(SystemError) {
       output = try Descriptor.pipe()
@@ -145,7 +141,7 @@ struct MeasuredProcess {
       try await DispatchQueue.global().run {
         let bytes = output.reading.read()
         let end = process.wait()
-        return Outcome(
+        return MeasuredProcess(
           status: end.status ?? 128 + end.signal, output: bytes, start: start,
           end: StageClock.wall(), cpuSeconds: end.cpuSeconds)
       }

@@ -59,23 +59,19 @@ struct ProfileRunCommand: AsyncParsableCommand {
 
   private func operation() throws -> PreparedOperation {
     guard let document else { throw Failure(.usage, "a measured run needs --document") }
-    return try ProfileOperation(document: document, pipeline: pipeline, options: operationOptions)
-      .prepare()
+    return try operationOptions.prepare(document, pipelineFile: pipeline)
   }
 }
 
 extension RunMeasurement.Kind: ExpressibleByArgument {}
 
-/// The operation of a profile, with the key rules of its pipeline.
-struct ProfileOperation {
-  var document: String
-  var pipeline: String?
-  var options: OperationOptions
-
-  func prepare() throws -> PreparedOperation {
-    guard let pipeline else { return try options.prepare(document) }
-    let loaded = try EndpointArguments(pipeline: pipeline)
-      .load(fallback: "http://localhost/", isQuiet: true, isLook: true)
-    return try options.prepare(document, pipeline: loaded)
+extension OperationOptions {
+  /// Prepares the operation of a profile with the key rules of a pipeline file, if there is one.
+  func prepare(_ document: String, pipelineFile: String?) throws -> PreparedOperation {
+    let pipeline = try pipelineFile.map {
+      try EndpointArguments(pipeline: $0)
+        .load(fallback: "http://localhost/", isQuiet: true, isLook: true)
+    }
+    return try prepare(document, pipeline: pipeline)
   }
 }

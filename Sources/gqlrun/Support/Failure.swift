@@ -96,7 +96,11 @@ extension Failure {
     case let error as CacheError: self.init(error)
     case let error as ProfileError: self.init(.badInput, error.message)
     case is CancellationError: self.init(.interrupted, "interrupted")
-    default: self = Failure(pipelineError: error) ?? Failure(.failed, Self.words(of: error))
+    case let error as ChainError: self.init(error)
+    case let diagnostics as PipelineDiagnostics:
+      diagnostics.show()
+      self.init(.badPipeline, "")
+    default: self.init(.failed, Self.words(of: error))
     }
   }
 
@@ -112,17 +116,6 @@ extension Failure {
 }
 
 extension Failure {
-  /// The failure for an error of a chain or a pipeline file; `nil` for other errors.
-  init?(pipelineError error: any Error) {
-    switch error {
-    case let error as ChainError: self.init(error)
-    case let diagnostics as PipelineDiagnostics:
-      diagnostics.show()
-      self.init(.badPipeline, "")
-    default: return nil
-    }
-  }
-
   init(_ error: ChainError) {
     let hint =
       error.code == .cacheMiss ? "; `gqlrun cache explain` with the same operation shows why" : ""

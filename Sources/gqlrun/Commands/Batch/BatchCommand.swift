@@ -124,9 +124,7 @@ struct BatchCommand: AsyncParsableCommand {
       if manifest.queueURL != nil {
         try journal.refuse(manifest)
         do {
-          return try await QueueStatus(
-            queue: BatchQueue(manifest), manifest: source.manifest, json: json
-          ).show()
+          return try await show(BatchQueue(manifest))
         } catch {
           throw BatchOutcome.failure(error, source.manifest, during: .queue)
         }

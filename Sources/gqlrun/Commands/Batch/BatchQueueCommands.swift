@@ -98,14 +98,9 @@ private func queue(
   try source.describingErrors(during: .queue) { try body(BatchQueue(manifest), manifest) }
 }
 
-/// The status of a queue: on a terminal, a text that changes until no tasks are left.
-struct QueueStatus {
-  let queue: BatchQueue
-  /// The manifest's file, for messages.
-  let manifest: String
-  let json: Bool
-
-  func show() async throws {
+extension BatchCommand.Status {
+  /// Prints the status of a queue: on a terminal, a text that changes until no tasks are left.
+  func show(_ queue: BatchQueue) async throws {
     if json { return try Terminal.write(queue.status().json) }
     var status = try queue.status()
     if Terminal.isErrorTerminal {
@@ -121,6 +116,6 @@ struct QueueStatus {
       Terminal.showStatus(nil)
     }
     try Terminal.write(Terminal.safe(status.text))
-    BatchFailures.hints(status.taskCounts, manifest)
+    BatchFailures.hints(status.taskCounts, source.manifest)
   }
 }
