@@ -124,7 +124,19 @@ package struct Budget: Sendable, Hashable {
   /// What the report has for the budget: one result per job, or one for all requests or events.
   package func results(in report: ProfileReport) -> [BudgetResult] {
     switch quantity {
-    case .total, .peak, .floor, .stage: jobResults(report)
+    case .total:
+      jobResults(report) {
+        unit == .seconds
+          ? $0.seconds.median : Double(report.workload.bytes) / 1e6 / $0.seconds.median
+      }
+    case .peak: jobResults(report) { $0.peakBytes.highest }
+    case .floor: jobResults(report) { $0.toFloor?.value }
+    case .stage(let name):
+      jobResults(report) { job in
+        job.stages.first { $0.name == name }.flatMap {
+          unit == .seconds ? $0.seconds.median : $0.megabytesPerSecond
+        }
+      }
     case .latency(let percentile): [latencyResult(percentile, report)]
     case .rate: [loadResult(report) { $0.achievedRate }]
     case .failed: [loadResult(report) { amount($0.failures, of: $0) }]
@@ -138,13 +150,13 @@ package struct Budget: Sendable, Hashable {
     }
   }
 
-  private func jobResults(_ report: ProfileReport) -> [BudgetResult] {
+  private func jobResults(
+    _ report: ProfileReport, _ value: (JobReport) -> Double?
+  ) -> [BudgetResult] {
     guard !report.jobs.isEmpty else { return [unknown("no response was measured")] }
     return report.jobs.map { job in
-      guard let value = value(of: job, bytes: report.workload.bytes) else {
-        return unknown("the report has no such figure", subject: job.label)
-      }
-      return result(value, of: job.label)
+      value(job).map { result($0, of: job.label) }
+        ?? unknown("the report has no such figure", subject: job.label)
     }
   }
 
@@ -177,20 +189,6 @@ package struct Budget: Sendable, Hashable {
 
   private func amount(_ count: Int, of load: LoadReport) -> Double {
     unit == .share ? Double(count) / Double(max(load.requests, 1)) : Double(count)
-  }
-
-  private func value(of job: JobReport, bytes: Int) -> Double? {
-    switch quantity {
-    case .total:
-      unit == .seconds ? job.seconds.median : Double(bytes) / 1e6 / job.seconds.median
-    case .peak: job.peakBytes.highest
-    case .floor: job.toFloor?.value
-    case .stage(let name):
-      job.stages.first { $0.name == name }.flatMap {
-        unit == .seconds ? $0.seconds.median : $0.megabytesPerSecond
-      }
-    case .latency, .rate, .failed, .graphQLErrors, .events, .lost, .unopened, .delay: nil
-    }
   }
 
   private func result(_ value: Double, of subject: String) -> BudgetResult {
