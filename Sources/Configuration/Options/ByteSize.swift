@@ -75,19 +75,25 @@ struct NumberWithUnit {
   var decimals: Int
   var unit: String
 
-  enum Failure: Error, Hashable {
-    case notANumber
-    case tooManyDigits
-  }
-
-  init(_ text: String) throws(Failure) {
+  /// Parses a number that must have a unit.
+  ///
+  /// - Parameters:
+  ///   - text: The number with its unit.
+  ///   - example: A number with its unit, for the hint.
+  ///   - zero: The number 0 with its unit, for the hint.
+  ///   - withoutUnit: The hint for another number without a unit.
+  init(
+    option text: String, example: String, zero: String, withoutUnit: () -> String
+  ) throws(OptionTextError) {
     var digits = 0
     var count = 0
     var decimals: Int?
     var rest = Substring(text)
     while let character = rest.unicodeScalars.first {
       if ("0"..."9").contains(character) {
-        guard count < 15 else { throw .tooManyDigits }
+        guard count < 15 else {
+          throw OptionTextError(hint: "too many digits", isOutOfRange: true)
+        }
         digits = digits * 10 + Int(character.value - 48)
         count += 1
         decimals = decimals.map { $0 + 1 }
@@ -98,10 +104,16 @@ struct NumberWithUnit {
       }
       rest.unicodeScalars.removeFirst()
     }
-    guard count > 0, decimals != 0 else { throw .notANumber }
+    guard count > 0, decimals != 0 else {
+      throw OptionTextError(hint: "write a number and a unit, such as `\(example)`")
+    }
     self.digits = digits
     self.decimals = decimals ?? 0
     self.unit = String(rest)
+    guard !unit.isEmpty else {
+      throw OptionTextError(
+        hint: "the unit is missing: \(digits == 0 ? "write `\(zero)`" : withoutUnit())")
+    }
   }
 
   /// The quantity times `factor`; `nil` if that is not a whole number, or too large.

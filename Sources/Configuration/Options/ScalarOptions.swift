@@ -424,30 +424,3 @@ public struct Percentage: Sendable, Hashable, ExpressibleByOption {
     self.init(fraction: value / 100)
   }
 }
-
-extension NumberWithUnit {
-  /// Parses a number that must have a unit.
-  ///
-  /// - Parameters:
-  ///   - text: The number with its unit.
-  ///   - example: A number with its unit, for the hint.
-  ///   - zero: The number 0 with its unit, for the hint.
-  ///   - withoutUnit: The hint for another number without a unit.
-  fileprivate init(
-    option text: String, example: String, zero: String, withoutUnit: () -> String
-  ) throws(OptionTextError) {
-    do throws(NumberWithUnit.Failure) {
-      try self.init(text)
-    } catch {
-      switch error {
-      case .notANumber:
-        throw OptionTextError(hint: "write a number and a unit, such as `\(example)`")
-      case .tooManyDigits: throw OptionTextError(hint: "too many digits", isOutOfRange: true)
-      }
-    }
-    guard !unit.isEmpty else {
-      throw OptionTextError(
-        hint: "the unit is missing: \(digits == 0 ? "write `\(zero)`" : withoutUnit())")
-    }
-  }
-}
