@@ -189,13 +189,7 @@ public struct LiveDemoServer: Sendable {
   public let host: String
   /// The port that the server listens on.
   public let port: Int
-  private let state: ServerState
-
-  init(host: String, port: Int, state: ServerState) {
-    self.host = host
-    self.port = port
-    self.state = state
-  }
+  let state: ServerState
 
   /// The URL of the GraphQL endpoint, such as `http://127.0.0.1:8080/graphql`.
   public var url: String { "\(origin)/graphql" }

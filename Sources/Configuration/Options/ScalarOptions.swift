@@ -11,11 +11,6 @@ public struct OptionTextError: Error, Sendable, Hashable, CustomStringConvertibl
   /// Whether the text has the right form, but a value that is not accepted.
   var isOutOfRange = false
 
-  init(hint: String, isOutOfRange: Bool = false) {
-    self.hint = hint
-    self.isOutOfRange = isOutOfRange
-  }
-
   /// The hint.
   public var description: String { hint }
 }

@@ -9,12 +9,6 @@ package struct LoadStage: Codable, Sendable, Hashable {
   /// The rate at its end, in requests per second.
   package var to: Double
 
-  package init(seconds: Double, from: Double, to: Double) {
-    self.seconds = seconds
-    self.from = from
-    self.to = to
-  }
-
   /// The integral of the rate over the whole stage.
   var area: Double { (from + to) / 2 * seconds }
 

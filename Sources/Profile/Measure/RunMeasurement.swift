@@ -65,11 +65,6 @@ package struct RunMeasurement: Codable, Sendable {
 
     package init() {}
   }
-
-  package init(kind: Kind, label: String) {
-    self.kind = kind
-    self.label = label
-  }
 }
 
 extension Part: CodingKeyRepresentable {}
