@@ -23,7 +23,7 @@ package struct CheckedDocuments {
     do throws(GraphQLSyntaxError) {
       document = try sources.document()
     } catch {
-      throw Self.error([(error.message, error.location)], sources)
+      throw sources.error([(error.message, error.location)])
     }
     lines = sources.files.map {
       String(decoding: $0.bytes, as: UTF8.self)
@@ -38,7 +38,7 @@ package struct CheckedDocuments {
   private func check(_ edition: Edition) throws(GeneratorError) {
     let unnamed = document.operations.filter { $0.name == nil }
     if !unnamed.isEmpty {
-      throw error(
+      throw sources.error(
         unnamed.map {
           (
             "the operation needs a name, from which its type gets one: "
@@ -50,31 +50,11 @@ package struct CheckedDocuments {
     let errors = document.validateForClient(
       against: schema, options: ValidationOptions(rules: rules, edition: edition))
     guard errors.isEmpty else {
-      throw error(
+      throw sources.error(
         errors.map {
           ($0.message, $0.locations.first ?? SourceLocation(line: 1, column: 1, offset: 0))
         })
     }
-  }
-
-  /// The error with these messages at locations of the combined text.
-  func error(_ messages: [(String, SourceLocation)]) -> GeneratorError {
-    Self.error(messages, sources)
-  }
-
-  private static func error(
-    _ messages: [(String, SourceLocation)], _ sources: SourceFiles
-  ) -> GeneratorError {
-    GeneratorError(
-      diagnostics: messages.prefix(100).map { message, location in
-        GeneratorError.Diagnostic(
-          file: sources.files[sources.index(of: location)].name, location: sources.local(location),
-          message: message)
-      })
-  }
-
-  func fileName(of location: SourceLocation) -> String {
-    sources.files[sources.index(of: location)].name
   }
 
   /// The directives in the comment lines directly above a location: `# gqlrun: hashable, codable`.
@@ -99,7 +79,7 @@ package struct CheckedDocuments {
         for word in comment.dropFirst(7).split(whereSeparator: { " ,\t".contains($0) }) {
           guard known.contains(String(word)) else {
             let guess = suggestion(for: String(word), in: known)
-            throw error([
+            throw sources.error([
               (
                 "the comment above has the unknown directive \"\(word)\" of gqlrun"
                   + (guess.map { "; did you mean \"\($0)\"?" }
@@ -115,4 +95,17 @@ package struct CheckedDocuments {
     }
     return directives
   }
+}
+
+extension SourceFiles {
+  /// The error with these messages at locations of the combined text.
+  func error(_ messages: [(String, SourceLocation)]) -> GeneratorError {
+    GeneratorError(
+      diagnostics: messages.prefix(100).map { message, location in
+        GeneratorError.Diagnostic(
+          file: fileName(of: location), location: local(location), message: message)
+      })
+  }
+
+  func fileName(of location: SourceLocation) -> String { files[index(of: location)].name }
 }

@@ -1,41 +1,32 @@
 import Foundation
 import GQLRunSupport
 
-/// The generated files on disk, compared with what they should be.
+/// The generated files below their folders, compared with what is on disk.
 package struct GeneratedFolder {
-  /// The generated files.
-  package struct Files {
-    /// The folders that contain nothing but what is generated, below the names of the generator.
-    package var roots: [String]
-    /// The text of each file, by its path.
-    package var texts: [String: String]
+  /// The folders that contain nothing but what is generated, below the names of the generator.
+  private let roots: [String]
+  /// The text of each file, by its path.
+  package var texts: [String: String]
 
-    /// Creates the files of the generator below their folders.
-    ///
-    /// - Parameters:
-    ///   - generated: The files.
-    ///   - output: The folder of operations and fragments.
-    ///   - schemaOutput: The folder of the schema's types; `nil` if it is the same.
-    package init(_ generated: [GeneratedFile], in output: String, schemaOutput: String?) {
-      roots = [output] + [schemaOutput].compactMap { $0 }
-      texts = Dictionary(
-        uniqueKeysWithValues: generated.map { file in
-          let folder = file.kind == .schema ? schemaOutput ?? output : output
-          return ("\(folder)/\(file.path)", file.text)
-        })
-    }
+  /// - Parameters:
+  ///   - generated: The files.
+  ///   - output: The folder of operations and fragments.
+  ///   - schemaOutput: The folder of the schema's types; `nil` if it is the same.
+  package init(_ generated: [GeneratedFile], in output: String, schemaOutput: String?) {
+    roots = [output] + [schemaOutput].compactMap { $0 }
+    texts = Dictionary(
+      uniqueKeysWithValues: generated.map { file in
+        let folder = file.kind == .schema ? schemaOutput ?? output : output
+        return ("\(folder)/\(file.path)", file.text)
+      })
   }
-
-  private let files: Files
-
-  package init(_ files: Files) { self.files = files }
 
   /// Writes files that differ, and deletes generated files that are no longer needed.
   ///
   /// - Returns: The number of files that were written or deleted.
   /// - Throws: ``GenerationFailure`` if a file exists that was not generated; nothing is written then.
   package func write() throws -> Int {
-    let differing = try files.texts.sorted { $0.key < $1.key }.filter {
+    let differing = try texts.sorted { $0.key < $1.key }.filter {
       try Self.text(of: $0.key) != $0.value
     }
     for (path, _) in differing where path.hasSuffix(".swift") {
@@ -70,7 +61,7 @@ package struct GeneratedFolder {
 
   /// A unified diff for each file that is missing, unneeded or different.
   package func differences() throws -> [String] {
-    let changed = try files.texts.sorted { $0.key < $1.key }.compactMap { path, text -> String? in
+    let changed = try texts.sorted { $0.key < $1.key }.compactMap { path, text -> String? in
       let old = try Self.text(of: path)
       return old == text ? nil : Self.difference(path, old: old, new: text)
     }
@@ -80,13 +71,13 @@ package struct GeneratedFolder {
 
   /// Generated files that no operation, fragment or type needs.
   private func unneededFiles() throws -> [String] {
-    try files.roots.flatMap { root in
+    try roots.flatMap { root in
       let folders = try ["Operations", "Fragments"].flatMap { folder in
         try Self.reading { () throws(SystemError) in try SystemIO.names(in: "\(root)/\(folder)") }
           .map { "\(root)/\(folder)/\($0)" }
       }
       return try (folders + ["\(root)/SchemaTypes.swift"]).filter { path in
-        guard path.hasSuffix(".swift"), files.texts[path] == nil else { return false }
+        guard path.hasSuffix(".swift"), texts[path] == nil else { return false }
         return try Self.text(of: path)?.hasPrefix(GeneratedFile.mark) == true
       }
     }.sorted()

@@ -45,18 +45,19 @@ public struct Generator {
     let operationText = OperationText(schema: schema, fragments: documents.fragments)
     try checkNames(documents, names)
     let conformances = try Conformances(documents, text: operationText, options: options)
+    let sources = documents.sources
     var files: [GeneratedFile] = []
     for operation in documents.document.operations {
       let name = Self.typeName(of: operation)
       used.beginFile()
       var text = SwiftText()
       let document = try operationText.text(of: operation)
-      let own = conformances.of(operation)
+      let own = conformances.of(.operation(operation))
       try OperationWriter(
         builder: builder.within(operation.directives, own), operationText: operationText
       ).write(operation, document: document, name: name, conformances: own, to: &text)
       var file = file(
-        "Operations/\(name).swift", source: documents.fileName(of: operation.location), body: text,
+        "Operations/\(name).swift", source: sources.fileName(of: operation.location), body: text,
         used: used)
       file.operation = GeneratedFile.Operation(
         name: operation.name?.value ?? "", document: document)
@@ -68,13 +69,13 @@ public struct Generator {
       var text = SwiftText()
       let type = fragment.typeCondition.value
       let part = ConditionalSelections(selections: fragment.selectionSet.selections, type: type)
-      let own = conformances.of(fragment)
+      let own = conformances.of(.fragment(fragment))
       let model = try builder.within(fragment.directives, own).model(
         name, parts: [part], scope: builder.scope(type), documentation: fragment.description?.value)
       SelectionWriter(options: options, conformances: own).write(model, to: &text)
       files.append(
         file(
-          "Fragments/\(name).swift", source: documents.fileName(of: fragment.location), body: text,
+          "Fragments/\(name).swift", source: sources.fileName(of: fragment.location), body: text,
           used: used))
     }
     if let types = schemaTypes(used, names) { files.append(types) }
@@ -154,7 +155,7 @@ public struct Generator {
           ))
       }
     }
-    if !messages.isEmpty { throw documents.error(messages) }
+    if !messages.isEmpty { throw documents.sources.error(messages) }
   }
 }
 
@@ -187,12 +188,8 @@ private struct Conformances {
     return "fragment \(definition.name?.value ?? "")"
   }
 
-  func of(_ operation: OperationDefinition) -> Set<GeneratorOptions.Conformance> {
-    all.union(requested[Self.key(.operation(operation))] ?? [])
-  }
-
-  func of(_ fragment: FragmentDefinition) -> Set<GeneratorOptions.Conformance> {
-    all.union(requested[Self.key(.fragment(fragment))] ?? [])
+  func of(_ definition: Definition) -> Set<GeneratorOptions.Conformance> {
+    all.union(requested[Self.key(definition)] ?? [])
   }
 }
 

@@ -298,7 +298,7 @@ struct SelectionModelBuilder {
   /// A type with a `Result` cannot be `Codable`.
   private func checkCoding(of field: Field) throws(GeneratorError) {
     guard conformances.contains(.codable) else { return }
-    throw documents.error([
+    throw documents.sources.error([
       (
         "the field '\(field.responseKey)' is a Result, which is not Codable; remove `codable`, or catch its "
           + "errors with @catch(to: NULL) or @catch(to: THROW)", field.location
@@ -339,7 +339,7 @@ struct SelectionModelBuilder {
       let condition = types.fragments[spread.name.value]?.typeCondition.value,
       types.possible(type).isSubset(of: types.possible(condition))
     else {
-      throw documents.error([
+      throw documents.sources.error([
         (
           "the field '\(field.responseKey)' cannot be flattened: it needs exactly one fragment, which applies "
             + "to all of its types, and nothing else; remove the comment directive or the other selections",

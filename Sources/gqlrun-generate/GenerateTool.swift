@@ -80,7 +80,7 @@ struct GenerateTool: ParsableCommand {
 
   private func generate(_ project: ProjectGeneration) throws {
     if let singleFile { return try project.write(to: singleFile) }
-    let folder = GeneratedFolder(try project.files())
+    let folder = try project.files()
     if check {
       let differences = try folder.differences()
       guard !differences.isEmpty else { return }

@@ -44,7 +44,7 @@ struct ProjectGeneration {
   }
 
   /// The generated files below their folders, which must be in the repository of the project file.
-  func files() throws -> GeneratedFolder.Files {
+  func files() throws -> GeneratedFolder {
     for path in [output, schemaOutput].compactMap({ $0 })
     where !FilePath.isInRepository(path, of: file) {
       throw GenerationFailure(
@@ -54,7 +54,7 @@ struct ProjectGeneration {
     guard let output else {
       throw GenerationFailure("the project file has no `output`, the folder to write to")
     }
-    return GeneratedFolder.Files(try generated(), in: output, schemaOutput: schemaOutput)
+    return GeneratedFolder(try generated(), in: output, schemaOutput: schemaOutput)
   }
 
   /// Writes all types into one file, whose name a build system knows before it reads the operations.

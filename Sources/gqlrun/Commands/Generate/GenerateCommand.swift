@@ -54,9 +54,8 @@ struct GenerateCommand: AsyncParsableCommand {
   private func generate() throws {
     for plan in try settings.plans(of: projectOptions) {
       let files = try plan.files()
-      let output = GeneratedFolder(files)
       if check {
-        let differences = try output.differences()
+        let differences = try files.differences()
         guard differences.isEmpty else {
           try Terminal.write(differences.joined())
           throw Failure(
@@ -68,7 +67,7 @@ struct GenerateCommand: AsyncParsableCommand {
       } else {
         let changes: Int
         do {
-          changes = try output.write()
+          changes = try files.write()
         } catch let failure as GenerationFailure {
           throw Failure(.badInput, failure.description)
         }

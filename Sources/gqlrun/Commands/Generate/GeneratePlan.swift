@@ -20,7 +20,7 @@ struct GeneratePlan {
   var inputs: [String] { schema + documents + [pipeline].compactMap { $0 } }
 
   /// The texts of the generated files, by their paths.
-  func files() throws -> GeneratedFolder.Files {
+  func files() throws -> GeneratedFolder {
     let schema = try SchemaFile.load(schema, edition: options.edition)
     let sources = try documents.map {
       (path: $0, text: try Input.bytes($0, "the document"))
@@ -35,7 +35,7 @@ struct GeneratePlan {
       throw Failure(.failed, "")
     }
     for warning in generated.flatMap(\.warnings) { Terminal.warning(warning) }
-    var files = GeneratedFolder.Files(generated, in: output, schemaOutput: schemaOutput)
+    var files = GeneratedFolder(generated, in: output, schemaOutput: schemaOutput)
     if let manifest {
       files.texts[manifest] = try manifestText(generated.compactMap(\.operation), schema)
     }
