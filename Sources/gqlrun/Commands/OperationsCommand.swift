@@ -51,10 +51,7 @@ struct OperationsCommand: AsyncParsableCommand {
         try report.write(as: .human)
         throw Failure(.failed, "")
       }
-      return try OperationManifestBuilder(
-        documents: documents, keys: rules, facts: schema.map { TypeFacts($0) }
-      )
-      .operations()
+      return try documents.manifestOperations(keys: rules, facts: schema.map { TypeFacts($0) })
     }
   }
 
@@ -188,36 +185,29 @@ struct ManifestCommand: AsyncParsableCommand {
   }
 }
 
-/// Builds the entries of an operation manifest from documents.
-struct OperationManifestBuilder {
-  let documents: DocumentSet
-  let keys: KeyRules
-  let facts: TypeFacts?
-
-  /// The operations in the order of the files, each with the text that is sent.
+extension DocumentSet {
+  /// The entries of an operation manifest in the order of the files, each with the text that is sent.
   ///
   /// - Throws: ``Failure`` if an operation has no name or the name of an earlier one.
-  func operations() throws -> [OperationManifest.Operation] {
+  func manifestOperations(
+    keys: KeyRules, facts: TypeFacts?
+  ) throws -> [OperationManifest.Operation] {
     var result: [OperationManifest.Operation] = []
     var definitions: [String: String] = [:]
-    for (index, file) in documents.sources.files.enumerated() {
+    for (index, file) in sources.files.enumerated() {
       var named: [(name: String, type: OperationType)] = []
-      for operation in documents.documents[index].operations {
-        let location = documents.sources.local(operation.location)
+      for operation in documents[index].operations {
+        let location = sources.local(operation.location)
         guard let name = operation.name?.value else {
           throw Failure(
-            .badInput,
-            Input.located(
-              "an operation of an operation manifest needs a name: \(operation.type.rawValue) Name { … }",
-              at: location, in: file.bytes, name: file.name))
+            "an operation of an operation manifest needs a name: \(operation.type.rawValue) Name { … }",
+            at: location, in: file.bytes, name: file.name)
         }
         let definition = "\(file.name):\(location.line)"
         if let first = definitions.updateValue(definition, forKey: name) {
           throw Failure(
-            .badInput,
-            Input.located(
-              "the operation \(name) is also defined at \(first); names in an operation manifest are unique",
-              at: location, in: file.bytes, name: file.name))
+            "the operation \(name) is also defined at \(first); names in an operation manifest are unique",
+            at: location, in: file.bytes, name: file.name)
         }
         named.append((name, operation.type))
       }
@@ -225,7 +215,7 @@ struct OperationManifestBuilder {
       if named.isEmpty { continue }
       do {
         let texts = try PreparedOperation.sentDocuments(
-          of: documents.document(at: index), keys: keys, facts: facts)
+          of: document(at: index), keys: keys, facts: facts)
         for (operation, text) in zip(named, texts) {
           result.append(.init(body: text, name: operation.name, type: operation.type))
         }

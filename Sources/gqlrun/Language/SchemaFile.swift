@@ -57,7 +57,9 @@ enum SchemaFile {
         .badInput,
         "\(introspection.name) is an introspection result; it is a whole schema by itself")
     }
-    let value = try introspection.map { try introspectionValue(of: $0) }
+    let value = try introspection.map {
+      IntrospectionValue(try Input.json($0.bytes, "the introspection result", named: $0.name))
+    }
     let sources = report.sources
     if files.count > 1 {
       report.findings = syntaxErrors(of: sources)
@@ -130,18 +132,6 @@ enum SchemaFile {
     let (rules, warnings) = given.joined(with: schema)
     for warning in warnings.prefix(20) { Terminal.warning(Terminal.safe(warning)) }
     return rules
-  }
-
-  private static func introspectionValue(of file: SourceFiles.File) throws -> IntrospectionValue {
-    do {
-      return IntrospectionValue(try JSONValue(parsing: file.bytes))
-    } catch {
-      throw Failure(
-        .badInput,
-        Input.located(
-          "the introspection result is not JSON: \(error.message)",
-          at: Input.location(of: error.offset, in: file.bytes), in: file.bytes, name: file.name))
-    }
   }
 
   /// The syntax errors of files that cannot be parsed.

@@ -148,6 +148,13 @@ extension Failure {
   }
 }
 
+extension Failure {
+  /// An invalid input, with the location and the line in the message.
+  init(_ message: String, at location: SourceLocation, in bytes: [UInt8], name: String) {
+    self.init(.badInput, Input.located(message, at: location, in: bytes, name: name))
+  }
+}
+
 extension Input {
   /// `file:line:column: message`, followed by the source line and a caret.
   static func located(

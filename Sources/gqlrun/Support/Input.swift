@@ -35,8 +35,7 @@ enum Input {
           .badInput,
           "\(name): the document is empty; write an operation, such as query Name { field }")
       }
-      throw Failure(
-        .badInput, located(error.message, at: error.location, in: bytes, name: name))
+      throw Failure(error.message, at: error.location, in: bytes, name: name)
     }
   }
 
@@ -58,16 +57,17 @@ enum Input {
   }
 
   static func json(_ path: String, _ what: String) throws -> JSONValue {
-    let bytes = try bytes(path, what)
+    try json(bytes(path, what), what, named: label(path))
+  }
+
+  /// Parses JSON with a name for messages.
+  static func json(_ bytes: [UInt8], _ what: String, named name: String) throws -> JSONValue {
     do {
       return try JSONValue(parsing: bytes)
     } catch {
       throw Failure(
-        .badInput,
-        located(
-          "\(what) is not JSON: \(error.message)", at: location(of: error.offset, in: bytes),
-          in: bytes,
-          name: label(path)))
+        "\(what) is not JSON: \(error.message)", at: location(of: error.offset, in: bytes),
+        in: bytes, name: name)
     }
   }
 

@@ -47,6 +47,13 @@ final class ResultPrinter {
     restart()
   }
 
+  /// Prints one result on standard output.
+  static func print(_ json: String, isPretty: Bool) throws {
+    let printer = try ResultPrinter(isPretty: isPretty)
+    try printer.write { try Array(json.utf8).withUnsafeBytes($0) }
+    try printer.finish()
+  }
+
   /// Writes one result, followed by a line end. `pieces` passes its chunks to the given closure.
   ///
   /// - Throws: ``Failure`` if the filter fails on the result.

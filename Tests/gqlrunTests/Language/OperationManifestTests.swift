@@ -13,7 +13,7 @@ struct OperationManifestTests {
   ) throws -> [OperationManifest.Operation] {
     let documents = DocumentSet(
       files.map { SourceFiles.File(name: $0.0, bytes: Array($0.1.utf8)) })
-    return try OperationManifestBuilder(documents: documents, keys: keys, facts: nil).operations()
+    return try documents.manifestOperations(keys: keys, facts: nil)
   }
 
   @Test("the text is exactly what is sent, with shared fragments, and the id is its hash")

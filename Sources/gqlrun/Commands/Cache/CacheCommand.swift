@@ -132,9 +132,7 @@ struct CacheCommand: AsyncParsableCommand {
         throw Failure(
           .failed, "the cache has no record \(key); `gqlrun cache dump` shows all there are")
       }
-      let writer = try ResultPrinter(isPretty: false)
-      try writer.write { write in try Array(text.utf8).withUnsafeBytes { try write($0) } }
-      try writer.finish()
+      try ResultPrinter.print(text, isPretty: false)
     }
   }
 

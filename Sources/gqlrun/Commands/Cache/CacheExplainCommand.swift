@@ -58,13 +58,8 @@ extension CacheCommand {
         showing: all || json ? .everything : .problems(Self.shownProblems))
       try store.close()
       if json {
-        let writer = try ResultPrinter(isPretty: Terminal.isOutputTerminal)
-        try writer.write { write in
-          try Array(explanation.json(of: operation).jsonText().utf8).withUnsafeBytes {
-            try write($0)
-          }
-        }
-        try writer.finish()
+        try ResultPrinter.print(
+          explanation.json(of: operation).jsonText(), isPretty: Terminal.isOutputTerminal)
       } else {
         let text =
           explanation.tree(of: operation) + explanation.advice(loaded.pipeline, operation)

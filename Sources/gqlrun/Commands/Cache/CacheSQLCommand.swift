@@ -54,9 +54,7 @@ extension CacheCommand {
           throw Failure(.badInput, error.message)
         }
         throw Failure(
-          .badInput,
-          Input.located(
-            error.message, at: Input.location(of: offset, in: bytes), in: bytes, name: "query"))
+          error.message, at: Input.location(of: offset, in: bytes), in: bytes, name: "query")
       }
     }
   }
