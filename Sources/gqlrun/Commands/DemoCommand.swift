@@ -32,16 +32,12 @@ struct DemoCommand: AsyncParsableCommand {
 
   func run() async throws {
     let posts = posts
-    do {
-      try await Interruption.run {
-        var configuration = DemoServer.Configuration()
-        configuration.likeInterval = .milliseconds(50)
-        try await DemoServer.withServer(configuration) { server in
-          try await GuidedTour(server: server, posts: posts).run()
-        }
+    try await Interruption.run {
+      var configuration = DemoServer.Configuration()
+      configuration.likeInterval = .milliseconds(50)
+      try await DemoServer.withServer(configuration) { server in
+        try await GuidedTour(server: server, posts: posts).run()
       }
-    } catch let failure as DemoServer.Failure {
-      throw Failure(.failed, failure.message)
     }
   }
 }

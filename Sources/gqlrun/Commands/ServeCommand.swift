@@ -118,10 +118,9 @@ struct ServeCommand: AsyncParsableCommand {
     }
     do {
       try await Interruption.serve { try await server.run(onReady: $0) }
-    } catch let failure as DemoServer.Failure {
-      guard failure.message.contains("Address already in use") else {
-        throw Failure(.failed, failure.message)
-      }
+    } catch let failure as DemoServer.Failure
+      where failure.message.contains("Address already in use")
+    {
       throw Failure(
         .failed,
         "port \(port) is in use already; choose another with --port N, or a free one with --port 0"

@@ -272,7 +272,7 @@ struct ProfileCommand: AsyncParsableCommand {
         let keys = try SchemaFile.rules(of: nil, flags: options.keys).keys
         report.shape = try ShapeAnalyzer.analyze(path, keys: keys)
       } catch let error as ProfileError {
-        throw Failure(.badInput, error.message)
+        throw error
       } catch {
         // The measured run reports the error better, with the operation at hand.
         report.shape = nil

@@ -79,7 +79,7 @@ struct ProfileOutputs: ParsableArguments {
   /// - Returns: The earlier report of --compare, which the file of --json may replace.
   func check() throws -> ProfileReport? {
     _ = try budgets()
-    let earlier = try earlier()
+    let earlier = try compare.map { try ProfileReport.load($0) }
     for (path, form, _) in files where path != "-" { try OutputFile.check(path, replacing: form) }
     return earlier
   }
@@ -121,13 +121,6 @@ struct ProfileOutputs: ParsableArguments {
       do throws(ProfileError) { return try Budget(text) } catch {
         throw Failure(.usage, error.message)
       }
-    }
-  }
-
-  private func earlier() throws -> ProfileReport? {
-    guard let compare else { return nil }
-    do throws(ProfileError) { return try ProfileReport.load(compare) } catch {
-      throw Failure(.badInput, error.message)
     }
   }
 

@@ -94,6 +94,7 @@ extension Failure {
     switch error {
     case let failure as Failure: self = failure
     case let error as CacheError: self.init(error)
+    case let miss as CacheMiss: self.init(.cacheMiss, "\(miss)")
     case let error as ProfileError: self.init(.badInput, error.message)
     case is CancellationError: self.init(.interrupted, "interrupted")
     case let error as ChainError: self.init(error)

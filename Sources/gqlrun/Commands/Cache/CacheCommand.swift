@@ -77,7 +77,7 @@ struct CacheCommand: AsyncParsableCommand {
       if let stale = answer.stale { Terminal.warning("\(stale)") }
       for warning in answer.warnings { Terminal.warning(Terminal.safe(warning)) }
       switch answer.result {
-      case .miss(let miss): throw Failure(.cacheMiss, "\(miss)")
+      case .miss(let miss): throw miss
       case .hit(let data):
         let writer = try outputOptions.writer(filter: filter)
         try writer.write { write in

@@ -79,14 +79,10 @@ extension CacheCommand {
         DocumentSource(document), pipeline: rules.load().pipeline)
       let store = try await storeOptions.openExisting()
       try await store.adopt(keyResolver: nil)
-      do {
-        try await Interruption.run {
-          try await store.transaction { transaction in
-            try await transaction.update(operation) { $0 = try filter.onlyOutput(of: $0) }
-          }
+      try await Interruption.run {
+        try await store.transaction { transaction in
+          try await transaction.update(operation) { $0 = try filter.onlyOutput(of: $0) }
         }
-      } catch let miss as CacheMiss {
-        throw Failure(.cacheMiss, "\(miss)")
       }
       try await store.checkpoint()
       try store.close()
