@@ -133,13 +133,7 @@ extension SecretNames {
   /// The secret values in a URL: those of its query, except the parameters of GraphQL over HTTP, and the
   /// password.
   package static func secrets(inURL url: String) -> [SecretString] {
-    var secrets: [String] = []
-    if let mark = url.firstRange(of: "://") {
-      let authority = url[mark.upperBound...].prefix { !"/?#".contains($0) }
-      if let at = authority.lastIndex(of: "@") {
-        secrets.append(String(authority[..<at].drop { $0 != ":" }.dropFirst()))
-      }
-    }
+    var secrets = [password(inURL: url)]
     let query = url.drop { $0 != "?" }.dropFirst().prefix { $0 != "#" }
     for parameter in query.split(separator: "&") {
       let name = parameter.prefix { $0 != "=" }
@@ -148,6 +142,14 @@ extension SecretNames {
       secrets += [value, value.removingPercentEncoding ?? value]
     }
     return secrets.filter { !$0.isEmpty }.map { SecretString($0) }
+  }
+
+  /// The password of `scheme://user:password@host`; empty without one.
+  fileprivate static func password(inURL url: String) -> String {
+    guard let mark = url.firstRange(of: "://") else { return "" }
+    let authority = url[mark.upperBound...].prefix { !"/?#".contains($0) }
+    guard let at = authority.lastIndex(of: "@") else { return "" }
+    return String(authority[..<at].drop { $0 != ":" }.dropFirst())
   }
 
   /// The parameters of GraphQL over HTTP, which hold no credentials.
@@ -192,7 +194,7 @@ package enum SecretText {
   package static func looksSecret(_ text: String) -> Bool {
     text.split { $0.isWhitespace || $0 == "," || $0 == ";" || $0 == "=" || $0 == "/" || $0 == ":" }
       .contains { isCredential($0) }
-      || hasPassword(text)
+      || !SecretNames.password(inURL: text).isEmpty
   }
 
   private static func isCredential(_ word: Substring) -> Bool {
@@ -207,14 +209,5 @@ package enum SecretText {
     // A JSON Web Token: three parts, the first of which is `{"` in base64url.
     let parts = word.split(separator: ".", omittingEmptySubsequences: false)
     return parts.count == 3 && parts[0].hasPrefix("eyJ") && word.count >= 40
-  }
-
-  /// `scheme://user:password@host`
-  private static func hasPassword(_ text: String) -> Bool {
-    guard let start = text.firstRange(of: "://") else { return false }
-    let authority = text[start.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-    guard let at = authority.lastIndex(of: "@") else { return false }
-    let password = authority[..<at].drop { $0 != ":" }.dropFirst()
-    return !password.isEmpty
   }
 }
