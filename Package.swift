@@ -78,13 +78,15 @@ let core: [Target] = [
     name: "TypedTests",
     dependencies: ["GQLRunGeneratedTypes", "GQLRunTyped", "GQLRunJSON", "GQLRunTestSupport"],
     swiftSettings: settings),
-  // The snapshots of GeneratorTests that TypedTests uses; in no product. `make test-outside` compiles all of them.
+  // The snapshots of GeneratorTests that TypedTests uses; in no product. `make test-outside` generates and compiles all.
   .target(
     name: "GQLRunGeneratedTypes", dependencies: ["GQLRunTyped"], path: "Tests/GeneratedTypes",
     swiftSettings: settings),
   .testTarget(
     name: "GeneratorTests",
-    dependencies: ["GQLRunGenerator", "GQLRunLanguage", "GQLRunTestSupport"],
+    dependencies: [
+      "GQLRunCrypto", "GQLRunGenerator", "GQLRunLanguage", "GQLRunSupport", "GQLRunTestSupport",
+    ],
     exclude: ["Fixtures"], swiftSettings: settings),
   .testTarget(name: "LiveTests", dependencies: ["GQLRunLive"], swiftSettings: settings),
   .testTarget(

@@ -168,10 +168,21 @@ expect "Portugal PT unknown" "$scratch/debug/plugins"
 
 trips="$outside/roundtrips"
 mkdir -p "$trips/Sources/"{Snapshots,GitHubSnapshots}
-cp -r "$root/Tests/GeneratedTypes/." "$root/Tests/GeneratedSnapshots/Types/." "$trips/Sources/Snapshots"
+fixtures="$root/Tests/GeneratorTests/Fixtures"
+snapshots="$trips/Sources/Snapshots"
+cd "$fixtures/Documents"
+"$program" generate --schema ../schema.graphql --documents '*.graphql' --output "$snapshots" --access public \
+  --scalar DateTime=Foundation.Date --scalar JSON=JSONValue || fail "the types of the fixtures are not generated"
+cd "$snapshots"
+sha256sum --quiet --check "$fixtures/snapshots.sha256" || fail "gqlrun generate and the generator differ"
+{
+  printf 'public import GQLRunTyped\n\npublic let generatedOperations: [any GraphQLOperation.Type] = [\n'
+  (cd Operations && printf '  %s,\n' *.swift | sed 's/\.swift,/.self,/')
+  printf ']\n'
+} >GeneratedOperations.swift
 cp -r "$root/Tests/GeneratedSnapshots/GitHub/." "$trips/Sources/GitHubSnapshots"
 mv "$trips/Sources/roundtrips/Main.swift.txt" "$trips/Sources/roundtrips/Main.swift"
 "$trips/generate.py" "$program" "$trips" || fail "the types of a random schema are not generated"
 build roundtrips
-"$scratch/debug/roundtrips" "$trips/Responses" "$root/Tests/GeneratorTests/Fixtures/schema.graphql" \
+"$scratch/debug/roundtrips" "$trips/Responses" "$fixtures/schema.graphql" \
   "${GQLRUN_SHARED:-$root/../shared}/real/github.graphql" || fail "round trips change values"
