@@ -35,31 +35,6 @@ struct CacheFileTests {
     chain: [cache-read, fetch, response-code, parse, cache-write]
     """
 
-  @Test("many processes that write at once all write")
-  func processes() async throws {
-    let folder = try Folder()
-    for index in 0..<6 {
-      try folder.write(
-        Self.response("n").replacingOccurrences(of: "DE", with: "C\(index)"), to: "\(index).json")
-    }
-    let result = try await Program.shell(
-      """
-      ids=()
-      for i in 0 1 2 3 4 5; do
-        "$GQLRUN" cache import country.graphql $i.json --var code=C$i --keys Country=code \
-          --store sqlite:c.db & ids+=($!)
-      done
-      for id in "${ids[@]}"; do wait $id || exit 1; done
-      # Two that end at the same moment leave the log to the next one.
-      "$GQLRUN" cache import country.graphql 0.json --var code=C0 --keys Country=code \
-        --store sqlite:c.db
-      """, in: folder)
-    #expect(result.status == 0, "\(result)")
-    let dump = try await Program.run(["cache", "dump", "--store", "sqlite:c.db"], in: folder)
-    for index in 0..<6 { #expect(dump.output.contains(#""key":"Country:C\#(index)""#)) }
-    #expect(!folder.exists("c.db-wal"), "the last one cleans up")
-  }
-
   @Test("a file in a directory that can only be read is read")
   func readOnly() async throws {
     let folder = try Folder()
@@ -110,91 +85,5 @@ struct CacheFileTests {
       #expect(refused.status == 1 && refused.output == "", "\(refused)")
       #expect(refused.errors.contains("c.db: Permission denied"), "\(refused)")
     }
-  }
-
-  @Test("a file size limit ends a write, not the answer, and leaves the cache as it was")
-  func sizeLimit() async throws {
-    try await DemoServer.withServer { server in
-      let folder = try Folder()
-      try folder.write("{ countries { code name capital } }", to: "q.graphql")
-      let pipeline = Self.pipeline.replacingOccurrences(of: "${env:GQL_URL}", with: server.url)
-      try folder.write(pipeline, to: "p.pipeline.yaml")
-      try folder.write(
-        pipeline.replacingOccurrences(of: "c.db", with: "c.db, required: true"),
-        to: "r.pipeline.yaml")
-      let first = try await Program.shell(
-        "echo '{ country(code: \"DE\") { name } }' | \"$GQLRUN\" run - --pipeline p.pipeline.yaml",
-        in: folder)
-      #expect(first.status == 0, "\(first)")
-      let before = try await Program.run(["cache", "dump", "--store", "sqlite:c.db"], in: folder)
-      for (file, status) in [("p", Int32(0)), ("r", 1)] {
-        let limited = try await Program.shell(
-          "ulimit -f 90; \"$GQLRUN\" run q.graphql --pipeline \(file).pipeline.yaml --output o.json",
-          in: folder)
-        #expect(limited.status == status, "\(limited)")
-        #expect(
-          limited.errors.contains("not") && limited.errors.contains("size limit"), "\(limited)")
-        let dump = try await Program.run(["cache", "dump", "--store", "sqlite:c.db"], in: folder)
-        #expect(dump.output == before.output)
-      }
-      #expect(try folder.text("o.json").contains("Germany"))
-    }
-  }
-
-  @Test("without space for a log, an intact cache is read, and what would write says why it cannot")
-  func noSpaceForLog() async throws {
-    let folder = try Folder()
-    try folder.write(Self.response("Germany"), to: "r.json")
-    try folder.write(Self.response("Allemagne"), to: "s.json")
-    let imported = try await Program.shell("\"$GQLRUN\" \(Self.line) r.json", in: folder)
-    #expect(imported.status == 0, "\(imported)")
-    let before = try await Program.run(["cache", "dump", "--store", "sqlite:c.db"], in: folder)
-    // The index of the log has 32 KiB.
-    let dump = try await Program.shell(
-      "ulimit -f 10; \"$GQLRUN\" cache dump --store sqlite:c.db", in: folder)
-    #expect(dump.status == 0 && dump.output == before.output, "\(dump)")
-    let read = try await Program.shell(
-      """
-      ulimit -f 10; "$GQLRUN" cache read 'query R($code: ID!) { country(code: $code) { name } }' --var code=DE \
-        --keys Country=code --store sqlite:c.db
-      """, in: folder)
-    #expect(read.status == 0 && read.output.contains("Germany"), "\(read)")
-    let refused = try await Program.shell(
-      "ulimit -f 10; \"$GQLRUN\" \(Self.line) s.json", in: folder)
-    #expect(refused.status != 0 && refused.errors.contains("free space"), "\(refused)")
-    let after = try await Program.run(["cache", "dump", "--store", "sqlite:c.db"], in: folder)
-    #expect(after.status == 0 && after.output == before.output && after.errors == "", "\(after)")
-    // What is in the log is not in the file, which is not read without it.
-    try folder.write("something", to: "c.db-wal")
-    let logged = try await Program.shell(
-      "ulimit -f 10; \"$GQLRUN\" cache dump --store sqlite:c.db", in: folder)
-    #expect(logged.status != 0 && logged.output == "", "\(logged)")
-  }
-
-  @Test("damage is reported, counted, and repaired by the next write")
-  func damage() async throws {
-    let tool = "/usr/bin/sqlite3"
-    guard FileManager.default.isExecutableFile(atPath: tool) else { return }
-    let folder = try Folder()
-    try folder.write(Self.response("Germany"), to: "r.json")
-    let harmed = try await Program.shell(
-      """
-      "$GQLRUN" \(Self.line) r.json && \(tool) c.db \
-        "UPDATE records SET data = replace(data, 'Germany', 'Bermany') WHERE key = 'Country:DE'"
-      """, in: folder)
-    #expect(harmed.status == 0, "\(harmed)")
-    let stats = try await Program.run(["cache", "stats", "--store", "sqlite:c.db"], in: folder)
-    #expect(stats.output.contains("damaged   1"), "\(stats)")
-    let read = try await Program.shell(
-      """
-      echo '{ country(code: "DE") { name } }' | "$GQLRUN" cache read - --keys Country=code \
-        --store sqlite:c.db
-      """, in: folder)
-    #expect(read.status == 3 && read.output == "", "\(read)")
-    #expect(read.errors.contains("warning: the record Country:DE of the cache c.db"), "\(read)")
-    let mended = try await Program.shell("\"$GQLRUN\" \(Self.line) r.json", in: folder)
-    #expect(mended.status == 0, "\(mended)")
-    let after = try await Program.run(["cache", "stats", "--store", "sqlite:c.db"], in: folder)
-    #expect(!after.output.contains("damaged"), "\(after)")
   }
 }
