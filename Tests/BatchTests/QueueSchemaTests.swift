@@ -107,6 +107,14 @@ struct QueueSchemaTests {
     #expect(message.contains("--new"))
   }
 
+  @Test("a run that an older version began continues")
+  func olderDigest() throws {
+    let (bench, manifest) = try QueueBench.begun(1)
+    try bench.connection.run(
+      "UPDATE gq_run SET sha = $1", .bytes(try manifest.digest(hasValues: false)))
+    #expect(try BatchQueue(manifest).enqueue().added == 0)
+  }
+
   @Test("what workers of several machines cannot do is reported, with what would work")
   func unsupported() throws {
     let location = try Place()

@@ -125,7 +125,8 @@ struct QueueRun: Sendable {
       SELECT id::text, state, sha FROM gq_run WHERE name = $1 ORDER BY started_at DESC LIMIT 1
       """, .text(manifest.name))
     guard rows.count > 0 else { return nil }
-    guard try Array(rows.bytes(0, 2)) == manifest.digest() else {
+    let digest = Array(rows.bytes(0, 2))
+    guard try digest == manifest.digest() || digest == manifest.digest(hasValues: false) else {
       throw JournalError(
         "the run of `\(manifest.name)` in \(connection.database) began with other operations or sinks than "
           + "\(manifest.file) has now; use those that it began with, or begin a new run with \(manifest.beginning)"
@@ -167,7 +168,9 @@ struct QueueRun: Sendable {
 
 extension Manifest {
   /// Identifies what workers of one run must have in common: operations, documents, variables, conditions and sinks.
-  func digest() throws -> [UInt8] {
+  ///
+  /// - Parameter hasValues: `false` leaves out variables and conditions, as older versions did.
+  func digest(hasValues: Bool = true) throws -> [UInt8] {
     var hash = Hash()
     func add(_ text: String) { hash.updateDelimited(text) }
     for operation in operations {
@@ -179,6 +182,7 @@ extension Manifest {
       for capture in operation.capture {
         add("capture \(capture.name) \(capture.path.description)")
       }
+      guard hasValues else { continue }
       // The identity of the task of an extraction has them, with their defaults.
       for variable in operation.variables where !isMade {
         add("variable \(variable.name) \(variable.value)")
