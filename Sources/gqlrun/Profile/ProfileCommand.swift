@@ -185,20 +185,20 @@ struct ProfileCommand: AsyncParsableCommand {
 
   // MARK: Responses
 
-  private func generated(_ text: String, _ scratch: ScratchFolder) async throws -> ProfileReport {
+  private mutating func generated(
+    _ text: String, _ scratch: ScratchFolder
+  ) async throws -> ProfileReport {
     let workload = try GeneratedFeed(text)
     let path = scratch.path("response.json")
     let document = self.document ?? scratch.path("feed.graphql")
     if self.document == nil {
       try OutputFile.write(
         Array(GeneratedFeed.document.utf8), to: document, replacing: .anything)
+      operationOptions.assignments.append("first=\(workload.posts)")
     }
-    var options = operationOptions
-    if self.document == nil { options.assignments.append("first=\(workload.posts)") }
     Terminal.showStatus("making a response of \(workload.posts) posts")
-    let operation = try options.prepare(document)
-    try workload.write(operation, to: path)
-    return try await ladder(document, path, source: "generated \(text)", options: options)
+    try workload.write(operationOptions.prepare(document), to: path)
+    return try await ladder(document, path, source: "generated \(text)")
   }
 
   /// The URL's query may contain keys.
@@ -226,9 +226,7 @@ struct ProfileCommand: AsyncParsableCommand {
     let copy = scratch.path("response.json")
     let network = try await fetch(document, copy: copy)
     var report = try await ladder(
-      document, copy, source: shownEndpoint ?? pipeline.joined(separator: ", "),
-      pipeline: pipeline.first
-    )
+      document, copy, source: shownEndpoint ?? pipeline.joined(separator: ", "))
     report.network = network
     return report
   }
@@ -259,17 +257,15 @@ struct ProfileCommand: AsyncParsableCommand {
   // MARK: Stages
 
   private func ladder(
-    _ document: String, _ path: String, source: String, pipeline: String? = nil,
-    options: OperationOptions? = nil
+    _ document: String, _ path: String, source: String
   ) async throws -> ProfileReport {
-    let options = options ?? operationOptions
-    let operation = try options.prepare(document, pipelineFile: pipeline)
+    let operation = try operationOptions.prepare(document, pipelineFile: pipeline.first)
     let size = try ResponseFile(path).size
     var report = report(source: source, operation: operation.label, bytes: size)
     if shape {
       Terminal.showStatus("looking at the shape of the response")
       do {
-        let keys = try SchemaFile.rules(of: nil, flags: options.keys).keys
+        let keys = try SchemaFile.rules(of: nil, flags: operationOptions.keys).keys
         report.shape = try ShapeAnalyzer.analyze(path, keys: keys)
       } catch let error as ProfileError {
         throw error
@@ -278,10 +274,7 @@ struct ProfileCommand: AsyncParsableCommand {
         report.shape = nil
       }
     }
-    let rounds = ProfileRounds(
-      document: document, file: path, pipeline: pipeline,
-      stores: store.isEmpty ? [.memory] : store, options: options, hasBaselines: baselines)
-    try await rounds.measure(runs: runs, warmUps: warmup, into: &report)
+    try await measureRounds(of: document, path, into: &report)
     return report
   }
 }

@@ -2,19 +2,18 @@ import Foundation
 import GQLRunProfile
 import GQLRunSupport
 
-/// Runs all measurements in turn, round after round, so that conditions of the machine affect all
-/// equally.
-struct ProfileRounds {
-  var document: String
-  var file: String
-  var pipeline: String?
-  var stores: [ProfileStore]
-  var options: OperationOptions
-  var hasBaselines: Bool
-
-  func measure(runs: Int, warmUps: Int, into report: inout ProfileReport) async throws {
-    let canHoldTree = hasBaselines && report.workload.bytes < report.machine.memoryBytes / 24
-    if hasBaselines && !canHoldTree {
+extension ProfileCommand {
+  /// Runs all measurements in turn, round after round, so that conditions of the machine affect all
+  /// equally.
+  func measureRounds(
+    of document: String, _ path: String, into report: inout ProfileReport
+  ) async throws {
+    let stores = store.isEmpty ? [.memory] : store
+    let input =
+      ["--file", path, "--document", document]
+      + (pipeline.first.map { ["--pipeline", $0] } ?? []) + operationOptions.arguments
+    let canHoldTree = baselines && report.workload.bytes < report.machine.memoryBytes / 24
+    if baselines && !canHoldTree {
       report.remarks.append(
         "JSONSerialization was left out: its tree of this response would not fit into memory")
     }
@@ -22,17 +21,17 @@ struct ProfileRounds {
     var stages: [RunMeasurement] = []
     var foundation: [RunMeasurement] = []
     var jobs = [[RunMeasurement]](repeating: [], count: stores.count)
-    for round in 0..<(warmUps + runs) {
-      let isKept = round >= warmUps
+    for round in 0..<(warmup + runs) {
+      let isKept = round >= warmup
       Terminal.showStatus(
-        isKept ? "run \(round - warmUps + 1) of \(runs)" : "warming up, \(round + 1) of \(warmUps)")
+        isKept ? "run \(round - warmup + 1) of \(runs)" : "warming up, \(round + 1) of \(warmup)")
       // Unusable responses make the job fail first, which reports the error best.
       for (index, store) in stores.enumerated() {
-        try await run(.job, store: store, isKept: isKept, runs: &jobs[index])
+        try await measure(.job, input, store: store, isKept: isKept, runs: &jobs[index])
       }
-      try await run(.stages, store: nil, isKept: isKept, runs: &stages)
-      try await run(.floor, store: nil, isKept: isKept, runs: &floor)
-      if canHoldTree { try await run(.foundation, store: nil, isKept: isKept, runs: &foundation) }
+      try await measure(.stages, input, isKept: isKept, runs: &stages)
+      try await measure(.floor, input, isKept: isKept, runs: &floor)
+      if canHoldTree { try await measure(.foundation, input, isKept: isKept, runs: &foundation) }
     }
     Terminal.showStatus(nil)
     let lapCost = Stopwatch.costOfLap()
@@ -40,7 +39,7 @@ struct ProfileRounds {
       JobReport(
         jobs: job, stages: stages, floor: floor, first: jobs.first, lapCost: lapCost)
     }
-    if hasBaselines {
+    if baselines {
       report.baselines = [floor, foundation].compactMap { BaselineReport($0, floor: floor) }
     }
     report.workload.counts = report.jobs.first?.counts ?? .init()
@@ -70,18 +69,14 @@ struct ProfileRounds {
     return remarks
   }
 
-  private func run(
-    _ kind: RunMeasurement.Kind, store: ProfileStore?, isKept: Bool,
+  private func measure(
+    _ kind: RunMeasurement.Kind, _ input: [String], store: ProfileStore? = nil, isKept: Bool,
     runs: inout [RunMeasurement]
   ) async throws {
     try Task.checkCancellation()
-    var arguments = [
-      "profile-run", "--kind", kind.rawValue, "--file", file, "--document", document,
-    ]
-    if let store { arguments += ["--store", store.label] }
-    if let pipeline { arguments += ["--pipeline", pipeline] }
-    arguments += options.arguments
-    let outcome = try await MeasuredProcess.run(arguments)
+    let storeArguments = store.map { ["--store", $0.label] } ?? []
+    let outcome = try await MeasuredProcess.run(
+      ["profile-run", "--kind", kind.rawValue] + storeArguments + input)
     try Task.checkCancellation()
     guard outcome.status == 0 else {
       Terminal.showStatus(nil)
