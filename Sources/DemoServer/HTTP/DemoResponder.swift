@@ -67,10 +67,10 @@ struct DemoResponder: HTTPResponder {
       state.log.add(RequestLog.Entry(request, body: []))
       let limit = configuration.maxBodyBytes
       return Response(
-        refused: .contentTooLarge, .badRequest("A request body has at most \(limit) bytes."))
+        refused: [.badRequest("A request body has at most \(limit) bytes.")], as: .contentTooLarge)
     } catch let error as RequestError {
       state.log.add(RequestLog.Entry(request, body: []))
-      return Response(refused: .badRequest, error)
+      return Response(refused: [error], as: .badRequest)
     }
     state.log.add(RequestLog.Entry(request, body: body.operations))
     let misbehaviour: Misbehaviour
@@ -117,7 +117,7 @@ struct DemoResponder: HTTPResponder {
     let parts = PartFormat.preferred(accept: accept)
     guard let type = single ?? (format != nil || parts != nil ? .json : nil) else {
       let types = ResponseMediaType.allCases.map(\.rawValue).joined(separator: " or ")
-      return Response(refused: .notAcceptable, .badRequest("The response is \(types)."))
+      return Response(refused: [.badRequest("The response is \(types).")], as: .notAcceptable)
     }
     var operationRequest: OperationRequest
     do throws(RequestError) {
@@ -128,8 +128,8 @@ struct DemoResponder: HTTPResponder {
       case .bytes(let bytes, let isJSON):
         guard isJSON else {
           return Response(
-            refused: .unsupportedMediaType,
-            .badRequest("A request body is application/json or multipart/form-data."))
+            refused: [.badRequest("A request body is application/json or multipart/form-data.")],
+            as: .unsupportedMediaType)
         }
         if bytes.first(where: { !$0.isJSONWhiteSpace }) == UInt8(ascii: "[") {
           return batch(bytes, failing: received.misbehaviour.errors, as: type)
@@ -138,7 +138,7 @@ struct DemoResponder: HTTPResponder {
       }
       operationRequest.query = try state.persistedQueries.document(of: operationRequest)
     } catch {
-      return Response(refused: error)
+      return Response(refused: [error])
     }
     let preparation = executor.prepare(
       operationRequest, failing: received.misbehaviour.errors, isIncremental: parts != nil)
@@ -147,9 +147,9 @@ struct DemoResponder: HTTPResponder {
       if single == nil, let format {
         return Response(event: RequestError.response(errors), as: format)
       }
-      return Response(refused: RequestError.status(of: errors), errors)
+      return Response(refused: errors)
     case .ready(let operation) where operation.type == .subscription:
-      guard let format else { return Response(refused: .notAcceptable, Self.needsEvents) }
+      guard let format else { return Response(refused: [Self.needsEvents], as: .notAcceptable) }
       return events(of: operation, as: format, to: received)
     case .ready(let operation):
       if request.method != .post, operation.type != .query {
@@ -210,14 +210,14 @@ extension DemoResponder {
     let limit = configuration.maxBatch
     guard limit > 0 else {
       return Response(
-        refused: .badRequest("Operation batching is disabled: send one operation."))
+        refused: [.badRequest("Operation batching is disabled: send one operation.")])
     }
     guard let elements = (try? JSONValue(parsing: body))?.arrayValue else {
-      return Response(refused: RequestError(.invalidJSON, "The request body is not valid JSON."))
+      return Response(refused: [RequestError(.invalidJSON, "The request body is not valid JSON.")])
     }
     guard (1...limit).contains(elements.count) else {
       let message = "A request has 1 to \(limit) operations; it has \(elements.count)."
-      return Response(refused: .badRequest(message))
+      return Response(refused: [.badRequest(message)])
     }
     let responder = self
     let stream = ResponseBody { writer in
@@ -296,23 +296,16 @@ extension Response {
 
   /// The response to a request that is not executed: of GraphQL's own media type, also for clients that accept
   /// `application/json` only. They cannot rely on a body of that type unless the status is a success.
-  init(refused status: HTTPResponse.Status, _ errors: [RequestError]) {
+  ///
+  /// - Parameter status: The status; by default that of the errors.
+  init(refused errors: [RequestError], as status: HTTPResponse.Status? = nil) {
     self.init(
-      status, contentType: ResponseMediaType.graphQLResponse.contentType,
-      RequestError.response(errors))
-  }
-
-  init(refused status: HTTPResponse.Status, _ error: RequestError) {
-    self.init(refused: status, [error])
-  }
-
-  /// The response to a request with this error, with the error's status.
-  init(refused error: RequestError) {
-    self.init(refused: RequestError.status(of: [error]), [error])
+      status ?? RequestError.status(of: errors),
+      contentType: ResponseMediaType.graphQLResponse.contentType, RequestError.response(errors))
   }
 
   static func methodNotAllowed(_ message: String, allowed: String) -> Self {
-    var response = Self(refused: .methodNotAllowed, .badRequest(message))
+    var response = Self(refused: [.badRequest(message)], as: .methodNotAllowed)
     response.headers[.allow] = allowed
     return response
   }

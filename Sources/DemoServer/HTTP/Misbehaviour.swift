@@ -255,11 +255,10 @@ extension DemoResponder {
       return Response(HTTPResponse.Status(code: code), error: error)
     }
     if misbehaviour.empty {
-      return Response(.ok, contentType: ResponseMediaType.json.contentType, "")
+      return Response(json: "")
     }
     if misbehaviour.garbage {
-      return Response(
-        .ok, contentType: ResponseMediaType.json.contentType, "{\"data\": oops, this is no JSON")
+      return Response(json: "{\"data\": oops, this is no JSON")
     }
     return nil
   }
