@@ -187,10 +187,6 @@ package struct Expectations: Sendable {
 }
 
 extension BatchCondition {
-  /// What to write instead of a text that is not a condition.
-  static let remedy =
-    "write two values around ==, !=, <, <=, > or >=, with spaces, such as `errors == null`"
-
   /// Why the condition is not met, without what was found; `nil` if it is.
   fileprivate func problem(in object: JSONValue) -> String? {
     mismatch(in: object).map { "the condition `\(self)` \($0)" }

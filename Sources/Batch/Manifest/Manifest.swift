@@ -81,7 +81,7 @@ struct BatchOperation: Sendable {
   var tables: TablesOutput?
   /// Finds pages that a task would leave out; `nil` for `paginate: none`, subscriptions, and documents without connections.
   var completeness: CompletenessCheck?
-  var bookmarks: [Bookmark] = []
+  var bookmarks: [(name: String, value: Bookmark)] = []
   var expect = Expectations()
   /// The variable that makes a mutation safe to repeat.
   var idempotency: String?
@@ -145,16 +145,8 @@ struct Bookmark: Sendable {
     }
   }
 
-  struct Rule: Sendable {
-    var fold: Fold
-    var path: ResultPath
-  }
-
-  var name: String
-  var rule: Rule
-
-  var fold: Fold { rule.fold }
-  var path: ResultPath { rule.path }
+  var fold: Fold
+  var path: ResultPath
 }
 
 /// The column names of an input.

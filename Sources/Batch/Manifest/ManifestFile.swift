@@ -50,7 +50,7 @@ struct OperationSettings: OptionSection {
   @Option("How further pages are requested; `none` accepts results with more pages than one")
   var paginate: PaginateChoice?
   @Option("Values of the records that the next run starts from, such as `max(updatedAt)`")
-  var bookmark = OptionMap<Located<Bookmark.Rule>>()
+  var bookmark = OptionMap<Located<Bookmark>>()
   @Option("Conditions on each result, such as `errors == null` or `count(emit) >= 1`")
   var expect: [Located<BatchCondition>] = []
   @Option("Variable that makes a mutation safe to repeat, such as an idempotency key")
@@ -166,54 +166,58 @@ struct NestedSettings: OptionSection {
 
 // MARK: Values
 
-extension ResultPath: ExpressibleByOption {
+/// A value that a manifest has as text of a certain form.
+protocol TextOption: ExpressibleByOption, CustomStringConvertible where OptionBound == Never {
+  /// What the text is: "a path".
+  static var noun: String { get }
+  /// What to write instead of other text.
+  static var remedy: String { get }
+  /// The code of the diagnostic of other text.
+  static var code: PipelineDiagnostic.Code { get }
+
+  /// Parses the text. Returns `nil` for other text.
+  init?(_ text: String)
+}
+
+extension TextOption {
+  static var code: PipelineDiagnostic.Code { .path }
+
   static func optionType(in range: ClosedRange<Never>?) -> OptionType { .string }
+  var optionDefault: JSONValue? { .string(description) }
+
+  init(option: GivenOption) throws(OptionError) {
+    let text = try String(option: option)
+    guard let value = Self(text) else {
+      throw OptionError("`\(text)` is not \(Self.noun)", remedy: Self.remedy, code: Self.code)
+    }
+    self = value
+  }
+}
+
+extension ResultPath: TextOption {
+  static let noun = "a path"
+  static let remedy = "write response keys and dots, with [*] after lists: `a.b[*]`"
   static var unsetOption: ResultPath { ResultPath() }
-  var optionDefault: JSONValue? { .string(description) }
-
-  init(option: GivenOption) throws(OptionError) {
-    let text = try String(option: option)
-    guard let path = ResultPath(text) else {
-      throw OptionError(
-        "`\(text)` is not a path",
-        remedy: "write response keys and dots, with [*] after lists: `a.b[*]`",
-        code: .path)
-    }
-    self = path
-  }
 }
 
-extension BatchCondition: ExpressibleByOption {
-  static func optionType(in range: ClosedRange<Never>?) -> OptionType { .string }
+extension BatchCondition: TextOption {
+  static let noun = "a condition"
+  static let remedy =
+    "write two values around ==, !=, <, <=, > or >=, with spaces, such as `errors == null`"
   static var unsetOption: BatchCondition { BatchCondition() }
-  var optionDefault: JSONValue? { .string(description) }
-
-  init(option: GivenOption) throws(OptionError) {
-    let text = try String(option: option)
-    guard let condition = BatchCondition(text) else {
-      throw OptionError(
-        "`\(text)` is not a condition",
-        remedy: BatchCondition.remedy, code: .path)
-    }
-    self = condition
-  }
 }
 
-extension Bookmark.Rule: ExpressibleByOption {
-  static func optionType(in range: ClosedRange<Never>?) -> OptionType { .string }
-  static var unsetOption: Bookmark.Rule { Bookmark.Rule(fold: .last, path: ResultPath()) }
-  var optionDefault: JSONValue? { .string("\(fold.rawValue)(\(path))") }
+extension Bookmark: TextOption {
+  static let noun = "a bookmark"
+  static let remedy = "write `max(field)`, `min(field)` or `last(field)`"
+  static var unsetOption: Bookmark { Bookmark(fold: .last, path: ResultPath()) }
+  var description: String { "\(fold.rawValue)(\(path))" }
 
-  init(option: GivenOption) throws(OptionError) {
-    let text = try String(option: option)
+  init?(_ text: String) {
     guard let open = text.firstIndex(of: "("), text.last == ")",
-      let fold = Bookmark.Fold(rawValue: String(text[..<open])),
+      let fold = Fold(rawValue: String(text[..<open])),
       let path = ResultPath(String(text[text.index(after: open)...].dropLast()))
-    else {
-      throw OptionError(
-        "`\(text)` is not a bookmark",
-        remedy: "write `max(field)`, `min(field)` or `last(field)`", code: .path)
-    }
+    else { return nil }
     self.init(fold: fold, path: path)
   }
 }

@@ -455,7 +455,7 @@ extension ManifestLoader {
         entry.value.path, name: "bookmark", location: entry.value.location, shape: shape,
         below: operation.emit,
         endsAt: .record)
-      operation.bookmarks.append(Bookmark(name: entry.name, rule: entry.value.value))
+      operation.bookmarks.append((entry.name, entry.value.value))
     }
     if case .pages(let paginate)? = settings.paginate {
       readPagination(

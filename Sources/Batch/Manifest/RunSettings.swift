@@ -114,13 +114,14 @@ struct RateSettings: OptionSection {
 }
 
 /// A number of requests per time: `50/s`.
-struct RequestRate: ExpressibleByOption {
-  var perSecond: Double
-  private var text: String
+struct RequestRate: TextOption {
+  static let noun = "a number of requests per time"
+  static let remedy = "write `50/s`, `600/m` or `5000/h`"
+  static let code = PipelineDiagnostic.Code.wrongValue
+  static var unsetOption: RequestRate { RequestRate(perSecond: 1, description: "1/s") }
 
-  static func optionType(in range: ClosedRange<Never>?) -> OptionType { .string }
-  static var unsetOption: RequestRate { RequestRate(perSecond: 1, text: "1/s") }
-  var optionDefault: JSONValue? { .string(text) }
+  var perSecond: Double
+  var description: String
 }
 
 extension RequestRate {
@@ -131,17 +132,7 @@ extension RequestRate {
     guard parts.count == 2, let count = Double(parts[0]), let unit = units[parts[1]],
       (1e-5...1e6).contains(count / unit)
     else { return nil }
-    self.init(perSecond: count / unit, text: text)
-  }
-
-  init(option: GivenOption) throws(OptionError) {
-    let text = try String(option: option)
-    guard let rate = RequestRate(text) else {
-      throw OptionError(
-        "`\(text)` is not a number of requests per time",
-        remedy: "write `50/s`, `600/m` or `5000/h`")
-    }
-    self = rate
+    self.init(perSecond: count / unit, description: text)
   }
 }
 

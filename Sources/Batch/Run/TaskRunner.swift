@@ -407,7 +407,7 @@ extension TaskRunner {
       }
       outcome.capture = captured
     }
-    for bookmark in operation.bookmarks {
+    for (name, bookmark) in operation.bookmarks {
       guard let found else { continue }
       var folded: JSONValue?
       let path = ResultPath(
@@ -417,8 +417,8 @@ extension TaskRunner {
         let value = try JSONValue(parsing: bytes)
         folded = bookmark.fold.value(folded, then: value)
       }
-      if let mismatch { throw TaskProblem("the bookmark `\(bookmark.name)` \(mismatch)") }
-      if let folded { outcome.bookmarks.append((bookmark.name, bookmark.fold, folded)) }
+      if let mismatch { throw TaskProblem("the bookmark `\(name)` \(mismatch)") }
+      if let folded { outcome.bookmarks.append((name, bookmark.fold, folded)) }
     }
     if operation.snapshot != nil, let found {
       try compareSnapshot(operation, item: item, data: found)
