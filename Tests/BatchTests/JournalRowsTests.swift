@@ -211,7 +211,7 @@ struct JournalRowsTests {
     try journal.record(JournalStep(tasks: [rich, bare, plain]))
     var found: [ReportedTask] = []
     try ReportData.forEachTask(journal) { found.append($0) }
-    try #require(found.map(\.id) == [rich, bare, plain].map(\.id.text))
+    try #require(found.map(\.id) == [rich, bare, plain].map(\.id))
     #expect(found[0].key == rich.key && found[0].error == rich.error && found[0].http == 503)
     #expect(found[0].ended == rich.ended && found[0].milliseconds == 0.1)
     #expect(found[0].bytes == 1 << 40 && found[0].page == 7 && found[0].state == .failed)

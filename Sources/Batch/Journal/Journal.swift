@@ -372,6 +372,24 @@ extension TaskUpdate {
 
   /// Whether the task is done without some pages, which `allow_partial` accepts.
   var isPartial: Bool { state == .done && error?.hasPrefix(CompletenessCheck.prefix) == true }
+  /// Whether a connection of the task has more pages than were requested.
+  var isIncomplete: Bool {
+    state == .failed && error?.hasPrefix(CompletenessCheck.prefix) == true
+  }
+
+  /// The columns of `tasks` that ``init(_:)`` reads: all but the cursor, which may have parts.
+  static let journalColumns =
+    "tasks.id, op, key, state, page, attempts, http, ended, ms, bytes, records, error"
+
+  /// Reads the record of a task in a journal.
+  init(_ row: GRDB.Row) throws {
+    try self.init(
+      id: TaskID(row.decode(Data.self, atIndex: 0)), operation: row.decode(atIndex: 1),
+      key: row.decode(atIndex: 2), state: TaskState(rawValue: row.decode(atIndex: 3)) ?? .queued,
+      page: row.count(4), attempts: row.count(5), http: row.decode(atIndex: 6),
+      ended: row.decode(atIndex: 7), milliseconds: row.decode(atIndex: 8), bytes: row.count(9),
+      records: row.count(10), error: row.decode(atIndex: 11))
+  }
 }
 
 /// The progress of writing a file sink.
@@ -409,20 +427,17 @@ extension Journal {
     return try read { db in
       let statement = try db.cachedStatement(
         sql: """
-          SELECT op, key, state, page, attempts, ended, ms, bytes, records, coalesce(cursor, (
+          SELECT \(TaskUpdate.journalColumns), coalesce(cursor, (
               SELECT group_concat(text, '') FROM (SELECT text FROM cursors WHERE id = ?1 ORDER BY part)
-            )), error
+            ))
           FROM tasks WHERE id = ?1
           """)
       guard let row = try GRDB.Row.fetchOne(statement, arguments: [Data(id.bytes)]) else {
         return nil
       }
-      return try TaskUpdate(
-        id: id, operation: row.decode(atIndex: 0), key: row.decode(atIndex: 1),
-        state: TaskState(rawValue: row.decode(atIndex: 2)) ?? .queued, page: row.count(3),
-        attempts: row.count(4), ended: row.decode(atIndex: 5), milliseconds: row.decode(atIndex: 6),
-        bytes: row.count(7), records: row.count(8), cursor: row.decode(atIndex: 9),
-        error: row.decode(atIndex: 10))
+      var update = try TaskUpdate(row)
+      update.cursor = try row.decode(atIndex: 12)
+      return update
     }
   }
 

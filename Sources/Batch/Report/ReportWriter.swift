@@ -91,7 +91,7 @@ struct JSONReport {
 
   private static func task(_ task: ReportedTask) -> JSONValue {
     var object = JSONObject()
-    object["task"] = .string(task.id)
+    object["task"] = .string(task.id.text)
     object["op"] = .string(task.operation)
     object["key"] = .string(task.key)
     object["state"] = .string(task.state.name)
@@ -168,24 +168,15 @@ struct JUnitReport {
   }
 }
 
-/// A task in a report.
+/// A task in a report: what the journal has of it, without the cursor.
+@dynamicMemberLookup
 struct ReportedTask: Sendable {
-  var id: String
-  var operation: String
-  var key: String
-  var state: TaskState
-  var attempts: Int
-  var page: Int
-  var http: Int?
-  var ended: Double
-  var milliseconds: Double
-  var bytes: Int
-  var records: Int
-  var error: String?
+  /// The id of the operation.
+  let operation: String
+  fileprivate let update: TaskUpdate
 
-  /// Whether a connection of the task has more pages than were requested.
-  var isIncomplete: Bool {
-    state == .failed && error?.hasPrefix(CompletenessCheck.prefix) == true
+  subscript<Value>(dynamicMember path: KeyPath<TaskUpdate, Value>) -> Value {
+    update[keyPath: path]
   }
 }
 
@@ -346,17 +337,12 @@ struct ReportData {
 
   private static func query(_ filter: String) -> String {
     """
-    SELECT tasks.id, operations.id, key, state, attempts, page, http, ended, ms, bytes, records, error
+    SELECT \(TaskUpdate.journalColumns), operations.id
     FROM tasks JOIN operations ON operations.number = tasks.op WHERE \(filter)
     """
   }
 
   private static func task(_ row: GRDB.Row) throws -> ReportedTask {
-    try ReportedTask(
-      id: TaskID(row.decode(Data.self, atIndex: 0)).text, operation: row.decode(atIndex: 1),
-      key: row.decode(atIndex: 2), state: TaskState(rawValue: row.decode(atIndex: 3)) ?? .queued,
-      attempts: row.count(4), page: row.count(5), http: row.decode(atIndex: 6),
-      ended: row.decode(atIndex: 7), milliseconds: row.decode(atIndex: 8), bytes: row.count(9),
-      records: row.count(10), error: row.decode(atIndex: 11))
+    try ReportedTask(operation: row.decode(atIndex: 12), update: TaskUpdate(row))
   }
 }
