@@ -69,17 +69,17 @@ struct QueueTokensTests {
   func lostConnection() async throws {
     let (bench, _) = try QueueBench.begun(1)
     let tokens = QueueTokens(QueueDatabase(bench.url, patience: .seconds(60)))
-    try await tokens.whileLocked("a") { [url = bench.url] slot in
-      let before = try await slot.read()?.bytes
+    try await tokens.whileLocked("a") { [url = bench.url] in
+      let before = try await tokens.read("a")?.bytes
       #expect(before == nil)
       // The server ends all other connections, among them that with the lock.
       try PostgresConnection(url).run(
         "SELECT pg_terminate_backend(l.pid) FROM pg_locks l JOIN pg_class c ON c.oid = l.relation "
           + "WHERE c.oid = 'gq_token'::regclass AND l.pid <> pg_backend_pid()")
-      try await slot.write([1, 2, 3])
+      try await tokens.write([1, 2, 3], of: "a")
     }
     let other = QueueTokens(QueueDatabase(bench.url))
-    let found = try await other.whileLocked("a") { try await $0.read()?.bytes }
+    let found = try await other.whileLocked("a") { try await other.read("a")?.bytes }
     #expect(found == [1, 2, 3])
   }
 }

@@ -216,13 +216,13 @@ actor QueueTokens: SharedTokens {
   }
 
   func whileLocked<Value: Sendable>(
-    _ name: String, _ work: @Sendable (any SharedTokenSlot) async throws -> Value
+    _ name: String, _ work: @Sendable () async throws -> Value
   ) async throws -> Value {
     try await mutex.acquire()
     defer { mutex.release() }
     defer { unlock() }
     try await lock(name)
-    return try await work(Slot(tokens: self, name: name))
+    return try await work()
   }
 
   /// Calls `body` with the connection that has the lock of a name, and locks again if that connection was lost.
@@ -287,7 +287,7 @@ actor QueueTokens: SharedTokens {
     }
   }
 
-  private func read(_ name: String) async throws -> (bytes: [UInt8], age: Duration)? {
+  func read(_ name: String) async throws -> (bytes: [UInt8], age: Duration)? {
     try await use("read a token", of: name) { connection in
       let rows = try connection.run(
         """
@@ -303,7 +303,7 @@ actor QueueTokens: SharedTokens {
   ///
   /// If the connection was lost meanwhile, the row is locked once more: the server may have made the former tokens
   /// invalid, so the new ones must not be lost.
-  private func write(_ name: String, _ bytes: [UInt8]) async throws {
+  func write(_ bytes: [UInt8], of name: String) async throws {
     try await use("store a token", of: name) { connection in
       try connection.run(
         "UPDATE gq_token SET contents = $2, written_at = clock_timestamp() WHERE name = $1",
@@ -311,13 +311,5 @@ actor QueueTokens: SharedTokens {
       try connection.run("COMMIT")
       locked = nil
     }
-  }
-
-  private struct Slot: SharedTokenSlot {
-    let tokens: QueueTokens
-    let name: String
-
-    func read() async throws -> (bytes: [UInt8], age: Duration)? { try await tokens.read(name) }
-    func write(_ bytes: [UInt8]) async throws { try await tokens.write(name, bytes) }
   }
 }

@@ -185,8 +185,11 @@ private final class TokenInterceptor: GraphQLInterceptor, CredentialHolder {
     let cache = cache(services)
     let skew = skew(for: request)
     let failures = await cache.failures
-    let token = try await cache.token(services, skew: skew) {
-      failure($0, request: request, context: context)
+    let token: AccessToken
+    do {
+      token = try await cache.token(services, skew: skew)
+    } catch {
+      throw failure(error, request: request, context: context)
     }
     let scheme = options.scheme
     let value = (scheme.isEmpty ? "" : scheme + " ") + token.value.reveal()
@@ -255,13 +258,11 @@ private final class TokenInterceptor: GraphQLInterceptor, CredentialHolder {
     guard request.context[Renewed.self]?.contains(credential) != true else {
       return "; the token was renewed once already"
     }
-    let other = try await cache.token(
-      after: token.value, failures: failures, context.services
-    ) {
-      failure($0, request: request, context: context)
-    }
-    guard other != nil else {
-      return "; \(source.label) has no other token than the rejected one"
+    do {
+      guard try await cache.token(after: token.value, failures: failures, context.services) != nil
+      else { return "; \(source.label) has no other token than the rejected one" }
+    } catch {
+      throw failure(error, request: request, context: context)
     }
     context.services.logger.info("↻ \(request.label): retry with a new token")
     var retry = request.withOwnRetry()
@@ -284,8 +285,9 @@ private final class TokenInterceptor: GraphQLInterceptor, CredentialHolder {
 
   private func failure(
     _ error: any Error, request: GraphQLRequest, context: ChainContext
-  ) -> ChainError {
+  ) -> any Error {
     switch error {
+    case is CancellationError: return error
     case let error as TokenFailure where error.isMissing:
       return ChainError(
         .request, code: .missingToken,

@@ -7,18 +7,14 @@ import GQLRunSupport
 ///
 /// It receives sealed bytes only, which the holders of the credential can open.
 package protocol SharedTokens: Sendable {
-  /// Calls `work` with the bytes of a name, while no other process uses them.
+  /// Calls `work` while no other process uses the bytes of a name.
   func whileLocked<Value: Sendable>(
-    _ name: String, _ work: @Sendable (any SharedTokenSlot) async throws -> Value
+    _ name: String, _ work: @Sendable () async throws -> Value
   ) async throws -> Value
-}
-
-/// Bytes of ``SharedTokens`` that are locked.
-package protocol SharedTokenSlot: Sendable {
-  /// The bytes, with the time since they were written; `nil` if there are none.
-  func read() async throws -> (bytes: [UInt8], age: Duration)?
-  /// Stores bytes durably.
-  func write(_ bytes: [UInt8]) async throws
+  /// The bytes of the locked name, with the time since they were written; `nil` if there are none.
+  func read(_ name: String) async throws -> (bytes: [UInt8], age: Duration)?
+  /// Stores the bytes of the locked name durably.
+  func write(_ bytes: [UInt8], of name: String) async throws
 }
 
 /// The store in which this process shares its tokens, in ``Services``.
@@ -54,22 +50,20 @@ struct SharedTokenStore {
   func whileLocked<Value: Sendable>(
     _ services: Services, _ work: @Sendable (any TokenSlot) async throws -> Value
   ) async throws -> Value {
-    try await shared.whileLocked(name) { slot in
-      try await work(SealedSlot(slot: slot, key: key, local: local, services: services))
+    try await shared.whileLocked(name) {
+      try await work(SealedSlot(store: self, services: services))
     }
   }
 
   private struct SealedSlot: TokenSlot {
-    let slot: any SharedTokenSlot
-    let key: SealingKey
-    let local: FileTokenStore?
+    let store: SharedTokenStore
     let services: Services
 
     func read() async throws -> StoredTokens {
-      guard let (bytes, age) = try await slot.read() else {
-        return try local?.read() ?? StoredTokens()
+      guard let (bytes, age) = try await store.shared.read(store.name) else {
+        return try store.local?.read() ?? StoredTokens()
       }
-      guard let text = key.open(bytes), var tokens = StoredTokens(parsing: text)
+      guard let text = store.key.open(bytes), var tokens = StoredTokens(parsing: text)
       else {
         throw TokenFailure(
           message: "the shared tokens are damaged; delete the rows of the table gq_token")
@@ -80,10 +74,10 @@ struct SharedTokenStore {
     }
 
     func write(_ tokens: StoredTokens) async throws {
-      guard let bytes = try? key.seal(tokens.json.jsonBytes()) else {
+      guard let bytes = try? store.key.seal(tokens.json.jsonBytes()) else {
         throw TokenFailure(message: "the tokens cannot be sealed")
       }
-      try await slot.write(bytes)
+      try await store.shared.write(bytes, of: store.name)
     }
   }
 }

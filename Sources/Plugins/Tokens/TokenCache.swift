@@ -24,12 +24,10 @@ actor TokenCache {
   var failures: Int { failure?.count ?? 0 }
 
   /// Returns a token to send; renews it first if it expires within `skew`.
-  func token(
-    _ services: Services, skew: Duration, _ error: @Sendable (any Error) -> ChainError
-  ) async throws -> AccessToken {
-    if source.isReadEachTime { return try await read(services, error) }
+  func token(_ services: Services, skew: Duration) async throws -> AccessToken {
+    if source.isReadEachTime { return try await source.token(replacing: nil, services) }
     if let current, current.isUsable(at: services.clock.now(), skew: skew) { return current }
-    return try await renew(services, isRefused: false, error)
+    return try await renew(services, isRefused: false)
   }
 
   /// Returns a token to send after the server has rejected `refused`; `nil` if there is no other.
@@ -39,21 +37,20 @@ actor TokenCache {
   ///
   /// - Parameter failures: The number of failed renewals when the rejected request was sent.
   func token(
-    after refused: SecretString, failures: Int, _ services: Services,
-    _ error: @Sendable (any Error) -> ChainError
+    after refused: SecretString, failures: Int, _ services: Services
   ) async throws -> AccessToken? {
     if source.isReadEachTime {
-      let token = try await read(services, error)
+      let token = try await source.token(replacing: nil, services)
       return token.value == refused ? nil : token
     }
     if let current, current.value != refused { return current }
-    if let failure, failures < failure.count { throw error(failure.error) }
+    if let failure, failures < failure.count { throw failure.error }
     if let unconfirmed, unconfirmed.value == refused,
       services.clock.now() - unconfirmed.since < Self.settlingTime
     {
       return nil
     }
-    let token = try await renew(services, isRefused: true, error)
+    let token = try await renew(services, isRefused: true)
     return token.value == refused ? nil : token
   }
 
@@ -68,33 +65,15 @@ actor TokenCache {
     try await source.forget(services)
   }
 
-  private func read(
-    _ services: Services, _ error: @Sendable (any Error) -> ChainError
-  ) async throws -> AccessToken {
-    do {
-      return try await source.token(replacing: nil, services)
-    } catch let failure {
-      throw error(failure)
-    }
-  }
-
-  private func renew(
-    _ services: Services, isRefused: Bool, _ error: @Sendable (any Error) -> ChainError
-  ) async throws -> AccessToken {
+  private func renew(_ services: Services, isRefused: Bool) async throws -> AccessToken {
     let replaced = current
-    do {
-      return try await renewals.value(for: replaced?.value.reveal() ?? "") { [self] in
-        do {
-          return try await fetch(replacing: replaced, services, isRefused: isRefused)
-        } catch {
-          await recordFailure(error)
-          throw error
-        }
+    return try await renewals.value(for: replaced?.value.reveal() ?? "") { [self] in
+      do {
+        return try await fetch(replacing: replaced, services, isRefused: isRefused)
+      } catch {
+        await recordFailure(error)
+        throw error
       }
-    } catch let cancellation as CancellationError {
-      throw cancellation
-    } catch let failure {
-      throw error(failure)
     }
   }
 
