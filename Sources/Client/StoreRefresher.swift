@@ -27,19 +27,11 @@ final class StoreRefresher: Sendable {
     self.refresh = refresh
   }
 
-  /// Keeps the checks going as long as it exists.
-  final class Lease: Sendable {
-    private let refresher: StoreRefresher
-
-    fileprivate init(_ refresher: StoreRefresher) {
-      self.refresher = refresher
-      refresher.begin()
-    }
-
-    deinit { refresher.end() }
+  /// Keeps the checks going as long as the result exists.
+  func lease() -> Owned<StoreRefresher> {
+    begin()
+    return Owned(self) { $0.end() }
   }
-
-  func lease() -> Lease { Lease(self) }
 
   private func begin() {
     state.withLock { state in

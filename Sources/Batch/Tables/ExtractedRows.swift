@@ -45,35 +45,28 @@ public struct ExtractedRows: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let rows: ExtractedRows
     /// `nil` before the first page.
-    fileprivate var stream: RowStream?
+    fileprivate var store: Owned<RowStore>?
 
     /// The next page; `nil` after the last one.
     ///
     /// - Throws: ``ExtractFailure`` if pages are missing; `CancellationError` if the task is cancelled.
     public mutating func next() async throws -> ExtractedPage? {
-      let stream = try stream ?? RowStream(rows)
-      self.stream = stream
-      return try await stream.store.next()
+      let store = try store ?? rows.run()
+      self.store = store
+      return try await store.value.next()
     }
   }
 }
 
-/// Runs the task of an extraction, whose rows a caller reads. Ends the run when it is released.
-private final class RowStream: Sendable {
-  let store: RowStore
-  /// Refers to the store, and not to this object.
-  private let task: Task<Void, Never>
-
-  init(_ rows: ExtractedRows) throws {
-    let store = try RowStore(
-      rows.manifest, checkpoint: rows.checkpoint, services: rows.services)
-    self.store = store
-    task = Task { await store.run(rows.manifest, rows.services) }
-  }
-
-  deinit {
-    store.cancel()
-    task.cancel()
+extension ExtractedRows {
+  /// Runs the task of the extraction, until the rows are released.
+  private func run() throws -> Owned<RowStore> {
+    let store = try RowStore(manifest, checkpoint: checkpoint, services: services)
+    let task = Task { await store.run(manifest, services) }
+    return Owned(store) {
+      $0.cancel()
+      task.cancel()
+    }
   }
 }
 

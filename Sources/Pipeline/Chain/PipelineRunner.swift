@@ -1,4 +1,5 @@
 import GQLRunLanguage
+import GQLRunSupport
 import Logging
 
 /// Executes requests with a pipeline. A value without state: any number of requests may run
@@ -89,7 +90,8 @@ public struct PipelineRunner: Sendable {
     let buffer = EventBuffer(
       stream, label: request.label, pipeline.subscriptions,
       secondsSince1970: services.secondsSince1970)
-    return ResponseStream(pull: { try await buffer.next() })
+    let owned = Owned(buffer) { $0.cancel() }
+    return ResponseStream(pull: { try await owned.value.next() })
   }
 
   /// Executes a request and collects all its results.

@@ -275,9 +275,10 @@ final class BatchMember: Sendable {
   /// Gives the operation the head of a response, whose body consists of the pieces that are offered.
   func give(head response: HTTPResponseMessage) {
     var response = response
-    let reading = Reading(self)
+    // Releasing the body of a response releases its place in the batch.
+    let reading = Owned(self) { $0.leave() }
     response.head.headerFields[.contentLength] = nil
-    response.body = HTTPBody(pull: { try await reading.member.next() })
+    response.body = HTTPBody(pull: { try await reading.value.next() })
     give(.response(response))
   }
 
@@ -337,15 +338,6 @@ final class BatchMember: Sendable {
     }
     action?()
     withExtendedLifetime(unread) {}
-  }
-
-  /// Releasing the body of a response releases its place in the batch.
-  private final class Reading: Sendable {
-    let member: BatchMember
-
-    init(_ member: BatchMember) { self.member = member }
-
-    deinit { member.leave() }
   }
 }
 

@@ -182,13 +182,7 @@ struct InspectServer: Sendable {
 /// Counts the requests of the page that send operations or wait for events: several tabs could start any number.
 final class OpenRequests: Sendable {
   /// One request; counted until it is released.
-  final class Entry: Sendable {
-    private let requests: OpenRequests
-
-    fileprivate init(_ requests: OpenRequests) { self.requests = requests }
-
-    deinit { requests.count.withLock { $0 -= 1 } }
-  }
+  typealias Entry = Owned<OpenRequests>
 
   private static let max = 32
 
@@ -206,6 +200,6 @@ final class OpenRequests: Sendable {
         .tryLater,
         "\(Self.max) requests of the page are open; stop subscriptions or close other tabs")
     }
-    return Entry(self)
+    return Entry(self) { $0.count.withLock { $0 -= 1 } }
   }
 }

@@ -210,10 +210,12 @@ struct EventBufferTests {
     var settings = SubscriptionSettings()
     settings.overflow = .dropOldest
     let reading = Task { [settings] in
-      let buffer = EventBuffer(source, label: "Counted", settings, secondsSince1970: { 0 })
-      #expect(try await buffer.next() != nil)
+      let buffer = Owned(
+        EventBuffer(source, label: "Counted", settings, secondsSince1970: { 0 })
+      ) { $0.cancel() }
+      #expect(try await buffer.value.next() != nil)
       for await _ in begun {}
-      if !isReleased { _ = try await buffer.next() }
+      if !isReleased { _ = try await buffer.value.next() }
     }
     if isReleased {
       try await reading.value
