@@ -76,21 +76,14 @@ public struct CacheReadPlugin: Plugin {
 
   /// Creates the interceptor that reads the store.
   public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
-    [
-      .cacheRead(
-        CacheReadInterceptor(
-          policy: policy, maxAge: maxAge?.duration, maxStale: maxStale?.duration, errors: errors))
-    ]
+    [.cacheRead(CacheReadInterceptor(plugin: self))]
   }
 }
 
 private struct CacheReadInterceptor: CacheInterceptor {
-  let policy: CachePolicy?
-  let maxAge: Duration?
-  let maxStale: Duration?
-  let errors: ErrorReadPolicy
+  let plugin: CacheReadPlugin
 
-  var defaultPolicy: CachePolicy? { policy }
+  var defaultPolicy: CachePolicy? { plugin.policy }
 
   func read(_ request: GraphQLRequest, context: ChainContext) async throws -> CacheReadOutcome {
     guard let store = context.services.store else { return .miss(missing: nil) }
@@ -113,12 +106,12 @@ private struct CacheReadInterceptor: CacheInterceptor {
 
   private func options(_ context: ChainContext) -> ReadOptions {
     var options = ReadOptions(
-      ages: context.ages, now: Int(context.services.secondsSince1970()), errors: errors)
-    options.ages.maxAge = maxAge ?? options.ages.maxAge
+      ages: context.ages, now: Int(context.services.secondsSince1970()), errors: plugin.errors)
+    options.ages.maxAge = plugin.maxAge?.duration ?? options.ages.maxAge
     // After a network failure, data of any age is better than none, unless `max_stale` sets a
     // limit.
-    if let maxStale {
-      options.stale = .upTo(maxStale)
+    if let maxStale = plugin.maxStale {
+      options.stale = .upTo(maxStale.duration)
     } else if context.isAfterFailure {
       options.stale = .whatever
     }

@@ -58,21 +58,12 @@ public struct ParsePlugin: Plugin {
 
   /// Creates the interceptor that normalizes responses as they arrive.
   public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
-    [
-      .parsing(
-        ParseInterceptor(
-          limits: ResponseLimits(
-            json: JSONLimits(maxDepth: Int32(maxDepth), maxStringBytes: maxString.bytes),
-            maxOpaqueBytes: maxString.bytes), checksShape: checkShape,
-          maxEventBytes: maxEvent.bytes))
-    ]
+    [.parsing(ParseInterceptor(plugin: self))]
   }
 }
 
 private struct ParseInterceptor: ResponseParsingInterceptor {
-  let limits: ResponseLimits
-  let checksShape: Bool
-  let maxEventBytes: Int
+  let plugin: ParsePlugin
 
   func parse(
     _ response: HTTPResponseMessage, for request: GraphQLRequest,
@@ -83,8 +74,10 @@ private struct ParseInterceptor: ResponseParsingInterceptor {
       try await ResponseCheck.requireJSON(response, location: context.entryID)
     }
     var options = ResponseNormalizer.Options()
-    options.limits = limits
-    options.checksShape = checksShape
+    let (depth, string, event) = (plugin.maxDepth, plugin.maxString.bytes, plugin.maxEvent.bytes)
+    options.limits = ResponseLimits(
+      json: JSONLimits(maxDepth: Int32(depth), maxStringBytes: string), maxOpaqueBytes: string)
+    options.checksShape = plugin.checkShape
     // The time of the head: the data is at least that old.
     options.received = Int(context.services.secondsSince1970())
     if let target {
@@ -100,11 +93,11 @@ private struct ParseInterceptor: ResponseParsingInterceptor {
     guard let framing else { return ResponseStream(try await results.read(response.body)) }
     if case .parts(let boundary) = framing {
       let parts = PartReader(
-        response.body, boundary: boundary, results: results, maxPartBytes: maxEventBytes)
+        response.body, boundary: boundary, results: results, maxPartBytes: event)
       return ResponseStream(pull: { try await parts.next() })
     }
     let events = EventReader(
-      response.body, framing: framing, results: results, maxEventBytes: maxEventBytes)
+      response.body, framing: framing, results: results, maxEventBytes: event)
     return ResponseStream(pull: { try await events.next() })
   }
 }
