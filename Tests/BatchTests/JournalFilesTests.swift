@@ -127,7 +127,7 @@ struct JournalFilesTests {
       try $0.execute(sql: "UPDATE outputs SET records = \(Int.max), step = \(Int.max)")
     }
     #expect(try journal.sinks()["o.ndjson"]?.records == 1 << 40)
-    #expect(try journal.outputs().map { [$0.records, $0.step] } == [[1 << 40, 1 << 40]])
+    #expect(try journal.outputs().map { [$0.counts.records, $0.step] } == [[1 << 40, 1 << 40]])
     let data = try ReportData(journal, name: "a", file: "a.yaml")
     #expect(data.bytes == 2 << 40 && data.records == 0 && data.seconds == 0)
     journal.close()

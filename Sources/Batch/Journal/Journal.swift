@@ -585,7 +585,8 @@ struct JournalStep: Sendable {
   var captures: [(operation: Int, key: String, data: String)] = []
   var bookmarks: [String: (operation: Int, value: JSONValue)] = [:]
   var sinks: [SinkPosition] = []
-  var tables: [TablePosition] = []
+  /// The tables of SQLite databases that have changed.
+  var tables: [OutputID: (step: Int, counts: TableSink.Counts)] = [:]
   var gaps: [EventGap] = []
   /// The rows that were added to files of tables, and how many were not, because the file had them.
   var keys: [RowKeys.Key] = []
@@ -650,11 +651,13 @@ extension Journal {
           position.isPublished, position.checksum.map { Int64($0.value) },
         ])
       }
-      for table in step.tables {
+      for (id, table) in step.tables {
         try db.cachedStatement(
           sql:
             "UPDATE outputs SET step = ?, records = ?, repeated = ? WHERE path = ? AND name = ?"
-        ).execute(arguments: [table.step, table.records, table.repeated, table.path, table.name])
+        ).execute(arguments: [
+          table.step, table.counts.records, table.counts.repeated, id.path, id.table,
+        ])
       }
       for gap in step.gaps { try Self.insert(gap, db) }
       try Self.record(step.keys, repeated: step.repeated, in: db)
@@ -799,25 +802,13 @@ struct OutputRecord: Sendable, Equatable {
   var identity: String?
   /// For a table: the last step of the run that changed it.
   var step = 0
-  /// For a table: the number of records written to it.
-  var records = 0
-  /// For a table of an operation: the number of rows that it had already.
-  var repeated = 0
+  /// For a table: its rows.
+  var counts = TableSink.Counts()
 
   var id: OutputID { OutputID(path: path, table: name) }
 
   /// The name of the output in messages.
   var shown: String { name.isEmpty ? path : "table `\(name)` of \(path)" }
-}
-
-/// The progress of writing a table.
-struct TablePosition: Sendable {
-  var path: String
-  var name: String
-  var step: Int
-  var records: Int
-  /// For a table of an operation: the number of rows that it had already.
-  var repeated = 0
 }
 
 extension Journal {
@@ -832,8 +823,9 @@ extension Journal {
           format: row.decode(forColumn: "format"),
           takes: Self.takes(row.decode(forColumn: "takes")),
           identity: row.decode(forColumn: "identity"), step: row.count(of: "step"),
-          records: row.count(of: "records"),
-          repeated: row.hasColumn("repeated") ? row.count(of: "repeated") : 0)
+          counts: TableSink.Counts(
+            records: row.count(of: "records"),
+            repeated: row.hasColumn("repeated") ? row.count(of: "repeated") : 0))
       }
     }
   }
@@ -858,7 +850,7 @@ extension Journal {
         for (operation, kind) in output.takes { takes[operation] = .string(kind) }
         try statement.execute(arguments: [
           output.path, output.name, output.format, JSONValue.object(takes).canonicalText,
-          output.identity, output.step, output.records, output.repeated,
+          output.identity, output.step, output.counts.records, output.counts.repeated,
         ])
       }
     }

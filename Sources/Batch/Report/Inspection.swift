@@ -157,7 +157,7 @@ public struct RunOutput: Sendable {
       let isStandardOutput = output.path == "-"
       let path = isStandardOutput ? "standard output" : base.shown(output.path)
       guard output.name.isEmpty else {
-        return RunOutput(name: "\(path), table \(output.name)", records: output.records)
+        return RunOutput(name: "\(path), table \(output.name)", records: output.counts.records)
       }
       let position = sinks[output.path]
       return RunOutput(

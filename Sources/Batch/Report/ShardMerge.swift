@@ -43,9 +43,8 @@ public struct ShardMerge {
           let database = try databases[entry.path] ?? TableFile(path: entry.path, base: base)
           databases[entry.path] = database
           let sink = try Self.merge(tables: parts[location], into: entry, of: database, owner)
-          if let position = try sink.endStep(base.relative(entry.path)) {
-            step.tables.append(position)
-          }
+          let id = OutputID(path: base.relative(entry.path), table: entry.table)
+          step.tables[id] = try sink.endStep()
         } else {
           step.sinks.append(try merge.join(parts[location].map(\.file), into: entry))
         }

@@ -170,10 +170,9 @@ extension SinkPlan {
     let outputs = Dictionary(try journal.outputs().map { ($0.id, $0) }) { $1 }
     return entries.filter { $0.relation != nil }.map { entry in
       let name = base.relative(entry.path)
-      let output = outputs[OutputID(path: name, table: entry.table)]
-      return TableSink.Counts(
-        records: entry.isTable ? output?.records ?? 0 : files[name]?.records ?? 0,
-        repeated: output?.repeated ?? 0)
+      var counts = outputs[OutputID(path: name, table: entry.table)]?.counts ?? TableSink.Counts()
+      if !entry.isTable { counts.records = files[name]?.records ?? 0 }
+      return counts
     }
   }
 

@@ -85,7 +85,7 @@ actor SinkStage {
       journal: journal, base: base, cache: cache, wanted: plan.outputs(base, cache: cache)
     ).run()
     let outputs = try journal.outputs()
-    for output in outputs { repeated[output.id] = output.repeated }
+    for output in outputs { repeated[output.id] = output.counts.repeated }
     rowsBefore = try plan.tableCounts(journal, base)
     try writer.open(outputs)
     try ledger.begin(plan.filePaths, inodes: writer.inodes)
@@ -164,9 +164,7 @@ actor SinkStage {
   /// The number of repeated rows that a step has added.
   private func newRepeated(_ step: JournalStep) -> Int {
     var counts = step.repeated
-    for table in step.tables {
-      counts[OutputID(path: table.path, table: table.name)] = table.repeated
-    }
+    for (id, table) in step.tables { counts[id] = table.counts.repeated }
     defer { repeated.merge(counts) { $1 } }
     return counts.reduce(0) { $0 + $1.value - (repeated[$1.key] ?? 0) }
   }

@@ -58,7 +58,7 @@ final class SinkWriter {
   ///   recorded.
   func open(_ outputs: [OutputRecord]) throws {
     for output in outputs where output.step > 0 { recordedTables[output.id] = output }
-    let repeated = Dictionary(outputs.map { ($0.id, $0.repeated) }, uniquingKeysWith: { $1 })
+    let repeated = Dictionary(outputs.map { ($0.id, $0.counts.repeated) }, uniquingKeysWith: { $1 })
     for (index, entry) in plan.entries.enumerated() where entry.relation != nil && !entry.isTable {
       self.repeated[index] = repeated[id(entry)]
     }
@@ -234,9 +234,9 @@ final class SinkWriter {
   /// Syncs the files, and returns the positions of those that have changed.
   func syncFiles() throws -> [SinkPosition] { try files.values.compactMap { try $0.sync() } }
 
-  /// Syncs the tables of SQLite databases, and returns the positions of those that have changed.
-  func syncTables() throws -> [TablePosition] {
-    let changed = try tables.compactMap { id, table in try table.endStep(id.path) }
+  /// Syncs the tables of SQLite databases, and returns those that have changed.
+  func syncTables() throws -> [OutputID: (step: Int, counts: TableSink.Counts)] {
+    let changed = try tables.compactMapValues { try $0.endStep() }
     for database in databases.values { try database.sync() }
     return changed
   }

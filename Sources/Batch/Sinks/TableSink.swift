@@ -248,7 +248,7 @@ final class TableSink {
           "cannot write the table `\(table)` of \(file.path): its columns hide the names of row ids; give one of `rowid`, "
           + "`_rowid_` and `oid` an alias in the document")
     }
-    counts = Counts(records: recorded?.records ?? 0, repeated: recorded?.repeated ?? 0)
+    counts = recorded?.counts ?? Counts()
     let step = recorded?.step ?? 0
     (self.step, base) = try file.change { [columns] db in
       let found = step > 0 ? try marker.verified(db, path: file.path, step: step) : nil
@@ -318,15 +318,14 @@ final class TableSink {
     return !isOfRun
   }
 
-  /// Ends the step within its transaction. Returns the new position if rows were added.
-  func endStep(_ name: String) throws -> TablePosition? {
+  /// Ends the step within its transaction. Returns its number and the rows if any were added.
+  func endStep() throws -> (step: Int, counts: Counts)? {
     cleared.removeAll(keepingCapacity: true)
     guard hasChanged else { return nil }
     hasChanged = false
     step += 1
     try file.change { [step] db in try marker.write(db, step: step) }
-    return TablePosition(
-      path: name, name: table, step: step, records: counts.records, repeated: counts.repeated)
+    return (step, counts)
   }
 
   /// Forgets what an outcome added, whose rows were removed again.

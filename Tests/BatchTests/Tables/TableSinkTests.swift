@@ -497,7 +497,7 @@ struct TableSinkTests {
       try queue.close()
     }
     let reader = try Journal(path: path, isReadOnly: true)
-    #expect(try reader.outputs().map(\.repeated) == [0, 0])
+    #expect(try reader.outputs().map(\.counts.repeated) == [0, 0])
     reader.close()
     let second = try await run(Self.database)
     let item = try await second.claim()
