@@ -72,7 +72,7 @@ struct TaskResolutionTests {
     #expect(status.contains("tasks are queued again; --resume continues it"), "\(status)")
     let path = try #require(try JournalFolder(manifest).newest())
     let open = try Journal(path: path, isReadOnly: true)
-    try JUnitReport(ReportData(open, manifest: manifest)).write(to: location.file("j.xml"))
+    try ReportData(open, manifest: manifest).writeJUnit(to: location.file("j.xml"))
     open.close()
     let junit = try location.text("j.xml")
     #expect(junit.contains("errors=\"0\" skipped=\"2\""), "\(junit)")

@@ -106,7 +106,7 @@ public struct RunInspection {
 
   /// The JSON report as text.
   public func report() throws -> String {
-    JSONReport(try ReportData(journal, manifest: manifest), manifest.thresholds).value
+    try ReportData(journal, manifest: manifest).json(manifest.thresholds)
       .jsonText(pretty: true) + "\n"
   }
 

@@ -7,7 +7,7 @@ extension ReportData {
   /// The report of the run as a page, with the figures of the JSON report.
   func page(_ manifest: Manifest) throws -> String {
     var report = try report(manifest)
-    report.json = JSONReport(self, manifest.thresholds).value.jsonText()
+    report.json = json(manifest.thresholds).jsonText()
     return report.html
   }
 

@@ -14,55 +14,50 @@ extension Journal {
     let data = try ReportData(self, manifest: manifest)
     if let path = report.json {
       try AtomicFile.write(
-        JSONReport(data, manifest.thresholds).value.jsonBytes(pretty: true) + [0x0A], to: path)
+        data.json(manifest.thresholds).jsonBytes(pretty: true) + [0x0A], to: path)
     }
     if let path = report.html {
       try AtomicFile.write(Array(data.page(manifest).utf8), to: path)
     }
-    if let path = report.junit { try JUnitReport(data).write(to: path) }
+    if let path = report.junit { try data.writeJUnit(to: path) }
     try ledger.end(paths)
   }
 }
 
-/// The figures of a run as JSON.
-struct JSONReport {
-  let value: JSONValue
-
-  init(_ data: ReportData, _ thresholds: [BatchCondition]) {
+extension ReportData {
+  /// The figures of the run as JSON.
+  func json(_ thresholds: [BatchCondition]) -> JSONValue {
     var report = JSONObject()
-    report["name"] = .string(data.name)
-    report["manifest"] = .string(data.file)
-    report["seconds"] = .thousandths(data.seconds)
-    report["tasks"] = Self.counts(data.counts)
-    if data.incomplete > 0 { report["incomplete"] = .number(JSONNumber(data.incomplete)) }
-    report["records"] = .number(JSONNumber(data.records))
-    report["bytes"] = .number(JSONNumber(data.bytes))
-    report["latency_ms"] = Self.latency(data.latency)
+    report["name"] = .string(name)
+    report["manifest"] = .string(file)
+    report["seconds"] = .thousandths(seconds)
+    report["tasks"] = Self.json(counts)
+    if incomplete > 0 { report["incomplete"] = .number(JSONNumber(incomplete)) }
+    report["records"] = .number(JSONNumber(records))
+    report["bytes"] = .number(JSONNumber(bytes))
+    report["latency_ms"] = Self.json(latency)
     var operations = JSONObject()
-    for operation in data.byOperation {
+    for operation in byOperation {
       var entry = JSONObject()
-      entry["tasks"] = Self.counts(operation.counts)
-      entry["latency_ms"] = Self.latency(operation.latency)
+      entry["tasks"] = Self.json(operation.counts)
+      entry["latency_ms"] = Self.json(operation.latency)
       operations[operation.id] = .object(entry)
     }
     report["operations"] = .object(operations)
-    report["missed_thresholds"] = .array(data.missed(thresholds).map { .string($0) })
-    report["slowest"] = .array(data.slowest.prefix(20).map { Self.task($0) })
-    report["failed"] = .array(data.failed.map { Self.task($0) })
-    if !data.resolved.isEmpty {
-      report["resolved"] = .array(data.resolved.map { Self.task($0) })
+    report["missed_thresholds"] = .array(missed(thresholds).map { .string($0) })
+    report["slowest"] = .array(slowest.prefix(20).map { Self.json($0) })
+    report["failed"] = .array(failed.map { Self.json($0) })
+    for (name, tasks) in [("resolved", resolved), ("partial", partial)] where !tasks.isEmpty {
+      report[name] = .array(tasks.map { Self.json($0) })
     }
-    if !data.partial.isEmpty {
-      report["partial"] = .array(data.partial.map { Self.task($0) })
+    if gaps.count > 0 {
+      report["gap_count"] = .number(JSONNumber(gaps.count))
+      report["gaps"] = .array(gaps.first.map { Self.json($1, of: $0) })
     }
-    if data.gaps.count > 0 {
-      report["gap_count"] = .number(JSONNumber(data.gaps.count))
-      report["gaps"] = .array(data.gaps.first.map { Self.gap($1, of: $0) })
-    }
-    value = .object(report)
+    return .object(report)
   }
 
-  private static func counts(_ counts: TaskCounts) -> JSONValue {
+  private static func json(_ counts: TaskCounts) -> JSONValue {
     var object = JSONObject()
     object["total"] = .number(JSONNumber(counts.total))
     for state in TaskState.allCases where counts[state] > 0 {
@@ -71,7 +66,7 @@ struct JSONReport {
     return .object(object)
   }
 
-  private static func latency(_ histogram: LatencyHistogram) -> JSONValue {
+  private static func json(_ histogram: LatencyHistogram) -> JSONValue {
     var object = JSONObject()
     object["mean"] = .thousandths(histogram.mean)
     for (name, share) in [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99)] {
@@ -81,7 +76,7 @@ struct JSONReport {
     return .object(object)
   }
 
-  private static func gap(_ gap: EventGap, of operation: String) -> JSONValue {
+  private static func json(_ gap: EventGap, of operation: String) -> JSONValue {
     [
       "op": .string(operation), "key": .string(gap.key),
       "events": .number(JSONNumber(gap.events)), "since": .thousandths(gap.since),
@@ -89,7 +84,7 @@ struct JSONReport {
     ]
   }
 
-  private static func task(_ task: ReportedTask) -> JSONValue {
+  private static func json(_ task: ReportedTask) -> JSONValue {
     var object = JSONObject()
     object["task"] = .string(task.id.text)
     object["op"] = .string(task.operation)
@@ -101,15 +96,11 @@ struct JSONReport {
   }
 }
 
-/// A JUnit XML report with a suite for each operation and a case for each task.
-///
-/// Written task by task, in constant memory.
-struct JUnitReport {
-  let data: ReportData
-
-  init(_ data: ReportData) { self.data = data }
-
-  func write(to path: String) throws {
+extension ReportData {
+  /// Writes a JUnit XML report with a suite for each operation and a case for each task.
+  ///
+  /// Written task by task, in constant memory.
+  func writeJUnit(to path: String) throws {
     try FileSink.makeFolder(of: path)
     do {
       var file = try AtomicFile(path, permissions: 0o666)
@@ -128,16 +119,16 @@ struct JUnitReport {
   }
 
   private func writeSuites(_ put: (String) throws -> Void) throws {
-    try put(JUnit.start(data.name, Self.counts(data.counts), seconds: data.seconds))
-    let counts = Dictionary(data.byOperation.map { ($0.id, $0.counts) }) { first, _ in first }
+    try put(JUnit.start(name, Self.suite(counts), seconds: seconds))
+    let byID = Dictionary(byOperation.map { ($0.id, $0.counts) }) { first, _ in first }
     var suite: String?
-    try ReportData.forEachTask(data.journal, where: "1 ORDER BY tasks.op") { task in
+    try Self.forEachTask(journal, where: "1 ORDER BY tasks.op") { task in
       if task.operation != suite {
         if suite != nil { try put(JUnit.endSuite) }
         suite = task.operation
         try put(
           JUnit.startSuite(
-            task.operation, Self.counts(counts[task.operation] ?? TaskCounts())))
+            task.operation, Self.suite(byID[task.operation] ?? TaskCounts())))
       }
       try put(Self.testCase(task))
     }
@@ -146,7 +137,7 @@ struct JUnitReport {
   }
 
   /// JUnit has no other element than `skipped` for tasks that have not ended.
-  private static func counts(_ counts: TaskCounts) -> JUnit.Counts {
+  private static func suite(_ counts: TaskCounts) -> JUnit.Counts {
     JUnit.Counts(
       tests: counts.total, failures: counts[.failed], errors: counts[.unknown],
       skipped: counts[.skipped] + counts[.queued] + counts[.running])

@@ -38,7 +38,7 @@ package enum RunSnapshot {
     defer { journal.close() }
     let name = (path as NSString).lastPathComponent
     let data = try ReportData(journal, name: name, file: path)
-    var object = JSONReport(data, []).value.objectValue ?? JSONObject()
+    var object = data.json([]).objectValue ?? JSONObject()
     for key in ["failed", "slowest", "missed_thresholds", "manifest"] { object[key] = nil }
     object["ended"] = .boolean(try journal.hasEnded())
     object["state"] = .string(try journal.runState())

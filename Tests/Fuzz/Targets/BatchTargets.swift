@@ -137,7 +137,7 @@ private func reportJournal(_ path: String) throws {
   defer { journal.close() }
   let data = try ReportData(journal, manifest: JournalFixture.manifest)
   _ = try data.page(JournalFixture.manifest)
-  try JUnitReport(data).write(to: "\(ScratchFolder.path)/junit.xml")
+  try data.writeJUnit(to: "\(ScratchFolder.path)/junit.xml")
 }
 
 private func readJournal(_ path: String) throws {
