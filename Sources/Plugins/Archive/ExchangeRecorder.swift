@@ -56,9 +56,7 @@ public actor ExchangeRecorder {
     var head: HTTPResponse?
     /// The version of HTTP of the response; the requested one without a response.
     var version = "HTTP/1.1"
-    /// The beginning of the body.
-    var body: [UInt8] = []
-    var bodySize = 0
+    var body = ObservedBytes()
     var failure: String?
   }
 
@@ -111,11 +109,7 @@ public actor ExchangeRecorder {
   func note(_ chunk: (any BodyChunk)?, end: [UInt8], of number: Int) {
     exchanges[number].total = clock.now() - starts[number]
     guard let chunk else { return }
-    for part in [chunk, end] {
-      let room = keptBytes - exchanges[number].body.count
-      exchanges[number].bodySize += part.count
-      if room > 0 { part.withUnsafeBytes { exchanges[number].body += $0.prefix(room) } }
-    }
+    for part in [chunk, end] { exchanges[number].body.add(part, keeping: keptBytes) }
   }
 
   func note(_ error: any Error, of number: Int) {

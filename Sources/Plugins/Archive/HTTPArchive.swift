@@ -34,7 +34,7 @@ extension ExchangeRecorder.Exchange {
     if let body = request.body ?? request.multipart?.operations {
       _ = BodyRedactor(request.head.headerFields).redact(body, found: &found)
     }
-    _ = BodyRedactor(head?.headerFields ?? [:]).redact(body, found: &found)
+    _ = BodyRedactor(head?.headerFields ?? [:]).redact(body.bytes, found: &found)
     return found
   }
 }
@@ -107,12 +107,13 @@ private struct HTTPArchive {
   private var response: JSONObject {
     let fields = exchange.head?.headerFields ?? [:]
     var content: JSONObject = [
-      "size": .number(JSONNumber(exchange.bodySize)),
+      "size": .number(JSONNumber(exchange.body.count)),
       "mimeType": .string(fields[.contentType] ?? ""),
     ]
-    if !exchange.body.isEmpty { content["text"] = .string(text(exchange.body, fields)) }
-    if exchange.body.count < exchange.bodySize {
-      content["comment"] = .string("only the first \(exchange.body.count) bytes are kept")
+    let kept = exchange.body.bytes
+    if !kept.isEmpty { content["text"] = .string(text(kept, fields)) }
+    if !exchange.body.isKept {
+      content["comment"] = .string("only the first \(kept.count) bytes are kept")
     }
     return [
       "status": .number(JSONNumber(exchange.head?.status.code ?? 0)),

@@ -35,6 +35,13 @@ struct ObservedBytes: Sendable {
   /// Whether the body was read to its end.
   var isWhole = false
 
+  /// Adds bytes that were read, of which the first `limit` of the body are kept.
+  mutating func add(_ chunk: any BodyChunk, keeping limit: Int) {
+    count += chunk.count
+    let room = limit - bytes.count
+    if room > 0 { chunk.withUnsafeBytes { bytes += $0.prefix(room) } }
+  }
+
   /// Whether no byte that was read is missing.
   var isKept: Bool { bytes.count == count }
 
@@ -73,11 +80,7 @@ private final class BodyObserver: @unchecked Sendable {
     if !hasEnded { try? onEnd(seen) }
   }
 
-  func add(_ chunk: any BodyChunk) {
-    seen.count += chunk.count
-    let room = limit - seen.bytes.count
-    if room > 0 { chunk.withUnsafeBytes { seen.bytes += $0.prefix(room) } }
-  }
+  func add(_ chunk: any BodyChunk) { seen.add(chunk, keeping: limit) }
 
   func end(isWhole: Bool) throws {
     hasEnded = true
