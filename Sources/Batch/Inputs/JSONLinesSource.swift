@@ -1,5 +1,6 @@
 import GQLRunJSON
 import GQLRunPipeline
+import GQLRunSupport
 
 /// Rows of a file with one JSON value per line: `jsonl: rows.jsonl`.
 struct JSONLinesInput: RowInput {
@@ -81,41 +82,5 @@ final class JSONLinesSource {
   /// Removes the byte order mark at the start of the input.
   private func withoutMark(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     line == 1 && bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes
-  }
-}
-
-/// Splits bytes that arrive in blocks at their line feeds.
-struct LineSplitter {
-  private var held: [UInt8] = []
-  /// The index of the first byte of the next line.
-  private var start = 0
-  /// The index after the bytes without a line feed.
-  private var searched = 0
-
-  /// The number of bytes after the last line.
-  var length: Int { held.count - start }
-
-  mutating func add(_ bytes: some Collection<UInt8>) {
-    held.removeFirst(start)
-    searched -= start
-    start = 0
-    held += bytes
-  }
-
-  /// The next line without its end; `nil` if it has not arrived.
-  mutating func next() -> ArraySlice<UInt8>? {
-    guard let end = held[searched...].firstIndex(of: 0x0A) else {
-      searched = held.count
-      return nil
-    }
-    defer { (start, searched) = (end + 1, end + 1) }
-    return held[start..<end]
-  }
-
-  /// The next line at the end of the bytes, which no line feed follows; `nil` after the last one.
-  mutating func rest() -> ArraySlice<UInt8>? {
-    if let line = next() { return line }
-    defer { start = held.count }
-    return start < held.count ? held[start...] : nil
   }
 }

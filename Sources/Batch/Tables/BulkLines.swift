@@ -1,6 +1,7 @@
 import Foundation
 import GQLRunJSON
 import GQLRunPipeline
+import GQLRunSupport
 import GRDB
 
 /// The lines of a bulk operation in a temporary database, in the order in which their rows are written: connection after

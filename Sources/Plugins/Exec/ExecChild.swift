@@ -108,18 +108,14 @@ final class ExecChild: Sendable {
 
   /// Reads lines until the end, or until one is too long.
   private static func lines(of descriptor: Descriptor, _ onLine: ([UInt8]) -> Void) {
-    var pending: [UInt8] = []
+    var lines = LineSplitter()
     descriptor.forEachChunk { chunk in
-      var rest = chunk
-      while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-        pending += rest[..<end]
-        if !pending.isEmpty { onLine(pending) }
-        pending.removeAll(keepingCapacity: true)
-        rest = rest[(end + 1)...]
+      lines.add(chunk)
+      while let line = lines.next() {
+        if !line.isEmpty { onLine(Array(line)) }
       }
-      pending += rest
-      return pending.count <= longestLine
+      return lines.length <= longestLine
     }
-    if !pending.isEmpty, pending.count <= longestLine { onLine(pending) }
+    if let line = lines.rest(), line.count <= longestLine { onLine(Array(line)) }
   }
 }
