@@ -178,9 +178,7 @@ struct ExecGraphQL: GraphQLInterceptor {
   private func change(
     _ request: inout GraphQLRequest, reply: JSONObject, context: ChainContext
   ) throws {
-    for (field, value) in try caller.fields(reply, member: "headers", context: context) {
-      request.additionalHeaders[field] = value
-    }
+    try caller.set(&request.additionalHeaders, to: reply, context: context)
     for member in reply["context"]?.objectValue ?? [:] {
       request.context.named[member.key] = member.value.stringValue
     }
@@ -215,9 +213,7 @@ struct ExecHTTP: HTTPInterceptor {
             request.head.headerFields[field] = nil
           }
         }
-        for (field, value) in try caller.fields(reply, member: "headers", context: context) {
-          request.head.headerFields[field] = value
-        }
+        try caller.set(&request.head.headerFields, to: reply, context: context)
         if let body = reply["body"]?.stringValue {
           request.body = Array(body.utf8)
           request.multipart = nil
@@ -312,9 +308,7 @@ struct ExecHTTP: HTTPInterceptor {
     }
     var head = HTTPResponse(status: .init(code: status))
     head.headerFields[.contentType] = "application/json"
-    for (field, value) in try caller.fields(reply, member: "headers", context: context) {
-      head.headerFields[field] = value
-    }
+    try caller.set(&head.headerFields, to: reply, context: context)
     let body = reply["body"]
     let bytes = body?.stringValue.map { Array($0.utf8) } ?? body?.jsonBytes() ?? []
     return HTTPResponseMessage(head: head, body: HTTPBody([bytes]))
@@ -334,11 +328,9 @@ extension ExecCaller {
     message["body"] = .string(String(decoding: http.bodyPrefix, as: UTF8.self))
   }
 
-  /// The header fields in a member of a reply; throws if one is invalid.
-  func fields(
-    _ reply: JSONObject, member: String, context: ChainContext
-  ) throws -> [(HTTPField.Name, String)] {
-    try (reply[member]?.objectValue ?? [:]).map { field in
+  /// Sets the header fields of a reply; throws if one is invalid.
+  func set(_ fields: inout HTTPFields, to reply: JSONObject, context: ChainContext) throws {
+    for field in reply["headers"]?.objectValue ?? [:] {
       guard let name = HTTPField.Name(field.key), let value = field.value.stringValue,
         HTTPField.isValidValue(value)
       else {
@@ -347,7 +339,7 @@ extension ExecCaller {
             + "digits and hyphens, a value is one line of text", context: context,
           delivery: .notSent)
       }
-      return (name, value)
+      fields[name] = value
     }
   }
 }
