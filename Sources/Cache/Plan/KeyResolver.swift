@@ -331,14 +331,3 @@ struct RedirectKeys {
     return self.value(at: path.dropFirst(), of: object[name], field)
   }
 }
-
-extension TypeReference {
-  /// How many lists are nested around the named type.
-  package var listDepth: Int {
-    switch self {
-    case .named: 0
-    case .nonNull(let inner): inner.listDepth
-    case .list(let element, _): 1 + element.listDepth
-    }
-  }
-}

@@ -46,7 +46,7 @@ public struct RuleCheck: Sendable {
     for owner in owners {
       if let problem = self.field(field, of: owner) { return problem }
       guard let definition = schema.field(field, on: owner) else { continue }
-      if case .list = definition.type.withoutNonNull {
+      if definition.type.isList {
         return Problem(
           message: "`\(owner).\(field)` is a list, which cannot identify an object",
           hint: Self.keyHint)
@@ -94,7 +94,7 @@ public struct RuleCheck: Sendable {
   /// The problem of joining the pages of a field, which must exist.
   public func merge(_ policy: PagePolicy, of field: String, in type: String) -> Problem? {
     guard let definition = schema.field(field, on: type) else { return nil }
-    let isList = if case .list = definition.type.withoutNonNull { true } else { false }
+    let isList = definition.type.isList
     switch policy {
     case .connection:
       let fields = isList ? nil : schema.namedType(of: definition.type)?.fields
@@ -133,12 +133,6 @@ public struct RuleCheck: Sendable {
 
   static func hint(_ name: String, _ known: [String]) -> String? {
     suggestion(for: name, in: known).map { "did you mean `\($0)`?" }
-  }
-}
-
-extension TypeReference {
-  var withoutNonNull: TypeReference {
-    if case .nonNull(let inner) = self { inner } else { self }
   }
 }
 

@@ -151,17 +151,6 @@ extension Directive {
   }
 }
 
-extension TypeReference {
-  /// The number of lists inside each other.
-  fileprivate var listDepth: Int {
-    switch self {
-    case .named: 0
-    case .list(let inner, _): inner.listDepth + 1
-    case .nonNull(let inner): inner.listDepth
-    }
-  }
-}
-
 // MARK: - Documents
 
 extension Document {
@@ -246,7 +235,7 @@ private final class CatchArguments: RuleVisitor {
     directive: Directive, at location: DirectiveLocation, _ context: ValidationContext
   ) {
     guard directive.isCatch else { return }
-    for argument in directive.arguments where argument.value.hasVariable {
+    for argument in directive.arguments where !argument.value.isConstant {
       context.report(
         .valuesOfCorrectType,
         "Argument '\(argument.name.value)' of '@\(directive.name.value)' cannot have a variable: it "
@@ -258,17 +247,6 @@ private final class CatchArguments: RuleVisitor {
         ofLevelsOf: field.type, coordinate: "\(parent.name).\(field.name.value)")
     else { return }
     context.report(.valuesOfCorrectType, problem, at: directive.location)
-  }
-}
-
-extension Value {
-  fileprivate var hasVariable: Bool {
-    switch self {
-    case .variable: true
-    case .list(let values, _): values.contains(where: \.hasVariable)
-    case .object(let fields, _): fields.contains(where: \.value.hasVariable)
-    case .int, .float, .string, .boolean, .null, .enumeration: false
-    }
   }
 }
 

@@ -358,6 +358,15 @@ extension TypeReference {
     if case .list = nullable { true } else { false }
   }
 
+  /// How many lists are nested around the named type.
+  package var listDepth: Int {
+    switch self {
+    case .named: 0
+    case .nonNull(let inner): inner.listDepth
+    case .list(let element, _): 1 + element.listDepth
+    }
+  }
+
   /// A reference without a meaningful source location.
   init(named name: String) {
     self = .named(Name(name, at: .generated))
