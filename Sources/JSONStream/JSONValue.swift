@@ -123,6 +123,44 @@ extension JSONValue {
   }
 }
 
+extension JSONValue {
+  /// Merges the members of objects, and the elements of lists of the same length, at any depth. Other values are
+  /// replaced.
+  ///
+  /// - Parameters:
+  ///   - new: The value to merge into this one.
+  ///   - keepsValues: Whether a null replaces no value.
+  package mutating func merge(_ new: JSONValue, keepsValues: Bool = false) {
+    // Each container is taken out of its parent while it changes: a second reference would copy it.
+    if case .object(let fields) = new, case .object(var object) = self {
+      self = .null
+      for member in fields {
+        guard var value = object[member.key] else {
+          object[member.key] = member.value
+          continue
+        }
+        object[member.key] = .null
+        value.merge(member.value, keepsValues: keepsValues)
+        object[member.key] = value
+      }
+      self = .object(object)
+    } else if case .array(let elements) = new, case .array(var list) = self,
+      list.count == elements.count
+    {
+      self = .null
+      for (index, element) in elements.enumerated() {
+        var value = list[index]
+        list[index] = .null
+        value.merge(element, keepsValues: keepsValues)
+        list[index] = value
+      }
+      self = .array(list)
+    } else if !new.isNull || !keepsValues {
+      self = new
+    }
+  }
+}
+
 extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral,
   ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByStringLiteral,
   ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral

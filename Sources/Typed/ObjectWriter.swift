@@ -25,8 +25,12 @@ public struct ObjectWriter {
       return
     }
     guard !value.isAbsent else { return }
-    let json = value.json
-    object[key] = object[key].map { $0.merged(with: json) } ?? json
+    var json = value.json
+    if var known = object[key] {
+      known.merge(json)
+      json = known
+    }
+    object[key] = json
   }
 
   /// Writes members, `["id": id, "name": name]`, and those of other types that represent the same object.
@@ -55,22 +59,4 @@ public struct ObjectWriter {
 extension String {
   /// The path of a value inside the member or element `key`.
   func below(_ key: String) -> String { isEmpty ? key : "\(key).\(self)" }
-}
-
-extension JSONValue {
-  /// This value with the members of `other` added, in objects at any depth.
-  fileprivate func merged(with other: JSONValue) -> JSONValue {
-    switch (self, other) {
-    case (.object(var object), .object(let members)):
-      for member in members {
-        object[member.key] =
-          object[member.key].map { $0.merged(with: member.value) } ?? member.value
-      }
-      return .object(object)
-    case (.array(let elements), .array(let others)) where elements.count == others.count:
-      return .array(zip(elements, others).map { $0.merged(with: $1) })
-    default:
-      return other
-    }
-  }
 }

@@ -134,7 +134,7 @@ struct ResultMerge {
   {
     change(&data, path: path) { value in
       guard case .object = value, case .object = fields else { return false }
-      merge(fields, into: &value)
+      value.merge(fields, keepsValues: keepsValues)
       return true
     }
   }
@@ -157,35 +157,6 @@ struct ResultMerge {
 
   // Each container is taken out of its parent while it changes: with a second reference, as in a tuple that is
   // matched, every part would copy the whole list.
-
-  private func merge(_ new: JSONValue, into old: inout JSONValue) {
-    if case .object(let fields) = new, case .object(var object) = old {
-      old = .null
-      for member in fields {
-        guard var value = object[member.key] else {
-          object[member.key] = member.value
-          continue
-        }
-        object[member.key] = .null
-        merge(member.value, into: &value)
-        object[member.key] = value
-      }
-      old = .object(object)
-    } else if case .array(let elements) = new, case .array(var list) = old,
-      list.count == elements.count
-    {
-      old = .null
-      for (index, element) in elements.enumerated() {
-        var value = list[index]
-        list[index] = .null
-        merge(element, into: &value)
-        list[index] = value
-      }
-      old = .array(list)
-    } else if !new.isNull || !keepsValues {
-      old = new
-    }
-  }
 
   private func change(
     _ value: inout JSONValue, path: ArraySlice<PathStep>,
