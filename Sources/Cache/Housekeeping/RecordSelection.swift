@@ -75,36 +75,21 @@ public struct RecordSelection: Sendable, Hashable {
     keys.map(\.literalPrefix).min { $0.count < $1.count } ?? []
   }
 
-  /// The quoted stored keys of the selected fields of a record; all fields if whole records are
-  /// selected.
-  func fields(of text: Bytes) -> [[UInt8]] {
-    var result: [[UInt8]] = []
-    var scratch = ByteStack(capacity: 64)
-    var cursor = FieldCursor(text)
-    while let field = cursor.next() {
-      let isMeant =
-        fields.map { fields in
-          RecordText.withUnescaped(text[field.key], scratch: &scratch) { name in
-            fields.contains { $0.matches(name) }
-          }
-        } ?? true
-      if isMeant { result.append(text[field.key].array) }
+  /// Whether a field with this quoted stored key is selected.
+  private func selects(_ key: Bytes, _ scratch: inout ByteStack) -> Bool {
+    RecordText.withUnescaped(key, scratch: &scratch) { name in
+      fields?.contains { $0.matches(name) } ?? true
     }
-    return result
   }
 
   /// The errors of a record without those of the selected fields; `nil` if none remain.
   func remainder(of errors: StoredErrors) -> [UInt8]? {
-    guard let fields else { return nil }
+    guard fields != nil else { return nil }
     var scratch = ByteStack(capacity: 64)
     var rest = errors
     rest.positions.removeAll { position in
       guard case .field(let key)? = position.steps.first else { return true }
-      return key.withBytes { key in
-        RecordText.withUnescaped(key, scratch: &scratch) { name in
-          fields.contains { $0.matches(name) }
-        }
-      }
+      return key.withBytes { selects($0, &scratch) }
     }
     return rest.positions.isEmpty ? nil : rest.text
   }
@@ -116,7 +101,12 @@ public struct RecordSelection: Sendable, Hashable {
   /// unchanged.
   func remainder(of text: Bytes) -> (text: [UInt8], removed: [[UInt8]])? {
     guard fields != nil else { return nil }
-    let removed = fields(of: text)
+    var removed: [[UInt8]] = []
+    var scratch = ByteStack(capacity: 64)
+    var cursor = FieldCursor(text)
+    while let field = cursor.next() {
+      if selects(text[field.key], &scratch) { removed.append(text[field.key].array) }
+    }
     // Most records have none of the fields; splitting them would allocate memory for each field.
     if removed.isEmpty, !text.equals("{}") { return (text.array, removed) }
     var rest = ObjectText(text)
