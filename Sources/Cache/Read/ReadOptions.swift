@@ -74,29 +74,33 @@ public struct ReadOptions: Sendable, Hashable {
 /// Plain memory, because every field with a selection set changes it: an array of enum values would
 /// be retained, checked for uniqueness and released at each step.
 struct ReadPath: ~Copyable {
-  enum Step {
-    case field(Bytes)
-    case index(Int)
-  }
-
   /// A field's key, or a list index if the key is nil.
-  private struct Entry {
-    var key: UnsafePointer<UInt8>?
-    var number: Int
+  struct Step {
+    fileprivate var key: UnsafePointer<UInt8>?
+    fileprivate var number: Int
+
+    @inline(__always)
+    static func field(_ key: Bytes) -> Step { Step(key: key.start, number: key.count) }
+
+    @inline(__always)
+    static func index(_ index: Int) -> Step { Step(key: nil, number: index) }
+
+    /// The field's key; `nil` for a list index.
+    fileprivate var name: String? { key.map { Bytes(start: $0, count: number).string } }
   }
 
-  private var entries: UnsafeMutablePointer<Entry>
+  private var steps: UnsafeMutablePointer<Step>
   private var capacity = 64
   private(set) var count = 0
 
-  init() { entries = .allocate(capacity: capacity) }
+  init() { steps = .allocate(capacity: capacity) }
 
-  deinit { entries.deallocate() }
+  deinit { steps.deallocate() }
 
   @inline(__always)
   mutating func append(_ step: Step) {
     if count == capacity { grow() }
-    (entries + count).initialize(to: Self.entry(step))
+    (steps + count).initialize(to: step)
     count &+= 1
   }
 
@@ -109,39 +113,30 @@ struct ReadPath: ~Copyable {
   @inline(__always)
   mutating func replaceLast(_ step: Step) {
     precondition(count > 0)
-    entries[count &- 1] = Self.entry(step)
-  }
-
-  @inline(__always)
-  private static func entry(_ step: Step) -> Entry {
-    switch step {
-    case .field(let key): Entry(key: key.start, number: key.count)
-    case .index(let index): Entry(key: nil, number: index)
-    }
+    steps[count &- 1] = step
   }
 
   @inline(never)
   private mutating func grow() {
-    let bigger = UnsafeMutablePointer<Entry>.allocate(capacity: capacity * 2)
-    bigger.moveInitialize(from: entries, count: count)
-    entries.deallocate()
-    entries = bigger
+    let bigger = UnsafeMutablePointer<Step>.allocate(capacity: capacity * 2)
+    bigger.moveInitialize(from: steps, count: count)
+    steps.deallocate()
+    steps = bigger
     capacity *= 2
   }
 
   /// The last response key.
   var lastKey: String {
-    let last = (0..<count).last { entries[$0].key != nil }.map { entries[$0] }
-    guard let last, let key = last.key else { return "" }
-    return Bytes(start: key, count: last.number).string
+    for index in (0..<count).reversed() {
+      if let name = steps[index].name { return name }
+    }
+    return ""
   }
 
   /// The path as JSON values: response keys and indices.
   var json: [JSONValue] {
     (0..<count).map { index in
-      let entry = entries[index]
-      return entry.key.map { .string(Bytes(start: $0, count: entry.number).string) }
-        ?? .number(JSONNumber(entry.number))
+      steps[index].name.map { .string($0) } ?? .number(JSONNumber(steps[index].number))
     }
   }
 
@@ -149,11 +144,10 @@ struct ReadPath: ~Copyable {
   var text: String {
     var text = ""
     for index in 0..<count {
-      let entry = entries[index]
-      if let key = entry.key {
-        text += (text.isEmpty ? "" : ".") + Bytes(start: key, count: entry.number).string
+      if let name = steps[index].name {
+        text += (text.isEmpty ? "" : ".") + name
       } else {
-        text += "[\(entry.number)]"
+        text += "[\(steps[index].number)]"
       }
     }
     return text
