@@ -26,8 +26,7 @@ private final class LayeredLookup<Base: RecordSource>: SegmentAccess {
   /// The segments of lists that were merged here.
   private let merged = RecordTable()
   private let segments: StagedRecords
-  /// The latest texts, by depth.
-  private var texts: [TextBuffer] = []
+  private let texts = HeldTexts()
   private var depth = 0
   /// The times of the latest record, if an edit changes it: the content of a layer has the layer's
   /// time.
@@ -59,12 +58,7 @@ private final class LayeredLookup<Base: RecordSource>: SegmentAccess {
       if Base.hasTimes, let text { times = edit.times(of: key, times, below: below, text) }
     }
     self.times = times
-    return text.map { hold($0, depth: depth) }
-  }
-
-  private func hold(_ text: [UInt8], depth: Int) -> Bytes {
-    while texts.count <= depth { texts.append(TextBuffer()) }
-    return texts[depth].hold(text)
+    return text.map { texts.hold($0, depth: depth) }
   }
 
   /// The errors below the edits, without those for which the edits have values.
@@ -88,7 +82,7 @@ private final class LayeredLookup<Base: RecordSource>: SegmentAccess {
       }
       text = edit.apply(to: owner, text, access: self)
     }
-    return errors.positions.isEmpty ? nil : hold(errors.text, depth: depth)
+    return errors.positions.isEmpty ? nil : texts.hold(errors.text, depth: depth)
   }
 
   func text(of key: [UInt8]) -> [UInt8]? {
@@ -106,13 +100,19 @@ private final class LayeredLookup<Base: RecordSource>: SegmentAccess {
   func removeSegment(_ key: [UInt8]) {}
 }
 
-/// Keeps one text at a stable address.
-final class TextBuffer {
-  private var bytes = ByteStack(capacity: 1024)
+/// Keeps the latest text of each depth at a stable address.
+final class HeldTexts {
+  private final class Buffer {
+    var bytes = ByteStack(capacity: 1024)
+  }
 
-  func hold(_ text: [UInt8]) -> Bytes {
-    bytes.truncate(to: 0)
-    bytes.append(text)
-    return bytes.all
+  private var buffers: [Buffer] = []
+
+  func hold(_ text: [UInt8], depth: Int) -> Bytes {
+    while buffers.count <= depth { buffers.append(Buffer()) }
+    let buffer = buffers[depth]
+    buffer.bytes.truncate(to: 0)
+    buffer.bytes.append(text)
+    return buffer.bytes.all
   }
 }

@@ -19,7 +19,7 @@ struct ErrorSource: RecordSource {
   static var hasTimes: Bool { true }
 
   private let base: SourceBox
-  private let texts = ReplayedTexts()
+  private let texts = HeldTexts()
   /// The times of the latest record.
   private var latest = RecordTimes(received: 0)
 
@@ -70,16 +70,6 @@ struct ErrorSource: RecordSource {
   }
 
   func times(depth: Int) -> RecordTimes { latest }
-}
-
-/// The texts of records that differ from those of their source, by depth.
-private final class ReplayedTexts {
-  private var texts: [TextBuffer] = []
-
-  func hold(_ text: [UInt8], depth: Int) -> Bytes {
-    while texts.count <= depth { texts.append(TextBuffer()) }
-    return texts[depth].hold(text)
-  }
 }
 
 /// A source of any kind, in which the segments of long lists are found while a record is changed.
