@@ -1,33 +1,20 @@
-import Dispatch
 import Foundation
 import GQLRunJSON
 import GQLRunSupport
 
 /// Normalizes the events of a large response on a second thread, while the caller's thread parses the next bytes.
 ///
-/// The events are written to pieces of memory, each of which belongs to one thread at a time. A few of them are in
-/// use at most, so the parser waits for a slow normalizer, and memory does not grow with the response.
+/// The events are written to pieces of memory: see ``PieceQueue``.
 ///
 /// Sendable: only the thread that parses uses the writer. Only the queue uses the state of the normalizer, or, after it has
 /// waited for the queue in ``settle()``, the thread that parses, until it sends the next piece.
 final class EventTape: @unchecked Sendable {
   /// The size at which a piece is given to the other thread, in bytes.
   static let pieceBytes = 128 << 10
-  /// The number of pieces that wait or are normalized.
-  private static let maxPieces = 3
   /// The number of tapes in use.
   private static let running = Locked(0)
 
-  /// Sendable: the thread that parses fills it and no longer has it when the queue gets it; the queue gives it back through
-  /// ``Progress/spare``, which a lock guards.
-  private final class Piece: @unchecked Sendable {
-    var events = ByteStack(capacity: pieceBytes + 1024)
-    /// The offset in the response from which the events count.
-    var start = 0
-  }
-
   private struct Progress {
-    var spare: [Piece] = []
     /// Where the event ends that the normalizer refused.
     var failureOffset: Int?
     var hasFailed = false
@@ -36,8 +23,7 @@ final class EventTape: @unchecked Sendable {
   private let memory: NormalizerMemory
   private let maxStagedBytes: Int
   private let writer: UnsafeMutablePointer<TapeWriter>
-  private let queue = DispatchQueue(label: "gqlrun.normalizer")
-  private let room = DispatchSemaphore(value: maxPieces)
+  private let pieces = PieceQueue("gqlrun.normalizer", capacity: EventTape.pieceBytes + 1024)
   private let progress = Locked(Progress())
 
   /// Begins a tape, if a processor is free for it.
@@ -80,23 +66,18 @@ final class EventTape: @unchecked Sendable {
 
 extension EventTape {
   /// Gives the events to the other thread. Returns false if the normalizer has refused one.
+  ///
+  /// - Parameter start: The offset in the response from which the events count.
   func send(_ events: inout ByteStack, from start: Int) -> Bool {
-    room.wait()
-    let (piece, hasFailed) = progress.withLock { ($0.spare.popLast() ?? Piece(), $0.hasFailed) }
-    if hasFailed {
-      room.signal()
-      return false
-    }
-    swap(&piece.events, &events)
-    piece.start = start
-    queue.async { self.normalize(piece) }
+    if hasFailed { return false }
+    pieces.send(&events) { [self] in normalize($0, from: start) }
     return true
   }
 
   /// Waits until all events are normalized. Until the next one, the state belongs to the caller.
   func settle() {
     _ = writer.pointee.send()
-    queue.sync {}
+    pieces.settle()
   }
 
   /// Ends the tape; the next events go to the normalizer itself.
@@ -115,22 +96,18 @@ extension EventTape {
 // MARK: - The thread that normalizes
 
 extension EventTape {
-  private func normalize(_ piece: Piece) {
-    if !hasFailed {
-      let failure = memory.state.pointee.process(piece.events.all)
-      let isSpooled = failure == nil && memory.spoolLargeResult()
-      if failure != nil || !isSpooled {
-        progress.withLock {
-          $0.hasFailed = true
-          $0.failureOffset = failure.map { piece.start + $0 }
-        }
-      } else if memory.state.pointee.staging.table.arenaBytes >= maxStagedBytes {
-        memory.state.pointee.staging.discard()
+  private func normalize(_ events: Bytes, from start: Int) {
+    if hasFailed { return }
+    let failure = memory.state.pointee.process(events)
+    let isSpooled = failure == nil && memory.spoolLargeResult()
+    if failure != nil || !isSpooled {
+      progress.withLock {
+        $0.hasFailed = true
+        $0.failureOffset = failure.map { start + $0 }
       }
+    } else if memory.state.pointee.staging.table.arenaBytes >= maxStagedBytes {
+      memory.state.pointee.staging.discard()
     }
-    piece.events.truncate(to: 0)
-    progress.withLock { $0.spare.append(piece) }
-    room.signal()
   }
 }
 

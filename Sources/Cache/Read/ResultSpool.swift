@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import GQLRunSupport
 
@@ -42,59 +41,29 @@ struct ResultSpool: ~Copyable {
 
 /// Writes text to a temporary file on a separate thread, while the next text is produced.
 private final class FileSpool: Sendable {
-  /// `@unchecked Sendable`: a chunk belongs to one thread at a time.
-  private final class Piece: @unchecked Sendable {
-    var text = ByteStack()
-  }
-
   private let file: TemporaryFile
-  private let queue = DispatchQueue(label: "gqlrun.spool")
-  /// The number of chunks that may be queued, so that a slow disk does not increase memory.
-  private let room = DispatchSemaphore(value: 3)
-  private let state = Locked(State())
-
-  private struct State {
-    var spare: [Piece] = []
-    var failure: CacheError?
-  }
+  private let pieces = PieceQueue("gqlrun.spool", capacity: 4096)
+  private let failure = Locked<CacheError?>(nil)
 
   init() throws(CacheError) { file = try TemporaryFile() }
 
   /// Takes the content of a buffer, and replaces the buffer by an empty one.
   func write(_ text: inout ByteStack) throws(CacheError) {
-    room.wait()
-    let piece = state.withLock { $0.spare.popLast() } ?? Piece()
-    swap(&piece.text, &text)
-    queue.async { self.write(piece) }
+    pieces.send(&text) { [self] text in
+      do throws(CacheError) { try file.write(text) } catch {
+        failure.withLock { $0 = $0 ?? error }
+      }
+    }
     try check()
   }
 
-  private func write(_ piece: Piece) {
-    let failure = failureOfWriting(piece.text.all)
-    piece.text.truncate(to: 0)
-    state.withLock { state in
-      state.failure = state.failure ?? failure
-      state.spare.append(piece)
-    }
-    room.signal()
-  }
-
-  private func failureOfWriting(_ text: Bytes) -> CacheError? {
-    do throws(CacheError) {
-      try file.write(text)
-      return nil
-    } catch {
-      return error
-    }
-  }
-
   private func check() throws(CacheError) {
-    if let failure = state.withLock({ $0.failure }) { throw failure }
+    if let failure = failure.withLock({ $0 }) { throw failure }
   }
 
   /// Waits until everything is written.
   func finish() throws(CacheError) -> TemporaryFile {
-    queue.sync {}
+    pieces.settle()
     try check()
     return file
   }
