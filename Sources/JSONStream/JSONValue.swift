@@ -376,6 +376,13 @@ private struct TreeContext {
     allowsDuplicateKeys = options.allowsDuplicateKeys
   }
 
+  /// Adds a value that has no limit.
+  mutating func add(_ value: JSONValue) -> Int32 {
+    scope.count()
+    values.append(value)
+    return 1
+  }
+
   mutating func start() -> Int32 {
     guard scope.enter() else { return 0 }
     starts.append((values.count, keys.count))
@@ -414,39 +421,25 @@ extension JSONEventHandlers {
   /// Handlers that build a ``JSONValue`` in a `TreeContext`.
   fileprivate static var tree: JSONEventHandlers {
     JSONEventHandlers(
-      null: { context in
-        let tree = treeContext(context)
-        tree.pointee.scope.count()
-        tree.pointee.values.append(.null)
-        return 1
-      },
-      boolean: { context, value in
-        let tree = treeContext(context)
-        tree.pointee.scope.count()
-        tree.pointee.values.append(.boolean(value != 0))
-        return 1
-      },
+      null: { treeContext($0).pointee.add(.null) },
+      boolean: { treeContext($0).pointee.add(.boolean($1 != 0)) },
       number: { context, text, length in
         let tree = treeContext(context)
         guard tree.pointee.scope.checkNumber(length) else { return 0 }
-        let bytes = UnsafeRawBufferPointer(start: text, count: length)
-        let number = JSONNumber(verified: String(decoding: bytes, as: UTF8.self))
-        tree.pointee.values.append(.number(number))
+        tree.pointee.values.append(.number(JSONNumber(verified: decoded(text, length))))
         return 1
       },
       string: { context, text, length in
         let tree = treeContext(context)
         guard tree.pointee.scope.checkString(length) else { return 0 }
-        let bytes = UnsafeRawBufferPointer(start: text, count: length)
-        tree.pointee.values.append(.string(String(decoding: bytes, as: UTF8.self)))
+        tree.pointee.values.append(.string(decoded(text, length)))
         return 1
       },
       startObject: { treeContext($0).pointee.start() },
       key: { context, text, length in
         let tree = treeContext(context)
         guard tree.pointee.scope.checkKey(length) else { return 0 }
-        let bytes = UnsafeRawBufferPointer(start: text, count: length)
-        tree.pointee.keys.append(String(decoding: bytes, as: UTF8.self))
+        tree.pointee.keys.append(decoded(text, length))
         return 1
       },
       endObject: { treeContext($0).pointee.endObject() },
@@ -457,6 +450,10 @@ extension JSONEventHandlers {
 
 private func treeContext(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<TreeContext> {
   context.unsafelyUnwrapped.assumingMemoryBound(to: TreeContext.self)
+}
+
+private func decoded(_ text: UnsafeRawPointer?, _ length: Int) -> String {
+  String(decoding: UnsafeRawBufferPointer(start: text, count: length), as: UTF8.self)
 }
 
 extension [JSONValue] {
