@@ -39,7 +39,9 @@ extension PipelineClient {
       try prepared.operation(
         document, name: operationName, variables: variables, uploads: Array(uploads.keys)),
       cachePolicy: cachePolicy, uploads: uploads)
-    return try await last(of: runner.execute(request), request, onErrors)
+    return try OperationResult(
+      await lastResponse(of: runner.execute(request), request), label: request.label,
+      decoder: decoder, onErrors: onErrors)
   }
 
   /// Executes an operation and returns all its results: with `cache-and-network`, the default, the
@@ -187,14 +189,6 @@ extension PipelineClient {
     _ document: String, variables: JSONObject = [:], operationName: String? = nil
   ) throws -> PreparedOperation {
     try prepared.operation(document, name: operationName, variables: variables)
-  }
-
-  private func last<Value: Decodable>(
-    of stream: ResponseStream, _ request: GraphQLRequest, _ onErrors: GraphQLErrorHandling
-  ) async throws -> OperationResult<Value> {
-    try OperationResult(
-      await lastResponse(of: stream, request), label: request.label, decoder: decoder,
-      onErrors: onErrors)
   }
 
   /// Throws unless a request is of the type that `action` is for.

@@ -23,26 +23,26 @@ struct StoreOpening: Sendable {
   /// - Throws: `CacheError`; also if the directory of the file does not exist, which is a mistake
   ///   in the pipeline.
   @concurrent func open() async throws -> CacheStore? {
-    switch configuration.kind {
-    case .none: nil
-    case .memory: .memory(maxSize: configuration.maxSize?.bytes)
-    case .sqlite: try await file()
-    case .postgres: try await database()
-    }
-  }
-
-  private func database() async throws -> CacheStore? {
-    var options = CacheStore.PostgresOptions(url: configuration.url ?? "")
-    options.ageGranularity = ageGranularity
     do throws(CacheError) {
-      let store = try await CacheStore.postgres(options)
-      try await adopt(store)
-      return store
+      switch configuration.kind {
+      case .none: return nil
+      case .memory: return .memory(maxSize: configuration.maxSize?.bytes)
+      case .sqlite: return try await file()
+      case .postgres: return try await database()
+      }
     } catch {
-      guard error.isStoreFailure, !configuration.isRequired else { throw error }
+      guard error.isStoreFailure, !configuration.isRequired, hasFolder else { throw error }
       logger.warning("running without the cache: \(error)")
       return nil
     }
+  }
+
+  private func database() async throws(CacheError) -> CacheStore {
+    var options = CacheStore.PostgresOptions(url: configuration.url ?? "")
+    options.ageGranularity = ageGranularity
+    let store = try await CacheStore.postgres(options)
+    try await adopt(store)
+    return store
   }
 
   /// Notes the version of the key resolver, and closes the store if it has other keys.
@@ -55,27 +55,27 @@ struct StoreOpening: Sendable {
     }
   }
 
-  private func file() async throws -> CacheStore? {
-    let path = configuration.path ?? "cache.db"
-    do {
-      var options = CacheStore.SQLiteOptions()
-      options.memory = configuration.memory?.bytes
-      options.ageGranularity = ageGranularity
-      options.report = { [logger] in logger.warning("\($0)") }
-      let store = try CacheStore.sqlite(path: path, options: options)
-      try await adopt(store)
-      guard configuration.isRequired, store.isReadOnly else { return store }
-      try store.close()
-      throw CacheError(
-        .readOnly,
-        "the cache \(path) can only be read, and the pipeline requires its store; change the "
-          + "permissions of the file and its directory, or remove `required`")
-    } catch let error as CacheError where error.isStoreFailure {
-      let folder = (path as NSString).deletingLastPathComponent
-      let hasFolder = FileManager.default.fileExists(atPath: folder.isEmpty ? "." : folder)
-      guard !configuration.isRequired, hasFolder else { throw error }
-      logger.warning("running without the cache: \(error)")
-      return nil
-    }
+  private var path: String { configuration.path ?? "cache.db" }
+
+  /// Whether the directory of the file exists.
+  private var hasFolder: Bool {
+    guard configuration.kind == .sqlite else { return true }
+    let folder = (path as NSString).deletingLastPathComponent
+    return FileManager.default.fileExists(atPath: folder.isEmpty ? "." : folder)
+  }
+
+  private func file() async throws(CacheError) -> CacheStore {
+    var options = CacheStore.SQLiteOptions()
+    options.memory = configuration.memory?.bytes
+    options.ageGranularity = ageGranularity
+    options.report = { [logger] in logger.warning("\($0)") }
+    let store = try CacheStore.sqlite(path: path, options: options)
+    try await adopt(store)
+    guard configuration.isRequired, store.isReadOnly else { return store }
+    try store.close()
+    throw CacheError(
+      .readOnly,
+      "the cache \(path) can only be read, and the pipeline requires its store; change the "
+        + "permissions of the file and its directory, or remove `required`")
   }
 }
