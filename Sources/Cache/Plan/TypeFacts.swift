@@ -44,12 +44,7 @@ public struct TypeFacts: Sendable {
   }
 
   package func rootType(_ operation: OperationType) -> String {
-    if let name = roots[operation] { return name }
-    return switch operation {
-    case .query: "Query"
-    case .mutation: "Mutation"
-    case .subscription: "Subscription"
-    }
+    roots[operation] ?? operation.defaultRootName
   }
 }
 

@@ -38,6 +38,17 @@ public enum OperationType: String, Sendable, Hashable, CaseIterable {
 }
 
 extension OperationType {
+  /// The name of the root type of a schema that does not define the names.
+  ///
+  /// https://spec.graphql.org/September2025/#sec-Root-Operation-Types.Default-Root-Operation-Type-Names
+  package var defaultRootName: String {
+    switch self {
+    case .query: "Query"
+    case .mutation: "Mutation"
+    case .subscription: "Subscription"
+    }
+  }
+
   /// An operation of this type in messages: `query Country`, `the anonymous query`.
   ///
   /// - Parameter name: The name of the operation; `nil` for an anonymous one.

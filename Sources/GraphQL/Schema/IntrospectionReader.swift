@@ -60,10 +60,8 @@ struct IntrospectionReader {
 
   private mutating func schemaDefinition(_ schema: IntrospectionValue) -> SchemaDefinition {
     var roots: [OperationTypeDefinition] = []
-    for (operation, key) in [
-      (OperationType.query, "queryType"), (.mutation, "mutationType"),
-      (.subscription, "subscriptionType"),
-    ] {
+    for operation in OperationType.allCases {
+      let key = "\(operation.rawValue)Type"
       guard let type = schema[key], let name = name(of: type, "the \(key)") else { continue }
       roots.append(OperationTypeDefinition(operation: operation, type: name, location: .generated))
     }

@@ -21,13 +21,7 @@ enum Nullability {
     """)
 
   /// The definitions by name.
-  static let directives: [String: DirectiveDefinition] = {
-    var directives: [String: DirectiveDefinition] = [:]
-    for case .directive(let directive) in definitions {
-      directives[directive.name.value] = directive
-    }
-    return directives
-  }()
+  static let directives = definitions.directivesByName
 
   /// The enum `CatchTo`.
   static let catchTo = EnumType(

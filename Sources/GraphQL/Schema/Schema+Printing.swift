@@ -17,16 +17,13 @@ extension Schema {
 
   /// The schema definition; `nil` if the root types have their default names.
   private var schemaDefinition: SchemaDefinition? {
-    let usual: [OperationType: String] = [
-      .query: "Query", .mutation: "Mutation", .subscription: "Subscription",
-    ]
     let roots = OperationType.allCases.compactMap { operation in
       rootType(for: operation).map { type in
         OperationTypeDefinition(
           operation: operation, type: Name(type.name, at: .generated), location: .generated)
       }
     }
-    let isUsual = roots.allSatisfy { usual[$0.operation] == $0.type.value }
+    let isUsual = roots.allSatisfy { $0.operation.defaultRootName == $0.type.value }
     if description == nil, isUsual { return nil }
     return SchemaDefinition(
       description: description.map { StringValue($0, at: .generated) }, operationTypes: roots,

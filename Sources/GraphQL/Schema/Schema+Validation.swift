@@ -75,12 +75,12 @@ struct SchemaValidator {
     for operation in [OperationType.query, .mutation, .subscription] {
       guard let name = schema.rootTypeNames[operation] else { continue }
       if case .object? = schema.types[name] { continue }
-      let title = operation.rawValue.prefix(1).uppercased() + operation.rawValue.dropFirst()
       let location =
         rootTypes.first { $0.operation == operation }?.type.location ?? locations(of: name).first
       report(
-        "\(title) root type must be Object type\(operation == .query ? "" : " if provided"), it "
-          + "cannot be \(name).", location.map { [$0] } ?? [])
+        "\(operation.defaultRootName) root type must be Object type"
+          + "\(operation == .query ? "" : " if provided"), it cannot be \(name).",
+        location.map { [$0] } ?? [])
     }
   }
 

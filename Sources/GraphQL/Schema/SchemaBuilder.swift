@@ -290,12 +290,8 @@ extension SchemaBuilder {
     var roots: [OperationType: Name] = [:]
     for root in schemaParts.flatMap(\.operationTypes) { roots[root.operation] = root.type }
     if !schemaParts.contains(where: { !$0.isExtension }) {
-      // The default root types have these names.
-      // https://spec.graphql.org/September2025/#sec-Root-Operation-Types.Default-Root-Operation-Type-Names
-      for (operation, name) in [
-        (OperationType.query, "Query"), (.mutation, "Mutation"), (.subscription, "Subscription"),
-      ] {
-        if let definition = parts[name]?.first?.name { roots[operation] = definition }
+      for operation in OperationType.allCases {
+        if let name = parts[operation.defaultRootName]?.first?.name { roots[operation] = name }
       }
     }
     return roots.mapValues(\.value)
@@ -382,6 +378,15 @@ extension SchemaBuilder {
   }
 }
 
+extension [TypeSystemDefinition] {
+  /// The definitions of directives, by name.
+  var directivesByName: [String: DirectiveDefinition] {
+    var directives: [String: DirectiveDefinition] = [:]
+    for case .directive(let directive) in self { directives[directive.name.value] = directive }
+    return directives
+  }
+}
+
 /// The definitions of every schema: standard scalars and directives, introspection types and
 /// fields.
 ///
@@ -390,13 +395,7 @@ enum BuiltIns {
   static let definitions: [TypeSystemDefinition] = parsed(source)
 
   /// The standard directives by name.
-  static let directives: [String: DirectiveDefinition] = {
-    var directives: [String: DirectiveDefinition] = [:]
-    for case .directive(let directive) in definitions {
-      directives[directive.name.value] = directive
-    }
-    return directives
-  }()
+  static let directives = definitions.directivesByName
 
   /// The names of the standard scalars and the introspection types.
   static let typeNames: Set<String> = Set(
