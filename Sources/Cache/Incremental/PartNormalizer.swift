@@ -90,9 +90,7 @@ final class PartNormalizer {
     state.pointee.partText = nil
     state.pointee.partCount = 0
     // The value is `data` of a response, without the object around it.
-    let member: StaticString = "data"
-    state.pointee.envelope.begin(
-      Bytes(start: member.utf8Start, count: member.utf8CodeUnitCount))
+    state.pointee.envelope.begin(Bytes("data"))
     state.pointee.containers.push(OpenContainer(.envelope))
   }
 

@@ -76,7 +76,7 @@ private final class LayeredLookup<Base: RecordSource>: SegmentAccess {
         }
       case .removals(let removals):
         for removal in removals where owner.equals(removal.key) {
-          errors.positions = removal.field.map { errors.remaining(without: $0) } ?? []
+          errors.positions = errors.remaining(without: removal.field)
         }
       case .deltas: break
       }

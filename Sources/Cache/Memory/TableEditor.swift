@@ -99,9 +99,7 @@ struct TableEditor {
 
   private func remove(_ key: [UInt8], _ field: [UInt8]?) {
     if table.errorCount > 0 {
-      StagedRecords(table: table, seed: seed).editErrors(of: key) { errors in
-        field.map { errors.remaining(without: $0) } ?? []
-      }
+      StagedRecords(table: table, seed: seed).editErrors(of: key) { $0.remaining(without: field) }
     }
     guard let index = table.find(key) else { return }
     guard let field else { return table.remove(at: index) }

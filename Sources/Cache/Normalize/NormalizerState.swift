@@ -240,8 +240,7 @@ extension NormalizerState {
 
   @inline(__always)
   mutating func onBoolean(_ value: Bool) -> Bool {
-    let text: StaticString = value ? "true" : "false"
-    return onLiteral(Bytes(start: text.utf8Start, count: text.utf8CodeUnitCount), "a boolean")
+    onLiteral(Bytes(value ? "true" : "false"), "a boolean")
   }
 
   @inline(__always)
@@ -459,8 +458,7 @@ extension NormalizerState {
     text.needsComma = true
     fields &+= 1
     let plan = table.plans + Int(index)
-    let key = Bytes(
-      start: Self.typenameKey.utf8Start, count: Self.typenameKey.utf8CodeUnitCount)
+    let key = Bytes(Self.typenameKey)
     let fieldIndex = search(plan, key: key, words: keyWords(key), from: 0)
     guard fieldIndex >= 0 else { return true }
     object.pointee.next = fieldIndex &+ 1
@@ -561,7 +559,7 @@ extension NormalizerState {
       let (start, end) = (start + found.value.lowerBound, start + found.value.upperBound)
       for index in 0..<plan.pointee.fieldCount {
         let field = plan.pointee.fields[index]
-        guard field.storedPrefix[0..<(field.storedPrefix.count - 1)].equals(key) else { continue }
+        guard field.quotedKey.equals(key) else { continue }
         if field.candidate >= 0 {
           containers.setCandidate(field.candidate, of: object, start: start, end: end)
         }
@@ -962,7 +960,7 @@ extension NormalizerState {
       let end = RecordText.endOfString(raw, from: Int(typename))
     else { return wrongTypename() }
     open[open.count - 1] = .announced
-    return onKey(Bytes(start: Self.typenameKey.utf8Start, count: 10))
+    return onKey(Bytes(Self.typenameKey))
       && RecordText.withUnescaped(raw[Int(typename)..<end], scratch: &scratch) { onString($0) }
   }
 

@@ -34,12 +34,13 @@ struct FieldPlan {
   /// The stored name of the field, with its arguments.
   var storedName: String {
     var scratch = ByteStack(capacity: 64)
-    let quoted = storedPrefix[0..<(storedPrefix.count - 1)]
-    return RecordText.withUnescaped(quoted, scratch: &scratch) { $0.string }
+    return RecordText.withUnescaped(quotedKey, scratch: &scratch) { $0.string }
   }
 
   /// The quoted key under which the value is stored.
-  var storedKey: [UInt8] { storedPrefix[0..<(storedPrefix.count - 1)].array }
+  var quotedKey: Bytes { storedPrefix[0..<(storedPrefix.count - 1)] }
+  /// The bytes of ``quotedKey``.
+  var storedKey: [UInt8] { quotedKey.array }
 }
 
 /// Which candidate values form an object's key, for one type.

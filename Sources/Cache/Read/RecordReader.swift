@@ -596,8 +596,7 @@ extension RecordReader {
     _ index: Int, of plan: Int32, typename: Bytes, _ ownTimes: RecordTimes, recordKey: Bytes?
   ) -> Bool {
     let field = table.plans[Int(plan)].fields + index
-    let stored = field.pointee.storedPrefix
-    let time = ownTimes.time(of: stored[0..<(stored.count - 1)])
+    let time = ownTimes.time(of: field.pointee.quotedKey)
     times = RecordTimes(received: time)
     let limit = limits.limit(
       of: index, in: table.plans[Int(plan)], numbered: plan, typename: typename)
@@ -633,16 +632,12 @@ extension RecordReader {
   mutating func noteRecord(
     _ key: Bytes, fields: UnsafeMutablePointer<FieldPlan>, count: Int
   ) {
-    let typename: StaticString = "__typename"
-    dependencies.add(
-      record: key, field: Bytes(start: typename.utf8Start, count: typename.utf8CodeUnitCount))
+    dependencies.add(record: key, field: Bytes("__typename"))
     for index in 0..<count where (fields + index).pointee.isAsked {
-      let prefix = (fields + index).pointee.storedPrefix
       var scratch = ByteStack(capacity: 64)
-      let name = RecordText.withUnescaped(prefix[0..<(prefix.count - 1)], scratch: &scratch) {
-        $0.array
+      RecordText.withUnescaped((fields + index).pointee.quotedKey, scratch: &scratch) {
+        dependencies.add(record: key, field: $0)
       }
-      name.withBytes { dependencies.add(record: key, field: $0) }
     }
   }
 }

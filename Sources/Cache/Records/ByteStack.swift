@@ -174,6 +174,12 @@ package struct Bytes {
     self.count = buffer.count
   }
 
+  /// The bytes of a literal.
+  @inline(__always)
+  package init(_ text: StaticString) {
+    self.init(start: text.utf8Start, count: text.utf8CodeUnitCount)
+  }
+
   package static var emptyStart: UnsafePointer<UInt8> {
     let empty: StaticString = ""
     return empty.utf8Start

@@ -277,9 +277,10 @@ extension StoredErrors {
     }
   }
 
-  /// The positions outside a field of the record.
-  func remaining(without field: [UInt8]) -> [Position] {
-    positions.filter { $0.steps.first != .field(field) }
+  /// The positions outside a field of the record; none without the record, if there is no field.
+  func remaining(without field: [UInt8]?) -> [Position] {
+    guard let field else { return [] }
+    return positions.filter { $0.steps.first != .field(field) }
   }
 }
 

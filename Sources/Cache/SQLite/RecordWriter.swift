@@ -139,11 +139,7 @@ struct RecordWriter {
     let known = try StoredErrorKeys(db)
     for (key, field) in targets {
       if key.withBytes({ known.mayContain($0) }) {
-        try editErrors(&log) { access in
-          access.editErrors(of: key) { errors in
-            field.map { errors.remaining(without: $0) } ?? []
-          }
-        }
+        try editErrors(&log) { $0.editErrors(of: key) { $0.remaining(without: field) } }
       }
       try key.withBytes { bytes in
         guard let text = try records.text(of: bytes) else { return }
