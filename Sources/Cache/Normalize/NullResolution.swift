@@ -278,12 +278,7 @@ package struct NullResolution: Sendable {
       if paths.isEnd(position) { return .unchanged }
       switch kind {
       case .reference:
-        var scratch = ByteStack(capacity: 64)
-        let key = value.withBytes { value in
-          RecordText.referenceText(value).map {
-            RecordText.withUnescaped($0, scratch: &scratch) { $0.array }
-          }
-        }
+        let key = value.withBytes { RecordText.referencedKey($0) }
         if let key { references.append((key, node, position)) }
         return .unchanged
       case .object:

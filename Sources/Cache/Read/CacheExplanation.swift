@@ -145,7 +145,6 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
   private var limits: AgeLimits
   private let detail: CacheExplanation.Detail
   private var explanation = CacheExplanation()
-  private var scratch = ByteStack(capacity: 128)
   private var failure: CacheError?
   private let types: ConcreteTypes
   /// Whether the source has records with errors.
@@ -321,11 +320,10 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
   private mutating func reference(
     _ value: Bytes, node: Int32, path: String, depth: Int
   ) -> (Value, [Field]) {
-    guard let quoted = RecordText.referenceText(value) else {
+    guard let key = RecordText.referencedKey(value) else {
       fail(value)
       return (.unfit, [])
     }
-    let key = RecordText.withUnescaped(quoted, scratch: &scratch) { $0.array }
     let name = String(decoding: key, as: UTF8.self)
     guard let text = source.text(key: key, depth: depth) else {
       explanation.counts[.missing, default: 0] += 1
@@ -342,17 +340,11 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
   private mutating func list(
     _ value: Bytes, node: Int32, _ times: RecordTimes, recordKey: String, path: String, depth: Int
   ) -> Value {
-    let list = value.array
-    let segments =
-      RecordText.kind(list) == .segments
-      ? (list.withBytes { Segments.keys(of: $0)?.keys } ?? []).map {
-        source.text(key: $0, depth: depth)?.array
-      } : [list]
     var count = 0
     var elements: [CacheExplanation.Element] = []
     var leftOut = 0
     var problems = 0
-    for segment in segments {
+    for segment in texts(ofList: value.array, depth: depth) {
       guard let segment else {
         explanation.counts[.missing, default: 0] += 1
         return .missingRecord("a part of the list at \(path)")
@@ -383,6 +375,13 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
       }
     }
     return .list(count: count, elements: elements, leftOut: leftOut)
+  }
+
+  /// The texts of a list's segments, or that of the list itself; `nil` for a segment that is missing.
+  private mutating func texts(ofList list: [UInt8], depth: Int) -> [[UInt8]?] {
+    guard RecordText.kind(list) == .segments else { return [list] }
+    let keys = list.withBytes { Segments.keys(of: $0)?.keys } ?? []
+    return keys.map { source.text(key: $0, depth: depth)?.array }
   }
 
   // MARK: Objects
@@ -488,13 +487,8 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
         addErrors(in: entry.value, path: path + step, received: received, to: &errors)
       }
     case .list, .segments:
-      let texts =
-        RecordText.kind(value) == .segments
-        ? (value.withBytes { Segments.keys(of: $0)?.keys } ?? []).compactMap {
-          source.text(key: $0, depth: 0)?.array
-        } : [value]
       var index = 0
-      for text in texts {
+      for case let text? in texts(ofList: value, depth: 0) {
         guard var elements = ListReader(text, access: nil) else { continue }
         while let element = elements.next() {
           addErrors(in: element, path: "\(path)[\(index)]", received: received, to: &errors)

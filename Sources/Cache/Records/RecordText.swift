@@ -151,6 +151,13 @@ package enum RecordText {
     return value[8..<(value.count - 1)]
   }
 
+  /// The key of the record that a reference names; `nil` if the value is none.
+  static func referencedKey(_ value: Bytes) -> [UInt8]? {
+    guard let quoted = referenceText(value) else { return nil }
+    var scratch = ByteStack(capacity: 64)
+    return withUnescaped(quoted, scratch: &scratch) { $0.array }
+  }
+
   /// The name of an object's type as in its text, without quotes; empty if it has none.
   @inline(__always)
   package static func typename(of object: Bytes, at start: Int = 0) -> Bytes {
