@@ -186,11 +186,7 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral,
 
   /// Creates an object in the order of the literal. Precondition: the keys are unique.
   public init(dictionaryLiteral elements: (String, JSONValue)...) {
-    let members = elements.map { JSONObject.Member(key: $0.0, value: $0.1) }
-    guard let object = JSONObject(uniqueMembers: members) else {
-      preconditionFailure("an object literal has two members with one key")
-    }
-    self = .object(object)
+    self = .object(JSONObject(literal: elements))
   }
 }
 
@@ -622,6 +618,10 @@ extension JSONObject: Hashable {
 extension JSONObject: ExpressibleByDictionaryLiteral {
   /// Creates an object in the order of the literal. Precondition: the keys are unique.
   public init(dictionaryLiteral elements: (String, JSONValue)...) {
+    self.init(literal: elements)
+  }
+
+  fileprivate init(literal elements: [(String, JSONValue)]) {
     guard let object = Self(uniqueMembers: elements.map { Member(key: $0.0, value: $0.1) }) else {
       preconditionFailure("an object literal has two members with one key")
     }

@@ -170,9 +170,3 @@ struct TimeMerge {
     }
   }
 }
-
-/// Conversion of times to their stored form.
-enum Seconds {
-  /// Seconds since 1970 as stored: clamped to the range from 1970 to 2106.
-  static func stored(_ seconds: Int) -> UInt32 { UInt32(clamping: seconds) }
-}

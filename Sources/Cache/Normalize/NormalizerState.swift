@@ -168,7 +168,8 @@ final class NormalizerMemory: @unchecked Sendable {
     state.initialize(
       to: NormalizerState(
         plan: plan,
-        staging: Staging(segmentSeed: segmentSeed, received: Seconds.stored(options.received)),
+        // Times are stored in the range from 1970 to 2106.
+        staging: Staging(segmentSeed: segmentSeed, received: UInt32(clamping: options.received)),
         wantsResult: wantsResult, storesRoot: options.writesRoots, limits: options.limits,
         separatesPages: options.joinsPages))
     if let types { state.pointee.table.learn(types) }

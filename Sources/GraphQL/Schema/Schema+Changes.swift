@@ -312,7 +312,7 @@ private struct SchemaUse {
 
 extension Schema {
   /// Whether the schema contains the type, except for unreferenced standard scalars.
-  fileprivate func isReferenced(_ name: String) -> Bool {
+  func isReferenced(_ name: String) -> Bool {
     types[name] != nil && !unreferencedScalars.contains(name)
   }
 }

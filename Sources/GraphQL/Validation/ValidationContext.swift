@@ -95,10 +95,7 @@ package final class ValidationContext {
   }
 
   /// Whether the schema defines and refers to the type `name`.
-  func isKnownType(_ name: String) -> Bool {
-    guard let schema else { return false }
-    return schema.types[name] != nil && !schema.unreferencedScalars.contains(name)
-  }
+  func isKnownType(_ name: String) -> Bool { schema?.isReferenced(name) == true }
 
   /// The type with that name, if the schema defines and refers to it.
   func type(named name: String) -> SchemaType? {
