@@ -195,13 +195,8 @@ extension Definition {
 
 extension SelectionSet {
   fileprivate var hasCatches: Bool {
-    selections.contains { selection in
-      switch selection {
-      case .field(let field):
-        field.directives.contains(where: \.isCatch) || field.selectionSet?.hasCatches == true
-      case .inlineFragment(let fragment): fragment.selectionSet.hasCatches
-      case .fragmentSpread: false
-      }
+    selections.contains {
+      $0.directives.contains(where: \.isCatch) || $0.selectionSet?.hasCatches == true
     }
   }
 

@@ -221,17 +221,8 @@ extension Schema {
   ///   - changes: Changes from this version of the schema.
   ///   - document: Operations and fragments that are valid against this version.
   public func changes(_ changes: [SchemaChange], concerning document: Document) -> [SchemaChange] {
-    var use = SchemaUse(schema: self)
-    for operation in document.operations {
-      for variable in operation.variables { use.note(input: variable.type.namedType.value) }
-      use.note(operation.directives)
-      use.note(operation.selectionSet, of: rootType(for: operation.type)?.name)
-    }
-    for fragment in document.fragments {
-      use.coordinates.insert(fragment.typeCondition.value)
-      use.note(fragment.directives)
-      use.note(fragment.selectionSet, of: fragment.typeCondition.value)
-    }
+    let use = SchemaUse(schema: self)
+    _ = document.validate(self, options: ValidationOptions(rules: []), own: [use])
     return changes.filter { change in
       guard !change.coordinate.isEmpty else { return true }
       if use.coordinates.contains(change.coordinate) { return true }
@@ -247,61 +238,48 @@ extension Schema {
   }
 }
 
-/// The schema coordinates that documents use.
-private struct SchemaUse {
-  let schema: Schema
-  var coordinates: Set<String> = []
+/// The schema coordinates that a document uses.
+private final class SchemaUse: RuleVisitor {
+  private let schema: Schema
+  private(set) var coordinates: Set<String> = []
 
-  mutating func note(_ set: SelectionSet, of type: String?) {
-    for selection in set.selections {
-      switch selection {
-      case .field(let field):
-        note(field.directives)
-        let coordinate = "\(type ?? "").\(field.name.value)"
-        guard let type, let definition = schema.types[type]?.fields?[field.name.value] else {
-          continue
-        }
-        coordinates.formUnion([type, coordinate])
-        for argument in field.arguments {
-          let name = argument.name.value
-          coordinates.insert("\(coordinate)(\(name):)")
-          if let given = definition.argument(named: name) {
-            note(input: given.type.namedType.value)
-          }
-        }
-        let result = definition.type.namedType.value
-        coordinates.insert(result)
-        // A client may receive each value of an enum.
-        if case .enumeration(let type)? = schema.types[result] {
-          coordinates.formUnion(type.values.map { "\(result).\($0.name.value)" })
-        }
-        if let inner = field.selectionSet { note(inner, of: result) }
-      case .inlineFragment(let fragment):
-        note(fragment.directives)
-        if let condition = fragment.typeCondition { coordinates.insert(condition.value) }
-        note(fragment.selectionSet, of: fragment.typeCondition?.value ?? type)
-      case .fragmentSpread(let spread): note(spread.directives)
-      }
+  init(schema: Schema) { self.schema = schema }
+
+  func enter(namedType name: Name, _ context: ValidationContext) { note(name.value) }
+
+  func enter(field: Field, _ context: ValidationContext) {
+    guard let type = context.types.parentType,
+      let definition = type.fields?[field.name.value]
+    else { return }
+    let coordinate = "\(type.name).\(field.name.value)"
+    coordinates.formUnion([type.name, coordinate])
+    for argument in field.arguments {
+      let name = argument.name.value
+      coordinates.insert("\(coordinate)(\(name):)")
+      if let given = definition.argument(named: name) { note(given.type.namedType.value) }
+    }
+    note(definition.type.namedType.value)
+  }
+
+  func enter(
+    directive: Directive, at location: DirectiveLocation, _ context: ValidationContext
+  ) {
+    let coordinate = "@\(directive.name.value)"
+    coordinates.insert(coordinate)
+    for argument in directive.arguments {
+      coordinates.insert("\(coordinate)(\(argument.name.value):)")
     }
   }
 
-  mutating func note(_ directives: [Directive]) {
-    for directive in directives {
-      coordinates.insert("@\(directive.name.value)")
-      for argument in directive.arguments {
-        coordinates.insert("@\(directive.name.value)(\(argument.name.value):)")
-      }
-    }
-  }
-
-  /// An input type with all that a value of it may have, because variables are not known.
-  mutating func note(input name: String) {
+  /// A type: an input object with all that a value of it may have, because variables are not known, and an enum with
+  /// its values, because a client may receive each of them.
+  private func note(_ name: String) {
     guard coordinates.insert(name).inserted else { return }
     switch schema.types[name] {
     case .inputObject(let type)?:
       for field in type.fields {
         coordinates.insert("\(name).\(field.name.value)")
-        note(input: field.type.namedType.value)
+        note(field.type.namedType.value)
       }
     case .enumeration(let type)?:
       coordinates.formUnion(type.values.map { "\(name).\($0.name.value)" })
