@@ -192,15 +192,8 @@ struct KeyBuilder {
     }
     text.reserve(2 &* value.count &+ 32)
     let bytes = text.bytes(value)
-    guard isJoined else {
-      text.append(bytes.start, bytes.count)
-      return true
-    }
     // The `+` of an exponent is escaped; nothing else in a number needs it.
-    for index in 0..<bytes.count {
-      if bytes.start[index] == UInt8(ascii: "+") { text.append(UInt8(ascii: "\\")) }
-      text.append(bytes.start[index])
-    }
+    if isJoined { text.append(joinedPart: bytes) } else { text.append(bytes.start, bytes.count) }
     return true
   }
 

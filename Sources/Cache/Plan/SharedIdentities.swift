@@ -6,25 +6,11 @@ import GQLRunLanguage
 /// record from the beginning only if each of them identifies it: where one selection of a field has the key fields
 /// of a type, all selections of that field get them. Without a schema, a selection has what its own fragments say.
 struct SharedIdentities {
-  private struct Selected {
-    /// The type conditions of fragments, in the order of the document.
-    var conditions: [String] = []
-    /// The names of fields, at any condition.
-    var fields: Set<String> = []
-
-    mutating func add(_ visit: Visit) {
-      for condition in visit.conditions where !conditions.contains(condition) {
-        conditions.append(condition)
-      }
-      fields.formUnion(visit.fields)
-    }
-  }
-
   private let keys: KeyRules
   private let facts: TypeFacts?
   private let fragments: [String: FragmentDefinition]
   /// By field name; empty if the document has none of the directives.
-  private var selected: [String: Selected] = [:]
+  private var selected: [String: Visit] = [:]
   private let isNeeded: Bool
 
   init(_ document: Document, keys: KeyRules, facts: TypeFacts?) {
@@ -40,9 +26,9 @@ struct SharedIdentities {
   private mutating func collect(_ set: SelectionSet) {
     set.forEachSelection { selection in
       guard case .field(let field) = selection, let inner = field.selectionSet else { return }
-      var visit = Visit()
+      var visit = selected.removeValue(forKey: field.name.value) ?? Visit()
       walk(inner, on: nil, isCertain: false, &visit)
-      selected[field.name.value, default: Selected()].add(visit)
+      selected[field.name.value] = visit
     }
   }
 
@@ -73,7 +59,9 @@ struct SharedIdentities {
   // MARK: - Fragments
 
   private struct Visit {
+    /// The type conditions of fragments, in the order of the document.
     var conditions: [String] = []
+    /// The names of fields, at any condition.
     var fields: Set<String> = []
     /// The conditions of fragments that apply to all objects of the type, and are not deferred.
     var certain: Set<String> = []
