@@ -197,13 +197,8 @@ struct IncrementalMessage {
 
   /// Ids are strings; some servers send numbers.
   fileprivate static func id(_ value: JSONValue?, _ member: String) throws(CacheError) -> String {
-    switch value {
-    case .string(let text)?: return text
-    case .number(let number)?: return number.text
-    default:
-      throw CacheError(
-        .malformedResponse, "an element of `\(member)` of the response has no id")
-    }
+    if let id = value?.identifier { return id }
+    throw CacheError(.malformedResponse, "an element of `\(member)` of the response has no id")
   }
 
   fileprivate static func label(_ value: JSONValue) throws(CacheError) -> String? {

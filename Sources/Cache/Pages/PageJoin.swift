@@ -1,3 +1,5 @@
+import GQLRunJSON
+
 /// Joins the pages of a response with the stored lists.
 ///
 /// ```
@@ -328,17 +330,8 @@ private struct Connection {
     return ObjectText(edge)[Array("\"cursor\"".utf8)].flatMap(text(ofCursor:))
   }
 
-  /// The text of a string or number.
   private static func text(ofCursor value: [UInt8]) -> String? {
-    guard let first = value.first else { return nil }
-    switch first {
-    case UInt8(ascii: "\""):
-      var scratch = ByteStack(capacity: value.count)
-      return value.withBytes { RecordText.withUnescaped($0, scratch: &scratch) { $0.string } }
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
-      return String(decoding: value, as: UTF8.self)
-    default: return nil
-    }
+    (try? JSONValue(parsing: value))?.identifier
   }
 
   /// The start of the first and the end of the second.

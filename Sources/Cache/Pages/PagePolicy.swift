@@ -51,8 +51,8 @@ struct PageRule: Sendable, Hashable {
     self.storedKey = storedKey
     switch policy {
     case .connection:
-      after = argument("after")?.cursorText
-      before = argument("before")?.cursorText
+      after = argument("after")?.identifier
+      before = argument("before")?.identifier
       if after == nil && before == nil { return nil }
     case .offset:
       guard let value = argument("offset", "skip") else {
@@ -78,8 +78,8 @@ struct PageRule: Sendable, Hashable {
 }
 
 extension JSONValue {
-  /// A cursor as text; some servers use numbers.
-  fileprivate var cursorText: String? {
+  /// A cursor or an id as text; some servers use numbers.
+  var identifier: String? {
     switch self {
     case .string(let text): text
     case .number(let number): number.text
