@@ -1,5 +1,5 @@
 import GQLRunLanguage
-import Synchronization
+import GQLRunSupport
 
 /// Maps locations in the document that is sent to those in the document that the caller wrote.
 ///
@@ -17,7 +17,7 @@ final class SentLocations: Sendable {
   private let sent: String
   /// The sent document with the locations of the caller's.
   private let document: Document
-  private let pairs = Mutex<[Pair]?>(nil)
+  private let pairs = Locked<[Pair]?>(nil)
 
   init(sent: String, document: Document) {
     self.sent = sent

@@ -1,5 +1,5 @@
 public import GQLRunLanguage
-import Synchronization
+import GQLRunSupport
 
 /// What the cache needs from a schema: the fields of each type, and the possible types of abstract
 /// types.
@@ -54,7 +54,7 @@ public struct TypeFacts: Sendable {
 /// Without a schema they decide fragments: a type condition on one of them holds for that type and
 /// no other. Every store keeps those it met; see ``StoreActivity/concreteTypes``.
 final class ConcreteTypes: Sendable {
-  private let names = Mutex<Set<String>>([])
+  private let names = Locked<Set<String>>([])
   /// A server may invent type names without end.
   static let limit = 4096
 
