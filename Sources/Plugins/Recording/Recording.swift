@@ -113,12 +113,16 @@ final class Recording: Sendable {
     line["response"] = response.json
     let bytes = JSONValue.object(line).jsonBytes() + [UInt8(ascii: "\n")]
     try state.withLock { state in
-      let exists = FileManager.default.fileExists(atPath: path)
-      if state.isNew || !exists {
-        try PrivateFile.write(Array("\(Self.header)\n".utf8) + bytes, to: path)
+      let firstLine = "\(Self.header)\n"
+      if state.isNew {
+        try PrivateFile.write(Array(firstLine.utf8) + bytes, to: path)
         state.isNew = false
-      } else {
+      } else if FileManager.default.fileExists(atPath: path) {
         try PrivateFile.append(Array(state.beginning.utf8) + bytes, to: path)
+      } else {
+        // Not replaced: another process may create the file at the same time.
+        try PrivateFile.makeFolder(of: path)
+        try PrivateFile.append(Array(firstLine.utf8) + bytes, to: path)
       }
       state.beginning = ""
       state.insert(request, response)
@@ -150,12 +154,11 @@ extension Recording.State {
     beginning = lines.isEmpty ? "\(Recording.header)\n" : bytes.last == lineFeed ? "" : "\n"
     for (index, line) in lines.enumerated() {
       let value = try? JSONValue(parsing: Array(line))
-      if index == 0 {
-        guard value?["gqlrun_recording"]?.intValue == 1 else {
-          isLoaded = false
-          throw Recording.Failure.foreignFile(path)
-        }
-        continue
+      // Processes that begin a file at the same time write a first line each.
+      if value?["gqlrun_recording"]?.intValue == 1 { continue }
+      guard index > 0 else {
+        isLoaded = false
+        throw Recording.Failure.foreignFile(path)
       }
       guard let value, let request = RecordedRequest(value),
         let response = value["response"].flatMap({ RecordedResponse($0) })

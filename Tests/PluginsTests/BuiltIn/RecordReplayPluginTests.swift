@@ -130,6 +130,28 @@ import Testing
     #expect(onError.outcomes[0].message.contains("with other onError"))
   }
 
+  @Test func `a file that several processes begin at the same time has the exchanges of all`()
+    async throws
+  {
+    let file = File()
+    let path = file.path
+    let documents = (1...8).map { #"query User\#($0) { user(id: "1") { id name } }"# }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for document in documents {
+        group.addTask {
+          let recorded = try await outcomes("auto", path, [.ok], documents: [document])
+          #expect(recorded.outcomes[0].error == nil && recorded.requests == 1)
+        }
+      }
+      try await group.waitForAll()
+    }
+    // Two that find no file write its first line twice.
+    try file.write(file.text + "{\"gqlrun_recording\":1}\n")
+    let replayed = try await outcomes(
+      "replay", path, [.failure(.connectionFailed, .notSent)], documents: documents)
+    #expect(replayed.outcomes.allSatisfy { $0.error == nil } && replayed.requests == 0)
+  }
+
   @Test func `auto requests only what is missing; record starts again`() async throws {
     let file = File()
     let other = #"query Other { user(id: "2") { id name } }"#
