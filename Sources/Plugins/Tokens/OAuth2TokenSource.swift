@@ -143,6 +143,11 @@ extension OAuth2TokenSource {
     guard let text = value?["access_token"]?.stringValue, !text.isEmpty else {
       throw TokenFailure(message: "\(label) answered without an access_token")
     }
+    // Otherwise it would be stored, and refused by each run until it expires.
+    guard HTTPField.isValidValue("Bearer \(text)") else {
+      throw TokenFailure(
+        message: "\(label) issued a token with characters that HTTP forbids, such as line ends")
+    }
     if let type = value?["token_type"]?.stringValue, type.lowercased() != "bearer" {
       throw TokenFailure(
         message: "\(label) issued a token of type \(type.prefix(40)); only Bearer is supported")

@@ -125,6 +125,23 @@ import Testing
     }
   }
 
+  @Test func `a token that HTTP cannot send is not kept`() async throws {
+    let server = TokenServer(
+      .response(200, #"{"access_token":"a\r\nX-Evil: b","expires_in":3600}"#),
+      .token(expiresIn: 3600, refreshToken: nil))
+    try await bench(Self.refresh, server) { bench in
+      let outcome = await bench.run()
+      #expect(outcome.code == .tokenRenewalFailed)
+      #expect(
+        outcome.message.contains("issued a token with characters that HTTP forbids"),
+        "\(outcome.message)")
+      #expect(await server.requests.isEmpty)
+      #expect(!FileManager.default.fileExists(atPath: bench.folder + "/keys/token.json"))
+      #expect(await bench.run().error == nil)
+      #expect(await server.tokens == ["token-1"])
+    }
+  }
+
   @Test func `a file of something else is not overwritten`() async throws {
     let server = TokenServer(.token(expiresIn: 3600, refreshToken: nil))
     try await bench(Self.refresh.replacing("/keys/", with: "/"), server) { bench in
