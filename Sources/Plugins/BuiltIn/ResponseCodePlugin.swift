@@ -65,7 +65,7 @@ private struct ResponseCodeInterceptor: HTTPInterceptor {
 
   private func remedy(_ status: Int, _ head: HTTPResponse) -> String {
     switch status {
-    case 300..<400:
+    case 300..<400 where status != 304:
       "; the redirect\(head.shownLocation.map { " to \($0)" } ?? "") is not followed: set the endpoint's url to "
         + "its target"
     case 401: "; the server requires credentials, or rejected those that were sent"

@@ -95,9 +95,16 @@ enum ResponseCheck {
 }
 
 extension HTTPResponse {
-  /// The target of a redirect for messages, without its query, which may contain keys.
+  /// The target of a redirect for messages, without its query and fragment, which may contain keys, and without user
+  /// and password.
   var shownLocation: Substring? {
-    headerFields[.location].map { Substring($0.unicodeScalars.prefix { $0 != "?" }).prefix(200) }
+    headerFields[.location].map { location in
+      let shown = Substring(location.unicodeScalars.prefix { $0 != "?" && $0 != "#" })
+      guard let start = shown.firstRange(of: "//")?.upperBound,
+        let at = shown[start...].prefix(while: { $0 != "/" }).lastIndex(of: "@")
+      else { return shown.prefix(200) }
+      return "\(shown[..<start])\(SecretString.redacted)\(shown[at...])".prefix(200)
+    }
   }
 }
 

@@ -32,6 +32,10 @@ struct RedirectPolicy: Sendable, Hashable {
     guard scope != .none, [301, 302, 303, 307, 308].contains(status),
       let location = head.headerFields[.location]
     else { return .deliver }
+    let url = URL(string: location, relativeTo: URL(string: request.head.origin))
+    guard url?.absoluteURL.user == nil else {
+      return .refuse("contains credentials, which are not sent")
+    }
     guard let target = target(of: location, request.head) else {
       return .refuse("is not a URL")
     }

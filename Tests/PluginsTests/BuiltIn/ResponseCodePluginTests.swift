@@ -94,4 +94,10 @@ import Testing
     let outcome = try await run("response-code", .response(status))
     #expect(outcome.message.contains(part))
   }
+
+  @Test func `304 is no redirect`() async throws {
+    let outcome = try await run("response-code", .response(304))
+    #expect(outcome.code == .httpStatus)
+    #expect(!outcome.message.contains("redirect"), "\(outcome.message)")
+  }
 }

@@ -127,6 +127,8 @@ import Testing
   @Test(arguments: [
     ("file:///etc/passwd", "neither https nor http"), ("ftp://x/", "neither https nor http"),
     ("http://", "is not a URL"),
+    ("http://ada:hidden@localhost/@", "to http://•••@localhost/@, which contains credentials"),
+    ("//ada@localhost/#hidden", "to //•••@localhost/, which contains credentials"),
   ]) func `fault 29: other schemes are not followed`(_ target: String, _ part: String)
     async throws
   {
@@ -136,6 +138,7 @@ import Testing
       let outcome = await bench.run()
       #expect(outcome.code == .redirectRefused)
       #expect(outcome.message.contains(part), "\(outcome.message)")
+      #expect(!outcome.message.contains("hidden"))
     }
   }
 
