@@ -117,7 +117,7 @@ struct CacheImportCommand: AsyncParsableCommand {
       let names = types.map(\.typename).filter { !$0.isEmpty }.sorted()
       Terminal.hint(
         names.isEmpty
-          ? "the response lacks \(field), so its objects have no identity and are stored where they were "
+          ? "objects of the response lack \(field), so they have no identity and are stored where they were "
             + "found; ask the server for \(field)"
           : "without \(field), objects of these types have no identity and are stored where they were "
             + "found: \(names.joined(separator: ", ")); --keys Type=field names what identifies one"
