@@ -260,9 +260,11 @@ struct SQLiteOpening {
       version = SQLiteSchema.steps.count
     }
     guard version > 0 else {
-      throw CacheError(
-        .storage, "the cache \(path) is empty, and the file or its directory is not writable",
-        path: path)
+      let reason =
+        options.access == .readOnly
+        ? "an empty file, in which nothing is stored"
+        : "empty, and the file or its directory is not writable"
+      throw CacheError(.storage, "the cache \(path) is \(reason)", path: path)
     }
     let connections = try SQLiteConnections(
       target, path: path, version: version, isWritable: isWritable, lock: lock)
