@@ -209,7 +209,9 @@ package protocol RecordTransaction: Sendable {
   func remove(_ removals: [RecordRemoval]) async throws(CacheError)
   /// Reads an operation from the records including this transaction's changes, without optimistic
   /// layers.
-  func read(_ operation: PreparedOperation) async throws(CacheError) -> CacheReadResult
+  func read(
+    _ operation: PreparedOperation, options: ReadOptions
+  ) async throws(CacheError) -> StoreAnswer
   /// Makes the changes visible, durably if the store is durable.
   ///
   /// - Parameter layer: The optimistic layer that the changes replace; it is removed at the same

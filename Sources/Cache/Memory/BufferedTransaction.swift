@@ -65,8 +65,10 @@ actor BufferedTransaction: RecordTransaction {
       .removals(try removals.map { (removal) throws(CacheError) in try removal.target() }))
   }
 
-  func read(_ operation: PreparedOperation) async throws(CacheError) -> CacheReadResult {
-    try await store.read(operation, under: edits.edits, ReadOptions()).result
+  func read(
+    _ operation: PreparedOperation, options: ReadOptions
+  ) async throws(CacheError) -> StoreAnswer {
+    try await store.read(operation, under: edits.edits, options)
   }
 
   func commit(settling layer: OptimisticLayer?) async throws(CacheError) -> WriteSummary {

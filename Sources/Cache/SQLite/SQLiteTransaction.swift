@@ -123,14 +123,17 @@ actor SQLiteTransaction: RecordTransaction {
     changes.add(try await write { try $0.remove(targets) })
   }
 
-  func read(_ operation: PreparedOperation) async throws(CacheError) -> CacheReadResult {
+  func read(
+    _ operation: PreparedOperation, options: ReadOptions
+  ) async throws(CacheError) -> StoreAnswer {
     try await settle()
     do {
       let types = store.activity.concreteTypes
       return try await onWriter { db in
         SQLiteConcreteTypes.learn(types, for: operation.plan, in: db)
-        return try RecordReader(operation.plan, source: SQLiteSource(db), types: types).read()
-          .result
+        return try RecordReader(
+          operation.plan, source: SQLiteSource(db), types: types, options: options
+        ).read()
       }
     } catch {
       throw SQLiteFile.describe(error, action: "read the cache", path: store.path)

@@ -22,12 +22,7 @@ public actor StoreTransaction {
   ///
   /// - Throws: ``CacheMiss`` with the first missing field, or ``CacheError``.
   public func read(_ operation: PreparedOperation) async throws -> JSONValue {
-    let bytes = try await text(of: operation.withIdentity)
-    do {
-      return try JSONValue(parsing: bytes)
-    } catch {
-      throw CacheError(.damagedDatabase, "the data in the cache cannot be read: \(error.message)")
-    }
+    try await Self.value(answer(to: operation.withIdentity, ReadOptions()).body)
   }
 
   /// Reads and decodes the data of an operation: exactly the selected fields.
@@ -44,10 +39,26 @@ public actor StoreTransaction {
   ///
   /// - Throws: ``CacheMiss`` with the first missing field, or ``CacheError``.
   package func text(of operation: PreparedOperation) async throws -> [UInt8] {
+    try await answer(to: operation, ReadOptions()).body.bytes()
+  }
+
+  private func answer(
+    to operation: PreparedOperation, _ options: ReadOptions
+  ) async throws -> (body: ResultBody, dependencies: Dependencies?) {
     try checkOpen()
-    switch try await base.read(operation) {
-    case .hit(let data): return try data.bytes()
+    let answer = try await base.read(operation, options: options)
+    switch answer.result {
+    case .hit(let body): return (body, answer.dependencies)
     case .miss(let miss): throw miss
+    }
+  }
+
+  private static func value(_ body: ResultBody) throws -> JSONValue {
+    let bytes = try body.bytes()
+    do {
+      return try JSONValue(parsing: bytes)
+    } catch {
+      throw CacheError(.damagedDatabase, "the data in the cache cannot be read: \(error.message)")
     }
   }
 
@@ -84,14 +95,37 @@ public actor StoreTransaction {
   /// All of the data is written, also what the closure does not change. It is read without stored errors, and what is
   /// written removes them: a field that failed has its older value then, as after a success.
   ///
-  /// - Throws: ``CacheMiss`` if data is missing, so that it cannot be updated; errors of
-  ///   ``write(_:for:)`` and of the closure.
+  /// - Throws: ``CacheMiss`` if data is missing, so that it cannot be updated; ``CacheError`` with code `invalidData` if
+  ///   the operation does not select the key fields of a record that it reads; errors of ``write(_:for:)`` and of the
+  ///   closure.
   public func update(
     _ operation: PreparedOperation, _ change: (inout JSONValue) throws -> Void
   ) async throws {
-    var data = try await read(operation)
+    let answer = try await answer(to: operation.withIdentity, ReadOptions(tracking: .names))
+    var data = try Self.value(answer.body)
+    try checkIdentity(of: data, from: answer.dependencies, for: operation)
     try change(&data)
     try await write(data, for: operation)
+  }
+
+  /// Throws if the data does not identify a record that it was read from: its fields would be written into the parent,
+  /// in place of the reference to the record.
+  private func checkIdentity(
+    of data: JSONValue, from dependencies: Dependencies?, for operation: PreparedOperation
+  ) throws(CacheError) {
+    // Data that cannot be written as it is has an error of its own, unless the closure changes that.
+    guard let read = dependencies?.fields,
+      let written = try? operation.records(ofData: data, segmentSeed: segmentSeed).table
+    else { return }
+    let lost = read.filter {
+      $0.field != nil && $0.recordKey != RootRecord.queryKey
+        && written.find(Array($0.recordKey.utf8)) == nil
+    }
+    guard let key = lost.map(\.recordKey).min() else { return }
+    throw CacheError(
+      .invalidData,
+      "cannot update \(key): the operation does not identify it; select its key fields, and use the key rules with "
+        + "which it was stored")
   }
 
   /// Removes records and fields. Ignores those that do not exist.

@@ -49,6 +49,25 @@ struct TransactionTests {
     }
   }
 
+  @Test(
+    "an update without the key fields of a record is an error, and changes nothing",
+    arguments: StoreKind.allCases)
+  func identity(kind: StoreKind) async throws {
+    try await kind.withCache { cache, store in
+      try await cache.write(Self.response, Self.document)
+      let dump = try await cache.dump()
+      let operation = try prepare("{ feed { id posts { title } } }")
+      let error = try await #require(throws: CacheError.self) {
+        try await store.transaction { try await $0.update(operation) { _ in } }
+      }
+      #expect(error.code == .invalidData)
+      #expect(
+        error.message.hasPrefix("cannot update Post:1: the operation does not identify it"),
+        "\(error.message)")
+      #expect(try await cache.dump() == dump)
+    }
+  }
+
   struct Feed: Decodable {
     struct Post: Decodable {
       var id: Int

@@ -57,7 +57,8 @@ extension CacheCommand {
       abstract: "Change the data of an operation in a cache with a jq expression.",
       discussion: """
         Reads the data, with __typename and key fields, passes it through the expression, and writes its \
-        result, in one transaction. Exit code 3 if the cache does not have all of the data.
+        result, in one transaction. Without a schema, the document selects the key fields. Exit code 3 if the \
+        cache does not have all of the data.
 
         EXAMPLE
           gqlrun cache update country.graphql --var code=DE --keys Country=code \\
