@@ -280,6 +280,7 @@ import Testing
       .message(#"{"id":"1","type":"next","payload":{"data":nonsense}}"#), .frame)
     try await subscribe(to: script) { outcome, _, server in
       #expect(outcome.code == .malformedResponse, "\(outcome.message)")
+      #expect(!outcome.message.contains("200"), "\(outcome.message)")
       #expect(
         await server.log.frame(containing: "complete") == #"{"id":"1","type":"complete"}"#)
     }

@@ -121,9 +121,11 @@ struct ResultReader: Sendable {
     case .truncatedResponse:
       return transport(.truncatedResponse, error.message)
     case .invalidJSON, .malformedResponse, .unexpectedShape:
-      return transport(
-        .malformedResponse,
-        "\(error.message); the server answered \(ResponseCheck.describe(head))")
+      // A result of a shared connection has no status of its own.
+      let answered =
+        ResponseCheck.mediaType(head) == HTTPResponseMessage.sequenceType
+        ? "" : "; the server answered \(ResponseCheck.describe(head))"
+      return transport(.malformedResponse, error.message + answered)
     default:
       return ChainError(
         .cache, code: .cacheWriteFailed, message: "the records of the response could not be stored",
