@@ -319,34 +319,20 @@ extension PipelineRunner {
           "\(request.label) was not prepared, so what it may answer cannot be put into the cache")
     }
     let store = try store(to: "show a result before it is known")
-    let pending = PendingLayer(store, try store.addOptimistic(data, for: operation))
+    // Removed at the latest when the last reader of the response is gone.
+    let layer = try Owned(store.addOptimistic(data, for: operation)) { store.removeOptimistic($0) }
     var request = request
-    request.context[OptimisticLayerKey.self] = pending.layer
+    request.context[OptimisticLayerKey.self] = layer.value
     let stream = execute(request)
     return ResponseStream(pull: {
       do {
         let response = try await stream.next()
-        if response?.source != .cache { pending.end() }
+        if response?.source != .cache { store.removeOptimistic(layer.value) }
         return response
       } catch {
-        pending.end()
+        store.removeOptimistic(layer.value)
         throw error
       }
     })
   }
-}
-
-/// Removes its layer when the last reader of the response is gone.
-private final class PendingLayer: Sendable {
-  let layer: OptimisticLayer
-  private let store: CacheStore
-
-  init(_ store: CacheStore, _ layer: OptimisticLayer) {
-    self.store = store
-    self.layer = layer
-  }
-
-  deinit { end() }
-
-  func end() { store.removeOptimistic(layer) }
 }
