@@ -196,7 +196,7 @@ struct ManifestKindTests {
       operations:
         - { id: a, query: "{ a }", foreach: { csv: countries.csv, empty: \(word) } }
       """, in: location)
-    #expect(manifest.operations[0].source?.empty == .null)
+    #expect(manifest.operations[0].source?.shared.empty == .null)
   }
 
   @Test("`sinks` and `variables` without entries are as good as absent")

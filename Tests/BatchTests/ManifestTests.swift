@@ -281,7 +281,7 @@ struct ManifestTests {
         """, in: location)
       let maker = TaskMaker(manifest.operations[0], state: [:])
       let settings = try #require(manifest.operations[0].source)
-      let rows = try settings.open(manifest)
+      let rows = try settings.input.open(RowContext(manifest: manifest))
       return try maker.item(try rows?()) { _ in [:] }.id
     }
     let query = "query($code: ID!) { country(code: $code) { code } }"

@@ -100,13 +100,6 @@ final class InputSettings: ExpressibleByOption {
   let location: FileLocation
 
   var rowName: String { shared.as }
-  var empty: VariableReader.Empty { shared.empty }
-  var readsStandardInput: Bool { input.readsStandardInput }
-
-  /// Opens the rows as they are before a run.
-  func open(_ manifest: Manifest) throws -> RowSource? {
-    try input.open(RowContext(manifest: manifest))
-  }
 
   /// The options of all kinds in one table: the key of the kind is next to its options.
   static let options: [OptionDescription] = {

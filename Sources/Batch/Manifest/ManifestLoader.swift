@@ -422,7 +422,7 @@ extension ManifestLoader {
 
   private mutating func checkStandardStreams(_ manifest: Manifest, _ location: FileLocation) {
     let readers =
-      manifest.operations.filter { $0.source?.readsStandardInput == true }.count
+      manifest.operations.filter { $0.source?.input.readsStandardInput == true }.count
       + (file == "stdin" ? 1 : 0)
     if readers > 1 {
       report(

@@ -56,7 +56,7 @@ public struct DryRun: Sendable {
       var entry = Entry(operation: operation.id, tasks: 0, requests: [])
       entry.hasPages = operation.pagination != nil || operation.tables != nil
       let tree = SelectionTree(operation.template)
-      let isKnown = operation.needs.isEmpty && operation.source?.readsStandardInput != true
+      let isKnown = operation.needs.isEmpty && operation.source?.input.readsStandardInput != true
       if !isKnown { entry.tasks = operation.source == nil ? 1 : nil }
       var rows = TaskRows(TaskMaker(operation, state: state), RowContext(manifest: manifest))
       while isKnown, let item = try rows.next() {

@@ -48,7 +48,7 @@ actor RowCheck {
         continue
       }
       do {
-        let rows = try source ?? settings.open(manifest)
+        let rows = try source ?? settings.input.open(RowContext(manifest: manifest))
         source = rows
         for _ in 0..<500 {
           guard problems.count < Self.maxProblems else { break }

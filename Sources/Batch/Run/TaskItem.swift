@@ -61,7 +61,7 @@ final class TaskMaker: Sendable {
     var scope = Scope()
     scope.row = row
     scope.rowName = operation.source?.rowName ?? "row"
-    scope.empty = operation.source?.empty ?? .omit
+    scope.empty = operation.source?.shared.empty ?? .omit
     scope.operation = operation.id
     scope.state = state
     if let key = operation.key {
