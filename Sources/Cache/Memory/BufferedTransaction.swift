@@ -5,10 +5,8 @@ protocol BufferedStore: RecordStore {
     _ operation: PreparedOperation, under edits: [StoreEdit], _ options: ReadOptions
   ) async throws(CacheError) -> StoreAnswer
   /// Applies edits, joins pages, and ends the transaction, also if an error is thrown.
-  ///
-  /// - Parameter types: The names of the types that the responses had.
   func commit(
-    _ edits: [StoreEdit], pages: [Paging], types: [String], settling layer: OptimisticLayer?
+    _ changes: BufferedEdits, settling layer: OptimisticLayer?
   ) async throws(CacheError) -> WriteSummary
   /// Ends the transaction without changes.
   func rollback() async
@@ -18,9 +16,8 @@ protocol BufferedStore: RecordStore {
 struct BufferedEdits: Sendable {
   private(set) var edits: [StoreEdit] = []
   private(set) var pages: [Paging] = []
+  /// The names of the types that the responses had.
   private(set) var types: [String] = []
-
-  var last: StoreEdit? { edits.last }
 
   mutating func add(_ edit: StoreEdit) { edits.append(edit) }
 
@@ -55,7 +52,7 @@ actor BufferedTransaction: RecordTransaction {
   }
 
   func resolve(_ nulls: NullResolution) {
-    guard case .records(let table)? = edits.last else { return }
+    guard case .records(let table)? = edits.edits.last else { return }
     nulls.run(
       StagedRecords(table: table, seed: store.segmentSeed, received: table.firstReceived))
   }
@@ -74,8 +71,7 @@ actor BufferedTransaction: RecordTransaction {
   func commit(settling layer: OptimisticLayer?) async throws(CacheError) -> WriteSummary {
     isOpen = false
     defer { edits = BufferedEdits() }
-    return try await store.commit(
-      edits.edits, pages: edits.pages, types: edits.types, settling: layer)
+    return try await store.commit(edits, settling: layer)
   }
 
   func rollback() async {

@@ -50,7 +50,7 @@ package actor MemoryStore: BufferedStore {
     }
     var edits = BufferedEdits()
     edits.add(records, activity)
-    return commit(edits.edits, pages: edits.pages, types: edits.types, settling: layer)
+    return commit(edits, settling: layer)
   }
 
   /// Reads an operation from the records and optimistic layers; see ``CacheStore``.
@@ -92,14 +92,12 @@ package actor MemoryStore: BufferedStore {
 
   func rollback() { gate.release() }
 
-  func commit(
-    _ edits: [StoreEdit], pages: [Paging], types: [String], settling layer: OptimisticLayer?
-  ) -> WriteSummary {
+  func commit(_ changes: BufferedEdits, settling layer: OptimisticLayer?) -> WriteSummary {
     defer { gate.release() }
     countUse()
     let collection = activity.collection(all: collectsChanges)
     var editor = TableEditor(table: table, use: use, seed: segmentSeed)
-    let summary = editor.apply(edits, pages, collects: collection)
+    let summary = editor.apply(changes.edits, changes.pages, collects: collection)
     table = editor.table
     var evicted = RemovalSummary()
     if let maxSize, table.liveBytes > maxSize {

@@ -158,18 +158,17 @@ package final class PostgresStore: BufferedStore {
   }
 
   func commit(
-    _ edits: [StoreEdit], pages: [Paging], types: [String], settling layer: OptimisticLayer?
+    _ changes: BufferedEdits, settling layer: OptimisticLayer?
   ) async throws(CacheError) -> WriteSummary {
     let collection = activity.collection(all: collectsChanges)
     do {
       // A separate task: cancelling the caller does not interrupt the commit.
       let (summary, settled) = try await Task { [self] in
         try await connections.write(continuing: true) { [self] connection in
-          var change = try PostgresChange(
-            edits, joinsPages: !pages.isEmpty, connection)
-          let summary = change.apply(edits, pages, collects: collection, seed: segmentSeed)
+          var change = try PostgresChange(changes, connection)
+          let summary = change.apply(changes, collects: collection, seed: segmentSeed)
           try change.write(connection, granularity: options.ageGranularity)
-          try Self.add(types, connection)
+          try Self.add(changes.types, connection)
           try Self.noteChange(connection)
           guard let layer else {
             try connection.run("COMMIT")
@@ -366,15 +365,12 @@ struct PostgresChange: Sendable {
   var after: RecordTable
 
   /// Reads the records that edits concern, with the segments of their lists.
-  ///
-  /// - Parameter joinsPages: Whether pages are joined after the edits, which needs whole lists.
-  init(
-    _ edits: [StoreEdit], joinsPages: Bool, _ connection: PostgresConnection
-  ) throws(PostgresError) {
+  init(_ changes: BufferedEdits, _ connection: PostgresConnection) throws(PostgresError) {
     var keys: Set<[UInt8]> = []
     var growing: [RecordDelta] = []
-    for edit in edits {
-      if case .deltas(let deltas) = edit, !joinsPages {
+    for edit in changes.edits {
+      // Pages are joined after the edits, which needs whole lists.
+      if case .deltas(let deltas) = edit, changes.pages.isEmpty {
         for delta in deltas {
           if delta.appends { growing.append(delta) } else { keys.insert(delta.owner) }
         }
@@ -392,10 +388,10 @@ struct PostgresChange: Sendable {
 
   /// Merges the edits with the records.
   mutating func apply(
-    _ edits: [StoreEdit], _ pages: [Paging], collects: ChangeCollection, seed: UInt64
+    _ changes: BufferedEdits, collects: ChangeCollection, seed: UInt64
   ) -> WriteSummary {
     var editor = TableEditor(table: after, seed: seed)
-    let summary = editor.apply(edits, pages, collects: collects)
+    let summary = editor.apply(changes.edits, changes.pages, collects: collects)
     after = editor.table
     return summary
   }
