@@ -282,51 +282,37 @@ extension Printer {
   mutating func typeSystemDefinition(_ definition: TypeSystemDefinition) {
     if !definition.isExtension { description(definition.description) }
     if definition.isExtension { write("extend ") }
-    switch definition {
-    case .schema(let schema):
-      write("schema")
-      directives(schema.directives)
-      body(schema.operationTypes) { printer, operationType in
-        printer.write("\(operationType.operation.rawValue): \(operationType.type.value)")
+    let keyword =
+      switch definition {
+      case .schema: "schema"
+      case .scalar: "scalar "
+      case .object: "type "
+      case .interface: "interface "
+      case .union: "union "
+      case .enumeration: "enum "
+      case .inputObject: "input "
+      case .directive: "directive @"
       }
-    case .scalar(let scalar):
-      write("scalar \(scalar.name.value)")
-      directives(scalar.directives)
-    case .object(let object):
-      write("type \(object.name.value)")
-      interfaces(object.interfaces)
-      directives(object.directives)
-      body(object.fields) { $0.fieldDefinition($1) }
-    case .interface(let interface):
-      write("interface \(interface.name.value)")
-      interfaces(interface.interfaces)
-      directives(interface.directives)
-      body(interface.fields) { $0.fieldDefinition($1) }
-    case .union(let union):
-      write("union \(union.name.value)")
-      directives(union.directives)
-      if !union.types.isEmpty { write(" = ") }
-      join(union.types, separator: " | ") { $0.write($1.value) }
-    case .enumeration(let enumeration):
-      write("enum \(enumeration.name.value)")
-      directives(enumeration.directives)
-      body(enumeration.values) { printer, value in
-        printer.description(value.description)
-        printer.write(value.name.value)
-        printer.directives(value.directives)
-      }
-    case .inputObject(let input):
-      write("input \(input.name.value)")
-      directives(input.directives)
-      body(input.fields) { $0.inputValueDefinition($1) }
-    case .directive(let directive):
-      write("directive @\(directive.name.value)")
-      arguments(directive.arguments)
-      directives(directive.directives)
-      guard !directive.isExtension else { return }
-      write(directive.isRepeatable ? " repeatable on " : " on ")
-      join(directive.locations, separator: " | ") { $0.write($1.rawValue) }
+    write(keyword + (definition.name?.value ?? ""))
+    // Each definition has the parts of its kind.
+    interfaces(definition.interfaces)
+    arguments(definition.arguments)
+    directives(definition.directives)
+    body(definition.operationTypes) { printer, operationType in
+      printer.write("\(operationType.operation.rawValue): \(operationType.type.value)")
     }
+    body(definition.fieldDefinitions) { $0.fieldDefinition($1) }
+    body(definition.enumValues) { printer, value in
+      printer.description(value.description)
+      printer.write(value.name.value)
+      printer.directives(value.directives)
+    }
+    body(definition.inputFields) { $0.inputValueDefinition($1) }
+    if !definition.memberTypes.isEmpty { write(" = ") }
+    join(definition.memberTypes, separator: " | ") { $0.write($1.value) }
+    guard case .directive(let directive) = definition, !directive.isExtension else { return }
+    write(directive.isRepeatable ? " repeatable on " : " on ")
+    join(directive.locations, separator: " | ") { $0.write($1.rawValue) }
   }
 
   private mutating func body<Item>(_ items: [Item], _ item: (inout Printer, Item) -> Void) {
