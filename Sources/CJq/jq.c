@@ -1,6 +1,7 @@
 #include "gqlrun_jq.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 // The interface of libjq.so.1, from jv.h and jq.h of jq 1.6 and 1.7; values are passed by value.
@@ -20,6 +21,8 @@ enum { KIND_INVALID = 0, KIND_NUMBER = 4, KIND_STRING = 5 };
 static struct {
   void *(*init)(void);
   void (*set_error_cb)(void *, void (*)(void *, jv), void *);
+  void (*set_debug_cb)(void *, void (*)(void *, jv), void *);
+  void (*set_input_cb)(void *, jv (*)(void *, void *), void *);
   int (*compile)(void *, const char *);
   void (*start)(void *, jv, int);
   jv (*next)(void *);
@@ -64,6 +67,8 @@ bool gqlrun_jq_load(void) {
   } functions[] = {
       {(void **)&lib.init, "jq_init"},
       {(void **)&lib.set_error_cb, "jq_set_error_cb"},
+      {(void **)&lib.set_debug_cb, "jq_set_debug_cb"},
+      {(void **)&lib.set_input_cb, "jq_set_input_cb"},
       {(void **)&lib.compile, "jq_compile"},
       {(void **)&lib.start, "jq_start"},
       {(void **)&lib.next, "jq_next"},
@@ -117,12 +122,23 @@ static void on_error(void *context, jv message) {
   report_value(message, to->report, to->context);
 }
 
+// Prints what `debug` shows on standard error, as jq does.
+static void on_debug(void *context, jv message) {
+  (void)context;
+  message = lib.dump(message, 0);
+  fprintf(stderr, "%s\n", lib.string(message));
+  lib.free(message);
+}
+
 gqlrun_jq *gqlrun_jq_compile(const char *program, gqlrun_jq_text report, void *context) {
   gqlrun_jq *jq = calloc(1, sizeof *jq);
   if (!jq) return NULL;
   reporter to = {report, context};
   jq->jq = lib.init();
   jq->parser = lib.parser_new(0);
+  // jq 1.6 does not initialize them, and `debug` and `input` call what is there.
+  lib.set_debug_cb(jq->jq, on_debug, NULL);
+  lib.set_input_cb(jq->jq, NULL, NULL);
   lib.set_error_cb(jq->jq, on_error, &to);
   // Without them, `include` and `import` abort the process. No folder has modules.
   lib.set_attr(jq->jq, lib.string_of("JQ_LIBRARY_PATH"), lib.array());
