@@ -148,7 +148,7 @@ import Testing
     // Two that find no file write its first line twice.
     try file.write(file.text + "{\"gqlrun_recording\":1}\n")
     let replayed = try await outcomes(
-      "replay", path, [.failure(.connectionFailed, .notSent)], documents: documents)
+      "replay", file.path, [.failure(.connectionFailed, .notSent)], documents: documents)
     #expect(replayed.outcomes.allSatisfy { $0.error == nil } && replayed.requests == 0)
   }
 
