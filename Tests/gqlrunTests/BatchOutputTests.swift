@@ -1,6 +1,5 @@
 import Foundation
 import GQLRunDemoServer
-import GQLRunJSON
 import Testing
 
 @Suite("gqlrun batch and its outputs", .timeLimit(.minutes(10)))
@@ -82,28 +81,6 @@ struct BatchOutputTests {
       #expect(appended.status == 0, "\(appended)")
       let records = try folder.text("out").split(separator: "\n")
       #expect(records.count == 200 && Set(records).count == 200)
-    }
-  }
-
-  @Test("status lists both outputs of a manifest, as text and as JSON")
-  func status() async throws {
-    try await withFeed { server, folder in
-      try folder.write(
-        Self.pages.replacingOccurrences(
-          of: "run: {",
-          with:
-            "sinks: [{ ndjson: { path: out.ndjson } }, { sqlite: { path: out.db, table: posts } }]\nrun: {"
-        )
-        .replacingOccurrences(of: "start: 2", with: "start: 400"), to: "m.batch.yaml")
-      let to = ["--endpoint", server.url]
-      let run = try await Program.run(["batch", "run", "m.batch.yaml"] + to, in: folder)
-      #expect(run.status == 0, "\(run)")
-      let text = try await Program.run(["batch", "status", "m.batch.yaml"] + to, in: folder)
-      #expect(text.output.contains("out.ndjson: 20000 records"), "\(text)")
-      #expect(text.output.contains("out.db, table posts: 20000 records"), "\(text)")
-      let json = try await Program.run(
-        ["batch", "status", "m.batch.yaml", "--json"] + to, in: folder)
-      #expect(try JSONValue(parsing: json.output)["outputs"]?.arrayValue?.count == 2, "\(json)")
     }
   }
 }

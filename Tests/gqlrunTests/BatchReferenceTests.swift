@@ -1,6 +1,5 @@
 import Foundation
 import GQLRunBatch
-import GQLRunDemoServer
 import GQLRunJSON
 import GQLRunPipeline
 import GQLRunTestSupport
@@ -44,45 +43,5 @@ struct BatchReferenceTests {
     let kinds = NewManifest.sinkExtensions + NewManifest.rowExtensions
     #expect(Set(kinds).count > 5)
     for name in kinds { #expect(help.contains(name), "\(name)") }
-  }
-
-  @Test("a new manifest for a connection gets all of its pages")
-  func followsPages() async throws {
-    var configuration = DemoServer.Configuration()
-    configuration.feedSize = 250
-    try await DemoServer.withServer(configuration) { server in
-      let folder = try Folder()
-      try folder.write(
-        """
-        query Feed($first: Int!, $after: String) {
-          feed(first: $first, after: $after) { edges { node { id } } pageInfo { hasNextPage endCursor } }
-        }
-        """, to: "feed.graphql")
-      let new = try await Program.run(
-        [
-          "batch", "new", "f", "--document", "feed.graphql", "--endpoint", server.url, "--sink",
-          "-",
-        ],
-        in: folder)
-      #expect(new.status == 0, "\(new)")
-      let run = try await Program.run(["batch", "run", "f.batch.yaml"], in: folder)
-      #expect(run.status == 0 && run.output.split(separator: "\n").count == 250, "\(run)")
-      #expect(server.requestCount == 3)
-      // Without its `paginate`, the task is incomplete.
-      let lines = try folder.text("f.batch.yaml").components(separatedBy: "\n").filter {
-        !["paginate:", "connection:", "page_size:"].contains(where: $0.contains)
-      }
-      try folder.write(
-        lines.joined(separator: "\n").replacing(
-          "  emit:", with: "  variables: { first: 100 }\n    emit:"),
-        to: "g.batch.yaml")
-      let incomplete = try await Program.run(["batch", "run", "g.batch.yaml"], in: folder)
-      #expect(incomplete.status == 1 && incomplete.output == "", "\(incomplete)")
-      #expect(incomplete.errors.contains("incomplete: `feed` has more pages"), "\(incomplete)")
-      let errors = try await Program.run(["batch", "errors", "g.batch.yaml"], in: folder)
-      #expect(errors.output.contains("incomplete: `feed` has more pages"), "\(errors)")
-      let status = try await Program.run(["batch", "status", "g.batch.yaml"], in: folder)
-      #expect(status.output.contains("incomplete"), "\(status)")
-    }
   }
 }

@@ -76,37 +76,6 @@ struct BatchResolveTests {
       #expect(try folder.text("out/likes.ndjson").split(separator: "\n").count == 59)
     }
   }
-
-  @Test("runs that end with 1 say why, also with --quiet, and so does a comparison of runs")
-  func reasons() async throws {
-    let folder = try folder(3)
-    try folder.write(
-      Self.likes.replacing("name: likes", with: "name: likes\nthresholds: [\"failed == 0\"]"),
-      to: "m.batch.yaml")
-    try await DemoServer.withServer { server in
-      let good = try await Program.run(
-        ["batch", "run", "m.batch.yaml", "-q", "--endpoint", server.url], in: folder)
-      #expect(good.status == 0 && good.errors == "", "\(good)")
-      let bad = try await Program.run(
-        ["batch", "run", "m.batch.yaml", "-q", "--endpoint", server.url + "?errors"], in: folder)
-      #expect(bad.status == 1 && bad.errors.contains("error: 3 tasks failed; "), "\(bad)")
-      #expect(bad.errors.contains("threshold not met: failed == 0"), "\(bad)")
-      let diff = try await Program.run(
-        ["batch", "diff", "m.batch.yaml", "--endpoint", server.url], in: folder)
-      #expect(diff.status == 1, "\(diff)")
-      #expect(
-        diff.errors == "error: 3 tasks of the earlier run did not succeed in the later one\n",
-        "\(diff)")
-      let retry = try await Program.run(
-        ["batch", "retry", "m.batch.yaml", "P_2", "--endpoint", server.url], in: folder)
-      #expect(retry.status == 0 && retry.errors.contains("queued 1 task again"), "\(retry)")
-      let resumed = try await Program.run(
-        ["batch", "run", "m.batch.yaml", "--resume", "--endpoint", server.url], in: folder)
-      #expect(resumed.errors.hasPrefix("1 done, 2 finished earlier (2 failed), "), "\(resumed)")
-      #expect(
-        resumed.status == 1 && resumed.errors.contains("2 tasks failed earlier"), "\(resumed)")
-    }
-  }
 }
 
 /// The same for a queue.

@@ -27,40 +27,6 @@ struct BatchTests {
     return folder
   }
 
-  @Test("runs, tells status, writes reports, and finds nothing to do the second time")
-  func run() async throws {
-    try await DemoServer.withServer { server in
-      let folder = try folder()
-      let to = ["--endpoint", server.url]
-      let check = try await Program.run(["batch", "check", "m.batch.yaml"] + to, in: folder)
-      #expect(check.status == 0 && check.errors.contains("ok, 1 operation, 100 tasks"), "\(check)")
-      #expect(server.requestCount == 0)
-      let run = try await Program.run(["batch", "run", "m.batch.yaml"] + to, in: folder)
-      #expect(run.status == 0 && run.errors.contains("100 done"), "\(run)")
-      #expect(run.output == "")
-      #expect(try folder.text("out/users.ndjson").split(separator: "\n").count == 100)
-      let status = try await Program.run(
-        ["batch", "status", "m.batch.yaml", "--json"] + to, in: folder)
-      #expect(try JSONValue(parsing: status.output)["done"]?.intValue == 100)
-      let again = try await Program.run(
-        ["batch", "run", "m.batch.yaml", "--resume"] + to, in: folder)
-      #expect(again.status == 0 && again.errors.contains("100 finished earlier"), "\(again)")
-      #expect(server.requestCount == 100)
-      let report = try JSONValue(parsing: folder.text("out/r.json"))
-      #expect(report["tasks"]?["done"]?.intValue == 100)
-      #expect(report["latency_ms"]?["p99"]?.doubleValue ?? 0 > 0)
-      let page = try folder.text("out/r.html")
-      #expect(
-        page.contains("<svg") && page.contains("<script type=\"application/json\"")
-          && !page.contains("http://"))
-      #expect(try folder.text("out/j.xml").contains("tests=\"100\" failures=\"0\""))
-      let next = try await Program.run(["batch", "run", "m.batch.yaml", "-q"] + to, in: folder)
-      #expect(next.status == 0 && next.errors == "", "\(next)")
-      let diff = try await Program.run(["batch", "diff", "m.batch.yaml"] + to, in: folder)
-      #expect(diff.status == 0 && diff.output.contains("100 unchanged"), "\(diff)")
-    }
-  }
-
   @Test("the manifests in Examples run against the demo server")
   func examples() async throws {
     let examples = Repository.root + "/Examples/batch"
@@ -83,36 +49,6 @@ struct BatchTests {
       #expect(try folder.text("out/countries.csv").contains("PT,Portugal,Lisbon,EU"))
       #expect(try folder.text("out/feed-state.json").contains("newest"))
       #expect(try folder.text("out/countries-of.ndjson").split(separator: "\n").count > 200)
-    }
-  }
-
-  @Test("prune lists and removes the journals of earlier runs, and keeps what --resume needs")
-  func prune() async throws {
-    try await DemoServer.withServer { server in
-      let folder = try folder(5)
-      let to = ["--endpoint", server.url]
-      for _ in 1...3 {
-        let run = try await Program.run(["batch", "run", "m.batch.yaml"] + to, in: folder)
-        #expect(run.status == 0, "\(run)")
-      }
-      func journals() throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: folder.file("runs"))
-          .filter { $0.hasSuffix(".journal") }.sorted()
-      }
-      let before = try journals()
-      #expect(before.count == 3)
-      let dry = try await Program.run(
-        ["batch", "prune", "m.batch.yaml", "--dry-run"] + to, in: folder)
-      #expect(dry.status == 0 && dry.errors.contains("would remove 4 files, "), "\(dry)")
-      #expect(try journals() == before)
-      let prune = try await Program.run(["batch", "prune", "m.batch.yaml"] + to, in: folder)
-      #expect(prune.status == 0 && prune.errors.contains("removed 4 files, "), "\(prune)")
-      #expect(prune.output == dry.output)
-      #expect(try journals() == before.suffix(1))
-      let again = try await Program.run(
-        ["batch", "run", "m.batch.yaml", "--resume"] + to, in: folder)
-      #expect(again.status == 0 && again.errors.contains("5 finished earlier"), "\(again)")
-      #expect(server.requestCount == 15)
     }
   }
 

@@ -1,17 +1,14 @@
 import Foundation
-import GQLRunDemoServer
 import GQLRunJSON
 import Testing
 
 @testable import gqlrun
 
-/// `gqlrun run` of subscriptions and watched queries, until something ends them.
+/// `gqlrun run` of subscriptions, until something ends them; see run-live.txt, too.
 @Suite(
   "Live operations of gqlrun run", .enabled(if: Python.isThere, "there is no python3"),
   .timeLimit(.minutes(10)))
 struct LiveRunTests {
-  private static let query = "query P { post(id: \"P_1\") { id likeCount } }"
-  private static let like = "mutation { likePost(id: \"P_1\") { id likeCount } }"
   private static let retrying = """
     version: 1
     endpoint: { url: "${env:URL}" }
@@ -25,96 +22,6 @@ struct LiveRunTests {
       - cache-write
 
     """
-
-  // MARK: Watched queries
-
-  @Test("--watch prints the result again when another process changes the cache")
-  func otherProcess() async throws {
-    try await DemoServer.withServer { server in
-      let folder = try Folder()
-      let result = try await Program.shell(
-        """
-        "$GQLRUN" run '\(Self.query)' -e '\(server.url)' --store sqlite:c.db --watch --first 3 > lines & watch=$!
-        until [ -s lines ]; do sleep 0.01; done
-        "$GQLRUN" run '\(Self.like)' -e '\(server.url)' --store sqlite:c.db > like
-        until [ $(wc -l < lines) = 2 ]; do sleep 0.01; done
-        "$GQLRUN" run '\(Self.like)' -e '\(server.url)' --store sqlite:c.db > like
-        wait $watch; echo $?
-        """, in: folder)
-      #expect(result.output == "0\n" && result.errors == "", "\(result)")
-      let counts = try folder.text("lines").split(separator: "\n").map { line in
-        try #require(Int(line.drop { $0 != "t" }.filter(\.isNumber).dropFirst(0)))
-      }
-      #expect(counts.count == 3, "\(counts)")
-      #expect(counts.map { $0 - (counts.first ?? 0) } == [0, 1, 2])
-    }
-  }
-
-  @Test("--watch -v prints the time of a request, and none for a result of the changed cache")
-  func timesOfWatch() async throws {
-    try await DemoServer.withServer { server in
-      let folder = try Folder()
-      let result = try await Program.shell(
-        """
-        "$GQLRUN" run '\(Self.query)' -e '\(server.url)' --store sqlite:c.db --watch --first 2 -v --expect 'ms == 0' \
-          > lines 2> log & watch=$!
-        until [ -s lines ]; do sleep 0.01; done
-        "$GQLRUN" run '\(Self.like)' -e '\(server.url)' --store sqlite:c.db > like
-        wait $watch; echo $?; grep '^= from' log
-        """, in: folder)
-      let lines = result.output.split(separator: "\n")
-      #expect(lines.count == 3 && lines.first == "0", "\(result)")
-      #expect(lines.last?.wholeMatch(of: /= from the cache, \d+ bytes/) != nil, "\(result)")
-    }
-  }
-
-  @Test("an interrupted watch ends with 130, and its file has the results so far")
-  func interruptedWatch() async throws {
-    try await DemoServer.withServer { server in
-      let folder = try Folder()
-      let result = try await Program.shell(
-        """
-        "$GQLRUN" run '\(Self.query)' -e '\(server.url)' --watch -v -o result.json 2> log & watch=$!
-        until grep -q '^= from' log; do sleep 0.01; done
-        kill -INT $watch; wait $watch; echo $?
-        """, in: folder)
-      #expect(result.output == "130\n", "\(result)")
-      #expect(try folder.text("log").contains("error: interrupted"))
-      #expect(try folder.text("result.json").hasPrefix(#"{"data":{"post":"#))
-      #expect(folder.partialFiles == [])
-    }
-  }
-
-  @Test("--for ends a watch; cache-only waits for data, and a watch needs a store")
-  func endsOfWatch() async throws {
-    try await DemoServer.withServer { server in
-      let folder = try Folder()
-      try folder.write(
-        "version: 1\nendpoint: { url: \"\(server.url)\" }\nchain: [fetch, response-code, parse]\n",
-        to: "plain.pipeline.yaml")
-      let result = try await Program.shell(
-        """
-        "$GQLRUN" run '\(Self.query)' -e '\(server.url)' --watch --for 0.2 --policy cache-only; echo $?
-        "$GQLRUN" run '\(Self.query)' -e '\(server.url)' --watch --policy cache-only 2> log & watch=$!
-        until grep -q 'waiting for data' log; do sleep 0.01; done
-        kill -INT $watch; wait $watch; echo $?; cat log >&2
-        "$GQLRUN" run '\(Self.query)' --pipeline plain.pipeline.yaml --watch; echo $?
-        "$GQLRUN" run '\(Self.query)' -e http://127.0.0.1:1/ --watch; echo $?
-        "$GQLRUN" run '\(Self.like)' -e '\(server.url)' --watch; echo $?
-        "$GQLRUN" run subscription.graphql -e '\(server.url)' --watch; echo $?
-        """, in: folder)
-      #expect(result.output == "0\n130\n65\n69\n64\n64\n", "\(result)")
-      #expect(
-        result.errors.contains("query P: waiting for data that is not in the cache: "), "\(result)")
-      #expect(result.errors.contains("store: { kind: memory }"), "\(result)")
-      #expect(
-        result.errors.contains("cannot watch the anonymous mutation: --watch is for queries\n"))
-      #expect(result.errors.contains("prints its events without it"))
-      #expect(server.requestCount == 0)
-    }
-  }
-
-  // MARK: Subscriptions
 
   @Test("an interrupted subscription closes its connection and ends with 130")
   func interruptedSubscription() async throws {
@@ -154,24 +61,6 @@ struct LiveRunTests {
         python3 full.py <&3; kill -TERM $run; wait $run; echo $?
         """, in: folder)
     #expect(result.output == "130\n", "\(result)")
-  }
-
-  @Test("over WebSocket, an operation has no curl command and no HTTP response")
-  func recordedSocket() async throws {
-    try await DemoServer.withServer { server in
-      let folder = try Folder()
-      let url = server.url.replacing("http://", with: "ws://")
-      let result = try await Program.run(
-        ["run", "{ country(code: \"DE\") { name } }", "-e", url, "-i", "--curl", "--har", "a.har"],
-        in: folder)
-      #expect(result.output.hasPrefix("{\"data\":"), "\(result)")
-      #expect(
-        result.errors == "# curl cannot send an operation over WebSocket: \(url)\n", "\(result)")
-      let entry = try JSONValue(parsing: folder.text("a.har"))["log"]?["entries"]?.arrayValue?.first
-      #expect(entry?["_resourceType"]?.stringValue == "websocket")
-      #expect(entry?["response"]?["status"]?.numberValue?.intValue == 0)
-      #expect(entry?["response"]?["content"]?["text"]?.stringValue?.contains("Germany") == true)
-    }
   }
 
   @Test("catch_up fetches the current state after a lost connection, and its outcome is shown")
@@ -219,24 +108,6 @@ struct LiveRunTests {
     let report = try JSONValue(parsing: folder.text("report.json"))["subscription"]
     #expect(report?["events"]?.intValue == 4 && report?["reconnects"]?.intValue == 1)
     #expect(report?["delivery"]?["count"]?.intValue == 4)
-  }
-
-  @Test("events with errors are exit code 4, also if --jq fails on them")
-  func eventsWithErrors() async throws {
-    try await DemoServer.withServer { server in
-      let folder = try Folder()
-      let result = try await Program.shell(
-        """
-        run() { "$GQLRUN" run 'subscription { countdown(from: 2, failAt: 1) }' -e '\(server.url)' "$@"; echo $?; }
-        run --jq '.data.countdown'
-        run --jq '.data | keys[]' -r
-        run --jq '.data.countdown[0]'
-        """, in: folder)
-      #expect(
-        result.output == "2\nnull\n0\n4\ncountdown\ncountdown\n4\n5\n", "\(result)")
-      #expect(result.errors.contains("graphql error: countdown: The number 1 fails."), "\(result)")
-      #expect(result.errors.contains("warning: --jq failed on the result: null"), "\(result)")
-    }
   }
 
   @Test("-v shows connections, lost ones, retries and gaps")

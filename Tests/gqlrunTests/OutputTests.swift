@@ -5,41 +5,6 @@ import Testing
 
 @Suite("Standard output, --output and signals", .timeLimit(.minutes(10)))
 struct OutputTests {
-  @Test("a file has the events before an error, and keeps what it holds if there is none")
-  func eventsBeforeAnError() async throws {
-    try await DemoServer.withServer { server in
-      let folder = try Folder()
-      try folder.write(#"{"data":1}"#, to: "old.ndjson")
-      try folder.write(
-        """
-        version: 1
-        endpoint: { url: "${env:GQL_URL}", subscriptions: { transport: graphql-transport-ws } }
-        chain: [fetch, response-code, parse]
-        """, to: "p.yaml")
-      let plain = [
-        "run", "subscription { countdown(from: 5, delay: 0) }", "--pipeline", "p.yaml", "-o",
-      ]
-      let cut = try await Program.run(
-        plain + ["cut.ndjson", "-e", server.url + "?close-after=2"], in: folder)
-      #expect(cut.status == 69 && cut.errors.contains("was lost"), "\(cut)")
-      #expect(
-        try folder.text("cut.ndjson") == #"{"data":{"countdown":5}}"# + "\n"
-          + #"{"data":{"countdown":4}}"# + "\n")
-      let filtered = try await Program.run(
-        plain + [
-          "jq.ndjson", "-e", server.url, "--jq",
-          "if .data.countdown < 4 then error(\"small\") else . end",
-        ], in: folder)
-      #expect(filtered.status == 5, "\(filtered)")
-      #expect(try folder.text("jq.ndjson").split(separator: "\n").count == 2)
-      let none = try await Program.run(
-        plain + ["old.ndjson", "-e", "http://127.0.0.1:1/"], in: folder)
-      #expect(none.status == 69, "\(none)")
-      #expect(try folder.text("old.ndjson") == #"{"data":1}"#)
-      #expect(folder.partialFiles == [])
-    }
-  }
-
   /// Opens a pipe as descriptor 3 whose reader has gone.
   private static let withoutReader = "exec 3> >(true); wait $!"
 

@@ -64,29 +64,6 @@ struct RunCredentialTests {
     #expect(used.field == "Bearer \(Self.token)" && used.result.errors == "", "\(used.result)")
   }
 
-  @Test(
-    "credentials that are rejected over WebSocket are the exit code 77, and are not shown",
-    arguments: [
-      "auth=right", "auth=right&subprotocol=graphql-ws", "close-code=4401", "close-code=4403",
-      "status=401", "status=403",
-    ])
-  func rejectedOverWebSocket(_ refusal: String) async throws {
-    try await DemoServer.withServer { server in
-      let url = server.url.replacing("http://", with: "ws://") + "?" + refusal
-      let result = try await Program.run(
-        ["run", "subscription { countdown(from: 1) }", "-e", url, "-p", "plain"]
-          // 4403 may be a matter of time, so that it is tried again for as long as the patience lasts.
-          + ["-H", "Authorization: Bearer \(Self.token)", "--patience", "1s"], in: Folder())
-      #expect(result.status == 77 && result.output == "", "\(result)")
-      // A server that ends the connection after its acknowledgement may cause a warning about lost events first.
-      #expect(
-        result.errors.split(separator: "\n").last?.hasPrefix(
-          "error: ws://127.0.0.1:\(server.port) ") == true,
-        "\(result)")
-      #expect(!result.errors.contains(Self.token), "\(result)")
-    }
-  }
-
   @Test("-H @FILE reads a field from each line, - is standard input")
   func headerFile() async throws {
     let folder = try Folder()
