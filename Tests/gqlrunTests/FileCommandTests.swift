@@ -1,6 +1,5 @@
 import Foundation
 import GQLRun
-import GQLRunDemoServer
 import GQLRunPipeline
 import GQLRunTestSupport
 import Testing
@@ -32,19 +31,6 @@ struct FileCommandTests {
     let result = try await run("plugins --markdown", try Folder())
     let book = try String(contentsOfFile: Repository.root + "/docs/plugins.md", encoding: .utf8)
     #expect(result.output == book)
-  }
-
-  @Test("serve prints its address when it is ready, and answers there")
-  func serve() async throws {
-    let folder = try Folder()
-    let result = try await Program.shell(
-      """
-      mkfifo address; "$GQLRUN" serve --port 0 > address & server=$!
-      exec 3< address; read -r url <&3
-      "$GQLRUN" run germany.graphql -e "$url"; code=$?
-      kill -INT $server; wait $server; exit $code
-      """, in: folder)
-    #expect(result.status == 0 && result.output == RunTests.germany, "\(result)")
   }
 
   @Test("serve can be ended while connections come")
@@ -130,15 +116,6 @@ struct FileCommandTests {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         Foundation.connect(client, $0, size) == 0
       }
-    }
-  }
-
-  @Test("serve says which port is taken")
-  func portTaken() async throws {
-    try await DemoServer.withServer { server in
-      let result = try await run("serve --port \(server.port)", Folder())
-      #expect(result.status == 1 && result.output == "")
-      #expect(result.errors.contains("port \(server.port) is in use already"), "\(result)")
     }
   }
 }

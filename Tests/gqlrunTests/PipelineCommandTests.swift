@@ -13,32 +13,6 @@ struct PipelineCommandTests {
     ((try? FileManager.default.contentsOfDirectory(atPath: Repository.root + "/pipelines")) ?? [])
     .filter { $0.hasSuffix(".pipeline.yaml") }.sorted()
 
-  @Test("new writes every ready-made file under its own name, and never over another")
-  func new() async throws {
-    let folder = try Folder()
-    #expect(Self.readyMade.count >= 4)
-    for name in Self.readyMade {
-      let stem = name.replacing(".pipeline.yaml", with: "")
-      let result = try await run("pipeline new my-\(stem) --from \(stem)", folder)
-      #expect(result.status == 0, "\(result)")
-      let original = try String(
-        contentsOfFile: "\(Repository.root)/pipelines/\(name)", encoding: .utf8)
-      #expect(
-        try folder.text("my-\(name)")
-          == original.replacing("\nname: \(stem)\n", with: "\nname: my-\(stem)\n"),
-        "run `make generated`")
-    }
-    let check = try await run("pipeline check my-default.pipeline.yaml", folder)
-    #expect(check.status == 0, "\(check)")
-    try folder.write("mine", to: "taken.pipeline.yaml")
-    let taken = try await run("pipeline new taken.pipeline.yaml", folder)
-    #expect(taken.status == 1 && taken.errors.contains("already exists"), "\(taken)")
-    #expect(try folder.text("taken.pipeline.yaml") == "mine")
-    let unknown = try await run("pipeline new x --from nothing", folder)
-    #expect(unknown.status == 64 && unknown.errors.contains("default"), "\(unknown)")
-    #expect(!folder.exists("x.pipeline.yaml"))
-  }
-
   @Test("pipelines/pipeline.schema.json is what the program says: make generated")
   func schema() async throws {
     let folder = try Folder()
