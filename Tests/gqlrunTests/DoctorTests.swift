@@ -49,42 +49,6 @@ struct DoctorTests {
     }
   }
 
-  @Test("the URL may be that of --endpoint or GQL_URL, and is named once")
-  func url() async throws {
-    try await DemoServer.withServer { server in
-      let url = "http://127.0.0.1:\(server.port)/graphql"
-      let option = try await Program.run(["doctor", "--endpoint", url, "--json"], in: Folder())
-      #expect(try report(option.output)["endpoint"]?.stringValue == url, "\(option)")
-      let variable = try await Program.run(
-        ["doctor", "--json"], in: Folder(), environment: ["GQL_URL": url])
-      #expect(try report(variable.output)["endpoint"]?.stringValue == url, "\(variable)")
-      let twice = try await Program.run(["doctor", url, "--endpoint", url], in: Folder())
-      #expect(twice.status == 64 && twice.errors.contains("name one URL"), "\(twice)")
-    }
-    let none = try await Program.run(["doctor"], in: Folder())
-    #expect(none.status == 64 && none.errors.contains("no endpoint to send to"), "\(none)")
-  }
-
-  @Test("secrets are sent, and written as variables")
-  func secrets() async throws {
-    let folder = try Folder()
-    try await DemoServer.withServer { server in
-      let result = try await Program.run(
-        [
-          "doctor", "http://127.0.0.1:\(server.port)/graphql?key=hunter2", "-H",
-          "X-Api-Key: hunter3",
-          "-H", "Authorization: Bearer hunter4", "--write", "own.yaml",
-        ], in: folder)
-      #expect(result.status == 0, "\(result)")
-      let file = try folder.text("own.yaml")
-      #expect(!(result.output + result.errors + file).contains("hunter"), "\(result) \(file)")
-      #expect(file.contains(#"X-Api-Key: "${env:X_API_KEY}""#), "\(file)")
-      #expect(file.contains(#"url: "${env:GQL_URL}""#), "\(file)")
-      #expect(file.contains("token-refresh: { env: GQL_TOKEN }"), "\(file)")
-      #expect(result.errors.contains("it reads $GQL_TOKEN, $GQL_URL, $X_API_KEY"), "\(result)")
-    }
-  }
-
   @Test("credentials that are sent and refused are to be corrected")
   func refusedCredentials() async throws {
     let result = try await LyingServer.run(

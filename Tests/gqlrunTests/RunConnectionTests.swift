@@ -136,66 +136,6 @@ struct RunConnectionTests {
     }
   }
 
-  @Test("--proxy overrides the environment and the file, and an empty one uses none")
-  func proxy() async throws {
-    let folder = try Folder()
-    try folder.write(
-      """
-      version: 1
-      endpoint: { url: "${env:GQL_URL}" }
-      chain: [{ fetch: { proxy: "http://127.0.0.1:1" } }, response-code, parse]
-
-      """, to: "p.pipeline.yaml")
-    try await DemoServer.withServer { server in
-      let run = ["run", "germany.graphql", "-e", server.url, "--timeout", "20"]
-      let environment = ["http_proxy": "http://127.0.0.1:1"]
-      for (more, environment) in [
-        (["-x", "http://127.0.0.1:1"], [:]), ([], environment), (["-p", "p.pipeline.yaml"], [:]),
-      ] {
-        let result = try await Program.run(run + more, in: folder, environment: environment)
-        #expect(result.status == 69, "\(result)")
-        #expect(result.errors.contains("cannot connect to the proxy 127.0.0.1:1"), "\(result)")
-      }
-      for (more, environment) in [
-        (["--proxy", ""], environment), (["-p", "p.pipeline.yaml", "--proxy", ""], [:]),
-      ] {
-        let result = try await Program.run(run + more, in: folder, environment: environment)
-        #expect(result.output == RunTests.germany, "\(result)")
-      }
-    }
-  }
-
-  @Test("--timeout ends the operation with its retries, and is longer than the limits of the file")
-  func timeout() async throws {
-    let folder = try Folder()
-    try folder.write(
-      """
-      version: 1
-      endpoint: { url: "${env:GQL_URL}" }
-      chain:
-        - timeout: { total: 1ms }
-        - fetch: { timeout: 1ms, idle_timeout: 1ms }
-        - response-code
-        - parse
-
-      """, to: "t.pipeline.yaml")
-    try folder.write(
-      "version: 1\nendpoint: { url: \"${env:GQL_URL}\" }\nchain: [fetch, response-code, parse]\n",
-      to: "plain.pipeline.yaml")
-    try await DemoServer.withServer { server in
-      let run = ["run", "germany.graphql", "-e"]
-      let longer = try await Program.run(
-        run + [server.url, "-p", "t.pipeline.yaml", "--timeout", "2m"], in: folder)
-      #expect(longer.output == RunTests.germany, "\(longer)")
-      for more in [[], ["-p", "plain.pipeline.yaml"]] {
-        let result = try await Program.run(
-          run + [server.url + "?delay=60000", "-m", "0.05"] + more, in: folder)
-        #expect(result.status == 75, "\(result)")
-        #expect(result.errors.contains("took longer than 50ms"), "\(result)")
-      }
-    }
-  }
-
   @Test(
     "an endpoint without a scheme is http on this machine and https elsewhere",
     arguments: [
