@@ -4,40 +4,6 @@ import Testing
 
 @Suite("gqlrun batch and its outputs", .timeLimit(.minutes(10)))
 struct BatchOutputTests {
-  static let pages = """
-    version: 1
-    name: pages
-    run: { concurrency: 8 }
-    operations:
-      - id: feed
-        query: "query($first: Int!, $after: String) { feed(first: $first, after: $after) { edges { node { id title body } } pageInfo { hasNextPage endCursor } } }"
-        paginate: { connection: feed, page_size: { variable: first, start: 2 } }
-        emit: feed.edges[*].node
-    """
-
-  private func withFeed(_ body: (LiveDemoServer, Folder) async throws -> Void) async throws {
-    var configuration = DemoServer.Configuration()
-    configuration.feedSize = 20_000
-    try await DemoServer.withServer(configuration) { server in
-      let folder = try Folder()
-      try folder.write(Self.pages, to: "m.batch.yaml")
-      try await body(server, folder)
-    }
-  }
-
-  @Test(
-    "a batch of many pages ends when its reader has gone and when its disk is full",
-    arguments: [("| head -n 2", 141), ("> /dev/full", 75)])
-  func ends(_ output: String, _ status: Int) async throws {
-    try await withFeed { server, folder in
-      let result = try await Program.shell(
-        "\"$GQLRUN\" batch run m.batch.yaml --endpoint \(server.url) \(output); exit ${PIPESTATUS[0]}",
-        in: folder)
-      #expect(result.status == Int32(status), "\(result.status) \(result.errors)")
-      #expect(server.requestCount < 10_000)
-    }
-  }
-
   @Test(
     "a run that is resumed into a standard output that was emptied is refused, one that appends continues"
   )
