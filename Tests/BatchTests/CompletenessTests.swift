@@ -83,6 +83,27 @@ struct CompletenessTests {
     }
   }
 
+  @Test("a task is incomplete if its result does not have the `hasNextPage` of a connection")
+  func unknownPages() async throws {
+    for (info, failed) in [
+      ("null", 1), (#"{"hasNextPage":null}"#, 1), (#"{"hasNextPage":false}"#, 0),
+    ] {
+      let summary = try await Bench.run(
+        manifest(Self.list + "\n    paginate: { connection: list }"),
+        transport: ScriptedTransport { _ in
+          ScriptedTransport.response(
+            200, #"{"data":{"list":{"nodes":[{"id":1}],"pageInfo":\#(info)}}}"#)
+        })
+      #expect(summary.counters.failed == failed, "\(info)")
+      #expect(
+        summary.failures?.all.map(\.message) ?? []
+          == Array(
+            repeating:
+              "incomplete: `list` may have more pages, because its `hasNextPage` is missing or not a "
+              + "Boolean", count: failed))
+    }
+  }
+
   @Test("a task of another failure is not counted as incomplete")
   func otherFailures() async throws {
     let manifest = try manifest(Self.list + "\n    emit: list.nodes[*]")

@@ -218,8 +218,10 @@ struct PathShapeTests {
     return (summary, report.failed.first?.error ?? "")
   }
 
-  private static let list = #"{"data":{"things":[{"id":1,"sub":[{"id":2}]}]}}"#
-  private static let object = #"{"data":{"things":{"id":1,"sub":{"id":2}}}}"#
+  private static let list =
+    #"{"data":{"things":[{"id":1,"sub":[{"id":2}],"pageInfo":{"hasNextPage":false}}]}}"#
+  private static let object =
+    #"{"data":{"things":{"id":1,"sub":{"id":2},"pageInfo":{"hasNextPage":false}}}}"#
 
   @Test(
     "without a schema, a path that meets a list without [*] fails its task",

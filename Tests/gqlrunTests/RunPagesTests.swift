@@ -395,6 +395,24 @@ struct RunPagesTests {
       found.error?.message.contains("page 2 of `list` is null") == true, "\(found.error as Any)")
   }
 
+  @Test(
+    "the first page of a connection that may have more is an error after the result",
+    arguments: [
+      "", #","pageInfo":null"#, #","pageInfo":{"hasNextPage":null,"endCursor":"c"}"#,
+      #","pageInfo":{"hasNextPage":"true","endCursor":"c"}"#,
+    ])
+  func unknownPages(info: String) async throws {
+    let found = try await follow("query($a: String) { list(after: $a) \(Self.page) }") { _ in
+      #"{"data":{"list":{"nodes":[{"id":"1"}]\#(info)}}}"#
+    }
+    #expect(found.pages.count == 1 && found.error?.status == .failed, "\(found)")
+    #expect(
+      found.error?.message
+        == "the result is incomplete: `list` may have more pages, because its `hasNextPage` is missing "
+        + "or not a Boolean",
+      "\(found.error as Any)")
+  }
+
   @Test("a page of a connection that fails ends with an error after the result")
   func failingPages() async throws {
     let query = "{ list { nodes { id __typename in \(Self.page) } } }"

@@ -46,12 +46,14 @@ struct CompletenessCheck: Sendable {
 
   /// The message about the connections of a page that have more pages; `nil` if there are none.
   ///
-  /// - Parameter hasMore: Whether the next page of the task is requested.
-  func problem(in data: any ResultData, hasMore: Bool) throws -> String? {
+  /// - Parameters:
+  ///   - hasMore: Whether the next page of the task is requested.
+  ///   - hasErrors: Whether the page has GraphQL errors, which may be the reason of a value that is null.
+  func problem(in data: any ResultData, hasMore: Bool, hasErrors: Bool) throws -> String? {
     var pages = pages
     pages.beginResult()
     try data.forEachChunk { pages.read($0) }
-    let notes = pages.unread.compactMap { connection -> String? in
+    var notes = pages.unread.compactMap { connection -> String? in
       let isFollowed = hasMore && connection.field.keys == followed
       let unread = connection.unread - (isFollowed ? 1 : 0)
       guard unread > 0 else { return nil }
@@ -59,6 +61,7 @@ struct CompletenessCheck: Sendable {
         "`\(connection.field.path)` has more pages (hasNextPage is true in \(unread) of "
         + "\(connection.count)): \(advice(connection))"
     }
+    if !hasErrors { notes += pages.unknown.map(\.unknownNote) }
     return notes.isEmpty ? nil : Self.prefix + notes.joined(separator: "; ")
   }
 

@@ -154,7 +154,8 @@ struct TaskRunner: Sendable {
               + "folder as its journal")
         }
         if let found,
-          let problem = try operation.completeness?.problem(in: found, hasMore: hasMore)
+          let problem = try operation.completeness?.problem(
+            in: found, hasMore: hasMore, hasErrors: !response.errors.isEmpty)
         {
           throw TaskProblem(problem)
         }

@@ -118,6 +118,11 @@ private struct PageSearch {
     for info in tree.fields(of: scopes) where info.name == "pageInfo" {
       for member in tree.fields(of: tree.below([info])) {
         let path = [info.key, member.key]
+        if member.name == "hasNextPage", scopes.count == 1, info.isAlwaysSelected,
+          member.isAlwaysSelected
+        {
+          found.isAlwaysSelected = true
+        }
         guard seen.insert([member.name] + path).inserted else { continue }
         switch member.name {
         case "hasNextPage": found.hasNextPage.append(path)
@@ -143,4 +148,9 @@ private struct PageSearch {
     let keys = tree.fields(of: tree.below(info)).map(\.key)
     return keys.contains("hasNextPage") && keys.contains("endCursor")
   }
+}
+
+extension SelectionTree.Entry {
+  /// Whether each object of the selection set has the field.
+  fileprivate var isAlwaysSelected: Bool { conditions.isEmpty && field.directives.isEmpty }
 }

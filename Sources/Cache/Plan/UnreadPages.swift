@@ -10,6 +10,8 @@ package struct ConnectionField: Sendable, Hashable {
   package var hasNextPage: [[String]]
   /// The same for its `endCursor`; empty if the operation does not select it.
   package var endCursor: [[String]]
+  /// Whether each result of the connection has a `hasNextPage`: no directive and no type leaves it out.
+  package var isAlwaysSelected = false
   /// The variable with the cursor of the page; `nil` if the document passes none.
   package var variable: String?
 
@@ -29,18 +31,29 @@ package struct UnreadPages: Sendable {
     package var count = 0
     /// How many of them have more pages.
     package var unread = 0
+    /// How many of them have no `hasNextPage` that is true or false, although the document selects it.
+    package var unknown = 0
     /// The last `endCursor` that was read; `nil` without one.
     package var cursor: String?
     /// The number of list levels that each of the field's keys leads to, where it first had more pages; empty if it had none.
     package var lists: [Int] = []
 
     fileprivate init(_ field: ConnectionField) { self.field = field }
+
+    /// The message about those that are ``unknown``.
+    package var unknownNote: String {
+      "`\(field.path)` may have more pages, because its `hasNextPage` is missing or not a Boolean"
+    }
   }
 
   /// A place of the response keys that lead to what connections tell.
   private struct Node: Sendable {
     /// The keys below it, as the text has them: a name has no characters that JSON escapes.
     var children: [(key: [UInt8], node: Int)] = []
+    /// The connection that is here.
+    var connection: Int?
+    /// Whether a `pageInfo` or `hasNextPage` of a connection is here.
+    var isExpected = false
     /// The connection whose `hasNextPage`, and the one whose `endCursor`, is here.
     var hasNextPage: Int?
     var endCursor: Int?
@@ -55,6 +68,8 @@ package struct UnreadPages: Sendable {
     var value: Int?
     /// Whether the connection has more pages; `nil` if nothing was read that tells it.
     var hasNextPage: Bool?
+    /// Whether its `pageInfo` is no object, or its `hasNextPage` no Boolean.
+    var isMalformed = false
   }
 
   /// All connections of the operation.
@@ -79,9 +94,14 @@ package struct UnreadPages: Sendable {
   package init(_ fields: [ConnectionField]) {
     connections = fields.map { Connection($0) }
     for (index, field) in fields.enumerated() {
+      let connection = node(at: field.keys)
+      nodes[connection].connection = index
       for path in field.hasNextPage {
+        let info = node(at: field.keys + path.dropLast())
+        nodes[info].isExpected = true
         let next = node(at: field.keys + path)
         nodes[next].hasNextPage = nodes[next].hasNextPage ?? index
+        nodes[next].isExpected = true
       }
       for path in field.endCursor {
         let end = node(at: field.keys + path)
@@ -107,11 +127,14 @@ package struct UnreadPages: Sendable {
 
   /// Those that have more pages.
   package var unread: [Connection] { connections.filter { $0.unread > 0 } }
+  /// Those that may have more pages.
+  package var unknown: [Connection] { connections.filter { $0.unknown > 0 } }
 
   /// Forgets what was counted.
   package mutating func beginCount() {
     for index in connections.indices {
       (connections[index].count, connections[index].unread) = (0, 0)
+      connections[index].unknown = 0
       (connections[index].cursor, connections[index].lists) = (nil, [])
     }
   }
@@ -138,7 +161,12 @@ package struct UnreadPages: Sendable {
           take(mark)
         }
       case .scalar(let range, let isStart):
-        if isStart { count(isTrue: chunk[range.lowerBound] == UInt8(ascii: "t")) }
+        guard isStart else { continue }
+        switch chunk[range.lowerBound] {
+        case UInt8(ascii: "t"): count(isTrue: true)
+        case UInt8(ascii: "f"): count(isTrue: false)
+        default: noteMalformed()
+        }
       case .string(let range, let isStart, let isEnd):
         if isStart { beginString() }
         guard isRead else { continue }
@@ -179,7 +207,7 @@ package struct UnreadPages: Sendable {
       open.append(Container(isList: true, node: nodeOfContainer, value: nodeOfContainer))
       expectsKey = false
     case UInt8(ascii: "}"), UInt8(ascii: "]"):
-      open.removeLast(open.isEmpty ? 0 : 1)
+      if let ended = open.popLast() { countUnknown(ended) }
       expectsKey = false
     case UInt8(ascii: ","): expectsKey = !(open.last?.isList ?? true)
     default: break
@@ -194,6 +222,7 @@ package struct UnreadPages: Sendable {
       isRead = open[open.count - 1].node != nil
       open[open.count - 1].value = nil
     } else {
+      noteMalformed()
       isRead = nodeOfLeaf.map { nodes[$0].endCursor != nil } ?? false
     }
   }
@@ -222,6 +251,27 @@ package struct UnreadPages: Sendable {
     if connections[index].lists.isEmpty {
       connections[index].lists = lists(below: connections[index].field.keys.count)
     }
+  }
+
+  /// Notes a value that is no Boolean, if one is expected there, or the object of one.
+  private mutating func noteMalformed() {
+    guard let leaf = nodeOfLeaf, nodes[leaf].isExpected,
+      let owner = open.lastIndex(where: { connection(of: $0) != nil })
+    else { return }
+    open[owner].isMalformed = true
+  }
+
+  /// Counts a connection that ends without a `hasNextPage`.
+  private mutating func countUnknown(_ ended: Container) {
+    guard ended.hasNextPage == nil, let index = connection(of: ended),
+      ended.isMalformed || connections[index].field.isAlwaysSelected
+    else { return }
+    connections[index].unknown += 1
+  }
+
+  /// The connection that a container is; `nil` for others and for lists.
+  private func connection(of container: Container) -> Int? {
+    container.isList ? nil : container.node.flatMap { nodes[$0].connection }
   }
 
   /// The number of lists that each of the first keys of the path leads to.

@@ -125,7 +125,7 @@ struct OperationRun: Sendable {
       throw error
     }
     try writer.finish()
-    if let unread { try report(unread, results) }
+    if let unread { try report(unread, results, hasErrors: outcome.errorCount > 0) }
     let secrets = client.services.secrets
     outcome.findings = tally.findings.map { finding in
       Expectations.Finding(
@@ -136,7 +136,7 @@ struct OperationRun: Sendable {
 
   /// Warns of connections that have more pages than the result; with `--paginate` that is an error. Notes those that
   /// cannot tell whether they have.
-  private func report(_ unread: UnreadPages, _ results: RunPages) throws {
+  private func report(_ unread: UnreadPages, _ results: RunPages, hasErrors: Bool) throws {
     for keys in isQuiet ? [] : operation.template.connectionsWithoutPageInfo() {
       Terminal.hint(
         "`\(keys.joined(separator: "."))` may have more pages; select its `pageInfo { hasNextPage endCursor }` to "
@@ -148,7 +148,8 @@ struct OperationRun: Sendable {
           ? results.problems[$0.field.path] ?? "request it in another operation" : nil)
     }
     guard pages.paginate, let first = notes.first else {
-      if !isQuiet { for note in notes { Terminal.warning(note) } }
+      let unknown = hasErrors ? [] : unread.unknown.map(\.unknownNote)
+      if !isQuiet { for note in notes + unknown { Terminal.warning(note) } }
       return
     }
     let others = notes.dropFirst().map { "\n  \($0)" }.joined()

@@ -184,12 +184,15 @@ struct RunPages: AsyncSequence, AsyncIteratorProtocol {
   /// - Throws: ``Failure`` if there are more pages than `--max-pages`, or if the server repeats a cursor.
   private mutating func nextPage() throws -> PreparedOperation? {
     if let failure { throw failure }
-    guard !followed.isEmpty, let last, let data = last.data.unlessNull,
-      let operation = request.operation
+    guard let last, let data = last.data.unlessNull, let operation = request.operation
     else { return nil }
     do {
       var pages = UnreadPages(of: operation)
       try pages.read(last)
+      // The errors of a result are reported, and decide about the exit code.
+      if last.errors.isEmpty, let page = pages.unknown.first {
+        throw gqlrun.Failure(.failed, "the result is incomplete: \(page.unknownNote)")
+      }
       var left: [Followed] = []
       for var list in followed {
         let variable = list.field.variable
@@ -206,7 +209,6 @@ struct RunPages: AsyncSequence, AsyncIteratorProtocol {
             "the result is incomplete: `\(list.field.path)` has more pages after page \(count); select its "
               + "`pageInfo { hasNextPage endCursor }` without aliases and directives")
         }
-        // The errors of a result are reported, and decide about the exit code.
         guard page.count > 0 || !last.errors.isEmpty else {
           throw gqlrun.Failure(
             .failed,

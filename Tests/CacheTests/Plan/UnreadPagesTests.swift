@@ -89,6 +89,33 @@ struct UnreadPagesTests {
         == [found])
   }
 
+  @Test(
+    "a connection without a Boolean may have more pages, unless the document or a null explains it",
+    arguments: [
+      ("pageInfo { hasNextPage }", #"{"pageInfo":{"hasNextPage":false}}"#, 0),
+      ("pageInfo { hasNextPage }", "null", 0), ("pageInfo { hasNextPage }", "[null]", 0),
+      ("pageInfo { hasNextPage }", "{}", 1), ("pageInfo { hasNextPage }", "[{},{}]", 2),
+      ("pageInfo { hasNextPage }", #"{"pageInfo":null}"#, 1),
+      ("pageInfo { hasNextPage }", #"{"pageInfo":{}}"#, 1),
+      ("pageInfo { hasNextPage }", #"{"pageInfo":{"hasNextPage":null}}"#, 1),
+      ("pageInfo { hasNextPage }", #"{"pageInfo":{"hasNextPage":"true"}}"#, 1),
+      ("pageInfo @skip(if: true) { hasNextPage }", "{}", 0),
+      ("... on L { pageInfo { hasNextPage } }", "{}", 0),
+      ("... on L { pageInfo { hasNextPage } }", #"{"pageInfo":null}"#, 1),
+    ])
+  func unknown(selection: String, value: String, count: Int) throws {
+    let operation = try PreparedOperation(
+      document: Document(parsing: "{ l { id \(selection) } }"), keys: KeyRules())
+    let bytes = Array(#"{"l":\#(value)}"#.utf8)
+    for size in 1...bytes.count {
+      var pages = UnreadPages(of: operation)
+      for start in stride(from: 0, to: bytes.count, by: size) {
+        bytes[start..<min(start + size, bytes.count)].withUnsafeBytes { pages.read($0) }
+      }
+      #expect(pages.connections.map(\.unknown) == [count] && pages.unread.isEmpty, "\(size)")
+    }
+  }
+
   @Test("results are counted together until the count begins again")
   func counts() throws {
     let operation = try PreparedOperation(
