@@ -104,8 +104,8 @@ struct BatchExchange: Sendable {
     guard splitter.isArray == true else {
       return try await refuse(response, held.flatMap(\.chunk.bytes))
     }
-    if splitter.hasEnded, splitter.count > members.count {
-      for member in members { member.fail(wrongCount(splitter)) }
+    if splitter.isMalformed || splitter.hasEnded && splitter.count > members.count {
+      for member in members { member.fail(wrongAnswer(splitter)) }
       return
     }
     support.note(isSupported: true)
@@ -129,11 +129,12 @@ struct BatchExchange: Sendable {
     }
   }
 
-  private func wrongCount(_ splitter: ArraySplitter) -> ChainError {
+  private func wrongAnswer(_ splitter: ArraySplitter) -> ChainError {
     ChainError(
       .transport, code: .malformedResponse,
-      message:
-        "the server answered \(splitter.count) of \(members.count) operations of one request",
+      message: splitter.isMalformed
+        ? "the server answered \(members.count) operations of one request with an invalid JSON array"
+        : "the server answered \(splitter.count) of \(members.count) operations of one request",
       delivery: areMutations ? .unknown : .answered)
   }
 
@@ -145,7 +146,7 @@ struct BatchExchange: Sendable {
     }
     let error =
       splitter.hasEnded
-      ? wrongCount(splitter)
+      ? wrongAnswer(splitter)
       : ChainError(
         .transport, code: .truncatedResponse,
         message:
@@ -424,7 +425,7 @@ struct ArraySplitter {
     var isLast: Bool
   }
 
-  private enum State { case start, between, element, end, notAnArray }
+  private enum State { case start, between, element, end, malformed, notAnArray }
 
   private var state = State.start
   private var scanner = JSONScanner()
@@ -433,12 +434,14 @@ struct ArraySplitter {
 
   /// Whether the array has ended.
   var hasEnded: Bool { state == .end }
+  /// Whether an element is missing between commas, or other text follows one or the array.
+  var isMalformed: Bool { state == .malformed }
   /// Whether the text is an array; `nil` before its first character.
   var isArray: Bool? {
     switch state {
     case .start: nil
     case .notAnArray: false
-    case .between, .element, .end: true
+    case .between, .element, .end, .malformed: true
     }
   }
 
@@ -449,7 +452,10 @@ struct ArraySplitter {
     while offset < chunk.count {
       let byte = chunk[offset]
       switch state {
-      case .end, .notAnArray: return parts
+      case .malformed, .notAnArray: return parts
+      case .end:
+        if !byte.isJSONWhiteSpace { state = .malformed }
+        offset += 1
       case .start:
         if byte == UInt8(ascii: "[") {
           state = .between
@@ -458,9 +464,11 @@ struct ArraySplitter {
         }
         offset += 1
       case .between:
-        if byte == UInt8(ascii: "]") {
-          state = .end
-        } else if !byte.isJSONWhiteSpace, byte != UInt8(ascii: ",") {
+        switch byte {
+        case UInt8(ascii: "]") where count == 0: state = .end
+        case UInt8(ascii: ","), UInt8(ascii: "]"), UInt8(ascii: "}"): state = .malformed
+        case let byte where byte.isJSONWhiteSpace: break
+        default:
           state = .element
           count += 1
           start = offset
@@ -471,7 +479,11 @@ struct ArraySplitter {
           [UInt8(ascii: ","), UInt8(ascii: "]"), UInt8(ascii: "}")].contains(byte)
         {
           parts.append(Part(element: count - 1, range: start..<offset, isLast: true))
-          state = byte == UInt8(ascii: "]") ? .end : .between
+          switch byte {
+          case UInt8(ascii: "]"): state = .end
+          case UInt8(ascii: ","): state = .between
+          default: state = .malformed
+          }
         }
         offset = scanner.skip(chunk, from: offset)
       }

@@ -262,6 +262,17 @@ import Testing
     #expect(await network.sizes == [2, 2])
   }
 
+  @Test func `an array that is followed by text is an error for all operations`() async throws {
+    let network = ArrayNetwork()
+    await network.setTail(" x")
+    try await run(3, max: 3, network) { _, outcomes in
+      for outcome in outcomes {
+        #expect(outcome.message.contains("3 operations of one request with an invalid JSON array"))
+        #expect(outcome.failure?.code == .malformedResponse, "\(outcome)")
+      }
+    }
+  }
+
   @Test(arguments: ["query", "mutation"])
   func `more results than operations are an error for all of them`(_ type: String) async throws {
     let network = ArrayNetwork()
@@ -346,7 +357,7 @@ import Testing
   @Test(arguments: [
     ("[]", []), (" [ ] ", []), ("[1]", ["1"]), ("[1 , 2]", ["1 ", "2"]),
     (#"[{"a":[1,2,{"b":"],}\""}]},null]"#, [#"{"a":[1,2,{"b":"],}\""}]}"#, "null"]),
-    (#"["\\",",","]"]"#, [#""\\""#, #"",""#, #""]""#]), ("[[],[[]]]x", ["[]", "[[]]"]),
+    (#"["\\",",","]"]"#, [#""\\""#, #"",""#, #""]""#]), ("[[],[[]]]\n", ["[]", "[[]]"]),
   ]) func `elements are found, wherever the text is cut`(_ text: String, _ expected: [String]) {
     let count = text.utf8.count
     #expect(elements(text).texts == expected)
@@ -355,6 +366,18 @@ import Testing
         let found = elements(text, cutAt: [first, second])
         #expect(found.texts == expected && found.ended, "\(first) \(second)")
       }
+    }
+  }
+
+  @Test(arguments: ["[1] x", "[1]]", "[1,]", "[1,,2]", "[,1]", "[,]", "[1}", "[}", "[[]}]"])
+  func `an invalid array is refused, wherever the text is cut`(_ text: String) {
+    let bytes = Array(text.utf8)
+    for cut in 0...bytes.count {
+      var splitter = ArraySplitter()
+      for chunk in [bytes[..<cut], bytes[cut...]] {
+        _ = Array(chunk).withUnsafeBytes { splitter.parts(of: $0) }
+      }
+      #expect(splitter.isMalformed && !splitter.hasEnded && splitter.isArray == true, "\(cut)")
     }
   }
 
@@ -377,6 +400,8 @@ private actor ArrayNetwork: HTTPTransport {
   private var losses: Int
   /// The number of results too many in each array.
   private var surplus = 0
+  /// What follows each array.
+  private var tail = ""
   private let answer: @Sendable (Int) -> String?
   /// The users of the operations of each request.
   private(set) var ids: [[String]] = []
@@ -401,6 +426,7 @@ private actor ArrayNetwork: HTTPTransport {
   }
 
   func setSurplus(_ count: Int) { surplus = count }
+  func setTail(_ text: String) { tail = text }
 
   /// The number of operations of each request.
   var sizes: [Int] { ids.map(\.count) }
@@ -428,7 +454,7 @@ private actor ArrayNetwork: HTTPTransport {
         ?? #"{"data":{"user":{"__typename":"User","id":"\#(id)","name":"user \#(id)"}}}"#
     }
     let all = texts + Array(repeating: texts.first ?? "{}", count: surplus)
-    var text = value.arrayValue == nil ? texts.joined() : "[\(all.joined(separator: ", "))]"
+    var text = value.arrayValue == nil ? texts.joined() : "[\(all.joined(separator: ", "))]\(tail)"
     if losses > 0 {
       losses -= 1
       text = "[" + texts[0] + #",{"data":"#
