@@ -43,16 +43,37 @@ package struct AtomicFile: ~Copyable {
   }
 
   /// Makes the file appear: syncs it, renames it, and syncs the folder.
-  package mutating func finish() throws(SystemError) {
+  ///
+  /// - Parameter replaces: Whether to replace a file at the path; otherwise the code of the error is `EEXIST`.
+  package mutating func finish(replacing replaces: Bool = true) throws(SystemError) {
     var code: Int32 = fsync(descriptor) == 0 ? 0 : errno
     if close(descriptor) != 0, code == 0 { code = errno }
     descriptor = -1
-    if code == 0, rename(temporaryPath, path) != 0 { code = errno }
+    if code == 0 { code = replaces ? replace() : appear() }
     guard code == 0 else {
       unlink(temporaryPath)
       throw SystemError("write", path: path, code: code)
     }
     Self.syncFolder(of: path)
+  }
+
+  private func replace() -> Int32 { rename(temporaryPath, path) == 0 ? 0 : errno }
+
+  /// Gives the file its name, unless there is a file of that name.
+  ///
+  /// - Returns: The error number; 0 without an error.
+  private func appear() -> Int32 {
+    guard link(temporaryPath, path) != 0 else {
+      unlink(temporaryPath)
+      return 0
+    }
+    let code = errno
+    // On a file system without hard links, an empty file has the name until the file replaces it.
+    guard code == EPERM || code == EOPNOTSUPP || code == ENOSYS else { return code }
+    let name = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard name >= 0 else { return errno }
+    close(name)
+    return replace()
   }
 
   /// Replaces the file at `path`, or fails without changing it.

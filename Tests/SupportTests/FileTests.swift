@@ -135,6 +135,24 @@ final class FileTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["d"])
   }
 
+  @Test("a new atomic file does not replace one that has appeared since")
+  func appearance() throws {
+    let path = folder + "/e"
+    var first = try AtomicFile(path, permissions: 0o600)
+    var second = try AtomicFile(path, permissions: 0o600)
+    try first.write([1])
+    try second.write([2])
+    try first.finish(replacing: false)
+    do throws(SystemError) {
+      try second.finish(replacing: false)
+      Issue.record("the first file was replaced")
+    } catch {
+      #expect(error.code == EEXIST)
+    }
+    #expect(try SystemIO.readExistingFile(path, limit: 10) == [1])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["e"])
+  }
+
   @Test("private files and the folders made for them belong to their owner only")
   func privacy() throws {
     let path = folder + "/x/y/z"

@@ -37,6 +37,8 @@ struct OutputForm: Sendable {
   var matches: (@Sendable (_ path: String, _ beginning: String) throws -> Bool)?
   /// What to do if there is a file of another form.
   var remedy = "choose another name, or use --overwrite"
+  /// Whether no file may be replaced, whatever its form and its contents are.
+  private(set) var isNew = false
 
   /// The form of files that begin with one of some texts, apart from white space.
   init(_ name: String, beginningWith texts: String...) {
@@ -50,6 +52,13 @@ struct OutputForm: Sendable {
 
   /// Every file may be replaced.
   static let anything = OutputForm("anything", nil)
+  /// No file may be replaced.
+  static let new = {
+    var form = OutputForm("a new file", nil)
+    form.remedy = "choose another name, or use --force"
+    form.isNew = true
+    return form
+  }()
   /// What the program writes has no form of its own, as the outputs of a jq expression.
   static let unknown = OutputForm("an output that gqlrun can recognize") { _, _ in false }
   /// GraphQL responses: one, several lines, an array of pages, parts, or one after its head.
@@ -81,9 +90,9 @@ struct OutputForm: Sendable {
   ///   - shownName: The name as the user gave it.
   fileprivate func checkReplaceable(_ path: String, shownAs shownName: String) throws {
     var status = stat()
-    guard let matches, stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-      status.st_size > 0
-    else { return }
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return }
+    guard !isNew else { throw exists(shownName) }
+    guard let matches, status.st_size > 0 else { return }
     let bytes: [UInt8]
     do throws(SystemError) {
       bytes = try SystemIO.beginning(of: path, count: Self.maxBeginning)
@@ -97,6 +106,11 @@ struct OutputForm: Sendable {
     throw Failure(
       .failed,
       "\(shownName) already exists (unchanged), and is not \(name); \(remedy)")
+  }
+
+  /// The failure of an output that must be a new file.
+  fileprivate func exists(_ shownName: String) -> Failure {
+    Failure(.failed, "\(shownName) already exists (unchanged); \(remedy)")
   }
 }
 
@@ -115,6 +129,7 @@ final class OutputFile {
 
   /// The name as the user gave it, for messages.
   private let name: String
+  private let form: OutputForm
   /// The permissions of the file that is replaced; `nil` without one.
   private var permissions: mode_t?
   private var destination: Destination
@@ -134,6 +149,7 @@ final class OutputFile {
       )
     }
     name = path
+    self.form = form
     let target = Self.resolved(path)
     try form.checkReplaceable(target, shownAs: path)
     var status = stat()
@@ -233,7 +249,13 @@ final class OutputFile {
     case .file(var file):
       defer { PartialFiles.remove(file.temporaryPath) }
       if let permissions { file.setPermissions(permissions) }
-      do throws(SystemError) { try file.finish() } catch { throw Self.failure(name, error.code) }
+      do throws(SystemError) {
+        try file.finish(replacing: !form.isNew)
+      } catch {
+        // Another process may have written it since the output was opened.
+        throw form.isNew && error.code == EEXIST
+          ? form.exists(name) : Self.failure(name, error.code)
+      }
     case .device(let descriptor):
       guard close(descriptor) == 0 else { throw Self.failure(name, errno) }
     case .closed: break

@@ -48,7 +48,10 @@ extension CacheCommand {
       return ["db", "sqlite", "sqlite3"].contains(ending) && file.contains(".") ? .sqlite : .ndjson
     }
 
-    /// Refuses to overwrite an existing file or the cache itself.
+    /// The files that may be replaced.
+    private var form: OutputForm { force ? .anything : .new }
+
+    /// Refuses to overwrite the cache itself.
     private func check() throws {
       var target = stat()
       guard stat(file, &target) == 0, target.st_mode & S_IFMT == S_IFREG else { return }
@@ -62,14 +65,10 @@ extension CacheCommand {
           }
         }
       }
-      if !force {
-        throw Failure(
-          .failed, "\(file) already exists (unchanged); choose another name, or use --force")
-      }
     }
 
     private func dump(_ store: CacheStore) async throws {
-      let output = Locked(try OutputFile(file, replacing: .anything, isPrivate: true))
+      let output = Locked(try OutputFile(file, replacing: form, isPrivate: true))
       let count = Locked(0)
       try await store.dump { bytes in
         count.withLock { $0 += bytes.count }
@@ -85,7 +84,7 @@ extension CacheCommand {
         throw Failure(
           .usage, "only a file can be copied as a database; name it with --store sqlite:PATH")
       }
-      let output = try OutputFile(file, replacing: .anything, isPrivate: true)
+      let output = try OutputFile(file, replacing: form, isPrivate: true)
       guard let part = output.incompletePath else {
         throw Failure(
           .failed, "cannot write \(file): a database is a regular file; choose another name")
