@@ -118,6 +118,9 @@ struct RunTests {
         manifest, transport: ScriptedTransport { _ in ScriptedTransport.response() })
     }
     #expect(error?.message.contains("another run is writing") == true)
+    // The newest journal is that of the other run.
+    #expect(try JournalFolder(manifest).all() == [])
+    #expect(try JournalFolder(manifest).files().isEmpty)
     #expect(try location.text("out/users.ndjson.part") == "what the other run has")
   }
 

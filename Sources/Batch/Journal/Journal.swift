@@ -195,6 +195,13 @@ final class Journal: Sendable {
     hasIndex.store(true, ordering: .releasing)
   }
 
+  /// Removes the journal of a run that was refused. It cannot be used afterwards.
+  func remove() {
+    try? queue.close()
+    for end in ["", "-wal", "-shm", ".lock"] { unlink(path + end) }
+    lock?.release()
+  }
+
   /// Closes the file. The journal cannot be used afterwards.
   func close() {
     try? queue.close()
@@ -281,6 +288,8 @@ public struct StoppedByStorage: Error, Sendable, CustomStringConvertible {
   public var isClosedOutput = false
   /// Whether the run cannot be resumed because an output differs from what the journal recorded.
   public var isRefusal = false
+  /// Whether another run is writing an output.
+  var isInUse = false
 
   /// The message.
   public var description: String { message }

@@ -126,8 +126,15 @@ public struct BatchRun: Sendable {
       for problem in await check.problems { logger.warning("\(problem)") }
       if await check.isDone, await check.isExact { store.progress.setTotal(await check.count) }
     }
-    let end = try await engine.run(control, beside: isChecked ? [] : [helper])
-    return try await summary(end, journal: journal, store: store, stage: stage)
+    do {
+      let end = try await engine.run(control, beside: isChecked ? [] : [helper])
+      return try await summary(end, journal: journal, store: store, stage: stage)
+    } catch let error as StoppedByStorage where error.isInUse && !resumes {
+      // The newest journal stays that of the run that writes the output. One of many outputs is opened when it is
+      // written, after tasks have ended.
+      if (try? journal.counts().total) == 0 { journal.remove() }
+      throw error
+    }
   }
 
   /// Throws if the journal of the manifest is a queue, whose tasks workers run.
