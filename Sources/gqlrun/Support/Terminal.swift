@@ -35,6 +35,8 @@ enum Terminal {
   }
 
   private static let coloring = Locked(Coloring.auto)
+  /// Read once: a line takes microseconds, and reading all variables much longer.
+  private static let environment = ProcessInfo.processInfo.environment
 
   /// Sets when output is colored, instead of `auto`.
   static func color(_ choice: Coloring) { coloring.withLock { $0 = choice } }
@@ -45,7 +47,7 @@ enum Terminal {
   static var colorsOutput: Bool { colors(onTerminal: isOutputTerminal) }
 
   private static func colors(onTerminal isTerminal: Bool) -> Bool {
-    coloring.withLock { $0 }.applies(onTerminal: isTerminal, ProcessInfo.processInfo.environment)
+    coloring.withLock { $0 }.applies(onTerminal: isTerminal, environment)
   }
 
   enum Style: String {
