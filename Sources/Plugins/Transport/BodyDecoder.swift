@@ -41,10 +41,11 @@ struct BodyDecoder: ~Copyable {
   private var (consumed, produced, empty) = (0, 0, 0)
 
   /// - Parameters:
-  ///   - coding: The value of `Content-Encoding`; `nil` is returned for other codings than `gzip` and `deflate`.
+  ///   - coding: The value of `Content-Encoding`; `nil` is returned for other codings than `gzip`,
+  ///     `x-gzip`, which is the same (https://www.rfc-editor.org/rfc/rfc9110#section-8.4.1.3), and `deflate`.
   ///   - ratio: The largest factor by which decompression may enlarge the body; `nil` for no limit.
   init?(_ coding: String?, ratio: Int?) throws(Failure) {
-    guard let coding = coding?.lowercased(), ["gzip", "deflate"].contains(coding) else {
+    guard let coding = coding?.lowercased(), ["gzip", "x-gzip", "deflate"].contains(coding) else {
       return nil
     }
     let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
@@ -54,7 +55,7 @@ struct BodyDecoder: ~Copyable {
       throw .outOfMemory
     }
     self.stream = stream
-    isGzip = coding == "gzip"
+    isGzip = coding != "deflate"
     self.ratio = ratio
   }
 
