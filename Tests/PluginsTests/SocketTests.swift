@@ -229,6 +229,10 @@ import Testing
       .malformedResponse, "a message is not text"
     ),
     (
+      "a close frame of one byte", RawServer.Step.greeted(.send(SocketFrame.bytes([3], opcode: 8))),
+      .malformedResponse, "a close frame has half a code"
+    ),
+    (
       "a connection that ends", RawServer.Step.greeting + [.reset],
       .connectionClosed, "the WebSocket connection to ws://127.0.0.1"
     ),

@@ -250,6 +250,13 @@ extension SocketHandler {
   }
 
   private func receiveClose(_ data: ByteBuffer) {
+    // https://www.rfc-editor.org/rfc/rfc6455#section-5.5.1
+    guard data.readableBytes != 1 || hasEnded else {
+      return end(
+        .closed(
+          SocketClose(
+            SocketClose.OwnCode.protocolViolation, "a close frame has half a code", isOwn: true)))
+    }
     var data = data
     let code = data.readInteger(as: UInt16.self).map(Int.init)
     let close = SocketClose(code ?? 1005, String(buffer: data))
