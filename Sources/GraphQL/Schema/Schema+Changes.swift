@@ -264,8 +264,6 @@ private final class SchemaUse: RuleVisitor {
   func enter(
     directive: Directive, at location: DirectiveLocation, _ context: ValidationContext
   ) {
-    // Directives of variables are not compared.
-    if location == .variableDefinition { return }
     let coordinate = "@\(directive.name.value)"
     coordinates.insert(coordinate)
     for argument in directive.arguments {

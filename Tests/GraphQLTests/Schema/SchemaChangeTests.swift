@@ -247,6 +247,18 @@ import Testing
     #expect(changes.map(\.severity) == [severity])
   }
 
+  @Test func `a directive that only a variable has concerns its document`() throws {
+    let query = "type Query { q(a: Int): Int } "
+    let old = try Schema(
+      sdl: Document(parsing: query + "directive @a(x: Int) on VARIABLE_DEFINITION"))
+    let changes = try Schema(sdl: Document(parsing: query)).changes(from: old)
+    func concerning(_ document: String) throws -> [String] {
+      try old.changes(changes, concerning: Document(parsing: document)).map(\.description)
+    }
+    #expect(try concerning("query($v: Int @a(x: 1)) { q(a: $v) }") == ["a was removed."])
+    #expect(try concerning("query($v: Int) { q(a: $v) }") == [])
+  }
+
   @Test func `changes have a severity`() {
     #expect(SchemaChange.Kind.fieldRemoved.severity == .breaking)
     #expect(SchemaChange.Kind.valueAddedToEnum.severity == .dangerous)
