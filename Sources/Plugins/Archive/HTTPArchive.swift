@@ -124,11 +124,8 @@ private struct HTTPArchive {
     ]
   }
 
-  /// The query of a URL may contain keys.
   private func redirect(_ fields: HTTPFields) -> String {
-    fields[.location].map {
-      hiding.text(String($0.unicodeScalars.prefix { $0 != "?" && $0 != "#" }))
-    } ?? ""
+    fields[.location].map { hiding.text(HTTPResponse.shown(location: $0)) } ?? ""
   }
 
   private func headers(_ fields: HTTPFields) -> JSONValue {

@@ -95,16 +95,18 @@ enum ResponseCheck {
 }
 
 extension HTTPResponse {
-  /// The target of a redirect for messages, without its query and fragment, which may contain keys, and without user
-  /// and password.
+  /// The target of a redirect for messages.
   var shownLocation: Substring? {
-    headerFields[.location].map { location in
-      let shown = Substring(location.unicodeScalars.prefix { $0 != "?" && $0 != "#" })
-      guard let start = shown.firstRange(of: "//")?.upperBound,
-        let at = shown[start...].prefix(while: { $0 != "/" }).lastIndex(of: "@")
-      else { return shown.prefix(200) }
-      return "\(shown[..<start])\(SecretString.redacted)\(shown[at...])".prefix(200)
-    }
+    headerFields[.location].map { Self.shown(location: $0).prefix(200) }
+  }
+
+  /// The target of a redirect without its query and fragment, which may contain keys, and without user and password.
+  static func shown(location: String) -> String {
+    let shown = String(location.unicodeScalars.prefix { $0 != "?" && $0 != "#" })
+    guard let start = shown.firstRange(of: "//")?.upperBound,
+      let at = shown[start...].prefix(while: { $0 != "/" }).lastIndex(of: "@")
+    else { return shown }
+    return "\(shown[..<start])\(SecretString.redacted)\(shown[at...])"
   }
 }
 
