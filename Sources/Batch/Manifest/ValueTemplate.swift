@@ -77,10 +77,14 @@ extension ValueTemplate: CustomStringConvertible {
     case .text(let template, _): Self.quoted(template)
     case .list(let elements): "[\(elements.map(\.description).joined(separator: ","))]"
     case .object(let members):
-      "{\(members.map { "\(JSONValue.string($0.key).canonicalText):\($0.value)" }.joined(separator: ","))}"
+      "{\(members.map { Self.member($0.key, $0.value) }.sorted().joined(separator: ","))}"
     case .upload(let template):
       "upload(\([template.path, template.contentType, template.fileName].map(Self.quoted).joined(separator: ",")))"
     }
+  }
+
+  private static func member(_ key: String, _ value: ValueTemplate) -> String {
+    "\(JSONValue.string(key).canonicalText):\(value)"
   }
 
   private static func quoted(_ template: TextTemplate?) -> String {

@@ -184,7 +184,7 @@ extension Manifest {
       }
       guard hasValues else { continue }
       // The identity of the task of an extraction has them, with their defaults.
-      for variable in operation.variables where !isMade {
+      for variable in operation.variables.sorted(by: { $0.name < $1.name }) where !isMade {
         add("variable \(variable.name) \(variable.value)")
       }
       for condition in operation.expect.texts { add("expect \(condition)") }
