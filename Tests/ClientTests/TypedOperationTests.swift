@@ -37,6 +37,35 @@ struct PostQuery: GraphQLQuery {
   }
 }
 
+/// A post without its key field.
+struct PostTitleQuery: GraphQLQuery {
+  static let operationName = "PostTitle"
+  static let document = "query PostTitle($id:ID!){post(id:$id){title}}"
+  let id: String
+
+  func write(to variables: inout ObjectWriter) { variables.write("id", id) }
+
+  struct Data: GraphQLObject {
+    let post: Post?
+
+    static func read(from object: inout ObjectReader) throws -> Self {
+      try Self(post: object.read("post", "Post"))
+    }
+    func write(to object: inout ObjectWriter) { object.write("post", post) }
+
+    struct Post: GraphQLObject {
+      let title: String
+
+      static func read(from object: inout ObjectReader) throws -> Self {
+        try Self(title: object.read("title", "String!"))
+      }
+      func write(to object: inout ObjectWriter) {
+        object.write(["__typename": "Post", "title": title])
+      }
+    }
+  }
+}
+
 struct LikeMutation: GraphQLMutation {
   static let operationName = "Like"
   static let document = "mutation Like($id:ID!){likePost(id:$id){id likeCount}}"
@@ -251,6 +280,12 @@ struct TypedOperationTests {
       await #expect(throws: CacheMiss.self) {
         try await client.update(PostQuery(id: "none")) { $0 }
       }
+      let error = await #expect(throws: CacheError.self) {
+        try await client.update(PostTitleQuery(id: "new")) { $0 }
+      }
+      #expect(error?.code == .invalidData)
+      #expect(error?.message.hasPrefix("cannot update Post:new: ") == true)
+      #expect(try await client.read(query)?.post == post)
       #expect(server.requestCount == 0)
     }
   }

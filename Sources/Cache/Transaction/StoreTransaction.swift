@@ -101,11 +101,21 @@ public actor StoreTransaction {
   public func update(
     _ operation: PreparedOperation, _ change: (inout JSONValue) throws -> Void
   ) async throws {
-    let answer = try await answer(to: operation.withIdentity, ReadOptions(tracking: .names))
-    var data = try Self.value(answer.body)
-    try checkIdentity(of: data, from: answer.dependencies, for: operation)
+    var data = try await dataToUpdate(operation)
     try change(&data)
     try await write(data, for: operation)
+  }
+
+  /// Reads the data of an operation that is written again, with the fields that identify objects.
+  ///
+  /// - Throws: ``CacheMiss`` with the first missing field; ``CacheError`` with code `invalidData` if the operation does
+  ///   not select the key fields of a record that it reads.
+  @discardableResult
+  package func dataToUpdate(_ operation: PreparedOperation) async throws -> JSONValue {
+    let answer = try await answer(to: operation.withIdentity, ReadOptions(tracking: .names))
+    let data = try Self.value(answer.body)
+    try checkIdentity(of: data, from: answer.dependencies, for: operation)
+    return data
   }
 
   /// Throws if the data does not identify a record that it was read from: its fields would be written into the parent,
