@@ -128,8 +128,8 @@ struct QueueRun: Sendable {
     let digest = Array(rows.bytes(0, 2))
     guard try digest == manifest.digest() || digest == manifest.digest(hasValues: false) else {
       throw JournalError(
-        "the run of `\(manifest.name)` in \(connection.database) began with other operations or sinks than "
-          + "\(manifest.file) has now; use those that it began with, or begin a new run with \(manifest.beginning)"
+        "the run of `\(manifest.name)` in \(connection.database) began with other operations, `variables`, `expect` or "
+          + "sinks than \(manifest.file) has now; use those that it began with, or begin a new run with \(manifest.beginning)"
       )
     }
     return QueueRun(id: rows.text(0, 0), state: rows.text(0, 1))
