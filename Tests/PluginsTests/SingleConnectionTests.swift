@@ -269,7 +269,7 @@ import Testing
       "the payload of an event `next` is not an object"),
     Bad(
       sent: "event: next\ndata: {\"id\":\"ID\",\"payload\":{\"data\":nonsense}}\n\n",
-      "a payload that is not JSON", "the server answered 200 OK"),
+      "a payload that is not JSON", "the response is not valid JSON at byte 9"),
     Bad(
       sent: "event: next\ndata: \(String(repeating: " ", count: 2000))", "a large event",
       "an event is larger than 1024 bytes; raise the option max_message", .limitExceeded),
