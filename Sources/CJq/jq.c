@@ -122,11 +122,11 @@ static void on_error(void *context, jv message) {
   report_value(message, to->report, to->context);
 }
 
-// Prints what `debug` shows on standard error, as jq does.
+// Prints the value of `debug` on standard error, in the array that jq prints.
 static void on_debug(void *context, jv message) {
   (void)context;
   message = lib.dump(message, 0);
-  fprintf(stderr, "%s\n", lib.string(message));
+  fprintf(stderr, "[\"DEBUG:\",%s]\n", lib.string(message));
   lib.free(message);
 }
 
