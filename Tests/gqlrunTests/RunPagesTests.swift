@@ -421,6 +421,10 @@ struct RunPagesTests {
         #"{"data":{"p0":null}}"#,
         "the server did not complete `list.nodes[*].in` through node(id:)"
       ),
+      (
+        #"{"data":{"p0":{"gqlrunID":"x","in":{"nodes":[],"pageInfo":{"hasNextPage":false}}}}}"#,
+        "through node(id:): it gave an object with another `id`"
+      ),
       (#"{"errors":[{"message":"no \u001b node"}]}"#, "a page of a connection failed: no "),
     ] {
       let found = try await follow(query) { body in

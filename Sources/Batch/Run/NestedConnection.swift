@@ -103,7 +103,7 @@ struct NestedConnection: Sendable {
       limits.grow(after: pack)
       open.removeFirst(taken.count)
       for (index, (object, continuation)) in taken.enumerated() {
-        let page = try page(index, of: response)
+        let page = try page(index, of: response, for: continuation)
         for (list, name) in lists.enumerated() {
           guard let new = page[name]?.arrayValue else {
             throw TaskProblem("a page of `\(path)` has no list `\(name)`")
@@ -128,10 +128,17 @@ struct NestedConnection: Sendable {
   }
 
   /// A page in the response to a pack.
-  private func page(_ index: Int, of response: JSONValue?) throws(TaskProblem) -> JSONObject {
-    let path = connection.holderPath(index) + connection.holderKeys.map { .key($0) }
-    var value = response
-    for step in path { value = value?.element(at: step) }
+  private func page(
+    _ index: Int, of response: JSONValue?, for continuation: Continuation
+  ) throws(TaskProblem) -> JSONObject {
+    var object = response
+    for step in connection.holderPath(index) { object = object?.element(at: step) }
+    guard !connection.isOther(object, than: continuation) else {
+      throw TaskProblem(
+        "the server did not complete `\(self.path)` through node(id:): it gave an object with another `id`")
+    }
+    var value = object
+    for key in connection.holderKeys { value = value?[key] }
     guard let page = value?.objectValue else {
       throw TaskProblem(
         "the server did not complete `\(self.path)` "

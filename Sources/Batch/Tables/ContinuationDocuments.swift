@@ -18,7 +18,10 @@ struct ContinuationPack: Sendable {
 ///
 /// ```graphql
 /// query ShopNextPage($gqlrunID_0: ID!, $gqlrunAfter_0: String, $gqlrunID_1: ID!, …) {
-///   p0: node(id: $gqlrunID_0) { ... on Customer { orders(first: 50, after: $gqlrunAfter_0) { ...gqlrunPage } } }
+///   p0: node(id: $gqlrunID_0) {
+///     gqlrunID: id
+///     ... on Customer { orders(first: 50, after: $gqlrunAfter_0) { ...gqlrunPage } }
+///   }
 ///   p1: node(id: $gqlrunID_1) { … }
 /// }
 /// fragment gqlrunPage on OrderConnection { … }
@@ -177,6 +180,29 @@ extension TableConnection {
     case .field(_, _, isList: true): [.key(Self.alias(index)), .index(0)]
     case .field, .none: [.key(Self.alias(index))]
     }
+  }
+
+  /// The response key of the `id` of a page's object.
+  static let idKey = "gqlrunID"
+
+  /// Whether a page selects the `id` of its object, which is what finds it.
+  func selectsID(_ schema: Schema?) -> Bool {
+    guard case .field(let name, _, _) = holder, ["node", "nodes"].contains(name), finders.count == 1
+    else { return false }
+    guard let schema else { return true }
+    guard let query = schema.rootType(for: .query)?.name,
+      let type = schema.field(name, on: query)?.type.namedType.value
+    else { return false }
+    return schema.field("id", on: type) != nil
+  }
+
+  /// Whether the object of a page is not the one that was requested: its elements would be those of another object.
+  func isOther(_ object: JSONValue?, than continuation: Continuation) -> Bool {
+    guard let found = object?[Self.idKey], !found.isNull,
+      let wanted = finders.first.flatMap({ continuation.holder[$0.argument] })
+    else { return false }
+    // An ID may be a number in one response and text in another.
+    return (found.stringValue ?? found.jsonText()) != (wanted.stringValue ?? wanted.jsonText())
   }
 
   /// The type that the object of a page is requested as; `nil` for none.

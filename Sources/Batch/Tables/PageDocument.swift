@@ -76,7 +76,8 @@ struct PageDocument {
       if isList { argument.value = .list([argument.value], maker.location) }
       return argument
     }
-    return [maker.field(field, as: TableConnection.alias(index), arguments: arguments, pages)]
+    let id = connection.selectsID(template.schema) ? [maker.field("id", as: TableConnection.idKey)] : []
+    return [maker.field(field, as: TableConnection.alias(index), arguments: arguments, id + pages)]
   }
 
   /// The fields of a way, each in the one before it, and in their type conditions.

@@ -113,6 +113,12 @@ struct TableReader: Sendable {
       failed = failed ?? FailedPlaces()
       failed?.add(steps.dropFirst(path.count).prefix(length))
     }
+    if connection.isOther(object, than: continuation) {
+      var ended = continuation
+      ended.problem =
+        "its object is another one: the server found it by \(Self.found(continuation)), and gave another `id`"
+      return TablePage(open: [ended])
+    }
     guard case .object(let members)? = value else {
       return try absent(continuation, object: object, value: value)
     }
@@ -135,10 +141,8 @@ struct TableReader: Sendable {
     }
     var ended = continuation
     if object?.isNull ?? true {
-      let values = continuation.holder.sorted { $0.key < $1.key }
-        .map { "\($0.key) \($0.value.jsonText())" }
       ended.problem =
-        "its object is gone: the server finds none by \(values.joined(separator: ", "))"
+        "its object is gone: the server finds none by \(Self.found(continuation))"
     } else if value == nil {
       ended.problem =
         "its object is of another type now, or lacks the connection: the response has no such field"
@@ -149,6 +153,12 @@ struct TableReader: Sendable {
       return TablePage()
     }
     return TablePage(open: [ended])
+  }
+
+  /// What finds the object of a page, for messages.
+  private static func found(_ continuation: Continuation) -> String {
+    continuation.holder.sorted { $0.key < $1.key }
+      .map { "\($0.key) \($0.value.jsonText())" }.joined(separator: ", ")
   }
 
   // MARK: Errors

@@ -74,9 +74,9 @@ struct ContinuationDocumentTests {
       plan, [Self.continuation(1), Self.continuation(2, cursor: nil)])
     let head = """
       query ShopNextPage($gqlrunID_0: ID!, $gqlrunAfter_0: ID, $gqlrunID_1: ID!, $gqlrunAfter_1: ID, $state: String, \
-      $size: Int! = 3) { p0: node(id: $gqlrunID_0) { ... on Customer { \
+      $size: Int! = 3) { p0: node(id: $gqlrunID_0) { gqlrunID: id ... on Customer { \
       orders(first: $size, state: $state, after: $gqlrunAfter_0) { ...gqlrunPage } } } \
-      p1: node(id: $gqlrunID_1) { ... on Customer { \
+      p1: node(id: $gqlrunID_1) { gqlrunID: id ... on Customer { \
       orders(first: $size, state: $state, after: $gqlrunAfter_1) { ...gqlrunPage } } } } \
       fragment gqlrunPage on OrderConnection {
       """
@@ -135,7 +135,9 @@ struct ContinuationDocumentTests {
     let plan = try Self.plan(Self.document, schema: Self.relay("nodes(ids: [ID!]!): [Node]!"))
     let (text, variables) = try Self.request(
       plan, [Self.continuation(1, argument: "ids"), Self.continuation(2, argument: "ids")])
-    #expect(text.contains("p1: nodes(ids: [$gqlrun_ids_1]) { ... on Customer { orders("), "\(text)")
+    #expect(
+      text.contains(
+        "p1: nodes(ids: [$gqlrun_ids_1]) { gqlrunID: id ... on Customer { orders("), "\(text)")
     #expect(variables["gqlrun_ids_1"] == "2")
     #expect(
       plan.connections[1].holderPath(1) == [.key("p1"), .index(0)])
@@ -192,7 +194,7 @@ struct ContinuationDocumentTests {
     let (text, _) = try Self.request(plan, [Self.continuation(1)])
     #expect(
       text.contains(
-        "p0: node(id: $gqlrunID_0) { ... on Customer { account { orders(first: 1, after: $gqlrunAfter_0) {"
+        "p0: node(id: $gqlrunID_0) { gqlrunID: id ... on Customer { account { orders(first: 1, after: $gqlrunAfter_0) {"
       ), "\(text)")
     #expect(plan.connections[1].holderKeys == ["account", "orders"])
   }
@@ -206,8 +208,11 @@ struct ContinuationDocumentTests {
     let (text, variables) = try Self.request(
       plan, [Self.continuation(1, type: "Person"), Self.continuation(2, type: "Shop")])
     #expect(
-      text.contains("p0: node(id: $gqlrunID_0) { ... on Person { orders(first: 3, "), "\(text)")
-    #expect(text.contains("p1: node(id: $gqlrunID_1) { ... on Shop { orders(first: 3, "), "\(text)")
+      text.contains("p0: node(id: $gqlrunID_0) { gqlrunID: id ... on Person { orders(first: 3, "),
+      "\(text)")
+    #expect(
+      text.contains("p1: node(id: $gqlrunID_1) { gqlrunID: id ... on Shop { orders(first: 3, "),
+      "\(text)")
     #expect(!text.contains("fragment"))
     #expect(variables.count == 4)
   }

@@ -264,6 +264,10 @@ struct TableReaderTests {
         #"{"p0": null}"#, #"its object is gone: the server finds none by id "1""#, 0
       ),
       (
+        #"{"p0": {"gqlrunID": "2", "orders": {"nodes": [{"id": "5"}], "pageInfo": {"hasNextPage": false}}}}"#,
+        #"its object is another one: the server found it by id "1", and gave another `id`"#, 0
+      ),
+      (
         #"{"p0": {}}"#,
         "its object is of another type now, or lacks the connection: the response has no such field",
         0
