@@ -104,6 +104,28 @@ struct CompletenessTests {
     }
   }
 
+  @Test("a task is incomplete if a page that the page before has announced is null")
+  func nullPage() async throws {
+    let summary = try await Bench.run(
+      manifest(Self.list + "\n    paginate: { connection: list }\n    emit: list.nodes[*]"),
+      transport: ScriptedTransport { (number: Int) in
+        number == 1
+          ? Self.page(true) : ScriptedTransport.response(200, #"{"data":{"list":null}}"#)
+      })
+    #expect(summary.counters.failed == 1 && summary.counters.done == 0)
+    #expect(
+      summary.failures?.all.map(\.message) == [
+        "incomplete: a page of `list` is null, and the page before it has a next one"
+      ])
+    // Without a page before it, null is a value.
+    let first = try await Bench.run(
+      manifest(Self.list + "\n    paginate: { connection: list }\n    emit: list.nodes[*]"),
+      transport: ScriptedTransport { _ in
+        ScriptedTransport.response(200, #"{"data":{"list":null}}"#)
+      })
+    #expect(first.counters.done == 1)
+  }
+
   @Test("a task of another failure is not counted as incomplete")
   func otherFailures() async throws {
     let manifest = try manifest(Self.list + "\n    emit: list.nodes[*]")

@@ -47,9 +47,12 @@ struct CompletenessCheck: Sendable {
   /// The message about the connections of a page that have more pages; `nil` if there are none.
   ///
   /// - Parameters:
+  ///   - isAnnounced: Whether the page before has announced this one.
   ///   - hasMore: Whether the next page of the task is requested.
   ///   - hasErrors: Whether the page has GraphQL errors, which may be the reason of a value that is null.
-  func problem(in data: any ResultData, hasMore: Bool, hasErrors: Bool) throws -> String? {
+  func problem(
+    in data: any ResultData, isAnnounced: Bool, hasMore: Bool, hasErrors: Bool
+  ) throws -> String? {
     var pages = pages
     pages.beginResult()
     try data.forEachChunk { pages.read($0) }
@@ -61,7 +64,12 @@ struct CompletenessCheck: Sendable {
         "`\(connection.field.path)` has more pages (hasNextPage is true in \(unread) of "
         + "\(connection.count)): \(advice(connection))"
     }
-    if !hasErrors { notes += pages.unknown.map(\.unknownNote) }
+    if !hasErrors {
+      notes += pages.unknown.map(\.unknownNote)
+      notes += pages.connections.filter {
+        isAnnounced && $0.field.keys == followed && $0.count == 0 && $0.unknown == 0
+      }.map { "a page of `\($0.field.path)` is null, and the page before it has a next one" }
+    }
     return notes.isEmpty ? nil : Self.prefix + notes.joined(separator: "; ")
   }
 

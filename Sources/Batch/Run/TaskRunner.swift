@@ -145,6 +145,7 @@ struct TaskRunner: Sendable {
       {
         data = try await completed(data, nested: nested, item: item, operation: operation)
       }
+      let isAnnounced = pager.position != nil
       return try finish(item, operation: operation, page: page, data: data, update: &update) {
         let found = data.unlessNull
         let hasMore = try found.map { try pager.advance(over: $0) } ?? false
@@ -155,7 +156,8 @@ struct TaskRunner: Sendable {
         }
         if let found,
           let problem = try operation.completeness?.problem(
-            in: found, hasMore: hasMore, hasErrors: !response.errors.isEmpty)
+            in: found, isAnnounced: isAnnounced, hasMore: hasMore,
+            hasErrors: !response.errors.isEmpty)
         {
           throw TaskProblem(problem)
         }
