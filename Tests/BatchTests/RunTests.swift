@@ -104,6 +104,22 @@ struct RunTests {
     #expect(record["records"] == 0 && record["ok"] == .boolean(!options.isEmpty))
   }
 
+  @Test(
+    "a result without data and without errors fails its task",
+    arguments: [#"{"data":null}"#, #"{"data":null,"errors":[]}"#])
+  func noData(body: String) async throws {
+    let manifest = try Bench.load(
+      """
+      version: 1
+      sinks: [{ ndjson: { path: o.ndjson } }]
+      operations: [{ id: a, query: "{ a }", expect: ["errors == null"], emit: a }]
+      """, in: location)
+    let summary = try await Bench.run(
+      manifest, transport: ScriptedTransport { _ in ScriptedTransport.response(200, body) })
+    #expect(summary.counters.failed == 1 && summary.counters.done == 0)
+    #expect(summary.failures?.all.map(\.message) == ["the response has no data"])
+  }
+
   @Test("a second run that would write the same file is kept out, and harms nothing")
   func twoRuns() async throws {
     try location.write(Bench.ids(5), to: "ids.csv")

@@ -442,6 +442,8 @@ extension TaskRunner {
         separator: "; ")
       return "the response has \(Quantity.count(errors.count, "error")): \(first)"
     }
+    // https://spec.graphql.org/September2026/#sec-Data
+    if errors.isEmpty, data.unlessNull == nil { return "the response has no data" }
     return try unmet(operation, page: page, data: data, update: update, records: records)
   }
 
