@@ -85,6 +85,19 @@ struct InputTests {
     }
   }
 
+  @Test("a query with two columns of one name is refused, because one would hide the other")
+  func columnNames() throws {
+    let path = location.file("a.db")
+    let queue = try DatabaseQueue(path: path)
+    try queue.write { try $0.execute(sql: "CREATE TABLE t (i); CREATE TABLE u (i)") }
+    try queue.close()
+    let error = #expect(throws: InputProblem.self) {
+      _ = try QuerySource(path: path, query: "SELECT t.i, u.i FROM t, u")
+    }
+    #expect(error?.message == "the query returns two columns `i`; rename one of them with `AS`")
+    #expect(try QuerySource(path: path, query: "SELECT t.i, u.i AS j FROM t, u").next() == nil)
+  }
+
   @Test(
     "empty cells are left out, null or text, as asked",
     arguments: [("omit", "{}"), ("null", #"{"s":null}"#), ("string", #"{"s":""}"#)])

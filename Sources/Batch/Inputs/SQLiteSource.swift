@@ -47,6 +47,7 @@ final class QuerySource {
     guard FileManager.default.fileExists(atPath: path) else {
       throw InputProblem(file: path, line: nil, message: "there is no such file")
     }
+    _ = try Self.columns(path: path, query: query)
     do {
       queue = try DatabaseQueue(path: path, configuration: .reading)
       cursor = try queue.inDatabase { db in
@@ -78,12 +79,20 @@ final class QuerySource {
 
   /// The column names of a query's result.
   static func columns(path: String, query: String) throws(InputProblem) -> [String] {
+    let names: [String]
     do {
       let queue = try DatabaseQueue(path: path, configuration: .reading)
-      return try queue.inDatabase { try $0.makeStatement(sql: query).columnNames }
+      names = try queue.inDatabase { try $0.makeStatement(sql: query).columnNames }
     } catch {
       throw problem(path, error)
     }
+    var seen: Set<String> = []
+    for name in names where !seen.insert(name).inserted {
+      throw InputProblem(
+        file: path, line: nil,
+        message: "the query returns two columns `\(name)`; rename one of them with `AS`")
+    }
+    return names
   }
 
   private static func json(_ value: DatabaseValue) -> JSONValue {
