@@ -410,6 +410,24 @@ struct RunTests {
     #expect(error?.contains("s.json: Is a directory") == true, "\(error ?? "no error")")
   }
 
+  @Test("data that is too large for a snapshot fails its task")
+  func largeSnapshot() async throws {
+    let manifest = try Bench.load(
+      """
+      version: 1
+      sinks: [{ ndjson: { path: o.ndjson } }]
+      operations: [{ id: a, query: "{ a b }", snapshot: s.json }]
+      """, in: location)
+    let text = String(repeating: "x", count: 9 << 20)
+    let transport = ScriptedTransport { _ in
+      ScriptedTransport.response(200, #"{"data":{"a":"\#(text)","b":"\#(text)"}}"#)
+    }
+    let summary = try await Bench.run(manifest, transport: transport)
+    #expect(summary.counters.failed == 1 && summary.counters.done == 0)
+    #expect(
+      summary.failures?.all.first?.message.hasPrefix("the snapshot is not compared: ") == true)
+  }
+
   @Test("nested connections are completed through node(id:)")
   func nested() async throws {
     let manifest = try Bench.load(

@@ -532,7 +532,11 @@ extension TaskRunner {
   func compareSnapshot(
     _ operation: BatchOperation, item: TaskItem, data: any ResultData
   ) throws {
-    guard let template = operation.snapshot, data.count <= 16 << 20 else { return }
+    guard let template = operation.snapshot else { return }
+    guard data.count <= 16 << 20 else {
+      throw TaskProblem(
+        "the snapshot is not compared: the data has \(data.count) bytes, and the limit is 16 MiB")
+    }
     var scope = item.scope
     scope.key = OutputPath.component(item.key)
     let path: String
