@@ -51,6 +51,10 @@ struct ExpectationsTests {
       ("errors == null", #"expected errors == null, found ["no motto"]"#),
       ("ms < 12", "expected ms < 12, found 12.5"),
       (
+        #"data.country.languages[*].code == "pt""#,
+        #"expected data.country.languages[*].code == "pt", found "mwl""#
+      ),
+      (
         "data.country.languages.code == null",
         "the condition `data.country.languages.code == null` leads through `data.country.languages`"
       ),

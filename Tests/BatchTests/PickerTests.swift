@@ -53,11 +53,21 @@ struct PickerTests {
       ("errors == null", true), ("count(list) >= 3", true), ("count(list) > 3", false),
       ("n < 6", true), ("n != 5", false), ("name == \"x\"", true), ("name < \"y\"", true),
       ("failed <= 10%", true), ("failed < 4%", false), ("nothing > 1", false),
-      ("o == {\"b\":1}", true),
+      ("o == {\"b\":1}", true), ("id == 9007199254740993", true),
+      ("id == 9007199254740992", false), ("id > 9007199254740992", true),
+      // Each value counts, and not only the first.
+      ("users[*].ok == true", false), ("users[*].ok != false", false),
+      ("users[*].ok != null", true), ("users[*].n < 3", true), ("users[*].n < 2", false),
+      ("2 >= users[*].n", true), ("users[*].n == users[*].m", true),
+      ("users[*].ok == users[*].m", false), ("users[*].none == null", true),
+      ("users[*].none == 1", false),
     ])
   func conditions(text: String, holds: Bool) throws {
+    let users = #"[{"ok":true,"n":1,"m":1},{"ok":false,"n":2,"m":2}]"#
     let facts = try JSONValue(
-      parsing: #"{"errors":null,"list":[1,2,3],"n":5,"name":"x","failed":5,"o":{"b":1}}"#)
+      parsing:
+        #"{"errors":null,"list":[1,2,3],"n":5,"name":"x","failed":5,"o":{"b":1},"id":9007199254740993,"users":\#(users)}"#
+    )
     #expect(try #require(BatchCondition(text)).holds(for: facts, whole: 100) == holds)
   }
 

@@ -77,19 +77,42 @@ struct BatchCondition: Sendable, CustomStringConvertible {
     return nil
   }
 
-  /// Whether the condition is true for `facts`, an object with the names that conditions may use.
+  /// Whether the condition is true for `facts`, an object with the names that conditions may use. A path with `[*]` has
+  /// several values, and the condition has to be true for each.
   ///
   /// - Parameter whole: The number that a share such as `5%` is a share of.
   func holds(for facts: JSONValue, whole: Double = 1) -> Bool {
-    let left = value(left, facts: facts, whole: whole)
-    let right = value(right, facts: facts, whole: whole)
-    switch comparison {
-    case .equal: return Self.equal(left, right)
-    case .notEqual: return !Self.equal(left, right)
-    default: break
+    failing(for: facts, whole: whole) == nil
+  }
+
+  /// The first values of the operands that the condition is not true for; `nil` if it is true.
+  private func failing(
+    for facts: JSONValue, whole: Double
+  ) -> (left: JSONValue, right: JSONValue)? {
+    let lefts = values(left, facts: facts, whole: whole)
+    let rights = values(right, facts: facts, whole: whole)
+    /// A single value is compared with all of the other operand.
+    func element(_ values: [JSONValue], _ index: Int) -> JSONValue {
+      if values.count == 1 { return values[0] }
+      return index < values.count ? values[index] : .null
     }
+    for index in 0..<max(lefts.count, rights.count) {
+      let (left, right) = (element(lefts, index), element(rights, index))
+      if !isTrue(left, right) { return (left, right) }
+    }
+    return nil
+  }
+
+  private func isTrue(_ left: JSONValue, _ right: JSONValue) -> Bool {
+    // Integers that differ may have the same `Double`.
+    if let left = left.intValue, let right = right.intValue { return compare(left, right) }
     if let left = left.doubleValue, let right = right.doubleValue {
       return compare(left, right)
+    }
+    switch comparison {
+    case .equal: return left == right
+    case .notEqual: return left != right
+    default: break
     }
     guard let left = left.stringValue, let right = right.stringValue else { return false }
     return compare(left, right)
@@ -101,35 +124,36 @@ struct BatchCondition: Sendable, CustomStringConvertible {
     case .greater: left > right
     case .lessOrEqual: left <= right
     case .greaterOrEqual: left >= right
-    case .equal, .notEqual: false
+    case .equal: left == right
+    case .notEqual: left != right
     }
   }
 
-  private static func equal(_ left: JSONValue, _ right: JSONValue) -> Bool {
-    if let left = left.doubleValue, let right = right.doubleValue { return left == right }
-    return left == right
-  }
-
-  private func value(_ operand: Operand, facts: JSONValue, whole: Double) -> JSONValue {
+  /// The values of an operand: at least one.
+  private func values(_ operand: Operand, facts: JSONValue, whole: Double) -> [JSONValue] {
     switch operand {
-    case .literal(let value): value
-    case .share(let share): JSONNumber(share * whole).map { .number($0) } ?? .null
-    case .path(let path): path.value(in: facts) ?? .null
+    case .literal(let value): return [value]
+    case .share(let share): return [JSONNumber(share * whole).map { .number($0) } ?? .null]
+    case .path(let path):
+      let found = path.values(in: facts)
+      return found.isEmpty ? [.null] : found
     case .count(let path):
-      .number(
-        JSONNumber(
-          path.values(in: facts).reduce(0) { sum, value in
-            switch value {
-            case .array(let elements): sum + elements.count
-            case .null: sum
-            default: sum + 1
-            }
-          }))
+      let count = path.values(in: facts).reduce(0) { sum, value in
+        switch value {
+        case .array(let elements): sum + elements.count
+        case .null: sum
+        default: sum + 1
+        }
+      }
+      return [.number(JSONNumber(count))]
     }
   }
 
-  /// The left operand's value as JSON text, for messages; at most 80 characters.
+  /// The left operand's value as JSON text, for messages; at most 80 characters. If the condition is not true, it is the
+  /// first value that it is not true for.
   func found(in facts: JSONValue, whole: Double = 1) -> String {
-    String(value(left, facts: facts, whole: whole).jsonText().prefix(80))
+    let value =
+      failing(for: facts, whole: whole)?.left ?? values(left, facts: facts, whole: whole)[0]
+    return String(value.jsonText().prefix(80))
   }
 }
