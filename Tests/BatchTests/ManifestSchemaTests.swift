@@ -188,6 +188,28 @@ struct ManifestKindTests {
       findings.contains { $0.hasPrefix(start) && $0.contains(message) }, "\(start): \(findings)")
   }
 
+  @Test(
+    "captured values of a list whose pages are followed are refused, others are not",
+    arguments: [
+      ("l.nodes[*].id", true), ("l.nodes", true), ("l", true), ("l.n", false), ("v.r[*]", false),
+      ("l.pageInfo.endCursor", false),
+    ])
+  func capturedPages(path: String, isRefused: Bool) throws {
+    let findings = try Bench.findings(
+      """
+      version: 1
+      operations:
+        - id: a
+          query: "query($after: String) { l(after: $after) { n nodes { id } pageInfo { hasNextPage endCursor } } v { r } }"
+          paginate: { connection: l }
+          capture: { c: "\(path)" }
+      """, in: location)
+    #expect(
+      findings.contains { $0.contains("`capture` has `\(path)` of the last page only") } == isRefused,
+      "\(findings)")
+    #expect(findings.count == (isRefused ? 1 : 0), "\(findings)")
+  }
+
   @Test("an empty cell may be null, with or without quotes", arguments: ["null", "\"null\""])
   func emptyIsNull(word: String) throws {
     let manifest = try Bench.load(

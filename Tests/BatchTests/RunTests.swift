@@ -258,6 +258,28 @@ struct RunTests {
     #expect(try location.text("out/again.ndjson") == location.text("out/rows.ndjson"))
   }
 
+  @Test("a second task with the key of captured values fails, and does not replace them")
+  func capturedKeys() async throws {
+    let manifest = try Bench.load(
+      """
+      version: 1
+      run: { concurrency: 1 }
+      sinks: [{ ndjson: { path: "{{op}}.ndjson" } }]
+      operations:
+        - id: u
+          query: "query($n: Int) { user(n: $n) { id } }"
+          foreach: { inline: [{ k: A, n: 1 }, { k: A, n: 2 }, { k: A, n: 1 }], key: "{{row.k}}" }
+          variables: { n: "{{row.n}}" }
+          capture: { id: user.id }
+      """, in: location)
+    let summary = try await Bench.run(
+      manifest, transport: ScriptedTransport { _ in ScriptedTransport.response() })
+    #expect(summary.counters.done == 1 && summary.counters.failed == 1)
+    #expect(summary.counters.duplicates == 1)
+    let message = summary.failures?.all.first?.message ?? ""
+    #expect(message.contains("captured values are found by the key"), "\(message)")
+  }
+
   @Test("pages follow the cursor of a connection, and each record comes once")
   func pages() async throws {
     try await DemoServer.withServer { server in

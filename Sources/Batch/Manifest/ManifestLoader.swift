@@ -460,6 +460,7 @@ extension ManifestLoader {
     if case .pages(let paginate)? = settings.paginate {
       readPagination(
         paginate, location: settings.$paginate.location, shape: shape, operation: &operation)
+      checkCaptures(settings, operation)
     }
     checkCompleteness(settings, operation: &operation)
   }
@@ -484,6 +485,28 @@ extension ManifestLoader {
   }
 
   // MARK: Pages
+
+  /// Reports captured values of a list whose pages are followed: those of a page replace those of the page before.
+  private mutating func checkCaptures(_ settings: OperationSettings, _ operation: BatchOperation) {
+    let list: [String]
+    switch operation.pagination?.style {
+    case .connection(let path, _)?: list = path.keys
+    case .offset(_, let items)?: list = items.keys
+    case nil: return
+    }
+    let lists = operation.shape.tree.lists(at: list)
+    for entry in settings.capture.entries {
+      let path = entry.value.value
+      let rest = path.keys.dropFirst(list.count)
+      guard path.keys.starts(with: list),
+        path.steps.contains(.each) || (rest.first.map { lists.contains($0) } ?? true)
+      else { continue }
+      report(
+        .path, message: "`capture` has `\(path)` of the last page only", location: entry.value.location,
+        hint: "write the records to a sink `sqlite`, and read them with `foreach: { sqlite: FILE, query: … }` in an "
+          + "operation that needs this one")
+    }
+  }
 
   private mutating func readPagination(
     _ settings: PaginateSettings, location: FileLocation, shape: PathShape,

@@ -158,6 +158,8 @@ struct TaskRows {
   private let maker: TaskMaker
   private let context: RowContext
   private var source: RowSource?
+  /// The first task of each key, by hash, if values are captured.
+  private var tasks: [Int: TaskID] = [:]
   /// Whether there are no further tasks.
   private(set) var isOver = false
 
@@ -183,14 +185,24 @@ struct TaskRows {
     return try item(row)
   }
 
-  private func item(_ row: Row?) throws -> TaskItem {
-    try maker.item(row) { key in
+  private mutating func item(_ row: Row?) throws -> TaskItem {
+    let context = context
+    var item = try maker.item(row) { [maker] key in
       guard !maker.operation.needs.isEmpty, let journal = context.journal,
         let manifest = context.manifest
       else { return [:] }
       return try journal.captures(
         of: maker.operation.needs, in: manifest, context.numbers, key: key)
     }
+    guard !maker.operation.capture.isEmpty, item.problem == nil else { return item }
+    let first = tasks[item.key.hashValue] ?? item.id
+    tasks[item.key.hashValue] = first
+    if first != item.id {
+      item.problem =
+        "an earlier row has the key `\(item.key)`, too, and captured values are found by the key; give each row a key "
+        + "of its own"
+    }
+    return item
   }
 }
 
