@@ -258,6 +258,39 @@ struct RunTests {
     #expect(try location.text("out/again.ndjson") == location.text("out/rows.ndjson"))
   }
 
+  @Test("a task without the captured values in its variables fails, and is not sent")
+  func withoutCaptured() async throws {
+    let manifest = try Bench.load(
+      """
+      version: 1
+      run: { concurrency: 1 }
+      sinks: [{ ndjson: { path: "{{op}}.ndjson" } }]
+      operations:
+        - id: u
+          query: "query($n: Int) { user(n: $n) { id } }"
+          foreach: { inline: [{ n: 1 }, { n: 2 }], key: "{{row.n}}" }
+          variables: { n: "{{row.n}}" }
+          capture: { id: user.id }
+        - id: v
+          needs: [u]
+          query: "query($x: ID) { other(x: $x) { id } }"
+          foreach: { inline: [{ n: 1 }, { n: 2 }, { n: 3 }], key: "{{row.n}}" }
+          variables: { x: "{{u.id}}" }
+      """, in: location)
+    let transport = ScriptedTransport { body, _ in
+      body.contains("other")
+        ? ScriptedTransport.response(200, #"{"data":{"other":{"id":"1"}}}"#)
+        : body.contains(#""n":2"#)
+          ? ScriptedTransport.response(200, #"{"errors":[{"message":"no"}]}"#)
+          : ScriptedTransport.response()
+    }
+    let summary = try await Bench.run(manifest, transport: transport)
+    #expect(transport.count == 3)
+    #expect(summary.counters.done == 2 && summary.counters.failed == 3)
+    let messages = summary.failures?.all.map(\.message) ?? []
+    #expect(messages.contains { $0.contains("`u`, which it needs, has captured no values") })
+  }
+
   @Test("a second task with the key of captured values fails, and does not replace them")
   func capturedKeys() async throws {
     let manifest = try Bench.load(

@@ -68,6 +68,21 @@ indirect enum ValueTemplate: Sendable {
   }
 }
 
+extension ValueTemplate {
+  /// The references in the value, at any depth.
+  var references: [Reference] {
+    switch self {
+    case .constant: []
+    case .reference(let reference, _): [reference]
+    case .text(let template, _): template.references
+    case .list(let elements): elements.flatMap { $0.references }
+    case .object(let members): members.flatMap { $0.value.references }
+    case .upload(let template):
+      [template.path, template.contentType, template.fileName].flatMap { $0?.references ?? [] }
+    }
+  }
+}
+
 extension ValueTemplate: CustomStringConvertible {
   /// JSON, with references in double braces. Equal descriptions are equal values of every task.
   var description: String {

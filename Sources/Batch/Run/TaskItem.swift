@@ -43,6 +43,8 @@ final class TaskMaker: Sendable {
   let operation: BatchOperation
   private let types: TypedText
   let state: JSONObject
+  /// The operations whose captured values are in the variables.
+  let captured: Set<String>
   /// The SHA-256 state over what all tasks of the operation have in common.
   private let common: Hash
 
@@ -50,6 +52,8 @@ final class TaskMaker: Sendable {
     self.operation = operation
     types = TypedText(reader: operation.template.reader)
     self.state = state
+    captured = Set(operation.variables.flatMap { $0.value.references }.map(\.root))
+      .subtracting([operation.source?.rowName ?? "row", "op", "key", "state"])
     var common = Hash()
     common.updateDelimited(operation.id)
     common.updateDelimited(operation.template.document)
@@ -191,8 +195,13 @@ struct TaskRows {
       guard !maker.operation.needs.isEmpty, let journal = context.journal,
         let manifest = context.manifest
       else { return [:] }
-      return try journal.captures(
+      let found = try journal.captures(
         of: maker.operation.needs, in: manifest, context.numbers, key: key)
+      // A nullable variable would be left out.
+      if let need = maker.captured.sorted().first(where: { found[$0] == nil }) {
+        throw TaskProblem("`\(need)`, which it needs, has captured no values for the key `\(key)`")
+      }
+      return found
     }
     guard !maker.operation.capture.isEmpty, item.problem == nil else { return item }
     let first = tasks[item.key.hashValue] ?? item.id
