@@ -1,6 +1,6 @@
 import CPQ
 
-/// The rows of a result. Pointers into it are valid as long as it is.
+/// The rows of a result. Pointers to their bytes are valid while it exists.
 package final class PostgresRows {
   private let result: OpaquePointer
   private let library: LibPQ
