@@ -251,6 +251,17 @@ struct PathShapeTests {
     #expect(error.contains(message), "\(error)")
   }
 
+  @Test("a column of a path with [*] has all of its values")
+  func allValues() async throws {
+    let info = #""pageInfo":{"hasNextPage":false}"#
+    let (summary, _) = try await run(
+      "emit: things[*]", sinks: "[{ csv: { path: o.csv, columns: [id, \"sub[*].id\"] } }]",
+      answer:
+        #"{"data":{"things":[{"id":1,"sub":[{"id":2},{"id":3}],\#(info)},{"id":4,"sub":[],\#(info)}]}}"#)
+    #expect(summary.counters.done == 1)
+    #expect(try location.text("o.csv") == "id,sub[*].id\n1,\"[2,3]\"\n4,\n")
+  }
+
   @Test("a column that no record has is reported, one that is null is not")
   func unused() async throws {
     let (summary, _) = try await run(

@@ -78,7 +78,8 @@ struct RecordColumns: Sendable, CustomStringConvertible {
         switch path.look(in: record) {
         case .absent: value = nil
         case .null: value = .null
-        case .value(let found): value = found
+        case .value(let found):
+          value = path.steps.contains(.each) ? .array(path.values(in: record)) : found
         case .mismatch(let mismatch):
           throw TaskProblem("the column `\(column.name)` \(mismatch)")
         }
