@@ -291,6 +291,30 @@ struct RunTests {
     #expect(messages.contains { $0.contains("`u`, which it needs, has captured no values") })
   }
 
+  @Test("a shard of a batch whose operations need captured values is refused", arguments: [1, 2])
+  func capturedShards(count: Int) async throws {
+    let manifest = try Bench.load(
+      """
+      version: 1
+      sinks: [{ ndjson: { path: "{{op}}.ndjson" } }]
+      operations:
+        - { id: u, query: "{ user { id } }", capture: { id: user.id } }
+        - { id: v, needs: [u], query: "query($x: ID) { user(id: $x) { id } }", variables: { x: "{{u.id}}" } }
+      """, in: location)
+    var options = RunOptions()
+    options.shard = Shard("1/\(count)")
+    let transport = ScriptedTransport { _ in ScriptedTransport.response() }
+    if count == 1 {
+      let summary = try await Bench.run(manifest, options, transport: transport)
+      #expect(summary.counters.done == 2)
+    } else {
+      let error = await #expect(throws: JournalError.self) {
+        _ = try await Bench.run(manifest, options, transport: transport)
+      }
+      #expect(error?.description.contains("`u` captures values") == true && transport.count == 0)
+    }
+  }
+
   @Test("a second task with the key of captured values fails, and does not replace them")
   func capturedKeys() async throws {
     let manifest = try Bench.load(

@@ -52,6 +52,7 @@ public struct BatchRun: Sendable {
   ///   output cannot be written.
   public func run(_ control: RunControl = RunControl()) async throws -> RunSummary {
     try requireFolder()
+    try requireAllTasks()
     let since = try since()
     let run = BatchRun(manifest.starting(from: since), options: options, services: services)
     return try await run.run(control, since: since)
@@ -134,6 +135,18 @@ public struct BatchRun: Sendable {
       // written, after tasks have ended.
       if (try? journal.counts().total) == 0 { journal.remove() }
       throw error
+    }
+  }
+
+  /// Throws for a shard of a batch with captured values that other operations use: it has only those of its own tasks.
+  private func requireAllTasks() throws(JournalError) {
+    guard let shard = options.shard, shard.count > 1 else { return }
+    let operations = manifest.operations
+    for (index, operation) in operations.enumerated()
+    where !operation.capture.isEmpty && operations.contains(where: { $0.needs.contains(index) }) {
+      throw JournalError(
+        "`\(operation.id)` captures values that other operations need, and a shard has only those of its own tasks; run "
+          + "\(manifest.file) without --shard")
     }
   }
 
