@@ -301,8 +301,7 @@ struct RunTests {
         - { id: u, query: "{ user { id } }", capture: { id: user.id } }
         - { id: v, needs: [u], query: "query($x: ID) { user(id: $x) { id } }", variables: { x: "{{u.id}}" } }
       """, in: location)
-    var options = RunOptions()
-    options.shard = Shard("1/\(count)")
+    let options = Bench.shard("1/\(count)")
     let transport = ScriptedTransport { _ in ScriptedTransport.response() }
     if count == 1 {
       let summary = try await Bench.run(manifest, options, transport: transport)
@@ -313,6 +312,23 @@ struct RunTests {
       }
       #expect(error?.description.contains("`u` captures values") == true && transport.count == 0)
     }
+  }
+
+  @Test("a shard of a batch that reads what it writes is refused")
+  func writtenShards() async throws {
+    let manifest = try Bench.load(
+      """
+      version: 1
+      sinks: [{ sqlite: { path: u.db, key: [id], operations: [u] } }]
+      operations:
+        - { id: u, query: "{ user { id } }", emit: user }
+        - { id: v, needs: [u], query: "{ user { id } }", foreach: { sqlite: u.db, query: "select id from u" } }
+      """, in: location)
+    let transport = ScriptedTransport { _ in ScriptedTransport.response() }
+    let error = await #expect(throws: JournalError.self) {
+      _ = try await Bench.run(manifest, Bench.shard("1/2"), transport: transport)
+    }
+    #expect(error?.description.contains("the rows of `v`") == true && transport.count == 0)
   }
 
   @Test("a second task with the key of captured values fails, and does not replace them")

@@ -95,6 +95,20 @@ struct OutputCheck {
     return false
   }
 
+  /// The first operation whose rows are in a database that the batch writes; `nil` if there is none.
+  var readerOfOutput: BatchOperation? {
+    var databases = LocationTable<Output>()
+    for output in outputs where output.isDatabase {
+      databases.add(output, at: Location(output.path))
+    }
+    return manifest.operations.first { operation in
+      guard let input = operation.source?.input, input.isDatabase, let path = input.path else {
+        return false
+      }
+      return !databases.found(at: Location(path)).isEmpty
+    }
+  }
+
   /// Outputs that would overwrite an input, a journal or another output.
   func conflicts() -> [OutputProblem] {
     var problems: [OutputProblem] = []

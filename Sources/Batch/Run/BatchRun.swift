@@ -138,8 +138,9 @@ public struct BatchRun: Sendable {
     }
   }
 
-  /// Throws for a shard of a batch with captured values that other operations use: it has only those of its own tasks.
-  private func requireAllTasks() throws(JournalError) {
+  /// Throws for a shard of a batch whose operations use captured values or rows of other operations: it has only those
+  /// of its own tasks.
+  private func requireAllTasks() throws {
     guard let shard = options.shard, shard.count > 1 else { return }
     let operations = manifest.operations
     for (index, operation) in operations.enumerated()
@@ -147,6 +148,11 @@ public struct BatchRun: Sendable {
       throw JournalError(
         "`\(operation.id)` captures values that other operations need, and a shard has only those of its own tasks; run "
           + "\(manifest.file) without --shard")
+    }
+    if let reader = OutputCheck(manifest, try SinkPlan(manifest)).readerOfOutput {
+      throw JournalError(
+        "the rows of `\(reader.id)` are in a database that the batch writes, and a shard writes only those of its own "
+          + "tasks, to a database of its own; run \(manifest.file) without --shard")
     }
   }
 
