@@ -187,7 +187,9 @@ extension TableConnection {
 
   /// Whether a page selects the `id` of its object, which is what finds it.
   func selectsID(_ schema: Schema?) -> Bool {
-    guard case .field(let name, _, _) = holder, ["node", "nodes"].contains(name), finders.count == 1
+    // A schema may have another field of this name, such as `node(name:)`.
+    guard case .field(let name, _, _) = holder, let argument = ["node": "id", "nodes": "ids"][name],
+      finders.map(\.argument) == [argument]
     else { return false }
     guard let schema else { return true }
     guard let query = schema.rootType(for: .query)?.name,

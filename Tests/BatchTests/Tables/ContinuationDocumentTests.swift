@@ -164,6 +164,22 @@ struct ContinuationDocumentTests {
     #expect(variables == ["gqlrun_shop_0": 4, "gqlrun_nr_0": "x", "gqlrunAfter_0": "c"])
   }
 
+  @Test("a field `node` with another argument finds its object by that key, and no id is compared with it")
+  func nodeByKey() throws {
+    let schema = """
+      type Query { \(Self.query) node(name: String!): Customer }
+      type Customer { id: ID! name: String! \(Self.orders) }
+      type Order { id: ID! total: Float }
+      """
+    let document = "{ customers(first: 2) { nodes { orders(first: 1) { nodes { id } } } } }"
+    let plan = try Self.plan(
+      document, schema: schema, keys: KeyRules(types: ["Customer": ["name"]]))
+    let (text, variables) = try Self.request(plan, [Self.continuation(1, argument: "name")])
+    #expect(
+      text.contains("p0: node(name: $gqlrun_name_0) { ... on Customer { orders("), "\(text)")
+    #expect(variables["gqlrun_name_0"] == "1")
+  }
+
   @Test("by the path, with the variables and the response keys of the document")
   func path() throws {
     let schema = """
