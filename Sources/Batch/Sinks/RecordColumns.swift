@@ -20,11 +20,14 @@ struct RecordColumns: Sendable, CustomStringConvertible {
   let columns: [Column]
   /// Whether the manifest lists them; otherwise they are the response keys of the records, in the document's order.
   let areGiven: Bool
+  /// Whether a column has all values of its path, because that has `[*]`, by index.
+  private let areLists: [Bool]
 
   /// The columns that the `columns` section of an operation lists.
   init(_ columns: [Column]) {
     self.columns = columns
     areGiven = true
+    areLists = Self.areLists(columns)
   }
 
   /// Columns that are named by their paths in a record.
@@ -33,6 +36,13 @@ struct RecordColumns: Sendable, CustomStringConvertible {
   init(paths: [String]) {
     columns = paths.map { Column(name: $0, source: .record(ResultPath($0) ?? ResultPath())) }
     areGiven = false
+    areLists = Self.areLists(columns)
+  }
+
+  private static func areLists(_ columns: [Column]) -> [Bool] {
+    columns.map {
+      if case .record(let path) = $0.source { path.steps.contains(.each) } else { false }
+    }
   }
 
   var names: [String] { columns.map(\.name) }
@@ -79,7 +89,7 @@ struct RecordColumns: Sendable, CustomStringConvertible {
         case .absent: value = nil
         case .null: value = .null
         case .value(let found):
-          value = path.steps.contains(.each) ? .array(path.values(in: record)) : found
+          value = areLists[index] ? .array(path.values(in: record)) : found
         case .mismatch(let mismatch):
           throw TaskProblem("the column `\(column.name)` \(mismatch)")
         }
