@@ -192,7 +192,7 @@ struct ManifestKindTests {
     "captured values of a list whose pages are followed are refused, others are not",
     arguments: [
       ("l.nodes[*].id", true), ("l.nodes", true), ("l", true), ("l.n", false), ("v.r[*]", false),
-      ("l.pageInfo.endCursor", false),
+      ("l.pageInfo.endCursor", false), ("l.facets[*].f", false), ("l.nodes[0].id", true),
     ])
   func capturedPages(path: String, isRefused: Bool) throws {
     let findings = try Bench.findings(
@@ -200,7 +200,8 @@ struct ManifestKindTests {
       version: 1
       operations:
         - id: a
-          query: "query($after: String) { l(after: $after) { n nodes { id } pageInfo { hasNextPage endCursor } } v { r } }"
+          query: "query($after: String) { l(after: $after) { n facets { f } nodes { id } \
+      pageInfo { hasNextPage endCursor } } v { r } }"
           paginate: { connection: l }
           capture: { c: "\(path)" }
       """, in: location)

@@ -489,18 +489,23 @@ extension ManifestLoader {
   /// Reports captured values of a list whose pages are followed: those of a page replace those of the page before.
   private mutating func checkCaptures(_ settings: OperationSettings, _ operation: BatchOperation) {
     let list: [String]
+    /// The lists of a connection, which are in pages; empty if they have other names.
+    var lists: [String] = []
     switch operation.pagination?.style {
-    case .connection(let path, _)?: list = path.keys
+    case .connection(let path, _)?:
+      list = path.keys
+      lists = operation.shape.tree.lists(at: list)
     case .offset(_, let items)?: list = items.keys
     case nil: return
     }
-    let lists = operation.shape.tree.lists(at: list)
     for entry in settings.capture.entries {
       let path = entry.value.value
-      let rest = path.keys.dropFirst(list.count)
-      guard path.keys.starts(with: list),
-        path.steps.contains(.each) || (rest.first.map { lists.contains($0) } ?? true)
-      else { continue }
+      // Each page has the other lists of a connection, such as facets.
+      let isInPages =
+        path.keys.dropFirst(list.count).first.map { key in
+          lists.isEmpty ? path.steps.contains(.each) : lists.contains(key)
+        } ?? true
+      guard path.keys.starts(with: list), isInPages else { continue }
       report(
         .path, message: "`capture` has `\(path)` of the last page only", location: entry.value.location,
         hint: "write the records to a sink `sqlite`, and read them with `foreach: { sqlite: FILE, query: … }` in an "
