@@ -331,8 +331,11 @@ struct RunTests {
     #expect(error?.description.contains("the rows of `v`") == true && transport.count == 0)
   }
 
-  @Test("a second task with the key of captured values fails, and does not replace them")
-  func capturedKeys() async throws {
+  @Test(
+    "a second task with the key of captured values that are used fails, and does not replace them",
+    arguments: [true, false])
+  func capturedKeys(areUsed: Bool) async throws {
+    let value = areUsed ? "{{u.id}}" : "1"
     let manifest = try Bench.load(
       """
       version: 1
@@ -344,13 +347,19 @@ struct RunTests {
           foreach: { inline: [{ k: A, n: 1 }, { k: A, n: 2 }, { k: A, n: 1 }], key: "{{row.k}}" }
           variables: { n: "{{row.n}}" }
           capture: { id: user.id }
+        - id: v
+          needs: [u]
+          query: "query($x: ID) { user(id: $x) { id } }"
+          foreach: { inline: [{ k: A }], key: "{{row.k}}" }
+          variables: { x: "\(value)" }
       """, in: location)
     let summary = try await Bench.run(
       manifest, transport: ScriptedTransport { _ in ScriptedTransport.response() })
-    #expect(summary.counters.done == 1 && summary.counters.failed == 1)
+    #expect(summary.counters.done == (areUsed ? 2 : 3))
+    #expect(summary.counters.failed == (areUsed ? 1 : 0))
     #expect(summary.counters.duplicates == 1)
     let message = summary.failures?.all.first?.message ?? ""
-    #expect(message.contains("captured values are found by the key"), "\(message)")
+    #expect(message.contains("captured values are found by the key") == areUsed, "\(message)")
   }
 
   @Test("pages follow the cursor of a connection, and each record comes once")

@@ -99,6 +99,14 @@ struct BatchOperation: Sendable {
   /// Whether the conditions decide if a response with errors is a failure.
   var judgesErrors: Bool { expect.judgeErrors }
 
+  /// Whether tasks use values that another operation captured: as rows, in variables, or in the name of a snapshot.
+  func usesCaptures(of other: BatchOperation) -> Bool {
+    guard !other.capture.isEmpty, needs.contains(other.index) else { return false }
+    let references = variables.flatMap { $0.value.references } + (snapshot?.references ?? [])
+    return source?.input.capturedOperation == other.id
+      || references.contains { $0.root == other.id }
+  }
+
   /// Validates paths into the data of the operation.
   var shape: PathShape { PathShape(tree: SelectionTree(template)) }
 }

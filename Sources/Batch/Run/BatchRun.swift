@@ -143,8 +143,8 @@ public struct BatchRun: Sendable {
   private func requireAllTasks() throws {
     guard let shard = options.shard, shard.count > 1 else { return }
     let operations = manifest.operations
-    for (index, operation) in operations.enumerated()
-    where !operation.capture.isEmpty && operations.contains(where: { $0.needs.contains(index) }) {
+    for operation in operations
+    where operations.contains(where: { $0.usesCaptures(of: operation) }) {
       throw JournalError(
         "`\(operation.id)` captures values that other operations need, and a shard has only those of its own tasks; run "
           + "\(manifest.file) without --shard")

@@ -162,7 +162,9 @@ struct TaskRows {
   private let maker: TaskMaker
   private let context: RowContext
   private var source: RowSource?
-  /// The first task of each key, by hash, if values are captured.
+  /// Whether other operations use the values that tasks capture, and find them by the key.
+  private let isFoundByKey: Bool
+  /// The first task of each key, by hash, if captured values are found by it.
   private var tasks: [Int: TaskID] = [:]
   /// Whether there are no further tasks.
   private(set) var isOver = false
@@ -171,6 +173,8 @@ struct TaskRows {
   init(_ maker: TaskMaker, _ context: RowContext) {
     self.maker = maker
     self.context = context
+    isFoundByKey =
+      context.manifest?.operations.contains { $0.usesCaptures(of: maker.operation) } ?? false
   }
 
   mutating func next() throws -> TaskItem? {
@@ -203,7 +207,7 @@ struct TaskRows {
       }
       return found
     }
-    guard !maker.operation.capture.isEmpty, item.problem == nil else { return item }
+    guard isFoundByKey, item.problem == nil else { return item }
     let first = tasks[item.key.hashValue] ?? item.id
     tasks[item.key.hashValue] = first
     if first != item.id {
