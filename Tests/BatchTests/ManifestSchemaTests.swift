@@ -206,7 +206,8 @@ struct ManifestKindTests {
           capture: { c: "\(path)" }
       """, in: location)
     #expect(
-      findings.contains { $0.contains("`capture` has `\(path)` of the last page only") } == isRefused,
+      findings.contains { $0.contains("`capture` has `\(path)` of the last page only") }
+        == isRefused,
       "\(findings)")
     #expect(findings.count == (isRefused ? 1 : 0), "\(findings)")
   }

@@ -257,7 +257,8 @@ struct PathShapeTests {
     let (summary, _) = try await run(
       "emit: things[*]", sinks: "[{ csv: { path: o.csv, columns: [id, \"sub[*].id\"] } }]",
       answer:
-        #"{"data":{"things":[{"id":1,"sub":[{"id":2},{"id":3}],\#(info)},{"id":4,"sub":[],\#(info)}]}}"#)
+        #"{"data":{"things":[{"id":1,"sub":[{"id":2},{"id":3}],\#(info)},{"id":4,"sub":[],\#(info)}]}}"#
+    )
     #expect(summary.counters.done == 1)
     #expect(try location.text("o.csv") == "id,sub[*].id\n1,\"[2,3]\"\n4,\n")
   }

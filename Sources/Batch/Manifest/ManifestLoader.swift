@@ -507,8 +507,10 @@ extension ManifestLoader {
         } ?? true
       guard path.keys.starts(with: list), isInPages else { continue }
       report(
-        .path, message: "`capture` has `\(path)` of the last page only", location: entry.value.location,
-        hint: "write the records to a sink `sqlite`, and read them with `foreach: { sqlite: FILE, query: … }` in an "
+        .path, message: "`capture` has `\(path)` of the last page only",
+        location: entry.value.location,
+        hint:
+          "write the records to a sink `sqlite`, and read them with `foreach: { sqlite: FILE, query: … }` in an "
           + "operation that needs this one")
     }
   }

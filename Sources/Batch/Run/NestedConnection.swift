@@ -135,7 +135,8 @@ struct NestedConnection: Sendable {
     for step in connection.holderPath(index) { object = object?.element(at: step) }
     guard !connection.isOther(object, than: continuation) else {
       throw TaskProblem(
-        "the server did not complete `\(self.path)` through node(id:): it gave an object with another `id`")
+        "the server did not complete `\(self.path)` through node(id:): it gave an object with another `id`"
+      )
     }
     var value = object
     for key in connection.holderKeys { value = value?[key] }

@@ -188,7 +188,8 @@ extension TableConnection {
   /// Whether a page selects the `id` of its object, which is what finds it.
   func selectsID(_ schema: Schema?) -> Bool {
     // A schema may have another field of this name, such as `node(name:)`.
-    guard case .field(let name, _, _) = holder, let argument = ["node": "id", "nodes": "ids"][name],
+    guard case .field(let name, _, _) = holder,
+      let argument = ["node": "id", "nodes": "ids"][name],
       finders.map(\.argument) == [argument]
     else { return false }
     guard let schema else { return true }

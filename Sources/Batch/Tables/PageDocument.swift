@@ -76,7 +76,8 @@ struct PageDocument {
       if isList { argument.value = .list([argument.value], maker.location) }
       return argument
     }
-    let id = connection.selectsID(template.schema) ? [maker.field("id", as: TableConnection.idKey)] : []
+    let id =
+      connection.selectsID(template.schema) ? [maker.field("id", as: TableConnection.idKey)] : []
     return [maker.field(field, as: TableConnection.alias(index), arguments: arguments, id + pages)]
   }
 

@@ -164,7 +164,9 @@ struct ContinuationDocumentTests {
     #expect(variables == ["gqlrun_shop_0": 4, "gqlrun_nr_0": "x", "gqlrunAfter_0": "c"])
   }
 
-  @Test("a field `node` with another argument finds its object by that key, and no id is compared with it")
+  @Test(
+    "a field `node` with another argument finds its object by that key, and no id is compared with it"
+  )
   func nodeByKey() throws {
     let schema = """
       type Query { \(Self.query) node(name: String!): Customer }
