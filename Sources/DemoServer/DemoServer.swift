@@ -107,7 +107,7 @@ public struct DemoServer: Sendable {
     try await serve { onReady($0.url) }
   }
 
-  /// Runs a server for the duration of `body`.
+  /// Runs a server for the duration of `body`, with a higher priority: it answers when other tasks keep the processors busy.
   ///
   /// - Parameters:
   ///   - configuration: The configuration; by default a free port on the loopback address.
@@ -123,7 +123,7 @@ public struct DemoServer: Sendable {
     let server = DemoServer(configuration)
     let (ready, continuation) = AsyncStream.makeStream(of: LiveDemoServer.self)
     return try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask {
+      group.addTask(priority: .high) {
         defer { continuation.finish() }
         try await server.serve { continuation.yield($0) }
       }
