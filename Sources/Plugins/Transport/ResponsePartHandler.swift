@@ -170,13 +170,18 @@ final class ResponsePartHandler: ChannelDuplexHandler {
 ///
 /// The client flushes each part by itself: two or three system calls and packets for a short
 /// request, and as many wake-ups of the server. A part without an immediate successor is flushed at
-/// the end of the event loop's current tick.
+/// the end of the event loop's current tick, and one that is a whole body with the end of its request: the client writes
+/// that end by itself, from the event loop of the request, and closes a connection whose response comes before it.
 final class WholeRequestHandler: ChannelOutboundHandler {
   typealias OutboundIn = HTTPClientRequestPart
   typealias OutboundOut = HTTPClientRequestPart
 
   /// Whether a request has started whose end was not written yet.
   private var isOpen = false
+  /// The length of the body, if the head states it and no part was written yet.
+  private var unwritten: Int?
+  /// Whether the whole body was written in one part, and the end of its request was not.
+  private var awaitsEnd = false
   private var holdsFlush = false
 
   static func add(to channel: any Channel) -> EventLoopFuture<Void> {
@@ -187,9 +192,13 @@ final class WholeRequestHandler: ChannelOutboundHandler {
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
     switch unwrapOutboundIn(data) {
-    case .head: isOpen = true
-    case .body: break
-    case .end: isOpen = false
+    case .head(let head):
+      (isOpen, awaitsEnd) = (true, false)
+      unwritten = head.headers.first(name: "Content-Length").flatMap { Int($0) }
+    case .body(let part):
+      awaitsEnd = part.readableBytes == unwritten
+      unwritten = nil
+    case .end: (isOpen, awaitsEnd) = (false, false)
     }
     context.write(data, promise: promise)
   }
@@ -199,12 +208,12 @@ final class WholeRequestHandler: ChannelOutboundHandler {
       holdsFlush = false
       return context.flush()
     }
-    guard !holdsFlush else { return }
+    guard !holdsFlush, !awaitsEnd else { return }
     holdsFlush = true
     context.eventLoop.assumeIsolated().execute {
       guard self.holdsFlush else { return }
       self.holdsFlush = false
-      context.flush()
+      if !self.awaitsEnd { context.flush() }
     }
   }
 }
