@@ -33,9 +33,11 @@ final class ResponsePartHandler: ChannelDuplexHandler {
   private var isInBody = false
   /// Whether a request has begun and not ended.
   private var isSending = false
-  /// Whether a request has ended whose bytes were not all sent yet.
-  private var isUnsent = false
-  private var sentBytes = 0
+  /// Whether the head states the length of the body, so that its end has no bytes.
+  private var hasLength = false
+  private var bodyBytes = 0
+  /// The number of writes of a long body whose bytes were not all sent yet.
+  private var unsentWrites = 0
   /// The number of requests.
   private var number = 0
   /// Whether the request that is being sent was answered.
@@ -50,27 +52,31 @@ final class ResponsePartHandler: ChannelDuplexHandler {
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
     switch unwrapOutboundIn(data) {
-    case .head:
-      (isSending, isAnswered, isUnsent, sentBytes) = (true, false, false, 0)
+    case .head(let head):
+      (isSending, isAnswered, bodyBytes, unsentWrites) = (true, false, 0, 0)
+      hasLength = head.headers.contains(name: "Content-Length")
       number += 1
-    case .body(let part): sentBytes += part.readableBytes
+    case .body(let part):
+      bodyBytes += part.readableBytes
+      if hasLength, bodyBytes > Self.longBody { return note(context, data, promise: promise) }
     case .end:
       isSending = false
-      if sentBytes > Self.longBody { return end(context, data: data, promise: promise) }
+      if !hasLength, bodyBytes > Self.longBody { return note(context, data, promise: promise) }
     }
     context.write(data, promise: promise)
   }
 
-  /// Ends a request with a long body, and notes when it was sent.
-  private func end(
-    _ context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?
+  /// Writes a part of a long body, and notes when its bytes were sent. An end without bytes may be written later than the
+  /// server can answer.
+  private func note(
+    _ context: ChannelHandlerContext, _ data: NIOAny, promise: EventLoopPromise<Void>?
   ) {
-    isUnsent = true
+    unsentWrites += 1
     let number = number
     // The promise belongs to the event loop of the request, which may use a connection of another one.
     let sent = context.eventLoop.makePromise(of: Void.self)
     sent.futureResult.assumeIsolated().whenComplete { _ in
-      if self.number == number { self.isUnsent = false }
+      if self.number == number { self.unsentWrites -= 1 }
     }
     sent.futureResult.cascade(to: promise)
     context.write(data, promise: sent)
@@ -96,7 +102,7 @@ final class ResponsePartHandler: ChannelDuplexHandler {
     case .end:
       deliver(context)
       isInBody = false
-      let (isEarly, isCut, number) = (isSending, isUnsent, number)
+      let (isEarly, isCut, number) = (isSending, !isSending && unsentWrites > 0, number)
       // A response that ends after the end of reading ends its connection, which still has bytes to send.
       if isCut { context.fireChannelReadComplete() }
       if isEarly || isCut { pass(wrapInboundOut(.body(ByteBuffer())), context) }
