@@ -63,6 +63,35 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    #"{"errors":[{"message":"denied"}]}"#, #"{"errors":[{"message":"denied"}],"data":null}"#,
+  ]) func `errors in a part without a payload end the subscription`(_ message: String) async throws {
+    let body =
+      Self.part("{}") + Self.part(message)
+      + Self.part(#"{"payload":\#(Self.payload("1", "Ada"))}"#) + "\r\n--graphql--"
+    try await subscribe(to: .response(200, headers: Self.multipart, body: body)) { outcome, _, _ in
+      #expect(outcome.error == nil)
+      #expect(outcome.results.map { $0.errors.map(\.message) } == [["denied"]])
+    }
+  }
+
+  @Test func `errors beside a payload end the subscription after it`() async throws {
+    let body =
+      Self.part(#"{"payload":\#(Self.payload("1", "Ada")),"errors":[]}"#)
+      + Self.part(#"{"errors":null,"payload":\#(Self.payload("2", "Bo"))}"#)
+      + Self.part(
+        #"{"payload":\#(Self.payload("3", "Cy")),"errors":[{"message":"the router stopped"}]}"#)
+      + Self.part(#"{"payload":\#(Self.payload("4", "Di"))}"#) + "\r\n--graphql--"
+    try await subscribe(to: .response(200, headers: Self.multipart, body: body)) { outcome, _, _ in
+      #expect(outcome.error == nil)
+      #expect(
+        outcome.results.map { $0.errors.map(\.message) } == [[], [], [], ["the router stopped"]])
+      #expect(
+        outcome.texts.prefix(3)
+          == [Self.payload("1", "Ada"), Self.payload("2", "Bo"), Self.payload("3", "Cy")])
+    }
+  }
+
   @Test func `a response with one result is the only one`() async throws {
     try await subscribe(to: .body(#"{"errors":[{"message":"no such field"}]}"#)) { outcome, _, _ in
       #expect(outcome.error == nil)
@@ -94,6 +123,7 @@ import Testing
     (part(#"{"payload":null,"errors":[}}"#) + "\r\n--graphql--", "not a list of errors"),
     (part(#"{"payload":null,"errors":[]}"#) + "\r\n--graphql--", "not a list of errors"),
     (part(#"{"payload":"text"}"#) + "\r\n--graphql--", "GraphQL response"),
+    (part(#"{"data":{"renamed":null}}"#) + "\r\n--graphql--", "but no member `payload`"),
   ]) func `what is no multipart response is an error`(_ body: String, _ message: String)
     async throws
   {

@@ -1,4 +1,5 @@
 import GQLRunCache
+import GQLRunJSON
 import GQLRunLive
 import GQLRunPipeline
 
@@ -25,6 +26,8 @@ actor EventReader {
   /// The rest of the current piece of a part, as positions in the chunk or as separate bytes.
   private var part: (bytes: any BodyChunk, range: Range<Int>)?
   private var event: OpenEvent?
+  /// The errors beside the payload that was returned last: the next result is the last one.
+  private var errorsBesidePayload: [UInt8]?
   private var isComplete = false
   private var traffic = EmptyTraffic()
 
@@ -74,6 +77,7 @@ actor EventReader {
   }
 
   private func read() async throws -> GraphQLResponse? {
+    if !isComplete, let errors = errorsBesidePayload { return try end(withErrors: errors) }
     while !isComplete {
       if part != nil, let result = try await readPart() { return result }
       switch try nextPiece() {
@@ -138,6 +142,8 @@ actor EventReader {
   }
 
   /// Reads the message in a part, which is `{}`, `{"payload": …}` or `{"payload": null, "errors": […]}`.
+  ///
+  /// Errors also count beside a payload, and without the member `payload`.
   @inline(never)
   private func readPart() async throws -> GraphQLResponse? {
     while let (bytes, range) = part, envelope != nil {
@@ -161,13 +167,31 @@ actor EventReader {
 
   @inline(never)
   private func endMessage() async throws -> GraphQLResponse? {
-    if event != nil { return try await end() }
-    guard let message = envelope, message.isNull,
-      let errors = message.others.first(where: { $0.key.elementsEqual("errors".utf8) })
+    let errors = envelope?.others.first { $0.key.elementsEqual("errors".utf8) }?.value
+    if event != nil {
+      if let errors, !Self.isEmpty(errors) { errorsBesidePayload = errors }
+      return try await end()
+    }
+    if let errors { return try end(withErrors: errors) }
+    guard let message = envelope, !message.isNull,
+      message.others.contains(where: { $0.key.elementsEqual("data".utf8) })
     else { return nil }
-    // The subscription has failed as a whole.
+    throw StreamError(
+      .malformed, "a part of the subscription has the member `data`, but no member `payload`")
+  }
+
+  /// The last result: the subscription has failed as a whole.
+  @inline(never)
+  private func end(withErrors errors: [UInt8]) throws -> GraphQLResponse {
     isComplete = true
-    return try results.result(ofErrors: errors.value)
+    errorsBesidePayload = nil
+    return try results.result(ofErrors: errors)
+  }
+
+  /// Whether the text of `errors` is null or an empty list.
+  private static func isEmpty(_ errors: [UInt8]) -> Bool {
+    guard let value = try? JSONValue(parsing: errors) else { return false }
+    return value == .null || value.arrayValue?.isEmpty == true
   }
 
   @inline(never)
