@@ -65,7 +65,9 @@ import Testing
 
   @Test(arguments: [
     #"{"errors":[{"message":"denied"}]}"#, #"{"errors":[{"message":"denied"}],"data":null}"#,
-  ]) func `errors in a part without a payload end the subscription`(_ message: String) async throws {
+  ]) func `errors in a part without a payload end the subscription`(_ message: String)
+    async throws
+  {
     let body =
       Self.part("{}") + Self.part(message)
       + Self.part(#"{"payload":\#(Self.payload("1", "Ada"))}"#) + "\r\n--graphql--"
