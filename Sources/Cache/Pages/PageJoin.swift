@@ -291,7 +291,7 @@ extension PageJoin {
     where latest.fields[entry.key] == nil && entry.key != Connection.pageInfo {
       if ListReader(entry.value, access: access) == nil { result[entry.key] = entry.value }
     }
-    if let info = Connection.joinedInfo(first.info, second.info) {
+    if let info = Connection.joinedInfo(first, second, access: access) {
       result[Connection.pageInfo] = info
     }
     return result.text
@@ -334,19 +334,40 @@ private struct Connection {
     (try? JSONValue(parsing: value))?.identifier
   }
 
+  /// Whether the connection has lists, and no element in them.
+  private func isEmpty(access: any SegmentAccess) -> Bool {
+    let lists = fields.entries.compactMap { ListReader($0.value, access: access) }
+    return !lists.isEmpty && lists.allSatisfy { $0.count == 0 }
+  }
+
   /// The start of the first and the end of the second.
-  static func joinedInfo(_ first: ObjectText?, _ second: ObjectText?) -> [UInt8]? {
-    guard first != nil || second != nil else { return nil }
+  ///
+  /// A page without elements has no cursors; its nulls do not replace those of the other one.
+  static func joinedInfo(
+    _ first: Connection, _ second: Connection, access: any SegmentAccess
+  ) -> [UInt8]? {
+    let (firstInfo, secondInfo) = (first.info, second.info)
+    guard firstInfo != nil || secondInfo != nil else { return nil }
+    let hasStart = !first.isEmpty(access: access)
+    let hasEnd = !second.isEmpty(access: access)
     var result = ObjectText()
-    for entry in (first?.entries ?? []) + (second?.entries ?? []) {
+    for entry in (firstInfo?.entries ?? []) + (secondInfo?.entries ?? []) {
       if startFields.contains(entry.key) {
-        if let value = first?[entry.key] { result[entry.key] = value }
+        let other = hasStart ? nil : secondInfo?[entry.key]
+        if let value = cursor(firstInfo?[entry.key], or: other) { result[entry.key] = value }
       } else if endFields.contains(entry.key) {
-        if let value = second?[entry.key] { result[entry.key] = value }
+        let other = hasEnd ? nil : firstInfo?[entry.key]
+        if let value = cursor(secondInfo?[entry.key], or: other) { result[entry.key] = value }
       } else {
         result[entry.key] = entry.value
       }
     }
     return result.text
+  }
+
+  /// The value, or the other one, if there is one, instead of null.
+  private static func cursor(_ value: [UInt8]?, or other: [UInt8]?) -> [UInt8]? {
+    guard let value, let other, RecordText.kind(value) == .null else { return value }
+    return other
   }
 }

@@ -84,6 +84,20 @@ struct PageTests {
     }
   }
 
+  @Test("a page without elements keeps the cursors of the list", arguments: Way.allCases)
+  func emptyPage(way: Way) async throws {
+    try await way.withCache { cache in
+      try await fetch(cache, 3..<5)
+      try await fetch(cache, 5..<5, after: 4)
+      #expect(try await stored(cache) == Self.feed(3..<5, of: 9))
+      try await fetch(cache, 3..<3, before: 3)
+      #expect(try await stored(cache) == Self.feed(3..<5, of: 9))
+      #expect(try await fetch(cache, 5..<7, after: 4).summary?.warnings == [])
+      #expect(try await fetch(cache, 1..<3, before: 3).summary?.warnings == [])
+      #expect(try await stored(cache) == Self.feed(1..<7, of: 9))
+    }
+  }
+
   @Test("a page that is not adjacent is ignored with a warning", arguments: Way.allCases)
   func notAdjacent(way: Way) async throws {
     try await way.withCache { cache in
