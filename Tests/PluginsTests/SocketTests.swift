@@ -279,6 +279,13 @@ import Testing
     }
   }
 
+  @Test func `a close frame of the server is answered with its code`() async throws {
+    try await subscribe(to: RawServer.Step.greeted(.close(4400, "bad"))) { outcome, _, server in
+      #expect(outcome.code == .webSocketClosed, "\(outcome.message)")
+      #expect(await server.log.frame(containing: "close") == "close 4400 ")
+    }
+  }
+
   @Test func `a payload that is not JSON fails its operation and no other`() async throws {
     let script = RawServer.Step.greeted(
       .message(#"{"id":"1","type":"next","payload":{"data":nonsense}}"#), .frame)
