@@ -112,15 +112,30 @@ protocol GeneratedProperty {
   /// The default value of the parameter; `nil` if it is required.
   var defaultValue: String? { get }
   var deprecation: String? { get }
+  /// The private property with the value of a deprecated field; see `nameStorage()`.
+  var storage: String? { get set }
 }
 
 extension GeneratedProperty {
   /// The property that stores the value; that of a deprecated field can be used without a warning.
-  var stored: String { deprecation == nil ? SwiftNames.escaped(name) : "_\(name)" }
+  var stored: String { storage ?? SwiftNames.escaped(name) }
 
   /// The stored property in a function that has a parameter of this name.
   func stored(beside parameter: String) -> String {
     stored == parameter ? "self.\(parameter)" : stored
+  }
+}
+
+extension Array where Element: GeneratedProperty {
+  /// Names the private properties of deprecated fields: `_name`, with more underscores if that name is taken.
+  mutating func nameStorage() {
+    // A body that begins with one of these two has an accessor in Swift.
+    var taken = Set(map(\.name) + ["_read", "_modify"])
+    for index in indices where self[index].deprecation != nil {
+      var name = "_\(self[index].name)"
+      while !taken.insert(name).inserted { name = "_" + name }
+      self[index].storage = name
+    }
   }
 }
 

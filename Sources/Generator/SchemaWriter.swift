@@ -70,7 +70,7 @@ struct SchemaWriter {
 
   private func write(_ type: InputObjectType, to text: inout SwiftText) {
     var taken: Set<String> = []
-    let properties = type.fields.map { field in
+    var properties = type.fields.map { field in
       var property = InputProperty(
         field.name.value, field.type, hasDefault: field.defaultValue != nil,
         name: SwiftNames.member(field.name.value, options.fields, avoiding: &taken), used: used,
@@ -79,6 +79,7 @@ struct SchemaWriter {
       property.deprecation = field.deprecationReason
       return property
     }
+    properties.nameStorage()
     let hashable = options.conformances.contains(.hashable) ? ", Hashable" : ""
     text.documentation(type.description)
     text.block("\(access)struct \(names.leaf(type.name)): GraphQLInputObject\(hashable)") { text in

@@ -326,6 +326,7 @@ struct InputProperty: GeneratedProperty {
   var method: String
   var documentation: String?
   var deprecation: String?
+  var storage: String?
 
   init(
     _ key: String, _ type: TypeReference, hasDefault: Bool, name: String, used: UsedTypes,

@@ -61,6 +61,7 @@ struct Property: Hashable, GeneratedProperty {
   var caught: String?
   var documentation: String?
   var deprecation: String?
+  var storage: String?
 
   var defaultValue: String? { nil }
 }
@@ -196,6 +197,7 @@ struct SelectionModelBuilder {
           name: SwiftNames.member("variant", .verbatim, avoiding: &taken), key: "",
           type: variants.name, schemaType: "", reading: .part))
     }
+    object.properties.nameStorage()
     let storesTypename = selections.fields.contains { $0.key == "__typename" }
     if hasTypename, !storesTypename { object.typename = scope.typename }
     return .object(object)

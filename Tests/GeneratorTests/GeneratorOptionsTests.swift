@@ -104,6 +104,24 @@ struct GeneratorOptionsTests {
     #expect(text.ranges(of: "@available(*, deprecated").count == 1)
   }
 
+  @Test("the private property of a deprecated field has a name that no other property and no accessor has")
+  func deprecatedNames() throws {
+    let sdl = """
+      type Query { a: Int @deprecated _a: Int read(i: In): Int @deprecated b: Int @deprecated }
+      input In { a: Int @deprecated _a: Int }
+      """
+    let files = try Generator(schema: Schema(sdl: Document(parsing: sdl)))
+      .files(from: [("q.graphql", Array("query Q($i: In) { a _a read(i: $i) b }".utf8))])
+    let text = files.map(\.text).joined()
+    for line in [
+      "var a: Int? { __a }\n", "private let __a: Int?\n", "let _a: Int?\n", "var b: Int? { _b }\n",
+      "var read: Int? { __read }\n", "\"a\": __a, \"_a\": _a, \"read\": __read, \"b\": _b",
+      "private var __a: GraphQLNullable<Int>\n", "var _a: GraphQLNullable<Int> = .absent\n",
+    ] {
+      #expect(text.contains(line), "\(line)")
+    }
+  }
+
   @Test("conformances may be those of all types")
   func conformances() throws {
     let files = try files(GeneratorOptions(conformances: [.hashable, .identifiable]))

@@ -84,8 +84,9 @@ struct KeywordTests {
     type Query {
     \(lines(words) { "\($0)(a: Int, i: In, e: En, o: One): String" })
     \(lines(types) { "o_\($0): O_\($0) t_\($0): \($0)" })
-    u: U dep(i: DepIn): Dep old: Int @deprecated(reason: "*/ \\\\( ")
+    u: U dep(i: DepIn): Dep old: Int @deprecated(reason: "*/ \\\\( ") gone: Gone
     }
+    type Gone { a: Int @deprecated _a: Int @deprecated read: Int @deprecated modify: Int @deprecated _read: Int }
     enum En { \(lines(words.filter { !["true", "false", "null"].contains($0) }) { $0 }) }
     input In { \(lines(words) { "\($0): String" }) }
     input One @oneOf { \(lines(words) { "\($0): String" }) }
@@ -93,7 +94,7 @@ struct KeywordTests {
     union U = \(types.joined(separator: " | "))
     "A description with */ and \\\"quotes\\\" and \\\\(code)"
     enum Dep { a @deprecated(reason: "x\\\\(y) \\\"q\\\" # */ \\n z") await @deprecated }
-    input DepIn { await: Int @deprecated(reason: "no") repeat: Int @deprecated self: Int @deprecated }
+    input DepIn { await: Int @deprecated(reason: "no") repeat: Int @deprecated self: Int @deprecated _self_: Int }
     """
 
   private static var document: String {
@@ -102,7 +103,7 @@ struct KeywordTests {
       words.filter { $0.first?.isLetter == true },
       without: ["Fields", "Aliases", "Variables", "Conditions", "Objects", "Variants"])
     return """
-      query Fields { \(lines(words) { $0 }) dep(i: {}) old }
+      query Fields { \(lines(words) { $0 }) dep(i: {}) old gone { a _a read modify _read } }
       query Aliases { \(lines(words) { "\($0): x" }) }
       query Variables(\(lines(words) { "$\($0): Int" }) $in_: In, $en_: En, $one_: One, $dep_: DepIn) {
         \(lines(words) { "a_\($0): x(a: $\($0))" }) z: x(i: $in_, e: $en_, o: $one_) dep(i: $dep_)
