@@ -153,10 +153,14 @@ struct CollectedSelections {
 }
 
 extension InlineFragment {
-  /// The label of `@defer`, else a name with the number; `nil` if the fragment is not deferred.
+  /// The label of `@defer` as a name, else a name with the number; `nil` if the fragment is not deferred.
   fileprivate func deferLabel(_ number: Int) -> String? {
     guard let directive = directives.first(where: { $0.name.value == "defer" }) else { return nil }
-    return directive.text(of: "label") ?? (number == 0 ? "deferred" : "deferred\(number + 1)")
+    guard let label = directive.text(of: "label") else {
+      return number == 0 ? "deferred" : "deferred\(number + 1)"
+    }
+    // A label is any text, and not only a name.
+    return String(label.map { $0.isLetter || $0.isASCII && $0.isNumber ? $0 : "_" })
   }
 }
 

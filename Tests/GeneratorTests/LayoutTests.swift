@@ -77,6 +77,29 @@ struct LayoutTests {
     }
   }
 
+  @Test("the label of a deferred fragment is any text, and becomes a name")
+  func labels() throws {
+    let schema = try Schema(
+      sdl: Document(
+        parsing: """
+          directive @defer(if: Boolean! = true, label: String) on FRAGMENT_SPREAD | INLINE_FRAGMENT
+          type Query { node: Query a: Int }
+          """))
+    let document = """
+      query Q { node { ... @defer(label: "a-slow part; }") { a } ... @defer(label: "") { b: a }
+        ... @defer(label: "a slow part") { c: a } ... @defer(label: "größe") { d: a } } }
+      """
+    let files = try Generator(schema: schema).files(from: [("q.graphql", Array(document.utf8))])
+    let text = try #require(files.first?.text)
+    for line in [
+      "let aSlowPart: Deferred<ASlowPart>\n", "let underscore: Deferred<TypeObject>\n",
+      "let a_slow_part: Deferred<ASlowPartObject>\n", "let größe: Deferred<Größe>\n",
+      "struct ASlowPart: GraphQLObject {\n",
+    ] {
+      #expect(text.contains(line), "\(text)")
+    }
+  }
+
   @Test(
     "types without a property have no empty line", arguments: GeneratorOptions.Access.allCases)
   func withoutProperties(access: GeneratorOptions.Access) throws {
