@@ -290,11 +290,13 @@ final class UsedTypes {
       let hasAlias = names.leaf(name) != options.swiftType(ofScalar: name)
       if !isSchema, hasAlias, let module = options.schemaModule { modules.insert(module) }
       guard let swift, isSchema == hasAlias else { continue }
-      let parts = swift.split(separator: ".")
-      if parts.count > 1 {
-        modules.insert(String(parts[0]))
-      } else if options.scalars[name] != nil {
-        modules.formUnion(options.imports)
+      for path in SwiftNames.paths(in: swift) {
+        let parts = path.split(separator: ".")
+        if parts.count > 1 {
+          modules.insert(String(parts[0]))
+        } else if options.scalars[name] != nil {
+          modules.formUnion(options.imports)
+        }
       }
     }
     return modules.sorted()

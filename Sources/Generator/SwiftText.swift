@@ -191,6 +191,11 @@ enum SwiftNames {
       }
   }
 
+  /// The names in a type, with what they are in: those of `[Int: Shop.Money?]` are `Int` and `Shop.Money`.
+  static func paths(in type: String) -> [Substring] {
+    type.split { !$0.isLetter && !$0.isNumber && $0 != "_" && $0 != "." }
+  }
+
   /// The parts between separators that are in no brackets.
   private static func parts(of text: Substring, separator: Character) -> [Substring] {
     var parts: [Substring] = []

@@ -81,6 +81,24 @@ struct GeneratorOptionsTests {
     #expect(!operation.contains("import Foundation"))
   }
 
+  @Test(
+    "the modules in a Swift type of a scalar are imported, at any depth",
+    arguments: [
+      ("[Shop.Money]", ["GQLRunTyped", "Shop"]), ("Shop.Money?", ["GQLRunTyped", "Shop"]),
+      ("Tagged<Shop.User, Bank.Money>", ["Bank", "GQLRunTyped", "More", "Shop"]),
+      ("[Price]", ["GQLRunTyped", "More"]), ("Shop.Money", ["GQLRunTyped", "Shop"]),
+    ])
+  func nestedModules(_ type: String, _ modules: [String]) throws {
+    let files = try files(
+      GeneratorOptions(scalars: ["Money": type, "Moment": "JSONValue"], imports: ["More"]),
+      "query Walls { walls { price } }")
+    let schema = try #require(files["SchemaTypes.swift"])
+    let imports = schema.split(separator: "\n").filter { $0.hasPrefix("import ") }
+      .map(String.init)
+    #expect(imports == modules.map { "import \($0)" })
+    #expect(schema.contains("typealias Money = \(type)\n"))
+  }
+
   @Test("types of the schema may be in another module")
   func modules() throws {
     let files = try files(GeneratorOptions(access: .public, schemaModule: "WallTypes"))
