@@ -36,7 +36,8 @@ public struct Generator {
     let catches =
       schema.catchByDefault != nil || documents.document.definitions.contains(where: \.hasCatches)
     let names = GlobalNames(
-      schema, fragmentNames: documents.document.fragments.map(\.name.value), options: options,
+      schema, fragmentNames: documents.document.fragments.map(\.name.value),
+      operationTypes: documents.document.operations.map(Self.typeName), options: options,
       catchesErrors: catches)
     let used = UsedTypes(schema, names)
     let types = TypeSets(schema, documents.fragments)

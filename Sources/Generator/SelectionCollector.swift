@@ -194,9 +194,12 @@ struct GlobalNames {
   /// All names that a nested type must not have.
   let all: Set<String>
 
-  /// - Parameter catchesErrors: Whether types have a `FieldError`.
+  /// - Parameters:
+  ///   - operationTypes: The Swift types of the operations.
+  ///   - catchesErrors: Whether types have a `FieldError`.
   init(
-    _ schema: Schema, fragmentNames: [String], options: GeneratorOptions, catchesErrors: Bool
+    _ schema: Schema, fragmentNames: [String], operationTypes: [String], options: GeneratorOptions,
+    catchesErrors: Bool
   ) {
     let reserved = SwiftNames.reservedTypes.union(catchesErrors ? ["FieldError"] : [])
     var fragments: [String: String] = [:]
@@ -207,15 +210,22 @@ struct GlobalNames {
     let fragmentTypes = Set(fragments.values)
     let taken = reserved.union(fragmentTypes)
     var leaves: [String: String] = [:]
-    for name in schema.typeNames {
+    var declared = taken.union(operationTypes)
+    // `UserStatus` keeps its name if there is also a type `user_status`.
+    let unchanged = schema.typeNames.filter { SwiftNames.type($0) == $0 }
+    let changed = schema.typeNames.filter { SwiftNames.type($0) != $0 }
+    for name in unchanged + changed {
       guard let type = schema.type(named: name) else { continue }
       switch type {
       case .enumeration, .inputObject:
-        let plain = SwiftNames.type(name)
-        let isTaken = taken.contains(plain)
-        leaves[name] = isTaken ? plain + (type.isLeaf ? "Enum" : "Input") : plain
+        var leaf = SwiftNames.type(name)
+        if declared.contains(leaf) { leaf += type.isLeaf ? "Enum" : "Input" }
+        while !declared.insert(leaf).inserted { leaf += "_" }
+        leaves[name] = leaf
       case .scalar(let scalar) where !scalar.isBuiltIn:
-        leaves[name] = Self.scalar(name, taken: taken, options: options)
+        let leaf = Self.scalar(name, taken: declared, options: options)
+        declared.insert(leaf)
+        leaves[name] = leaf
       case .scalar, .object, .interface, .union: break
       }
     }

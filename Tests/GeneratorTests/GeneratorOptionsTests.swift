@@ -99,6 +99,43 @@ struct GeneratorOptionsTests {
     #expect(schema.contains("typealias Money = \(type)\n"))
   }
 
+  @Test("types of the schema and operations have different names in Swift")
+  func differentNames() throws {
+    let sdl = """
+      enum user_status { A }
+      enum UserStatus { A }
+      enum Result { A }
+      enum ResultEnum { A }
+      input SearchQuery { text: String }
+      scalar day_time
+      scalar DayTime
+      type Query {
+        search(q: SearchQuery): Int a: user_status b: UserStatus c: Result d: ResultEnum e: day_time f: DayTime
+      }
+      """
+    let document = "query Search($q: SearchQuery) { search(q: $q) a b c d e f }"
+    let files = try Generator(
+      schema: Schema(sdl: Document(parsing: sdl)), options: GeneratorOptions(scalars: ["day_time": "Int"])
+    ).files(from: [("q.graphql", Array(document.utf8))])
+    let types = files.flatMap { $0.text.split(separator: "\n") }.compactMap { line -> String? in
+      let words = line.split(separator: " ").prefix(2)
+      guard !line.hasPrefix(" "), ["enum", "struct", "typealias"].contains(words[0]) else { return nil }
+      return words.joined(separator: " ")
+    }
+    #expect(
+      types == [
+        "struct SearchQuery:", "enum UserStatusEnum:", "enum UserStatus:", "enum ResultEnum:", "enum ResultEnumEnum:",
+        "struct SearchQueryInput:", "typealias DayTime",
+      ])
+    let operation = try #require(files.first?.text)
+    for line in [
+      "var q: GraphQLNullable<SearchQueryInput> = .absent\n", "let a: UserStatusEnum?\n", "let b: UserStatus?\n",
+      "let c: ResultEnum?\n", "let d: ResultEnumEnum?\n", "let e: Int?\n", "let f: DayTime?\n",
+    ] {
+      #expect(operation.contains(line), "\(line)")
+    }
+  }
+
   @Test("types of the schema may be in another module")
   func modules() throws {
     let files = try files(GeneratorOptions(access: .public, schemaModule: "WallTypes"))
