@@ -231,7 +231,11 @@ struct GlobalNames {
     }
     self.fragments = fragments
     self.leaves = leaves
-    all = taken.union(leaves.values)
+    // A nested type `Shop` would hide the module of `Shop.Money`.
+    let used = leaves.values.flatMap { leaf in
+      SwiftNames.paths(in: leaf).map { path in String(path.prefix { $0 != "." }) }
+    }
+    all = taken.union(used)
   }
 
   /// The alias of a scalar type, or its Swift type if it can have none.

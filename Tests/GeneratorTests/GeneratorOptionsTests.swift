@@ -136,6 +136,19 @@ struct GeneratorOptionsTests {
     }
   }
 
+  @Test("a selection set does not hide the module in the Swift type of a scalar")
+  func hiddenModule() throws {
+    let sdl = "scalar Date type Query { shop: Shop list: Shop } type Shop { day: Date }"
+    let files = try Generator(
+      schema: Schema(sdl: Document(parsing: sdl)), options: GeneratorOptions(scalars: ["Date": "[Shop.Day]"])
+    ).files(from: [("q.graphql", Array("query Q { shop { day } list { day } }".utf8))])
+    let text = try #require(files.first?.text)
+    #expect(text.contains("let shop: ShopObject?\n"))
+    #expect(text.contains("struct ShopObject: GraphQLObject {\n"))
+    #expect(text.contains("let list: List?\n"))
+    #expect(text.ranges(of: "let day: [Shop.Day]?\n").count == 2)
+  }
+
   @Test("types of the schema may be in another module")
   func modules() throws {
     let files = try files(GeneratorOptions(access: .public, schemaModule: "WallTypes"))
