@@ -26,8 +26,9 @@ package struct CheckedDocuments {
       throw sources.error([(error.message, error.location)])
     }
     lines = sources.files.map {
+      // Other characters that end a line of text, such as U+2028 in a description, end none of a document.
       String(decoding: $0.bytes, as: UTF8.self)
-        .split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        .split(omittingEmptySubsequences: false) { ["\n", "\r", "\r\n"].contains($0) }
     }
     fragments = Dictionary(
       document.fragments.map { ($0.name.value, $0) }, uniquingKeysWith: { first, _ in first })

@@ -200,6 +200,18 @@ struct GeneratorOptionsTests {
       files["SchemaTypes.swift"]?.contains("struct Paint: GraphQLInputObject, Hashable {") == true)
   }
 
+  @Test("a comment directive is above its definition, whatever the lines before it have")
+  func commentLines() throws {
+    let schema = try Schema(sdl: Document(parsing: Self.sdl))
+    for start in [
+      "", "# a\u{2028}b\u{85}\n", "# a\u{0C}\r", "\"\"\"a\u{0B}\r\nb\"\"\" query A { walls { id } }\r",
+    ] {
+      let document = "\(start)# gqlrun: hashable\r\nquery Walls { walls { id } }"
+      let files = try Generator(schema: schema).files(from: [("q.graphql", Array(document.utf8))])
+      #expect(files.last?.text.contains("struct Data: GraphQLObject, Hashable {") == true, "\(start)")
+    }
+  }
+
   @Test("the edition is a year of the project file")
   func edition() throws {
     #expect(try GeneratorOptions(settings: ["edition": ["2025"]]).edition == .september2025)
