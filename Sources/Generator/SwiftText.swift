@@ -80,7 +80,9 @@ struct SwiftText {
   /// - Parameter isShort: Whether only the first paragraph is used.
   mutating func documentation(_ text: String?, isShort: Bool = false) {
     guard let text else { return }
-    let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+    // Swift warns about NUL characters in comments.
+    let lines = text.filter { $0 != "\0" }
+      .split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
       .map { $0.drop { $0 == " " || $0 == "\t" } }
     let start = lines.drop(while: \.isEmpty)
     for part in isShort ? start.prefix(while: { !$0.isEmpty }) : start {

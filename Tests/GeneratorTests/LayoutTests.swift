@@ -49,7 +49,7 @@ struct LayoutTests {
 
   @Test("the name of a document and the texts of a schema cannot add lines of code")
   func hostile() throws {
-    let text = #"a */ \" \"\"\" \\(fatalError()) \n import Evil \u2028 import Evil \r import Evil"#
+    let text = #"a */ \" \"\"\" \\(fatalError()) \n import Evil \u2028 import Evil \u0000 \r import Evil"#
     let schema = try Schema(
       sdl: Document(
         parsing: """
@@ -66,6 +66,7 @@ struct LayoutTests {
     ])
     #expect(files.count == 2)
     for file in files {
+      #expect(!file.text.contains("\0"))
       // A U+2028 ends no line of Swift.
       for line in file.text.split(whereSeparator: { ["\n", "\r", "\r\n"].contains($0) }) {
         let code = line.drop { $0 == " " }
