@@ -30,8 +30,15 @@ struct SchemaComparison {
     return changes
   }
 
-  mutating func report(_ kind: SchemaChange.Kind, _ description: String) {
-    changes.append(SchemaChange(kind, description, coordinate: subject))
+  /// Adds a change of the subject.
+  ///
+  /// - Parameter scope: The schema coordinate of which each use is concerned.
+  mutating func report(
+    _ kind: SchemaChange.Kind, _ description: String, scope: String? = nil
+  ) {
+    var change = SchemaChange(kind, description, coordinate: subject)
+    change.scope = scope
+    changes.append(change)
   }
 
   // MARK: - Types
@@ -75,7 +82,8 @@ struct SchemaComparison {
       guard case .object(let type)? = new.types[name] else { continue }
       for interface in type.interfaces where old.isReferenced(interface.value) {
         report(
-          .typeAddedToInterface, "The new type \(name) implements interface \(interface.value).")
+          .typeAddedToInterface, "The new type \(name) implements interface \(interface.value).",
+          scope: interface.value)
       }
     }
   }
@@ -147,7 +155,9 @@ struct SchemaComparison {
       before.interfaces.map(\.value), after.interfaces.map(\.value))
     for name in added {
       report(
-        .implementedInterfaceAdded, "\(name) added to interfaces implemented by \(before.name).")
+        .implementedInterfaceAdded, "\(name) added to interfaces implemented by \(before.name).",
+        // An object type is another possible type of the interface.
+        scope: before.isAbstract ? nil : name)
     }
     for name in removed {
       report(
@@ -225,15 +235,8 @@ extension Schema {
     _ = document.validate(self, options: ValidationOptions(rules: []), own: [use])
     return changes.filter { change in
       guard !change.coordinate.isEmpty else { return true }
-      if use.coordinates.contains(change.coordinate) { return true }
-      // What is added and required concerns all uses of its field, input object or directive.
-      let isRequired = [
-        SchemaChange.Kind.requiredArgumentAdded, .requiredInputFieldAdded,
-        .requiredDirectiveArgumentAdded,
-      ].contains(change.kind)
-      let end = change.coordinate.lastIndex { "(.".contains($0) }
-      return isRequired
-        && end.map { use.coordinates.contains(String(change.coordinate[..<$0])) } == true
+      return use.coordinates.contains(change.coordinate)
+        || change.scope.map(use.coordinates.contains) == true
     }
   }
 }
@@ -466,6 +469,9 @@ public struct SchemaChange: Sendable, Hashable, CustomStringConvertible {
   ///
   /// https://spec.graphql.org/draft/#sec-Schema-Coordinates
   public var coordinate: String
+  /// The schema coordinate of which each use is concerned, also without a use of ``coordinate``: the field of an
+  /// argument that documents leave out, or the interface that another type implements.
+  var scope: String?
 
   /// The effect of the change on clients.
   public var severity: Severity { kind.severity }
@@ -509,7 +515,8 @@ extension SchemaComparison {
         report(
           value.isRequired ? position.requiredAdded : position.optionalAdded,
           "\(value.isRequired ? "A required" : "An optional") \(position.noun) \(name) on "
-            + "\(position.owner)\(owner) was added.")
+            + "\(position.owner)\(owner) was added.",
+          scope: value.isRequired ? subjectOwner : nil)
       }
     }
   }
@@ -562,6 +569,11 @@ extension SchemaComparison {
   }
 
   // MARK: - Input values
+
+  /// The field, directive or input object of the argument or input field that is compared.
+  private var subjectOwner: String? {
+    subject.lastIndex { "(.".contains($0) }.map { String(subject[..<$0]) }
+  }
 
   /// Where an input value is declared: which kinds its changes have, and how they are worded.
   struct InputPosition {
@@ -618,11 +630,13 @@ extension SchemaComparison {
     position: InputPosition
   ) {
     let isSafe = before.type.isSubtype(of: after.type)
+    // Documents that leave the value out have no use of its coordinate.
+    let owner = subjectOwner
     if !before.type.isSameType(as: after.type) {
       report(
         isSafe ? position.typeChangedSafely : position.typeChanged,
-        "\(coordinate) \(position.typeVerb) from \(before.type.printed()) to \(after.type.printed())."
-      )
+        "\(coordinate) \(position.typeVerb) from \(before.type.printed()) to \(after.type.printed()).",
+        scope: after.isRequired && !before.isRequired ? owner : nil)
     }
     if isSafe {
       let value = old.defaultValue(of: before)?.sorted.printed()
@@ -631,16 +645,17 @@ extension SchemaComparison {
       case (let value?, let other?) where value != other:
         report(
           position.defaultChanged,
-          "\(coordinate) has changed defaultValue from \(value) to \(other).")
+          "\(coordinate) has changed defaultValue from \(value) to \(other).", scope: owner)
       // Documents that leave it out were valid, and are no longer.
       case (_?, nil) where after.isRequired:
         report(
-          position.becameRequired, "\(coordinate) defaultValue was removed, so a value is required."
-        )
+          position.becameRequired, "\(coordinate) defaultValue was removed, so a value is required.",
+          scope: owner)
       case (_?, nil):
-        report(position.defaultChanged, "\(coordinate) defaultValue was removed.")
+        report(position.defaultChanged, "\(coordinate) defaultValue was removed.", scope: owner)
       case (nil, let other?):
-        report(position.defaultAdded, "\(coordinate) defaultValue \(other) was added.")
+        report(
+          position.defaultAdded, "\(coordinate) defaultValue \(other) was added.", scope: owner)
       default:
         break
       }

@@ -259,6 +259,49 @@ import Testing
     #expect(try concerning("query($v: Int) { q(a: $v) }") == [])
   }
 
+  @Test(
+    "changes of what documents leave out, and of the types of an interface, concern them",
+    arguments: [
+      ("q(a: Int! = 1): Int", "q(a: Int!): Int", "", "{ q }", ["ARG_BECAME_REQUIRED"]),
+      ("q(a: Int): Int", "q(a: Int!): Int", "", "{ q }", ["ARG_CHANGED_KIND"]),
+      ("q(a: Int = 1): Int", "q(a: Int!): Int", "", "{ q }", ["ARG_CHANGED_KIND"]),
+      ("q(a: Int): Int", "q(a: String): Int", "", "{ q }", []),
+      ("q(a: Int = 1): Int", "q(a: Int = 2): Int", "", "{ q }", ["ARG_DEFAULT_VALUE_CHANGE"]),
+      ("q(a: Int = 1): Int", "q(a: Int): Int", "", "{ q }", ["ARG_DEFAULT_VALUE_CHANGE"]),
+      ("q(a: Int = 1): Int r: Int", "q(a: Int = 2): Int r: Int", "", "{ r }", []),
+      ("q: Int", "q(a: Int!): Int", "", "{ q }", ["REQUIRED_ARG_ADDED"]),
+      ("q: Int", "q(a: Int): Int", "", "{ q }", []),
+      ("q: N", "q: N", "type B implements N { n: Int }", "{ q { n } }", ["TYPE_ADDED_TO_INTERFACE"]),
+      ("q: N a: A", "q: N a: A", "type B implements N { n: Int }", "{ a { n } }", []),
+      ("q: N", "q: N", "extend type C implements N", "{ q { n } }", ["IMPLEMENTED_INTERFACE_ADDED"]),
+    ])
+  func concerned(
+    old: String, new: String, addition: String, document: String, expected: [String]
+  ) throws {
+    let others = "interface N { n: Int } type A implements N { n: Int } type C { n: Int } "
+    let before = try Schema(sdl: Document(parsing: others + "type Query { \(old) }"))
+    let after = try Schema(sdl: Document(parsing: others + "type Query { \(new) } " + addition))
+    let changes = before.changes(
+      after.changes(from: before), concerning: try Document(parsing: document))
+    #expect(changes.filter { $0.severity != .safe }.map(\.kind.rawValue) == expected)
+  }
+
+  @Test func `a directive argument that a document leaves out concerns it`() throws {
+    let query = "type Query { q: Int } "
+    func schema(_ argument: String) throws -> Schema {
+      try Schema(sdl: Document(parsing: query + "directive @a(x: \(argument)) on FIELD"))
+    }
+    let old = try schema("Int! = 1")
+    for (new, kind) in [
+      ("Int!", SchemaChange.Kind.directiveArgumentBecameRequired),
+      ("Int! = 2", .directiveArgumentDefaultValueChange),
+    ] {
+      let changes = old.changes(
+        try schema(new).changes(from: old), concerning: try Document(parsing: "{ q @a }"))
+      #expect(changes.map(\.kind) == [kind])
+    }
+  }
+
   @Test func `changes have a severity`() {
     #expect(SchemaChange.Kind.fieldRemoved.severity == .breaking)
     #expect(SchemaChange.Kind.valueAddedToEnum.severity == .dangerous)
