@@ -69,7 +69,7 @@ struct SchemaWriter {
   // MARK: Input objects
 
   private func write(_ type: InputObjectType, to text: inout SwiftText) {
-    var taken: Set<String> = []
+    var taken = SwiftNames.witnesses
     var properties = type.fields.map { field in
       var property = InputProperty(
         field.name.value, field.type, hasDefault: field.defaultValue != nil,

@@ -165,7 +165,7 @@ struct SelectionModelBuilder {
         try variants(name, selections: selections, scope: scope, documentation: documentation))
     }
     var object = ObjectModel(name: name, documentation: documentation)
-    var taken: Set<String> = []
+    var taken = SwiftNames.witnesses
     // A type must not have the name of a property, which may begin with a capital.
     var typeNames = names.all.union(
       selections.fields.map { SwiftNames.member($0.key, options.fields) })

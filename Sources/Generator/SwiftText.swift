@@ -247,6 +247,9 @@ enum SwiftNames {
     "self", "Self", "init", "Type", "Protocol", "hashValue", "json",
   ]
 
+  /// Properties of the runtime's protocols: one of the same type and name in a generated structure would replace it.
+  static let witnesses: Set<String> = ["isAbsent", "uploadsByPath"]
+
   /// Types of Swift, Foundation and the runtime that generated code refers to.
   static let reservedTypes: Set<String> = [
     "Any", "Array", "Bool", "Character", "Codable", "Data", "Date", "Decimal", "Decodable",

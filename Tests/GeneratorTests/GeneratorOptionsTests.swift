@@ -190,6 +190,21 @@ struct GeneratorOptionsTests {
     }
   }
 
+  @Test("a field does not replace a property of the runtime's protocols", arguments: ["isAbsent", "is_absent"])
+  func witnesses(_ name: String) throws {
+    let sdl = "type Query { a(i: In): Query \(name): Boolean! } input In { \(name): Boolean! }"
+    let files = try Generator(
+      schema: Schema(sdl: Document(parsing: sdl)), options: GeneratorOptions(fields: .camel)
+    ).files(from: [("q.graphql", Array("query Q($i: In) { a(i: $i) { \(name) } }".utf8))])
+    let text = files.map(\.text).joined()
+    let property = name == "isAbsent" ? "isAbsent_" : name
+    #expect(!text.contains("isAbsent: Bool"))
+    #expect(text.contains("let \(property): Bool\n"))
+    #expect(text.contains("\(property): object.read(\"\(name)\", \"Boolean!\")"))
+    #expect(text.contains("var \(property): Bool\n"))
+    #expect(text.contains("object.write(\"\(name)\", \(property))"))
+  }
+
   @Test("conformances may be those of all types")
   func conformances() throws {
     let files = try files(GeneratorOptions(conformances: [.hashable, .identifiable]))
