@@ -115,7 +115,9 @@ public struct Generator {
   static func typeName(of operation: OperationDefinition) -> String {
     let name = SwiftNames.type(operation.name?.value ?? "")
     let suffix = SwiftNames.type(operation.type.rawValue)
-    return name.hasSuffix(suffix) ? name : name + suffix
+    let type = name.hasSuffix(suffix) ? name : name + suffix
+    // `GraphQLQuery` is a protocol of the runtime.
+    return SwiftNames.reservedTypes.contains(type) ? type + "Operation" : type
   }
 
   /// Warnings about Swift types for scalars that the schema does not have.

@@ -205,6 +205,14 @@ struct GeneratorOptionsTests {
     #expect(text.contains("object.write(\"\(name)\", \(property))"))
   }
 
+  @Test("the type of an operation has the name of no protocol of the runtime")
+  func reservedOperation() throws {
+    let files = try files(GeneratorOptions(), "query GraphQL { walls { id } }")
+    let text = try #require(files["Operations/GraphQLQueryOperation.swift"])
+    #expect(text.contains("struct GraphQLQueryOperation: GraphQLQuery {\n"))
+    #expect(text.contains("static let operationName = \"GraphQL\"\n"))
+  }
+
   @Test("conformances may be those of all types")
   func conformances() throws {
     let files = try files(GeneratorOptions(conformances: [.hashable, .identifiable]))
