@@ -232,6 +232,9 @@ struct IntrospectionReader {
   ) -> [EnumValueDefinition] {
     unique(list("enumValues", of: type, owner)).compactMap { value in
       guard let name = name(of: value, "a value of \(owner)") else { return nil }
+      if ["true", "false", "null"].contains(name.value) {
+        report("The name '\(name.value)' is reserved and cannot be used for a value of \(owner).")
+      }
       return EnumValueDefinition(
         description: description(value), name: name, directives: deprecation(value),
         location: .generated)

@@ -250,6 +250,10 @@ import Testing
       "is not a GraphQL name: \"A\\nB\""
     ),
     (
+      "{\"__schema\": {\"types\": [{\"kind\": \"ENUM\", \"name\": \"A\", \"enumValues\": [{\"name\": \"true\"}]}]}}",
+      "The name 'true' is reserved and cannot be used for a value of A."
+    ),
+    (
       "{\"__schema\": {\"types\": [{\"kind\": \"ODD\", \"name\": \"A\"}]}}",
       "The type A has the unknown kind \"ODD\"."
     ),
