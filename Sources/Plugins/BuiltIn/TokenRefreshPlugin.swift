@@ -211,7 +211,7 @@ private final class TokenInterceptor: GraphQLInterceptor, CredentialHolder {
     return await next(sent)
       .map { [self] response in
         // A stored error is not the answer to this token.
-        if response.source != .cache, isRefusal(response.errors, of: request) {
+        if response.source != .cache, isRefusal(response, of: request) {
           _ = try await renewed(
             token, failures: failures, request: request, cache: cache, context: context, cause: nil)
         } else if response.source == .server {
@@ -221,7 +221,7 @@ private final class TokenInterceptor: GraphQLInterceptor, CredentialHolder {
       }
       .mapErrors { [self] error in
         guard var failure = secrets.hiding.error(error) as? ChainError else { throw error }
-        if isRefusal(failure) {
+        if isRefusal(failure, of: request) {
           failure.message += try await renewed(
             token, failures: failures, request: request, cache: cache, context: context,
             cause: failure)
@@ -270,17 +270,21 @@ private final class TokenInterceptor: GraphQLInterceptor, CredentialHolder {
     throw ChainRetry(retry, cause: cause)
   }
 
-  private func isRefusal(_ error: ChainError) -> Bool {
+  private func isRefusal(_ error: ChainError, of request: GraphQLRequest) -> Bool {
     if error.code == .connectionRejected { return true }
     guard let http = error.http, error.code != .tokenRenewalFailed else { return false }
+    guard request.operationType != .mutation || !error.showsExecution else { return false }
     return options.statuses.contains(http.status)
       || error.refusedErrors.contains { options.codes.contains($0.code ?? "") }
   }
 
-  private func isRefusal(_ errors: [GraphQLError], of request: GraphQLRequest) -> Bool {
+  private func isRefusal(_ response: GraphQLResponse, of request: GraphQLRequest) -> Bool {
+    let errors = response.errors
     guard errors.contains(where: { options.codes.contains($0.code ?? "") }) else { return false }
-    // An error with a path belongs to a field: other fields of the mutation may have been executed.
-    return request.operationType != .mutation || errors.allSatisfy { $0.path == nil }
+    guard request.operationType == .mutation else { return true }
+    // An error with a path belongs to a field: other fields of the mutation may have been executed. So does data, of a
+    // server that leaves the path out.
+    return response.data.unlessNull == nil && errors.allSatisfy { $0.path == nil }
   }
 
   private func failure(

@@ -171,6 +171,20 @@ import Testing
         #"{"data":{"rename":null},"errors":[{"message":"no","path":["rename"],"extensions":{"code":"UNAUTHENTICATED"}}]}"#,
         1
       ),
+      // A server that leaves the path out.
+      (
+        200,
+        #"{"data":{"rename":{"name":"a"}},"errors":[{"message":"no","extensions":{"code":"UNAUTHENTICATED"}}]}"#,
+        1
+      ),
+      (401, #"{"data":{"rename":{"name":"a"}},"errors":[{"message":"no"}]}"#, 1),
+      (401, #"{"data":null,"errors":[{"message":"no","path":["rename"]}]}"#, 1),
+      (
+        400,
+        #"{"errors":[{"message":"no","path":["rename"],"extensions":{"code":"UNAUTHENTICATED"}}]}"#,
+        1
+      ),
+      (401, #"{"data":null,"errors":[{"message":"no"}]}"#, 2),
     ] {
       let server = TokenServer(
         .token(expiresIn: 3600, refreshToken: nil), refusal: (status, body),
