@@ -280,7 +280,12 @@ private final class TokenInterceptor: GraphQLInterceptor, CredentialHolder {
 
   private func isRefusal(_ response: GraphQLResponse, of request: GraphQLRequest) -> Bool {
     let errors = response.errors
-    guard errors.contains(where: { options.codes.contains($0.code ?? "") }) else { return false }
+    // A body of GraphQL's own type is a response with any status.
+    let isRefused = response.http.map { options.statuses.contains($0.status.code) } ?? false
+    guard
+      isRefused && !errors.isEmpty
+        || errors.contains(where: { options.codes.contains($0.code ?? "") })
+    else { return false }
     guard request.operationType == .mutation else { return true }
     // An error with a path belongs to a field: other fields of the mutation may have been executed. So does data, of a
     // server that leaves the path out.

@@ -160,6 +160,23 @@ import Testing
     }
   }
 
+  /// Such a body is a response, with any status.
+  @Test(arguments: [
+    (401, #"{"errors":[{"message":"no"}]}"#, Bench.rename, 2),
+    (401, #"{"data":{"rename":{"name":"a"}},"errors":[{"message":"no"}]}"#, Bench.rename, 1),
+    (403, #"{"errors":[{"message":"no"}]}"#, Bench.rename, 1),
+  ]) func `a 401 of GraphQL's own type renews the token, as any other`(
+    _ status: Int, _ body: String, _ document: String, _ count: Int
+  ) async throws {
+    let network = FakeNetwork(
+      .response(
+        status, headers: ["Content-Type": "application/graphql-response+json"], body: body), .ok)
+    try await bench("command: \"\(Self.counting) ''\"", network) { bench in
+      _ = await bench.run(document)
+      #expect(await tokens(network) == Array(["Bearer t1", "Bearer t2"].prefix(count)))
+    }
+  }
+
   @Test func `a mutation is sent again after a 401, but not when some of it was carried out`()
     async throws
   {
