@@ -104,7 +104,8 @@ struct BatchExchange: Sendable {
     guard splitter.isArray == true else {
       return try await refuse(response, held.flatMap(\.chunk.bytes))
     }
-    if splitter.isMalformed || splitter.hasEnded && splitter.count > members.count {
+    // Which element belongs to which operation is not known if their numbers differ.
+    if splitter.isMalformed || splitter.hasEnded && splitter.count != members.count {
       for member in members { member.fail(wrongAnswer(splitter)) }
       return
     }
@@ -138,20 +139,17 @@ struct BatchExchange: Sendable {
       delivery: areMutations ? .unknown : .answered)
   }
 
-  /// Ends the last operation, and those without an element or with half of one.
+  /// Ends the last operation; if the array has not ended, those without an element or with half of one.
   private func finish(_ splitter: ArraySplitter) {
-    if splitter.hasEnded, splitter.count == members.count {
+    if splitter.hasEnded {
       members.last?.end(.success(()))
       return
     }
-    let error =
-      splitter.hasEnded
-      ? wrongAnswer(splitter)
-      : ChainError(
-        .transport, code: .truncatedResponse,
-        message:
-          "the response to \(members.count) operations of one request ended within the answer to "
-          + "operation \(splitter.count)", delivery: areMutations ? .unknown : .answered)
+    let error = ChainError(
+      .transport, code: .truncatedResponse,
+      message:
+        "the response to \(members.count) operations of one request ended within the answer to "
+        + "operation \(splitter.count)", delivery: areMutations ? .unknown : .answered)
     for member in members { member.end(.failure(error)) }
   }
 
