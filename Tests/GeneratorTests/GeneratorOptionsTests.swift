@@ -115,21 +115,26 @@ struct GeneratorOptionsTests {
       """
     let document = "query Search($q: SearchQuery) { search(q: $q) a b c d e f }"
     let files = try Generator(
-      schema: Schema(sdl: Document(parsing: sdl)), options: GeneratorOptions(scalars: ["day_time": "Int"])
+      schema: Schema(sdl: Document(parsing: sdl)),
+      options: GeneratorOptions(scalars: ["day_time": "Int"])
     ).files(from: [("q.graphql", Array(document.utf8))])
     let types = files.flatMap { $0.text.split(separator: "\n") }.compactMap { line -> String? in
       let words = line.split(separator: " ").prefix(2)
-      guard !line.hasPrefix(" "), ["enum", "struct", "typealias"].contains(words[0]) else { return nil }
+      guard !line.hasPrefix(" "), ["enum", "struct", "typealias"].contains(words[0]) else {
+        return nil
+      }
       return words.joined(separator: " ")
     }
     #expect(
       types == [
-        "struct SearchQuery:", "enum UserStatusEnum:", "enum UserStatus:", "enum ResultEnum:", "enum ResultEnumEnum:",
+        "struct SearchQuery:", "enum UserStatusEnum:", "enum UserStatus:", "enum ResultEnum:",
+        "enum ResultEnumEnum:",
         "struct SearchQueryInput:", "typealias DayTime",
       ])
     let operation = try #require(files.first?.text)
     for line in [
-      "var q: GraphQLNullable<SearchQueryInput> = .absent\n", "let a: UserStatusEnum?\n", "let b: UserStatus?\n",
+      "var q: GraphQLNullable<SearchQueryInput> = .absent\n", "let a: UserStatusEnum?\n",
+      "let b: UserStatus?\n",
       "let c: ResultEnum?\n", "let d: ResultEnumEnum?\n", "let e: Int?\n", "let f: DayTime?\n",
     ] {
       #expect(operation.contains(line), "\(line)")
@@ -140,7 +145,8 @@ struct GeneratorOptionsTests {
   func hiddenModule() throws {
     let sdl = "scalar Date type Query { shop: Shop list: Shop } type Shop { day: Date }"
     let files = try Generator(
-      schema: Schema(sdl: Document(parsing: sdl)), options: GeneratorOptions(scalars: ["Date": "[Shop.Day]"])
+      schema: Schema(sdl: Document(parsing: sdl)),
+      options: GeneratorOptions(scalars: ["Date": "[Shop.Day]"])
     ).files(from: [("q.graphql", Array("query Q { shop { day } list { day } }".utf8))])
     let text = try #require(files.first?.text)
     #expect(text.contains("let shop: ShopObject?\n"))
@@ -172,7 +178,9 @@ struct GeneratorOptionsTests {
     #expect(text.ranges(of: "@available(*, deprecated").count == 1)
   }
 
-  @Test("the private property of a deprecated field has a name that no other property and no accessor has")
+  @Test(
+    "the private property of a deprecated field has a name that no other property and no accessor has"
+  )
   func deprecatedNames() throws {
     let sdl = """
       type Query { a: Int @deprecated _a: Int read(i: In): Int @deprecated b: Int @deprecated }
@@ -190,7 +198,9 @@ struct GeneratorOptionsTests {
     }
   }
 
-  @Test("a field does not replace a property of the runtime's protocols", arguments: ["isAbsent", "is_absent"])
+  @Test(
+    "a field does not replace a property of the runtime's protocols",
+    arguments: ["isAbsent", "is_absent"])
   func witnesses(_ name: String) throws {
     let sdl = "type Query { a(i: In): Query \(name): Boolean! } input In { \(name): Boolean! }"
     let files = try Generator(
@@ -227,11 +237,13 @@ struct GeneratorOptionsTests {
   func commentLines() throws {
     let schema = try Schema(sdl: Document(parsing: Self.sdl))
     for start in [
-      "", "# a\u{2028}b\u{85}\n", "# a\u{0C}\r", "\"\"\"a\u{0B}\r\nb\"\"\" query A { walls { id } }\r",
+      "", "# a\u{2028}b\u{85}\n", "# a\u{0C}\r",
+      "\"\"\"a\u{0B}\r\nb\"\"\" query A { walls { id } }\r",
     ] {
       let document = "\(start)# gqlrun: hashable\r\nquery Walls { walls { id } }"
       let files = try Generator(schema: schema).files(from: [("q.graphql", Array(document.utf8))])
-      #expect(files.last?.text.contains("struct Data: GraphQLObject, Hashable {") == true, "\(start)")
+      #expect(
+        files.last?.text.contains("struct Data: GraphQLObject, Hashable {") == true, "\(start)")
     }
   }
 

@@ -49,7 +49,8 @@ struct LayoutTests {
 
   @Test("the name of a document and the texts of a schema cannot add lines of code")
   func hostile() throws {
-    let text = #"a */ \" \"\"\" \\(fatalError()) \n import Evil \u2028 import Evil \u0000 \r import Evil"#
+    let text =
+      #"a */ \" \"\"\" \\(fatalError()) \n import Evil \u2028 import Evil \u0000 \r import Evil"#
     let schema = try Schema(
       sdl: Document(
         parsing: """

@@ -649,7 +649,8 @@ extension SchemaComparison {
       // Documents that leave it out were valid, and are no longer.
       case (_?, nil) where after.isRequired:
         report(
-          position.becameRequired, "\(coordinate) defaultValue was removed, so a value is required.",
+          position.becameRequired,
+          "\(coordinate) defaultValue was removed, so a value is required.",
           scope: owner)
       case (_?, nil):
         report(position.defaultChanged, "\(coordinate) defaultValue was removed.", scope: owner)

@@ -271,9 +271,13 @@ import Testing
       ("q(a: Int = 1): Int r: Int", "q(a: Int = 2): Int r: Int", "", "{ r }", []),
       ("q: Int", "q(a: Int!): Int", "", "{ q }", ["REQUIRED_ARG_ADDED"]),
       ("q: Int", "q(a: Int): Int", "", "{ q }", []),
-      ("q: N", "q: N", "type B implements N { n: Int }", "{ q { n } }", ["TYPE_ADDED_TO_INTERFACE"]),
+      (
+        "q: N", "q: N", "type B implements N { n: Int }", "{ q { n } }", ["TYPE_ADDED_TO_INTERFACE"]
+      ),
       ("q: N a: A", "q: N a: A", "type B implements N { n: Int }", "{ a { n } }", []),
-      ("q: N", "q: N", "extend type C implements N", "{ q { n } }", ["IMPLEMENTED_INTERFACE_ADDED"]),
+      (
+        "q: N", "q: N", "extend type C implements N", "{ q { n } }", ["IMPLEMENTED_INTERFACE_ADDED"]
+      ),
     ])
   func concerned(
     old: String, new: String, addition: String, document: String, expected: [String]
