@@ -72,7 +72,8 @@ struct ExecGraphQL: GraphQLInterceptor {
     case .continue, .drop: throw error
     case .answer(let reply): return Self.response(reply, context)
     case .retry:
-      let isUnknown = (error as? ChainError)?.leavesOutcomeUnknown ?? true
+      let failure = error as? ChainError
+      let isUnknown = failure.map { $0.leavesOutcomeUnknown || $0.showsExecution } ?? true
       guard request.isIdempotent || !isUnknown else {
         Self.noteRefusedRetry(request, context)
         throw error
@@ -81,13 +82,14 @@ struct ExecGraphQL: GraphQLInterceptor {
     }
   }
 
-  /// Whether a response is that of a mutation that was executed, at least in part: an error with a path belongs to a
-  /// field, and other fields may have been executed.
+  /// Whether a response is that of a mutation that was executed, at least in part: it has data, or an error with a path,
+  /// which belongs to a field, and other fields may have been executed.
   private static func mayHaveExecuted(
     _ request: GraphQLRequest, _ response: GraphQLResponse
   ) -> Bool {
     !request.isIdempotent
-      && (response.errors.isEmpty || response.errors.contains { $0.path != nil })
+      && (response.errors.isEmpty || response.data.unlessNull != nil
+        || response.errors.contains { $0.path != nil })
   }
 
   private static func noteRefusedRetry(_ request: GraphQLRequest, _ context: ChainContext) {

@@ -346,6 +346,10 @@ import Testing
     for (answer, sends) in [
       (FakeNetwork.Answer.failure(.timedOut, .unknown), 1), (.response(504), 1),
       (.body(renamed), 1),
+      (.body(#"{"data":{"rename":{"name":"Bo"}},"errors":[{"message":"no"}]}"#), 1),
+      (.response(500, body: #"{"data":{"rename":{"name":"Bo"}}}"#), 1),
+      (.response(500, body: #"{"errors":[{"message":"no","path":["rename"]}]}"#), 1),
+      (.response(500, body: refused), 4),
       (.failure(.connectionFailed, .notSent), 4), (.body(refused), 4),
     ] {
       // Three retries are what max-retry allows.
