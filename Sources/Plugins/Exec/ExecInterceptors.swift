@@ -82,8 +82,8 @@ struct ExecGraphQL: GraphQLInterceptor {
     }
   }
 
-  /// Whether a response is that of a mutation that was executed, at least in part: it has data, or an error with a path,
-  /// which belongs to a field, and other fields may have been executed.
+  /// Whether a response is that of a mutation that was executed, at least in part: it has data, or an error with a
+  /// path, which belongs to a field, and other fields may have been executed.
   private static func mayHaveExecuted(
     _ request: GraphQLRequest, _ response: GraphQLResponse
   ) -> Bool {

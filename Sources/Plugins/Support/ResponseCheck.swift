@@ -135,8 +135,8 @@ extension ChainError {
     return errors.map { GraphQLError($0) }
   }
 
-  /// Whether the kept part of the body shows that the operation was executed, at least in part: it has data, or an error
-  /// of a field.
+  /// Whether the kept part of the body shows that the operation was executed, at least in part: it has data, or an
+  /// error of a field.
   var showsExecution: Bool {
     guard let body = http.flatMap({ try? JSONValue(parsing: $0.bodyPrefix) }) else { return false }
     if let data = body["data"], data != .null { return true }
