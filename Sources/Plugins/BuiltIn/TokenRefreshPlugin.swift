@@ -286,10 +286,7 @@ private final class TokenInterceptor: GraphQLInterceptor, CredentialHolder {
       isRefused && !errors.isEmpty
         || errors.contains(where: { options.codes.contains($0.code ?? "") })
     else { return false }
-    guard request.operationType == .mutation else { return true }
-    // An error with a path belongs to a field: other fields of the mutation may have been executed. So does data, of a
-    // server that leaves the path out.
-    return response.data.unlessNull == nil && errors.allSatisfy { $0.path == nil }
+    return request.operationType != .mutation || !response.showsExecution
   }
 
   private func failure(

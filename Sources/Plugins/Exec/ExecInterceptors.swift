@@ -82,14 +82,11 @@ struct ExecGraphQL: GraphQLInterceptor {
     }
   }
 
-  /// Whether a response is that of a mutation that was executed, at least in part: it has data, or an error with a
-  /// path, which belongs to a field, and other fields may have been executed.
+  /// Whether a response is that of a mutation that was executed, at least in part.
   private static func mayHaveExecuted(
     _ request: GraphQLRequest, _ response: GraphQLResponse
   ) -> Bool {
-    !request.isIdempotent
-      && (response.errors.isEmpty || response.data.unlessNull != nil
-        || response.errors.contains { $0.path != nil })
+    !request.isIdempotent && (response.errors.isEmpty || response.showsExecution)
   }
 
   private static func noteRefusedRetry(_ request: GraphQLRequest, _ context: ChainContext) {

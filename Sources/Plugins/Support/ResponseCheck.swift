@@ -123,6 +123,11 @@ extension HTTPFields {
   }
 }
 
+extension GraphQLResponse {
+  /// Whether the operation was executed, at least in part: there is data, or an error with a path, which belongs to a field.
+  var showsExecution: Bool { data.unlessNull != nil || errors.contains { $0.path != nil } }
+}
+
 extension ChainError {
   /// The GraphQL errors in the kept part of a rejected response's body.
   ///
