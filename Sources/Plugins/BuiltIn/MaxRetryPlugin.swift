@@ -19,8 +19,8 @@ public struct MaxRetryPlugin: Plugin {
     example: "max-retry: { max_retries: 5, backoff: { base: 1s, max: 1m } }",
     narration:
       "A query that the server refuses with 503 is sent again after about 1, 2, 4, 8 and 16 "
-      + "seconds; the caller receives the sixth failure. A longer Retry-After of the server is "
-      + "respected. A mutation is retried only if it certainly was not sent before.",
+      + "seconds; the caller receives the sixth failure, or the result, if its body is a GraphQL response. A longer "
+      + "Retry-After of the server is respected. A mutation is retried only if it certainly was not sent before.",
     subscriptions:
       "Opens a lost connection again, and announces a gap before further events. `max_retries` limits "
       + "the retries before the first connection; after it, the time without an event is limited "
@@ -148,54 +148,79 @@ private final class MaxRetryInterceptor: GraphQLInterceptor {
           + "maximum of the option max_retries of max-retry", entry: context.entryID,
         cause: context.retryCause)
     }
-    // A subscription that connects again replaces its connection, and adds no load.
-    let usesBudget = request.operationType != .subscription
-    if usesBudget, context.attempt == 1 { budget.noteOperation() }
+    if request.operationType != .subscription, context.attempt == 1 { budget.noteOperation() }
     var request = request
-    let clock = context.services.clock
-    let time = OperationTime.of(&request, clock)
+    let time = OperationTime.of(&request, context.services.clock)
     let sent = request
-    return await next(sent).mapErrors { [self] error in
-      guard var failure = error as? ChainError, isTriggered(by: failure),
-        maySendAgain(sent, failure)
-      else { throw error }
-      let reconnection = sent.context[Reconnection.self]
-      let lost = reconnection?.next(at: clock.now())
-      guard lost == nil ? attempt <= maxRetries : maxRetries > 0 else { throw error }
-      let retry = lost?.retry ?? attempt - 1
-      let delay = delay(before: retry, failure, context, rest: lost?.rest)
-      if let asked = delay.tooLong {
-        failure.message +=
-          "; the server asked for a delay of \(asked.optionText) (Retry-After), longer than the "
-          + "option retry_after_max of max-retry"
-        throw failure
+    return await next(sent)
+      .map { [self] response in
+        guard let refusal = Self.refusal(response) else { return response }
+        _ = try await unretried(refusal, sent, context: context, time: time)
+        return response
       }
-      if let lost {
-        // A subscription that was connected has its own limit of time.
-        guard lost.rest > .zero, delay.wait <= lost.rest else { throw error }
-      } else if let deadline = time.deadline, clock.now() + delay.wait >= deadline {
-        throw error
+      .mapErrors { [self] error in
+        guard let failure = error as? ChainError else { throw error }
+        throw try await unretried(failure, sent, context: context, time: time)
       }
-      guard !usesBudget || budget.takeRetry() else {
-        failure.message += "; not retried, because the option budget of max-retry is used up"
-        throw failure
-      }
-      context.services.logger.info(
-        "↻ \(sent.label): retry \(retry + 1)\(lost == nil ? " of \(maxRetries)" : "") in \(delay.wait.shown)",
-        metadata: Self.metadata(of: failure))
-      if let lost, retry == maxRetries {
-        // From here on it may be silent for minutes.
-        context.services.logger.warning(
-          "\(sent.label) has lost its connection, and tries to connect again for \(lost.rest.shown): \(failure.message)"
-        )
-      }
-      sent.context[SubscriptionHandle.self]?
-        .wait(
-          until: context.services.secondsSince1970() + delay.wait / .seconds(1), after: failure)
-      try await clock.sleep(for: delay.wait)
-      if lost != nil { reconnection?.permitRetry() }
-      throw ChainRetry(sent, cause: error)
+  }
+
+  /// The failure that a result stands for: the server refuses the operation with a body of GraphQL's own type, which is a
+  /// result with any status.
+  private static func refusal(_ response: GraphQLResponse) -> ChainError? {
+    guard response.source == .server, let head = response.http, head.status.code >= 400,
+      !response.errors.isEmpty, !response.showsExecution
+    else { return nil }
+    return ChainError(
+      .transport, code: .httpStatus, message: "the server answered \(ResponseCheck.describe(head))",
+      http: .init(status: head.status.code, headers: head.headerFields), delivery: .answered)
+  }
+
+  /// Waits and sends a request again, or returns its failure, with the reason why it is not retried.
+  ///
+  /// - Throws: ``ChainRetry``, or `CancellationError`.
+  private func unretried(
+    _ error: ChainError, _ sent: GraphQLRequest, context: ChainContext, time: OperationTime
+  ) async throws -> ChainError {
+    guard isTriggered(by: error), maySendAgain(sent, error) else { return error }
+    var failure = error
+    let (attempt, maxRetries) = (sent.countedAttempt, options.maxRetries)
+    let clock = context.services.clock
+    let reconnection = sent.context[Reconnection.self]
+    let lost = reconnection?.next(at: clock.now())
+    guard lost == nil ? attempt <= maxRetries : maxRetries > 0 else { return error }
+    let retry = lost?.retry ?? attempt - 1
+    let delay = delay(before: retry, error, context, rest: lost?.rest)
+    if let asked = delay.tooLong {
+      failure.message +=
+        "; the server asked for a delay of \(asked.optionText) (Retry-After), longer than the "
+        + "option retry_after_max of max-retry"
+      return failure
     }
+    if let lost {
+      // A subscription that was connected has its own limit of time.
+      guard lost.rest > .zero, delay.wait <= lost.rest else { return error }
+    } else if let deadline = time.deadline, clock.now() + delay.wait >= deadline {
+      return error
+    }
+    // A subscription that connects again replaces its connection, and adds no load.
+    guard sent.operationType == .subscription || budget.takeRetry() else {
+      failure.message += "; not retried, because the option budget of max-retry is used up"
+      return failure
+    }
+    context.services.logger.info(
+      "↻ \(sent.label): retry \(retry + 1)\(lost == nil ? " of \(maxRetries)" : "") in \(delay.wait.shown)",
+      metadata: Self.metadata(of: error))
+    if let lost, retry == maxRetries {
+      // From here on it may be silent for minutes.
+      context.services.logger.warning(
+        "\(sent.label) has lost its connection, and tries to connect again for \(lost.rest.shown): \(error.message)"
+      )
+    }
+    sent.context[SubscriptionHandle.self]?
+      .wait(until: context.services.secondsSince1970() + delay.wait / .seconds(1), after: error)
+    try await clock.sleep(for: delay.wait)
+    if lost != nil { reconnection?.permitRetry() }
+    throw ChainRetry(sent, cause: error)
   }
 
   private static func metadata(of failure: ChainError) -> Logger.Metadata {

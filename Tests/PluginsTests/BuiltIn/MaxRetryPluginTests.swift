@@ -53,6 +53,27 @@ import Testing
       "\(result.log)")
   }
 
+  @Test(arguments: [
+    (503, #"{"errors":[{"message":"busy"}]}"#, Bench.user, 4),
+    (429, #"{"data":null,"errors":[{"message":"busy"}]}"#, Bench.user, 4),
+    (503, #"{"errors":[{"message":"busy"}]}"#, Bench.rename, 1),
+    (503, #"{"data":null,"errors":[{"message":"busy","path":["user"]}]}"#, Bench.user, 1),
+    (503, #"{"data":{"user":null},"errors":[{"message":"busy"}]}"#, Bench.user, 1),
+    (500, #"{"errors":[{"message":"busy"}]}"#, Bench.user, 1),
+  ]) func `a refusal whose body is a GraphQL response is retried, too, and is the result at last`(
+    _ status: Int, _ body: String, _ document: String, _ count: Int
+  ) async throws {
+    let answer = FakeNetwork.Answer.response(
+      status,
+      headers: ["Content-Type": "application/graphql-response+json", "Retry-After": "9"], body: body
+    )
+    let result = try await run("", FakeNetwork(answer), document: document)
+    #expect(result.requests == count)
+    #expect(result.naps == Array(repeating: .seconds(9), count: count - 1))
+    #expect(result.outcome.error == nil)
+    #expect(result.outcome.results.map { $0.errors.map(\.message) } == [["busy"]])
+  }
+
   struct Delays: Sendable {
     var options: String
     var random = 0.5
