@@ -278,7 +278,7 @@ import Testing
       (
         "q: N", "q: N", "extend type C implements N", "{ q { n } }", ["IMPLEMENTED_INTERFACE_ADDED"]
       ),
-    ])
+    ] as [(String, String, String, String, [String])])
   func concerned(
     old: String, new: String, addition: String, document: String, expected: [String]
   ) throws {
