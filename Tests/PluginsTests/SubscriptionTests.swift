@@ -118,15 +118,18 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    (part("[]") + "\r\n--graphql--", "not a JSON object"),
-    (part("{}"), "without its last boundary"),
-    (part(#"{"payload":{"data":{}"#) + "\r\n--graphql--", "ended"),
-    (part(#"{"payload":null,"errors":[}}"#) + "\r\n--graphql--", "not a list of errors"),
-    (part(#"{"payload":null,"errors":[]}"#) + "\r\n--graphql--", "not a list of errors"),
-    (part(#"{"payload":"text"}"#) + "\r\n--graphql--", "GraphQL response"),
-    (part(#"{"data":{"renamed":null}}"#) + "\r\n--graphql--", "but no member `payload`"),
-  ]) func `what is no multipart response is an error`(_ body: String, _ message: String)
+  @Test(
+    arguments: [
+      (part("[]") + "\r\n--graphql--", "not a JSON object"),
+      (part("{}"), "without its last boundary"),
+      (part(#"{"payload":{"data":{}"#) + "\r\n--graphql--", "ended"),
+      (part(#"{"payload":null,"errors":[}}"#) + "\r\n--graphql--", "not a list of errors"),
+      (part(#"{"payload":null,"errors":[]}"#) + "\r\n--graphql--", "not a list of errors"),
+      (part(#"{"payload":"text"}"#) + "\r\n--graphql--", "GraphQL response"),
+      (part(#"{"data":{"renamed":null}}"#) + "\r\n--graphql--", "but no member `payload`"),
+    ] as [(String, String)]) func `what is no multipart response is an error`(
+      _ body: String, _ message: String
+    )
     async throws
   {
     try await subscribe(to: .response(200, headers: Self.multipart, body: body)) { outcome, _, _ in
