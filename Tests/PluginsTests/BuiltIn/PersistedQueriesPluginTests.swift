@@ -318,7 +318,8 @@ import Testing
     Detection(401, graphQL, unknown, ["POST id", "POST id"]),
     Detection(403, graphQL, unknown, ["POST id", "POST id"]),
     Detection(408, graphQL, unknown, ["POST id", "POST id"]),
-    Detection(429, graphQL, unknown, ["POST id", "POST id"]),
+    // `max-retry` sends it again.
+    Detection(429, graphQL, unknown, ["POST id", "POST id", "POST id"]),
   ]) func `a document that the server does not know is sent by itself, and so from then on`(
     _ it: Detection
   ) async throws {
