@@ -164,7 +164,7 @@ private final class MaxRetryInterceptor: GraphQLInterceptor {
       }
   }
 
-  /// The failure that a result stands for: the server refuses the operation with a body of GraphQL's own type, which is a
+  /// The failure that a result represents: the server refuses the operation with a body of GraphQL's own type, which is a
   /// result with any status.
   private static func refusal(_ response: GraphQLResponse) -> ChainError? {
     guard response.source == .server, let head = response.http, head.status.code >= 400,
