@@ -35,7 +35,10 @@ enum ResponseCheck {
   /// Rejects a response whose content type is not JSON. A response without one is accepted.
   static func requireJSON(_ response: HTTPResponseMessage, location: String) async throws {
     let coding = response.head.headerFields.only(.contentEncoding)
-    guard coding.map({ ["gzip", "x-gzip", "deflate", "identity", ""].contains($0) }) ?? true else {
+    guard
+      coding.map({ ["gzip", "x-gzip", "deflate", "identity", ""].contains($0.lowercased()) })
+        ?? true
+    else {
       throw ChainError(
         .transport, code: .malformedResponse,
         message: "the body is encoded as \(coding ?? ""), where gzip or deflate was requested",

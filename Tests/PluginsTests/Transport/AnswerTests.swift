@@ -68,9 +68,9 @@ import Testing
         .send("0\r\n\r\n"),
       ]),
     Answer(
-      name: "deflate",
+      name: "deflate, whose name may have capitals",
       script: [
-        .send(HTTPText.response(headers: ["Content-Encoding: deflate"], bytes: deflated))
+        .send(HTTPText.response(headers: ["Content-Encoding: Deflate"], bytes: deflated))
       ]),
     Answer(
       name: "fault 15: two hundred header fields",
