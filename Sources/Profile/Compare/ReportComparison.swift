@@ -94,6 +94,10 @@ package struct ReportComparison: Sendable, Hashable {
       }
       add("\(new.label): fetch", old: old.seconds, new: new.seconds, unit: .seconds)
     }
+    // Leaving something out may be meant.
+    for name in before.measured where !after.measured.contains(name) {
+      remarks.append("only the earlier report has \(name)")
+    }
     if let new = after.load { compare(before.load, with: new) }
     if let new = after.subscription { compare(before.subscription, with: new) }
     if after.load != nil || after.subscription != nil, !rows.isEmpty {
@@ -191,6 +195,12 @@ extension LoadReport {
 }
 
 extension ProfileReport {
+  /// The names of what was measured.
+  fileprivate var measured: [String] {
+    jobs.map(\.label) + network.map { "\($0.label): fetch" }
+      + (load == nil ? [] : ["requests"]) + (subscription == nil ? [] : ["events"])
+  }
+
   /// Reads a report from its JSON file.
   ///
   /// - Throws: ``ProfileError`` if the file cannot be read or is not a report of this version.
