@@ -244,8 +244,11 @@ extension Attempt {
       throw error.located(in: request)
     }
     let firstByte = services.clock.now() - sent
-    state.reconnection?.connected(at: services.clock.now())
-    request.context[SubscriptionHandle.self]?.connected(response.interrupt)
+    // The body of a refusal may be a result, too.
+    if response.head.status.code < 400 {
+      state.reconnection?.connected(at: services.clock.now())
+      request.context[SubscriptionHandle.self]?.connected(response.interrupt)
+    }
     let keeps = policy.writesCache
     let target = keeps ? try await writeTarget(request) : nil
     let results = try await parser.interceptor.parse(

@@ -152,16 +152,22 @@ private final class MaxRetryInterceptor: GraphQLInterceptor {
     var request = request
     let time = OperationTime.of(&request, context.services.clock)
     let sent = request
-    return await next(sent)
-      .map { [self] response in
-        guard let refusal = Self.refusal(response) else { return response }
-        _ = try await unretried(refusal, sent, context: context, time: time)
-        return response
+    let results = await next(sent)
+    return ResponseStream(pull: { [self] in
+      let response: GraphQLResponse
+      do {
+        guard let next = try await results.next() else { return nil }
+        response = next
+      } catch let error as ChainError {
+        throw try await unretried(error, sent, context: context, time: time)
       }
-      .mapErrors { [self] error in
-        guard let failure = error as? ChainError else { throw error }
-        throw try await unretried(failure, sent, context: context, time: time)
+      guard let refusal = Self.refusal(response) else { return response }
+      let reason = try await unretried(refusal, sent, context: context, time: time).message
+      if reason != refusal.message {
+        context.services.logger.warning("\(sent.label): \(reason)")
       }
+      return response
+    })
   }
 
   /// The failure that a result represents: the server refuses the operation with a body of GraphQL's own type, which is a
