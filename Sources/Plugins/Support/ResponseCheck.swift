@@ -146,9 +146,15 @@ extension ChainError {
   /// Whether the kept part of the body shows that the operation was executed, at least in part: it has data, or an
   /// error of a field.
   var showsExecution: Bool {
-    guard let body = http.flatMap({ try? JSONValue(parsing: $0.bodyPrefix) }) else { return false }
-    if let data = body["data"], data != .null { return true }
-    return refusedErrors.contains { $0.path != nil }
+    guard let prefix = http?.bodyPrefix else { return false }
+    if let body = try? JSONValue(parsing: prefix) {
+      if let data = body["data"], data != .null { return true }
+      return refusedErrors.contains { $0.path != nil }
+    }
+    // A long body was cut. Quotation marks in texts are escaped, so that this finds members only.
+    let text = String(decoding: prefix, as: UTF8.self).filter { !$0.isWhitespace }
+    return text.contains("\"path\":[")
+      || text.ranges(of: "\"data\":").contains { !text[$0.upperBound...].hasPrefix("null") }
   }
 
   /// Whether the errors of the body are about the whole request: none has a location, a path, or a code that is not

@@ -350,6 +350,10 @@ import Testing
       (.response(500, body: #"{"data":{"rename":{"name":"Bo"}}}"#), 1),
       (.response(500, body: #"{"errors":[{"message":"no","path":["rename"]}]}"#), 1),
       (.response(500, body: refused), 4),
+      (
+        .response(
+          500, body: #"{"data":{"rename":{"name":"\#(String(repeating: "o", count: 2000))"}}}"#), 1
+      ),
       (.failure(.connectionFailed, .notSent), 4), (.body(refused), 4),
     ] {
       // Three retries are what max-retry allows.

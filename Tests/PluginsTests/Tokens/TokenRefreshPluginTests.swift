@@ -181,8 +181,14 @@ import Testing
     async throws
   {
     let oauth2 = "oauth2: { token_url: \"\(TokenServer.url)\", client_id: c }"
+    // More than is kept of a rejected body.
+    let long = String(repeating: "a", count: 2000)
     for (status, body, count) in [
-      (401, "", 2), (200, Self.unauthenticated, 2),
+      (401, "", 2),
+      (401, #"{ "data" : {"rename":{"name":"\#(long)"}},"errors":[{"message":"no"}]}"#, 1),
+      (401, #"{"errors":[{"message":"\#(long)"}]}"#, 2),
+      (401, #"{"data":null,"errors":[{"message":"\"data\":1 \#(long)"}]}"#, 2),
+      (200, Self.unauthenticated, 2),
       (
         200,
         #"{"data":{"rename":null},"errors":[{"message":"no","path":["rename"],"extensions":{"code":"UNAUTHENTICATED"}}]}"#,
