@@ -236,7 +236,7 @@ extension Schema {
     return changes.filter { change in
       guard !change.coordinate.isEmpty else { return true }
       return use.coordinates.contains(change.coordinate)
-        || change.scope.map(use.coordinates.contains) == true
+        || (change.scope ?? change.ownerOfRequired).map(use.coordinates.contains) == true
     }
   }
 }
@@ -482,6 +482,31 @@ public struct SchemaChange: Sendable, Hashable, CustomStringConvertible {
     self.description = description
     self.coordinate = coordinate
   }
+
+  /// Whether kind, description and coordinate are the same.
+  public static func == (lhs: SchemaChange, rhs: SchemaChange) -> Bool {
+    lhs.kind == rhs.kind && lhs.description == rhs.description && lhs.coordinate == rhs.coordinate
+  }
+
+  /// Hashes kind, description and coordinate.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(kind)
+    hasher.combine(description)
+    hasher.combine(coordinate)
+  }
+
+  /// The field, input object or directive that what was added and required belongs to: all its uses are concerned.
+  fileprivate var ownerOfRequired: String? {
+    let isRequired = [
+      Kind.requiredArgumentAdded, .requiredInputFieldAdded, .requiredDirectiveArgumentAdded,
+    ].contains(kind)
+    return isRequired ? Self.owner(of: coordinate) : nil
+  }
+
+  /// The field, directive or input object of the coordinate of an argument or input field.
+  fileprivate static func owner(of coordinate: String) -> String? {
+    coordinate.lastIndex { "(.".contains($0) }.map { String(coordinate[..<$0]) }
+  }
 }
 
 /// What documents give to a server: arguments, fields of input objects, directives.
@@ -515,8 +540,7 @@ extension SchemaComparison {
         report(
           value.isRequired ? position.requiredAdded : position.optionalAdded,
           "\(value.isRequired ? "A required" : "An optional") \(position.noun) \(name) on "
-            + "\(position.owner)\(owner) was added.",
-          scope: value.isRequired ? subjectOwner : nil)
+            + "\(position.owner)\(owner) was added.")
       }
     }
   }
@@ -571,9 +595,7 @@ extension SchemaComparison {
   // MARK: - Input values
 
   /// The field, directive or input object of the argument or input field that is compared.
-  private var subjectOwner: String? {
-    subject.lastIndex { "(.".contains($0) }.map { String(subject[..<$0]) }
-  }
+  private var subjectOwner: String? { SchemaChange.owner(of: subject) }
 
   /// Where an input value is declared: which kinds its changes have, and how they are worded.
   struct InputPosition {
