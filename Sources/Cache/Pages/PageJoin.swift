@@ -301,6 +301,7 @@ extension PageJoin {
 /// A stored connection: the start and end of its pages.
 private struct Connection {
   static let pageInfo = Array("\"pageInfo\"".utf8)
+  private static let pages = ["\"edges\"", "\"nodes\""].map { Array($0.utf8) }
   private static let startFields = ["\"startCursor\"", "\"hasPreviousPage\""].map { Array($0.utf8) }
   private static let endFields = ["\"endCursor\"", "\"hasNextPage\""].map { Array($0.utf8) }
 
@@ -334,8 +335,12 @@ private struct Connection {
     (try? JSONValue(parsing: value))?.identifier
   }
 
-  /// Whether the connection has lists, and no element in them.
+  /// Whether the page has no elements: in `edges` and `nodes`, if it has one of them, else in any list.
   private func isEmpty(access: any SegmentAccess) -> Bool {
+    let pages = Self.pages.compactMap { fields[$0] }
+    guard pages.isEmpty else {
+      return pages.allSatisfy { (ListReader($0, access: access)?.count ?? 0) == 0 }
+    }
     let lists = fields.entries.compactMap { ListReader($0.value, access: access) }
     return !lists.isEmpty && lists.allSatisfy { $0.count == 0 }
   }
