@@ -284,6 +284,9 @@ import Testing
       #expect(outcome.code == .webSocketClosed, "\(outcome.message)")
       #expect(await server.log.frame(containing: "close") == "close 4400 ")
     }
+    try await subscribe(to: RawServer.Step.greeted(.send([0x88, 0]))) { _, _, server in
+      #expect(await server.log.frame(containing: "close") == "close")
+    }
   }
 
   @Test func `a payload that is not JSON fails its operation and no other`() async throws {

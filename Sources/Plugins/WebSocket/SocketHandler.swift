@@ -260,8 +260,8 @@ extension SocketHandler {
     var data = data
     let code = data.readInteger(as: UInt16.self).map(Int.init)
     let close = SocketClose(code ?? 1005, String(buffer: data))
-    if !hasEnded, let code {
-      write(.connectionClose, ByteBuffer(integer: UInt16(code)))
+    if !hasEnded {
+      write(.connectionClose, code.map { ByteBuffer(integer: UInt16($0)) } ?? ByteBuffer())
       // Before the end, which closes the connection: what is not flushed then is lost.
       channel?.flush()
     }
