@@ -69,7 +69,7 @@ import Testing
     async throws
   {
     let body =
-      Self.part("{}") + Self.part(message)
+      Self.part("{}") + Self.part(#"{"errors":[]}"#) + Self.part(message)
       + Self.part(#"{"payload":\#(Self.payload("1", "Ada"))}"#) + "\r\n--graphql--"
     try await subscribe(to: .response(200, headers: Self.multipart, body: body)) { outcome, _, _ in
       #expect(outcome.error == nil)

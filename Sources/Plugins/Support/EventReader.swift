@@ -172,7 +172,9 @@ actor EventReader {
       if let errors, !Self.isEmpty(errors) { errorsBesidePayload = errors }
       return try await end()
     }
-    if let errors { return try end(withErrors: errors) }
+    if let errors, envelope?.isNull == true || !Self.isEmpty(errors) {
+      return try end(withErrors: errors)
+    }
     guard let message = envelope, !message.isNull,
       message.others.contains(where: { $0.key.elementsEqual("data".utf8) })
     else { return nil }
