@@ -28,7 +28,7 @@ package struct CheckedDocuments {
     lines = sources.files.map {
       // Other characters that end a line of text, such as U+2028 in a description, end none of a document.
       String(decoding: $0.bytes, as: UTF8.self)
-        .split(omittingEmptySubsequences: false) { ["\n", "\r", "\r\n"].contains($0) }
+        .split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r" || $0 == "\r\n" }
     }
     fragments = Dictionary(
       document.fragments.map { ($0.name.value, $0) }, uniquingKeysWith: { first, _ in first })

@@ -33,7 +33,7 @@ final class ResponsePartHandler: ChannelDuplexHandler {
   private var isInBody = false
   /// Whether a request has begun and not ended.
   private var isSending = false
-  /// Whether the head states the length of the body, so that its end has no bytes.
+  /// Whether the head states the length of the body, so that its end has no bytes over HTTP/1.1.
   private var hasLength = false
   private var bodyBytes = 0
   /// The number of writes of a long body whose bytes were not all sent yet.
