@@ -83,9 +83,16 @@ struct GovernorTests {
     #expect(clock.now.offset <= .seconds(3_601))
   }
 
-  @Test("refused credentials end the run, and leave the tasks to be run")
-  func credentials() async throws {
-    let transport = ScriptedTransport { _ in ScriptedTransport.response(401, "") }
+  @Test(
+    "refused credentials end the run, and leave the tasks to be run",
+    arguments: [
+      ("application/json", ""),
+      ("application/graphql-response+json", #"{"errors":[{"message":"log in"}]}"#),
+    ])
+  func credentials(_ type: String, _ body: String) async throws {
+    let transport = ScriptedTransport { _ in
+      ScriptedTransport.response(401, body, headers: ["Content-Type": type])
+    }
     let summary = try await Bench.run(manifest(500), transport: transport)
     #expect(summary.stop == .unauthorized)
     #expect(transport.count <= 8)

@@ -52,6 +52,14 @@ enum FailureKind: Sendable {
     }
   }
 
+  /// Whether other tasks would fail as well.
+  var isOfAllTasks: Bool {
+    switch self {
+    case .refused, .unreachable, .unauthorized: true
+    case .unknown, .tooCostly, .failed: false
+    }
+  }
+
   var isTooCostly: Bool { if case .tooCostly = self { true } else { false } }
 
   /// The delay that the server asked for; `nil` if it named none.

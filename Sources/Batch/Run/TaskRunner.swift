@@ -344,6 +344,9 @@ extension TaskRunner {
         // A rate limit error with status 200, handled like 429.
         page.error = ChainError(.transport, code: .rateLimited, message: message)
         page.kind = .refused(after: FailureKind.wish(response.http?.headerFields ?? [:], time))
+      } else if let refusal = response.refusal {
+        let kind = FailureKind(refusal, mayRepeat: operation.mayRepeat, now: time)
+        if kind.isOfAllTasks { (page.error, page.kind) = (refusal, kind) }
       }
     } catch is CancellationError {
       throw CancellationError()

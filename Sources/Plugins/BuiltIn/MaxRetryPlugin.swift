@@ -161,24 +161,13 @@ private final class MaxRetryInterceptor: GraphQLInterceptor {
       } catch let error as ChainError {
         throw try await unretried(error, sent, context: context, time: time)
       }
-      guard let refusal = Self.refusal(response) else { return response }
+      guard let refusal = response.refusal else { return response }
       let reason = try await unretried(refusal, sent, context: context, time: time).message
       if reason != refusal.message {
         context.services.logger.warning("\(sent.label): \(reason)")
       }
       return response
     })
-  }
-
-  /// The failure that a result represents: the server refuses the operation with a body of GraphQL's own type, which is a
-  /// result with any status.
-  private static func refusal(_ response: GraphQLResponse) -> ChainError? {
-    guard response.source == .server, let head = response.http, head.status.code >= 400,
-      !response.errors.isEmpty, !response.showsExecution
-    else { return nil }
-    return ChainError(
-      .transport, code: .httpStatus, message: "the server answered \(ResponseCheck.describe(head))",
-      http: .init(status: head.status.code, headers: head.headerFields), delivery: .answered)
   }
 
   /// Waits and sends a request again, or returns its failure, with the reason why it is not retried.

@@ -1,5 +1,5 @@
 import GQLRunJSON
-import GQLRunPipeline
+package import GQLRunPipeline
 import HTTPTypes
 
 /// Checks by status and content type whether a response can be parsed as GraphQL.
@@ -129,6 +129,18 @@ extension HTTPFields {
 extension GraphQLResponse {
   /// Whether the operation was executed, at least in part: there is data, or an error with a path, which belongs to a field.
   var showsExecution: Bool { data.unlessNull != nil || errors.contains { $0.path != nil } }
+
+  /// The failure that a result represents: the server refuses the operation with a body of GraphQL's own type, which is a
+  /// result with any status.
+  package var refusal: ChainError? {
+    guard source == .server, let head = http, head.status.code >= 400, !errors.isEmpty,
+      !showsExecution
+    else { return nil }
+    return ChainError(
+      .transport, code: .httpStatus,
+      message: "the server answered \(ResponseCheck.describe(head))",
+      http: .init(status: head.status.code, headers: head.headerFields), delivery: .answered)
+  }
 }
 
 extension ChainError {
