@@ -37,8 +37,15 @@ struct BatchQueriesTests {
     var lines = [
       #"{"version": 1, "name": "queries", "run": {"concurrency": 16, "order": "interleaved"}, "#
         + #""sinks": [{"ndjson": {"path": "out.ndjson", "lines": "results"}}], "#
-        + #""report": {"json": "report.json"}}"#
+        + #""pipeline": "q.pipeline.yaml", "report": {"json": "report.json"}}"#
     ]
+    // On a busy machine, the sixteenth request in flight waits for long.
+    try folder.write(
+      """
+      version: 1
+      endpoint: { url: "\(url)" }
+      chain: [max-retry, { fetch: { idle_timeout: 10m, timeout: 10m } }, response-code, parse]
+      """, to: "q.pipeline.yaml")
     for number in 0..<Self.count {
       let query = PostQuery(number, &chance)
       queries.append(query)
