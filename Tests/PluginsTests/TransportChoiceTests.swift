@@ -105,6 +105,13 @@ import Testing
       #expect(!outcome.message.contains("WebSocket"), "\(outcome.message)")
       #expect(methods == ["POST"])
     }
+    let refusal = Answer(
+      status: status, type: "application/graphql-response+json",
+      body: #"{"errors":[{"message":"busy"}]}"#)
+    try await run([.request, .send(refusal.bytes)]) { outcome, _, methods in
+      #expect(outcome.results.map { $0.errors.map(\.message) } == [["busy"]])
+      #expect(methods == ["POST"])
+    }
   }
 
   @Test(arguments: [

@@ -127,12 +127,21 @@ extension Attempt {
       }
       return ResponseStream(response).followed { await network(request) }
     case .afterFailure:
-      return await network(request).mapErrors { [self] error in
-        guard (error as? ChainError)?.isNetworkFailure == true, !state.hasUnfinishedParts,
-          let response = try await cached(step, request, isAfterFailure: true)
-        else { throw error }
+      let cached = { @Sendable [self] (error: any Error) async throws -> GraphQLResponse? in
+        guard (error as? ChainError)?.isNetworkFailure == true, !state.hasUnfinishedParts else {
+          return nil
+        }
+        return try await self.cached(step, request, isAfterFailure: true)
+      }
+      let results = await network(request).mapErrors { error in
+        guard let response = try await cached(error) else { throw error }
         return response
       }
+      return ResponseStream(pull: {
+        guard let result = try await results.next() else { return nil }
+        guard let refusal = result.refusal else { return result }
+        return try await cached(refusal) ?? result
+      })
     }
   }
 
@@ -335,7 +344,8 @@ extension Attempt {
   ) async throws -> HTTPResponseMessage {
     do {
       let response = try await http(message, request, from: 0)
-      guard request.operationType == .subscription, builder.mayUseSocket(insteadOf: message)
+      guard request.operationType == .subscription, builder.mayUseSocket(insteadOf: message),
+        !HTTPRequestBuilder.isOfAnyTransport(response.head.status.code)
       else { return response }
       return try await socket(insteadOf: response, message, builder: builder, request: request)
     } catch let error as ChainError where message.webSocket != nil {

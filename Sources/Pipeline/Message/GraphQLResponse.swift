@@ -422,3 +422,26 @@ final class ElementQueue<Element: Sendable>: Sendable {
     elements.withLock { $0.popFirst() }
   }
 }
+
+extension GraphQLResponse {
+  /// Whether the operation was executed, at least in part: there is data, or an error with a path, which belongs to a field.
+  package var showsExecution: Bool {
+    data.unlessNull != nil || errors.contains { $0.path != nil }
+  }
+
+  /// The failure that a result represents: the server refuses the operation with a body of GraphQL's own type, which is a
+  /// result with any status.
+  package var refusal: ChainError? {
+    guard source == .server, let head = http, head.status.code >= 400, !errors.isEmpty,
+      !showsExecution
+    else { return nil }
+    return ChainError(
+      .transport, code: .httpStatus, message: "the server answered \(head.status.shown)",
+      http: .init(status: head.status.code, headers: head.headerFields), delivery: .answered)
+  }
+}
+
+extension HTTPResponse.Status {
+  /// The code and its phrase, such as `503 Service Unavailable`.
+  package var shown: String { reasonPhrase.isEmpty ? "\(code)" : "\(code) \(reasonPhrase)" }
+}

@@ -210,6 +210,11 @@ final class HTTPRequestBuilder: Sendable {
       && message.head.headerFields[.accept] == eventFields[.accept]
   }
 
+  /// Whether a status is about credentials or the server's load, and not about the transport of a subscription.
+  static func isOfAnyTransport(_ status: Int) -> Bool {
+    [401, 403, 407, 408, 425, 429].contains(status) || status >= 500 && status != 501
+  }
+
   /// Notes that the server sends events over HTTP.
   func noteStream() { choice = .http }
 
@@ -315,17 +320,15 @@ extension HTTPResponseMessage {
 }
 
 extension ChainError {
-  /// Whether the status means that the server does not take subscriptions this way, and not that credentials are
-  /// missing or that it is overloaded.
+  /// Whether the status means that the server does not take subscriptions this way.
   var refusesStream: Bool {
     guard code == .httpStatus, let status = http?.status else { return false }
-    return status != 403 && status >= 400 && refusesWebSocket
+    return status >= 400 && !HTTPRequestBuilder.isOfAnyTransport(status)
   }
 
-  /// Whether the status of a refused handshake is about WebSocket, and not about credentials or the server's load.
-  /// Some servers answer 403 where they have no WebSocket.
+  /// Whether the status of a refused handshake is about WebSocket. Some servers answer 403 where they have no WebSocket.
   fileprivate var refusesWebSocket: Bool {
     guard let status = http?.status else { return true }
-    return ![401, 407, 408, 425, 429].contains(status) && (status < 500 || status == 501)
+    return status == 403 || !HTTPRequestBuilder.isOfAnyTransport(status)
   }
 }

@@ -162,7 +162,7 @@ private struct ExchangeLog: HTTPInterceptor {
       if bodies != nil { logger.log(level: level, "< the response was not yet received") }
       throw error
     }
-    logger.log(level: level, "< \(ResponseCheck.describe(response.head))")
+    logger.log(level: level, "< \(response.head.status.shown)")
     if showsHeaders { log(response.head.headerFields, sign: "<", hiding: hiding, logger: logger) }
     guard let bodies else { return response }
     let (level, fields) = (level, response.head.headerFields)

@@ -58,7 +58,7 @@ private struct ResponseCodeInterceptor: HTTPInterceptor {
     if type == "application/graphql-response+json" { return response }
     throw try await ResponseCheck.refusal(
       response, code: .httpStatus,
-      message: "the server answered \(ResponseCheck.describe(response.head))"
+      message: "the server answered \(response.head.status.shown)"
         + (type.map { " (\($0))" } ?? "") + remedy(status, response.head), location: context.entryID
     )
   }

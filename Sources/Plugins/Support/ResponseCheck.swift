@@ -1,5 +1,5 @@
 import GQLRunJSON
-package import GQLRunPipeline
+import GQLRunPipeline
 import HTTPTypes
 
 /// Checks by status and content type whether a response can be parsed as GraphQL.
@@ -51,14 +51,8 @@ enum ResponseCheck {
     throw try await refusal(
       response, code: .unexpectedContentType,
       message:
-        "the server answered \(describe(response.head)) of type \(type), where JSON was requested",
+        "the server answered \(response.head.status.shown) of type \(type), where JSON was requested",
       location: location)
-  }
-
-  /// `503 Service Unavailable`
-  static func describe(_ head: HTTPResponse) -> String {
-    let phrase = head.status.reasonPhrase
-    return phrase.isEmpty ? "\(head.status.code)" : "\(head.status.code) \(phrase)"
   }
 
   /// The error for a response that is not parsed, with the first line of its body.
@@ -123,23 +117,6 @@ extension HTTPFields {
       found = field.value
     }
     return found
-  }
-}
-
-extension GraphQLResponse {
-  /// Whether the operation was executed, at least in part: there is data, or an error with a path, which belongs to a field.
-  var showsExecution: Bool { data.unlessNull != nil || errors.contains { $0.path != nil } }
-
-  /// The failure that a result represents: the server refuses the operation with a body of GraphQL's own type, which is a
-  /// result with any status.
-  package var refusal: ChainError? {
-    guard source == .server, let head = http, head.status.code >= 400, !errors.isEmpty,
-      !showsExecution
-    else { return nil }
-    return ChainError(
-      .transport, code: .httpStatus,
-      message: "the server answered \(ResponseCheck.describe(head))",
-      http: .init(status: head.status.code, headers: head.headerFields), delivery: .answered)
   }
 }
 

@@ -124,7 +124,7 @@ struct ResultReader: Sendable {
       // A result of a shared connection has no status of its own.
       let answered =
         ResponseCheck.mediaType(head) == HTTPResponseMessage.sequenceType
-        ? "" : "; the server answered \(ResponseCheck.describe(head))"
+        ? "" : "; the server answered \(head.status.shown)"
       return transport(.malformedResponse, error.message + answered)
     default:
       return ChainError(

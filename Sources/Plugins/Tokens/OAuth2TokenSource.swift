@@ -184,7 +184,7 @@ extension OAuth2TokenSource {
     let code = value?["error"]?.stringValue
     let words = [code, value?["error_description"]?.stringValue].compactMap { $0?.prefix(300) }
     let reason = hiding.text(words.isEmpty ? "" : ": " + words.joined(separator: ", "))
-    var message = "\(label) answered \(ResponseCheck.describe(head))\(reason)"
+    var message = "\(label) answered \(head.status.shown)\(reason)"
     switch code {
     case "invalid_grant": message += "; sign in again, and set a new refresh token"
     case "invalid_client": message += "; check client_id, client_secret and client_auth"

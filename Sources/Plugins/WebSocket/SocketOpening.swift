@@ -434,7 +434,7 @@ extension TransportFailures {
     let prefix = Array(shown.utf8.prefix(ResponseCheck.keptBytes))
     var error = notSent(
       code,
-      "\(origin) answered \(step) with \(ResponseCheck.describe(response)), where \(expected) was "
+      "\(origin) answered \(step) with \(response.status.shown), where \(expected) was "
         + "expected" + (ChainError.quoted(of: prefix).map { ": \($0)" } ?? ""))
     error.http = .init(
       status: response.status.code, headers: response.headerFields, bodyPrefix: prefix)

@@ -67,6 +67,18 @@ struct CacheTests {
     Case(.networkFirst, cached: true, .graphQLError, ["server:error"], requests: 1, kept: true),
   ]
 
+  @Test(arguments: [
+    (503, true, ["cache:old"]), (503, false, ["server:"]), (429, true, ["server:"]),
+  ]) func `a refusal whose body is a GraphQL response is a failure of the server by its status`(
+    _ status: Int, _ isCached: Bool, _ expected: [String]
+  ) async {
+    let bench = Bench(
+      server: Server(.refusal(status)), store: FakeStore(isCached ? ["Q": "old"] : [:]))
+    let outcome = await bench.run(.test(policy: .networkFirst))
+    #expect(outcome.results + describe(outcome.error) == expected)
+    #expect(await bench.server.count == 1)
+  }
+
   @Test("is used as the policy of a query says", arguments: cases)
   func policies(_ test: Case) async {
     let bench = Bench(

@@ -77,6 +77,8 @@ enum Answer: Sendable, Equatable {
   /// 200 with these results.
   case results([String])
   case status(Int)
+  /// A status with a GraphQL error of the request, which is a result.
+  case refusal(Int)
   /// No connection.
   case offline
   /// 200 with a body that breaks off.
@@ -92,6 +94,12 @@ enum Answer: Sendable, Equatable {
         head: HTTPResponse(status: .ok), body: HTTPBody(results.map { Array($0.utf8) }))
     case .status(let code):
       HTTPResponseMessage(head: HTTPResponse(status: .init(code: code)), body: HTTPBody([]))
+    case .refusal(let code):
+      HTTPResponseMessage(
+        head: HTTPResponse(
+          status: .init(code: code),
+          headerFields: [.contentType: "application/graphql-response+json"]),
+        body: HTTPBody([Array("refused".utf8)]))
     case .offline:
       throw ChainError(
         .transport, code: .connectionFailed, message: "no connection to the server",
@@ -141,7 +149,8 @@ struct FakeStatusCheck: HTTPInterceptor {
     _ request: HTTPRequestMessage, context: ChainContext, next: NextHTTP
   ) async throws -> HTTPResponseMessage {
     let response = try await next(request)
-    guard response.head.status.kind == .successful else {
+    let isResult = response.head.headerFields[.contentType] == "application/graphql-response+json"
+    guard isResult || response.head.status.kind == .successful else {
       throw ChainError(
         .transport, code: .httpStatus, message: "the server answered \(response.head.status.code)",
         http: .init(status: response.head.status.code), delivery: .answered)
@@ -248,6 +257,10 @@ struct FakeParser: ResponseParsingInterceptor {
       if text == "truncated" {
         await write?.rollback()
         throw ChainError(.transport, code: .truncatedResponse, message: "the body broke off")
+      }
+      if text == "refused" {
+        await write?.rollback()
+        return GraphQLResponse(source: .server, errors: [GraphQLError(message: "busy")])
       }
       return GraphQLResponse(
         source: .server, data: Array(text.utf8),

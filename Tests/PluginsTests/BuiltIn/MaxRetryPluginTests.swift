@@ -56,6 +56,7 @@ import Testing
   @Test(arguments: [
     (503, #"{"errors":[{"message":"busy"}]}"#, Bench.user, 4),
     (429, #"{"data":null,"errors":[{"message":"busy"}]}"#, Bench.user, 4),
+    (503, #"{"errors":[{"message":"busy"}]}"#, "subscription { ticks }", 4),
     (503, #"{"errors":[{"message":"busy"}]}"#, Bench.rename, 1),
     (503, #"{"data":null,"errors":[{"message":"busy","path":["user"]}]}"#, Bench.user, 1),
     (503, #"{"data":{"user":null},"errors":[{"message":"busy"}]}"#, Bench.user, 1),
