@@ -96,13 +96,17 @@ package final class SubscriptionRun: Sendable {
       for _ in 0..<count {
         let subscription = mix.next()
         group.addTask { [self] in
-          var (hasLost, wasRefused) = (false, false)
+          var hasLost = false
+          var longestRefusal: Duration?
           while !Task.isCancelled {
             let end = await measure(
-              subscription, recorder, hasLost: hasLost, wasRefused: wasRefused)
-            if end == .completed { break }
-            if end == .lost { hasLost = true }
-            wasRefused = end == .refused
+              subscription, recorder, hasLost: hasLost, longestRefusal: longestRefusal)
+            switch end {
+            case .completed: return
+            case .lost: (hasLost, longestRefusal) = (true, nil)
+            case .refused(let duration): longestRefusal = max(longestRefusal ?? .zero, duration)
+            case .failed: longestRefusal = nil
+            }
             try? await clock.sleep(for: Self.reopeningDelay)
           }
         }
@@ -132,21 +136,25 @@ package final class SubscriptionRun: Sendable {
   }
 
   /// How a subscription has ended.
-  private enum End { case completed, lost, refused, failed }
+  private enum End {
+    case completed, lost, failed
+    /// With the time from the server's acceptance to its error.
+    case refused(after: Duration)
+  }
 
   /// Measures one subscription until it ends.
   ///
   /// A server accepts a subscription that it refuses with an error as it accepts others: it counts as opened once it has
   /// another result, and without one if it is open at the end of the measured time. Where the attempt before was
   /// refused, that time may have ended before the error came; such an attempt counts if it is open for longer than the
-  /// delay before it was made.
+  /// longest of the refusals in a row took, and the delay before it was made.
   ///
   /// - Parameters:
   ///   - hasLost: Whether it has lost a connection before.
-  ///   - wasRefused: Whether the attempt before this one was refused.
+  ///   - longestRefusal: How long the attempts before this one were open until they were refused; `nil` if the last was not.
   private func measure(
     _ choice: LoadMix.Choice, _ recorder: EventRecorder, hasLost: Bool = false,
-    wasRefused: Bool = false
+    longestRefusal: Duration? = nil
   ) async -> End {
     let arrival = Arrival(hasLost: hasLost) {
       recorder.opened(at: $0.seconds, isAgain: $1)
@@ -161,7 +169,8 @@ package final class SubscriptionRun: Sendable {
       } catch {
         failure = error
       }
-      return conclude(received, with: failure, wasRefused: wasRefused, to: recorder, arrival)
+      return conclude(
+        received, with: failure, longestRefusal: longestRefusal, to: recorder, arrival)
     }
   }
 
@@ -170,13 +179,14 @@ package final class SubscriptionRun: Sendable {
   /// Not inlined, because every subscription would have its frame.
   @inline(never)
   private func conclude(
-    _ received: Received, with failure: (any Error)?, wasRefused: Bool, to recorder: EventRecorder,
-    _ arrival: Arrival
+    _ received: Received, with failure: (any Error)?, longestRefusal: Duration?,
+    to recorder: EventRecorder, _ arrival: Arrival
   ) -> End {
     let now = runner.services.clock.now()
     if Task.isCancelled {
       // The measured time is over.
-      if !wasRefused || arrival.isOpen(at: now, for: Self.reopeningDelay) {
+      let patience = longestRefusal.map { $0 + Self.reopeningDelay }
+      if patience.map({ arrival.age(at: now) > $0 }) ?? true {
         arrival.confirm()
         if let refusal = received.refusal { recorder.add(refusal.event) }
       } else if let refusal = received.refusal {
@@ -186,7 +196,7 @@ package final class SubscriptionRun: Sendable {
     }
     if failure == nil, let refusal = received.refusal {
       recorder.refused(refusal.message, at: refusal.event.time)
-      return .refused
+      return .refused(after: arrival.age(at: now))
     }
     arrival.confirm()
     guard let failure else {
@@ -281,9 +291,9 @@ private final class Arrival: Sendable {
   /// Whether an earlier connection was lost, and no gap has announced it.
   var hasLoss: Bool { state.withLock { $0.hasLoss } }
 
-  /// Whether the server has accepted the last attempt longer than `duration` before `time`.
-  func isOpen(at time: Duration, for duration: Duration) -> Bool {
-    state.withLock { $0.opened.map { time - $0 > duration } ?? false }
+  /// How long before `time` the server has accepted the last attempt; 0 if it has not.
+  func age(at time: Duration) -> Duration {
+    state.withLock { $0.opened.map { time - $0 } ?? .zero }
   }
 
   func note(_ time: Duration) { state.withLock { $0.last = time } }
