@@ -237,8 +237,8 @@ struct RealServerDoctorTests {
   @Test("what Strawberry supports")
   func strawberry() async throws {
     let result = try await Program.run(
-      ["doctor", "\(RealServer.origin ?? "")/graphql", "--json"], in: Folder())
-    let report = try JSONValue(parsing: result.output)
+      ["doctor", "\(RealServer.origin ?? "")/graphql", "--json", "--timeout", "2m"], in: Folder())
+    let report = try #require(try? JSONValue(parsing: result.output), "\(result)")
     for (feature, supported) in [
       ("get", true), ("introspection", true), ("persisted-queries", false), ("arrays", true),
       ("uploads", true), ("incremental", true), ("subscriptions-sse", true),
