@@ -44,9 +44,14 @@ package struct AtomicFile: ~Copyable {
 
   /// Makes the file appear: syncs it, renames it, and syncs the folder.
   ///
-  /// - Parameter replaces: Whether to replace a file at the path; otherwise the code of the error is `EEXIST`.
-  package mutating func finish(replacing replaces: Bool = true) throws(SystemError) {
-    var code: Int32 = fsync(descriptor) == 0 ? 0 : errno
+  /// - Parameters:
+  ///   - replaces: Whether to replace a file at the path; otherwise the code of the error is `EEXIST`.
+  ///   - isSynced: Whether the file is complete even after a power cut. Without it, a power cut may leave the beginning
+  ///     of the file.
+  package mutating func finish(
+    replacing replaces: Bool = true, isSynced: Bool = true
+  ) throws(SystemError) {
+    var code: Int32 = !isSynced || fsync(descriptor) == 0 ? 0 : errno
     if close(descriptor) != 0, code == 0 { code = errno }
     descriptor = -1
     if code == 0 { code = replaces ? replace() : appear() }
@@ -54,7 +59,7 @@ package struct AtomicFile: ~Copyable {
       unlink(temporaryPath)
       throw SystemError("write", path: path, code: code)
     }
-    Self.syncFolder(of: path)
+    if isSynced { Self.syncFolder(of: path) }
   }
 
   private func replace() -> Int32 { rename(temporaryPath, path) == 0 ? 0 : errno }
@@ -78,13 +83,15 @@ package struct AtomicFile: ~Copyable {
 
   /// Replaces the file at `path`, or fails without changing it.
   ///
-  /// - Parameter permissions: The permissions of the new file, before the umask is applied.
+  /// - Parameters:
+  ///   - permissions: The permissions of the new file, before the umask is applied.
+  ///   - isSynced: See ``finish(replacing:isSynced:)``.
   package static func write(
-    _ bytes: [UInt8], to path: String, permissions: mode_t
+    _ bytes: [UInt8], to path: String, permissions: mode_t, isSynced: Bool = true
   ) throws(SystemError) {
     var file = try AtomicFile(path, permissions: permissions)
     try file.write(bytes)
-    try file.finish()
+    try file.finish(isSynced: isSynced)
   }
 
   /// Makes a rename in the folder of `path` durable, on file systems that need it.
