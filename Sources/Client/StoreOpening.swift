@@ -1,6 +1,7 @@
 import Foundation
 import GQLRunCache
 import GQLRunPipeline
+import GQLRunSupport
 import Logging
 
 /// Opens the store of a pipeline.
@@ -60,8 +61,7 @@ struct StoreOpening: Sendable {
   /// Whether the directory of the file exists.
   private var hasFolder: Bool {
     guard configuration.kind == .sqlite else { return true }
-    let folder = (path as NSString).deletingLastPathComponent
-    return FileManager.default.fileExists(atPath: folder.isEmpty ? "." : folder)
+    return FileManager.default.fileExists(atPath: FilePath.folder(of: path))
   }
 
   private func file() async throws(CacheError) -> CacheStore {

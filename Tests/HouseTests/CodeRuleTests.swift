@@ -36,6 +36,7 @@ struct CodeRuleTests {
       ("private let state = Mutex(0)", 1),
       ("private let state = AsyncMutex()", 0),
       ("let text = \"\\(y as! Int)\"", 1),
+      ("let folder = (path as NSString).deletingLastPathComponent", 1),
       ("final class A: @unchecked Sendable {}", 1),
       ("/// A class.\nfinal class A: @unchecked Sendable {}", 1),
       ("// Sendable: filled before it is shared.\nfinal class A: @unchecked Sendable {}", 0),
@@ -59,6 +60,10 @@ struct CodeRuleTests {
       ("nonisolated(unsafe)", "it hides a data race"),
       ("Task.detached", "it loses cancellation and task-local values"),
       ("Mutex(", "the thread sanitizer does not know it; use Locked"),
+      (
+        "as NSString).deletingLastPathComponent",
+        "it crashes for a name of one character; use FilePath.folder"
+      ),
     ].filter { $0.0 != "Mutex(" || !path.hasSuffix("Support/Locked.swift") }
     var violations: [String] = []
     for (index, line) in source.code.enumerated() {

@@ -85,9 +85,8 @@ final class Journal: Sendable {
     guard FileManager.default.fileExists(atPath: path) else {
       throw JournalError("the journal \(path) does not exist")
     }
-    let folder = (path as NSString).deletingLastPathComponent
     configuration.readonly =
-      access(path, W_OK) != 0 || access(folder.isEmpty ? "." : folder, W_OK) != 0
+      access(path, W_OK) != 0 || access(FilePath.folder(of: path), W_OK) != 0
     configuration.prepareDatabase { db in
       try db.execute(sql: "PRAGMA query_only = ON; PRAGMA trusted_schema = OFF")
     }

@@ -56,7 +56,7 @@ enum SQLiteFile {
   /// - Parameter name: The path without symbolic links.
   static func immutableURI(of name: String) -> String? {
     guard access(name + "-wal", F_OK) != 0 || access(name + "-shm", F_OK) != 0 else { return nil }
-    guard access((name as NSString).deletingLastPathComponent, W_OK) != 0 else { return nil }
+    guard access(FilePath.folder(of: name), W_OK) != 0 else { return nil }
     return uriWithoutLog(of: name)
   }
 

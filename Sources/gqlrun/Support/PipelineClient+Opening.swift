@@ -47,7 +47,7 @@ extension ReadyMade {
   /// that its recordings and databases are relative to the working directory and not to the installed
   /// file; else the path itself. A copy in the working directory keeps its name, for diagnostics.
   static func path(for path: String) -> String {
-    guard !["", "."].contains((path as NSString).deletingLastPathComponent) else { return path }
+    guard FilePath.folder(of: path) != "." else { return path }
     let name = (path as NSString).lastPathComponent.replacing(".pipeline.yaml", with: "")
     let isFile = FileManager.default.fileExists(atPath: name) && !FilePath.isFolder(name)
     guard let text = file(name), path != name, !isFile,

@@ -118,7 +118,7 @@ struct GenerateOptions: ParsableArguments {
   private func plan(
     _ values: [String: [String]], file: String, _ project: Project?
   ) throws -> GeneratePlan {
-    let folder = (file as NSString).deletingLastPathComponent
+    let folder = file.contains("/") ? FilePath.folder(of: file) : ""
     func path(_ key: String) throws -> String? {
       guard let text = values[key]?.first else { return nil }
       let path = folder.isEmpty || text.hasPrefix("/") ? text : "\(folder)/\(text)"
