@@ -163,8 +163,15 @@ struct TrustStore {
   }
 
   /// Removes the files with these paths; returns the paths that were in the list.
+  ///
+  /// A file may have been deleted, or replaced by a symbolic link, since it was trusted.
   func remove(_ paths: [String]) throws -> [String] {
-    let paths = Set(paths.map(Self.resolved))
+    let paths = Set(
+      paths.flatMap { path -> [String] in
+        let folder = FilePath.real(FilePath.folder(of: path))
+        let name = path.split(separator: "/").last ?? ""
+        return [Self.resolved(path), FilePath.real(path), "\(folder)/\(name)"]
+      })
     let items = try items()
     try write(items.filter { !paths.contains($0.path) })
     return items.map(\.path).filter { paths.contains($0) }
