@@ -156,7 +156,7 @@ extension SecretNames {
   ///
   /// https://graphql.github.io/graphql-over-http/draft/#sec-GET
   package static let graphQLParameters: Set = [
-    "query", "operationName", "variables", "extensions", "documentId",
+    "query", "operationName", "variables", "extensions", "documentId", "onError",
   ]
 }
 

@@ -221,10 +221,11 @@ struct RecordedRequest: Sendable {
   /// The GraphQL request in a URL. Other parameters may be keys and are left out.
   private static func members(of path: String) -> JSONValue {
     var members = JSONObject()
-    let names = ["query", "operationName", "variables", "extensions", "documentId"]
     for pair in path.drop(while: { $0 != "?" }).dropFirst().split(separator: "&") {
       let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      guard parts.count == 2, names.contains(String(parts[0])) else { continue }
+      guard parts.count == 2, SecretNames.graphQLParameters.contains(String(parts[0])) else {
+        continue
+      }
       let text = String(parts[1]).removingPercentEncoding ?? String(parts[1])
       let isObject = parts[0] == "variables" || parts[0] == "extensions"
       members[String(parts[0])] = isObject ? try? JSONValue(parsing: text) : .string(text)

@@ -41,9 +41,9 @@ import Testing
           --data-raw '{"query":"{ a(x: \"it'\''s\") }","variables":{"password":"•••"}}'
         """#)
     #expect(
-      request(nil, path: "/graphql?query=%7Ba%7D").curlCommand == #"""
+      request(nil, path: "/graphql?query=%7Ba%7D&onError=NULL").curlCommand == #"""
         curl \
-          'https://api.example.com/graphql?query=%7Ba%7D' \
+          'https://api.example.com/graphql?query=%7Ba%7D&onError=NULL' \
           --compressed
         """#)
   }

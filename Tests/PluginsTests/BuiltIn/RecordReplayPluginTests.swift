@@ -177,6 +177,27 @@ import Testing
     #expect(post.outcomes[0].message.contains("with another method"), "\(post.outcomes[0].message)")
   }
 
+  @Test func `a recording distinguishes requests by onError, also in a URL`() async throws {
+    let file = File()
+    _ = try await outcomes("record", file.path, [.ok]) {
+      $0.method = .get
+      $0.onError = .null
+    }
+    #expect(file.lines.last?.contains(#""onError":"NULL""#) == true, "\(file.text)")
+    let cases: [(onError: OnError, message: String?)] = [
+      (.null, nil), (.halt, "with other onError"),
+    ]
+    for (onError, message) in cases {
+      let replayed = try await outcomes("replay", file.path, [.ok]) {
+        $0.method = .get
+        $0.onError = onError
+      }
+      let outcome = replayed.outcomes[0]
+      #expect(
+        message.map { outcome.message.contains($0) } ?? (outcome.error == nil), "\(onError)")
+    }
+  }
+
   @Test func `secrets are not recorded, and what they were does not matter when answering`()
     async throws
   {
