@@ -115,7 +115,11 @@ struct InspectSubjects {
   }
 
   private static func isLikely(_ name: String) -> Bool {
-    [".pipeline.yaml", ".batch.yaml", ".db", ".sqlite", ".sqlite3"].contains { name.hasSuffix($0) }
+    [".pipeline.yaml", ".batch.yaml"].contains { name.hasSuffix($0) } || isNamedDatabase(name)
+  }
+
+  private static func isNamedDatabase(_ name: String) -> Bool {
+    [".db", ".sqlite", ".sqlite3"].contains { name.hasSuffix($0) }
   }
 
   private mutating func add(_ argument: String, endpoint: String?) throws {
@@ -149,6 +153,16 @@ struct InspectSubjects {
           "the journal of \(path) is a PostgreSQL database; `gqlrun batch status \(path)` shows it")
       }
       runs.append(manifest.settings.journalFolder)
+    } else if path.contains("://") {
+      // Not repeated, because a URL may have a password.
+      throw Failure(
+        .usage,
+        "a URL is not a file to inspect; name the endpoint with --endpoint URL. Caches in PostgreSQL "
+          + "databases are not shown")
+    } else if path != argument || Self.isNamedDatabase(path) {
+      _ = try InputReader(path, "the cache")
+      throw Failure(
+        .badInput, "\(path) is not a SQLite database (unchanged); name a cache or a journal")
     } else {
       pipelines.append(path)
     }
