@@ -225,7 +225,7 @@ private final class PersistedQueriesInterceptor: GraphQLInterceptor, RequestPrev
         return response
       }
       .mapErrors { [self] error in
-        if let failure = error as? ChainError, let answer = Answer(failure) {
+        if let failure = error as? ChainError, let answer = answer(in: failure, to: request) {
           try await retry(
             request, form: form, answer: answer, errors: failure.refusedErrors, support: support,
             context: context)
@@ -302,6 +302,14 @@ private final class PersistedQueriesInterceptor: GraphQLInterceptor, RequestPrev
     case "BAD_REQUEST": return status == 400 || status == 422 ? .unclear : .notFound
     default: return nil
     }
+  }
+
+  /// The answer of the server in a rejected response; `nil` if it has nothing about the document, or if the server may
+  /// have executed a mutation: data shows that, and a page in place of a result does not exclude it.
+  private func answer(in failure: ChainError, to request: GraphQLRequest) -> Answer? {
+    guard !request.isIdempotent else { return Answer(failure) }
+    let isRefused = failure.http.map { $0.status >= 400 } ?? false
+    return isRefused && !failure.showsExecution ? Answer(failure) : nil
   }
 
   private func id(of request: GraphQLRequest, _ location: String) throws -> String {

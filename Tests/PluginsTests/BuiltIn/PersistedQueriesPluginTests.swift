@@ -348,6 +348,10 @@ import Testing
     Detection(
       200, json, #"{"data":{"rename":null},"errors":[{"message":"PersistedQueryNotFound"}]}"#,
       ["POST id"]),
+    Detection(200, "text/html", "<title>Done</title>", ["POST id"]),
+    Detection(400, "text/html", "<title>Bad Request</title>", ["POST id", "POST query"]),
+    Detection(
+      400, json, #"{"data":{"rename":{"name":"Eva"}},"errors":[{"message":"no"}]}"#, ["POST id"]),
   ]) func `a mutation that may have been executed is not sent again with its document`(
     _ it: Detection
   ) async throws {
