@@ -165,8 +165,8 @@ extension OAuth2TokenSource {
     let token = AccessToken(
       SecretString(text), end: lifetime.map { services.clock.now() + .seconds($0) },
       lifetime: lifetime.map { .seconds($0) })
-    // A response without a refresh token means that the old one remains valid.
-    let next = value?["refresh_token"]?.stringValue.map { SecretString($0) } ?? used
+    // A response without a refresh token, or with an empty one, means that the old one remains valid.
+    let next = StoredTokens.refreshToken(value?["refresh_token"]) ?? used
     services.secrets.insert(contentsOf: [token.value, next].compactMap { $0 })
     var contents = StoredTokens()
     contents.accessToken = token.value

@@ -33,8 +33,14 @@ struct StoredTokens: Sendable, Hashable {
     accessToken = object["access_token"]?.stringValue.map { SecretString($0) }
     issuedAt = object["issued_at"]?.doubleValue
     lifetime = object["lifetime"]?.doubleValue
-    refreshToken = object["refresh_token"]?.stringValue.map { SecretString($0) }
+    refreshToken = Self.refreshToken(object["refresh_token"])
     origin = object["origin"]?.stringValue
+  }
+
+  /// The refresh token in a member; `nil` for an empty text, which some servers send if they issue none.
+  static func refreshToken(_ member: JSONValue?) -> SecretString? {
+    guard let text = member?.stringValue, !text.isEmpty else { return nil }
+    return SecretString(text)
   }
 
   /// The text, with the secrets.

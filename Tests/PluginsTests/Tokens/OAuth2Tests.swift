@@ -89,6 +89,27 @@ import Testing
     }
   }
 
+  @Test func `an empty refresh token replaces no other one, also not from a file`() async throws {
+    let server = TokenServer(
+      .token(expiresIn: 3600, refreshToken: "second-refresh-token"),
+      .token(expiresIn: 3600, refreshToken: ""),
+      accepts: { token, _ in token == "token-2" })
+    try await bench(Self.refresh, server) { bench in
+      #expect(await bench.run().error == nil)
+      let kept = try JSONValue(parsing: bench.text(of: "keys/token.json"))
+      #expect(kept["access_token"] == "token-2")
+      #expect(kept["refresh_token"] == "second-refresh-token")
+    }
+    let next = TokenServer(.token(expiresIn: 3600, refreshToken: nil))
+    try await bench(Self.refresh.replacing("/keys/", with: "/"), next) { bench in
+      let origin = DocumentHash.sha256("first-refresh-token")
+      try Data(#"{"version":1,"refresh_token":"","origin":"\#(origin)"}"#.utf8)
+        .write(to: URL(fileURLWithPath: bench.folder + "/token.json"))
+      #expect(await bench.run().error == nil)
+      #expect(await next.forms.map { $0["refresh_token"] } == ["first-refresh-token"])
+    }
+  }
+
   @Test func `a token that cannot be kept is not used, and is kept at the next try`() async throws {
     let server = TokenServer(.token(expiresIn: 3600, refreshToken: "second-refresh-token"))
     let options = Self.refresh.replacing("/keys/", with: "/locked/")
