@@ -3,7 +3,7 @@ import GQLRunSupport
 /// Runs a piece of work once for all concurrent callers that need its result.
 ///
 /// The work has its own task: a cancelled caller leaves, and the work continues for the others. It
-/// is cancelled when the last caller has left.
+/// is cancelled when the last caller has left, unless its result is needed without callers, too.
 final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// `nil` until the work is done.
   private typealias Outcome = Monitor<Result<Value, any Error>?>
@@ -15,6 +15,10 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   private let flights = Locked([Key: Flight]())
+  private let outlivesCallers: Bool
+
+  /// - Parameter outlivesCallers: Whether the work continues when the last caller has left.
+  init(outlivesCallers: Bool = false) { self.outlivesCallers = outlivesCallers }
 
   /// The result of `work`, or of the same work that is already running. All callers get its error.
   func value(
@@ -56,7 +60,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private func leave(_ key: Key, _ outcome: Outcome) {
     let last = remove(key, outcome) { flight in
       flight.callers -= 1
-      return flight.callers == 0
+      return flight.callers == 0 && !outlivesCallers
     }
     last?.cancel()
   }

@@ -30,6 +30,9 @@ struct OAuth2TokenSource: TokenSource {
 
   var isOwned: Bool { store != nil }
 
+  /// The server may take a refresh token once only.
+  var endsCredentials: Bool { options.grant == .refreshToken }
+
   func token(replacing refused: AccessToken?, _ services: Services) async throws -> AccessToken {
     let secrets = [options.clientSecret, options.refreshToken].compactMap { $0 }
     // Several machines share the tokens of a queue.

@@ -34,6 +34,9 @@ protocol TokenSource: Sendable {
   /// Whether gqlrun stores the token, so that signing out removes it.
   var isOwned: Bool { get }
 
+  /// Whether a renewal may end the credential that it is made with, so that its answer must not be lost.
+  var endsCredentials: Bool { get }
+
   /// Returns a token to use now.
   ///
   /// - Parameter refused: The token that the server rejected or that has expired. A source without
@@ -47,6 +50,7 @@ protocol TokenSource: Sendable {
 extension TokenSource {
   var isReadEachTime: Bool { false }
   var isOwned: Bool { false }
+  var endsCredentials: Bool { false }
 
   func forget(_ services: Services) async throws {}
 }

@@ -8,7 +8,7 @@ actor TokenCache {
   private var current: AccessToken?
   /// A renewed token that the server has not accepted yet.
   private var unconfirmed: (value: SecretString, since: Duration)?
-  private let renewals = SingleFlight<String, AccessToken>()
+  private let renewals: SingleFlight<String, AccessToken>
   /// The last failed renewal, and the number of failed ones.
   private var failure: (count: Int, error: any Error)?
 
@@ -18,6 +18,7 @@ actor TokenCache {
   init(source: any TokenSource, timeout: Duration) {
     self.source = source
     self.timeout = timeout
+    renewals = SingleFlight(outlivesCallers: source.endsCredentials)
   }
 
   /// The number of failed renewals so far.

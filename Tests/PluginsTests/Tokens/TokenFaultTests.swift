@@ -191,6 +191,50 @@ import Testing
     }
   }
 
+  /// A network that is slow to bring renewed tokens, and loses them if it is cancelled.
+  private struct SlowNetwork: HTTPTransport {
+    let server: Rotating
+    let gate: Gate
+
+    func send(
+      _ request: HTTPRequestMessage, limits: HTTPLimits
+    ) async throws -> HTTPResponseMessage {
+      let response = try await server.send(request, limits: limits)
+      guard request.head.path == "/token" else { return response }
+      await gate.pass()
+      try Task.checkCancellation()
+      return response
+    }
+  }
+
+  @Test func `a renewal without callers ends, so that no refresh token is lost`() async throws {
+    let store = NSTemporaryDirectory() + "tokens-\(UUID().uuidString)/token.json"
+    defer {
+      try? FileManager.default.removeItem(
+        atPath: URL(fileURLWithPath: store).deletingLastPathComponent().path)
+    }
+    let server = Rotating()
+    let gate = Gate()
+    let setup = Bench.Setup(
+      variables: ["REFRESH": "refresh-0", "STORE": store],
+      transport: SlowNetwork(server: server, gate: gate))
+    try await Bench.with(
+      Self.chain(TokenServer.url, Self.store), url: "http://localhost/graphql", setup: setup
+    ) { bench in
+      let first = Task { await bench.run() }
+      await gate.arrival(1)
+      first.cancel()
+      #expect(await first.value.error is CancellationError)
+      let second = Task { await bench.run() }
+      await gate.open()
+      let outcome = await second.value
+      #expect(outcome.error == nil, "\(outcome.message)")
+    }
+    // One to begin with, and one when the first token was refused.
+    #expect(await server.renewals == 2)
+    #expect(await server.replayed == 0)
+  }
+
   @Test
   func `two processes renew one after the other, and the second takes what the first brought`()
     async throws
