@@ -66,9 +66,7 @@ enum FailureKind: Sendable {
   ///
   /// - Parameter now: The current time, in seconds since 1970.
   static func wish(_ headers: HTTPFields, _ now: Double) -> Duration? {
-    if let text = headers[.retryAfter], let delay = RetryAfter.delay(text, now: now) {
-      return delay
-    }
+    if let delay = RetryAfter.delay(in: headers, now: now) { return delay }
     func number(_ name: String) -> Double? {
       HTTPField.Name(name).flatMap { headers[$0] }.flatMap { Double($0) }
     }

@@ -247,8 +247,8 @@ private final class MaxRetryInterceptor: GraphQLInterceptor {
       if number >= options.maxRetries { own = max(own, Reconnection.leastDelay) }
       own = min(own, max(rest, .zero))
     }
-    guard options.respectRetryAfter, let field = error.http?.headers[.retryAfter],
-      let asked = RetryAfter.delay(field, now: context.services.secondsSince1970())
+    guard options.respectRetryAfter, let fields = error.http?.headers,
+      let asked = RetryAfter.delay(in: fields, now: context.services.secondsSince1970())
     else { return (own, nil) }
     return asked > options.retryAfterMax ? (own, asked) : (max(own, asked), nil)
   }

@@ -427,8 +427,8 @@ private struct RateFields {
     let fields = head.headerFields
     // By the server's own clock, if it sends one.
     let now = fields[.date].flatMap { HTTPDate.seconds($0) } ?? time
-    if [403, 429, 503].contains(head.status.code), let value = fields[.retryAfter] {
-      retryAfter = RetryAfter.delay(value, now: now).map { min($0, .seconds(Self.longest)) }
+    if [403, 429, 503].contains(head.status.code) {
+      retryAfter = RetryAfter.delay(in: fields, now: time).map { min($0, .seconds(Self.longest)) }
     }
     func number(_ name: String) -> Double? {
       HTTPField.Name(name).flatMap { fields[$0] }.flatMap { Double($0.trimmingEnds()) }
@@ -494,6 +494,15 @@ final class RetryBudget: Sendable {
 ///
 /// https://www.rfc-editor.org/rfc/rfc9110#field.retry-after
 package enum RetryAfter {
+  /// The delay that a response asks for, by the server's own clock if it sends the field `Date`; `nil` without a valid
+  /// value.
+  ///
+  /// - Parameter now: The time of day in seconds since 1970, for servers that do not send `Date`.
+  package static func delay(in fields: HTTPFields, now: Double) -> Duration? {
+    let time = fields[.date].flatMap { HTTPDate.seconds($0) } ?? now
+    return fields[.retryAfter].flatMap { delay($0, now: time) }
+  }
+
   /// The delay from `now` (seconds since 1970); `nil` for an invalid value.
   package static func delay(_ value: String, now: Double) -> Duration? {
     let value = value.trimmingEnds()

@@ -134,6 +134,21 @@ import Testing
     if naps.isEmpty { #expect(result.outcome.message.contains("retry_after_max")) }
   }
 
+  /// The clock of the server is an hour ahead, or behind.
+  @Test(arguments: [
+    ("Sun, 06 Nov 1994 09:49:47 GMT", "Sun, 06 Nov 1994 09:49:40 GMT"),
+    ("Sun, 06 Nov 1994 07:49:47 GMT", "Sun, 06 Nov 1994 07:49:40 GMT"),
+    ("7", "Sun, 06 Nov 1994 07:49:40 GMT"),
+  ]) func `a date of Retry-After is one of the server's clock`(
+    _ value: String, _ date: String
+  ) async throws {
+    let answer = FakeNetwork.Answer.response(
+      503, headers: ["Retry-After": value, "Date": date])
+    let result = try await run("backoff: { jitter: none }", FakeNetwork(answer, .ok))
+    #expect(result.naps == [.seconds(7)])
+    #expect(result.outcome.error == nil)
+  }
+
   @Test func `Retry-After is ignored if the option is off`() async throws {
     let answer = FakeNetwork.Answer.response(429, headers: ["Retry-After": "3600"])
     let result = try await run(
