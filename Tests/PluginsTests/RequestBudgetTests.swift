@@ -54,6 +54,27 @@ struct RequestBudgetTests {
     end(try #require(ask(label, at: 0)), requested: cost, actual: cost, left: left, at: 0)
   }
 
+  @Test("the turn of a request that was not sent is the next one's, and no two requests have the same")
+  func freeTurns() {
+    let rate = RequestBudget.Rate(interval: .seconds(1), burst: 2)
+    func turn(at now: Duration) -> (start: Duration, ticket: RequestBudget.Ticket)? {
+      let admission = budget.admit(
+        "a", rate, reserve: .count(0), now: now, until: now + .seconds(3))
+      guard case .granted(let delay, let ticket) = admission else { return nil }
+      return (now + delay, ticket)
+    }
+    let turns = (0..<5).map { _ in turn(at: .zero) }
+    #expect(
+      turns.map { $0?.start } == [.zero, .zero, .seconds(1), .seconds(2), .seconds(3)])
+    #expect(turn(at: .zero)?.start == nil)
+    for unsent in [turns[3], turns[2]] { if let unsent { budget.noteUnsent(unsent.ticket) } }
+    let others = (0..<3).map { _ in turn(at: .zero)?.start }
+    #expect(others == [.seconds(1), .seconds(2), nil])
+    if let last = turns[4] { budget.noteUnsent(last.ticket) }
+    // A turn that has passed is not taken.
+    #expect(turn(at: .seconds(3.5))?.start == .seconds(4))
+  }
+
   @Test("a report that has counted the requests in flight does not count them twice")
   func inFlight() throws {
     try teach("a", cost: 200, left: 1_000)

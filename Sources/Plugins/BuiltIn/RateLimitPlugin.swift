@@ -120,7 +120,7 @@ private struct RateLimitInterceptor: HTTPInterceptor {
         do {
           try await clock.sleep(for: delay)
         } catch {
-          budget.noteEnd(ticket)
+          budget.noteUnsent(ticket)
           throw error
         }
         return ticket

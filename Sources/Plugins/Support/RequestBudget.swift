@@ -59,6 +59,8 @@ package final class RequestBudget: Sendable {
     fileprivate var before = 0.0
     /// The cost of all requests until then, it included.
     fileprivate var total = 0.0
+    /// The time at which it may be sent by a fixed rate; `nil` without one.
+    fileprivate var turn: (rate: Rate, start: Duration)?
 
     package init(label: String, estimate: Estimate? = nil) {
       self.label = label
@@ -95,6 +97,8 @@ package final class RequestBudget: Sendable {
     var closedUntil: Duration?
     /// The time at which the next request of a rate is due, if requests come evenly.
     var due: [Rate: Duration] = [:]
+    /// The times before then at which a request may start, because one that waited for it was cancelled.
+    var freeTurns: [Rate: [Duration]] = [:]
     /// The remainder of a rate limit that is reset at one time, and the lowest one that the server reported.
     var window: (left: Double, lowest: Double, reset: Duration, all: Double?)?
     /// The remainder of a rate limit that is refilled continuously.
@@ -170,6 +174,14 @@ package final class RequestBudget: Sendable {
   /// - Parameter isAnswered: Whether its response would have reported its cost.
   package func noteEnd(_ ticket: Ticket, isAnswered: Bool = false) {
     state.withLock { $0.noteEnd(ticket, isAnswered: isAnswered) }
+  }
+
+  /// Records that an admitted request was not sent, and leaves its turn of the rate to another one.
+  package func noteUnsent(_ ticket: Ticket) {
+    state.withLock { state in
+      if let turn = ticket.turn { state.freeTurns[turn.rate, default: []].append(turn.start) }
+      state.noteEnd(ticket, isAnswered: false)
+    }
   }
 
   /// Evaluates the header fields of a response: `Retry-After` of a rejection, and the remainder.
@@ -365,10 +377,17 @@ extension RequestBudget.State {
     if let rate {
       let due = max(self.due[rate] ?? now, now)
       start = max(due - rate.interval * (rate.burst - 1), now)
+      let turn = freeTurn(of: rate, from: now, before: start)
+      if let turn { start = turn }
       guard start <= until else {
         return .tooLong(start - now, "has reached the rate of the option requests")
       }
-      self.due[rate] = due + rate.interval
+      if let turn {
+        take(turn, of: rate)
+      } else {
+        self.due[rate] = due + rate.interval
+      }
+      ticket.turn = (rate, start)
     }
     ticket.cost = cost
     ticket.before = underway
@@ -378,6 +397,21 @@ extension RequestBudget.State {
     ticket.total = total
     if isProbe, let estimate { probes.insert(estimate.group) }
     return .granted(after: start - now, ticket)
+  }
+
+  /// The first turn that a cancelled request has left, from now on and before another time.
+  private mutating func freeTurn(
+    of rate: RequestBudget.Rate, from now: Duration, before end: Duration
+  ) -> Duration? {
+    guard var turns = freeTurns[rate] else { return nil }
+    turns.removeAll { $0 < now }
+    freeTurns[rate] = turns.isEmpty ? nil : turns
+    return turns.min().flatMap { $0 < end ? $0 : nil }
+  }
+
+  private mutating func take(_ turn: Duration, of rate: RequestBudget.Rate) {
+    guard let index = freeTurns[rate]?.firstIndex(of: turn) else { return }
+    freeTurns[rate]?.remove(at: index)
   }
 
   /// The cost of the label as a response has shown it, or else by its estimate; 1 without one.

@@ -51,6 +51,26 @@ import Testing
     }
   }
 
+  @Test func `a request that is cancelled while it waits leaves its turn to another one`()
+    async throws
+  {
+    let clock = TestClock()
+    let chain = "- rate-limit: { requests: 10 }\n- fetch\n- response-code\n- parse"
+    try await Bench.with(
+      chain, setup: .init(clock: ServiceClock(clock), transport: FakeNetwork(.ok))
+    ) { bench in
+      #expect(await bench.run().error == nil)
+      let tasks = (0..<50).map { _ in Task { await bench.run() } }
+      await clock.sleepers(50)
+      for task in tasks { task.cancel() }
+      for task in tasks { #expect(await task.value.error is CancellationError) }
+      let next = Task { await bench.run() }
+      #expect(await clock.nextWaking() == .milliseconds(100))
+      clock.advance(by: .seconds(10))
+      #expect(await next.value.error == nil)
+    }
+  }
+
   private static func answer(
     _ status: Int, _ headers: [String: String], _ body: String = HTTPText.user
   ) -> FakeNetwork.Answer {
