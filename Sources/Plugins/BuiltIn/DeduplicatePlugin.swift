@@ -91,7 +91,7 @@ private struct DeduplicateInterceptor: GraphQLInterceptor {
       .string(request.document), request.operationName.map { .string($0) } ?? .null,
       .object(request.variables), .object(request.extensions),
       request.documentID.map { .string($0) } ?? .null, .boolean(request.sendsDocument),
-      .string(request.method?.rawValue ?? ""),
+      .string(request.method?.rawValue ?? ""), .string(request.onError?.rawValue ?? ""),
       .string(request.cachePolicy?.rawValue ?? ""), .array(fields), .array(values),
     ]).canonicalText
     return Array(text.utf8)

@@ -94,17 +94,17 @@ import Testing
     let changes: [@Sendable (inout GraphQLRequest) -> Void] = [
       { _ in }, { $0.additionalHeaders[tenant] = "a" }, { $0.context.named = ["user": "ada"] },
       { $0.cachePolicy = .noCache }, { $0.extensions["x"] = 1 },
-      { $0.variables["unused"] = 1 },
+      { $0.variables["unused"] = 1 }, { $0.onError = .halt },
       // One letter, as one code point and as two.
       { $0.variables["id"] = "\u{e9}" }, { $0.variables["id"] = "e\u{301}" },
     ]
     try await bench(.ok) { bench, network, gate in
       var tasks = changes.map { change in Task { await bench.run(change: change) } }
       tasks.append(Task { await bench.run(Self.names[1]) })
-      await gate.arrival(9)
+      await gate.arrival(10)
       await gate.open()
       for task in tasks { _ = await task.value }
-      #expect(await network.count == 9)
+      #expect(await network.count == 10)
     }
   }
 
