@@ -340,6 +340,30 @@ import Testing
   }
 
   @Test(.enabled(if: TestCertificates.shared != nil, "there is no openssl"))
+  func `a connection that is cut without the end of TLS is lost, and opened again`() async throws {
+    let certificates = try #require(TestCertificates.shared)
+    let chain = SocketTests.retrying.replacing(
+      "- fetch", with: "- fetch: { tls: { ca_file: \(certificates.path("ca.pem")) } }")
+    let first = RawServer.Step.greeting + [.message(SocketTests.next("Ada")), .cut]
+    let tls = try certificates.server(.good)
+    try await RawServer.withServer(
+      first, RawServer.Step.greeted(.message(Self.complete)), tls: tls
+    ) { server in
+      let outcome = try await run(chain, "wss://localhost:\(server.port)/graphql")
+      #expect(outcome.texts.first == SocketTests.payload("Ada"), "\(outcome.message)")
+      #expect(outcome.error == nil, "\(outcome.message)")
+      #expect(await server.log.connections == 2)
+    }
+    try await RawServer.withServer(RawServer.Step.greeting + [.cut], tls: tls) { server in
+      let url = "wss://localhost:\(server.port)/graphql"
+      let outcome = try await Bench.with(chain, url: url) { await $0.run(Bench.rename) }
+      #expect(outcome.code == .webSocketClosed, "\(outcome.message)")
+      #expect(outcome.failure?.leavesOutcomeUnknown == true)
+      #expect(await server.log.connections == 1)
+    }
+  }
+
+  @Test(.enabled(if: TestCertificates.shared != nil, "there is no openssl"))
   func `a client certificate is sent if required, and its lack is reported`() async throws {
     let certificates = try #require(TestCertificates.shared)
     let strict = try certificates.server(.good) {

@@ -342,7 +342,7 @@ extension TransportFailures {
     switch end {
     case .notOpened, .shutDown: return failure(.shutDown)
     case .lost(let error):
-      if let error, let failure = secure(error) { return failure }
+      // TLS errors, too: the handshake has succeeded before, and a server that crashes does not end TLS.
       return unanswered(
         .connectionClosed,
         "the WebSocket connection to \(origin) was lost: "

@@ -44,6 +44,8 @@ struct RawServer: Sendable {
     case end
     /// Cuts the connection without a goodbye.
     case reset
+    /// Closes an encrypted connection without the end of TLS, as a server that crashes.
+    case cut
 
     static func send(_ text: String) -> Step { .send(Array(text.utf8)) }
   }
@@ -274,6 +276,13 @@ private struct Connection {
         while try await reader.more() {}
         await log.noteClosure()
       case .end: try await client.channel.close()
+      case .cut:
+        let channel = client.channel
+        try await channel.eventLoop.submit {
+          // Without the handler of TLS, which would announce the end.
+          try channel.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
+            .close(promise: nil)
+        }.get()
       case .reset:
         let socket = client.channel as? any SocketOptionProvider
         try await socket?.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
