@@ -22,12 +22,6 @@ struct Feed: Sendable {
   /// The number of users.
   var userCount: Int { Self.userCount(afterPosts: size) }
 
-  /// At most `first` posts after a cursor, which counts from 0; -1 is before the start.
-  func page(after: Int, first: Int) -> Range<Int> {
-    let start = min(max(after + 1, 0), size)
-    return start..<(start + min(max(first, 0), size - start))
-  }
-
   static func userCount(afterPosts count: Int) -> Int { max(10, count / 5) }
 }
 

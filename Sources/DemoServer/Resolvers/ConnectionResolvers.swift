@@ -6,11 +6,14 @@ struct ResolvedPage: Sendable {
   let elementType: String
   /// The number of elements on all pages.
   let total: Int
-  /// The number of elements on the page.
-  let count: Int
-  let hasNextPage: Bool
-  /// The element at a position of the page.
+  /// The positions of the page's elements among those of all pages.
+  let positions: Range<Int>
+  /// The element at a position.
   let element: @Sendable (Int) -> Entity
+
+  func list(_ make: @escaping @Sendable (Entity) -> ResolvedValue) -> ResolvedValue {
+    .list(ResolvedList(count: positions.count) { make(element(positions.lowerBound + $0)) })
+  }
 }
 
 /// An element of a connection.
@@ -18,12 +21,6 @@ struct ResolvedEdge: Sendable {
   /// The name of the edge's type, such as `PostEdge`.
   let typeName: String
   let node: Entity
-}
-
-/// Whether a list has a next page, and its cursor.
-struct PageInfo: Sendable {
-  let hasNextPage: Bool
-  let endCursor: String?
 }
 
 extension Entity {
@@ -41,12 +38,7 @@ extension Entity {
 extension Resolvers {
   /// The fields of connections of ``ListedObject``.
   static let connectionFields = fields(
-    of: connection,
-    [
-      "nodes": { page, _, _ in
-        .list(ResolvedList(count: page.count) { .object(page.element($0)) })
-      }
-    ], others: pageFields)
+    of: connection, ["nodes": { page, _, _ in page.list { .object($0) } }], others: pageFields)
 
   /// The fields of all connections.
   static let pageFields = fields(
@@ -55,16 +47,9 @@ extension Resolvers {
       "totalCount": { page, _, _ in .int(page.total) },
       "edges": { page, _, _ in
         let typeName = "\(page.elementType)Edge"
-        return .list(
-          ResolvedList(count: page.count) {
-            .object(.edge(ResolvedEdge(typeName: typeName, node: page.element($0))))
-          })
+        return page.list { .object(.edge(ResolvedEdge(typeName: typeName, node: $0))) }
       },
-      "pageInfo": { page, _, _ in
-        let last = page.count > 0 ? page.element(page.count - 1) : nil
-        return .object(
-          .pageInfo(PageInfo(hasNextPage: page.hasNextPage, endCursor: last?.cursor)))
-      },
+      "pageInfo": { page, _, _ in .object(.pageInfo(page)) },
     ])
 
   @Sendable private static func connection(_ entity: Entity) -> ResolvedPage? {
@@ -79,9 +64,9 @@ extension Resolvers {
     ])
 
   static let pageInfoFields = fields(
-    of: { entity -> PageInfo? in if case .pageInfo(let value) = entity { value } else { nil } },
+    of: { entity -> ResolvedPage? in if case .pageInfo(let value) = entity { value } else { nil } },
     [
-      "hasNextPage": { info, _, _ in .boolean(info.hasNextPage) },
-      "endCursor": { info, _, _ in .optional(info.endCursor) },
+      "hasNextPage": { page, _, _ in .boolean(page.positions.upperBound < page.total) },
+      "endCursor": { page, _, _ in .optional(page.positions.last.map(page.element)?.cursor) },
     ])
 }

@@ -95,13 +95,12 @@ extension Resolvers {
           after.map { after in
             all.firstIndex { $0.cursor == after }.map { $0 + 1 } ?? all.count
           } ?? 0
-        let comments = Array(all[start...].prefix(first))
+        let end = start + min(first, all.count - start)
         return .object(
           .page(
-            ResolvedPage(
-              elementType: "Comment", total: all.count, count: comments.count,
-              hasNextPage: start + comments.count < all.count
-            ) { .comment(comments[$0]) }))
+            ResolvedPage(elementType: "Comment", total: all.count, positions: start..<end) {
+              .comment(all[$0])
+            }))
       },
     ])
 

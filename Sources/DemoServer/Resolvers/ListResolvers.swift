@@ -91,13 +91,12 @@ extension Resolvers {
     of kind: ListedObject.Kind, _ all: NumberList, _ arguments: Arguments
   ) -> ResolvedValue {
     let after = arguments["after"]?.stringValue.flatMap(ListedObject.init(cursor:))
-    let range = all.page(after: after?.number, first: arguments["first"]?.intValue ?? 50)
+    let positions = all.page(after: after?.number, first: arguments["first"]?.intValue ?? 50)
     return .object(
       .page(
-        ResolvedPage(
-          elementType: kind.typeName, total: all.count, count: range.count,
-          hasNextPage: range.upperBound < all.count
-        ) { .listed(ListedObject(kind, all[range.lowerBound + $0])) }))
+        ResolvedPage(elementType: kind.typeName, total: all.count, positions: positions) {
+          .listed(ListedObject(kind, all[$0]))
+        }))
   }
 
   /// An error if `first` is negative, or `after` is no cursor of a kind of object.

@@ -116,8 +116,7 @@ struct FieldBehaviour: Sendable {
   func failing(
     _ refusal: @escaping @Sendable (Arguments) -> RequestError? = { _ in nil }
   ) -> Self {
-    var copy = self
-    copy.refusal = refusal
+    var copy = refusing(refusal)
     copy.mayFail = true
     return copy
   }
@@ -166,7 +165,7 @@ enum Entity: Sendable {
   /// A page of posts, comments or listed objects.
   indirect case page(ResolvedPage)
   indirect case edge(ResolvedEdge)
-  case pageInfo(PageInfo)
+  indirect case pageInfo(ResolvedPage)
 
   case uploadedFile(UploadedFile)
   case trouble

@@ -21,15 +21,14 @@ extension Resolvers {
     },
     "languages": filtered(\.languages, as: Entity.language) { ["code": [$0.code]] },
     "feed": root { arguments, context in
-      let after = arguments["after"]?.stringValue.flatMap(Cursor.init)?.number ?? -1
-      let first = arguments["first"]?.intValue ?? 0
-      let page = context.feed.page(after: after, first: first)
+      let after = arguments["after"]?.stringValue.flatMap(Cursor.init)?.number
+      let all = NumberList(rest: 0..<context.feed.size)
+      let positions = all.page(after: after, first: arguments["first"]?.intValue ?? 0)
       return .object(
         .page(
-          ResolvedPage(
-            elementType: "Post", total: context.feed.size, count: page.count,
-            hasNextPage: page.upperBound < context.feed.size
-          ) { .post(Post(number: page.lowerBound + $0)) }))
+          ResolvedPage(elementType: "Post", total: all.count, positions: positions) {
+            .post(Post(number: $0))
+          }))
     }.refusing { negativeFirst($0) ?? badCursor($0) },
     "node": root { arguments, context in .optional(node(arguments.text("id"), context)) },
     "nodes": root { [node] arguments, context in

@@ -55,7 +55,17 @@ import Testing
     (-1, 2, 0..<2), (1, 5, 2..<7), (7, 5, 8..<10), (9, 1, 10..<10), (50, 1, 10..<10),
   ])
   func `pages end with the feed`(_ after: Int, first: Int, page: Range<Int>) {
-    #expect(Feed(size: 10).page(after: after, first: first) == page)
+    #expect(NumberList(rest: 0..<10).page(after: after, first: first) == page)
+  }
+
+  @Test func `a cursor may be far after the feed`() {
+    let after = Cursor(kind: .post, number: .max).text
+    let response = DemoExecutor(feedSize: 10).execute(
+      "{ feed(first: 1, after: \"\(after)\") "
+        + "{ edges { cursor } pageInfo { hasNextPage endCursor } } }")
+    let expected =
+      #"{"data":{"feed":{"edges":[],"pageInfo":{"hasNextPage":false,"endCursor":null}}}}"#
+    #expect(String(decoding: response, as: UTF8.self) == expected)
   }
 
   @Test(arguments: [0, 1, 12, 123, 1234, 999_999_999])
