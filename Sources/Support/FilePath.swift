@@ -56,6 +56,13 @@ extension FilePath {
 }
 
 extension FilePath {
+  /// The absolute path of a file without symbolic links; `nil` if there is no such file.
+  package static func withoutLinks(_ path: String) -> String? {
+    guard let resolved = realpath(path, nil) else { return nil }
+    defer { free(resolved) }
+    return String(cString: resolved)
+  }
+
   /// The absolute path that symbolic links lead to, whether or not there is a file.
   package static func real(_ path: String) -> String {
     let absolute =

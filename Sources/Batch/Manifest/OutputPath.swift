@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunSupport
 
 /// Confines outputs to the manifest's folder: no absolute paths, no `..`, no symbolic links out of
 /// it.
@@ -23,14 +24,14 @@ struct OutputPath {
     // SQLite takes `file:` for a URL, which may lead anywhere, and `:memory:` for no file.
     let isSpecial = path.hasPrefix("file:") || path.hasPrefix(":")
     let full = folder == "." && !isSpecial ? path : "\(folder)/\(path)"
-    let base = Self.real(folder)
+    let base = FilePath.withoutLinks(folder) ?? folder
     var existing = full
     var status = stat()
     while lstat(existing, &status) != 0, let slash = existing.lastIndex(of: "/") {
       existing = String(existing[..<slash])
     }
     if lstat(existing, &status) != 0 { existing = folder }
-    let target = Self.real(existing)
+    let target = FilePath.withoutLinks(existing) ?? existing
     guard target == base || base == "/" || target.hasPrefix(base + "/") else {
       throw Refused(reason: "a symbolic link leads out of the manifest's folder")
     }
@@ -50,15 +51,6 @@ struct OutputPath {
   /// The inverse of ``relative(_:)``, for messages.
   func shown(_ relative: String) -> String {
     folder == "." || relative == "-" || relative.hasPrefix("/") ? relative : "\(folder)/\(relative)"
-  }
-
-  static func real(_ path: String) -> String { withoutLinks(path) ?? path }
-
-  /// The path without symbolic links; `nil` if there is no such file.
-  static func withoutLinks(_ path: String) -> String? {
-    guard let resolved = realpath(path, nil) else { return nil }
-    defer { free(resolved) }
-    return String(cString: resolved)
   }
 
   /// Replaces the characters of a template's value that a path component cannot have.

@@ -336,11 +336,11 @@ extension Manifest {
   /// Rows are data: they may name files in the manifest's folder and in `upload_folders` only.
   func upload(_ file: TaskUpload) throws(ChainError) -> Upload {
     let path = FilePath.resolve(file.path, in: folder)
-    guard let real = OutputPath.withoutLinks(path) else {
+    guard let real = FilePath.withoutLinks(path) else {
       throw Self.refusal("cannot open \(path): \(String(cString: strerror(errno)))")
     }
     let folders = [folder] + settings.uploadFolders.map { FilePath.resolve($0, in: folder) }
-    let isAllowed = folders.compactMap(OutputPath.withoutLinks).contains { folder in
+    let isAllowed = folders.compactMap(FilePath.withoutLinks).contains { folder in
       real.hasPrefix(folder.hasSuffix("/") ? folder : folder + "/")
     }
     guard isAllowed else {

@@ -1,6 +1,7 @@
 import Foundation
 import GQLRunJSON
 public import GQLRunPipeline
+import GQLRunSupport
 
 /// A file that the run reads.
 struct InputFile: Sendable, Equatable {
@@ -116,8 +117,7 @@ struct OutputCheck {
     for input in self.inputs() { inputs.add(input, at: Location(input.file.path)) }
     var others = LocationTable<Output>()
     let folder = manifest.settings.journalFolder
-    var status = stat()
-    if stat(folder, &status) == 0, status.st_mode & S_IFMT != S_IFDIR {
+    if FileStatus(folder) != nil, !FilePath.isFolder(folder) {
       problems.append(
         OutputProblem(
           location: manifest.outputLocations["journal"],
@@ -274,19 +274,7 @@ private struct Location {
 
   init(_ given: String) {
     status = FileStatus(given)
-    var existing = given
-    var rest = ""
-    var isThere = stat()
-    while lstat(existing, &isThere) != 0, let slash = existing.lastIndex(of: "/") {
-      rest = existing[slash...] + rest
-      existing = String(existing[..<slash])
-      if existing.isEmpty { existing = "/" }
-    }
-    if lstat(existing, &isThere) == 0 {
-      path = OutputPath.real(existing) + rest
-    } else {
-      path = OutputPath.real(".") + "/" + existing + rest
-    }
+    path = FilePath.real(given)
   }
 
   /// The device and inode of the existing file.

@@ -183,9 +183,5 @@ struct TrustStore {
 
   /// The absolute path of a file without symbolic links; the unchanged path if there is no such
   /// file.
-  static func resolved(_ path: String) -> String {
-    guard let name = realpath(path, nil) else { return path }
-    defer { free(name) }
-    return String(cString: name)
-  }
+  static func resolved(_ path: String) -> String { FilePath.withoutLinks(path) ?? path }
 }
