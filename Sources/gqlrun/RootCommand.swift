@@ -98,17 +98,9 @@ struct RootCommand: AsyncParsableCommand {
   /// Replaces a message of the parser by that of an unknown option, if there is one. The parser reports what is missing
   /// first: a missing document for `--qury=…`.
   private static func namingUnknownOption(in text: String) -> String {
-    var arguments = CommandLine.arguments.dropFirst()
-    // The declarations of one command are made in a tenth of the time of all.
-    var command: any ParsableCommand.Type = self
-    while let name = arguments.first,
-      let next = command.configuration.subcommands.first(where: { $0._commandName == name })
-    {
-      command = next
-      arguments.removeFirst()
-    }
+    let arguments = Array(CommandLine.arguments.dropFirst())
     guard !text.hasPrefix("Error: Unknown option"),
-      let unknown = (try? CommandInfo.of(command))?.unknownOption(in: Array(arguments))
+      let unknown = (try? CommandInfo.of(self, along: arguments))?.unknownOption(in: arguments)
     else { return text }
     let meant = unknown.suggestion.map { ". Did you mean '\($0)'?" } ?? ""
     let usage = text.firstRange(of: "\nUsage: ").map { String(text[$0.lowerBound...]) } ?? ""

@@ -15,7 +15,8 @@ struct CompleteCommand: ParsableCommand {
   var line: String
 
   func run() throws {
-    let offers = Completion(line: line, program: try .of(RootCommand.self)).offers
+    let words = ShellWords(line).words.dropFirst().dropLast()
+    let offers = Completion(line: line, program: try .of(RootCommand.self, along: words)).offers
     try Terminal.write(offers.map { $0.line + "\n" }.joined())
   }
 }

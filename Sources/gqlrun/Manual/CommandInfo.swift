@@ -99,6 +99,42 @@ struct CommandInfo: Decodable {
     struct Dump: Decodable { var command: CommandInfo }
     return try JSONDecoder().decode(Dump.self, from: Data(root._dumpHelp().utf8)).command
   }
+
+  /// Decodes the declarations of the command of a command line. The commands above it have no arguments here, and no
+  /// other subcommands: to describe the whole program takes ten times as long.
+  ///
+  /// - Parameter words: The command line without the program. All of the program is described if it begins with no command.
+  static func of(
+    _ root: any ParsableCommand.Type, along words: some Sequence<String>
+  ) throws -> CommandInfo {
+    var path: [any ParsableCommand.Type] = []
+    var command = root
+    for word in words {
+      let next = command.configuration.subcommands.first { $0._commandName == word }
+      guard let next else { break }
+      path.append(command)
+      command = next
+    }
+    var info = try of(command)
+    guard !path.isEmpty else { return info }
+    // What the description of a command has as that of a program, and lacks: the command `help`, and the option
+    // --version. The last argument is --help.
+    info.subcommands?.removeAll { $0.commandName == "help" }
+    info.arguments =
+      info.allArguments.dropLast() + (try of(Versioned.self)).allArguments.prefix(1)
+      + info.allArguments.suffix(1)
+    for parent in path.reversed() {
+      info = CommandInfo(
+        shouldDisplay: parent.configuration.shouldDisplay, commandName: parent._commandName,
+        subcommands: [info])
+    }
+    return info
+  }
+
+  /// A command with `--version` and `--help` alone.
+  private struct Versioned: ParsableCommand {
+    static let configuration = CommandConfiguration(version: "1")
+  }
 }
 
 /// The environment variables, exit codes and files of the program, for help, topics and manual pages.

@@ -37,6 +37,23 @@ struct CompletionTests {
     #expect(other.status == 64 && other.errors.contains("one of bash, fish, zsh"), "\(other)")
   }
 
+  @Test("the description of one command has the arguments that that of the program has")
+  func along() throws {
+    func check(_ command: CommandInfo, _ path: [String]) throws {
+      let alone = try path.reduce(CommandInfo.of(RootCommand.self, along: path)) { info, name in
+        try #require(info.allCommands.first { $0.commandName == name }, "\(path)")
+      }
+      #expect(
+        alone.allArguments.map(\.spellings) == command.allArguments.map(\.spellings), "\(path)")
+      #expect(alone.allArguments.map(\.abstract) == command.allArguments.map(\.abstract), "\(path)")
+      #expect(alone.allCommands.map(\.commandName) == command.allCommands.map(\.commandName))
+      for next in command.allCommands where next.commandName != "help" {
+        try check(next, path + [next.commandName])
+      }
+    }
+    try check(Self.program, [])
+  }
+
   @Test(
     "a line is split into words as a shell does",
     arguments: [
