@@ -337,6 +337,9 @@ private struct PartChange {
   /// The new value; `nil` puts null where there is no value yet.
   var value: JSONValue?
 
+  /// The maximum number of steps of a path: each is a level of the stack.
+  private static let maxSteps = 500
+
   /// Changes the value at `steps`, below the path `shown`; returns the whole path.
   func apply(
     to target: inout JSONValue, _ steps: ArraySlice<String>, below shown: String
@@ -346,6 +349,12 @@ private struct PartChange {
         .invalidVariables,
         "\(subject)\(shown.isEmpty ? steps.joined(separator: ".") : shown): \(text)",
         path: "variables.\(shown)")
+    }
+    guard steps.endIndex <= Self.maxSteps else {
+      let name = steps.first ?? ""
+      throw CacheError(
+        .invalidVariables, "\(subject)\(name): a path has at most \(Self.maxSteps) parts",
+        path: "variables.\(name)")
     }
     guard let step = steps.first else {
       guard value != nil || target.isNull else {
