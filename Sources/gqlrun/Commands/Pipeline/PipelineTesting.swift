@@ -46,7 +46,8 @@ extension PipelineCommand {
         if pipeline.tests.isEmpty {
           Terminal.warning("\(file): there are no tests; declare them under `tests`")
         }
-        for test in pipeline.tests where filter.map({ test.name.contains($0) }) ?? true {
+        for test in pipeline.tests
+        where filter.map({ $0.isEmpty || test.name.contains($0) }) ?? true {
           let result = await test.run(pipeline, equipment: .gqlrun)
           count += 1
           if !result.failures.isEmpty { failed += 1 }
