@@ -319,6 +319,44 @@ import Testing
     }
   }
 
+  @Test func `a SOCKS proxy that does not answer is an error of the proxy`() async throws {
+    try await RawServer.withServer([.bytes(3), .untilClosed]) { proxy in
+      let outcome = try await run(
+        SocketTests.retrying.replacing(
+          "- fetch",
+          with: "- fetch: { connect_timeout: 50ms, proxy: \"socks5h://127.0.0.1:\(proxy.port)\" }"),
+        "wss://server.invalid/graphql")
+      #expect(outcome.code == .proxyFailed, "\(outcome.message)")
+      #expect(outcome.message.contains("within 50ms"), "\(outcome.message)")
+      #expect(await proxy.log.connections == 1)
+    }
+  }
+
+  @Test func `the handshake of doctor goes through the proxy, and over the socket`() async throws {
+    let head = HTTPRequest(
+      method: .get, scheme: "http", authority: "server.invalid", path: "/graphql")
+    let handshake: [RawServer.Step] = [.handshake("graphql-ws"), .untilClosed]
+    let tunnel: [RawServer.Step] = [.request, .send("HTTP/1.1 200 OK\r\n\r\n")]
+    try await RawServer.withServer(tunnel + handshake) { proxy in
+      var limits = HTTPLimits()
+      limits.connection.proxies.http = try HTTPProxy(url: "http://127.0.0.1:\(proxy.port)")
+      let answer = try await WebSocketProbe.answer(
+        to: head, offering: ["graphql-ws"], limits: limits)
+      #expect(answer?.status == 101 && answer?.subprotocol == "graphql-ws")
+      #expect(await proxy.log.requests.first?.hasPrefix("CONNECT server.invalid:80 ") == true)
+    }
+    let path = NSTemporaryDirectory() + "doctor-\(UUID().uuidString.prefix(8))"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    try await RawServer.withServer(handshake, socket: path) { server in
+      var limits = HTTPLimits()
+      limits.connection.unixSocket = path
+      let answer = try await WebSocketProbe.answer(
+        to: head, offering: ["graphql-ws"], limits: limits)
+      #expect(answer?.status == 101 && answer?.subprotocol == "graphql-ws")
+      #expect(await server.log.requests.first?.contains("Host: server.invalid\r\n") == true)
+    }
+  }
+
   @Test(.enabled(if: TestCertificates.shared != nil, "there is no openssl"))
   func `TLS has the settings of fetch`() async throws {
     let certificates = try #require(TestCertificates.shared)

@@ -3,7 +3,6 @@ package import GQLRunPipeline
 package import HTTPTypes
 import NIOCore
 import NIOPosix
-import NIOSSL
 
 /// Asks a server by a handshake whether it speaks WebSocket, without using the connection.
 ///
@@ -25,20 +24,16 @@ package enum WebSocketProbe {
   /// - Parameters:
   ///   - head: URL and header fields.
   ///   - subprotocols: The subprotocols to offer, the preferred one first.
-  ///   - limits: The limits of time, and the settings of TLS. Proxies are not used.
+  ///   - limits: The limits of time, and the settings of the connection.
   package static func answer(
     to head: HTTPRequest, offering subprotocols: [String], limits: HTTPLimits
   ) async throws -> Answer? {
-    let scheme = head.scheme ?? "http"
-    let authority = Authority(head.authority ?? "")
-    let port = authority.port ?? (scheme == "https" ? 443 : 80)
     let request = text(of: head, subprotocols)
     return try await withThrowingTaskGroup(of: Answer?.self) { group in
       group.addTask {
         let channel: NIOAsyncChannel<ByteBuffer, ByteBuffer>
         do {
-          channel = try await connect(
-            authority.host, port: port, isSecure: scheme == "https", limits: limits)
+          channel = try await connect(to: head, limits: limits)
         } catch {
           try Task.checkCancellation()
           return nil
@@ -54,22 +49,26 @@ package enum WebSocketProbe {
     }
   }
 
+  /// Connects as a WebSocket connection does, so that credentials reach the same server as other requests.
   private static func connect(
-    _ host: String, port: Int, isSecure: Bool, limits: HTTPLimits
+    to head: HTTPRequest, limits: HTTPLimits
   ) async throws -> NIOAsyncChannel<ByteBuffer, ByteBuffer> {
-    let tls = limits.connection.tls
-    let context = isSecure ? try NIOSSLContext(configuration: tls.configuration()) : nil
-    return try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-      .connectTimeout(.nanoseconds(limits.connect.nanoseconds))
-      .connect(host: host, port: port) { channel in
-        channel.eventLoop.makeCompletedFuture {
-          if let context {
-            try channel.pipeline.syncOperations.addHandler(
-              NIOSSLClientHandler(context: context, serverHostname: tls.name(of: host)))
-          }
-          return try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
-        }
+    var head = head
+    head.scheme = head.scheme == "https" ? "wss" : "ws"
+    let request = HTTPRequestMessage(head: head)
+    let failures = TransportFailures(
+      request: request, limits: limits, route: ConnectionRoute(head, limits.connection))
+    let opening = SocketOpening(
+      request: request, limits: limits, failures: failures, userAgent: "", meter: nil,
+      observer: nil)
+    return try await opening.connect(on: MultiThreadedEventLoopGroup.singleton.next()) { channel in
+      // Also ends a connection whose proxy or server does not answer.
+      channel.eventLoop.scheduleTask(in: .nanoseconds(limits.total.nanoseconds)) {
+        channel.close(promise: nil)
       }
+    }.flatMapThrowing { channel in
+      try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+    }.get()
   }
 
   private static func answer(

@@ -48,6 +48,25 @@ struct SocketOpening: Sendable {
   func open(
     on loop: any EventLoop, handler: NIOLoopBound<SocketHandler>
   ) -> EventLoopFuture<Answer> {
+    connect(on: loop) { handler.value.connected($0) }.flatMapThrowing { channel in
+      _ = self.meter?.watch(channel)
+      return try self.handshake(channel, handler)
+    }.flatMap { $0 }.flatMap { upgrade in
+      switch upgrade {
+      case .answered(let answer): loop.makeSucceededFuture(answer)
+      case .reading(let answer): answer
+      }
+    }
+  }
+
+  /// Connects to the server, over the socket or through the proxy of the settings, and adds TLS.
+  ///
+  /// - Parameters:
+  ///   - loop: The event loop of the connection.
+  ///   - onChannel: Called on the event loop when a connection to the server or to a proxy exists.
+  func connect(
+    on loop: any EventLoop, onChannel: @escaping @Sendable (any Channel) -> Void
+  ) -> EventLoopFuture<any Channel> {
     guard let url = URL(string: "http://\(request.head.authority ?? "")"), let name = url.host(),
       name.utf8.count <= 255
     else {
@@ -57,16 +76,10 @@ struct SocketOpening: Sendable {
     let host = name.filter { $0 != "[" && $0 != "]" }
     let port = url.port ?? (isSecure ? 443 : 80)
     return connect(host, port, on: loop).flatMap { channel in
-      handler.value.connected(channel)
+      onChannel(channel)
       return self.tunnel(channel, host: host, port: port).flatMapThrowing {
         try self.secure(channel, host)
-        _ = self.meter?.watch(channel)
-        return try self.handshake(channel, handler)
-      }.flatMap { $0 }.flatMap { upgrade in
-        switch upgrade {
-        case .answered(let answer): loop.makeSucceededFuture(answer)
-        case .reading(let answer): answer
-        }
+        return channel
       }
     }
   }
@@ -101,6 +114,11 @@ extension SocketOpening {
         let pipeline = channel.pipeline.syncOperations
         let socks = SOCKSClientHandler(targetAddress: .domain(host, port: port))
         try pipeline.addHandlers([socks, SOCKSOpened(opened)])
+        let limit = TimeAmount.nanoseconds(limits.connect.nanoseconds)
+        let timeout = channel.eventLoop.scheduleTask(in: limit) {
+          opened.fail(HTTPClientError.socksHandshakeTimeout)
+        }
+        opened.futureResult.whenComplete { _ in timeout.cancel() }
       }
     } catch {
       opened.fail(error)
