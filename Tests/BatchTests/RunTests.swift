@@ -291,6 +291,48 @@ struct RunTests {
     #expect(messages.contains { $0.contains("`u`, which it needs, has captured no values") })
   }
 
+  @Test(
+    "tasks that lacked captured values run with --only failed once these are there",
+    arguments: [#""n":2"#, #""n":"#])
+  func withCapturedLater(failing: String) async throws {
+    let manifest = try Bench.load(
+      """
+      version: 1
+      run: { concurrency: 1 }
+      sinks: [{ ndjson: { path: "{{op}}.ndjson" } }]
+      operations:
+        - id: u
+          query: "query($n: Int) { user(n: $n) { id } }"
+          foreach: { inline: [{ n: 1 }, { n: 2 }], key: "{{row.n}}" }
+          variables: { n: "{{row.n}}" }
+          capture: { id: user.id }
+        - id: v
+          needs: [u]
+          query: "query($x: ID) { other(x: $x) { id } }"
+          foreach: { inline: [{ n: 1 }, { n: 2 }], key: "{{row.n}}" }
+          variables: { x: "{{u.id}}" }
+      """, in: location)
+    func transport(failing: String?) -> ScriptedTransport {
+      ScriptedTransport { body, _ in
+        if body.contains("other") {
+          return ScriptedTransport.response(200, #"{"data":{"other":{"id":"1"}}}"#)
+        }
+        let fails = failing.map { body.contains($0) } ?? false
+        return fails
+          ? ScriptedTransport.response(200, #"{"errors":[{"message":"no"}]}"#)
+          : ScriptedTransport.response()
+      }
+    }
+    let first = try await Bench.run(manifest, transport: transport(failing: failing))
+    #expect(first.hasFailures)
+    let missing = first.counts.total - first.counts[.done]
+    let again = transport(failing: nil)
+    let second = try await Bench.run(manifest, Bench.repeating, transport: again)
+    #expect(again.count == missing)
+    #expect(second.counts.byState == [.done: 4] && !second.hasFailures)
+    #expect(try location.lines("v.ndjson").count >= 2)
+  }
+
   @Test("a shard of a batch whose operations need captured values is refused", arguments: [1, 2])
   func capturedShards(count: Int) async throws {
     let manifest = try Bench.load(

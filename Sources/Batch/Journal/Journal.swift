@@ -459,6 +459,34 @@ extension Journal {
     }
   }
 
+  /// The ids of the tasks that have not succeeded and were never sent.
+  func unsentTasks() throws -> Set<TaskID> {
+    try read { db in
+      var ids: Set<TaskID> = []
+      let rows = try GRDB.Row.fetchCursor(
+        db, sql: "SELECT id FROM tasks WHERE attempts = 0 AND state IN (?, ?, ?)",
+        arguments: [
+          TaskState.queued.rawValue, TaskState.failed.rawValue, TaskState.skipped.rawValue,
+        ])
+      while let row = try rows.next() {
+        ids.insert(TaskID(try row.decode(Data.self, atIndex: 0)))
+      }
+      return ids
+    }
+  }
+
+  /// Gives the record of a row that could not be sent the id and the key of its task now, which is queued.
+  func queue(_ unsent: TaskID, as item: TaskItem) throws {
+    if !isIndexed { try makeIndex() }
+    try write { db in
+      try db.execute(
+        sql: "UPDATE tasks SET id = ?, key = ?, state = ?, error = NULL WHERE id = ?",
+        arguments: [
+          Data(item.id.bytes), item.key, TaskState.queued.rawValue, Data(unsent.bytes),
+        ])
+    }
+  }
+
   /// The numbers of tasks.
   func counts() throws -> TaskCounts {
     try read { db in

@@ -27,6 +27,8 @@ final class JournalStore: TaskStore {
   private struct State {
     var operations: [Progress]
     var seen: SeenTasks
+    /// The tasks that earlier parts of the run could not send.
+    var unsent: Set<TaskID>
     var open: Set<TaskID> = []
     var doneCount = 0
     /// The tasks with rows that a table has refused.
@@ -86,7 +88,8 @@ final class JournalStore: TaskStore {
       Progress(
         rows: TaskRows(TaskMaker($0, state: state), context), openNeeds: Set($0.needs))
     }
-    self.state = Locked(State(operations: operations, seen: seen))
+    let unsent = try journal.unsentTasks()
+    self.state = Locked(State(operations: operations, seen: seen, unsent: unsent))
     stop.onStop { [weak self] in self?.wake() }
   }
 
@@ -197,7 +200,8 @@ final class JournalStore: TaskStore {
           case .failed: onlyFailed
           // Repeated only if that is safe.
           case .unknown: manifest.operations[item.operation].mayRepeat
-          case .done, .skipped: false
+          case .skipped: onlyFailed && state.operations[item.operation].missing == nil
+          case .done: false
           }
         guard isRerun else {
           if isOfThisRun {
@@ -216,6 +220,7 @@ final class JournalStore: TaskStore {
         item.record = record
       }
     }
+    if item.record == nil { try continueUnsent(&state, &item) }
     if onlyFailed, item.record == nil {
       // An earlier part of the run stopped before it.
       state.operations[item.operation].leavesTasks = true
@@ -226,6 +231,21 @@ final class JournalStore: TaskStore {
     state.operations[item.operation].open += 1
     item.position = progress.start()
     return item
+  }
+
+  /// Continues the record of a row that an earlier part of the run could not send, and that fits now.
+  ///
+  /// The variables of the row are new, and so is the id of its task.
+  private func continueUnsent(_ state: inout State, _ item: inout TaskItem) throws {
+    guard !state.unsent.isEmpty, item.problem == nil else { return }
+    let id = state.operations[item.operation].rows.problemID(of: item)
+    // With another key, it is another row that has this number now.
+    guard state.unsent.contains(id), let record = try journal.task(id),
+      record.key == item.key || record.key == TaskMaker.label(item.scope.row)
+    else { return }
+    state.unsent.remove(id)
+    try journal.queue(id, as: item)
+    item.record = try journal.task(item.id)
   }
 
   // MARK: Ends

@@ -146,15 +146,23 @@ final class TaskMaker: Sendable {
         id: id(variables, key: scope.key, uploads: uploads, row: row), operation: operation.index,
         key: scope.key, variables: variables, uploads: uploads, rowValues: row, scope: scope)
     } catch let problem as TaskProblem {
-      let key = row.map { "row \($0.number)" } ?? ""
-      var object = JSONObject()
-      object["row"] = row.map { .number(JSONNumber($0.number)) } ?? .null
+      let key = Self.label(row)
       return TaskItem(
-        id: id(object, key: "problem \(key)"), operation: operation.index,
+        id: problemID(row), operation: operation.index,
         key: scope.key.isEmpty ? key : scope.key, variables: JSONObject(), scope: scope,
         problem: "\(key.isEmpty ? "" : "\(key): ")\(problem.message)")
     }
   }
+
+  /// The id of the task of a row that cannot be sent: it has no variables.
+  func problemID(_ row: Row?) -> TaskID {
+    var object = JSONObject()
+    object["row"] = row.map { .number(JSONNumber($0.number)) } ?? .null
+    return id(object, key: "problem \(Self.label(row))")
+  }
+
+  /// The key of a row whose own one cannot be made.
+  static func label(_ row: Row?) -> String { row.map { "row \($0.number)" } ?? "" }
 }
 
 /// The tasks of one operation, created from its rows on demand.
@@ -192,6 +200,9 @@ struct TaskRows {
     }
     return try item(row)
   }
+
+  /// The id that the task of a row has while it cannot be sent.
+  func problemID(of item: TaskItem) -> TaskID { maker.problemID(item.scope.row) }
 
   private mutating func item(_ row: Row?) throws -> TaskItem {
     let context = context
