@@ -507,7 +507,8 @@ extension PipelineClient {
   /// ```
   ///
   /// - Throws: `CacheMiss` if the store lacks a part of the data; `CacheError` with code `invalidData` if the operation
-  ///   does not select the key fields of a record that it reads; errors of `change` and of ``write(_:for:)``. Nothing is
+  ///   does not select the key fields of a record that it reads, or if `change` changes an object at some of its paths
+  ///   only; errors of `change` and of ``write(_:for:)``. Nothing is
   ///   changed then.
   public func update<Operation: GraphQLOperation>(
     _ operation: Operation, _ change: @Sendable (Operation.Data) throws -> Operation.Data
@@ -516,8 +517,8 @@ extension PipelineClient {
     try await transaction { transaction in
       let data = try operation.data(checked: try await transaction.text(of: prepared))
       // The values have only what the operation selects, which may not identify a record.
-      try await transaction.dataToUpdate(prepared)
-      try await transaction.write(change(data).json, for: prepared)
+      let before = try await transaction.dataToUpdate(prepared)
+      try await transaction.write(change(data).json, for: prepared, over: before)
     }
   }
 }

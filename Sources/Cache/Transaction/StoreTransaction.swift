@@ -96,14 +96,37 @@ public actor StoreTransaction {
   /// written removes them: a field that failed has its older value then, as after a success.
   ///
   /// - Throws: ``CacheMiss`` if data is missing, so that it cannot be updated; ``CacheError`` with code `invalidData` if
-  ///   the operation does not select the key fields of a record that it reads; errors of ``write(_:for:)`` and of the
-  ///   closure.
+  ///   the operation does not select the key fields of a record that it reads, or if the data has an object at several
+  ///   paths and the closure changes it at some of them only; errors of ``write(_:for:)`` and of the closure.
   public func update(
     _ operation: PreparedOperation, _ change: (inout JSONValue) throws -> Void
   ) async throws {
-    var data = try await dataToUpdate(operation)
+    let before = try await dataToUpdate(operation)
+    var data = before
     try change(&data)
+    try await write(data, for: operation, over: before)
+  }
+
+  /// Writes data that was changed.
+  ///
+  /// - Parameters:
+  ///   - data: As for ``write(_:for:)``.
+  ///   - operation: The operation that selects the data.
+  ///   - before: The data before the change, of ``dataToUpdate(_:)``.
+  /// - Throws: ``CacheError`` with code `invalidData` if a changed value has its former value after the write; errors of
+  ///   ``write(_:for:)``.
+  package func write(
+    _ data: JSONValue, for operation: PreparedOperation, over before: JSONValue
+  ) async throws {
     try await write(data, for: operation)
+    // The last path of an object determines its fields.
+    guard data != before, let now = try? await read(operation),
+      let path = data.firstReverted(from: before, now: now)
+    else { return }
+    throw CacheError(
+      .invalidData,
+      "cannot update \(path): it would keep its value; change an object at each of its paths in the data",
+      path: path)
   }
 
   /// Reads the data of an operation that is written again, with the fields that identify objects.
@@ -177,6 +200,34 @@ extension CacheStore {
       await transaction.end()
       await base.rollback()
       throw error
+    }
+  }
+}
+
+extension JSONValue {
+  /// The path of the first value that differs from the one before and is now as before; `nil` without one.
+  ///
+  /// Lists with other numbers of elements are not compared: rules for pages may join them.
+  fileprivate func firstReverted(from before: JSONValue, now: JSONValue) -> String? {
+    switch (self, before, now) {
+    case (.object(let own), .object(let before), .object(let now)):
+      for member in own {
+        guard let old = before[member.key], let new = now[member.key],
+          let path = member.value.firstReverted(from: old, now: new)
+        else { continue }
+        return path.isEmpty || path.hasPrefix("[") ? member.key + path : "\(member.key).\(path)"
+      }
+      return nil
+    case (.array(let own), .array(let before), .array(let now)):
+      guard own.count == before.count, own.count == now.count else { return nil }
+      for index in own.indices {
+        guard let path = own[index].firstReverted(from: before[index], now: now[index]) else {
+          continue
+        }
+        return path.isEmpty || path.hasPrefix("[") ? "[\(index)]\(path)" : "[\(index)].\(path)"
+      }
+      return nil
+    default: return self != before && before == now ? "" : nil
     }
   }
 }

@@ -88,6 +88,34 @@ struct TransactionTests {
     }
   }
 
+  @Test(
+    "an object that is changed at one of its paths only is an error, and keeps its value",
+    arguments: StoreKind.allCases)
+  func severalPaths(kind: StoreKind) async throws {
+    try await kind.withCache { cache, store in
+      let operation = try prepare("{ a { id n } list { id n } }")
+      try await cache.write(
+        #"{"data":{"a":{"__typename":"A","id":1,"n":1},"list":[{"__typename":"A","id":1,"n":1}]}}"#,
+        operation)
+      let dump = try await cache.dump()
+      let error = try await #require(throws: CacheError.self) {
+        try await store.transaction { transaction in
+          try await transaction.update(operation) { $0["a"]?["n"] = 2 }
+        }
+      }
+      #expect(error.code == .invalidData && error.path == "a.n")
+      #expect(try await cache.dump() == dump)
+      try await store.transaction { transaction in
+        try await transaction.update(operation) { data in
+          data["a"]?["n"] = 2
+          data["list"]?.arrayValue?[0]["n"] = 2
+        }
+      }
+      #expect(
+        try await cache.read(operation) == #"{"a":{"id":1,"n":2},"list":[{"id":1,"n":2}]}"#)
+    }
+  }
+
   @Test("a transaction sees what it has written, and others do not", arguments: StoreKind.allCases)
   func isolation(kind: StoreKind) async throws {
     try await kind.withCache { cache, store in
