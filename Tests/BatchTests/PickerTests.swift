@@ -61,6 +61,8 @@ struct PickerTests {
       ("2 >= users[*].n", true), ("users[*].n == users[*].m", true),
       ("users[*].ok == users[*].m", false), ("users[*].none == null", true),
       ("users[*].none == 1", false),
+      // Operators in quotes are text.
+      ("name != \"a == b\"", true), ("name < \"y >= z\"", true), ("\"x != y\" > name", true),
     ])
   func conditions(text: String, holds: Bool) throws {
     let users = #"[{"ok":true,"n":1,"m":1},{"ok":false,"n":2,"m":2}]"#

@@ -34,13 +34,16 @@ struct BatchCondition: Sendable, CustomStringConvertible {
   /// Returns `nil` if the text is not a condition.
   init?(_ text: String) {
     description = text
-    guard
-      let (comparison, range) = Comparison.allCases.lazy.compactMap({ comparison in
-        text.firstRange(of: " \(comparison.rawValue) ").map { (comparison, $0) }
-      }).first,
-      let left = Self.operand(text[..<range.lowerBound]),
-      let right = Self.operand(text[range.upperBound...])
-    else { return nil }
+    // Text in quotes may have other operators.
+    let found = Comparison.allCases.lazy.compactMap {
+      comparison -> (comparison: Comparison, left: Operand, right: Operand)? in
+      guard let range = text.firstRange(of: " \(comparison.rawValue) "),
+        let left = Self.operand(text[..<range.lowerBound]),
+        let right = Self.operand(text[range.upperBound...])
+      else { return nil }
+      return (comparison, left, right)
+    }
+    guard let (comparison, left, right) = found.first else { return nil }
     self.left = left
     self.comparison = comparison
     self.right = right
