@@ -4,17 +4,12 @@ import GQLRunSupport
 
 /// The database of a queue, and how long a worker tries to reach it.
 struct QueueDatabase: Sendable {
-  /// The time for which a database has been lost.
-  private final class Outage: Sendable {
-    /// When it was lost; `nil` while it answers.
-    let start = Locked<Duration?>(nil)
-  }
-
   let url: String
   let clock: ServiceClock
   /// How long a lost connection is made again.
   private(set) var patience: Duration
-  private let outage = Outage()
+  /// When the database was lost, for all copies; `nil` while it answers.
+  private let outage = Monitor<Duration?>(nil)
 
   init(
     _ url: String, clock: ServiceClock = ServiceClock(ContinuousClock()),
@@ -37,7 +32,7 @@ struct QueueDatabase: Sendable {
   /// All connections of a worker share the time: a worker that has waited for its patience does not wait again before it
   /// ends.
   fileprivate func note(_ error: PostgresError?) -> Duration? {
-    outage.start.withLock { start in
+    outage.withLock { start in
       start = error?.isConnectionLoss == true ? start ?? clock.now() : nil
       return start
     }

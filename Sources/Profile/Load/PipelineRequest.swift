@@ -10,11 +10,12 @@ package struct PipelineRequest: Sendable {
   private let mix: LoadMix
   /// Measures the connections of the runner's transport.
   private let meter: ConnectionMeter?
-  private let sent = RequestCount()
+  /// Counts for all copies, and for the transport of ``runner``.
+  private let sent = Monitor(0)
 
   /// The number of HTTP requests so far: less than one for each operation with `http-batch`, more
   /// with retries.
-  package var sentRequests: Int { sent.value.withLock { $0 } }
+  package var sentRequests: Int { sent.withLock { $0 } }
 
   /// - Parameter meter: Measures the connections of the runner's transport.
   package init(
@@ -29,7 +30,7 @@ package struct PipelineRequest: Sendable {
   package init(_ runner: PipelineRunner, _ mix: LoadMix, meter: ConnectionMeter? = nil) {
     let clock = runner.services.clock
     self.runner = runner.measuring { [sent] send in
-      sent.value.withLock { $0 += 1 }
+      sent.withLock { $0 += 1 }
       var response = try await send()
       guard let times = PhaseTimes.current else { return response }
       let body = response.body
@@ -102,11 +103,6 @@ package struct PipelineRequest: Sendable {
     // Most requests use an open connection.
     if let connect { outcome.phases[.connect] = connect }
   }
-}
-
-/// The number of HTTP requests.
-private final class RequestCount: Sendable {
-  let value = Locked(0)
 }
 
 /// How long the request of the current task waited for its body.
