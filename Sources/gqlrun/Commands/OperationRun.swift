@@ -218,7 +218,8 @@ struct OperationRun: Sendable {
 }
 
 extension ConnectionState {
-  fileprivate var text: String {
+  /// The state for the terminal.
+  var text: String {
     switch self {
     case .idle: "idle"
     case .connecting: "connecting"

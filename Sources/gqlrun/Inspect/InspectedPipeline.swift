@@ -235,15 +235,10 @@ struct InspectedPipeline: Sendable {
 extension ConnectionState {
   /// The state for the page.
   var json: JSONValue {
-    switch self {
-    case .idle: ["state": "idle"]
-    case .connecting: ["state": "connecting"]
-    case .open: ["state": "open"]
-    case .waiting(let time):
-      [
-        "state": "waiting",
-        "seconds": JSONNumber(max(0, time - Services.timeOfDay())).map { .number($0) } ?? .null,
-      ]
-    }
+    guard case .waiting(let time) = self else { return ["state": .string(text)] }
+    return [
+      "state": "waiting",
+      "seconds": JSONNumber(max(0, time - Services.timeOfDay())).map { .number($0) } ?? .null,
+    ]
   }
 }
