@@ -27,12 +27,12 @@ public struct JournalFolder: Sendable {
 
   /// The ledgers of all shards of the manifest, and of its runs without shards.
   func ledgerPaths() throws -> [String] {
-    try names().filter { $0.hasPrefix(name + ".") && $0.hasSuffix(".outputs.json") }
+    try Self.names(in: folder).filter { $0.hasPrefix(name + ".") && $0.hasSuffix(".outputs.json") }
       .sorted().map { "\(folder)/\($0)" }
   }
 
   /// A folder that cannot be read is not an empty one: a run that starts again would send its mutations again.
-  private func names() throws -> [String] {
+  static func names(in folder: String) throws -> [String] {
     try JournalError.wrapping { () throws(SystemError) in try SystemIO.names(in: folder) }
   }
 
@@ -51,7 +51,7 @@ public struct JournalFolder: Sendable {
   /// at the end for the other files.
   func files() throws -> [JournalFile] {
     let digits = [8, 6, 3]
-    return try names().compactMap { file in
+    return try Self.names(in: folder).compactMap { file in
       guard file.hasPrefix(name + "-") else { return nil }
       var parts = file.dropFirst(name.count + 1).split(
         separator: ".", omittingEmptySubsequences: false)

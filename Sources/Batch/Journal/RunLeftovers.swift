@@ -125,10 +125,7 @@ public struct RunLeftovers: Sendable {
     // The folder of an earlier output can be a file by now.
     guard FilePath.isFolder(folder) else { return [] }
     let prefix = path.split(separator: "/").last.map { $0 + "." } ?? ""
-    let names = try JournalError.wrapping { () throws(SystemError) in
-      try SystemIO.names(in: folder)
-    }
-    return names.filter { name in
+    return try JournalFolder.names(in: folder).filter { name in
       guard name.hasPrefix(prefix), name.hasSuffix(".part") else { return false }
       let middle = name.dropFirst(prefix.count).dropLast(5).split(
         separator: "-", omittingEmptySubsequences: false)
