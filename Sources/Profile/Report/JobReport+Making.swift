@@ -61,9 +61,7 @@ struct StageSplit {
       case .start: report(name) { ($0.wall(.start), $0.cpu(.start)) }
       case .plan: report(name) { ($0.wall(.plan), $0.cpu(.plan)) }
       case .input: withPieces(.input, report(name) { ($0.wall(.input), $0.cpu(.input)) })
-      case .textGuard: feed(name, share: shares.textGuard, pieces: shares.guardPieces)
-      case .parse: feed(name, share: shares.parse, pieces: shares.parsePieces)
-      case .normalize: feed(name, share: shares.normalize, pieces: shares.normalizePieces)
+      case .textGuard, .parse, .normalize: feed(name, shares)
       case .storeWrite:
         withPieces(
           .handOver,
@@ -85,11 +83,10 @@ struct StageSplit {
     return report
   }
 
-  private func feed(_ name: StageReport.Name, share: Double, pieces: Percentiles?)
-    -> StageReport?
-  {
+  private func feed(_ name: StageReport.Name, _ shares: FeedShares) -> StageReport? {
+    let share = shares.time[name] ?? 0
     var result = report(name) { ($0.wall(.feed) * share, $0.cpu(.feed) * share) }
-    result?.perPiece = pieces
+    result?.perPiece = shares.pieces[name]
     return result
   }
 
@@ -127,29 +124,26 @@ extension RunMeasurement {
 
 /// The shares of guard, parser and normalizer in the time of feeding the parser.
 private struct FeedShares {
-  var textGuard = 0.0
-  var parse = 0.0
-  var normalize = 1.0
-  var guardPieces: Percentiles?
-  var parsePieces: Percentiles?
-  var normalizePieces: Percentiles?
+  private(set) var time: [StageReport.Name: Double] = [.normalize: 1]
+  /// The times per chunk.
+  private(set) var pieces: [StageReport.Name: Percentiles] = [:]
 
   init(_ runs: [RunMeasurement]) {
     let whole = Self.time(.normalize, runs)
     guard whole > 0 else { return }
     let guardTime = Self.time(.textGuard, runs)
     let parseTime = Self.time(.parse, runs)
-    textGuard = min(guardTime / whole, 1)
-    parse = min(max(parseTime - guardTime, 0) / whole, 1 - textGuard)
-    normalize = 1 - textGuard - parse
+    let textGuard = min(guardTime / whole, 1)
+    let parse = min(max(parseTime - guardTime, 0) / whole, 1 - textGuard)
+    time = [.textGuard: textGuard, .parse: parse, .normalize: 1 - textGuard - parse]
     guard let run = runs.min(by: { $0.wall(.normalize) < $1.wall(.normalize) }) else { return }
     let (first, second, third) = (
       run.pieceTimes[.textGuard] ?? [], run.pieceTimes[.parse] ?? [],
       run.pieceTimes[.normalize] ?? []
     )
-    guardPieces = Percentiles(nanoseconds: first)
-    parsePieces = Percentiles(nanoseconds: zip(second, first).map { $0 > $1 ? $0 - $1 : 0 })
-    normalizePieces = Percentiles(nanoseconds: zip(third, second).map { $0 > $1 ? $0 - $1 : 0 })
+    pieces[.textGuard] = Percentiles(nanoseconds: first)
+    pieces[.parse] = Percentiles(nanoseconds: zip(second, first).map { $0 > $1 ? $0 - $1 : 0 })
+    pieces[.normalize] = Percentiles(nanoseconds: zip(third, second).map { $0 > $1 ? $0 - $1 : 0 })
   }
 
   /// The time of a part over all chunks except the first, which also loads code and touches memory
