@@ -115,8 +115,12 @@ package final class PostgresConnection {
   }
 
   /// Runs statements in a transaction.
-  package func transaction<Value>(_ body: () throws -> Value) throws -> Value {
-    try run("BEGIN")
+  ///
+  /// - Parameter begin: The statement that begins it.
+  package func transaction<Value>(
+    beginning begin: String = "BEGIN", _ body: () throws -> Value
+  ) throws -> Value {
+    try run(begin)
     do {
       let value = try body()
       try run("COMMIT")

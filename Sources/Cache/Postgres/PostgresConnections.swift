@@ -30,14 +30,8 @@ final class PostgresConnections: Sendable {
       return turn
     }
     return try await readers[index].run(continuing: false) { connection in
-      try connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-      do {
-        let value = try body(connection)
-        try connection.run("COMMIT")
-        return value
-      } catch {
-        _ = try? connection.run("ROLLBACK")
-        throw error
+      try connection.transaction(beginning: "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY") {
+        try body(connection)
       }
     }
   }

@@ -198,9 +198,8 @@ enum PostgresSchema {
     return UInt64(bitPattern: Int64(rows.int(0, 1)))
   }
 
-  private static func create(_ connection: PostgresConnection) throws(PostgresError) {
-    try connection.run("BEGIN")
-    do throws(PostgresError) {
+  private static func create(_ connection: PostgresConnection) throws {
+    try connection.transaction {
       // Several processes may start at the same moment. CREATE TABLE IF NOT EXISTS alone can fail then.
       try connection.run("SELECT pg_advisory_xact_lock(5139820714)")
       try connection.run(
@@ -219,10 +218,6 @@ enum PostgresSchema {
         INSERT INTO gqlrun_cache (version, segment_seed)
         SELECT $1::int8::int, $2 WHERE NOT EXISTS (SELECT FROM gqlrun_cache)
         """, .int(version), .int(Int(truncatingIfNeeded: UInt64.random(in: 0 ... .max))))
-      try connection.run("COMMIT")
-    } catch {
-      _ = try? connection.run("ROLLBACK")
-      throw error
     }
   }
 }
