@@ -64,8 +64,7 @@ enum SQLiteFile {
   ///
   /// - Parameter name: The path without symbolic links.
   static func uriWithoutLog(of name: String) -> String? {
-    var status = stat()
-    if stat(name + "-wal", &status) == 0, status.st_size > 0 { return nil }
+    if SQLiteStore.size(of: name + "-wal") > 0 { return nil }
     var allowed = CharacterSet.urlPathAllowed
     allowed.remove(charactersIn: "?#%")
     let escaped = name.addingPercentEncoding(withAllowedCharacters: allowed) ?? name
@@ -142,8 +141,7 @@ enum SQLiteFile {
 
   /// Waits until the directory entries beside `path` are on disk.
   static func syncFolder(of path: String) throws {
-    let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-    try sync(folder.isEmpty ? "/" : folder, flags: O_RDONLY | O_DIRECTORY)
+    try sync(FilePath.folder(of: path), flags: O_RDONLY | O_DIRECTORY)
   }
 
   private static func sync(_ name: String, flags: Int32) throws {
@@ -381,11 +379,9 @@ final class DamageLog: Sendable {
     record(key, "is out of order; the file is checked for damage when it is opened next")
   }
 
-  /// Requests a check because a referenced record is missing although none was removed: its key may
-  /// be damaged.
-  func reportLostRecord() { suspect() }
-
-  private func suspect() {
+  /// Requests a check of the database when it is opened next; also because a referenced record is missing although
+  /// none was removed: its key may be damaged.
+  func requestCheck() {
     let isFirst = state.withLock { state in
       defer { state.isSuspect = true }
       return !state.isSuspect
@@ -394,7 +390,7 @@ final class DamageLog: Sendable {
   }
 
   private func record(_ key: Bytes, _ problem: String) {
-    suspect()
+    requestCheck()
     let isReported = state.withLock { state in
       state.total += 1
       return state.keys.count < Self.limit && state.keys.insert(key.array).inserted

@@ -196,6 +196,9 @@ package final class SQLiteStore: RecordStore {
   /// Removes all records and overwrites their data in the file.
   package func clear() async throws(CacheError) {
     try await gate.acquire()
+    defer { gate.release() }
+    // Records may have been removed even if an error occurred.
+    defer { activity.noteCleared() }
     do {
       try await pool.writeWithoutTransaction { db in
         try db.inTransaction(.immediate) {
@@ -210,13 +213,8 @@ package final class SQLiteStore: RecordStore {
       // The log contains the data as well; it is emptied when no reader uses the old state.
       _ = try await pool.checkpoint(waiting: true)
     } catch {
-      // Records may have been removed even if an error occurred.
-      activity.noteCleared()
-      gate.release()
       throw SQLiteFile.describe(error, action: "clear the cache", path: path)
     }
-    activity.noteCleared()
-    gate.release()
   }
 
   /// Waits until all committed transactions are durable.
@@ -240,15 +238,14 @@ package final class SQLiteStore: RecordStore {
   }
 
   private func checkpointHoldingGate() async throws(CacheError) {
+    defer { gate.release() }
     do {
       let isEmpty = try await pool.checkpoint()
       let size = isEmpty ? 0 : Self.size(of: registration.name + "-wal")
       logSize.withLock { $0 = size }
     } catch {
-      gate.release()
       throw SQLiteFile.describe(error, action: "checkpoint the cache", path: path)
     }
-    gate.release()
   }
 
   /// Starts a checkpoint in the background if the write-ahead log has grown by 4 MiB since the last
@@ -328,7 +325,7 @@ extension SQLiteStore {
     if case .miss(let miss) = answer.result, miss.field == nil, edits.isEmpty,
       (try? SQLiteSchema.mayHaveRemovals(in: db)) == false
     {
-      damage.reportLostRecord()
+      damage.requestCheck()
     }
     return answer
   }
@@ -494,18 +491,17 @@ extension SQLiteStore {
       if error.code == .busy { return }
       throw error
     }
+    defer { gate.release() }
     do {
       try await FreshDatabase.compact(self, gaps: gaps)
       _ = try await pool.checkpoint()
     } catch {
-      gate.release()
       // Likewise for another program that reads or writes.
       if (error as? DatabaseError)?.resultCode == .SQLITE_BUSY { return }
       throw SQLiteFile.describe(
         error, action: "compact the cache", path: path,
         state: "the records are removed, and their space is reused")
     }
-    gate.release()
   }
 }
 
