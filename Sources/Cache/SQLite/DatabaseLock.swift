@@ -36,10 +36,7 @@ final class DatabaseLock: Sendable {
     isWritable = descriptor >= 0
     if descriptor < 0, ![EACCES, EPERM, EROFS, ENOENT, ENOTDIR, ELOOP].contains(errno) {
       self.descriptor = -1
-      throw CacheError(
-        .storage,
-        "cannot lock the cache \(database) by its file \(path): \(String(cString: strerror(errno)))",
-        path: database)
+      throw CacheError.cannotLock(database, by: path, String(cString: strerror(errno)))
     }
     if descriptor < 0 { descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) }
     self.descriptor = descriptor
@@ -225,9 +222,7 @@ final class WriteLock: Sendable {
       switch file.tryLock(.writing, exclusively: true) {
       case .locked: return file.noteHolder()
       case .impossible(let reason):
-        throw CacheError(
-          .storage, "cannot lock the cache \(path) by its file \(file.path): \(reason)", path: path
-        )
+        throw CacheError.cannotLock(path, by: file.path, reason)
       case .taken: break
       }
       guard waited < maxWait else {
@@ -249,6 +244,10 @@ extension CacheError {
       "cannot write to the cache \(path): it was opened for reading, the file or its directory is read-only, or the "
         + "disk was full when it was opened; choose another file, change its permissions, or free space",
       path: path)
+  }
+
+  static func cannotLock(_ path: String, by file: String, _ reason: String) -> CacheError {
+    CacheError(.storage, "cannot lock the cache \(path) by its file \(file): \(reason)", path: path)
   }
 
   static func busy(_ path: String, _ holder: String, after wait: Duration) -> CacheError {

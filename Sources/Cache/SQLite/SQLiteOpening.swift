@@ -142,9 +142,7 @@ struct SQLiteOpening {
       case .locked: return true
       case .taken: break
       case .impossible(let reason):
-        throw CacheError(
-          .storage, "cannot lock the cache \(path) by its file \(lock.path): \(reason)", path: path
-        )
+        throw CacheError.cannotLock(path, by: lock.path, reason)
       }
     }
     // Only a process that checks or renames the file holds the lock exclusively.
@@ -164,9 +162,7 @@ struct SQLiteOpening {
   ///
   /// Reads no data, so that opening takes the same time for every file size.
   private var needsCheck: Bool {
-    if lock?.isSuspect == true { return true }
-    var status = stat()
-    return stat(name + "-wal", &status) == 0 && status.st_size > 0
+    lock?.isSuspect == true || SQLiteStore.size(of: name + "-wal") > 0
   }
 
   private func check() throws {
