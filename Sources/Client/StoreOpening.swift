@@ -41,15 +41,14 @@ struct StoreOpening: Sendable {
   private func database() async throws(CacheError) -> CacheStore {
     var options = CacheStore.PostgresOptions(url: configuration.url ?? "")
     options.ageGranularity = ageGranularity
-    let store = try await CacheStore.postgres(options)
-    try await adopt(store)
-    return store
+    return try await adopted(CacheStore.postgres(options))
   }
 
-  /// Notes the version of the key resolver, and closes the store if it has other keys.
-  private func adopt(_ store: CacheStore) async throws(CacheError) {
+  /// Notes the version of the key resolver in `store`, and closes it if it has other keys.
+  private func adopted(_ store: CacheStore) async throws(CacheError) -> CacheStore {
     do throws(CacheError) {
       try await store.adopt(keyResolver: keyResolver)
+      return store
     } catch {
       try? store.close()
       throw error
@@ -69,8 +68,7 @@ struct StoreOpening: Sendable {
     options.memory = configuration.memory?.bytes
     options.ageGranularity = ageGranularity
     options.report = { [logger] in logger.warning("\($0)") }
-    let store = try CacheStore.sqlite(path: path, options: options)
-    try await adopt(store)
+    let store = try await adopted(CacheStore.sqlite(path: path, options: options))
     guard configuration.isRequired, store.isReadOnly else { return store }
     try store.close()
     throw CacheError(

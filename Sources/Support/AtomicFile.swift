@@ -55,10 +55,8 @@ package struct AtomicFile: ~Copyable {
     if close(descriptor) != 0, code == 0 { code = errno }
     descriptor = -1
     if code == 0 { code = replaces ? replace() : appear() }
-    guard code == 0 else {
-      unlink(temporaryPath)
-      throw SystemError("write", path: path, code: code)
-    }
+    if code != 0 { unlink(temporaryPath) }
+    try check(code)
     if isSynced { Self.syncFolder(of: path) }
   }
 
