@@ -94,7 +94,7 @@ extension Document {
     usedBy operation: OperationDefinition
   ) throws(FragmentError) -> [FragmentDefinition] {
     let known = try fragmentsByName()
-    let used = try FragmentWalk(known).reached(from: operation.selectionSet)
+    let used = try FragmentWalk(fragments: known).reached(from: operation.selectionSet)
     return fragments.filter { used.contains($0.name.value) }
   }
 
@@ -103,7 +103,7 @@ extension Document {
   ///
   /// - Throws: The errors of `fragments(usedBy:)`.
   package func reducedToEachOperation() throws(FragmentError) -> [Document] {
-    let walk = FragmentWalk(try fragmentsByName())
+    let walk = FragmentWalk(fragments: try fragmentsByName())
     var operations: [(index: Int, selectionSet: SelectionSet)] = []
     var fragments: [String: Int] = [:]
     for (index, definition) in definitions.enumerated() {
@@ -161,11 +161,7 @@ extension SelectionSet {
 
 /// The fragments that spreads lead to, directly or through others.
 private struct FragmentWalk {
-  private let fragments: [String: FragmentDefinition]
-
-  init(_ fragments: [String: FragmentDefinition]) {
-    self.fragments = fragments
-  }
+  let fragments: [String: FragmentDefinition]
 
   /// The names of the reached fragments. Throws if one is undefined or contains itself.
   func reached(from selectionSet: SelectionSet) throws(FragmentError) -> Set<String> {

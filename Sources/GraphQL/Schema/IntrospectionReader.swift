@@ -331,10 +331,7 @@ struct IntrospectionReader {
 extension Name {
   /// Whether `text` is a GraphQL name: https://spec.graphql.org/September2025/#Name
   package static func isValid(_ text: some StringProtocol) -> Bool {
-    isValid(utf8: String(text).utf8)
-  }
-
-  private static func isValid(utf8 text: String.UTF8View) -> Bool {
+    let text = String(text).utf8
     guard let first = text.first, !first.isDigit else { return false }
     return text.allSatisfy { $0.isDigit || $0.isNameStart }
   }

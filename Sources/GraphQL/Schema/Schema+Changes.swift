@@ -594,9 +594,6 @@ extension SchemaComparison {
 
   // MARK: - Input values
 
-  /// The field, directive or input object of the argument or input field that is compared.
-  private var subjectOwner: String? { SchemaChange.owner(of: subject) }
-
   /// Where an input value is declared: which kinds its changes have, and how they are worded.
   struct InputPosition {
     var typeChanged: SchemaChange.Kind
@@ -653,7 +650,7 @@ extension SchemaComparison {
   ) {
     let isSafe = before.type.isSubtype(of: after.type)
     // Documents that leave the value out have no use of its coordinate.
-    let owner = subjectOwner
+    let owner = SchemaChange.owner(of: subject)
     if !before.type.isSameType(as: after.type) {
       report(
         isSafe ? position.typeChangedSafely : position.typeChanged,

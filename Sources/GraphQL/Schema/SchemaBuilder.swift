@@ -175,9 +175,7 @@ struct SchemaBuilder {
 
   private mutating func addBuiltIn(_ definition: TypeSystemDefinition) {
     if case .directive(let directive) = definition {
-      guard directives[directive.name.value] == nil else { return }
-      directives[directive.name.value] = directive
-      directiveNames.append(directive.name.value)
+      collect(directive)
     } else if let name = definition.name?.value, types[name] == nil {
       types[name] = merged([definition])
     }

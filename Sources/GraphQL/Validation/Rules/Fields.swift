@@ -121,19 +121,18 @@ final class KnownTypeNames: RuleVisitor {
 final class NoDeprecated: RuleVisitor {
   func enter(directive: Directive, at _: DirectiveLocation, _ context: ValidationContext) {
     guard let reason = context.types.directive?.deprecationReason else { return }
-    report(
-      "The directive @\(directive.name.value) is deprecated. \(reason)",
-      location: directive.location, context: context)
+    context.report(
+      .noDeprecated, "The directive @\(directive.name.value) is deprecated. \(reason)",
+      at: directive.location)
   }
 
   func enter(field: Field, _ context: ValidationContext) {
     guard let reason = context.types.field?.deprecationReason,
       let parent = context.types.parentType
     else { return }
-    report(
-      "The field \(parent.name).\(field.name.value) is deprecated. \(reason)",
-      location: field.location,
-      context: context)
+    context.report(
+      .noDeprecated, "The field \(parent.name).\(field.name.value) is deprecated. \(reason)",
+      at: field.location)
   }
 
   func enter(argument: Argument, _ context: ValidationContext) {
@@ -141,13 +140,13 @@ final class NoDeprecated: RuleVisitor {
     guard let reason = types.argument?.deprecationReason else { return }
     let name = argument.name.value
     if let directive = types.directive {
-      report(
-        "Directive '@\(directive.name.value)' argument '\(name)' is deprecated. \(reason)",
-        location: argument.location, context: context)
+      context.report(
+        .noDeprecated, "Directive '@\(directive.name.value)' argument '\(name)' is deprecated. \(reason)",
+        at: argument.location)
     } else if let parent = types.parentType {
-      report(
-        "Field '\(parent.name).\(types.fieldName)' argument '\(name)' is deprecated. \(reason)",
-        location: argument.location, context: context)
+      context.report(
+        .noDeprecated, "Field '\(parent.name).\(types.fieldName)' argument '\(name)' is deprecated. \(reason)",
+        at: argument.location)
     }
   }
 
@@ -155,9 +154,9 @@ final class NoDeprecated: RuleVisitor {
     guard case .inputObject(let type)? = context.namedType(of: context.types.parentInputType),
       let reason = type.fields[field.name.value]?.deprecationReason
     else { return }
-    report(
-      "The input field \(type.name).\(field.name.value) is deprecated. \(reason)",
-      location: field.location, context: context)
+    context.report(
+      .noDeprecated, "The input field \(type.name).\(field.name.value) is deprecated. \(reason)",
+      at: field.location)
   }
 
   func enter(value: Value, _ context: ValidationContext) {
@@ -165,13 +164,8 @@ final class NoDeprecated: RuleVisitor {
       case .enumeration(let type)? = context.namedType(of: context.types.inputType),
       let reason = type.values[name.value]?.deprecationReason
     else { return }
-    report(
-      "The enum value '\(type.name).\(name.value)' is deprecated. \(reason)",
-      location: name.location,
-      context: context)
-  }
-
-  private func report(_ message: String, location: SourceLocation, context: ValidationContext) {
-    context.report(.noDeprecated, message, at: location)
+    context.report(
+      .noDeprecated, "The enum value '\(type.name).\(name.value)' is deprecated. \(reason)",
+      at: name.location)
   }
 }
