@@ -244,18 +244,14 @@ extension SocketHandler {
     do throws(StreamError) {
       try traffic.add(data.readableBytes + 2, at: clock.now())
     } catch {
-      throw SocketClose(
-        SocketClose.OwnCode.protocolViolation, "\(error.message)", isOwn: true)
+      throw SocketMessages.violation(error.message)
     }
   }
 
   private func receiveClose(_ data: ByteBuffer) {
     // https://www.rfc-editor.org/rfc/rfc6455#section-5.5.1
     guard data.readableBytes != 1 || hasEnded else {
-      return end(
-        .closed(
-          SocketClose(
-            SocketClose.OwnCode.protocolViolation, "a close frame has half a code", isOwn: true)))
+      return end(.closed(SocketMessages.violation("a close frame has half a code")))
     }
     var data = data
     let code = data.readInteger(as: UInt16.self).map(Int.init)

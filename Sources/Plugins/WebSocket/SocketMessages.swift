@@ -63,7 +63,8 @@ struct SocketMessages {
     opcode == .text ? .text(data) : .binary
   }
 
-  private static func violation(_ reason: String) -> SocketClose {
+  /// The close for a server that does not follow the protocol.
+  static func violation(_ reason: String) -> SocketClose {
     SocketClose(SocketClose.OwnCode.protocolViolation, reason, isOwn: true)
   }
 
