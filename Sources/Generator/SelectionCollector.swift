@@ -10,7 +10,7 @@ enum InclusionCondition: Hashable {
     directives.compactMap { directive in
       let isSkip = directive.name.value == "skip"
       guard isSkip || directive.name.value == "include" else { return nil }
-      switch directive.arguments.first(where: { $0.name.value == "if" })?.value {
+      switch directive.value(of: "if") {
       case .variable(let name): return .variable(name.value, isNegated: isSkip)
       case .boolean(let flag, _): return flag == isSkip ? .never : nil
       default: return nil

@@ -271,9 +271,7 @@ extension KeyRules {
 extension Directive {
   /// The names in a string argument, or in a list of strings.
   fileprivate func names(_ argument: String) -> [String] {
-    guard let value = arguments.first(where: { $0.name.value == argument })?.value else {
-      return []
-    }
+    guard let value = self.value(of: argument) else { return [] }
     let texts: [String] =
       switch value {
       case .string(let text): [text.value]

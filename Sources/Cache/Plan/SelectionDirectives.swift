@@ -44,7 +44,7 @@ struct SelectionDirectives {
       try condition(of: directive, default: true)
     else { return -1 }
     var label: String?
-    switch directive.arguments.first(where: { $0.name.value == "label" })?.value {
+    switch directive.value(of: "label") {
     case nil, .null: break
     case .string(let text): label = text.value
     default:
@@ -61,7 +61,7 @@ struct SelectionDirectives {
     of directive: Directive, default standard: Bool? = nil
   ) throws(CacheError) -> Bool {
     let location = "\(directive.location.line):\(directive.location.column)"
-    switch directive.arguments.first(where: { $0.name.value == "if" })?.value {
+    switch directive.value(of: "if") {
     case .boolean(let flag, _): return flag
     case .variable(let name):
       if case .boolean(let flag)? = variables[name.value] { return flag }

@@ -78,7 +78,7 @@ package struct CatchDirective: Sendable, Hashable {
   /// The `@catch` among directives; `nil` if there is none, or its target is unknown.
   package init?(_ directives: [Directive]) {
     guard let directive = directives.first(where: { $0.name.value == "catch" }) else { return nil }
-    guard directive.hasArgument("to") else {
+    guard directive.value(of: "to") != nil else {
       (target, levels) = (.result, Set(directive.levels))
       return
     }
@@ -95,19 +95,14 @@ extension [Directive] {
 }
 
 extension Directive {
-  fileprivate func hasArgument(_ name: String) -> Bool {
-    arguments.contains { $0.name.value == name }
-  }
-
   fileprivate var catchTarget: CatchTarget? {
-    guard case .enumeration(let name)? = arguments.first(where: { $0.name.value == "to" })?.value
-    else { return nil }
+    guard case .enumeration(let name)? = value(of: "to") else { return nil }
     return CatchTarget(rawValue: name.value)
   }
 
   /// The argument `levels`: `[0]` if it is absent, and without what is not an integer.
   fileprivate var levels: [Int] {
-    switch arguments.first(where: { $0.name.value == "levels" })?.value {
+    switch value(of: "levels") {
     case nil: [0]
     // A single value is a list with one element.
     case .int(let text, _): Int(text).map { [$0] } ?? []
@@ -264,7 +259,7 @@ extension SchemaValidator {
       }
     }
     for directive in schema.directives where directive.name.value == "catchByDefault" {
-      guard directive.hasArgument("to"), directive.catchTarget == nil else { continue }
+      guard directive.value(of: "to") != nil, directive.catchTarget == nil else { continue }
       report(
         "Argument 'to' of '@catchByDefault' has to be RESULT, NULL or THROW.",
         [directive.location])

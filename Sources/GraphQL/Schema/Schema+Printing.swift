@@ -101,10 +101,14 @@ extension Directive {
       location: .generated)
   }
 
+  /// The value of an argument; `nil` if there is none.
+  package func value(of argument: String) -> Value? {
+    arguments.first { $0.name.value == argument }?.value
+  }
+
   /// The text of an argument; `nil` if there is none, or its value is not a string.
   package func text(of argument: String) -> String? {
-    guard case .string(let text)? = arguments.first(where: { $0.name.value == argument })?.value
-    else { return nil }
+    guard case .string(let text)? = value(of: argument) else { return nil }
     return text.value
   }
 }

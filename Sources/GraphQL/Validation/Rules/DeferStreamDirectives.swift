@@ -9,9 +9,9 @@ final class DeferStreamDirectiveLabel: RuleVisitor {
   ) {
     let name = directive.name.value
     guard name == "defer" || name == "stream", context.directives[name] != nil,
-      let label = directive.arguments.first(where: { $0.name.value == "label" })
+      let label = directive.value(of: "label")
     else { return }
-    switch label.value {
+    switch label {
     case .null: return
     case .string(let text):
       context.require(
