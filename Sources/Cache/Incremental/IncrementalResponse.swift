@@ -103,7 +103,7 @@ package final class IncrementalResponse {
         merged = MergeLog(try JSONValue(parsing: data.bytes()), limits: options.limits.json)
       }
       if keepsWhole, !firstText.isEmpty {
-        whole = try value(firstText)
+        whole = try options.value(firstText)
         firstText = []
       }
       try note(message)
@@ -321,7 +321,7 @@ package final class IncrementalResponse {
   }
 
   private func isEmptyObject(_ text: [UInt8]) throws(CacheError) -> Bool {
-    try value(text).objectValue?.isEmpty == true
+    try options.value(text).objectValue?.isEmpty == true
   }
 
   /// The path that a delta belongs to; of a list, without the index of its next element.
@@ -359,7 +359,7 @@ package final class IncrementalResponse {
     let merge = ResultMerge(keepsValues: !delta.errors.isEmpty)
     merged?.add(.init(path: path, text: found.result, content: .fields(merge)))
     _ = try change(&whole) { (data) throws(CacheError) in
-      merge.merge(try value(text), into: &data, at: path[...])
+      merge.merge(try options.value(text), into: &data, at: path[...])
     }
     return DeliveredFragment(
       path: path, label: label, data: ResultBody(memory: found.result))
@@ -375,7 +375,7 @@ package final class IncrementalResponse {
     merged?.add(.init(path: anchor.path, text: found.result, content: .elements))
     hasGrown = hasGrown || !anchor.parts.isEmpty
     _ = try change(&whole) { (data) throws(CacheError) in
-      ResultMerge.append(try value(text).arrayValue ?? [], to: &data, at: anchor.path[...])
+      ResultMerge.append(try options.value(text).arrayValue ?? [], to: &data, at: anchor.path[...])
     }
     return DeliveredFragment(
       path: anchor.path, label: label, firstIndex: anchor.count,
@@ -389,16 +389,6 @@ package final class IncrementalResponse {
     guard var value = data.take() else { return true }
     defer { data = value }
     return value.isNull ? true : try body(&value)
-  }
-
-  private func value(_ text: [UInt8]) throws(CacheError) -> JSONValue {
-    do {
-      var parsing = JSONValue.ParsingOptions()
-      parsing.limits = options.limits.json
-      return try JSONValue(parsing: text, options: parsing)
-    } catch {
-      throw CacheError(.invalidJSON, "a part of the response: \(error.message)")
-    }
   }
 
   private func add(_ found: [Anchor], areTooMany: Bool) throws(CacheError) {

@@ -111,9 +111,8 @@ final class MergeLog: Sendable {
 
   /// A change of what a later part has replaced by a null has no effect.
   private func merge(_ change: Change, into data: inout JSONValue) {
-    var parsing = JSONValue.ParsingOptions()
-    parsing.limits = limits
-    guard !isNull, let new = try? JSONValue(parsing: change.text, options: parsing) else { return }
+    let options = JSONValue.ParsingOptions(limits: limits)
+    guard !isNull, let new = try? JSONValue(parsing: change.text, options: options) else { return }
     switch change.content {
     case .fields(let merge): _ = merge.merge(new, into: &data, at: change.path[...])
     case .elements:

@@ -292,13 +292,7 @@ public final class ResponseNormalizer {
 
   private func members(_ text: [UInt8]?, _ name: String) throws(CacheError) -> JSONValue? {
     guard let text else { return nil }
-    do {
-      var parsing = JSONValue.ParsingOptions()
-      parsing.limits = options.limits.json
-      return try JSONValue(parsing: text, options: parsing)
-    } catch {
-      throw CacheError(.invalidJSON, "\"\(name)\" of the response: \(error.message)")
-    }
+    return try options.value(text, "\"\(name)\"")
   }
 
   /// The statistics of the response so far.
@@ -424,6 +418,18 @@ extension ResponseNormalizer {
 
     /// Creates the default options.
     public init() {}
+
+    /// The value of a part of the response, within its limits; `part` names it in errors.
+    func value(
+      _ text: [UInt8], _ part: @autoclosure () -> String = "a part"
+    ) throws(CacheError) -> JSONValue {
+      do {
+        return try JSONValue(
+          parsing: text, options: JSONValue.ParsingOptions(limits: limits.json))
+      } catch {
+        throw CacheError(.invalidJSON, "\(part()) of the response: \(error.message)")
+      }
+    }
   }
 }
 
