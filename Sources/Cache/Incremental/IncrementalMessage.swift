@@ -86,10 +86,10 @@ struct IncrementalMessage {
         completed = try Self.list(value, member: name) { (item) throws(CacheError) in
           Completed(
             id: try Self.id(item["id"], name),
-            errors: try Self.errors(item["errors"] ?? .null, "errors` of `completed"))
+            errors: try Self.elements(item["errors"] ?? .null, "errors` of `completed"))
         }
       case "incremental": deltas = try Self.deltas(value)
-      case "errors" where isFirst: errors = try Self.errors(try Self.json(value, name), name)
+      case "errors" where isFirst: errors = try Self.elements(try Self.json(value, name), name)
       case "extensions": extensions = try Self.extensions(value)
       // The first message has a null, which the normalizer reads.
       case "data" where isFirst: break
@@ -206,14 +206,15 @@ struct IncrementalMessage {
     throw wrong("label", found: value, expected: "a string")
   }
 
-  fileprivate static func errors(
+  /// The elements of a list; none of null.
+  fileprivate static func elements(
     _ value: JSONValue, _ member: String
   ) throws(CacheError) -> [JSONValue] {
     if value.isNull { return [] }
-    guard let errors = value.arrayValue else {
+    guard let elements = value.arrayValue else {
       throw wrong(member, found: value, expected: "a list")
     }
-    return errors
+    return elements
   }
 
   fileprivate static func extensions(_ text: [UInt8]) throws(CacheError) -> JSONObject? {
@@ -243,13 +244,8 @@ struct IncrementalMessage {
   private static func list<Element>(
     _ text: [UInt8], member: String, element: (JSONValue) throws(CacheError) -> Element
   ) throws(CacheError) -> [Element] {
-    let value = try json(text, member)
-    if value.isNull { return [] }
-    guard let elements = value.arrayValue else {
-      throw wrong(member, found: value, expected: "a list")
-    }
     var result: [Element] = []
-    for value in elements { result.append(try element(value)) }
+    for value in try elements(try json(text, member), member) { result.append(try element(value)) }
     return result
   }
 }
@@ -275,7 +271,7 @@ extension IncrementalMessage.Delta {
     case "subPath": subPath = try Self.path(value, name)
     case "label": label = try IncrementalMessage.label(IncrementalMessage.json(value, name))
     case "errors":
-      errors = try IncrementalMessage.errors(IncrementalMessage.json(value, name), name)
+      errors = try IncrementalMessage.elements(IncrementalMessage.json(value, name), name)
     case "extensions": extensions = try IncrementalMessage.extensions(value)
     default: _ = try IncrementalMessage.json(value, String(name.prefix(80)))
     }
