@@ -508,8 +508,7 @@ extension PipelineClient {
   ///
   /// - Throws: `CacheMiss` if the store lacks a part of the data; `CacheError` with code `invalidData` if the operation
   ///   does not select the key fields of a record that it reads, or if `change` changes an object at some of its paths
-  ///   only; errors of `change` and of ``write(_:for:)``. Nothing is
-  ///   changed then.
+  ///   only; errors of `change` and of ``write(_:for:)``. Nothing is changed then.
   public func update<Operation: GraphQLOperation>(
     _ operation: Operation, _ change: @Sendable (Operation.Data) throws -> Operation.Data
   ) async throws {
