@@ -476,7 +476,7 @@ extension Journal {
   }
 
   /// Gives the record of a row that could not be sent the id and the key of its task now, which is queued.
-  func queue(_ unsent: TaskID, as item: TaskItem) throws {
+  func requeue(_ unsent: TaskID, as item: TaskItem) throws {
     if !isIndexed { try makeIndex() }
     try write { db in
       try db.execute(

@@ -244,7 +244,7 @@ final class JournalStore: TaskStore {
       record.key == item.key || record.key == TaskMaker.label(item.scope.row)
     else { return }
     state.unsent.remove(id)
-    try journal.queue(id, as: item)
+    try journal.requeue(id, as: item)
     item.record = try journal.task(item.id)
   }
 
