@@ -85,6 +85,8 @@ final class Exchange: Sendable {
       }
     } catch {
       end()
+      // A pooled connection has its tunnel already.
+      guard reader.isSent || origin.peer.keepsConnection else { throw failures.beforeSending(error) }
       throw failures.beforeHead(error)
     }
   }

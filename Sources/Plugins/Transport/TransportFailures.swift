@@ -360,6 +360,17 @@ extension TransportFailures {
     }
   }
 
+  /// Maps an error of a request that was not sent: without a known cause, the proxy opened no tunnel. The HTTP client
+  /// reports the end of a proxy's connection as that of any other.
+  @inline(never)
+  func beforeSending(_ error: any Error) -> any Error {
+    let mapped = beforeHead(error)
+    guard route.setting.tunnel != nil, !(error is ChainError),
+      (mapped as? ChainError)?.delivery == .unknown
+    else { return mapped }
+    return client(.invalidProxyResponse)
+  }
+
   private func wantsCredentials(_ proxy: HTTPProxy) -> ChainError {
     notSent(
       .proxyFailed,

@@ -137,6 +137,13 @@ import Testing
       ], "opened no tunnel to https://server.invalid")
   }
 
+  @Test func `fault 38: a proxy that closes the connection before a tunnel is open`() async throws {
+    try await refusal([.request, .end], "opened no tunnel to https://server.invalid")
+    try await refusal(
+      [.bytes(3), .send([5, 0]), .bytes(21), .end], "opened no tunnel to http://server.invalid",
+      proxy: "socks5h", url: "http://server.invalid/graphql")
+  }
+
   @Test func `fault 38: a proxy that is not there`() async throws {
     try await HeldPort.with { port in
       try await Bench.with(
