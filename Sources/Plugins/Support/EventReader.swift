@@ -30,6 +30,8 @@ actor EventReader {
   private var errorsBesidePayload: [UInt8]?
   private var isComplete = false
   private var traffic = EmptyTraffic()
+  /// Whether the chunk has bytes of an event.
+  private var hasContent = false
 
   init(
     _ body: HTTPBody, framing: EventFraming, results: ResultReader, maxEventBytes: Int
@@ -131,14 +133,21 @@ actor EventReader {
 
   @inline(never)
   private func readChunk() async throws {
+    // Comments and other ignored fields may be within an event, too.
+    if event != nil, !hasContent { try countEmpty(chunk) }
     guard let next = try await body.next() else {
       try splitter?.finish()
       isComplete = true
       return
     }
-    if event == nil { try traffic.add(next.count, at: results.context.services.clock.now()) }
+    if event == nil { try countEmpty(next) }
     chunk = next
     offset = 0
+    hasContent = false
+  }
+
+  private func countEmpty(_ chunk: any BodyChunk) throws {
+    try traffic.add(chunk.count, at: results.context.services.clock.now())
   }
 
   /// Reads the message in a part, which is `{}`, `{"payload": …}` or `{"payload": null, "errors": […]}`.
@@ -206,6 +215,7 @@ actor EventReader {
   private func take(_ bytes: any BodyChunk, _ range: Range<Int>, isLast: Bool) throws {
     guard var open = event else { return }
     open.bytes += range.count
+    hasContent = true
     event = open
     guard open.bytes <= maxEventBytes else {
       throw StreamError(

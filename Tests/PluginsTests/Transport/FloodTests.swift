@@ -36,6 +36,12 @@ import Testing
         .flood(Array(String(repeating: "event: x\ndata: y\n\n", count: 200).utf8)),
       ]),
     Flood(
+      name: "comments within an event",
+      script: [
+        .request, head("text/event-stream"), .send("event: next\ndata: {\n"),
+        .flood(Array(repeating: 0x3A, count: 4_096)),
+      ]),
+    Flood(
       name: "a preamble",
       script: [
         .request, head("multipart/mixed;boundary=graphql"),
