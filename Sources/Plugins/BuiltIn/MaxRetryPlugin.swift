@@ -187,7 +187,7 @@ private final class MaxRetryInterceptor: GraphQLInterceptor {
     let delay = delay(before: retry, error, context, rest: lost?.rest)
     if let asked = delay.tooLong {
       failure.message +=
-        "; the server asked for a delay of \(asked.optionText) (Retry-After), longer than the "
+        "; the server asked for a delay of \(asked.wholeSeconds.optionText) (Retry-After), longer than the "
         + "option retry_after_max of max-retry"
       return failure
     }

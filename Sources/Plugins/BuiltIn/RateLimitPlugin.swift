@@ -139,13 +139,6 @@ private struct RateLimitInterceptor: HTTPInterceptor {
   }
 }
 
-extension Duration {
-  /// The duration in whole seconds, rounded up.
-  fileprivate var wholeSeconds: Duration {
-    .seconds(components.seconds + (components.attoseconds > 0 ? 1 : 0))
-  }
-}
-
 extension ChainError.Code {
   /// The rate limit would delay the request for longer than `max_wait` allows.
   public static let rateLimited = Self(rawValue: "rate_limited")

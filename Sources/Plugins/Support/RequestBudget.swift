@@ -548,6 +548,13 @@ package enum RetryAfter {
   }
 }
 
+extension Duration {
+  /// The duration in whole seconds, rounded up.
+  var wholeSeconds: Duration {
+    .seconds(components.seconds + (components.attoseconds > 0 ? 1 : 0))
+  }
+}
+
 extension GraphQLRequest {
   private enum OwnRetries: RequestContextKey {
     typealias Value = Int

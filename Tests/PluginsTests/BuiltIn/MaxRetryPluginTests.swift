@@ -149,6 +149,16 @@ import Testing
     #expect(result.outcome.error == nil)
   }
 
+  @Test func `a delay that is too long is reported in whole seconds`() async throws {
+    let answer = FakeNetwork.Answer.response(
+      503, headers: ["Retry-After": "Sun, 06 Nov 1994 09:49:47 GMT"])
+    let setup = Bench.Setup(
+      clock: ServiceClock(TestClock.jumping()), secondsSince1970: { 784_111_785.981 },
+      transport: FakeNetwork(answer))
+    let outcome = try await Bench.with(Self.chain(), setup: setup) { await $0.run() }
+    #expect(outcome.message.contains("asked for a delay of 3602s ("), "\(outcome.message)")
+  }
+
   @Test func `Retry-After is ignored if the option is off`() async throws {
     let answer = FakeNetwork.Answer.response(429, headers: ["Retry-After": "3600"])
     let result = try await run(
