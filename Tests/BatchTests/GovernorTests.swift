@@ -236,10 +236,11 @@ struct GovernorTests {
     #expect(clock.now.offset >= .milliseconds(250))
   }
 
-  @Test("a 403 that says when to come back is a refusal, any other a failure")
-  func forbidden() async throws {
+  @Test(
+    "a 403 that says when to come back is a refusal, any other a failure",
+    arguments: [Int(today) + 90, (Int(today) + 90) * 1_000, 90])
+  func forbidden(reset: Int) async throws {
     let clock = TestClock.jumping()
-    let reset = Int(Self.today) + 90
     let transport = ScriptedTransport { number in
       switch number {
       case 1: ScriptedTransport.response(403, "", headers: ["Retry-After": "30"])

@@ -73,7 +73,7 @@ enum FailureKind: Sendable {
     guard number("x-ratelimit-remaining") == 0, let reset = number("x-ratelimit-reset"),
       reset.isFinite
     else { return nil }
-    return .seconds(min(max(reset - now, 1), 86_400))
+    return .seconds(min(max(RetryAfter.seconds(untilReset: reset, now: now), 1), 86_400))
   }
 
   /// The message of a rate limit error in a result without data; `nil` for other results. GitHub

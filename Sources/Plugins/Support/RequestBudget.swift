@@ -471,8 +471,7 @@ private struct RateFields {
     if let left = number("X-RateLimit-Remaining"), let reset = number("X-RateLimit-Reset") {
       self.left = left
       all = number("X-RateLimit-Limit")
-      // A point in time, or a duration from now: no server reports years ahead.
-      self.reset = Self.delay(reset > 1e8 ? reset - now : reset)
+      self.reset = Self.delay(RetryAfter.seconds(untilReset: reset, now: now))
     } else if let left = number("RateLimit-Remaining"), let reset = number("RateLimit-Reset") {
       self.left = left
       all = number("RateLimit-Limit")
@@ -545,6 +544,21 @@ package enum RetryAfter {
       return .seconds(min(Int(value) ?? .max, 1 << 40))
     }
     return HTTPDate.seconds(value).map { .seconds(max($0 - now, 0)) }
+  }
+
+  /// The number of seconds until the reset of a rate limit in `X-RateLimit-Reset`: some servers report a duration, others
+  /// a point in time, in seconds or milliseconds since 1970.
+  ///
+  /// - Parameters:
+  ///   - reset: The number in the field.
+  ///   - now: The time of day in seconds since 1970.
+  package static func seconds(untilReset reset: Double, now: Double) -> Double {
+    // No server reports years ahead.
+    switch reset {
+    case ...1e8: reset
+    case ...1e11: reset - now
+    default: reset / 1_000 - now
+    }
   }
 }
 

@@ -90,6 +90,7 @@ import Testing
     (200, ["Retry-After": "7"], 0),
     (403, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "784111797"], 20),
     (200, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "784111797"], 20),
+    (200, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "784111797000"], 20),
     (200, ["X-RateLimit-Remaining": "1", "X-RateLimit-Reset": "784111797"], 0),
     (200, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "30"], 30),
     (200, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "784111000"], 0),
