@@ -144,6 +144,10 @@ extension OAuth2TokenSource {
       throw refusal(response.head, value: value, hiding: services.secrets.hiding)
     }
     guard let text = value?["access_token"]?.stringValue, !text.isEmpty else {
+      // GitHub refuses with a status of success.
+      if value?["error"]?.stringValue != nil {
+        throw refusal(response.head, value: value, hiding: services.secrets.hiding)
+      }
       throw TokenFailure(message: "\(label) answered without an access_token")
     }
     // Otherwise it would be stored, and refused by each run until it expires.
@@ -189,8 +193,10 @@ extension OAuth2TokenSource {
     let reason = hiding.text(words.isEmpty ? "" : ": " + words.joined(separator: ", "))
     var message = "\(label) answered \(head.status.shown)\(reason)"
     switch code {
-    case "invalid_grant": message += "; sign in again, and set a new refresh token"
-    case "invalid_client": message += "; check client_id, client_secret and client_auth"
+    case "invalid_grant", "bad_refresh_token":
+      message += "; sign in again, and set a new refresh token"
+    case "invalid_client", "incorrect_client_credentials":
+      message += "; check client_id, client_secret and client_auth"
     default: break
     }
     let status = head.status.code

@@ -267,6 +267,12 @@ import Testing
     (400, #"{"error":"invalid_scope","error_description":"client secret+1"}"#, "•••"),
     (404, "<h1>nothing here</h1>", "404"),
     (200, "{}", "without an access_token"),
+    // As GitHub does.
+    (
+      200, #"{"error":"bad_refresh_token","error_description":"expired"}"#,
+      ": bad_refresh_token, expired; sign in again"
+    ),
+    (200, #"{"error":"slow_down","error_description":"client secret+1"}"#, "slow_down, •••"),
     (200, #"{"access_token":"x","token_type":"mac"}"#, "of type mac"),
   ]) func `a refusal is reported in the terms of the token endpoint, and nothing is sent`(
     _ status: Int, _ body: String, _ message: String
