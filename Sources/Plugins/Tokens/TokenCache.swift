@@ -9,10 +9,10 @@ actor TokenCache {
   /// A renewed token that the server has not accepted yet.
   private var unconfirmed: (value: SecretString, since: Duration)?
   private let renewals: SingleFlight<String, AccessToken>
-  /// The last failed renewal, and the number of failed ones.
-  private var failure: (count: Int, error: any Error)?
+  /// The last failed renewal with its time, and the number of failed ones.
+  private var failure: (count: Int, error: any Error, since: Duration)?
 
-  /// The time after a renewal in which a rejected token does not cause another renewal.
+  /// The time after a renewal, or a failed one, in which a rejected token does not cause another renewal.
   static let settlingTime = Duration.seconds(10)
 
   init(source: any TokenSource, timeout: Duration) {
@@ -34,7 +34,7 @@ actor TokenCache {
   /// Returns a token to send after the server has rejected `refused`; `nil` if there is no other.
   ///
   /// If the token was renewed meanwhile, returns the new one at once; if a renewal has failed
-  /// meanwhile, throws its error.
+  /// meanwhile, and a short time ago, throws its error.
   ///
   /// - Parameter failures: The number of failed renewals when the rejected request was sent.
   func token(
@@ -45,10 +45,11 @@ actor TokenCache {
       return token.value == refused ? nil : token
     }
     if let current, current.value != refused { return current }
-    if let failure, failures < failure.count { throw failure.error }
-    if let unconfirmed, unconfirmed.value == refused,
-      services.clock.now() - unconfirmed.since < Self.settlingTime
-    {
+    let now = services.clock.now()
+    if let failure, failures < failure.count, now - failure.since < Self.settlingTime {
+      throw failure.error
+    }
+    if let unconfirmed, unconfirmed.value == refused, now - unconfirmed.since < Self.settlingTime {
       return nil
     }
     let token = try await renew(services, isRefused: true)
@@ -72,15 +73,15 @@ actor TokenCache {
       do {
         return try await fetch(replacing: replaced, services, isRefused: isRefused)
       } catch {
-        await recordFailure(error)
+        await recordFailure(error, at: services.clock.now())
         throw error
       }
     }
   }
 
-  private func recordFailure(_ error: any Error) {
+  private func recordFailure(_ error: any Error, at time: Duration) {
     guard !(error is CancellationError) else { return }
-    failure = (failures + 1, error)
+    failure = (failures + 1, error, time)
   }
 
   private func fetch(

@@ -252,6 +252,33 @@ import Testing
       #expect(await server.tokens.last == "token-2")
     }
   }
+
+  @Test(arguments: [(9, 2), (11, 3)])
+  func `a late 401 after a failed renewal gets its error, or renews the token if that was long ago`(
+    _ seconds: Int, _ renewals: Int
+  ) async throws {
+    let server = TokenServer(
+      .token(expiresIn: nil, refreshToken: nil), .response(400, #"{"error":"invalid_grant"}"#),
+      .token(expiresIn: nil, refreshToken: nil))
+    let network = LateRefusal(base: server)
+    let clock = TestClock()
+    let options = "oauth2: { token_url: \"\(TokenServer.url)\", client_id: c }"
+    try await Bench.with(
+      Self.chain(options), url: "http://localhost/graphql",
+      setup: .init(clock: ServiceClock(clock), transport: network)
+    ) { bench in
+      let slow = Task { await bench.run() }
+      await network.held()
+      await network.refuseOnce()
+      #expect(await bench.run().code == .tokenRenewalFailed)
+      clock.advance(by: .seconds(seconds))
+      await network.release()
+      let outcome = await slow.value
+      #expect((outcome.code == .tokenRenewalFailed) == (renewals == 2), "\(outcome.message)")
+      #expect((outcome.error == nil) == (renewals == 3), "\(outcome.message)")
+      #expect(await server.renewals.count == renewals)
+    }
+  }
 }
 
 /// Holds the first GraphQL request, and answers it with 401 when it is let go.
