@@ -23,8 +23,14 @@ struct OAuth2TokenSource: TokenSource {
   let store: FileTokenStore?
   let skew: Duration
   let timeout: Duration
-  /// Renewed tokens that are not in the store yet; the old ones are no longer valid.
-  private let unsaved = Monitor(StoredTokens?.none)
+  private let state = Monitor(State())
+
+  private struct State: Sendable {
+    /// Renewed tokens that are not in the store yet; the old ones are no longer valid.
+    var unsaved: StoredTokens?
+    /// The number of calls of ``forget(_:)``.
+    var signOuts = 0
+  }
 
   var label: String { "the token endpoint \(endpoint.shownURL)" }
 
@@ -34,6 +40,7 @@ struct OAuth2TokenSource: TokenSource {
   var endsCredentials: Bool { options.grant == .refreshToken }
 
   func token(replacing refused: AccessToken?, _ services: Services) async throws -> AccessToken {
+    let signOuts = state.withLock { $0.signOuts }
     let secrets = [options.clientSecret, options.refreshToken].compactMap { $0 }
     // Several machines share the tokens of a queue.
     if let shared = services[SharedTokensKey.self], !secrets.isEmpty {
@@ -42,22 +49,29 @@ struct OAuth2TokenSource: TokenSource {
         options.audience ?? "",
       ]
       return try await SharedTokenStore(shared, identity: identity, secrets: secrets, local: store)
-        .whileLocked(services) { try await token(in: $0, replacing: refused, services) }
+        .whileLocked(services) {
+          try await token(in: $0, replacing: refused, signOuts: signOuts, services)
+        }
     }
     guard let store else { return try await request(StoredTokens(), services).token }
     return try await store.whileLocked(services.clock) {
-      try await token(in: store, replacing: refused, services)
+      let renewed = try await token(in: store, replacing: refused, signOuts: signOuts, services)
+      // After the write: a sign-out that comes later finds the file.
+      if state.withLock({ $0.signOuts }) != signOuts { try store.remove() }
+      return renewed
     }
   }
 
   /// The token of a store, or a new one, which is stored.
+  ///
+  /// - Parameter signOuts: The number of sign-outs when the renewal began.
   private func token(
-    in slot: any TokenSlot, replacing refused: AccessToken?, _ services: Services
+    in slot: any TokenSlot, replacing refused: AccessToken?, signOuts: Int, _ services: Services
   ) async throws -> AccessToken {
-    if let waiting = unsaved.withLock({ $0 }) {
+    if let waiting = state.withLock({ $0.unsaved }) {
       // Tokens that could not be saved before. They are only used after they are saved.
       try await keep(waiting, in: slot)
-      unsaved.withLock { $0 = nil }
+      state.withLock { $0.unsaved = nil }
     }
     let kept = try await slot.read()
     if let token = token(kept, services), token.value != refused?.value,
@@ -67,14 +81,17 @@ struct OAuth2TokenSource: TokenSource {
       return token
     }
     let answer = try await request(kept, services)
-    unsaved.withLock { $0 = answer.contents }
+    state.withLock { if $0.signOuts == signOuts { $0.unsaved = answer.contents } }
     try await keep(answer.contents, in: slot)
-    unsaved.withLock { $0 = nil }
+    state.withLock { $0.unsaved = nil }
     return answer.token
   }
 
   func forget(_ services: Services) async throws {
-    unsaved.withLock { $0 = nil }
+    state.withLock { state in
+      state.signOuts += 1
+      state.unsaved = nil
+    }
     try await store?.clear(services.clock)
   }
 

@@ -11,6 +11,8 @@ actor TokenCache {
   private let renewals: SingleFlight<String, AccessToken>
   /// The last failed renewal with its time, and the number of failed ones.
   private var failure: (count: Int, error: any Error, since: Duration)?
+  /// The number of calls of ``forget(_:)``. The token of a renewal that began before the last one is not kept.
+  private var signOuts = 0
 
   /// The time after a renewal, or a failed one, in which a rejected token does not cause another renewal.
   static let settlingTime = Duration.seconds(10)
@@ -62,6 +64,7 @@ actor TokenCache {
   }
 
   func forget(_ services: Services) async throws {
+    signOuts += 1
     current = nil
     unconfirmed = nil
     try await source.forget(services)
@@ -69,7 +72,9 @@ actor TokenCache {
 
   private func renew(_ services: Services, isRefused: Bool) async throws -> AccessToken {
     let replaced = current
-    return try await renewals.value(for: replaced?.value.reveal() ?? "") { [self] in
+    // A request after a sign-out does not wait for a renewal that began before it.
+    let key = "\(signOuts) \(replaced?.value.reveal() ?? "")"
+    return try await renewals.value(for: key) { [self] in
       do {
         return try await fetch(replacing: replaced, services, isRefused: isRefused)
       } catch {
@@ -89,7 +94,7 @@ actor TokenCache {
   ) async throws -> AccessToken {
     // Another renewal may have finished before this one started.
     if let current, current.value != replaced?.value { return current }
-    let (source, timeout) = (source, timeout)
+    let (source, timeout, signOuts) = (source, timeout, signOuts)
     let bound = DeadlineScope(
       deadline: services.clock.now() + timeout, clock: services.clock,
       error: ChainError(
@@ -101,6 +106,8 @@ actor TokenCache {
     let now = services.clock.now()
     // A new token that has expired by the local clock: the clocks differ, so the server decides.
     if let end = token.end, end <= now { token.end = nil }
+    // The requests that wait for it are sent with it.
+    guard signOuts == self.signOuts else { return token }
     if isRefused, token.value != current?.value { unconfirmed = (token.value, now) }
     current = token
     return token

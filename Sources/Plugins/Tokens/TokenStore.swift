@@ -96,10 +96,11 @@ struct FileTokenStore: TokenSlot {
   /// process may wait for it.
   func clear(_ clock: ServiceClock) async throws {
     guard FileManager.default.fileExists(atPath: path) else { return }
-    try await whileLocked(clock) {
-      guard unlink(path) == 0 || errno == ENOENT else {
-        throw SystemError("remove", path: path)
-      }
-    }
+    try await whileLocked(clock) { try remove() }
+  }
+
+  /// Removes the tokens; the caller holds the lock.
+  func remove() throws {
+    guard unlink(path) == 0 || errno == ENOENT else { throw SystemError("remove", path: path) }
   }
 }

@@ -193,7 +193,7 @@ import Testing
 
   /// A network that is slow to bring renewed tokens, and loses them if it is cancelled.
   private struct SlowNetwork: HTTPTransport {
-    let server: Rotating
+    let server: any HTTPTransport
     let gate: Gate
 
     func send(
@@ -233,6 +233,34 @@ import Testing
     // One to begin with, and one when the first token was refused.
     #expect(await server.renewals == 2)
     #expect(await server.replayed == 0)
+  }
+
+  @Test func `a sign-out during a renewal leaves neither its token nor a file`() async throws {
+    let store = NSTemporaryDirectory() + "tokens-\(UUID().uuidString)/token.json"
+    defer {
+      try? FileManager.default.removeItem(
+        atPath: URL(fileURLWithPath: store).deletingLastPathComponent().path)
+    }
+    let server = TokenServer(.token(expiresIn: 3600, refreshToken: "refresh-1"))
+    let gate = Gate()
+    let setup = Bench.Setup(
+      variables: ["REFRESH": "refresh-0", "STORE": store],
+      transport: SlowNetwork(server: server, gate: gate))
+    try await Bench.with(
+      Self.chain(TokenServer.url, Self.store), url: "http://localhost/graphql", setup: setup
+    ) { bench in
+      let first = Task { await bench.run() }
+      await gate.arrival(1)
+      try await bench.runner.signOut()
+      await gate.open()
+      // The request that waited for the token is sent with it.
+      #expect(await first.value.error == nil)
+      #expect(!FileManager.default.fileExists(atPath: store))
+      #expect(await bench.run().error == nil)
+      #expect(FileManager.default.fileExists(atPath: store))
+    }
+    #expect(await server.tokens == ["token-1", "token-2"])
+    #expect(await server.forms.map { $0["refresh_token"] } == ["refresh-0", "refresh-0"])
   }
 
   @Test
