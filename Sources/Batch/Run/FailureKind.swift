@@ -85,7 +85,7 @@ enum FailureKind: Sendable {
     guard (response.data?.count ?? 0) <= 4 else { return nil }
     return response.errors.first { error in
       [error.code, error.type]
-        .contains { ["THROTTLED", "RATE_LIMITED", "RATE_LIMIT"].contains($0) }
+        .contains { RequestBudget.errorCodes.contains($0 ?? "") }
     }?.message
   }
 

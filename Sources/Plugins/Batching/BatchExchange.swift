@@ -45,16 +45,17 @@ struct BatchExchange: Sendable {
       return false
     }
     var splitter = ArraySplitter()
-    var received = 0
-    for try await chunk in response.body where received < Self.maxRefusedBytes {
-      received += chunk.count
+    var body: [UInt8] = []
+    for try await chunk in response.body where body.count < Self.maxRefusedBytes {
+      body += chunk.bytes
       _ = chunk.withUnsafeBytes { splitter.parts(of: $0) }
     }
     if splitter.hasEnded, splitter.count == 2 {
       support.note(isSupported: true)
       return true
     }
-    if Self.isRefusal(response.head.status.code) { noteRefusal() }
+    let status = response.head.status.code
+    if Self.isRefusal(status), !Self.isRateLimit(status, body) { noteRefusal() }
     return false
   }
 
@@ -156,37 +157,58 @@ struct BatchExchange: Sendable {
   /// A response that is no array.
   private func refuse(_ response: HTTPResponseMessage, _ beginning: [UInt8]) async throws {
     let status = response.head.status.code
-    if Self.isRefusal(status) {
-      noteRefusal()
-      guard areMutations else {
-        for member in members { member.give(.alone) }
-        return
-      }
-      let error = ChainError(
-        .transport, code: .malformedResponse,
-        message:
-          "the server answered \(members.count) mutations of one request with one response (status \(status)), so "
-          + "whether it executed them is not known; they are not sent again, and later ones are sent by themselves",
-        http: .init(status: status, headers: response.head.headerFields), delivery: .unknown)
-      for member in members { member.fail(error) }
-      return
-    }
+    let (isRefusal, isSuccess) = (Self.isRefusal(status), (200..<300).contains(status))
     var bytes = beginning
     let room = Self.maxRefusedBytes - beginning.count
-    if room > 0 { bytes += try await response.body.prefix(room) }
-    let body = bytes
-    for member in members {
-      var copy = response
-      copy.head.headerFields[.contentLength] = nil
-      copy.body = HTTPBody([body])
-      member.give(.response(copy))
+    if room > 0, isSuccess {
+      // If it ends too early, the operations have no part of it.
+      bytes += (try? await response.body.prefix(room)) ?? []
+    } else if room > 0, !isRefusal {
+      bytes += try await response.body.prefix(room)
     }
+    let body = bytes
+    let isRateLimit = Self.isRateLimit(status, body)
+    guard isRefusal, areMutations || !isRateLimit else {
+      for member in members {
+        var copy = response
+        copy.head.headerFields[.contentLength] = nil
+        copy.body = HTTPBody([body])
+        member.give(.response(copy))
+      }
+      return
+    }
+    // An endpoint that has answered an array accepts them: with a status of success, this is about something else.
+    let isNoted = !isRateLimit && !(isSuccess && support.isSupported == true)
+    if isNoted { noteRefusal() }
+    guard areMutations else {
+      for member in members { member.give(.alone) }
+      return
+    }
+    let error = ChainError(
+      .transport, code: .malformedResponse,
+      message:
+        "the server answered \(members.count) mutations of one request with one response (status \(status)), so "
+        + "whether it executed them is not known; they are not sent again"
+        + (isNoted ? ", and later ones are sent by themselves" : ""),
+      http: .init(status: status, headers: response.head.headerFields), delivery: .unknown)
+    for member in members { member.fail(error) }
   }
 
   /// Whether a response that is no array means that arrays are not accepted. Others, such as 401, 429
   /// and 503, are about something else.
   private static func isRefusal(_ status: Int) -> Bool {
     (200..<300).contains(status) || [400, 405, 406, 413, 415, 422, 501].contains(status)
+  }
+
+  /// Whether a response with a status of success and without data has the error of a rate limit.
+  private static func isRateLimit(_ status: Int, _ body: [UInt8]) -> Bool {
+    guard (200..<300).contains(status), let value = try? JSONValue(parsing: body),
+      value["data"]?.objectValue == nil, let errors = value["errors"]?.arrayValue
+    else { return false }
+    return errors.contains { error in
+      let codes = [error["extensions"]?["code"]?.stringValue, error["type"]?.stringValue]
+      return codes.contains { RequestBudget.errorCodes.contains($0 ?? "") }
+    }
   }
 }
 

@@ -115,6 +115,9 @@ package final class RequestBudget: Sendable {
     var total = 0.0
   }
 
+  /// The codes and types of GraphQL errors of a rate limit. GitHub and Shopify send them with status 200.
+  package static let errorCodes = ["THROTTLED", "RATE_LIMITED", "RATE_LIMIT"]
+
   private let state = Locked(State())
 
   /// The budget of a server and a credential, shared by all requests and pipelines of `services`.
@@ -546,8 +549,8 @@ package enum RetryAfter {
     return HTTPDate.seconds(value).map { .seconds(max($0 - now, 0)) }
   }
 
-  /// The number of seconds until the reset of a rate limit in `X-RateLimit-Reset`: some servers report a duration, others
-  /// a point in time, in seconds or milliseconds since 1970.
+  /// The number of seconds until the reset of a rate limit in `X-RateLimit-Reset`: some servers report a duration,
+  /// others a point in time, in seconds or milliseconds since 1970.
   ///
   /// - Parameters:
   ///   - reset: The number in the field.

@@ -190,6 +190,62 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    #"{"errors":[{"message":"busy","extensions":{"code":"THROTTLED"}}]}"#,
+    #"{"data":null,"errors":[{"message":"busy","type":"RATE_LIMITED"}]}"#,
+  ]) func `a rate limit error with the status 200 is that of each query, and arrays continue`(
+    _ body: String
+  ) async throws {
+    let network = ArrayNetwork(refusal: 200, refusalBody: body)
+    try await run(2, max: 2, network) { bench, outcomes in
+      for outcome in outcomes {
+        #expect(outcome.results.map { $0.errors.map(\.message) } == [["busy"]], "\(outcome)")
+      }
+      let later = try (2..<4).map { try Self.start($0, on: bench) }
+      for task in later { #expect(await task.value.results.count == 1) }
+      #expect(await network.sizes == [2, 2])
+    }
+  }
+
+  @Test func `a rate limit error does not show mutations that arrays are refused`() async throws {
+    let body = #"{"errors":[{"message":"busy","extensions":{"code":"RATE_LIMITED"}}]}"#
+    let network = ArrayNetwork(refusal: 200, refusalBody: body)
+    try await with(max: "2, mutations: true", network) { bench in
+      for first in [0, 2] {
+        let tasks = try (first..<first + 2).map { try Self.start($0, "mutation", on: bench) }
+        for (index, task) in tasks.enumerated() {
+          #expect(await task.value.texts == [Self.text(first + index)])
+        }
+      }
+    }
+    // Two queries ask again.
+    #expect(await network.wereArrays == [true, false, false, true, false, false])
+    let later = ArrayNetwork(refusal: 200, refusedFrom: 1, refusalBody: body)
+    try await runMutations(later, afterQueries: true) { outcomes in
+      for outcome in outcomes {
+        #expect(outcome.failure?.delivery == .unknown, "\(outcome)")
+        #expect(outcome.message.contains("they are not sent again"), "\(outcome)")
+        #expect(!outcome.message.contains("later ones"), "\(outcome)")
+      }
+    }
+    #expect(await later.sizes == [2, 2])
+  }
+
+  @Test func `an endpoint that has answered an array gets further ones after an object`()
+    async throws
+  {
+    let network = ArrayNetwork(refusal: 200, refusedFrom: 1)
+    try await with(max: "2", network) { bench in
+      for first in [0, 2, 4] {
+        let tasks = try (first..<first + 2).map { try Self.start($0, on: bench) }
+        for (index, task) in tasks.enumerated() {
+          #expect(await task.value.texts == [Self.text(first + index)])
+        }
+      }
+    }
+    #expect(await network.sizes == [2, 2, 1, 1, 2, 1, 1])
+  }
+
   @Test func `a cancelled operation leaves the others alone`() async throws {
     let network = ArrayNetwork()
     let clock = TestClock()
@@ -398,6 +454,7 @@ import Testing
 private actor ArrayNetwork: HTTPTransport {
   private let pieceSize: Int
   private let refusal: Int?
+  private let refusalBody: String
   /// The index of the first request whose array is refused.
   private let refusedFrom: Int
   private var losses: Int
@@ -415,15 +472,18 @@ private actor ArrayNetwork: HTTPTransport {
   ///   - pieceSize: The size of the chunks of responses.
   ///   - refusal: The status of responses to arrays; `nil` accepts them.
   ///   - refusedFrom: The index of the first request whose array is refused.
+  ///   - refusalBody: The body of responses to arrays that are refused.
   ///   - losses: The number of responses that end within their second element.
   ///   - answer: The response to the operation for a user; `nil` is the usual one, "" is none.
   init(
-    pieceSize: Int = 1 << 20, refusal: Int? = nil, refusedFrom: Int = 0, losses: Int = 0,
+    pieceSize: Int = 1 << 20, refusal: Int? = nil, refusedFrom: Int = 0,
+    refusalBody: String = #"{"errors":[{"message":"no arrays here"}]}"#, losses: Int = 0,
     answer: @escaping @Sendable (Int) -> String? = { _ in nil }
   ) {
     self.pieceSize = pieceSize
     self.refusal = refusal
     self.refusedFrom = refusedFrom
+    self.refusalBody = refusalBody
     self.losses = losses
     self.answer = answer
   }
@@ -446,8 +506,7 @@ private actor ArrayNetwork: HTTPTransport {
     head.headerFields[.contentType] = "application/json"
     if let refusal, value.arrayValue != nil, ids.count > refusedFrom {
       head.status = .init(code: refusal)
-      return HTTPResponseMessage(
-        head: head, body: HTTPBody([Array(#"{"errors":[{"message":"no arrays here"}]}"#.utf8)]))
+      return HTTPResponseMessage(head: head, body: HTTPBody([Array(refusalBody.utf8)]))
     }
     let texts = operations.compactMap { operation -> String? in
       let id = operation["variables"]?["id"]?.stringValue ?? ""
