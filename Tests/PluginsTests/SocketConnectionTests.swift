@@ -382,7 +382,7 @@ import Testing
     let certificates = try #require(TestCertificates.shared)
     let chain = SocketTests.retrying.replacing(
       "- fetch", with: "- fetch: { tls: { ca_file: \(certificates.path("ca.pem")) } }")
-    let first = RawServer.Step.greeting + [.message(SocketTests.next("Ada")), .cut]
+    let first = RawServer.Step.greeting + [.message(SocketTests.next("Ada")), .cut()]
     let tls = try certificates.server(.good)
     try await RawServer.withServer(
       first, RawServer.Step.greeted(.message(Self.complete)), tls: tls
@@ -392,7 +392,7 @@ import Testing
       #expect(outcome.error == nil, "\(outcome.message)")
       #expect(await server.log.connections == 2)
     }
-    try await RawServer.withServer(RawServer.Step.greeting + [.cut], tls: tls) { server in
+    try await RawServer.withServer(RawServer.Step.greeting + [.cut()], tls: tls) { server in
       let url = "wss://localhost:\(server.port)/graphql"
       let outcome = try await Bench.with(chain, url: url) { await $0.run(Bench.rename) }
       #expect(outcome.code == .webSocketClosed, "\(outcome.message)")

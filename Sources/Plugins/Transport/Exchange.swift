@@ -87,7 +87,7 @@ final class Exchange: Sendable {
       end()
       // A pooled connection has its tunnel already.
       guard reader.isSent || origin.peer.keepsConnection else { throw failures.beforeSending(error) }
-      throw failures.beforeHead(error)
+      throw reader.isSent ? failures.afterSending(error) : failures.beforeHead(error)
     }
   }
 

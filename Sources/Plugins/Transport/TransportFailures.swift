@@ -371,6 +371,21 @@ extension TransportFailures {
     return client(.invalidProxyResponse)
   }
 
+  /// Maps an error of a request that was sent, before the head of its response. A server that ends TLS for another reason
+  /// than the client's certificate, which it refuses after its own handshake, may have processed the request.
+  @inline(never)
+  func afterSending(_ error: any Error) -> any Error {
+    let text = "\(error)"
+    guard error is NIOSSLError || error is BoringSSLError,
+      !["CERTIFICATE", "UNKNOWN_CA", "ACCESS_DENIED", "HANDSHAKE_FAILURE", "DECRYPT_ERROR"]
+        .contains(where: { text.contains($0) })
+    else { return beforeHead(error) }
+    return unanswered(
+      .connectionClosed,
+      "the connection to \(origin) was lost before a response arrived: \(Self.reason(text) ?? "TLS was not ended")"
+    )
+  }
+
   private func wantsCredentials(_ proxy: HTTPProxy) -> ChainError {
     notSent(
       .proxyFailed,
@@ -474,7 +489,7 @@ extension TransportFailures {
           ? "lower the option tls.min_version of fetch if 1.2 is enough"
           : "older versions are not safe")
     }
-    let reason = Self.reason(text)
+    let reason = Self.reason(text) ?? "the TLS handshake failed"
     guard has("CERTIFICATE_REQUIRED", "BAD_CERTIFICATE", "HANDSHAKE_FAILURE") else {
       return insecure(reason)
     }
@@ -484,11 +499,9 @@ extension TransportFailures {
   }
 
   /// The reason in an error of the TLS library, as words: `error:…:OPENSSL_internal:NO_SHARED_CIPHER at
-  /// …` is `no shared cipher`.
-  private static func reason(_ text: String) -> String {
-    guard let start = text.firstRange(of: "OPENSSL_internal:")?.upperBound else {
-      return "the TLS handshake failed"
-    }
+  /// …` is `no shared cipher`; `nil` for other errors.
+  private static func reason(_ text: String) -> String? {
+    guard let start = text.firstRange(of: "OPENSSL_internal:")?.upperBound else { return nil }
     let words = text[start...].prefix { $0.isLetter || $0.isNumber || $0 == "_" }
     return words.lowercased().replacing("_", with: " ")
   }

@@ -44,8 +44,9 @@ struct RawServer: Sendable {
     case end
     /// Cuts the connection without a goodbye.
     case reset
-    /// Closes an encrypted connection without the end of TLS, as a server that crashes.
-    case cut
+    /// Closes an encrypted connection without the end of TLS, as a server that crashes, after a text that is not
+    /// encrypted.
+    case cut(after: String = "")
 
     static func send(_ text: String) -> Step { .send(Array(text.utf8)) }
   }
@@ -276,12 +277,14 @@ private struct Connection {
         while try await reader.more() {}
         await log.noteClosure()
       case .end: try await client.channel.close()
-      case .cut:
+      case .cut(let text):
         let channel = client.channel
         try await channel.eventLoop.submit {
-          // Without the handler of TLS, which would announce the end.
-          try channel.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
-            .close(promise: nil)
+          // Without the handler of TLS, which would encrypt, and announce the end.
+          let context = try channel.pipeline.syncOperations.context(
+            handlerType: NIOSSLServerHandler.self)
+          context.writeAndFlush(NIOAny(ByteBuffer(string: text)), promise: nil)
+          context.close(promise: nil)
         }.get()
       case .reset:
         let socket = client.channel as? any SocketOptionProvider

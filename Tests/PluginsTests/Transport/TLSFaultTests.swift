@@ -56,6 +56,21 @@ struct TLSFaultTests {
     }
   }
 
+  @Test(arguments: ["", "no TLS at all"])
+  func `after the request, an end without that of TLS leaves open whether a mutation was executed`(
+    _ garbage: String
+  ) async throws {
+    try await RawServer.withServer(
+      [.request, .cut(after: garbage)], tls: try certificates.server(.good)
+    ) { server in
+      let url = "https://localhost:\(server.port)/graphql"
+      let outcome = try await Bench.with(chain(trusting), url: url) { await $0.run(Bench.rename) }
+      #expect(outcome.code == .connectionClosed, "\(outcome.message)")
+      #expect(outcome.failure?.leavesOutcomeUnknown == true)
+      #expect(await server.log.requests.count == 1)
+    }
+  }
+
   @Test func `fault 33: an expired certificate is reported with its day`() async throws {
     // The second connection is the look at the certificate.
     expectRefusal(
