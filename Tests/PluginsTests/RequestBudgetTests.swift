@@ -54,7 +54,8 @@ struct RequestBudgetTests {
     end(try #require(ask(label, at: 0)), requested: cost, actual: cost, left: left, at: 0)
   }
 
-  @Test("the turn of a request that was not sent is the next one's, and no two requests have the same")
+  @Test(
+    "the turn of a request that was not sent is the next one's, and no two requests have the same")
   func freeTurns() {
     let rate = RequestBudget.Rate(interval: .seconds(1), burst: 2)
     func turn(at now: Duration) -> (start: Duration, ticket: RequestBudget.Ticket)? {

@@ -86,7 +86,9 @@ final class Exchange: Sendable {
     } catch {
       end()
       // A pooled connection has its tunnel already.
-      guard reader.isSent || origin.peer.keepsConnection else { throw failures.beforeSending(error) }
+      guard reader.isSent || origin.peer.keepsConnection else {
+        throw failures.beforeSending(error)
+      }
       throw reader.isSent ? failures.afterSending(error) : failures.beforeHead(error)
     }
   }

@@ -141,11 +141,13 @@ final class NoDeprecated: RuleVisitor {
     let name = argument.name.value
     if let directive = types.directive {
       context.report(
-        .noDeprecated, "Directive '@\(directive.name.value)' argument '\(name)' is deprecated. \(reason)",
+        .noDeprecated,
+        "Directive '@\(directive.name.value)' argument '\(name)' is deprecated. \(reason)",
         at: argument.location)
     } else if let parent = types.parentType {
       context.report(
-        .noDeprecated, "Field '\(parent.name).\(types.fieldName)' argument '\(name)' is deprecated. \(reason)",
+        .noDeprecated,
+        "Field '\(parent.name).\(types.fieldName)' argument '\(name)' is deprecated. \(reason)",
         at: argument.location)
     }
   }
