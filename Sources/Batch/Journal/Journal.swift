@@ -459,31 +459,30 @@ extension Journal {
     }
   }
 
-  /// The ids of the tasks that have not succeeded and were never sent.
-  func unsentTasks() throws -> Set<TaskID> {
+  /// Whether tasks have not succeeded and were never sent.
+  func hasUnsentTasks() throws -> Bool {
     try read { db in
-      var ids: Set<TaskID> = []
-      let rows = try GRDB.Row.fetchCursor(
-        db, sql: "SELECT id FROM tasks WHERE attempts = 0 AND state IN (?, ?, ?)",
-        arguments: [
-          TaskState.queued.rawValue, TaskState.failed.rawValue, TaskState.skipped.rawValue,
-        ])
-      while let row = try rows.next() {
-        ids.insert(TaskID(try row.decode(Data.self, atIndex: 0)))
-      }
-      return ids
+      try Bool.fetchOne(
+        db,
+        sql:
+          "SELECT EXISTS (SELECT 1 FROM tasks WHERE attempts = 0 AND error IS NOT NULL AND state <> ?)",
+        arguments: [TaskState.done.rawValue]) ?? false
     }
   }
 
-  /// Gives the record of a row that could not be sent the id and the key of its task now, which is queued.
-  func requeue(_ unsent: TaskID, as item: TaskItem) throws {
-    if !isIndexed { try makeIndex() }
+  /// Gives the record of a row that could not be sent the id and the key of its task now.
+  ///
+  /// - Parameter keepsState: Whether it stays failed until its task has ended, as `--only failed` needs it if it is
+  ///   interrupted; otherwise it is queued.
+  func requeue(_ unsent: TaskID, as item: TaskItem, keepsState: Bool) throws {
     try write { db in
       try db.execute(
-        sql: "UPDATE tasks SET id = ?, key = ?, state = ?, error = NULL WHERE id = ?",
-        arguments: [
-          Data(item.id.bytes), item.key, TaskState.queued.rawValue, Data(unsent.bytes),
-        ])
+        sql: "UPDATE tasks SET id = ?, key = ? WHERE id = ?",
+        arguments: [Data(item.id.bytes), item.key, Data(unsent.bytes)])
+      guard !keepsState else { return }
+      try db.execute(
+        sql: "UPDATE tasks SET state = ?, error = NULL WHERE id = ?",
+        arguments: [TaskState.queued.rawValue, Data(item.id.bytes)])
     }
   }
 

@@ -27,8 +27,8 @@ final class JournalStore: TaskStore {
   private struct State {
     var operations: [Progress]
     var seen: SeenTasks
-    /// The tasks that earlier parts of the run could not send.
-    var unsent: Set<TaskID>
+    /// Whether there are tasks that earlier parts of the run could not send.
+    let hasUnsent: Bool
     var open: Set<TaskID> = []
     var doneCount = 0
     /// The tasks with rows that a table has refused.
@@ -88,8 +88,8 @@ final class JournalStore: TaskStore {
       Progress(
         rows: TaskRows(TaskMaker($0, state: state), context), openNeeds: Set($0.needs))
     }
-    let unsent = try journal.unsentTasks()
-    self.state = Locked(State(operations: operations, seen: seen, unsent: unsent))
+    let hasUnsent = try journal.hasUnsentTasks()
+    self.state = Locked(State(operations: operations, seen: seen, hasUnsent: hasUnsent))
     stop.onStop { [weak self] in self?.wake() }
   }
 
@@ -137,8 +137,8 @@ final class JournalStore: TaskStore {
     let position = item.operation
     let isSeen = state.seen.mayContain(item.id)
     // With `order: output`, no row may overtake this one, so the journal creates its index at once.
-    if isSeen, manifest.settings.order != .output, !journal.isIndexed, isOurs(item),
-      !state.open.contains(item.id)
+    if isSeen || unsentID(of: item, state) != nil, manifest.settings.order != .output,
+      !journal.isIndexed, isOurs(item), !state.open.contains(item.id)
     {
       // Keeps the operation open in the meantime.
       state.operations[position].open += 1
@@ -220,7 +220,7 @@ final class JournalStore: TaskStore {
         item.record = record
       }
     }
-    if item.record == nil { try continueUnsent(&state, &item) }
+    if item.record == nil { try continueUnsent(state, &item) }
     if onlyFailed, item.record == nil {
       // An earlier part of the run stopped before it.
       state.operations[item.operation].leavesTasks = true
@@ -236,16 +236,20 @@ final class JournalStore: TaskStore {
   /// Continues the record of a row that an earlier part of the run could not send, and that fits now.
   ///
   /// The variables of the row are new, and so is the id of its task.
-  private func continueUnsent(_ state: inout State, _ item: inout TaskItem) throws {
-    guard !state.unsent.isEmpty, item.problem == nil else { return }
-    let id = state.operations[item.operation].rows.problemID(of: item)
+  private func continueUnsent(_ state: State, _ item: inout TaskItem) throws {
     // With another key, it is another row that has this number now.
-    guard state.unsent.contains(id), let record = try journal.task(id),
+    guard let id = unsentID(of: item, state), let record = try journal.task(id),
       record.key == item.key || record.key == TaskMaker.label(item.scope.row)
     else { return }
-    state.unsent.remove(id)
-    try journal.requeue(id, as: item)
+    try journal.requeue(id, as: item, keepsState: onlyFailed)
     item.record = try journal.task(item.id)
+  }
+
+  /// The id that a task had if an earlier part of the run could not send it; `nil` if none had it.
+  private func unsentID(of item: TaskItem, _ state: State) -> TaskID? {
+    guard state.hasUnsent, item.problem == nil else { return nil }
+    let id = state.operations[item.operation].rows.problemID(of: item)
+    return state.seen.mayContain(id) ? id : nil
   }
 
   // MARK: Ends
