@@ -63,6 +63,7 @@ struct PickerTests {
       ("users[*].none == 1", false),
       // Operators in quotes are text.
       ("name != \"a == b\"", true), ("name < \"y >= z\"", true), ("\"x != y\" > name", true),
+      ("\"a == b\" != name", true), ("\"x < y\" > name", true),
     ])
   func conditions(text: String, holds: Bool) throws {
     let users = #"[{"ok":true,"n":1,"m":1},{"ok":false,"n":2,"m":2}]"#

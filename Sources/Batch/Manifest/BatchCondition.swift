@@ -35,10 +35,11 @@ struct BatchCondition: Sendable, CustomStringConvertible {
   init?(_ text: String) {
     description = text
     // Text in quotes may have other operators.
-    let found = Comparison.allCases.lazy.compactMap {
-      comparison -> (comparison: Comparison, left: Operand, right: Operand)? in
-      guard let range = text.firstRange(of: " \(comparison.rawValue) "),
-        let left = Self.operand(text[..<range.lowerBound]),
+    let found = Comparison.allCases.lazy.flatMap { comparison in
+      text.ranges(of: " \(comparison.rawValue) ").map { (comparison, $0) }
+    }.compactMap {
+      comparison, range -> (comparison: Comparison, left: Operand, right: Operand)? in
+      guard let left = Self.operand(text[..<range.lowerBound]),
         let right = Self.operand(text[range.upperBound...])
       else { return nil }
       return (comparison, left, right)
