@@ -58,7 +58,7 @@ extension PipelineCommand {
           }
         }
       }
-      if let filter, count == 0 {
+      if let filter, !filter.isEmpty, count == 0 {
         throw Failure(.failed, "no test has a name that contains \(filter)")
       }
       if format == .json {
