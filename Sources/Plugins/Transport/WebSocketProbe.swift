@@ -63,9 +63,10 @@ package enum WebSocketProbe {
       observer: nil)
     return try await opening.connect(on: MultiThreadedEventLoopGroup.singleton.next()) { channel in
       // Also ends a connection whose proxy or server does not answer.
-      channel.eventLoop.scheduleTask(in: .nanoseconds(limits.total.nanoseconds)) {
+      let timeout = channel.eventLoop.scheduleTask(in: .nanoseconds(limits.total.nanoseconds)) {
         channel.close(promise: nil)
       }
+      channel.closeFuture.whenComplete { _ in timeout.cancel() }
     }.flatMapThrowing { channel in
       try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
     }.get()
