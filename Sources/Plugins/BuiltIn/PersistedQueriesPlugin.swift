@@ -308,8 +308,9 @@ private final class PersistedQueriesInterceptor: GraphQLInterceptor, RequestPrev
   /// have executed a mutation: data shows that, and a page in place of a result does not exclude it.
   private func answer(in failure: ChainError, to request: GraphQLRequest) -> Answer? {
     guard !request.isIdempotent else { return Answer(failure) }
+    guard !failure.showsExecution else { return nil }
     let isRefused = failure.http.map { $0.status >= 400 } ?? false
-    return isRefused && !failure.showsExecution ? Answer(failure) : nil
+    return isRefused ? Answer(failure) : Answer(errors: failure.refusedErrors)
   }
 
   private func id(of request: GraphQLRequest, _ location: String) throws -> String {
