@@ -97,7 +97,9 @@ public actor StoreTransaction {
   ///
   /// - Throws: ``CacheMiss`` if data is missing, so that it cannot be updated; ``CacheError`` with code `invalidData` if
   ///   the operation does not select the key fields of a record that it reads, or if the data has an object at several
-  ///   paths and the closure changes it at some of them only; errors of ``write(_:for:)`` and of the closure.
+  ///   paths, the closure changes it at some of them only, and the change is lost by that (not found in lists whose
+  ///   length changes); errors of ``write(_:for:)`` and of the closure. The transaction is to be ended then, because the
+  ///   data is written before it is compared.
   public func update(
     _ operation: PreparedOperation, _ change: (inout JSONValue) throws -> Void
   ) async throws {
