@@ -160,7 +160,7 @@ struct BatchExchange: Sendable {
     let (isRefusal, isSuccess) = (Self.isRefusal(status), (200..<300).contains(status))
     var bytes = beginning
     let room = Self.maxRefusedBytes - beginning.count
-    if room > 0, isSuccess {
+    if room > 0, isSuccess, !response.isStream {
       // If it ends too early, the operations have no part of it.
       bytes += (try? await response.body.prefix(room)) ?? []
     } else if room > 0, !isRefusal {
@@ -184,13 +184,13 @@ struct BatchExchange: Sendable {
       for member in members { member.give(.alone) }
       return
     }
+    // Without the status, which would mean that the server refused them.
     let error = ChainError(
       .transport, code: .malformedResponse,
       message:
         "the server answered \(members.count) mutations of one request with one response (status \(status)), so "
         + "whether it executed them is not known; they are not sent again"
-        + (isNoted ? ", and later ones are sent by themselves" : ""),
-      http: .init(status: status, headers: response.head.headerFields), delivery: .unknown)
+        + (isNoted ? ", and later ones are sent by themselves" : ""), delivery: .unknown)
     for member in members { member.fail(error) }
   }
 

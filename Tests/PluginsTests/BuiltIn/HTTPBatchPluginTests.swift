@@ -315,6 +315,7 @@ import Testing
     try await runMutations(network, afterQueries: true) { outcomes in
       for outcome in outcomes {
         #expect(outcome.failure?.delivery == .unknown, "\(outcome)")
+        #expect(outcome.failure?.leavesOutcomeUnknown == true, "\(outcome)")
         #expect(outcome.message.contains("whether it executed them is not known"), "\(outcome)")
       }
     }
