@@ -50,24 +50,24 @@ struct OAuth2TokenSource: TokenSource {
       ]
       return try await SharedTokenStore(shared, identity: identity, secrets: secrets, local: store)
         .whileLocked(services) {
-          try await token(in: $0, replacing: refused, signOuts: signOuts, services)
+          try await token(in: $0, replacing: refused, signOuts: signOuts, services).token
         }
     }
     guard let store else { return try await request(StoredTokens(), services).token }
     return try await store.whileLocked(services.clock) {
       let renewed = try await token(in: store, replacing: refused, signOuts: signOuts, services)
       // After the write: a sign-out that comes later finds the file.
-      if state.withLock({ $0.signOuts }) != signOuts { try store.remove() }
-      return renewed
+      if renewed.isNew, state.withLock({ $0.signOuts }) != signOuts { try store.remove() }
+      return renewed.token
     }
   }
 
-  /// The token of a store, or a new one, which is stored.
+  /// The token of a store, or a new one, which is stored, and whether it is new.
   ///
   /// - Parameter signOuts: The number of sign-outs when the renewal began.
   private func token(
     in slot: any TokenSlot, replacing refused: AccessToken?, signOuts: Int, _ services: Services
-  ) async throws -> AccessToken {
+  ) async throws -> (token: AccessToken, isNew: Bool) {
     if let waiting = state.withLock({ $0.unsaved }) {
       // Tokens that could not be saved before. They are only used after they are saved.
       try await keep(waiting, in: slot)
@@ -78,13 +78,13 @@ struct OAuth2TokenSource: TokenSource {
       token.isUsable(at: services.clock.now(), skew: skew)
     {
       // Another process has renewed it.
-      return token
+      return (token, isNew: false)
     }
     let answer = try await request(kept, services)
     state.withLock { if $0.signOuts == signOuts { $0.unsaved = answer.contents } }
     try await keep(answer.contents, in: slot)
     state.withLock { $0.unsaved = nil }
-    return answer.token
+    return (answer.token, isNew: true)
   }
 
   func forget(_ services: Services) async throws {

@@ -71,12 +71,13 @@ actor TokenCache {
   }
 
   private func renew(_ services: Services, isRefused: Bool) async throws -> AccessToken {
-    let replaced = current
+    let (replaced, signOuts) = (current, signOuts)
     // A request after a sign-out does not wait for a renewal that began before it.
     let key = "\(signOuts) \(replaced?.value.reveal() ?? "")"
     return try await renewals.value(for: key) { [self] in
       do {
-        return try await fetch(replacing: replaced, services, isRefused: isRefused)
+        return try await fetch(
+          replacing: replaced, services, isRefused: isRefused, signOuts: signOuts)
       } catch {
         await recordFailure(error, at: services.clock.now())
         throw error
@@ -90,11 +91,11 @@ actor TokenCache {
   }
 
   private func fetch(
-    replacing replaced: AccessToken?, _ services: Services, isRefused: Bool
+    replacing replaced: AccessToken?, _ services: Services, isRefused: Bool, signOuts: Int
   ) async throws -> AccessToken {
     // Another renewal may have finished before this one started.
     if let current, current.value != replaced?.value { return current }
-    let (source, timeout, signOuts) = (source, timeout, signOuts)
+    let (source, timeout) = (source, timeout)
     let bound = DeadlineScope(
       deadline: services.clock.now() + timeout, clock: services.clock,
       error: ChainError(
