@@ -365,7 +365,7 @@ extension TransportFailures {
   @inline(never)
   func beforeSending(_ error: any Error) -> any Error {
     let mapped = beforeHead(error)
-    guard route.setting.tunnel != nil, !(error is ChainError),
+    guard route.setting.tunnel != nil, !(error is ChainError), !(error is IOError),
       (mapped as? ChainError)?.delivery == .unknown
     else { return mapped }
     return client(.invalidProxyResponse)
@@ -379,7 +379,14 @@ extension TransportFailures {
     guard error is NIOSSLError || error is BoringSSLError,
       !["CERTIFICATE", "UNKNOWN_CA", "ACCESS_DENIED", "HANDSHAKE_FAILURE", "DECRYPT_ERROR"]
         .contains(where: { text.contains($0) })
-    else { return beforeHead(error) }
+    else {
+      let mapped = beforeHead(error)
+      guard let failure = mapped as? ChainError, failure.code == .connectionFailed,
+        failure.delivery == .unknown
+      else { return mapped }
+      // There was a connection.
+      return unanswered(.connectionClosed, failure.message)
+    }
     return unanswered(
       .connectionClosed,
       "the connection to \(origin) was lost before a response arrived: \(Self.reason(text) ?? "TLS was not ended")"
