@@ -239,6 +239,7 @@ final class JournalStore: TaskStore {
   private func continueUnsent(_ state: State, _ item: inout TaskItem) throws {
     // With another key, it is another row that has this number now.
     guard let id = unsentID(of: item, state), let record = try journal.task(id),
+      [.queued, .failed, .skipped].contains(record.state),
       record.key == item.key || record.key == TaskMaker.label(item.scope.row)
     else { return }
     try journal.requeue(id, as: item, keepsState: onlyFailed)
