@@ -143,7 +143,8 @@ struct DoctorAuditTests {
     let folder = try Folder()
     try await DemoServer.withServer { server in
       let result = try await Program.run(
-        ["doctor", server.url, "--audit", "--json", "--junit", "audit.xml"], in: folder)
+        ["doctor", server.url, "--audit", "--json", "--junit", "audit.xml", "--timeout", "2m"],
+        in: folder)
       #expect(result.status == 0 && result.errors == "", "\(result)")
       let report = try JSONValue(parsing: result.output)
       #expect(report["url"]?.stringValue == server.url)
