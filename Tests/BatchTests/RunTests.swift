@@ -258,9 +258,10 @@ struct RunTests {
     #expect(try location.text("out/again.ndjson") == location.text("out/rows.ndjson"))
   }
 
-  @Test("a task without the captured values in its variables fails, and is not sent")
-  func withoutCaptured() async throws {
-    let manifest = try Bench.load(
+  /// A batch whose second operation, with this many rows, needs what the first one has captured.
+  private func capturing(rows: Int) throws -> Manifest {
+    let rows = (1...rows).map { "{ n: \($0) }" }.joined(separator: ", ")
+    return try Bench.load(
       """
       version: 1
       run: { concurrency: 1 }
@@ -274,17 +275,28 @@ struct RunTests {
         - id: v
           needs: [u]
           query: "query($x: ID) { other(x: $x) { id } }"
-          foreach: { inline: [{ n: 1 }, { n: 2 }, { n: 3 }], key: "{{row.n}}" }
+          foreach: { inline: [\(rows)], key: "{{row.n}}" }
           variables: { x: "{{u.id}}" }
       """, in: location)
-    let transport = ScriptedTransport { body, _ in
-      body.contains("other")
-        ? ScriptedTransport.response(200, #"{"data":{"other":{"id":"1"}}}"#)
-        : body.contains(#""n":2"#)
-          ? ScriptedTransport.response(200, #"{"errors":[{"message":"no"}]}"#)
-          : ScriptedTransport.response()
+  }
+
+  /// Answers the operations of ``capturing(rows:)``; requests to the first one whose body contains a text fail.
+  private func answers(failing: String?) -> ScriptedTransport {
+    ScriptedTransport { body, _ in
+      if body.contains("other") {
+        return ScriptedTransport.response(200, #"{"data":{"other":{"id":"1"}}}"#)
+      }
+      let fails = failing.map { body.contains($0) } ?? false
+      return fails
+        ? ScriptedTransport.response(200, #"{"errors":[{"message":"no"}]}"#)
+        : ScriptedTransport.response()
     }
-    let summary = try await Bench.run(manifest, transport: transport)
+  }
+
+  @Test("a task without the captured values in its variables fails, and is not sent")
+  func withoutCaptured() async throws {
+    let transport = answers(failing: #""n":2"#)
+    let summary = try await Bench.run(capturing(rows: 3), transport: transport)
     #expect(transport.count == 3)
     #expect(summary.counters.done == 2 && summary.counters.failed == 3)
     let messages = summary.failures?.all.map(\.message) ?? []
@@ -295,38 +307,11 @@ struct RunTests {
     "tasks that lacked captured values run with --only failed once these are there",
     arguments: [#""n":2"#, #""n":"#])
   func withCapturedLater(failing: String) async throws {
-    let manifest = try Bench.load(
-      """
-      version: 1
-      run: { concurrency: 1 }
-      sinks: [{ ndjson: { path: "{{op}}.ndjson" } }]
-      operations:
-        - id: u
-          query: "query($n: Int) { user(n: $n) { id } }"
-          foreach: { inline: [{ n: 1 }, { n: 2 }], key: "{{row.n}}" }
-          variables: { n: "{{row.n}}" }
-          capture: { id: user.id }
-        - id: v
-          needs: [u]
-          query: "query($x: ID) { other(x: $x) { id } }"
-          foreach: { inline: [{ n: 1 }, { n: 2 }], key: "{{row.n}}" }
-          variables: { x: "{{u.id}}" }
-      """, in: location)
-    func transport(failing: String?) -> ScriptedTransport {
-      ScriptedTransport { body, _ in
-        if body.contains("other") {
-          return ScriptedTransport.response(200, #"{"data":{"other":{"id":"1"}}}"#)
-        }
-        let fails = failing.map { body.contains($0) } ?? false
-        return fails
-          ? ScriptedTransport.response(200, #"{"errors":[{"message":"no"}]}"#)
-          : ScriptedTransport.response()
-      }
-    }
-    let first = try await Bench.run(manifest, transport: transport(failing: failing))
+    let manifest = try capturing(rows: 2)
+    let first = try await Bench.run(manifest, transport: answers(failing: failing))
     #expect(first.hasFailures)
     let missing = first.counts.total - first.counts[.done]
-    let again = transport(failing: nil)
+    let again = answers(failing: nil)
     let second = try await Bench.run(manifest, Bench.repeating, transport: again)
     #expect(again.count == missing)
     #expect(second.counts.byState == [.done: 4] && !second.hasFailures)
