@@ -328,7 +328,7 @@ import Testing
         "wss://server.invalid/graphql")
       #expect(outcome.code == .proxyFailed, "\(outcome.message)")
       #expect(outcome.message.contains("within 50ms"), "\(outcome.message)")
-      #expect(await proxy.log.connections == 1)
+      #expect(try await proxy.connections() == 1)
     }
   }
 

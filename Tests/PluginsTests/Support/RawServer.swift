@@ -57,12 +57,23 @@ struct RawServer: Sendable {
   var url: String { "http://127.0.0.1:\(port)/graphql" }
   var socketURL: String { "ws://127.0.0.1:\(port)/" }
 
+  /// Ends the scripts, and returns how many connections clients have made, with those that they gave up before the
+  /// server took them. The system hands connections over in their order: one of our own is the last.
+  func connections() async throws -> Int {
+    await log.end()
+    let own = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+      .connect(host: "127.0.0.1", port: port).get()
+    try await own.closeFuture.get()
+    return await log.connections - 1
+  }
+
   /// What the server saw.
   actor Log {
     /// Counted where they are taken, on their event loop: a client whose handshake fails is done with its
     /// connection before any task here has seen it.
     private let accepted = Locked(0)
     private var begun = 0
+    private var isOver = false
     /// The requests as text, head and body.
     private(set) var requests: [String] = []
     /// The frames of clients, for the steps that wait for them.
@@ -78,11 +89,14 @@ struct RawServer: Sendable {
 
     nonisolated func accept() { accepted.withLock { $0 += 1 } }
 
-    /// The number of the next connection whose script begins.
-    func next() -> Int {
+    /// The number of the next connection whose script begins; `nil` after the end of the scripts.
+    func next() -> Int? {
+      if isOver { return nil }
       begun += 1
       return begun - 1
     }
+
+    fileprivate func end() { isOver = true }
 
     private var requestWaiters: [CheckedContinuation<Void, Never>] = []
 
@@ -179,7 +193,7 @@ struct RawServer: Sendable {
           try await withThrowingDiscardingTaskGroup { connections in
             for try await client in clients {
               let number = await log.next()
-              let script = scripts[min(number, scripts.count - 1)]
+              let script = number.map { scripts[min($0, scripts.count - 1)] } ?? [.end]
               connections.addTask { await Connection(client, log).run(script) }
             }
           }
