@@ -229,12 +229,16 @@ final class GoAwayHandler: ChannelInboundHandler {
   }
 }
 
-/// Ends all streams of an HTTP/2 connection when the server violates the protocol.
+/// Ends all streams of an HTTP/2 connection when the server violates the protocol, and closes one without streams when
+/// the server goes away.
 ///
 /// The HTTP/2 library reports such an error and sends GOAWAY, but leaves the connection and its
 /// streams open, so requests would wait for the idle timeout. This handler is between the library's
 /// handler and the client's multiplexer: it fails each open stream with the error, passes a GOAWAY
 /// frame to the client's pool so that the connection is not reused, and closes it.
+///
+/// After GOAWAY the client closes a connection with its last stream. One that has none is left to the server, and the
+/// client's shutdown would wait for it.
 ///
 /// https://www.rfc-editor.org/rfc/rfc9113#section-5.4.1
 final class HTTP2ErrorHandler: ChannelInboundHandler {
@@ -257,6 +261,12 @@ final class HTTP2ErrorHandler: ChannelInboundHandler {
     default: break
     }
     context.fireUserInboundEventTriggered(event)
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    context.fireChannelRead(data)
+    guard openStreams.isEmpty, case .goAway = unwrapInboundIn(data).payload else { return }
+    context.close(mode: .all, promise: nil)
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {

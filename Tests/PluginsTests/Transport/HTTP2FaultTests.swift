@@ -81,6 +81,13 @@ struct HTTP2FaultTests {
     }
   }
 
+  @Test func `a connection whose server goes away after its answers is closed`() async throws {
+    try await with([Self.script(Self.good + Self.goAway)]) { outcome, server in
+      #expect(outcome.texts == [Bench.answered], "\(outcome.message)")
+      await server.log.closure()
+    }
+  }
+
   @Test func `an archive has the version that was spoken`() async throws {
     let tls = try certificates.server(.good) { $0.applicationProtocols = ["h2"] }
     let sockets = AsyncHTTPTransport()
