@@ -151,7 +151,8 @@ public final class PipelineClient: Service, Sendable {
 
 extension PipelineClient {
   /// Shuts the client down: refuses new operations, cancels those in flight, waits for their end,
-  /// then closes the connections and the database file.
+  /// then closes the connections and the database file. A renewal of a refresh token is not cancelled: its answer has
+  /// the next one.
   ///
   /// Cancelled and later operations throw `ChainError` with code `client_shut_down`; watches end. A
   /// store or transport of the program stays open. Transactions are not cancelled: the shutdown
@@ -159,7 +160,8 @@ extension PipelineClient {
   ///
   /// - Throws: `CacheError` if the database file cannot be closed.
   public func shutdown() async throws {
-    try await operations.close { [transport, ownStore] in
+    try await operations.close { [transport, ownStore, services] in
+      for work in services.shared.all((any LastingWork).self) { await work.finish() }
       await transport?.shutdown()
       try ownStore?.close()
     }

@@ -49,6 +49,49 @@ struct ShutdownTests {
     #expect(error?.code == .clientShutDown)
   }
 
+  /// Renews a token once it may.
+  private struct Renewal: HTTPTransport {
+    let asked: AsyncStream<Void>.Continuation
+    let mayAnswer: AsyncStream<Void>
+
+    func send(
+      _ request: HTTPRequestMessage, limits: HTTPLimits
+    ) async throws -> HTTPResponseMessage {
+      asked.yield()
+      for await _ in mayAnswer {}
+      return try await FixedAnswer(
+        body: #"{"access_token":"a","refresh_token":"next","expires_in":3600}"#
+      ).send(request, limits: limits)
+    }
+  }
+
+  @Test("a renewal of a refresh token is waited for")
+  func renewal() async throws {
+    let (asked, asking) = AsyncStream.makeStream(of: Void.self)
+    let (mayAnswer, answering) = AsyncStream.makeStream(of: Void.self)
+    let folder = try Folder()
+    let first = try folder.write("first", to: "first")
+    let oauth2 =
+      "token_url: https://login.example/token, client_id: c, grant: refresh-token, "
+      + "refresh_token: '${file:\(first)}', store: \(folder.path)/tokens/token.json"
+    var configuration = PipelineClient.Configuration()
+    configuration.transport = Renewal(asked: asking, mayAnswer: mayAnswer)
+    let client = try await PipelineClient(
+      file: folder.pipeline(
+        "http://localhost/graphql",
+        chain: "[max-retry, token-refresh: { oauth2: { \(oauth2) } }, fetch, response-code, parse]"),
+      configuration: configuration)
+    let fetched = Task { try await client.fetch(Documents.country, variables: ["code": "FR"]) }
+    _ = await asked.first { _ in true }
+    async let end: Void = client.shutdown()
+    let error = await #expect(throws: ChainError.self) { try await fetched.value }
+    #expect(error?.code == .clientShutDown)
+    answering.finish()
+    try await end
+    let kept = try String(contentsOfFile: "\(folder.path)/tokens/token.json", encoding: .utf8)
+    #expect(kept.contains("next"))
+  }
+
   @Test("cancelling the caller's task ends its operation only")
   func cancellation() async throws {
     let (asked, continuation) = AsyncStream.makeStream(of: Void.self)

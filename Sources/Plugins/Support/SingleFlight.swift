@@ -29,6 +29,11 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     return try await outcome.take { try $0?.get() }
   }
 
+  /// Waits for the end of all work that runs.
+  func finish() async {
+    for flight in flights.withLock({ Array($0.values) }) { await flight.task.value }
+  }
+
   private func join(
     _ key: Key, _ work: @escaping @Sendable () async throws -> Value
   ) -> Outcome {

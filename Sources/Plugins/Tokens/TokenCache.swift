@@ -1,7 +1,7 @@
 import GQLRunPipeline
 
 /// Caches the token of one credential, and renews it once for all concurrent requests.
-actor TokenCache {
+actor TokenCache: LastingWork {
   private let source: any TokenSource
   /// Time limit for a renewal.
   private let timeout: Duration
@@ -69,6 +69,8 @@ actor TokenCache {
     unconfirmed = nil
     try await source.forget(services)
   }
+
+  nonisolated func finish() async { await renewals.finish() }
 
   private func renew(_ services: Services, isRefused: Bool) async throws -> AccessToken {
     let (replaced, signOuts) = (current, signOuts)
