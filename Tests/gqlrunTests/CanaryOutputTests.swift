@@ -167,8 +167,8 @@ struct CanaryOutputTests {
         + " --json q.json --html q.html", [0]
     ),
     ("schema fetch -p s.pipeline.yaml -e URL&status=500 -o s.graphql", [1]),
-    ("doctor URL -p s.pipeline.yaml", [0]),
-    ("doctor URL -p s.pipeline.yaml --audit --junit d.xml", [0, 1]),
+    ("doctor URL -p s.pipeline.yaml --timeout 2m", [0]),
+    ("doctor URL -p s.pipeline.yaml --audit --junit d.xml --timeout 2m", [0, 1]),
     ("logout -p s.pipeline.yaml", [0]),
     ("run germany.graphql -e URL -n -vv --curl --har n.har", [0]),
     ("run germany.graphql -e URL&status=401 -n -vv --curl", [77]),

@@ -15,7 +15,7 @@ struct DoctorTests {
     let folder = try Folder()
     try await DemoServer.withServer { server in
       let url = "http://127.0.0.1:\(server.port)/graphql"
-      let table = try await Program.run(["doctor", url], in: folder)
+      let table = try await Program.run(["doctor", url, "--timeout", "2m"], in: folder)
       #expect(table.status == 0 && table.errors == "", "\(table)")
       let lines = table.output.split(separator: "\n").map(String.init)
       #expect(lines.first?.hasPrefix("graphql ") == true, "\(table)")
@@ -23,7 +23,7 @@ struct DoctorTests {
       #expect(server.requestCount <= 30)
 
       let result = try await Program.run(
-        ["doctor", url, "--json", "--write", "own.yaml"], in: folder)
+        ["doctor", url, "--json", "--write", "own.yaml", "--timeout", "2m"], in: folder)
       #expect(result.status == 0, "\(result)")
       #expect(result.errors == "wrote own.yaml\n", "\(result)")
       let report = try report(result.output)
@@ -322,18 +322,20 @@ private enum LyingServer {
     server.serve_forever()
     """#
 
-  /// Runs a command with the URL of the server as its first argument.
+  /// Runs a command with the URL of the server as its first argument, and with time enough for a busy machine if the
+  /// options have no time limit.
   static func run(
     _ kind: String, _ command: String, _ options: String..., in folder: Folder
   ) async throws -> RunResult {
     try folder.write(script, to: "liar.py")
+    let limit = options.contains("--timeout") ? [] : ["--timeout", "2m"]
     return try await Program.shell(
       """
       mkfifo liar.pipe
       python3 liar.py \(kind) > liar.pipe & liar=$!
       trap 'kill $liar' EXIT
       read -r PORT < liar.pipe
-      "$GQLRUN" \(command) http://127.0.0.1:$PORT/graphql \(options.joined(separator: " "))
+      "$GQLRUN" \(command) http://127.0.0.1:$PORT/graphql \((options + limit).joined(separator: " "))
       """, in: folder)
   }
 }
