@@ -46,13 +46,13 @@ struct LiveRunTests {
       """
       import array, fcntl, termios, time
       size, held = fcntl.fcntl(0, 1032), array.array("i", [0])  # F_GETPIPE_SZ
-      for _ in range(6000):
+      for _ in range(30000):
           fcntl.ioctl(0, termios.FIONREAD, held)
           if held[0] > size * 0.98: break  # the rest of a page is too short for an event
           time.sleep(0.01)
       """, to: "full.py")
     let run =
-      #"timeout --foreground -s KILL 60 "$GQLRUN" run '\#(EventServer.subscription)' -e $URL"#
+      #"timeout --foreground -s KILL 300 "$GQLRUN" run '\#(EventServer.subscription)' -e $URL"#
     let result = try await EventServer.shell(
       "flood",
       line: """

@@ -19,7 +19,7 @@ struct ProfileCommandTests {
         once="--runs 1 --warmup 0 --no-baselines --no-shape"
         \(profile) $once 2> refused; echo $?
         printf 'X-A: b\\n' | \(profile) --runs 2 --no-baselines --cacert server.pem -H @- > trusted; echo $?
-        \(profile) -k --timeout 20s --proxy '' --rate 20 --duration 200ms > load; echo $?
+        \(profile) -k --timeout 5m --proxy '' --rate 20 --duration 200ms > load; echo $?
         \(profile) $once -k --token-env ABSENT 2> token || echo refused
         """, in: folder)
       #expect(result.output == "69\n0\n0\nrefused\n", "\(result)")

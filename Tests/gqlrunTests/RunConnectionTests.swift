@@ -9,7 +9,7 @@ import Testing
   "The connection of gqlrun run", .enabled(if: Python.isThere, "there is no python3"),
   .timeLimit(.minutes(10)))
 struct RunConnectionTests {
-  private static let run = #""$GQLRUN" run germany.graphql --timeout 30s"#
+  private static let run = #""$GQLRUN" run germany.graphql --timeout 5m"#
 
   @Test("--cacert trusts the server's certificate, -k any; without them nothing is sent")
   func authority() async throws {
