@@ -72,6 +72,8 @@ struct BatchProgressTests {
     let line = ProgressLog.line(
       RunStanding(counters: counters, inFlight: 0, limit: 4), seconds: 1)
     #expect(line == "1 task  1/s  1 failed  0 of 4 in flight")
+    // The other tests compare what is printed without these lines.
+    #expect(RunResult.withoutProgress("a\n\(line)\n\nb\n") == "a\n\nb\n")
   }
 
   @Test("while a bulk operation runs, its objects are in the line")

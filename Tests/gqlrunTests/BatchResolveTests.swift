@@ -72,7 +72,7 @@ struct BatchResolveTests {
       let retry = try await batch("resolve", "--retry", "--only", "unknown")
       #expect(retry.status == 0 && retry.errors.contains("--resume runs them"), "\(retry)")
       let last = try await batch("run", "--resume")
-      #expect(last.status == 0 && last.errors.hasPrefix("\(count - 1) done, "), "\(last)")
+      #expect(last.status == 0 && last.messages.hasPrefix("\(count - 1) done, "), "\(last)")
       #expect(try folder.text("out/likes.ndjson").split(separator: "\n").count == 59)
     }
   }
@@ -127,7 +127,7 @@ struct BatchQueueRetryTests {
         retry.errors == "queued 2 tasks again; gqlrun batch worker m.batch.yaml runs them\n",
         "\(retry)")
       let second = try await batch("worker")
-      #expect(second.errors.hasPrefix("2 done, "), "\(second)")
+      #expect(second.messages.hasPrefix("2 done, "), "\(second)")
       let merge = try await batch("merge")
       #expect(merge.status == 0, "\(merge)")
     }

@@ -11,6 +11,15 @@ struct RunResult: Sendable, CustomStringConvertible {
   var errors: String
 
   var description: String { "exit \(status)\nstdout: \(output)\nstderr: \(errors)" }
+
+  /// Standard error without the progress of a batch.
+  var messages: String { Self.withoutProgress(errors) }
+
+  /// Removes the lines about the progress of a batch: there is one every 30 seconds, so only on a slow machine.
+  static func withoutProgress(_ errors: String) -> String {
+    errors.split(separator: "\n", omittingEmptySubsequences: false)
+      .filter { !$0.hasSuffix(" in flight") }.joined(separator: "\n")
+  }
 }
 
 /// The built program, run as its users run it.
@@ -87,7 +96,7 @@ enum Program {
       errors: try folder.text(errors))
   }
 
-  /// Runs a transcript, with a server whose port is shown as `PORT`.
+  /// Runs a transcript, with a server whose port is shown as `PORT`. The progress of batches is not shown.
   ///
   /// - Returns: The lines that each step printed.
   static func transcript(
@@ -116,7 +125,7 @@ enum Program {
       }
       return Transcript.rendered(
         output: shown(try steps.text("\(index).out")),
-        errors: shown(try steps.text("\(index).err")),
+        errors: shown(RunResult.withoutProgress(try steps.text("\(index).err"))),
         status: Int(
           try steps.text("\(index).status").trimmingCharacters(in: .whitespacesAndNewlines)) ?? -1)
     }
