@@ -25,8 +25,11 @@ struct BatchOutputTests {
         """, to: "m.batch.yaml")
       let run = Task {
         try await Program.shell(
-          "\"$GQLRUN\" batch run m.batch.yaml --endpoint '\(server.url)?delay=20' > out & echo $! > id; wait $!",
-          in: folder)
+          """
+          # The file has the process before the program begins.
+          sh -c 'echo $$ > id; exec "$GQLRUN" batch run m.batch.yaml --endpoint "$0" > out' \
+            '\(server.url)?delay=20' & wait $!
+          """, in: folder)
       }
       await server.log.requests(41)
       let id = try #require(Int32(folder.text("id").filter { $0.isNumber }))
