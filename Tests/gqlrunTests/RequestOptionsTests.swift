@@ -126,16 +126,19 @@ struct RequestOptionsTests {
           sender.arguments(to: server.url + "?delay=60000") + ["--timeout", $0], in: Self.folder())
       }
       #expect(late.status != 0 && late.errors.contains("--timeout"), "\(limit) \(late)")
-      let before = server.requestCount
+    }
+    // A server of its own for each: a request that was given up may be counted late.
+    try await DemoServer.withServer { server in
       let other = ["http_proxy": "http://127.0.0.1:1"]
       let direct = try await Program.run(
         sender.arguments(to: server.url) + ["-x", ""], in: Self.folder(), environment: other)
-      #expect(server.requestCount > before, "\(direct)")
-      let after = server.requestCount
+      #expect(server.requestCount > 0, "\(direct)")
+    }
+    try await DemoServer.withServer { server in
       let tunnelled = try await Program.run(
         sender.arguments(to: server.url) + ["-x", "http://127.0.0.1:1", "--timeout", "20"],
         in: Self.folder())
-      #expect(tunnelled.status != 0 && server.requestCount == after, "\(tunnelled)")
+      #expect(tunnelled.status != 0 && server.requestCount == 0, "\(tunnelled)")
     }
   }
 
