@@ -28,14 +28,21 @@ struct GenerateTests {
     try String(contentsOfFile: "\(folder.path)/\(path)", encoding: .utf8)
   }
 
+  /// Replaces the operation at once: a file that is half written would be generated from, too.
+  private func replaceOperation(_ text: String, in folder: Folder) throws {
+    try folder.write(text, to: "next.graphql")
+    let path = folder.file("operations/user.graphql")
+    #expect(rename(folder.file("next.graphql"), path) == 0)
+  }
+
   @Test("--watch generates again after every change, also after an error")
   func watch() async throws {
     let folder = try folder()
     let result = try await Program.run(flags + ["--watch"], in: folder) { process in
       try await Program.says("Generated: 2 files, 2 changed", in: folder)
-      try folder.write("query GetUser { user(id: 1) { nam } }", to: "operations/user.graphql")
+      try replaceOperation("query GetUser { user(id: 1) { nam } }", in: folder)
       try await Program.says("Did you mean 'name'?", in: folder)
-      try folder.write("query GetUser { user(id: 1) { name } }", to: "operations/user.graphql")
+      try replaceOperation("query GetUser { user(id: 1) { name } }", in: folder)
       try await Program.says("Generated: 1 files, 2 changed", in: folder)
       kill(process, SIGINT)
     }
