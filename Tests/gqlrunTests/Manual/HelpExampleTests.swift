@@ -102,7 +102,8 @@ struct HelpExampleTests {
     guard line.contains("gqlrun serve") || line.contains("gqlrun inspect") else { return line }
     guard line.hasSuffix("> address") else { return nil }
     return
-      "\(line) & until [ -s address ]; do :; done; kill -INT $! && { wait $! || [ $? = 130 ]; }"
+      "rm -f address; \(line) & until [ -s address ]; do sleep 0.01; done; "
+      + "kill -INT $! && { wait $! || [ $? = 130 ]; }"
   }
 
   /// How many commands are run at a time: one after the other, they would end long after all other tests.
