@@ -75,7 +75,7 @@ struct ColorTests {
             self.end_headers()
             self.wfile.write(body[:30])
             self.wfile.flush()
-            seen.wait(30)
+            seen.wait(240)
             self.wfile.write(body[30:])
         def log_message(self, *a): pass
     s = http.server.HTTPServer(("127.0.0.1", 0), H)

@@ -94,7 +94,7 @@ struct LiveRunTests {
       line: """
         export URL
         profile() { "$GQLRUN" profile -d live.graphql --subscribe "$@"; echo $?; }
-        profile --pipeline retry.pipeline.yaml --duration 1m --json report.json
+        profile --pipeline retry.pipeline.yaml --duration 5m --json report.json
         profile -e $URL --rate 5
         profile -d germany.graphql -e $URL
         "$GQLRUN" profile -d live.graphql -e $URL; echo $?
