@@ -73,8 +73,12 @@ struct BatchFaultTests {
   func termination() async throws {
     try await Hold.withServer(after: 20) { hold, server in
       let folder = try folder(300)
+      // Requests that are held are not given up, however late they are released.
       let first = try await Program.run(
-        ["batch", "run", "m.batch.yaml", "--endpoint", server.url + "?delay=20"], in: folder
+        [
+          "batch", "run", "m.batch.yaml", "--endpoint", server.url + "?delay=20", "--timeout", "5m",
+        ],
+        in: folder
       ) { id in
         await server.log.requests(21)
         kill(id, SIGTERM)
@@ -182,7 +186,7 @@ struct BatchFaultTests {
       }
       accept("first")
       let result = try await Program.run(
-        ["batch", "run", "m.batch.yaml", "--allow-exec"], in: folder,
+        ["batch", "run", "m.batch.yaml", "--allow-exec", "--timeout", "5m"], in: folder,
         environment: ["GQL_URL": server.url]
       ) { _ in
         await server.log.requests(61)

@@ -27,7 +27,7 @@ struct BatchOutputTests {
         try await Program.shell(
           """
           # The file has the process before the program begins.
-          sh -c 'echo $$ > id; exec "$GQLRUN" batch run m.batch.yaml --endpoint "$0" > out' \
+          sh -c 'echo $$ > id; exec "$GQLRUN" batch run m.batch.yaml --timeout 5m --endpoint "$0" > out' \
             '\(server.url)?delay=20' & wait $!
           """, in: folder)
       }

@@ -90,7 +90,8 @@ struct BatchTests {
   func interrupt() async throws {
     try await Hold.withServer(after: 40) { hold, server in
       let folder = try folder(400)
-      let to = ["--endpoint", server.url + "?delay=20"]
+      // Requests that are held are not given up, however late they are released.
+      let to = ["--endpoint", server.url + "?delay=20", "--timeout", "5m"]
       let first = try await Program.run(["batch", "run", "m.batch.yaml"] + to, in: folder) { id in
         await server.log.requests(41)
         kill(id, SIGINT)

@@ -147,7 +147,7 @@ struct TokenProcessTests {
         to: "m.batch.yaml")
       try folder.write("id\n" + (1...200).map { "U_\($0)\n" }.joined(), to: "ids.csv")
       async let running = run(
-        "\"$GQLRUN\" batch run m.batch.yaml --concurrency 8", server, folder)
+        "\"$GQLRUN\" batch run m.batch.yaml --concurrency 8 --timeout 5m", server, folder)
       await server.log.requests(51)
       wish.auth = "access-canary-2"
       server.misbehave(wish)
