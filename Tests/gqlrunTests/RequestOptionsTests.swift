@@ -107,7 +107,8 @@ struct RequestOptionsTests {
       try folder.write("machine 127.0.0.1 login u password p\n", to: "passwords")
       try await DemoServer.withServer { server in
         let result = try await Program.run(
-          sender.arguments(to: server.url) + options, in: folder, environment: environment)
+          sender.arguments(to: server.url) + options + ["--timeout", "2m"], in: folder,
+          environment: environment)
         let sent = server.log.requests.map { $0.header("Authorization") }
         #expect(!sent.isEmpty && sent.allSatisfy { $0 == field }, "\(options): \(sent)\n\(result)")
         #expect(!result.errors.contains(Self.token), "\(result)")
@@ -131,7 +132,8 @@ struct RequestOptionsTests {
     try await DemoServer.withServer { server in
       let other = ["http_proxy": "http://127.0.0.1:1"]
       let direct = try await Program.run(
-        sender.arguments(to: server.url) + ["-x", ""], in: Self.folder(), environment: other)
+        sender.arguments(to: server.url) + ["-x", "", "--timeout", "2m"], in: Self.folder(),
+        environment: other)
       #expect(server.requestCount > 0, "\(direct)")
     }
     try await DemoServer.withServer { server in
