@@ -4,6 +4,7 @@ import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunTestSupport
 import HTTPTypes
 
 /// A chain read from YAML with a real transport and a real store.
@@ -37,8 +38,8 @@ struct Bench: Sendable {
     var store: StoreKind? = .memory
     /// The clock of the plugins.
     var clock = ServiceClock(ContinuousClock())
-    /// The clock of the transport.
-    var networkClock = ServiceClock(ContinuousClock())
+    /// The clock of the transport; `nil` is one that does not advance, so that no time limit ends on a busy machine.
+    var networkClock: ServiceClock?
     var secondsSince1970: @Sendable () -> Double = { 784_111_777 }
     var random: @Sendable () -> Double = { 0.5 }
     /// What the file and plugins find in the environment.
@@ -68,10 +69,10 @@ struct Bench: Sendable {
       case .sqlite: try CacheStore.sqlite(path: folder + "/cache.db")
       case nil: nil
       }
-    let transport = AsyncHTTPTransport(clock: setup.networkClock)
+    let sockets = Sockets(setup.networkClock)
     let log = LogRecorder()
     var services = Services(
-      transport: setup.transport ?? transport, store: store,
+      transport: setup.transport ?? sockets, store: store,
       clock: setup.clock, secondsSince1970: setup.secondsSince1970, random: setup.random,
       logger: log.logger)
     let variables = setup.variables
@@ -81,11 +82,11 @@ struct Bench: Sendable {
       runner: PipelineRunner(pipeline, services: services), store: store, log: log, folder: folder)
     do {
       let result = try await body(bench)
-      await transport.shutdown()
+      await sockets.base.shutdown()
       try store?.close()
       return result
     } catch {
-      await transport.shutdown()
+      await sockets.base.shutdown()
       try? store?.close()
       throw error
     }
@@ -198,6 +199,35 @@ struct Bench: Sendable {
 
     func add(_ piece: UnsafeRawBufferPointer) { bytes += piece }
     var text: String { String(decoding: bytes, as: UTF8.self) }
+  }
+}
+
+/// The transport of a bench.
+///
+/// Connecting, and keeping an unused connection, have limits in real time whatever the clock is. A busy machine exceeds
+/// the default ones, so that a connection would be given up and opened again. Without a clock, they are an hour.
+private struct Sockets: HTTPTransport {
+  let base: AsyncHTTPTransport
+  private let hasClock: Bool
+
+  init(_ clock: ServiceClock?) {
+    base = AsyncHTTPTransport(clock: clock ?? ServiceClock(TestClock()))
+    hasClock = clock != nil
+  }
+
+  var executors: [any TaskExecutor] { base.executors }
+
+  func send(
+    _ request: HTTPRequestMessage, limits: HTTPLimits
+  ) async throws -> HTTPResponseMessage {
+    guard !hasClock else { return try await base.send(request, limits: limits) }
+    let (defaults, hour) = (HTTPLimits(), Duration.seconds(3_600))
+    var limits = limits
+    if limits.connect == defaults.connect { limits.connect = hour }
+    if limits.connection.keepAlive == defaults.connection.keepAlive {
+      limits.connection.keepAlive = hour
+    }
+    return try await base.send(request, limits: limits)
   }
 }
 
