@@ -13,7 +13,7 @@ private let multipart = "multipart/mixed;boundary=x;subscriptionSpec=1.0"
   private func reply(
     _ query: String = countdown, accept: String, path: String = "/graphql"
   ) async throws -> HTTPReply {
-    try await DemoServer.withServer { server in
+    try await DemoServer.withServer(.patient) { server in
       try await RawClient(server).post(query, path: path, headers: ["Accept": accept])
     }
   }
@@ -53,7 +53,7 @@ private let multipart = "multipart/mixed;boundary=x;subscriptionSpec=1.0"
   }
 
   @Test func `a subscription by GET`() async throws {
-    try await DemoServer.withServer { server in
+    try await DemoServer.withServer(.patient) { server in
       let reply = try await RawClient(server).send(
         "GET", "/graphql?query=subscription%20%7Bcountdown(from:0)%7D",
         headers: ["Accept": "text/event-stream"])

@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test func `should get a token with PUT request`() async throws {
-    try await DemoServer.withServer { server in
+    try await DemoServer.withServer(.patient) { server in
       let tokens = [try await reserve(server), try await reserve(server)]
       #expect(Set(tokens).count == 2 && tokens.allSatisfy { $0.count == 32 })
     }
@@ -51,7 +51,7 @@ import Testing
   func `should respond with 404s when token was not previously registered`(
     _ method: String
   ) async throws {
-    try await DemoServer.withServer { server in
+    try await DemoServer.withServer(.patient) { server in
       let header = try await RawClient(server).send(
         method, "/graphql", headers: ["X-GraphQL-Event-Stream-Token": "0"])
       #expect(header.status == 404)
@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test func `should not allow operations without providing an operation id`() async throws {
-    try await DemoServer.withServer { server in
+    try await DemoServer.withServer(.patient) { server in
       let token = try await reserve(server)
       for id in [nil, "", "a b", String(repeating: "a", count: 257)] {
         let reply = try await start("{ __typename }", id: id, token: token, server)
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test func `should report validation issues to operation request`() async throws {
-    try await DemoServer.withServer { server in
+    try await DemoServer.withServer(.patient) { server in
       let token = try await reserve(server)
       let reply = try await start("subscription { nope }", token: token, server)
       #expect(reply.status == 400 && reply.text.contains("Cannot query field"))
@@ -81,7 +81,7 @@ import Testing
   }
 
   @Test func `should stream query operations to connected event stream`() async throws {
-    try await DemoServer.withServer { server in
+    try await DemoServer.withServer(.patient) { server in
       let token = try await reserve(server)
       #expect(try await start("{ __typename }", id: "a-B_1", token: token, server).status == 202)
       #expect(
@@ -102,7 +102,7 @@ import Testing
   @Test func `should stream subscription operations, also if the event stream connects late`()
     async throws
   {
-    try await DemoServer.withServer { server in
+    try await DemoServer.withServer(.patient) { server in
       let token = try await reserve(server)
       for id in ["1", "2"] {
         let query = "subscription { countdown(from: \(id), delay: 0) }"
@@ -120,7 +120,7 @@ import Testing
   }
 
   @Test func `should report subscription errors to the stream`() async throws {
-    try await DemoServer.withServer { server in
+    try await DemoServer.withServer(.patient) { server in
       let token = try await reserve(server)
       let query = "subscription { countdown(from: -5) }"
       #expect(try await start(query, token: token, server).status == 202)
@@ -131,7 +131,7 @@ import Testing
   }
 
   @Test func `an id is in use until its operation ends or is stopped`() async throws {
-    try await DemoServer.withServer { server in
+    try await DemoServer.withServer(.patient) { server in
       let token = try await reserve(server)
       let query = "subscription { countdown(from: 9, delay: 0) }"
       #expect(try await start(query, token: token, server).status == 202)

@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test func `stall-after leaves the connection open without an answer`() async throws {
-    try await DemoServer.withServer { server in
+    try await DemoServer.withServer(.patient) { server in
       try await RawSocket.connect(server, path: "/graphql?stall-after=1") { socket in
         _ = try await socket.initialize()
         try await socket.subscribe(Self.countdown)
@@ -69,7 +69,7 @@ import Testing
   }
 
   @Test func `subprotocol restricts what the server speaks`() async throws {
-    try await DemoServer.withServer { server in
+    try await DemoServer.withServer(.patient) { server in
       let both = "graphql-transport-ws, graphql-ws"
       try await RawSocket.connect(server, path: "/graphql?subprotocol=graphql-ws", protocols: both)
       {
@@ -86,7 +86,7 @@ import Testing
   }
 
   @Test func `a failure that is limited by times refuses that many handshakes`() async throws {
-    try await DemoServer.withServer { server in
+    try await DemoServer.withServer(.patient) { server in
       for status in [503, 503, 101, 101] {
         try await RawSocket.connect(server, path: "/graphql?status=503&times=2") {
           #expect($0.status == status)
@@ -96,7 +96,7 @@ import Testing
   }
 
   @Test func `a connection that is cut counts for times`() async throws {
-    try await DemoServer.withServer { server in
+    try await DemoServer.withServer(.patient) { server in
       for expected in ["closed with 1012", #"{"id":"1","type":"next"#] {
         try await RawSocket.connect(server, path: "/graphql?close-code=1012&times=1") { socket in
           _ = try await socket.initialize()
@@ -108,7 +108,7 @@ import Testing
   }
 
   @Test func `a client that leaves in mid message is forgotten`() async throws {
-    try await DemoServer.withServer { server in
+    try await DemoServer.withServer(.patient) { server in
       for _ in 0..<20 {
         try await RawSocket.connect(server) { socket in
           _ = try await socket.initialize()

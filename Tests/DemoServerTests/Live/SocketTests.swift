@@ -7,7 +7,7 @@ import Testing
   private static let countdown = "subscription { countdown(from: 2, delay: 0) }"
 
   @Test func `graphql-transport-ws sends events and completes`() async throws {
-    try await DemoServer.withServer { server in
+    try await DemoServer.withServer(.patient) { server in
       try await RawSocket.connect(server, protocols: "graphql-ws-unknown, graphql-transport-ws") {
         socket in
         #expect(socket.status == 101)
@@ -30,10 +30,7 @@ import Testing
   }
 
   @Test func `the older graphql-ws has its own messages`() async throws {
-    var configuration = DemoServer.Configuration()
-    // Without signs of life between the messages.
-    configuration.heartbeat = .seconds(86_400)
-    try await RawSocket.withServer(configuration, protocols: "graphql-ws") { socket in
+    try await RawSocket.withServer(protocols: "graphql-ws") { socket in
       #expect(try await socket.initialize() == #"{"type":"connection_ack"}"#)
       #expect(try await socket.message() == #"{"type":"ka"}"#)
       try await socket.subscribe("{ country(code: \"JP\") { code } }", type: "start")
@@ -127,7 +124,7 @@ import Testing
   }
 
   @Test func `frames that are wrong`() async throws {
-    var configuration = DemoServer.Configuration()
+    var configuration = DemoServer.Configuration.patient
     configuration.maxBodyBytes = 1000
     try await DemoServer.withServer(configuration) { server in
       let cases: [(String, [UInt8], Int)] = [
@@ -190,7 +187,7 @@ import Testing
   }
 
   @Test func `the number of operations is limited`() async throws {
-    var configuration = DemoServer.Configuration()
+    var configuration = DemoServer.Configuration.patient
     configuration.maxOperations = 2
     try await RawSocket.withServer(configuration) { socket in
       _ = try await socket.initialize()
@@ -207,7 +204,7 @@ import Testing
   }
 
   @Test func `other requests are answered as before`() async throws {
-    try await DemoServer.withServer { server in
+    try await DemoServer.withServer(.patient) { server in
       // A handshake for another path or version is an HTTP request.
       try await RawSocket.connect(server, path: "/other") { socket in
         #expect(socket.status == 404)

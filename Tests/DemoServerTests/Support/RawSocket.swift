@@ -37,7 +37,7 @@ struct RawSocket {
 
   /// Opens a connection to a server of its own for the duration of `body`.
   static func withServer<Result>(
-    _ configuration: DemoServer.Configuration = DemoServer.Configuration(),
+    _ configuration: DemoServer.Configuration = .patient,
     path: String = "/graphql", protocols: String? = "graphql-transport-ws",
     _ body: (inout RawSocket) async throws -> Result
   ) async throws -> Result {
