@@ -261,7 +261,8 @@ import Testing
     let script: [RawServer.Step] =
       RawServer.Step.greeting + [.message(SocketTests.next("Ada")), .untilClosed]
     try await Bench.withServer(
-      script, chain: Bench.plain.replacing("- fetch", with: exec + "\n- fetch"), isSocket: true
+      script, chain: Bench.plain.replacing("- fetch", with: exec + "\n- fetch"), isSocket: true,
+      setup: .init(clock: ServiceClock(TestClock()))
     ) { bench, _ in
       var count = 0
       for try await _ in bench.runner.execute(try Bench.request(SocketTests.document)) {
@@ -372,7 +373,7 @@ import Testing
     async throws
   {
     try await with("") { bench, _, _ in
-      let setup = Bench.Setup()
+      let setup = Bench.Setup(clock: ServiceClock(TestClock()))
       setup.secrets.insert(SecretString("hidden-7f"))
       let folder = bench.folder
       let script =
@@ -466,7 +467,10 @@ import Testing
   }
 
   @Test func `a missing program is reported with its name`() async throws {
-    try await Bench.with("- exec: { command: [/nowhere/plugin] }\n" + Bench.plain) { bench in
+    try await Bench.with(
+      "- exec: { command: [/nowhere/plugin] }\n" + Bench.plain,
+      setup: .init(clock: ServiceClock(TestClock()))
+    ) { bench in
       let outcome = await bench.run()
       #expect(outcome.message.contains("/nowhere/plugin was not found"))
     }

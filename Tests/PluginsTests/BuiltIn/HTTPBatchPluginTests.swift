@@ -28,9 +28,11 @@ import Testing
   }
 
   /// Uses a chain whose plugin has these options behind `max`.
+  ///
+  /// - Parameter clock: Does not advance unless the test advances it: a batch that fills slowly is not sent before.
   private func with(
     max options: String, _ network: ArrayNetwork, before: String = "",
-    clock: ServiceClock = ServiceClock(ContinuousClock()),
+    clock: ServiceClock = ServiceClock(TestClock()),
     body: @Sendable (Bench) async throws -> Void
   ) async throws {
     let setup = Bench.Setup(clock: clock, transport: network)
