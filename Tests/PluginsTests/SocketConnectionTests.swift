@@ -320,6 +320,12 @@ import Testing
   }
 
   @Test func `a SOCKS proxy that does not answer is an error of the proxy`() async throws {
+    // On a busy machine, finding the address takes the 50 ms sometimes: such a run is repeated.
+    while try await !isGivenUpInTunnel() {}
+  }
+
+  /// Runs a subscription through a SOCKS proxy that does not answer, and returns whether there was time to connect.
+  private func isGivenUpInTunnel() async throws -> Bool {
     try await RawServer.withServer([.bytes(3), .untilClosed]) { proxy in
       let outcome = try await run(
         SocketTests.retrying.replacing(
@@ -328,7 +334,14 @@ import Testing
         "wss://server.invalid/graphql")
       #expect(outcome.code == .proxyFailed, "\(outcome.message)")
       #expect(outcome.message.contains("within 50ms"), "\(outcome.message)")
-      #expect(try await proxy.connections() == 1)
+      let connections = try await proxy.connections()
+      if outcome.message.contains("no connection to the proxy") {
+        #expect(connections <= 1)
+        return false
+      }
+      #expect(outcome.message.contains("opened no tunnel"), "\(outcome.message)")
+      #expect(connections == 1)
+      return true
     }
   }
 
