@@ -307,8 +307,12 @@ import Testing
     _ script: [RawServer.Step], after frame: String?, _ message: String
   ) async throws {
     let clock = TestClock()
+    // Connecting has a limit in real time, too. Without a frame, the same limit ends on the clock.
+    let chain =
+      frame == nil
+      ? Bench.plain : Bench.plain.replacing("- fetch", with: "- fetch: { connect_timeout: 1h }")
     try await Bench.withServer(
-      script, isSocket: true, setup: .init(networkClock: ServiceClock(clock))
+      script, chain: chain, isSocket: true, setup: .init(networkClock: ServiceClock(clock))
     ) { bench, server in
       async let running = bench.run(Self.document)
       if let frame { _ = await server.log.frame(containing: frame) }
@@ -348,7 +352,8 @@ import Testing
     let script = RawServer.Step.greeted(.message(Self.complete()))
     let clock = TestClock()
     // Closed before the first ping is due, whose answer takes real time.
-    let chain = Bench.plain.replacing("- fetch", with: "- fetch: { keep_alive: 5s }")
+    let chain = Bench.plain.replacing(
+      "- fetch", with: "- fetch: { connect_timeout: 1h, keep_alive: 5s }")
     try await Bench.withServer(
       script, chain: chain, isSocket: true, setup: .init(networkClock: ServiceClock(clock))
     ) { bench, server in
