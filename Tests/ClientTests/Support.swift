@@ -21,10 +21,15 @@ final class Folder: Sendable {
     return file
   }
 
+  /// A chain with time enough for a busy machine.
+  static let chain =
+    "[cache-read, fetch: { connect_timeout: 1h, idle_timeout: 1h }, response-code, parse, "
+    + "cache-write]"
+
   /// A pipeline file for a server.
   func pipeline(
-    _ url: String, store: String = "{ kind: memory }",
-    chain: String = "[cache-read, fetch, response-code, parse, cache-write]", more: String = ""
+    _ url: String, store: String = "{ kind: memory }", chain: String = Folder.chain,
+    more: String = ""
   ) throws -> String {
     try write(
       """

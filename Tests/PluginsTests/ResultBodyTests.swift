@@ -3,6 +3,7 @@ import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
 import GQLRunSupport
+import GQLRunTestSupport
 import Testing
 
 /// Results of a shared connection as the body of a response: what interceptors, recordings and archives see.
@@ -100,7 +101,7 @@ import Testing
     _ keptBytes: Int
   ) async throws {
     let recorder = ExchangeRecorder(keptBytes: keptBytes)
-    let transport = AsyncHTTPTransport()
+    let transport = AsyncHTTPTransport(clock: ServiceClock(TestClock()))
     let setup = Bench.Setup(transport: RecordingTransport(transport, recorder: recorder))
     let outcome = try await RawServer.withServer(Self.whole) { [setup] server in
       let url = server.socketURL

@@ -1,11 +1,18 @@
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunTestSupport
 import HTTPTypes
 import Testing
 
 /// Connections: kept, closed, given up.
 @Suite(.timeLimit(.minutes(10))) struct ConnectionTests {
   private static let ok = HTTPText.response()
+  /// Limits with time enough to connect on a busy machine.
+  private static let patient: HTTPLimits = {
+    var limits = HTTPLimits()
+    limits.connect = .seconds(3_600)
+    return limits
+  }()
 
   @Test func `one connection serves several operations`() async throws {
     let script: [RawServer.Step] = [
@@ -38,14 +45,14 @@ import Testing
     ]
     try await RawServer.withServer(script) { first in
       try await RawServer.withServer(script) { second in
-        let transport = AsyncHTTPTransport()
+        let transport = AsyncHTTPTransport(clock: ServiceClock(TestClock()))
         for path in ["/a", "/b", "/a"] {
           for server in [first, second] {
             let message = HTTPRequestMessage(
               head: HTTPRequest(
                 method: .post, scheme: "http", authority: "127.0.0.1:\(server.port)", path: path),
               body: Array("to \(server.port)".utf8))
-            let response = try await transport.send(message, limits: HTTPLimits())
+            let response = try await transport.send(message, limits: Self.patient)
             _ = try await response.body.prefix(1 << 20)
           }
         }
@@ -65,13 +72,13 @@ import Testing
       .request, .send(Self.ok), .request, .send(Self.ok), .request, .send(Self.ok), .untilClosed,
     ]
     try await RawServer.withServer(script) { server in
-      let transport = AsyncHTTPTransport()
+      let transport = AsyncHTTPTransport(clock: ServiceClock(TestClock()))
       let message = HTTPRequestMessage(
         head: HTTPRequest(
           method: .post, scheme: "http", authority: "127.0.0.1:\(server.port)", path: "/"),
         body: [UInt8](repeating: UInt8(ascii: "x"), count: 200_000))
       // The next request waits until the one connection, on the event loop of the first, is free.
-      var limits = HTTPLimits()
+      var limits = Self.patient
       limits.connection.maxPerHost = 1
       for executor in transport.executors.prefix(2) + transport.executors.prefix(1) {
         let answer = try await Task(executorPreference: executor) { [limits] in

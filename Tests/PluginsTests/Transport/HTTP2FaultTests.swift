@@ -52,8 +52,8 @@ struct HTTP2FaultTests {
   private static let good = head() + data(HTTPText.user, isLast: true)
 
   private func with(
-    _ scripts: [[RawServer.Step]], document: String = Bench.user, fetch: String = "",
-    setup: Bench.Setup = Bench.Setup(),
+    _ scripts: [[RawServer.Step]], document: String = Bench.user,
+    fetch: String = "connect_timeout: 1h, ", setup: Bench.Setup = Bench.Setup(),
     check: @escaping @Sendable (Outcome, RawServer) async throws -> Void
   ) async throws {
     let tls = try certificates.server(.good) { $0.applicationProtocols = ["h2"] }
@@ -90,11 +90,12 @@ struct HTTP2FaultTests {
 
   @Test func `an archive has the version that was spoken`() async throws {
     let tls = try certificates.server(.good) { $0.applicationProtocols = ["h2"] }
-    let sockets = AsyncHTTPTransport()
+    let sockets = AsyncHTTPTransport(clock: ServiceClock(TestClock()))
     let recorder = ExchangeRecorder()
     let setup = Bench.Setup(transport: RecordingTransport(sockets, recorder: recorder))
     let ca = certificates.path("ca.pem")
-    let chain = Bench.plain.replacing("- fetch", with: "- fetch: { tls: { ca_file: \(ca) } }")
+    let chain = Bench.plain.replacing(
+      "- fetch", with: "- fetch: { connect_timeout: 1h, tls: { ca_file: \(ca) } }")
     try await RawServer.withServer([Self.script(Self.good)], tls: tls) { [setup] server in
       let url = "https://localhost:\(server.port)/graphql"
       _ = try await Bench.with(chain, url: url, setup: setup) { await $0.run() }
@@ -212,7 +213,8 @@ struct HTTP2FaultTests {
     let setup = Bench.Setup(networkClock: ServiceClock(TestClock()))
     let tls = try certificates.server(.good) { $0.applicationProtocols = ["h2"] }
     let ca = certificates.path("ca.pem")
-    let chain = Bench.plain.replacing("- fetch", with: "- fetch: { tls: { ca_file: \(ca) } }")
+    let chain = Bench.plain.replacing(
+      "- fetch", with: "- fetch: { connect_timeout: 1h, tls: { ca_file: \(ca) } }")
     let scripts = [Self.script(Array("no frames here".utf8)), Self.script(Self.good)]
     try await RawServer.withServer(scripts, tls: tls) { [setup] server in
       let url = "https://localhost:\(server.port)/graphql"
