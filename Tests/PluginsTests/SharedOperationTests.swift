@@ -75,7 +75,9 @@ import Testing
         body: Array("{}".utf8))
       request.webSocket = WebSocketRequest(
         subprotocols: ["graphql-transport-ws"], isSubscription: false)
-      let (limits, clock) = (HTTPLimits(), ServiceClock(TestClock()))
+      var limits = HTTPLimits()
+      limits.connect = .seconds(3_600)
+      let clock = ServiceClock(TestClock())
       let failures = TransportFailures(
         request: request, limits: limits, route: ConnectionRoute(request.head, limits.connection))
       let connection = SocketConnection(

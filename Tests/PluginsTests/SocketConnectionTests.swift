@@ -352,6 +352,7 @@ import Testing
     let tunnel: [RawServer.Step] = [.request, .send("HTTP/1.1 200 OK\r\n\r\n")]
     try await RawServer.withServer(tunnel + handshake) { proxy in
       var limits = HTTPLimits()
+      limits.connect = .seconds(3_600)
       limits.connection.proxies.http = try HTTPProxy(url: "http://127.0.0.1:\(proxy.port)")
       let answer = try await WebSocketProbe.answer(
         to: head, offering: ["graphql-ws"], limits: limits)
@@ -362,6 +363,7 @@ import Testing
     defer { try? FileManager.default.removeItem(atPath: path) }
     try await RawServer.withServer(handshake, socket: path) { server in
       var limits = HTTPLimits()
+      limits.connect = .seconds(3_600)
       limits.connection.unixSocket = path
       let answer = try await WebSocketProbe.answer(
         to: head, offering: ["graphql-ws"], limits: limits)

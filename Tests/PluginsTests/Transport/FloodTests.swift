@@ -91,9 +91,8 @@ import Testing
   {
     try await RawServer.withServer(flood.script) { server in
       let url = flood.isSocket ? server.socketURL : server.url
-      // A clock that does not advance: the time window does not end however slow the machine is.
-      let setup = Bench.Setup(
-        clock: ServiceClock(TestClock()), networkClock: ServiceClock(TestClock()))
+      // The clocks do not advance: the time window does not end however slow the machine is.
+      let setup = Bench.Setup(clock: ServiceClock(TestClock()))
       let chain = "- max-retry\n" + Bench.plain
       try await Bench.with(chain, url: url, setup: setup) { bench in
         let outcome = await bench.run(SocketTests.document)

@@ -52,8 +52,8 @@ struct HTTP2FaultTests {
   private static let good = head() + data(HTTPText.user, isLast: true)
 
   private func with(
-    _ scripts: [[RawServer.Step]], document: String = Bench.user,
-    fetch: String = "connect_timeout: 1h, ", setup: Bench.Setup = Bench.Setup(),
+    _ scripts: [[RawServer.Step]], document: String = Bench.user, fetch: String = "",
+    setup: Bench.Setup = Bench.Setup(),
     check: @escaping @Sendable (Outcome, RawServer) async throws -> Void
   ) async throws {
     let tls = try certificates.server(.good) { $0.applicationProtocols = ["h2"] }
@@ -197,11 +197,7 @@ struct HTTP2FaultTests {
   @Test(arguments: brokenRules.indices)
   func `a server that breaks the rules of HTTP/2 is given up at once`(_ index: Int) async throws {
     let fault = Self.brokenRules[index]
-    try await with(
-      [Self.script(fault.bytes)], document: Bench.rename,
-      setup: .init(networkClock: ServiceClock(TestClock()))
-    ) {
-      outcome, server in
+    try await with([Self.script(fault.bytes)], document: Bench.rename) { outcome, server in
       #expect(outcome.code == .malformedResponse, "\(fault.name): \(outcome.message)")
       #expect(outcome.message.contains("violated HTTP/2"), "\(outcome.message)")
       await server.log.closure()
@@ -210,15 +206,13 @@ struct HTTP2FaultTests {
   }
 
   @Test func `after a broken connection the next request uses a new one`() async throws {
-    let setup = Bench.Setup(networkClock: ServiceClock(TestClock()))
     let tls = try certificates.server(.good) { $0.applicationProtocols = ["h2"] }
     let ca = certificates.path("ca.pem")
-    let chain = Bench.plain.replacing(
-      "- fetch", with: "- fetch: { connect_timeout: 1h, tls: { ca_file: \(ca) } }")
+    let chain = Bench.plain.replacing("- fetch", with: "- fetch: { tls: { ca_file: \(ca) } }")
     let scripts = [Self.script(Array("no frames here".utf8)), Self.script(Self.good)]
-    try await RawServer.withServer(scripts, tls: tls) { [setup] server in
+    try await RawServer.withServer(scripts, tls: tls) { server in
       let url = "https://localhost:\(server.port)/graphql"
-      try await Bench.with(chain, url: url, setup: setup) { bench in
+      try await Bench.with(chain, url: url) { bench in
         let first = await bench.run(policy: .networkOnly)
         #expect(first.code == .malformedResponse, "\(first.message)")
         let second = await bench.run(policy: .networkOnly)

@@ -4,7 +4,6 @@ import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunPlugins
-import GQLRunTestSupport
 import HTTPTypes
 import Testing
 
@@ -74,11 +73,9 @@ import Testing
   ) async throws {
     // The server reads the rest only after the outcome: the client cannot have sent all of it.
     let (outcomes, end) = AsyncStream.makeStream(of: Void.self)
-    // A clock that does not advance: no time limit ends the exchange.
-    let chain = Bench.plain.replacing("- fetch", with: "- fetch: { keep_alive: 60m }")
+    // The clock of the transport does not advance: no time limit ends the exchange.
     try await Bench.withServer(
-      [.bytes(1_000)] + answer + [.run { for await _ in outcomes {} }, .untilClosed], chain: chain,
-      setup: .init(networkClock: ServiceClock(TestClock()))
+      [.bytes(1_000)] + answer + [.run { for await _ in outcomes {} }, .untilClosed]
     ) { bench, server in
       let outcome = try await run(bench)
       #expect([413, 503].contains(outcome.failure?.http?.status), "\(outcome.message)")
