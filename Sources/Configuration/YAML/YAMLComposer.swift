@@ -37,6 +37,7 @@ package struct YAMLComposer {
     findings = YAMLGuard(source).findings
     guard findings.isEmpty else { return nil }
     var attempt = text
+    var lines = source.lines
     var renamed: [(name: String, mark: Mark)] = []
     let most = min(Self.maxRepetitions, max(1, Self.maxRepeatedBytes / max(1, text.utf8.count)))
     while true {
@@ -60,7 +61,7 @@ package struct YAMLComposer {
           reportRepeated(names, context.mark)
           return nil
         }
-        guard let next = renamingKey(at: context.mark, in: attempt, round: renamed.count) else {
+        guard renameKey(at: context.mark, in: &lines, round: renamed.count) else {
           report(
             "a key of this mapping is repeated", location: location(context.mark, length: 1),
             code: .duplicateKey
@@ -68,7 +69,7 @@ package struct YAMLComposer {
           return nil
         }
         renamed.append((names.first ?? "", context.mark))
-        attempt = next
+        attempt = String(String.UnicodeScalarView(lines.joined(separator: ["\n"])))
       } catch {
         report(error)
         return nil
@@ -160,39 +161,19 @@ extension YAMLComposer {
   /// The first of the private use characters that replace the first letter of a renamed key.
   private static let firstStandIn: UInt32 = 0xF000
 
-  /// The text with one letter of the key at `mark` replaced; `nil` if there is none to replace.
-  private func renamingKey(at mark: Mark, in text: String, round: Int) -> String? {
-    guard source.lines.indices.contains(mark.line - 1),
+  /// Replaces one letter of the key at `mark`; `false` if there is none to replace.
+  private func renameKey(at mark: Mark, in lines: inout [[Unicode.Scalar]], round: Int) -> Bool {
+    guard lines.indices.contains(mark.line - 1),
       let standIn = Unicode.Scalar(Self.firstStandIn + UInt32(round))
-    else { return nil }
-    let line = source.lines[mark.line - 1]
+    else { return false }
+    let line = lines[mark.line - 1]
     var column = mark.column - 1
     if line.indices.contains(column), line[column] == "\"" || line[column] == "'" { column += 1 }
     guard line.indices.contains(column), !"\\\"'".unicodeScalars.contains(line[column]) else {
-      return nil
+      return false
     }
-    var scalars = Array(text.unicodeScalars)
-    guard let start = offset(ofLine: mark.line, in: scalars) else { return nil }
-    scalars[start + column] = standIn
-    return String(String.UnicodeScalarView(scalars))
-  }
-
-  private func offset(ofLine line: Int, in scalars: [Unicode.Scalar]) -> Int? {
-    var number = 1
-    var index = 0
-    while number < line {
-      guard index < scalars.count else { return nil }
-      switch scalars[index] {
-      case "\r" where index + 1 < scalars.count && scalars[index + 1] == "\n":
-        index += 1
-        number += 1
-      case "\n", "\r":
-        number += 1
-      default: break
-      }
-      index += 1
-    }
-    return index
+    lines[mark.line - 1][column] = standIn
+    return true
   }
 
   /// The key as written, if `key` was renamed.
