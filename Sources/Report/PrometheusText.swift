@@ -1,3 +1,5 @@
+import GQLRunSupport
+
 /// Metrics in the text format of Prometheus, version 0.0.4: each metric once, in the order of their first samples.
 ///
 /// https://prometheus.io/docs/instrumenting/exposition_formats/
@@ -95,15 +97,13 @@ package struct PrometheusText {
 
   /// The text in one line. By Unicode scalars, because a line break may be part of a larger character.
   private static func escaped(_ text: String, quoted: Bool = false) -> String {
-    var result = String.UnicodeScalarView()
-    for scalar in text.unicodeScalars {
+    QuotedText.replacing(text) { scalar in
       switch scalar {
-      case "\\": result.append(contentsOf: "\\\\".unicodeScalars)
-      case "\n": result.append(contentsOf: "\\n".unicodeScalars)
-      case "\"" where quoted: result.append(contentsOf: "\\\"".unicodeScalars)
-      default: result.append(scalar)
+      case "\\": "\\\\"
+      case "\n": "\\n"
+      case "\"" where quoted: "\\\""
+      default: nil
       }
     }
-    return String(result)
   }
 }

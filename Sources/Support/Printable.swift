@@ -3,24 +3,17 @@ package enum Printable {
   /// `text` on one line, with each unprintable scalar replaced by U+FFFD and tabs by a space.
   package static func line(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: { isUnsafe($0.value) }) else { return text }
-    var result = String.UnicodeScalarView()
-    for scalar in text.unicodeScalars {
-      result.append(scalar == "\t" ? " " : isUnsafe(scalar.value) ? "\u{FFFD}" : scalar)
+    return QuotedText.replacing(text) {
+      isUnsafe($0.value) ? ($0 == "\t" ? " " : "\u{FFFD}") : nil
     }
-    return String(result)
   }
 
   /// `text` with its lines and tabs; other unprintable scalars are escaped as in Swift, `\u{1b}`.
   package static func lines(_ text: String) -> String {
-    var result = ""
-    for scalar in text.unicodeScalars {
-      if isUnsafe(scalar.value), scalar != "\n", scalar != "\t" {
-        result += "\\u{\(String(scalar.value, radix: 16))}"
-      } else {
-        result.unicodeScalars.append(scalar)
-      }
+    QuotedText.replacing(text) {
+      let isKept = !isUnsafe($0.value) || $0 == "\n" || $0 == "\t"
+      return isKept ? nil : "\\u{\(String($0.value, radix: 16))}"
     }
-    return result
   }
 
   /// Whether a scalar controls a terminal, changes the direction of text, or separates lines.
@@ -164,7 +157,10 @@ package enum QuotedText {
     replacing(githubData(text)) { [":": "%3A", ",": "%2C"][$0] }
   }
 
-  private static func replacing(
+  /// The text with other texts instead of some scalars.
+  ///
+  /// - Parameter replacement: The text for a scalar; `nil` keeps it.
+  package static func replacing(
     _ text: String, _ replacement: (Unicode.Scalar) -> String?
   ) -> String {
     var result = String.UnicodeScalarView()
