@@ -238,15 +238,15 @@ struct LoadTests {
 
   @Test("a long run has steps of more than a second, and what comes late is in the last one")
   func longRuns() {
-    var steps = LoadSteps(start: 100, seconds: 6_000)
+    var steps = TimeSteps(start: 100, seconds: 6_000, of: 0)
     #expect(steps.width == 10)
-    steps.add(RequestOutcome(), begun: 125, ended: 1e12)
-    #expect(steps.list()[2].requests == 1 && steps.list()[2].start == 20)
-    #expect(steps.list().count == 2 * LoadSteps.maxSteps + 1)
-    #expect(steps.list().last?.completed == 1)
+    for time in [125, 1e12] { steps.change(at: time) { $0 += 1 } }
+    #expect(steps.list()[2].value == 1 && steps.list()[2].start == 20)
+    #expect(steps.list().count == 2 * TimeSteps<Int>.maxSteps + 1)
+    #expect(steps.list().last?.value == 1)
     // A time before the start is no crash.
-    steps.add(RequestOutcome(), begun: 90, ended: 95)
-    #expect(steps.list()[0].requests == 1)
+    steps.change(at: 90) { $0 += 1 }
+    #expect(steps.list()[0].value == 1)
   }
 
   @Test("the requests of several operations are reported one by one")

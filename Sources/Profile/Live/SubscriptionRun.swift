@@ -455,22 +455,20 @@ private final class EventRecorder: Sendable {
       var report = SubscriptionReport(
         subscriptions: subscriptions, seconds: seconds, events: counts.events,
         eventsPerSecond: Double(counts.events) / seconds,
-        delivery: delivery.isEmpty ? nil : delivery.latencies,
-        intervals: state.intervals.isEmpty ? nil : state.intervals.latencies,
+        delivery: delivery.known, intervals: state.intervals.known,
         jitterSeconds: state.jitter.count > 0 ? state.jitter.sum / Double(state.jitter.count) : nil,
         reconnects: state.reconnects, dropped: state.dropped,
         eventsWithErrors: counts.eventsWithErrors, failures: state.failures.list,
         receivedBytes: state.bytes, clientLoad: processSeconds / seconds,
         processorSecondsPerEvent: counts.events > 0 ? processSeconds / Double(counts.events) : nil)
-      report.delay = delay.isEmpty ? nil : delay.latencies
+      report.delay = delay.known
       (report.opened, report.lost) = (counts.opened, counts.lost)
       (report.failed, report.completed) = (counts.failed, state.completed)
       report.stepSeconds = state.steps.width
       report.steps = state.steps.list(until: seconds).map { start, step in
         var counts = step.counts
         counts.start = start
-        if !step.delivery.isEmpty { counts.delivery = step.delivery.latencies.p99 }
-        if !step.delay.isEmpty { counts.delay = step.delay.latencies.p99 }
+        (counts.delivery, counts.delay) = (step.delivery.known?.p99, step.delay.known?.p99)
         return counts
       }
       return report

@@ -13,7 +13,10 @@ actor LatencyRecorder {
   private var errors = ErrorTally()
   private var errorCodes = ErrorTally()
   private var receivedBytes = 0
-  private var steps: LoadSteps
+  /// A request belongs to the step of its scheduled start, as do its latency and its failure: a server that stalls is
+  /// visible in the steps of the requests that it delays, not in the one in which it answers. Only
+  /// ``LoadReport/Step/completed`` counts the requests that end in a step.
+  private var steps: TimeSteps<(figures: RequestFigures, completed: Int)>
   private var operations: [(name: String, figures: RequestFigures)]
   /// The number of requests that started more than ``Self/lateness`` seconds after their scheduled
   /// time.
@@ -25,7 +28,8 @@ actor LatencyRecorder {
   ///   - seconds: The time during which requests start.
   ///   - operations: The names of the operations, which are reported one by one; empty for one operation.
   init(start: Double, seconds: Double, operations: [String] = []) {
-    steps = LoadSteps(start: start, seconds: seconds)
+    let empty = RequestFigures(latencies: LatencyDistribution(digits: .two))
+    steps = TimeSteps(start: start, seconds: seconds, of: (empty, 0))
     self.operations = operations.map { ($0, RequestFigures()) }
   }
 
@@ -35,7 +39,8 @@ actor LatencyRecorder {
     if started - begun > Self.lateness { lateStarts += 1 }
     uncorrected.add(ended - started)
     total.add(outcome, seconds: ended - begun)
-    steps.add(outcome, begun: begun, ended: ended)
+    steps.change(at: begun) { $0.figures.add(outcome, seconds: ended - begun) }
+    steps.change(at: ended) { $0.completed += 1 }
     if operations.indices.contains(outcome.operation) {
       operations[outcome.operation].figures.add(outcome, seconds: ended - begun)
     }
@@ -64,14 +69,21 @@ actor LatencyRecorder {
       receivedBytes: receivedBytes, clientLoad: processSeconds / seconds, warnings: [])
     report.graphQLErrors = total.graphQLErrors
     report.errorCodes = errorCodes.list
-    report.steps = steps.list(until: isInterrupted ? seconds : nil)
+    // Those that have begun, of a run that ended early.
+    report.steps = steps.list(until: isInterrupted ? seconds : nil).map { start, step in
+      let times = step.figures.latencies.known
+      return LoadReport.Step(
+        start: start, requests: step.figures.requests, completed: step.completed,
+        failures: step.figures.failures, graphQLErrors: step.figures.graphQLErrors, p50: times?.p50,
+        p90: times?.p90, p99: times?.p99, highest: times?.highest)
+    }
     if isInterrupted { report.isInterrupted = true }
     report.stepSeconds = steps.width
     if operations.count > 1 {
       report.operations = operations.map { name, figures in
         .init(
           name: name, requests: figures.requests, failures: figures.failures,
-          latencies: figures.latencies.isEmpty ? nil : figures.latencies.latencies)
+          latencies: figures.latencies.known)
       }
     }
     return report
@@ -120,6 +132,9 @@ struct TimeSteps<Value> {
   private let empty: Value
   private var values: [Value]
 
+  /// The number of steps of a run; twice as many are possible.
+  static var maxSteps: Int { 600 }
+
   /// - Parameters:
   ///   - start: The start of the run.
   ///   - seconds: Its time.
@@ -127,14 +142,14 @@ struct TimeSteps<Value> {
   init(start: Double, seconds: Double, of empty: Value) {
     self.start = start
     self.empty = empty
-    width = max((seconds / Double(LoadSteps.maxSteps)).rounded(.up), 1)
+    width = max((seconds / Double(Self.maxSteps)).rounded(.up), 1)
     values = Array(repeating: empty, count: Int((min(seconds, 1e6) / width).rounded(.up)))
   }
 
   /// Changes the step of a time. Those after the run's time are added; the last possible one also has what comes later.
   mutating func change(at time: Double, _ change: (inout Value) -> Void) {
     let position = (time - start) / width
-    let index = position > 0 ? Int(min(position, Double(2 * LoadSteps.maxSteps))) : 0
+    let index = position > 0 ? Int(min(position, Double(2 * Self.maxSteps))) : 0
     while values.count <= index { values.append(empty) }
     change(&values[index])
   }
@@ -143,44 +158,8 @@ struct TimeSteps<Value> {
   ///
   /// - Parameter seconds: The time after which steps are left out; at least one is in the list. `nil` is all steps.
   func list(until seconds: Double? = nil) -> [(start: Double, value: Value)] {
-    let last = min(max((seconds ?? .infinity) / width, 0), Double(2 * LoadSteps.maxSteps))
+    let last = min(max((seconds ?? .infinity) / width, 0), Double(2 * Self.maxSteps))
     return values.prefix(Int(last) + 1).enumerated().map { (Double($0) * width, $1) }
-  }
-}
-
-/// The requests of a run in steps of equal time.
-///
-/// A request belongs to the step of its scheduled start, as do its latency and its failure: a server that stalls is visible
-/// in the steps of the requests that it delays, not in the one in which it answers. Only ``LoadReport/Step/completed``
-/// counts the requests that end in a step.
-struct LoadSteps {
-  private typealias Step = (figures: RequestFigures, completed: Int)
-
-  private var steps: TimeSteps<Step>
-  var width: Double { steps.width }
-
-  static let maxSteps = 600
-
-  init(start: Double, seconds: Double) {
-    let empty = RequestFigures(latencies: LatencyDistribution(digits: .two))
-    steps = TimeSteps(start: start, seconds: seconds, of: (empty, 0))
-  }
-
-  mutating func add(_ outcome: RequestOutcome, begun: Double, ended: Double) {
-    steps.change(at: begun) { $0.figures.add(outcome, seconds: ended - begun) }
-    steps.change(at: ended) { $0.completed += 1 }
-  }
-
-  /// The steps that have begun after this many seconds, at least one; all steps for `nil`.
-  func list(until seconds: Double? = nil) -> [LoadReport.Step] {
-    steps.list(until: seconds).map { start, step in
-      let figures = step.figures
-      let times = figures.latencies.isEmpty ? nil : figures.latencies.latencies
-      return LoadReport.Step(
-        start: start, requests: figures.requests, completed: step.completed,
-        failures: figures.failures, graphQLErrors: figures.graphQLErrors, p50: times?.p50,
-        p90: times?.p90, p99: times?.p99, highest: times?.highest)
-    }
   }
 }
 
@@ -193,8 +172,9 @@ struct LatencyDistribution {
     histogram = Histogram(numberOfSignificantValueDigits: digits)
   }
 
-  var isEmpty: Bool { histogram.totalCount == 0 }
   var latencies: Latencies { Latencies(histogram) }
+  /// The latencies; `nil` if there are none.
+  var known: Latencies? { histogram.totalCount == 0 ? nil : latencies }
 
   mutating func add(_ seconds: Double) {
     histogram.record(UInt64(min(max(seconds, 0), 1e6) * 1e9))
