@@ -1,6 +1,7 @@
 import Foundation
 import GQLRunPipeline
 import GQLRunReport
+import GQLRunSupport
 import GQLRunTestSupport
 import Testing
 
@@ -47,17 +48,18 @@ struct LoadTests {
 
   @Test("a completed request frees its slot for the next")
   func placesAreGivenBack() async throws {
-    let slots = RequestSlots(2)
+    let free = Monitor(2)
+    func take() -> Bool { free.withLock(LoadRun.takeSlot) }
     for _ in 0..<100 {
-      #expect(try await !slots.acquire())
-      slots.release()
+      #expect(take())
+      free.update { $0 += 1 }
     }
-    #expect(try await !slots.acquire())
-    #expect(try await !slots.acquire())
-    async let third = slots.acquire()
-    slots.release()
+    #expect(take())
+    #expect(take())
+    async let third: Void = free.wait(until: LoadRun.takeSlot)
+    free.update { $0 += 1 }
     // Whether the third asks before or after the place is free, it gets it.
-    _ = try await third
+    try await third
   }
 
   @Test("failures are counted by their message")

@@ -71,18 +71,21 @@ package struct LoadRun: Sendable {
   ) async -> Int {
     let start = now
     var waits = 0
-    let slots = RequestSlots(inFlight)
+    let free = Monitor(inFlight)
     await withDiscardingTaskGroup { group in
       for number in 0..<starts.count {
         let intended = start + starts.start(of: number)
         let early = intended - now
         if early > 0 { try? await clock.sleep(for: .seconds(early)) }
         // A request that waits for another one starts late, which its latency includes.
-        guard !Task.isCancelled, let hasWaited = try? await slots.acquire() else { break }
-        if hasWaited { waits += 1 }
+        guard !Task.isCancelled else { break }
+        if !free.withLock(Self.takeSlot) {
+          guard (try? await free.wait(until: Self.takeSlot)) != nil else { break }
+          waits += 1
+        }
         group.addTask {
           await record(recorder, intended: intended)
-          slots.release()
+          free.update { $0 += 1 }
         }
       }
     }
@@ -116,24 +119,9 @@ package struct LoadRun: Sendable {
     if Task.isCancelled { return }
     await recorder.add(outcome, intended: intended, started: started, ended: now)
   }
-}
 
-/// The slots for requests in flight. One task takes them, many return them.
-final class RequestSlots: Sendable {
-  private let free: Monitor<Int>
-
-  init(_ count: Int) { free = Monitor(count) }
-
-  /// Takes a slot. Returns whether it had to wait for one.
-  func acquire() async throws -> Bool {
-    if free.withLock(Self.take) { return false }
-    try await free.wait(until: Self.take)
-    return true
-  }
-
-  func release() { free.update { $0 += 1 } }
-
-  @Sendable private static func take(_ free: inout Int) -> Bool {
+  /// Takes one of the slots for requests in flight; `false` if none is free.
+  @Sendable static func takeSlot(_ free: inout Int) -> Bool {
     guard free > 0 else { return false }
     free -= 1
     return true
