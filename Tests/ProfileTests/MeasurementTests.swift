@@ -46,9 +46,8 @@ struct MeasurementTests {
   @Test("the stages of a job are within its total time")
   func job() async throws {
     try await Self.withResponse(500) { operation, path in
-      let run = try await JobRun(
-        operation, path: path, label: "memory", store: .memory()
-      ).run()
+      let run = try await JobRun.run(
+        operation, path: path, label: "memory", store: .memory())
       let size = try ResponseFile(path).size
       #expect(run.counts.bytes == size)
       #expect(run.counts.newRecords > 500)
@@ -69,7 +68,7 @@ struct MeasurementTests {
     try await Self.withResponse(500) { operation, path in
       let stages = try await StagesRun.run(operation, path: path)
       #expect(stages.counts.bytes == (try ResponseFile(path).size))
-      let job = try await JobRun(operation, path: path, label: "memory", store: .memory()).run()
+      let job = try await JobRun.run(operation, path: path, label: "memory", store: .memory())
       let floor = try BaselineRun.floor(path)
       let report = try #require(
         JobReport(jobs: [job], stages: [stages], floor: [floor], lapCost: 50e-9))
@@ -88,9 +87,8 @@ struct MeasurementTests {
   @Test("the stages and the profiler's own work add up to the time of the whole process")
   func sumOfStages() async throws {
     try await Self.withResponse(200) { operation, path in
-      var run = try await JobRun(
-        operation, path: path, label: "memory", store: .memory()
-      ).run()
+      var run = try await JobRun.run(
+        operation, path: path, label: "memory", store: .memory())
       run.parts[.plan] = PartTime(wall: 0.004)
       run.enclose(
         start: run.began &- 10_000_000, end: run.ended &+ 20_000_000, cpu: run.cpuSeconds + 0.02)
@@ -112,7 +110,7 @@ struct MeasurementTests {
   @Test("parsing and writing are reported per chunk")
   func pieces() async throws {
     try await Self.withResponse(500) { operation, path in
-      let run = try await JobRun(operation, path: path, label: "memory", store: .memory()).run()
+      let run = try await JobRun.run(operation, path: path, label: "memory", store: .memory())
       let report = try #require(JobReport(jobs: [run], stages: [], floor: [], lapCost: 0))
       let pieces = (run.counts.bytes + ResponseFile.chunkSize - 1) / ResponseFile.chunkSize
       for name in [StageReport.Name.input, .storeWrite] {
@@ -146,12 +144,12 @@ struct MeasurementTests {
   func slowStore() async throws {
     try await Self.withResponse(50) { operation, path in
       let began = StageClock.wall()
-      let run = try await JobRun(operation, path: path, label: "slow", store: .memory()) {
+      let run = try await JobRun.run(operation, path: path, label: "slow", store: .memory()) {
         // Four times as long as everything before, whatever the machine did in it.
         let now = StageClock.wall()
         let end = now + 4 * (now - began) + 500_000_000
         while StageClock.wall() < end {}
-      }.run()
+      }
       let report = try #require(JobReport(jobs: [run], stages: [], floor: [], lapCost: 0))
       #expect(report.bottleneck.hasPrefix("sync takes"))
       #expect(report.stages.first { $0.name == .sync }?.share ?? 0 > 0.5)
@@ -164,11 +162,11 @@ struct MeasurementTests {
       let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).db").path
       defer { for end in ["", "-wal", "-shm"] { unlink(file + end) } }
       let store = try CacheStore.sqlite(path: file)
-      let run = try await JobRun(
+      let run = try await JobRun.run(
         operation, path: path, label: "sqlite", store: store, files: [file]
       ) {
         try await store.checkpoint()
-      }.run()
+      }
       try store.close()
       #expect(run.counts.fileBytes ?? 0 > 0)
       #expect(run.parts[.sync] != nil)
@@ -194,7 +192,7 @@ struct MeasurementTests {
     try Data(text.utf8).write(to: path)
     let operation = try Self.operation(1)
     await #expect(throws: (any Error).self) {
-      try await JobRun(operation, path: path.path, label: "", store: .memory()).run()
+      try await JobRun.run(operation, path: path.path, label: "", store: .memory())
     }
     await #expect(throws: (any Error).self) {
       try await StagesRun.run(operation, path: path.path)
@@ -249,9 +247,8 @@ struct MeasurementTests {
       #expect(try #require(fetch.wireBytes) > fetch.bytes)
       #expect(abs(try #require(again.wireBytes) - (try #require(fetch.wireBytes))) < 100)
       for fetch in [fetch, again] { #expect(Self.share(fetch) <= 1.001) }
-      let run = try await JobRun(
-        operation, path: copy.path, label: "memory", store: .memory()
-      ).run()
+      let run = try await JobRun.run(
+        operation, path: copy.path, label: "memory", store: .memory())
       #expect(run.counts.newRecords > 200)
     }
   }

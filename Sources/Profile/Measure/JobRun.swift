@@ -3,37 +3,22 @@ import GQLRunSupport
 
 /// The complete job on a recorded response: read, parse and normalize, write, sync, read back,
 /// output. The clocks are read between chunks, never inside one.
-package struct JobRun {
-  package var operation: PreparedOperation
-  package var path: String
-  package var label: String
-  package var store: CacheStore
-  /// Makes the commit durable; nil for a store in memory.
-  package var sync: (@Sendable () async throws -> Void)?
-  /// The files of the store, to measure their size.
-  package var files: [String]
-  package var keys: ResponseNormalizer.Options
-
-  package init(
+package enum JobRun {
+  /// - Parameters:
+  ///   - path: The file of the response.
+  ///   - files: The files of the store, to measure their size.
+  ///   - sync: Makes the commit durable; nil for a store in memory.
+  package static func run(
     _ operation: PreparedOperation, path: String, label: String, store: CacheStore,
     files: [String] = [], sync: (@Sendable () async throws -> Void)? = nil
-  ) {
-    self.files = files
-    self.operation = operation
-    self.path = path
-    self.label = label
-    self.store = store
-    self.sync = sync
-    keys = ResponseNormalizer.Options()
-    keys.wantsResult = false
+  ) async throws -> RunMeasurement {
+    var options = ResponseNormalizer.Options()
+    options.wantsResult = false
     // The stages, which divide the time, have one thread.
-    keys.minTapeBytes = Int.max
-  }
-
-  package func run() async throws -> RunMeasurement {
+    options.minTapeBytes = Int.max
     let file = try ResponseFile(path)
     var run = RunMeasurement(kind: .job, label: label)
-    let normalizer = try ResponseNormalizer(operation, store: store, options: keys)
+    let normalizer = try ResponseNormalizer(operation, store: store, options: options)
     // Memory is sampled 64 times per response, at equal distances.
     let distance = max(file.size / 64, 1)
     let clock = RunClock()
@@ -69,7 +54,7 @@ package struct JobRun {
     watch.lap(.marks)
     run.count(response, summary)
     if response.hasData {
-      try await readBack(&run, &watch)
+      try await readBack(operation, from: store, in: &run, &watch)
       // The result is released now.
       watch.lap(.output)
     }
@@ -81,7 +66,10 @@ package struct JobRun {
     return run
   }
 
-  private func readBack(_ run: inout RunMeasurement, _ watch: inout Stopwatch) async throws {
+  private static func readBack(
+    _ operation: PreparedOperation, from store: CacheStore, in run: inout RunMeasurement,
+    _ watch: inout Stopwatch
+  ) async throws {
     let before = StageClock.process()
     let result = try await store.read(operation)
     watch.lap(.readBack, cpu: StageClock.process() &- before)

@@ -35,10 +35,8 @@ struct ProfileRunCommand: AsyncParsableCommand {
       watch.lap(.plan)
       var run = try await store.withStore { store, files, sync in
         try await counted {
-          try await JobRun(
-            operation, path: file, label: self.store.label, store: store, files: files,
-            sync: sync
-          ).run()
+          try await JobRun.run(
+            operation, path: file, label: self.store.label, store: store, files: files, sync: sync)
         }
       }
       run.parts[.plan] = watch.parts[.plan]
