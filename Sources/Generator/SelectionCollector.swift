@@ -87,26 +87,20 @@ struct CollectedSelections {
   private mutating func collect(_ part: ConditionalSelections) {
     for selection in part.selections {
       let conditions = part.conditions + InclusionCondition.of(selection.directives)
+      var own = part
+      own.selections = [selection]
       switch selection {
       case .field(let field):
         add(field, type: part.type, conditions: conditions)
       case .fragmentSpread(let spread):
         guard let fragment = types.fragments[spread.name.value] else { continue }
-        place(
-          ConditionalSelections(
-            selections: [selection], type: part.type, conditions: part.conditions),
-          on: fragment.typeCondition.value
-        ) { $0.add(spread, conditions) }
+        place(own, on: fragment.typeCondition.value) { $0.add(spread, conditions) }
       case .inlineFragment(let fragment):
         let type = fragment.typeCondition?.value ?? part.type
         let inner = ConditionalSelections(
           selections: fragment.selectionSet.selections, type: type, conditions: conditions)
         if let label = fragment.deferLabel(deferred.count) {
-          place(
-            ConditionalSelections(
-              selections: [selection], type: part.type, conditions: part.conditions),
-            on: type
-          ) { $0.deferred.append((label, fragment, type)) }
+          place(own, on: type) { $0.deferred.append((label, fragment, type)) }
         } else {
           place(inner, on: type) { $0.collect(inner) }
         }

@@ -358,8 +358,7 @@ struct SelectionModelBuilder {
     var candidate = name
     if taken.contains(candidate), let alternative { candidate = alternative }
     if taken.contains(candidate) { candidate = (alternative ?? name) + "Object" }
-    while taken.contains(candidate) { candidate += "_" }
-    taken.insert(candidate)
+    while !taken.insert(candidate).inserted { candidate += "_" }
     return candidate
   }
 }

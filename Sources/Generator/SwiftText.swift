@@ -138,8 +138,7 @@ enum SwiftNames {
   ) -> String {
     var candidate = member(name, naming)
     if taken.contains(candidate) { candidate = usable(name) }
-    while taken.contains(candidate) { candidate += "_" }
-    taken.insert(candidate)
+    while !taken.insert(candidate).inserted { candidate += "_" }
     return candidate
   }
 
