@@ -47,11 +47,7 @@ extension Array: ExpressibleByOption where Element: ExpressibleByOption {
   }
   /// Checks those of the elements.
   public func validateGroups() throws(OptionError) {
-    for (index, element) in enumerated() {
-      do throws(OptionError) { try element.validateGroups() } catch {
-        throw error.within("\(index)")
-      }
-    }
+    try OptionMap(enumerated().map { (name: "\($0.offset)", value: $0.element) }).validateGroups()
   }
 
   /// Creates the value from a list.

@@ -117,10 +117,7 @@ extension PipelineFileEnvironment {
   package static func contents(
     of path: String, limit: Int = maxBytes
   ) throws(Failure) -> [UInt8] {
-    var status = stat()
-    if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
-      throw Failure("it is a directory; name a file in it")
-    }
+    if FilePath.isFolder(path) { throw Failure("it is a directory; name a file in it") }
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else {
       throw Failure(
