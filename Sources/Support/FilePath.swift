@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 /// Operations on paths as text.
 package enum FilePath {
@@ -35,9 +35,20 @@ package enum FilePath {
 
   /// Whether `path` is a folder, or a link to one.
   package static func isFolder(_ path: String) -> Bool {
-    var status = stat()
-    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    status(of: path).map { $0.st_mode & S_IFMT == S_IFDIR } ?? false
   }
+
+  /// The status of a file, or of the one that a link leads to; `nil` if there is none.
+  package static func status(of path: String) -> stat? {
+    var status = stat()
+    return stat(path, &status) == 0 ? status : nil
+  }
+
+  /// The size of a file in bytes; 0 if it does not exist.
+  ///
+  /// A cache asks for it after each commit: Foundation's attributes would read the names of the file's owner and group,
+  /// too.
+  package static func size(of path: String) -> Int { status(of: path).map { Int($0.st_size) } ?? 0 }
 }
 
 extension FilePath {

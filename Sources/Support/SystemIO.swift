@@ -8,8 +8,7 @@ package enum SystemIO {
   package static func createFolder(
     _ path: String, permissions: mode_t = 0o777
   ) throws(SystemError) {
-    var status = stat()
-    if stat(path, &status) == 0 {
+    if let status = FilePath.status(of: path) {
       guard status.st_mode & S_IFMT == S_IFDIR else {
         throw SystemError("create the folder", path: path, code: ENOTDIR)
       }

@@ -78,7 +78,7 @@ final class FreshDatabase: Sendable {
   static func compact(_ store: SQLiteStore, gaps: Int) async throws {
     let copy = try await store.pool.writeWithoutTransaction { db -> FreshDatabase? in
       let free = try freeBytes(of: db) + gaps
-      guard free > 0, free >= SQLiteStore.size(of: store.canonicalPath) / 4,
+      guard free > 0, free >= FilePath.size(of: store.canonicalPath) / 4,
         let (path, old) = makeFile(for: store)
       else { return nil }
       do {
@@ -193,7 +193,7 @@ final class FreshDatabase: Sendable {
     defer { store.admitOthers() }
     let name = store.canonicalPath
     guard FileIdentity(of: name) == old else { return nil }
-    let hasLog = SQLiteStore.size(of: name + "-wal") > 0
+    let hasLog = FilePath.size(of: name + "-wal") > 0
     // The version that SQLite counts is that of a connection.
     defer { store.versions.forget() }
     return try await store.pool.reconnect {

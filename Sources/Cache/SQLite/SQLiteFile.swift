@@ -64,7 +64,7 @@ enum SQLiteFile {
   ///
   /// - Parameter name: The path without symbolic links.
   static func uriWithoutLog(of name: String) -> String? {
-    if SQLiteStore.size(of: name + "-wal") > 0 { return nil }
+    if FilePath.size(of: name + "-wal") > 0 { return nil }
     var allowed = CharacterSet.urlPathAllowed
     allowed.remove(charactersIn: "?#%")
     let escaped = name.addingPercentEncoding(withAllowedCharacters: allowed) ?? name

@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunSupport
 import GRDB
 
 /// Opens a database file: validates its origin, version and integrity.
@@ -162,7 +163,7 @@ struct SQLiteOpening {
   ///
   /// Reads no data, so that opening takes the same time for every file size.
   private var needsCheck: Bool {
-    lock?.isSuspect == true || SQLiteStore.size(of: name + "-wal") > 0
+    lock?.isSuspect == true || FilePath.size(of: name + "-wal") > 0
   }
 
   private func check() throws {

@@ -179,16 +179,8 @@ package final class SQLiteStore: RecordStore {
   }
 
   package func fileSizes() -> (file: Int?, log: Int?) {
-    let log = Self.size(of: registration.name + "-wal")
-    return (Self.size(of: registration.name) + log, log)
-  }
-
-  /// The size of a file in bytes; 0 if it does not exist.
-  ///
-  /// Called after each commit: Foundation's attributes would read the names of the file's owner and group, too.
-  static func size(of path: String) -> Int {
-    var status = stat()
-    return stat(path, &status) == 0 ? Int(status.st_size) : 0
+    let log = FilePath.size(of: registration.name + "-wal")
+    return (FilePath.size(of: registration.name) + log, log)
   }
 
   // MARK: Housekeeping
@@ -241,7 +233,7 @@ package final class SQLiteStore: RecordStore {
     defer { gate.release() }
     do {
       let isEmpty = try await pool.checkpoint()
-      let size = isEmpty ? 0 : Self.size(of: registration.name + "-wal")
+      let size = isEmpty ? 0 : FilePath.size(of: registration.name + "-wal")
       logSize.withLock { $0 = size }
     } catch {
       throw SQLiteFile.describe(error, action: "checkpoint the cache", path: path)
@@ -255,7 +247,7 @@ package final class SQLiteStore: RecordStore {
   /// writers and checkpoints can damage the log of SQLite before 3.51.3
   /// (https://sqlite.org/wal.html).
   func checkpointIfLarge() {
-    let size = Self.size(of: registration.name + "-wal")
+    let size = FilePath.size(of: registration.name + "-wal")
     let growth = logSize.withLock { last in
       // A smaller log was restarted.
       if size < last { last = 0 }
@@ -467,7 +459,7 @@ extension SQLiteStore {
   ///
   /// Other stores do not write in between, because the write lock is held.
   private func continueIfLarge(_ db: Database, _ log: RemovalLog) throws {
-    guard Self.size(of: canonicalPath + "-wal") >= maxHousekeepingLog else { return }
+    guard FilePath.size(of: canonicalPath + "-wal") >= maxHousekeepingLog else { return }
     try commit(db, log)
     _ = try SQLiteConnections.checkpoint(db)
     try db.beginTransaction(.immediate)

@@ -61,7 +61,7 @@ package enum JobRun {
     clock.finish(&run, watch)
     if !files.isEmpty {
       // Asking the store would count its records, which takes longer than the rest.
-      run.counts.fileBytes = files.reduce(0) { $0 + ResponseFile.size(of: $1) }
+      run.counts.fileBytes = files.reduce(0) { $0 + FilePath.size(of: $1) }
     }
     return run
   }

@@ -37,12 +37,6 @@ package final class ResponseFile {
     }
   }
 
-  /// The size of a file in bytes; 0 if it does not exist.
-  static func size(of path: String) -> Int {
-    var status = stat()
-    return stat(path, &status) == 0 ? Int(status.st_size) : 0
-  }
-
   deinit {
     close(descriptor)
     buffer.deallocate()

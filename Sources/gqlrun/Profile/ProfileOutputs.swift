@@ -241,8 +241,7 @@ struct ScratchFolder {
   /// A path with the contents of `path` that can be read many times: standard input and pipes are
   /// copied.
   func kept(_ path: String, _ what: String) throws -> String {
-    var status = stat()
-    let kind = stat(path, &status) == 0 ? status.st_mode & S_IFMT : S_IFREG
+    let kind = FilePath.status(of: path).map { $0.st_mode & S_IFMT } ?? S_IFREG
     guard path == "-" || [S_IFIFO, S_IFSOCK, S_IFCHR].contains(kind) else { return path }
     let input = try InputReader(path, what)
     let name = path == "-" ? "stdin" : String(path.split(separator: "/").last ?? "copy")

@@ -21,10 +21,10 @@ extension PipelineFileEnvironment {
     environment.lastResort = { $0 == "GQL_URL" ? fallback : nil }
     environment.readyMade = { ReadyMade.file($0) }
     environment.readFile = { path in
-      var status = stat()
-      let exists = stat(path, &status) == 0
-      let isFolder = exists && status.st_mode & S_IFMT == S_IFDIR
-      if !exists || isFolder, let text = ReadyMade.file(path) { return Array(text.utf8) }
+      let exists = FilePath.status(of: path) != nil
+      if !exists || FilePath.isFolder(path), let text = ReadyMade.file(path) {
+        return Array(text.utf8)
+      }
       if let file = FilePath.yamlFile(meantBy: path, kind: "pipeline") {
         throw PipelineFileEnvironment.Failure("it does not exist; did you mean \(file)?")
       }

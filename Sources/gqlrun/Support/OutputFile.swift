@@ -89,8 +89,7 @@ struct OutputForm: Sendable {
   ///   - path: The path of the file; links are followed.
   ///   - shownName: The name as the user gave it.
   fileprivate func checkReplaceable(_ path: String, shownAs shownName: String) throws {
-    var status = stat()
-    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return }
+    guard let status = FilePath.status(of: path), status.st_mode & S_IFMT == S_IFREG else { return }
     guard !isNew else { throw exists(shownName) }
     guard let matches, status.st_size > 0 else { return }
     let bytes: [UInt8]
@@ -152,24 +151,23 @@ final class OutputFile {
     self.form = form
     let target = Self.resolved(path)
     try form.checkReplaceable(target, shownAs: path)
-    var status = stat()
-    let exists = stat(target, &status) == 0
-    let kind = status.st_mode & S_IFMT
-    if exists, kind == S_IFDIR {
+    let status = FilePath.status(of: target)
+    let kind = status.map { $0.st_mode & S_IFMT }
+    if kind == S_IFDIR {
       throw Failure(.failed, "cannot write \(path): it is a directory; name a file in it")
     }
     do throws(SystemError) {
-      if exists, kind != S_IFREG {
+      if let kind, kind != S_IFREG {
         let descriptor = open(target, O_WRONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw SystemError("write", path: path) }
         destination = .device(descriptor)
       } else {
         // Until it is complete, the file is its owner's: a read-only one could not be written by its path, and an
         // incomplete one has no reader.
-        let file = try AtomicFile(target, permissions: exists || isPrivate ? 0o600 : 0o666)
+        let file = try AtomicFile(target, permissions: status != nil || isPrivate ? 0o600 : 0o666)
         PartialFiles.add(file.temporaryPath)
-        if exists { permissions = status.st_mode & 0o777 }
-        if exists, isPrivate { Self.warnIfShared(path, status.st_mode) }
+        permissions = status.map { $0.st_mode & 0o777 }
+        if let status, isPrivate { Self.warnIfShared(path, status.st_mode) }
         destination = .file(file)
       }
     } catch {
@@ -206,11 +204,9 @@ final class OutputFile {
 
   /// Checks that the file can be written, without writing to it.
   static func check(_ path: String, replacing form: OutputForm) throws {
-    var status = stat()
     // Opening and closing a pipe would end its reader's input.
-    if stat(resolved(path), &status) == 0, ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT) {
-      return
-    }
+    let kind = FilePath.status(of: resolved(path)).map { $0.st_mode & S_IFMT }
+    if let kind, ![S_IFREG, S_IFDIR].contains(kind) { return }
     _ = try OutputFile(path, replacing: form)
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunSupport
 import GRDB
 import Testing
 
@@ -448,12 +449,12 @@ struct HousekeepingTests {
     let kept = try await dump(store)
     _ = try await cache.trim(to: .max)
     try await cache.checkpoint()
-    let size = SQLiteStore.size(of: path)
+    let size = FilePath.size(of: path)
     #expect(size > 500_000)
     #expect(try await dump(other) == kept)
     try other.close()
     _ = try await cache.trim(to: .max)
-    #expect(SQLiteStore.size(of: path) < size / 4 * 3)
+    #expect(FilePath.size(of: path) < size / 4 * 3)
     #expect(!FileManager.default.fileExists(atPath: path + "-incomplete"))
     #expect(try await dump(store) == kept)
     // The store and new ones use the new file.

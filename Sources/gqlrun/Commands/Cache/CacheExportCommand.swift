@@ -53,16 +53,13 @@ extension CacheCommand {
 
     /// Refuses to overwrite the cache itself.
     private func check() throws {
-      var target = stat()
-      guard stat(file, &target) == 0, target.st_mode & S_IFMT == S_IFREG else { return }
-      if case .sqlite(let path) = storeOptions.store {
-        for suffix in ["", "-wal", "-shm", "-lock"] {
-          var own = stat()
-          if stat(path + suffix, &own) == 0, own.st_ino == target.st_ino,
-            own.st_dev == target.st_dev
-          {
-            throw Failure(.usage, "\(file) is the cache itself; name another file")
-          }
+      guard let target = FilePath.status(of: file), target.st_mode & S_IFMT == S_IFREG,
+        case .sqlite(let path) = storeOptions.store
+      else { return }
+      for suffix in ["", "-wal", "-shm", "-lock"] {
+        let own = FilePath.status(of: path + suffix)
+        guard own?.st_ino != target.st_ino || own?.st_dev != target.st_dev else {
+          throw Failure(.usage, "\(file) is the cache itself; name another file")
         }
       }
     }
