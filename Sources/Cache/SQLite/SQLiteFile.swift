@@ -231,14 +231,10 @@ final class OpenDatabases: Sendable {
 
   /// The path without symbolic links; also for a file that does not exist yet.
   static func canonical(_ path: String) -> String {
-    if let resolved = realpath(path, nil) {
-      defer { free(resolved) }
-      return String(cString: resolved)
-    }
+    if let resolved = FilePath.withoutLinks(path) { return resolved }
     let url = URL(fileURLWithPath: path)
-    guard let folder = realpath(url.deletingLastPathComponent().path, nil) else { return path }
-    defer { free(folder) }
-    return String(cString: folder) + "/" + url.lastPathComponent
+    let folder = FilePath.withoutLinks(url.deletingLastPathComponent().path)
+    return folder.map { $0 + "/" + url.lastPathComponent } ?? path
   }
 }
 

@@ -376,10 +376,7 @@ extension SQLiteStore {
   /// Removes the files of a store; see ``CacheStore/removeFiles(at:)``.
   package static func removeFiles(at path: String) throws(CacheError) {
     // The log and the lock are beside the file that a link leads to.
-    let name = realpath(path, nil).map { pointer in
-      defer { free(pointer) }
-      return String(cString: pointer)
-    }
+    let name = FilePath.withoutLinks(path)
     let lock = try DatabaseLock(of: name ?? path)
     let isAlone: Bool
     switch lock?.tryLock(.presence, exclusively: true) {

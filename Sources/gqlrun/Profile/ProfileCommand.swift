@@ -212,10 +212,7 @@ struct ProfileCommand: AsyncParsableCommand {
         .usage, "\(operation.label) is a subscription; add --subscribe to measure its events")
     }
     if load.isGiven {
-      var report = report(
-        source: shownEndpoint ?? pipeline[0], operation: operation.label, bytes: 0)
-      report.runs = 1
-      report.warmUps = 0
+      var report = report(source: shownEndpoint ?? pipeline[0], operation: operation.label)
       if load.subscribe {
         report.subscription = try await measureEvents(of: document)
       } else {
@@ -239,19 +236,18 @@ struct ProfileCommand: AsyncParsableCommand {
     let mix = try load.mix(manifest, source)
     let operations = mix.requests.operations + (mix.subscriptions?.mix.operations ?? [])
     let names = operations.map(\.name).joined(separator: ", ")
-    var report = report(
-      source: manifest.pipeline.endpoint?.shownURL ?? path, operation: names, bytes: 0)
-    (report.runs, report.warmUps) = (1, 0)
+    var report = report(source: manifest.pipeline.endpoint?.shownURL ?? path, operation: names)
     (report.load, report.subscription) = try await measure(
       mix, through: manifest.pipeline, isDefault: !manifest.namesPipeline)
     return report
   }
 
-  private func report(source: String, operation: String, bytes: Int) -> ProfileReport {
+  /// An empty report. A load is one run.
+  private func report(source: String, operation: String, bytes: Int = 0) -> ProfileReport {
     ProfileReport(
       program: "gqlrun \(Version.current)", madeAt: Date().timeIntervalSince1970,
       machine: .current(), workload: .init(source: source, operation: operation, bytes: bytes),
-      runs: runs, warmUps: warmup)
+      runs: load.isGiven ? 1 : runs, warmUps: load.isGiven ? 0 : warmup)
   }
 
   // MARK: Stages
