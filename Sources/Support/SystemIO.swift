@@ -194,12 +194,6 @@ package struct SystemError: Error, Sendable, CustomStringConvertible {
   package var description: String { "cannot \(action) \(path): \(reason)" }
 }
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// The environment variables of this process.
 package enum EnvironmentVariables {
   /// The value of a variable; `nil` if it is not set.

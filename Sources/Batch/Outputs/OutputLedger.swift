@@ -154,8 +154,7 @@ struct FileStatus: Equatable {
 
   /// Reads the status of the file at a path, with symbolic links resolved.
   init?(_ path: String) {
-    var status = stat()
-    guard stat(path, &status) == 0 else { return nil }
+    guard let status = FilePath.status(of: path) else { return nil }
     self.init(status)
   }
 

@@ -2,12 +2,6 @@ import Foundation
 import GQLRunSupport
 package import GRDB
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// The database file outside of SQLite: validation, creation, and error messages.
 enum SQLiteFile {
   /// Rejects a file of another program or a newer version, without changing it.
@@ -87,8 +81,7 @@ enum SQLiteFile {
   ///
   /// Its permissions are its owner's decision and are kept; `-wal` and `-shm` take them over.
   static func isShared(_ path: String) -> Bool {
-    var status = stat()
-    return stat(path, &status) == 0 && status.st_uid == geteuid() && status.st_mode & 0o004 != 0
+    FilePath.status(of: path).map { $0.st_uid == geteuid() && $0.st_mode & 0o004 != 0 } ?? false
   }
 
   /// Creates an empty file that only its owner can read, if the file does not exist.
@@ -108,9 +101,8 @@ enum SQLiteFile {
   /// - Returns: Its path; `nil` if it would have another owner or other permissions, or hard links lead to
   ///   the database.
   static func makeReplacement(of path: String) -> String? {
-    var status = stat()
-    guard stat(path, &status) == 0, status.st_nlink == 1, status.st_uid == geteuid(),
-      status.st_mode & 0o7777 == 0o600
+    guard let status = FilePath.status(of: path), status.st_nlink == 1,
+      status.st_uid == geteuid(), status.st_mode & 0o7777 == 0o600
     else { return nil }
     let fresh = replacement(of: path)
     removeReplacement(fresh)
@@ -238,12 +230,6 @@ final class OpenDatabases: Sendable {
   }
 }
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// A file, whatever its name.
 struct FileIdentity: Hashable, Sendable {
   private let device: UInt64
@@ -251,8 +237,7 @@ struct FileIdentity: Hashable, Sendable {
 
   /// The file at `path`; `nil` if there is none.
   init?(of path: String) {
-    var status = stat()
-    guard stat(path, &status) == 0 else { return nil }
+    guard let status = FilePath.status(of: path) else { return nil }
     (device, number) = (UInt64(status.st_dev), UInt64(status.st_ino))
   }
 }

@@ -366,12 +366,6 @@ final class DataVersion: Sendable {
   }
 }
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 extension SQLiteStore {
   /// Removes the files of a store; see ``CacheStore/removeFiles(at:)``.
   package static func removeFiles(at path: String) throws(CacheError) {
