@@ -66,34 +66,27 @@ actor BodyTap {
   init(_ path: String) { self.path = path }
 
   func begin() {
-    do throws(SystemError) {
-      file = try AtomicFile(path, permissions: 0o600)
-    } catch {
-      fail(error)
-    }
+    attempt { () throws(SystemError) in file = try AtomicFile(path, permissions: 0o600) }
   }
 
   func add(_ chunk: any BodyChunk) {
-    guard failure == nil else { return }
-    do throws(SystemError) {
+    attempt { () throws(SystemError) in
       let bytes = chunk.withUnsafeBytes { Array($0) }
       try file?.write(bytes)
-    } catch {
-      fail(error)
     }
   }
 
   func finish() throws(ProfileError) {
-    do throws(SystemError) {
-      if failure == nil { try file?.finish() }
-    } catch {
-      fail(error)
-    }
+    attempt { () throws(SystemError) in try file?.finish() }
     file = nil
     if let failure { throw failure }
   }
 
-  private func fail(_ error: SystemError) {
-    failure = failure ?? ProfileError("cannot keep the response: \(error.description)")
+  /// Does nothing after a failure.
+  private func attempt(_ work: () throws(SystemError) -> Void) {
+    guard failure == nil else { return }
+    do throws(SystemError) { try work() } catch {
+      failure = ProfileError("cannot keep the response: \(error.description)")
+    }
   }
 }
