@@ -144,13 +144,20 @@ enum BatchOutcome {
   }
 }
 
-extension Failure {
-  /// Prints a hint if the server refused the credentials, and the manifest's pipeline does not send those in
-  /// GQL_TOKEN.
-  func hintAtToken(for manifest: Manifest) {
-    guard status == .authentication, manifest.namesPipeline,
+extension Failure? {
+  /// Throws the failure that ended a run, if there is one.
+  ///
+  /// - Parameters:
+  ///   - manifest: Its pipeline is named in a hint if the server refused the credentials, and it does not send those in
+  ///     GQL_TOKEN.
+  ///   - isQuiet: Whether to print no hint.
+  func throwing(from manifest: Manifest, isQuiet: Bool) throws {
+    guard let failure = self else { return }
+    if !isQuiet, failure.status == .authentication, manifest.namesPipeline,
       let note = RequestOptions.unsentToken(of: manifest.pipeline, file: manifest.pipeline.file)
-    else { return }
-    Terminal.hint(note)
+    {
+      Terminal.hint(note)
+    }
+    throw failure
   }
 }

@@ -94,10 +94,8 @@ struct BatchRunCommand: AsyncParsableCommand {
     }
     if !quiet { report(summary) }
     for warning in summary.warnings { Terminal.warning(warning) }
-    if let failure = BatchOutcome.failure(summary, source.manifest, isReported: !quiet) {
-      if !quiet { failure.hintAtToken(for: manifest) }
-      throw failure
-    }
+    try BatchOutcome.failure(summary, source.manifest, isReported: !quiet)
+      .throwing(from: manifest, isQuiet: quiet)
   }
 
   private func report(_ summary: RunSummary) {

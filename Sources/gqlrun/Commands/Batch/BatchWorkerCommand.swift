@@ -39,10 +39,7 @@ extension BatchCommand {
         try await BatchWorker(manifest, services: services).run(control)
       }
       if !quiet { report(summary, manifest) }
-      if let failure = BatchOutcome.failure(summary, source.manifest) {
-        if !quiet { failure.hintAtToken(for: manifest) }
-        throw failure
-      }
+      try BatchOutcome.failure(summary, source.manifest).throwing(from: manifest, isQuiet: quiet)
     }
 
     private func report(_ summary: BatchWorker.Summary, _ manifest: Manifest) {

@@ -47,10 +47,7 @@ extension ExtractCommand {
 
   /// Throws the failure of a run that stopped, or whose tables lack rows.
   private func end(_ stop: Failure?, reasons: FailureReasons?, of manifest: Manifest) throws {
-    if let stop {
-      if !quiet { stop.hintAtToken(for: manifest) }
-      throw stop
-    }
+    try stop.throwing(from: manifest, isQuiet: quiet)
     guard let reasons, let first = reasons.all.first else { return }
     let more =
       "--only failed requests the pages that failed, --allow-partial accepts tables without them"
