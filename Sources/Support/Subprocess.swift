@@ -214,12 +214,7 @@ package final class Descriptor: Sendable {
   ///
   /// - Parameter maxBytes: The number of bytes after which reading ends.
   package func read(maxBytes: Int = .max) -> [UInt8] {
-    var bytes: [UInt8] = []
-    forEachChunk { chunk in
-      bytes += chunk.prefix(maxBytes - bytes.count)
-      return bytes.count < maxBytes
-    }
-    return bytes
+    Array(SystemIO.pieces(of: number, limit: maxBytes - 1).bytes.prefix(maxBytes))
   }
 
   /// Calls `body` with each chunk until the end, or until `body` returns `false`.

@@ -124,11 +124,7 @@ package enum SystemIO {
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
       throw SystemError("read", path: path, code: EINVAL)
     }
-    var bytes: [UInt8] = []
-    let code = forEachPiece(of: descriptor) { piece in
-      bytes += piece
-      return bytes.count < count
-    }
+    let (bytes, code) = pieces(of: descriptor, limit: count - 1)
     guard code == 0 else { throw SystemError("read", path: path, code: code) }
     return Array(bytes.prefix(count))
   }
@@ -139,15 +135,24 @@ package enum SystemIO {
   package static func readAll(
     _ descriptor: Int32, path: String, limit: Int
   ) throws(SystemError) -> [UInt8] {
+    let (bytes, code) = pieces(of: descriptor, limit: limit)
+    guard code == 0, bytes.count <= limit else {
+      throw SystemError("read", path: path, code: code == 0 ? EFBIG : code)
+    }
+    return bytes
+  }
+
+  /// The bytes of a descriptor up to their end, or up to the piece with which they are more than `limit`; and the code
+  /// of an error, or 0.
+  package static func pieces(
+    of descriptor: Int32, limit: Int
+  ) -> (bytes: [UInt8], code: Int32) {
     var bytes: [UInt8] = []
     let code = forEachPiece(of: descriptor) { piece in
       bytes += piece
       return bytes.count <= limit
     }
-    guard code == 0, bytes.count <= limit else {
-      throw SystemError("read", path: path, code: code == 0 ? EFBIG : code)
-    }
-    return bytes
+    return (bytes, code)
   }
 
   /// Calls `body` with the bytes of a descriptor, piece by piece, up to their end or until `body` returns `false`.

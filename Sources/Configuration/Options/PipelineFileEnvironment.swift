@@ -125,11 +125,7 @@ extension PipelineFileEnvironment {
           ? "it does not exist" : "it cannot be opened: \(String(cString: strerror(errno)))")
     }
     defer { close(descriptor) }
-    var bytes: [UInt8] = []
-    let code = SystemIO.forEachPiece(of: descriptor) { piece in
-      bytes += piece
-      return bytes.count <= limit
-    }
+    let (bytes, code) = SystemIO.pieces(of: descriptor, limit: limit)
     guard code == 0 else { throw Failure("it cannot be read: \(String(cString: strerror(code)))") }
     return Array(bytes.prefix(limit + 1))
   }
