@@ -190,15 +190,13 @@ final class OpenRequests: Sendable {
 
   /// - Throws: ``Failure`` if too many requests are open.
   func enter() throws -> Entry {
-    let isFree = count.withLock { count in
-      guard count < Self.max else { return false }
+    try count.withLock { count in
+      guard count < Self.max else {
+        throw Failure(
+          .tryLater,
+          "\(Self.max) requests of the page are open; stop subscriptions or close other tabs")
+      }
       count += 1
-      return true
-    }
-    guard isFree else {
-      throw Failure(
-        .tryLater,
-        "\(Self.max) requests of the page are open; stop subscriptions or close other tabs")
     }
     return Entry(self) { $0.count.withLock { $0 -= 1 } }
   }
