@@ -253,9 +253,7 @@ extension SocketSession {
       if isOpen, message.type == (subprotocol == .legacy ? "data" : "next") {
         return try result(message)
       }
-      return .actions(
-        try subprotocol == .legacy
-          ? legacy(message, at: now()) : current(message, text, at: now()))
+      return .actions(try actions(for: message, text, at: now()))
     } catch {
       return .actions(badResponse(error.message))
     }
@@ -270,43 +268,28 @@ extension SocketSession {
     close(SocketClose(SocketClose.OwnCode.badResponse, "Bad response: \(reason)", isOwn: true))
   }
 
-  private mutating func current(
-    _ message: SocketMessage, _ text: UnsafeRawBufferPointer, at now: Duration
+  private mutating func actions(
+    for message: SocketMessage, _ text: UnsafeRawBufferPointer, at now: Duration
   ) throws(StreamError) -> [Action] {
-    switch message.type {
-    case "ping":
+    switch (message.type, subprotocol) {
+    case ("ping", .transport):
       let payload = message.payload.map { Array(text[$0]) }
       return [.send(Self.message("pong", payload: payload))]
-    case "pong":
+    case ("pong", .transport):
       pongDue = nil
       return []
-    case "connection_ack" where !isOpen: return acknowledged(at: now)
-    case _ where !isOpen: throw first(message)
-    case "connection_ack": return []
-    case "error":
-      guard message.hasList else {
-        throw StreamError(.malformed, "the payload of `error` is not a list")
-      }
-      return try failed(message, at: now)
-    case "complete": return try complete(message, at: now)
-    default: throw unknown(message)
-    }
-  }
-
-  private mutating func legacy(
-    _ message: SocketMessage, at now: Duration
-  ) throws(StreamError) -> [Action] {
-    switch message.type {
     // Liveness follows from ping frames, whatever the server's interval is.
-    case "ka": return []
-    case "connection_error":
+    case ("ka", .legacy): return []
+    case ("connection_error", .legacy):
       closed()
       return [.rejected(payload: message.payload)]
-    case "connection_ack" where !isOpen: return acknowledged(at: now)
+    case ("connection_ack", _) where !isOpen: return acknowledged(at: now)
     case _ where !isOpen: throw first(message)
-    case "connection_ack": return []
-    case "error": return try failed(message, at: now)
-    case "complete": return try complete(message, at: now)
+    case ("connection_ack", _): return []
+    case ("error", .transport) where !message.hasList:
+      throw StreamError(.malformed, "the payload of `error` is not a list")
+    case ("error", _): return try failed(message, at: now)
+    case ("complete", _): return try complete(message, at: now)
     default: throw unknown(message)
     }
   }
