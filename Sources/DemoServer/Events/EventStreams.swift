@@ -3,72 +3,48 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// The formats of a response that has the events of a subscription.
-enum EventFormat: Sendable, CaseIterable {
+/// A format of a response that has the events of a subscription.
+struct EventFormat: Sendable {
   /// https://github.com/enisdenjo/graphql-sse
-  case serverSentEvents
+  static let serverSentEvents = Self(
+    contentType: "text/event-stream; charset=utf-8", start: ":\n\n", heartbeat: ":\n\n",
+    end: "event: complete\ndata:\n\n", beforeEvent: "event: next\ndata: ", afterEvent: "\n\n")
   /// https://www.apollographql.com/docs/graphos/routing/operations/subscriptions/multipart-protocol
-  case multipart
+  ///
+  /// A delimiter is written behind each part at once, so that a client need not wait for the next
+  /// part to know that one is complete.
+  static let multipart = Self(
+    contentType: "multipart/mixed;boundary=graphql;subscriptionSpec=1.0", start: "\r\n--graphql",
+    heartbeat: "\r\nContent-Type: application/json\r\n\r\n{}\r\n--graphql", end: "--\r\n",
+    beforeEvent: "\r\nContent-Type: application/json\r\n\r\n{\"payload\":",
+    afterEvent: "}\r\n--graphql")
+
+  let contentType: String
+  /// The text before the first event.
+  let start: String
+  /// The text that tells a client that the connection is alive.
+  let heartbeat: String
+  /// The text after the last event.
+  let end: String
+  private let beforeEvent: String
+  private let afterEvent: String
 
   /// The preferred format of an `Accept` field, the first one of equal quality; `nil` if the client
   /// accepts none. Without the field, server-sent events.
   static func preferred(accept: [AcceptedRange]?) -> Self? {
     guard let accept else { return .serverSentEvents }
-    return accept.preferred(Self.init)
-  }
-
-  private init?(_ range: AcceptedRange) {
-    switch range.pattern {
-    case "text/event-stream", "text/*", "*/*": self = .serverSentEvents
-    case "multipart/mixed" where range.has("subscriptionspec=1.0"):
-      self = .multipart
-    default: return nil
-    }
-  }
-
-  var contentType: String {
-    switch self {
-    case .serverSentEvents: "text/event-stream; charset=utf-8"
-    case .multipart: "multipart/mixed;boundary=graphql;subscriptionSpec=1.0"
-    }
-  }
-
-  /// The text before the first event.
-  ///
-  /// A delimiter is written behind each part at once, so that a client need not wait for the next
-  /// part to know that one is complete.
-  var start: String {
-    switch self {
-    case .serverSentEvents: ":\n\n"
-    case .multipart: "\r\n--graphql"
-    }
-  }
-
-  /// The text that tells a client that the connection is alive.
-  var heartbeat: String {
-    switch self {
-    case .serverSentEvents: ":\n\n"
-    case .multipart: "\r\nContent-Type: application/json\r\n\r\n{}\r\n--graphql"
-    }
-  }
-
-  /// The text after the last event.
-  var end: String {
-    switch self {
-    case .serverSentEvents: "event: complete\ndata:\n\n"
-    case .multipart: "--\r\n"
+    return accept.preferred { range -> Self? in
+      switch range.pattern {
+      case "text/event-stream", "text/*", "*/*": .serverSentEvents
+      case "multipart/mixed" where range.has("subscriptionspec=1.0"): .multipart
+      default: nil
+      }
     }
   }
 
   /// An event, whose response has no line breaks.
   func event(_ response: [UInt8]) -> [UInt8] {
-    switch self {
-    case .serverSentEvents:
-      Array("event: next\ndata: ".utf8) + response + Array("\n\n".utf8)
-    case .multipart:
-      Array("\r\nContent-Type: application/json\r\n\r\n{\"payload\":".utf8) + response
-        + Array("}\r\n--graphql".utf8)
-    }
+    Array(beforeEvent.utf8) + response + Array(afterEvent.utf8)
   }
 }
 
