@@ -1,4 +1,5 @@
 import GQLRunLanguage
+import GQLRunSupport
 import HTTPTypes
 import Logging
 import Synchronization
@@ -450,27 +451,13 @@ extension ResponseStream {
   fileprivate func followed(
     by rest: @escaping @Sendable () async -> ResponseStream
   ) -> ResponseStream {
-    let following = DeferredStream(rest)
+    let following = Locked<ResponseStream?>(nil)
     return ResponseStream(pull: {
+      if let stream = following.withLock({ $0 }) { return try await stream.next() }
       if let response = try await next() { return response }
-      return try await following.next()
+      let stream = await rest()
+      following.withLock { $0 = stream }
+      return try await stream.next()
     })
-  }
-}
-
-/// A stream that is created by its first read.
-private actor DeferredStream {
-  private let begin: @Sendable () async -> ResponseStream
-  private var stream: ResponseStream?
-
-  init(_ begin: @escaping @Sendable () async -> ResponseStream) {
-    self.begin = begin
-  }
-
-  func next() async throws -> GraphQLResponse? {
-    if let stream { return try await stream.next() }
-    let stream = await begin()
-    self.stream = stream
-    return try await stream.next()
   }
 }
