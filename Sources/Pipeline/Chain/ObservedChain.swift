@@ -89,15 +89,47 @@ private struct Observed: Sendable {
   let observer: any StepObserver
   var step: ObservedStep
 
-  func begin(_ context: ChainContext) -> (any StepObservation)? {
-    observer.begin(step, in: context)
-  }
-
   var commit: Observed {
     var commit = self
     commit.step.kind = .commit
     commit.step.isMain = false
     return commit
+  }
+
+  /// Runs a call that returns no stream.
+  ///
+  /// - Parameter body: The call, with its observation; `nil` if it is not observed.
+  func call<Result: Sendable>(
+    in context: ChainContext, _ body: ((any StepObservation)?) async throws -> Result,
+    event: (Result) -> StepEvent? = { _ in nil }
+  ) async throws -> Result {
+    guard let call = observer.begin(step, in: context) else { return try await body(nil) }
+    let result = try await call.part { try await body(call) }
+    if let event = event(result) { call.note(event) }
+    call.note(.ended)
+    return result
+  }
+
+  /// Runs a call that returns a stream, whose results belong to it.
+  ///
+  /// - Parameter body: The call, with its observation; `nil` if it is not observed.
+  func stream(
+    of request: GraphQLRequest, in context: ChainContext,
+    _ body: ((any StepObservation)?) async throws -> ResponseStream
+  ) async throws -> ResponseStream {
+    guard let call = observer.begin(step, in: context) else { return try await body(nil) }
+    let results = try await call.part { try await body(call) }
+    // The events of a subscription have no end that an observer could wait for.
+    guard request.operationType != .subscription else {
+      call.note(.ended)
+      return results
+    }
+    return ResponseStream(pull: {
+      let result = try await call.part { try await results.next() }
+      if let result { call.note(.result(result)) }
+      if result?.isComplete ?? true { call.note(.ended) }
+      return result
+    })
   }
 }
 
@@ -119,34 +151,6 @@ extension StepObservation {
       throw error
     }
   }
-
-  /// Runs a call that returns no stream.
-  fileprivate func call<Result: Sendable>(
-    _ body: () async throws -> Result, event: (Result) -> StepEvent? = { _ in nil }
-  ) async throws -> Result {
-    let result = try await part(body)
-    if let event = event(result) { note(event) }
-    note(.ended)
-    return result
-  }
-
-  /// Runs a call that returns a stream, whose results belong to it.
-  fileprivate func stream(
-    of request: GraphQLRequest, _ body: () async throws -> ResponseStream
-  ) async throws -> ResponseStream {
-    let results = try await part(body)
-    // The events of a subscription have no end that an observer could wait for.
-    guard request.operationType != .subscription else {
-      note(.ended)
-      return results
-    }
-    return ResponseStream(pull: {
-      let result = try await part { try await results.next() }
-      if let result { note(.result(result)) }
-      if result?.isComplete ?? true { note(.ended) }
-      return result
-    })
-  }
 }
 
 private struct ObservedGraphQL: GraphQLInterceptor {
@@ -156,14 +160,11 @@ private struct ObservedGraphQL: GraphQLInterceptor {
   func intercept(
     _ request: GraphQLRequest, context: ChainContext, next: NextGraphQL
   ) async throws -> ResponseStream {
-    guard let call = step.begin(context) else {
-      return try await base.intercept(request, context: context, next: next)
-    }
-    return try await call.stream(of: request) {
+    try await step.stream(of: request, in: context) { call in
       try await base.intercept(
         request, context: context,
         next: NextGraphQL { request in
-          call.note(.passed)
+          call?.note(.passed)
           return await next(request)
         })
     }
@@ -177,14 +178,11 @@ private struct ObservedHTTP: HTTPInterceptor {
   func intercept(
     _ request: HTTPRequestMessage, context: ChainContext, next: NextHTTP
   ) async throws -> HTTPResponseMessage {
-    guard let call = step.begin(context) else {
-      return try await base.intercept(request, context: context, next: next)
-    }
-    return try await call.call {
+    try await step.call(in: context) { call in
       try await base.intercept(
         request, context: context,
         next: NextHTTP { request in
-          call.note(.passed)
+          call?.note(.passed)
           return try await next(request)
         })
     } event: {
@@ -206,10 +204,7 @@ private struct ObservedCache: CacheInterceptor {
   func read(
     _ request: GraphQLRequest, context: ChainContext
   ) async throws -> CacheReadOutcome {
-    guard let call = step.begin(context) else {
-      return try await base.read(request, context: context)
-    }
-    return try await call.call {
+    try await step.call(in: context) { _ in
       try await base.read(request, context: context)
     } event: {
       .read($0)
@@ -225,14 +220,11 @@ private struct ObservedCache: CacheInterceptor {
   func write(
     _ response: GraphQLResponse, for request: GraphQLRequest, context: ChainContext
   ) async throws {
-    guard let call = step.begin(context) else {
-      return try await base.write(response, for: request, context: context)
-    }
-    var response = response
-    response.pendingWrite = response.pendingWrite.map {
-      ObservedWrite(base: $0, step: step.commit, context: context)
-    }
-    try await call.call { [response] in
+    try await step.call(in: context) { call in
+      var response = response
+      if let write = response.pendingWrite, call != nil {
+        response.pendingWrite = ObservedWrite(base: write, step: step.commit, context: context)
+      }
       try await base.write(response, for: request, context: context)
     }
   }
@@ -244,8 +236,7 @@ private struct ObservedWrite: PendingCacheWrite {
   let context: ChainContext
 
   func commit() async throws -> WriteSummary {
-    guard let call = step.begin(context) else { return try await base.commit() }
-    return try await call.call { try await base.commit() }
+    try await step.call(in: context) { _ in try await base.commit() }
   }
 
   func rollback() async { await base.rollback() }
@@ -259,10 +250,7 @@ private struct ObservedParsing: ResponseParsingInterceptor {
     _ response: HTTPResponseMessage, for request: GraphQLRequest,
     target: CacheWriteTarget?, context: ChainContext
   ) async throws -> ResponseStream {
-    guard let call = step.begin(context) else {
-      return try await base.parse(response, for: request, target: target, context: context)
-    }
-    return try await call.stream(of: request) {
+    try await step.stream(of: request, in: context) { _ in
       try await base.parse(response, for: request, target: target, context: context)
     }
   }
