@@ -9,13 +9,8 @@ import Tracing
 ///
 /// https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-client
 struct ObservedTransport: HTTPTransport {
-  private let base: any HTTPTransport
-  private let telemetry: Telemetry
-
-  init(_ base: any HTTPTransport, telemetry: Telemetry) {
-    self.base = base
-    self.telemetry = telemetry
-  }
+  let base: any HTTPTransport
+  let telemetry: Telemetry
 
   var executors: [any TaskExecutor] { base.executors }
 

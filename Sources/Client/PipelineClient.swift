@@ -111,7 +111,7 @@ public final class PipelineClient: Service, Sendable {
       try await store.adopt(keyResolver: keyResolver)
     } else {
       services.store = try await StoreOpening(
-        pipeline, keyResolver: keyResolver, logger: services.logger
+        pipeline: pipeline, keyResolver: keyResolver, logger: services.logger
       ).open()
     }
     ownStore = isGiven ? nil : services.store
@@ -131,7 +131,9 @@ public final class PipelineClient: Service, Sendable {
     }
     if let telemetry = Telemetry(configuration, services) {
       services[ChainObservationKey.self] = telemetry
-      services.transport = services.transport.map { ObservedTransport($0, telemetry: telemetry) }
+      services.transport = services.transport.map {
+        ObservedTransport(base: $0, telemetry: telemetry)
+      }
     }
     store = services.store
     if let interval = configuration.refreshInterval, let store = services.store {

@@ -1,5 +1,5 @@
 import GQLRunPipeline
-import GQLRunSupport
+import Synchronization
 import Tracing
 
 /// The steps of a chain as spans: one for each call of an interceptor, within that of the interceptor above it.
@@ -41,7 +41,7 @@ extension Telemetry: StepObserver {
 /// A span that ends once, at the latest when nothing refers to it.
 private final class StepSpan: StepObservation {
   private let span: any Span
-  private let hasEnded = Locked(false)
+  private let hasEnded = Atomic(false)
 
   init(_ telemetry: Telemetry, _ name: String) {
     span = telemetry.tracer.startSpan(name, ofKind: .internal)
@@ -73,11 +73,7 @@ private final class StepSpan: StepObservation {
   }
 
   private func end(_ complete: (any Span) -> Void = { _ in }) {
-    let isFirst = hasEnded.withLock { hasEnded in
-      defer { hasEnded = true }
-      return !hasEnded
-    }
-    guard isFirst else { return }
+    guard !hasEnded.exchange(true, ordering: .relaxed) else { return }
     complete(span)
     span.end()
   }

@@ -6,17 +6,11 @@ import Logging
 
 /// Opens the store of a pipeline.
 struct StoreOpening: Sendable {
-  private let configuration: StoreConfiguration
-  private let ageGranularity: Int
-  private let keyResolver: String?
-  private let logger: Logger
+  let pipeline: Pipeline
+  let keyResolver: String?
+  let logger: Logger
 
-  init(_ pipeline: Pipeline, keyResolver: String?, logger: Logger) {
-    configuration = pipeline.store
-    self.keyResolver = keyResolver
-    ageGranularity = pipeline.allAges.granularity
-    self.logger = logger
-  }
+  private var configuration: StoreConfiguration { pipeline.store }
 
   /// The store; `nil` if the pipeline has none, or if its file cannot be opened and is not
   /// `required`.
@@ -40,7 +34,7 @@ struct StoreOpening: Sendable {
 
   private func database() async throws(CacheError) -> CacheStore {
     var options = CacheStore.PostgresOptions(url: configuration.url ?? "")
-    options.ageGranularity = ageGranularity
+    options.ageGranularity = pipeline.allAges.granularity
     return try await adopted(CacheStore.postgres(options))
   }
 
@@ -66,7 +60,7 @@ struct StoreOpening: Sendable {
   private func file() async throws(CacheError) -> CacheStore {
     var options = CacheStore.SQLiteOptions()
     options.memory = configuration.memory?.bytes
-    options.ageGranularity = ageGranularity
+    options.ageGranularity = pipeline.allAges.granularity
     options.report = { [logger] in logger.warning("\($0)") }
     let store = try await adopted(CacheStore.sqlite(path: path, options: options))
     guard configuration.isRequired, store.isReadOnly else { return store }
