@@ -285,7 +285,7 @@ private final class PersistedQueriesInterceptor: GraphQLInterceptor, RequestPrev
   ) -> Answer? {
     // A mutation with data was executed, whatever its errors are.
     guard request.isIdempotent || response.data.unlessNull == nil else { return nil }
-    if let answer = Answer(errors: response.errors) { return answer }
+    if let answer = Answer.of(response.errors) { return answer }
     // The draft has a single error for an unknown document, and no code for it. Other statuses have other causes, such
     // as credentials, a rate limit, or a timeout. A server that breaks the rule about `data` may have executed a
     // mutation, unless the status denies it.
@@ -307,10 +307,10 @@ private final class PersistedQueriesInterceptor: GraphQLInterceptor, RequestPrev
   /// The answer of the server in a rejected response; `nil` if it has nothing about the document, or if the server may
   /// have executed a mutation: data shows that, and a page in place of a result does not exclude it.
   private func answer(in failure: ChainError, to request: GraphQLRequest) -> Answer? {
-    guard !request.isIdempotent else { return Answer(failure) }
+    guard !request.isIdempotent else { return Answer.of(failure) }
     guard !failure.showsExecution else { return nil }
     let isRefused = failure.http.map { $0.status >= 400 } ?? false
-    return isRefused ? Answer(failure) : Answer(errors: failure.refusedErrors)
+    return isRefused ? Answer.of(failure) : Answer.of(failure.refusedErrors)
   }
 
   private func id(of request: GraphQLRequest, _ location: String) throws -> String {
@@ -386,50 +386,30 @@ private enum Answer: Equatable {
   /// A refusal whose reason may be the missing document.
   case unclear
 
-  init?(errors: [GraphQLError]) {
+  /// The answer in the errors of a result.
+  static func of(_ errors: [GraphQLError]) -> Answer? {
     // An error with a path is one of a field, and the document was executed.
-    for error in errors where error.path == nil {
-      for text in [error.message, error.code ?? ""] {
-        if Self.isNotFound(text) {
-          self = .notFound
-          return
-        }
-        if Self.isNotSupported(text) {
-          self = .notSupported
-          return
-        }
-      }
-    }
-    return nil
+    let texts = errors.lazy.filter { $0.path == nil }.flatMap { [$0.message, $0.code ?? ""] }
+    let text = texts.first { isNotFound($0) || isNotSupported($0) }
+    return text.map { isNotFound($0) ? .notFound : .notSupported }
   }
 
   /// The answer in a response that was rejected because of its status or type.
-  init?(_ failure: ChainError) {
+  static func of(_ failure: ChainError) -> Answer? {
     guard let http = failure.http else { return nil }
     guard (400..<600).contains(http.status) else {
       // A web page, which servers send for a GET without a document.
-      guard failure.code == .unexpectedContentType else { return nil }
-      self = .unclear
-      return
+      return failure.code == .unexpectedContentType ? .unclear : nil
     }
-    if let answer = Answer(errors: failure.refusedErrors) {
-      self = answer
-      return
-    }
+    if let answer = of(failure.refusedErrors) { return answer }
     let text = String(decoding: http.bodyPrefix, as: UTF8.self)
     let words = text.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init)
-    if words.contains(where: Self.isNotFound) {
-      self = .notFound
-    } else if words.contains(where: Self.isNotSupported) {
-      self = .notSupported
-    } else if http.status == 400 || http.status == 422,
-      ResponseCheck.isPlainText(http.headers) || failure.refusesRequest
-    {
-      // Servers without the feature report the missing document in words of their own.
-      self = .unclear
-    } else {
-      return nil
-    }
+    if words.contains(where: isNotFound) { return .notFound }
+    if words.contains(where: isNotSupported) { return .notSupported }
+    guard http.status == 400 || http.status == 422 else { return nil }
+    // Servers without the feature report the missing document in words of their own.
+    let isUnclear = ResponseCheck.isPlainText(http.headers) || failure.refusesRequest
+    return isUnclear ? .unclear : nil
   }
 
   private static func isNotFound(_ text: String) -> Bool {
