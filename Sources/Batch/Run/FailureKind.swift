@@ -76,19 +76,6 @@ enum FailureKind: Sendable {
     return .seconds(min(max(RetryAfter.seconds(untilReset: reset, now: now), 1), 86_400))
   }
 
-  /// The message of a rate limit error in a result without data; `nil` for other results. GitHub
-  /// and Shopify answer with status 200 when a budget is exhausted.
-  ///
-  /// https://docs.github.com/en/graphql/overview/rate-limits-and-query-limits-for-the-graphql-api
-  /// https://shopify.dev/docs/api/usage/limits
-  static func refusal(in response: GraphQLResponse) -> String? {
-    guard (response.data?.count ?? 0) <= 4 else { return nil }
-    return response.errors.first { error in
-      [error.code, error.type]
-        .contains { RequestBudget.errorCodes.contains($0 ?? "") }
-    }?.message
-  }
-
   /// Whether the GraphQL errors say that a page costs too much.
   static func isTooCostly(_ errors: [GraphQLError]) -> Bool {
     errors.contains { isTooCostly("\($0.code ?? "") \($0.type ?? "") \($0.message)") }

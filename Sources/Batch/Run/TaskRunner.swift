@@ -340,9 +340,9 @@ extension TaskRunner {
         page.error = ChainError(.chain, code: .noResult, message: "the chain returned no result")
         return page
       }
-      if let message = FailureKind.refusal(in: response) {
-        // A rate limit error with status 200, handled like 429.
-        page.error = ChainError(.transport, code: .rateLimited, message: message)
+      if (response.data?.count ?? 0) <= 4, let limit = RequestBudget.refusal(in: response.errors) {
+        // A rate limit error without data and with status 200, handled like 429.
+        page.error = ChainError(.transport, code: .rateLimited, message: limit.message)
         page.kind = .refused(after: FailureKind.wish(response.http?.headerFields ?? [:], time))
       } else if let refusal = response.refusal {
         let kind = FailureKind(refusal, mayRepeat: operation.mayRepeat, now: time)

@@ -203,12 +203,9 @@ struct BatchExchange: Sendable {
   /// Whether a response with a status of success and without data has the error of a rate limit.
   private static func isRateLimit(_ status: Int, _ body: [UInt8]) -> Bool {
     guard (200..<300).contains(status), let value = try? JSONValue(parsing: body),
-      value["data"]?.objectValue == nil, let errors = value["errors"]?.arrayValue
+      value["data"]?.objectValue == nil
     else { return false }
-    return errors.contains { error in
-      let codes = [error["extensions"]?["code"]?.stringValue, error["type"]?.stringValue]
-      return codes.contains { RequestBudget.errorCodes.contains($0 ?? "") }
-    }
+    return RequestBudget.refusal(in: GraphQLError.all(in: value)) != nil
   }
 }
 

@@ -115,8 +115,8 @@ package final class RequestBudget: Sendable {
     var total = 0.0
   }
 
-  /// The codes and types of GraphQL errors of a rate limit. GitHub and Shopify send them with status 200.
-  package static let errorCodes = ["THROTTLED", "RATE_LIMITED", "RATE_LIMIT"]
+  /// The codes and types of GraphQL errors of a rate limit.
+  private static let errorCodes = ["THROTTLED", "RATE_LIMITED", "RATE_LIMIT"]
 
   private let state = Locked(State())
 
@@ -251,6 +251,16 @@ package final class RequestBudget: Sendable {
             of: ticket)
         }
       }
+    }
+  }
+
+  /// The first error of a rate limit. GitHub and Shopify answer with status 200 when a budget is exhausted.
+  ///
+  /// https://docs.github.com/en/graphql/overview/rate-limits-and-query-limits-for-the-graphql-api
+  /// https://shopify.dev/docs/api/usage/limits
+  package static func refusal(in errors: [GraphQLError]) -> GraphQLError? {
+    errors.first { error in
+      [error.code, error.type].contains { errorCodes.contains($0 ?? "") }
     }
   }
 

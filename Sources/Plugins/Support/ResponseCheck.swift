@@ -120,16 +120,20 @@ extension HTTPFields {
   }
 }
 
+extension GraphQLError {
+  /// The errors of a response.
+  static func all(in response: JSONValue) -> [GraphQLError] {
+    (response["errors"]?.arrayValue ?? []).map { GraphQLError($0) }
+  }
+}
+
 extension ChainError {
   /// The GraphQL errors in the kept part of a rejected response's body.
   ///
   /// The body is not trusted as a result, but its errors about persisted queries and credentials
   /// are used.
   var refusedErrors: [GraphQLError] {
-    guard let prefix = http?.bodyPrefix,
-      let errors = (try? JSONValue(parsing: prefix))?["errors"]?.arrayValue
-    else { return [] }
-    return errors.map { GraphQLError($0) }
+    http.flatMap { try? JSONValue(parsing: $0.bodyPrefix) }.map { GraphQLError.all(in: $0) } ?? []
   }
 
   /// Whether the kept part of the body shows that the operation was executed, at least in part: it has data, or an
@@ -138,7 +142,7 @@ extension ChainError {
     guard let prefix = http?.bodyPrefix else { return false }
     if let body = try? JSONValue(parsing: prefix) {
       if let data = body["data"], data != .null { return true }
-      return refusedErrors.contains { $0.path != nil }
+      return GraphQLError.all(in: body).contains { $0.path != nil }
     }
     // A long body was cut. Quotation marks in texts are escaped, so that this finds members only.
     let text = String(decoding: prefix, as: UTF8.self).filter { !$0.isWhitespace }
