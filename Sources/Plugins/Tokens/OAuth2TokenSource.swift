@@ -48,10 +48,11 @@ struct OAuth2TokenSource: TokenSource {
         endpoint.shownURL, options.grant.rawValue, options.clientID, options.scope ?? "",
         options.audience ?? "",
       ]
-      return try await SharedTokenStore(shared, identity: identity, secrets: secrets, local: store)
-        .whileLocked(services) {
-          try await token(in: $0, replacing: refused, signOuts: signOuts, services).token
-        }
+      let slot = SharedTokenSlot(
+        shared, identity: identity, secrets: secrets, local: store, services: services)
+      return try await slot.whileLocked {
+        try await token(in: slot, replacing: refused, signOuts: signOuts, services).token
+      }
     }
     guard let store else { return try await request(StoredTokens(), services).token }
     return try await store.whileLocked(services.clock) {

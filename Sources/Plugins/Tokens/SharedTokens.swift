@@ -22,25 +22,28 @@ package enum SharedTokensKey: ServiceKey {
   package typealias Value = any SharedTokens
 }
 
-/// Stores the tokens of one credential in ``SharedTokens``.
+/// The tokens of one credential in ``SharedTokens``.
 ///
 /// They are sealed with a key that is derived from the secret of the client and the first refresh token, which all
 /// processes with this credential have, and others who can read the store do not.
-struct SharedTokenStore {
+struct SharedTokenSlot: TokenSlot {
   private let shared: any SharedTokens
   private let name: String
   private let key: SealingKey
   /// The tokens that this machine stored earlier; read if the shared store has none.
   private let local: FileTokenStore?
+  private let services: Services
 
   /// - Parameters:
   ///   - identity: What distinguishes the credential from others: the token endpoint, the client, the scope.
   ///   - secrets: The secrets of the credential; not empty.
   init(
-    _ shared: any SharedTokens, identity: [String], secrets: [SecretString], local: FileTokenStore?
+    _ shared: any SharedTokens, identity: [String], secrets: [SecretString],
+    local: FileTokenStore?, services: Services
   ) {
     self.shared = shared
     self.local = local
+    self.services = services
     // Lengths keep lists apart whose joined texts are equal.
     let parts = (secrets.map { $0.reveal() } + identity).map { "\($0.utf8.count):\($0)" }
     key = SealingKey(derivedFrom: parts.joined(), purpose: "gqlrun token key")
@@ -48,36 +51,28 @@ struct SharedTokenStore {
   }
 
   func whileLocked<Value: Sendable>(
-    _ services: Services, _ work: @Sendable (any TokenSlot) async throws -> Value
+    _ work: @Sendable () async throws -> Value
   ) async throws -> Value {
-    try await shared.whileLocked(name) {
-      try await work(SealedSlot(store: self, services: services))
-    }
+    try await shared.whileLocked(name, work)
   }
 
-  private struct SealedSlot: TokenSlot {
-    let store: SharedTokenStore
-    let services: Services
-
-    func read() async throws -> StoredTokens {
-      guard let (bytes, age) = try await store.shared.read(store.name) else {
-        return try store.local?.read() ?? StoredTokens()
-      }
-      guard let text = store.key.open(bytes), var tokens = StoredTokens(parsing: text)
-      else {
-        throw TokenFailure(
-          message: "the shared tokens are damaged; delete the rows of the table gq_token")
-      }
-      // The clocks of machines differ; the age is that of the store's clock.
-      tokens.issuedAt = services.secondsSince1970() - age.seconds
-      return tokens
+  func read() async throws -> StoredTokens {
+    guard let (bytes, age) = try await shared.read(name) else {
+      return try local?.read() ?? StoredTokens()
     }
-
-    func write(_ tokens: StoredTokens) async throws {
-      guard let bytes = try? store.key.seal(tokens.json.jsonBytes()) else {
-        throw TokenFailure(message: "the tokens cannot be sealed")
-      }
-      try await store.shared.write(bytes, of: store.name)
+    guard let text = key.open(bytes), var tokens = StoredTokens(parsing: text) else {
+      throw TokenFailure(
+        message: "the shared tokens are damaged; delete the rows of the table gq_token")
     }
+    // The clocks of machines differ; the age is that of the store's clock.
+    tokens.issuedAt = services.secondsSince1970() - age.seconds
+    return tokens
+  }
+
+  func write(_ tokens: StoredTokens) async throws {
+    guard let bytes = try? key.seal(tokens.json.jsonBytes()) else {
+      throw TokenFailure(message: "the tokens cannot be sealed")
+    }
+    try await shared.write(bytes, of: name)
   }
 }
