@@ -29,11 +29,6 @@ final class StoreRefresher: Sendable {
 
   /// Keeps the checks going as long as the result exists.
   func lease() -> Owned<StoreRefresher> {
-    begin()
-    return Owned(self) { $0.end() }
-  }
-
-  private func begin() {
     state.withLock { state in
       state.watches += 1
       guard state.watches == 1 else { return }
@@ -41,6 +36,7 @@ final class StoreRefresher: Sendable {
         await Self.check(every: interval, services, refresh)
       }
     }
+    return Owned(self) { $0.end() }
   }
 
   private func end() {

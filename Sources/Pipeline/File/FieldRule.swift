@@ -41,19 +41,19 @@ struct FieldRule {
       let arguments = options.keyArgs?.map(\.value) ?? []
       let list = "`field_key_args: [\(arguments.joined(separator: ", "))]`"
       let isRedirect = options.merge == nil && !arguments.isEmpty
-      findings.append(
-        PipelineDiagnostic(
-          .formerName,
-          "`key_args` of `\(name)` is read as `field_key_args`, its former meaning"
-            + (isRedirect ? ": it has no `type`, and the file no `schema`" : ""),
-          severity: .warning, at: options.$keyArgs.location,
-          hint: "write \(list)" + (isRedirect ? ", or add `type` for a cache redirect" : "")))
+      findings.report(
+        .formerName,
+        message: "`key_args` of `\(name)` is read as `field_key_args`, its former meaning"
+          + (isRedirect ? ": it has no `type`, and the file no `schema`" : ""),
+        location: options.$keyArgs.location,
+        hint: "write \(list)" + (isRedirect ? ", or add `type` for a cache redirect" : ""),
+        severity: .warning)
     } else if redirect != nil, options.merge != nil {
-      findings.append(
-        PipelineDiagnostic(
-          .wrongValue, "the pages of `\(name)` are merged, so the field has no cache redirect",
-          at: options.$keyArgs.location,
-          hint: "`field_key_args` names the arguments of the field key"))
+      findings.report(
+        .wrongValue,
+        message: "the pages of `\(name)` are merged, so the field has no cache redirect",
+        location: options.$keyArgs.location,
+        hint: "`field_key_args` names the arguments of the field key")
     }
     if let type = options.type {
       let hint: String? =
@@ -61,10 +61,9 @@ struct FieldRule {
         ? "add `key_args` for a cache redirect"
         : Self.returned(type) == nil ? "write `Country` or `\"[Country]\"`" : nil
       if let hint {
-        findings.append(
-          PipelineDiagnostic(
-            .wrongValue, "`type` of `\(name)` is not the type of a redirect",
-            at: options.$type.location, hint: hint))
+        findings.report(
+          .wrongValue, message: "`type` of `\(name)` is not the type of a redirect",
+          location: options.$type.location, hint: hint)
       }
     }
     return findings
@@ -159,8 +158,8 @@ struct SchemaRules {
 
   private mutating func report(_ problem: RuleCheck.Problem?, _ location: FileLocation?) {
     guard let problem, let location else { return }
-    findings.append(
-      PipelineDiagnostic(.schemaRule, problem.message, at: location, hint: problem.hint))
+    findings.report(
+      .schemaRule, message: problem.message, location: location, hint: problem.hint)
   }
 }
 

@@ -31,7 +31,8 @@ struct PipelineMerge {
       case "chain":
         result[index].value = chain(member.value, over: result[index].value)
         result[index].keyLocation = member.keyLocation
-      case "store" where member.value.has("kind"): result[index] = member
+      case "store" where member.value.members?.contains(where: { $0.key == "kind" }) == true:
+        result[index] = member
       default: result[index] = merged(member, over: result[index])
       }
     }
@@ -204,13 +205,6 @@ extension PipelineMerge {
   }
 }
 
-extension YAMLNode {
-  fileprivate func has(_ key: String) -> Bool {
-    guard case .mapping(let members) = content else { return false }
-    return members.contains { $0.key == key }
-  }
-}
-
 /// Reads a pipeline file and the files it extends as one mapping of nodes.
 ///
 /// Every node keeps its source location, so that diagnostics name the right file.
@@ -226,13 +220,10 @@ struct PipelineSource {
   private(set) var files: [(path: String, bytes: [UInt8])] = []
 
   /// The root of the file, or `nil` with at least one diagnostic.
-  mutating func read(_ bytes: [UInt8], file: String) -> YAMLNode? {
-    read(bytes, file: file, descendants: [])
-  }
-
+  ///
   /// - Parameter descendants: The files that extend this one.
-  private mutating func read(
-    _ bytes: [UInt8], file: String, descendants: [String]
+  mutating func read(
+    _ bytes: [UInt8], file: String, descendants: [String] = []
   ) -> YAMLNode? {
     guard let root = compose(bytes, file: file) else { return nil }
     guard case .mapping(let members) = root.content else {
