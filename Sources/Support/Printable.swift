@@ -175,6 +175,16 @@ package enum QuotedText {
   }
 }
 
+extension UInt8 {
+  /// Whether the byte is a letter or a digit of ASCII.
+  package var isASCIIAlphanumeric: Bool {
+    switch self {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+    default: false
+    }
+  }
+}
+
 extension StringProtocol {
   /// The text without the characters at both ends that are removed; by default, white space.
   package func trimmingEnds(

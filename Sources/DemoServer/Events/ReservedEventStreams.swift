@@ -228,12 +228,7 @@ extension DemoResponder {
 
   private static func isID(_ id: String) -> Bool {
     (1...maxIDBytes).contains(id.utf8.count)
-      && id.utf8.allSatisfy {
-        switch $0 {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x5F: true
-        default: false
-        }
-      }
+      && id.utf8.allSatisfy { $0.isASCIIAlphanumeric || "-_".utf8.contains($0) }
   }
 
   private func operate(

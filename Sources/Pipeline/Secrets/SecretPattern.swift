@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunSupport
 
 /// A secret value in all encodings in which it occurs in texts: plain, percent-encoded, with JSON
 /// escapes, any mixture of these, and inside Base64.
@@ -183,11 +184,6 @@ struct SecretPattern: Sendable {
   }
 
   private static func isBase64(_ byte: UInt8) -> Bool {
-    switch byte {
-    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "+"), UInt8(ascii: "/"),
-      UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "="):
-      true
-    default: false
-    }
+    byte.isASCIIAlphanumeric || "+/-_=".utf8.contains(byte)
   }
 }

@@ -1,5 +1,6 @@
 import GQLRunLanguage
 public import GQLRunPipeline
+import GQLRunSupport
 import HTTPTypes
 import Logging
 
@@ -118,7 +119,10 @@ public struct FetchPlugin: Plugin {
     package init() {}
 
     package func validate() throws(OptionError) {
-      if let serverName, serverName.isEmpty || !serverName.utf8.allSatisfy(Self.isHostCharacter) {
+      func isHostCharacter(_ byte: UInt8) -> Bool {
+        byte.isASCIIAlphanumeric || "-._".utf8.contains(byte)
+      }
+      if let serverName, serverName.isEmpty || !serverName.utf8.allSatisfy(isHostCharacter) {
         throw $serverName.error(
           "this is not a host name",
           remedy: "write the name that is in the certificate, such as api.example.com")
@@ -141,16 +145,6 @@ public struct FetchPlugin: Plugin {
       settings.minimumVersion = minVersion
       settings.verifiesServer = !insecure
       return settings
-    }
-
-    private static func isHostCharacter(_ byte: UInt8) -> Bool {
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-        UInt8(ascii: "_"):
-        true
-      default: false
-      }
     }
   }
 

@@ -128,12 +128,7 @@ extension OperationManifest.Operation {
   /// https://github.com/graphql/graphql-over-http/pull/264, "Identifying a Document"
   fileprivate var identifierProblem: String? {
     let parts = id.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-    let isKnownText = id.utf8.allSatisfy { byte in
-      switch byte {
-      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E, 0x3A: true
-      default: false
-      }
-    }
+    let isKnownText = id.utf8.allSatisfy { $0.isASCIIAlphanumeric || "-._~:".utf8.contains($0) }
     guard isKnownText, parts.allSatisfy({ !$0.isEmpty }) else {
       return
         "an identifier has letters, digits, `-`, `.`, `_` and `~`, after a prefix and `:` if it has one"
