@@ -114,20 +114,29 @@ extension Attempt {
     network: @escaping @Sendable (GraphQLRequest) async -> ResponseStream
   ) async throws -> ResponseStream {
     let policy = policy(of: request)
-    switch try cacheUse(policy, request) {
-    case .never:
+    // An interceptor above may have changed the policy.
+    try request.checkPolicy(policy)
+    let mayRead =
+      switch request.operationType {
+      case .query: policy == .cacheOnly || !state.hasUnfinishedParts
+      case .mutation: false
+      case .subscription: policy == .cacheAndNetwork && !state.hasUnfinishedParts
+      }
+    guard mayRead else { return await network(request) }
+    switch policy {
+    case .networkOnly, .noCache:
       return await network(request)
-    case .only:
+    case .cacheOnly:
       return ResponseStream(try await onlyCached(step, request))
-    case .first:
+    case .cacheFirst:
       if let response = try await cached(step, request) { return ResponseStream(response) }
       return await network(request)
-    case .firstAndNetwork:
+    case .cacheAndNetwork:
       guard state.consultCacheOnce(), let response = try await cached(step, request) else {
         return await network(request)
       }
       return ResponseStream(response).followed { await network(request) }
-    case .afterFailure:
+    case .networkFirst:
       let cached = { @Sendable [self] (error: any Error) async throws -> GraphQLResponse? in
         guard (error as? ChainError)?.isNetworkFailure == true, !state.hasUnfinishedParts else {
           return nil
@@ -143,26 +152,6 @@ extension Attempt {
         guard let refusal = result.refusal else { return result }
         return try await cached(refusal) ?? result
       })
-    }
-  }
-
-  private enum CacheUse {
-    case never, only, first, firstAndNetwork, afterFailure
-  }
-
-  private func cacheUse(_ policy: CachePolicy, _ request: GraphQLRequest) throws -> CacheUse {
-    // An interceptor above may have changed the policy.
-    try request.checkPolicy(policy)
-    if state.hasUnfinishedParts, policy != .cacheOnly { return .never }
-    switch (request.operationType, policy) {
-    case (.mutation, _): return .never
-    case (.subscription, .cacheAndNetwork): return .firstAndNetwork
-    case (.subscription, _): return .never
-    case (.query, .cacheFirst): return .first
-    case (.query, .networkOnly), (.query, .noCache): return .never
-    case (.query, .cacheOnly): return .only
-    case (.query, .cacheAndNetwork): return .firstAndNetwork
-    case (.query, .networkFirst): return .afterFailure
     }
   }
 
