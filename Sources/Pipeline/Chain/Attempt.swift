@@ -252,9 +252,9 @@ extension Attempt {
     let target = keeps ? try await writeTarget(request) : nil
     let results = try await parser.interceptor.parse(
       response, for: request, target: target, context: context(parser.id, request))
-    let source = ResultSource(
-      head: response.deliversResults ? nil : response.head, isReplayed: response.isReplayed,
-      firstByte: firstByte)
+    // Each result of a shared connection has a head of its own, or none.
+    let head = response.deliversResults ? nil : response.head
+    let isReplayed = response.isReplayed
     // A stream of a subscription may be empty.
     let isMissing = Atomic(request.operationType != .subscription)
     return ResponseStream(pull: { [self] in
@@ -266,30 +266,24 @@ extension Attempt {
           entry: parser.id)
       }
       isMissing.store(false, ordering: .relaxed)
-      describe(&result, from: source)
-      if result.pendingWrite != nil {
-        result.pendingWrite = await tracked(result.pendingWrite, request, keeps: keeps)
+      describe(&result, head: head, isReplayed: isReplayed, firstByte: firstByte)
+      if let write = result.pendingWrite {
+        result.pendingWrite = await tracked(write, request, keeps: keeps)
       }
       return result
     })
   }
 
-  /// Where the results of a network response come from.
-  private struct ResultSource: Sendable {
-    /// `nil` where each result has a head of its own, or none.
-    let head: HTTPResponse?
-    let isReplayed: Bool
-    let firstByte: Duration
-  }
-
   /// Not inlined, because every subscription would have its frame.
   @inline(never)
-  private func describe(_ result: inout GraphQLResponse, from source: ResultSource) {
+  private func describe(
+    _ result: inout GraphQLResponse, head: HTTPResponse?, isReplayed: Bool, firstByte: Duration
+  ) {
     result.attempt = number
-    result.http = source.head.flatMap { result.http ?? $0 }
-    result.isReplayed = source.isReplayed
+    result.http = head.flatMap { result.http ?? $0 }
+    result.isReplayed = isReplayed
     result.timing.total = services.clock.now() - start
-    result.timing.firstByte = source.firstByte
+    result.timing.firstByte = firstByte
   }
 
   private func next(_ results: ResponseStream) async throws -> GraphQLResponse? {
@@ -422,9 +416,8 @@ extension Attempt {
   }
 
   private func tracked(
-    _ write: (any PendingCacheWrite)?, _ request: GraphQLRequest, keeps: Bool
+    _ write: any PendingCacheWrite, _ request: GraphQLRequest, keeps: Bool
   ) async -> (any PendingCacheWrite)? {
-    guard let write else { return nil }
     guard keeps, route.cacheWrite != nil else {
       await write.rollback()
       return nil
