@@ -33,7 +33,7 @@ extension HTTPRequestMessage {
       if hiding.value(field.value, ofField: name) == field.value {
         parts.append("-H \(QuotedText.shellWord("\(name): \(field.value)"))")
       } else {
-        parts.append("-H \"\(name): $\(ShellText.variable(name))\"")
+        parts.append("-H \"\(name): $\(Self.variable(name))\"")
       }
     }
     if head.headerFields[.acceptEncoding] == nil { parts.append("--compressed") }
@@ -42,6 +42,13 @@ extension HTTPRequestMessage {
       parts += multipart?.curlOptions(text) ?? ["--data-raw \(QuotedText.shellWord(text))"]
     }
     return parts.joined(separator: " \\\n  ")
+  }
+
+  /// The variable of a POSIX shell for a field: `X-Api-Key` → `X_API_KEY`
+  private static func variable(_ name: String) -> String {
+    let word = String(
+      name.uppercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
+    return word.first?.isNumber == true ? "_" + word : word
   }
 
   /// The URL without the values of parameters other than those of GraphQL over HTTP, and without
@@ -90,15 +97,5 @@ extension MultipartBody {
         return "-F "
           + QuotedText.shellWord("\(index)=@\(path);type=\(file.contentType);filename=\(name)")
       }
-  }
-}
-
-/// Generates text for a POSIX shell.
-enum ShellText {
-  /// `X-Api-Key` → `X_API_KEY`
-  static func variable(_ name: String) -> String {
-    let word = String(
-      name.uppercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
-    return word.first?.isNumber == true ? "_" + word : word
   }
 }

@@ -51,6 +51,8 @@ public actor ExchangeRecorder {
     var request: HTTPRequestMessage
     /// In seconds since 1970.
     var start: Double
+    /// The same time on the monotonic clock.
+    var begin: Duration
     var wait: Duration?
     var total: Duration?
     var head: HTTPResponse?
@@ -61,7 +63,6 @@ public actor ExchangeRecorder {
   }
 
   private(set) var exchanges: [Exchange] = []
-  private var starts: [Duration] = []
   private let clock: ServiceClock
   private let secondsSince1970: @Sendable () -> Double
   private let keptBytes: Int
@@ -93,27 +94,26 @@ public actor ExchangeRecorder {
 
   func begin(_ request: HTTPRequestMessage) -> Int {
     onRequest(request)
-    exchanges.append(Exchange(request: request, start: secondsSince1970()))
-    starts.append(clock.now())
+    exchanges.append(Exchange(request: request, start: secondsSince1970(), begin: clock.now()))
     return exchanges.count - 1
   }
 
   func note(_ response: HTTPResponseMessage, of number: Int) {
     exchanges[number].head = response.deliversResults ? nil : response.head
     exchanges[number].version = response.version
-    exchanges[number].wait = clock.now() - starts[number]
+    exchanges[number].wait = clock.now() - exchanges[number].begin
     exchanges[number].total = exchanges[number].wait
   }
 
   /// - Parameter end: What is kept behind the chunk.
   func note(_ chunk: (any BodyChunk)?, end: [UInt8], of number: Int) {
-    exchanges[number].total = clock.now() - starts[number]
+    exchanges[number].total = clock.now() - exchanges[number].begin
     guard let chunk else { return }
     for part in [chunk, end] { exchanges[number].body.add(part, keeping: keptBytes) }
   }
 
   func note(_ error: any Error, of number: Int) {
-    exchanges[number].total = clock.now() - starts[number]
+    exchanges[number].total = clock.now() - exchanges[number].begin
     exchanges[number].failure = "\(error)"
   }
 }
