@@ -52,38 +52,24 @@ final class Governor: Sendable {
   /// The governor of a run of a manifest.
   ///
   /// - Parameter shared: What the workers of a queue share.
-  convenience init(_ manifest: Manifest, services: Services, shared: QueueLimits? = nil) {
-    self.init(
-      manifest.settings, limits: manifest.rate, learns: manifest.learnsLimits,
-      format: manifest.limitFormat, endpoint: manifest.pipeline.endpoint, services: services,
-      shared: shared)
-  }
-
-  /// - Parameters:
-  ///   - learns: Whether to follow what responses report about the server's limits although the manifest sets none.
-  ///   - format: The format of these reports; `nil` if the first response with one has to tell it.
-  ///   - shared: What the workers of a queue share.
-  init(
-    _ settings: RunSettings, limits: RateSettings?, learns: Bool = false,
-    format: RequestBudget.Kind? = nil, endpoint: Endpoint?, services: Services,
-    shared: QueueLimits? = nil
-  ) {
+  init(_ manifest: Manifest, services: Services, shared: QueueLimits? = nil) {
     self.services = services
     self.shared = shared
     points = shared?.points
-    learnsAdapter = learns && limits == nil
-    let limits = limits ?? (learns ? RateSettings() : nil)
+    let learns = manifest.learnsLimits
+    learnsAdapter = learns
+    let limits = manifest.rate ?? (learns ? RateSettings() : nil)
     self.limits = limits
-    adapter = Locked(limits?.adapter ?? (learnsAdapter ? format : nil))
-    maximum = settings.concurrency
-    patience = settings.patience
-    state = Monitor(State(limit: Double(settings.concurrency)), isInOrder: true)
+    adapter = Locked(limits?.adapter ?? (learns ? manifest.limitFormat : nil))
+    maximum = manifest.settings.concurrency
+    patience = manifest.settings.patience
+    state = Monitor(State(limit: Double(manifest.settings.concurrency)), isInOrder: true)
     // The queue has the rate of all workers.
     let perSecond = shared == nil ? limits?.perSecond : nil
     rate = perSecond.map {
       RequestBudget.Rate(interval: .seconds(1 / $0), burst: limits?.burst ?? 1)
     }
-    budget = limits.map { _ in Self.budget(endpoint, services) }
+    budget = limits.map { _ in Self.budget(manifest.pipeline.endpoint, services) }
   }
 
   /// The budget of a pipeline, whose requests all have the same credential.

@@ -111,10 +111,7 @@ struct QueueBench {
       manifest, database: database, worker: worker,
       limits: QueueLimits(
         QueueClient(database), clock: services.clock, credential: "http://server", rate: nil),
-      governor: Governor(
-        manifest.settings, limits: manifest.rate, endpoint: manifest.pipeline.endpoint,
-        services: services),
-      services: services, stop: RunStop())
+      governor: Governor(manifest, services: services), services: services, stop: RunStop())
   }
 
   /// The outcome of a task, with a line for its sink.
