@@ -129,24 +129,11 @@ struct TypedText: Sendable {
   func value(
     ofScalar text: String, isPlain: Bool, _ type: TypeReference?, _ name: String
   ) throws(TaskProblem) -> JSONValue {
-    if isPlain, !Self.isNull(text), let leaf = type?.namedType.value,
+    let value = YAMLNode.scalar(text, isPlain: isPlain)
+    guard isPlain, !value.isNull, let leaf = type?.namedType.value,
       Schema.builtInScalars.contains(leaf)
-    {
-      return try value(of: text, type, name)
-    }
-    return Self.value(ofScalar: text, isPlain: isPlain)
-  }
-
-  /// A YAML scalar with its JSON type.
-  static func value(ofScalar text: String, isPlain: Bool) -> JSONValue {
-    guard isPlain else { return .string(text) }
-    if isNull(text) { return .null }
-    if text == "true" || text == "false" { return .boolean(text == "true") }
-    return JSONNumber(text: text).map { .number($0) } ?? .string(text)
-  }
-
-  private static func isNull(_ text: String) -> Bool {
-    text.isEmpty || text == "null" || text == "~"
+    else { return value }
+    return try self.value(of: text, type, name)
   }
 
   /// The type of an input object's field; `nil` if unknown.

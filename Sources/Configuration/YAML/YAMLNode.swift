@@ -103,7 +103,8 @@ extension YAMLNode {
     }
   }
 
-  private static func scalar(_ text: String, isPlain: Bool) -> JSONValue {
+  /// The JSON value of a scalar.
+  package static func scalar(_ text: String, isPlain: Bool) -> JSONValue {
     guard isPlain else { return .string(text) }
     switch text {
     case "", "null", "~": return .null
