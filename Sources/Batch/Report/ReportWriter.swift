@@ -263,11 +263,9 @@ struct ReportData {
     failed = try Self.tasks(
       journal, "state IN (3, 4, 5) ORDER BY op, key LIMIT \(Self.shown * 4)")
     let noted = "state = 2 AND error IS NOT NULL AND"
-    let prefix = CompletenessCheck.prefix
-    let isIncomplete = "substr(error, 1, \(prefix.count)) = '\(prefix)'"
     let order = "ORDER BY op, key LIMIT \(Self.shown * 4)"
-    resolved = try Self.tasks(journal, "\(noted) NOT \(isIncomplete) \(order)")
-    partial = try Self.tasks(journal, "\(noted) \(isIncomplete) \(order)")
+    resolved = try Self.tasks(journal, "\(noted) NOT \(Self.isIncomplete) \(order)")
+    partial = try Self.tasks(journal, "\(noted) \(Self.isIncomplete) \(order)")
     gaps = try journal.gaps(limit: RunInspection.shownGaps)
   }
 
@@ -300,14 +298,15 @@ struct ReportData {
       .map { "\($0) (found \($0.found(in: object)))" }
   }
 
+  /// Whether a connection of the task has more pages than were requested, in SQL.
+  private static let isIncomplete =
+    "substr(error, 1, \(CompletenessCheck.prefix.count)) = '\(CompletenessCheck.prefix)'"
+
   /// The number of tasks that failed because a connection has more pages than were requested.
   static func incompleteTasks(_ journal: Journal) throws -> Int {
-    try journal.read { db in
+    try journal.read {
       try Int.fetchOne(
-        db, sql: "SELECT count(*) FROM tasks WHERE state = ? AND substr(error, 1, ?) = ?",
-        arguments: [
-          TaskState.failed.rawValue, CompletenessCheck.prefix.count, CompletenessCheck.prefix,
-        ]) ?? 0
+        $0, sql: "SELECT count(*) FROM tasks WHERE state = 3 AND \(isIncomplete)") ?? 0
     }
   }
 
@@ -315,25 +314,21 @@ struct ReportData {
     _ journal: Journal, where filter: String = "1", _ body: (ReportedTask) throws -> Void
   ) throws {
     try journal.read { db in
-      let rows = try GRDB.Row.fetchCursor(db, sql: query(filter))
-      while let row = try rows.next() { try body(task(row)) }
+      let rows = try GRDB.Row.fetchCursor(
+        db,
+        sql: """
+          SELECT \(TaskUpdate.journalColumns), operations.id
+          FROM tasks JOIN operations ON operations.number = tasks.op WHERE \(filter)
+          """)
+      while let row = try rows.next() {
+        try body(ReportedTask(operation: row.decode(atIndex: 12), update: TaskUpdate(row)))
+      }
     }
   }
 
   static func tasks(_ journal: Journal, _ filter: String) throws -> [ReportedTask] {
-    try journal.read { db in
-      try GRDB.Row.fetchAll(db, sql: query(filter)).map { try task($0) }
-    }
-  }
-
-  private static func query(_ filter: String) -> String {
-    """
-    SELECT \(TaskUpdate.journalColumns), operations.id
-    FROM tasks JOIN operations ON operations.number = tasks.op WHERE \(filter)
-    """
-  }
-
-  private static func task(_ row: GRDB.Row) throws -> ReportedTask {
-    try ReportedTask(operation: row.decode(atIndex: 12), update: TaskUpdate(row))
+    var tasks: [ReportedTask] = []
+    try forEachTask(journal, where: filter) { tasks.append($0) }
+    return tasks
   }
 }
