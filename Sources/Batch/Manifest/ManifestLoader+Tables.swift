@@ -76,7 +76,7 @@ extension ManifestLoader {
     _ settings: TablesSettings, operation: BatchOperation, location: FileLocation
   ) -> TablePlan? {
     do throws(TablePlanError) {
-      let plan = try TablePlan(operation.template, settings: settings)
+      let plan = try TablePlanner(operation.template, settings: settings).plan()
       if settings.bulk != nil { _ = try BulkDocument(plan) }
       for note in plan.notes {
         report(

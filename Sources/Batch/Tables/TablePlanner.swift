@@ -3,21 +3,6 @@ import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunSupport
 
-extension TablePlan {
-  /// Derives the tables of an operation.
-  ///
-  /// - Parameters:
-  ///   - template: The operation, prepared with the key rules, and the schema; without one, connections are found by
-  ///     their shape.
-  ///   - settings: Has names of tables, and which are shared.
-  /// - Throws: All problems of the document and of the settings.
-  init(
-    _ template: OperationTemplate, settings: TablesSettings
-  ) throws(TablePlanError) {
-    self = try TablePlanner(template, settings: settings).plan()
-  }
-}
-
 /// Derives a plan: goes through the fields of the operation, and collects tables, connections and problems.
 struct TablePlanner {
   /// The objects from the data, or from the element of a list, to a selection.
@@ -90,12 +75,19 @@ struct TablePlanner {
   /// The paths of leaves that no table has.
   private var unplaced: [String] = []
 
+  /// - Parameters:
+  ///   - template: The operation, prepared with the key rules, and the schema; without one, connections are found by
+  ///     their shape.
+  ///   - settings: Has names of tables, and which are shared.
   init(_ template: OperationTemplate, settings: TablesSettings) {
     self.template = template
     keys = template.objectKeys
     self.settings = settings
   }
 
+  /// Derives the tables of the operation.
+  ///
+  /// - Throws: All problems of the document and of the settings.
   consuming func plan() throws(TablePlanError) -> TablePlan {
     try refuseOthers()
     var reading = SelectionReading(SelectionTree(template))

@@ -81,7 +81,7 @@ struct TablePlanTests {
   ) throws -> TablePlan {
     let template = try OperationTemplate(
       document: Document(parsing: query), keys: keys, facts: schema.map { TypeFacts($0) })
-    return try TablePlan(template, settings: settings)
+    return try TablePlanner(template, settings: settings).plan()
   }
 
   private static func settings(
