@@ -17,16 +17,11 @@ enum StateFile {
   }
 
   static func save(
-    _ bookmarks: [String: (operation: Int, value: JSONValue)], of operations: Set<Int>,
-    over state: JSONObject, to path: String
+    _ bookmarks: [String: JSONValue], over state: JSONObject, to path: String
   ) throws {
-    let before = state
-    var state = state
-    for (name, bookmark) in bookmarks.sorted(by: { $0.key < $1.key })
-    where operations.contains(bookmark.operation) {
-      state[name] = bookmark.value
-    }
-    guard state != before else { return }
-    try AtomicFile.write(JSONValue.object(state).jsonBytes(pretty: true) + [0x0A], to: path)
+    var changed = state
+    for (name, value) in bookmarks.sorted(by: { $0.key < $1.key }) { changed[name] = value }
+    guard changed != state else { return }
+    try AtomicFile.write(JSONValue.object(changed).jsonBytes(pretty: true) + [0x0A], to: path)
   }
 }

@@ -193,8 +193,10 @@ actor SinkStage {
     if isComplete, let file = manifest.stateFile {
       try ledger.willReplace([file])
       let names = Set(manifest.operations.compactMap { $0.tables?.since?.bookmark })
-      try StateFile.save(
-        bookmarks.filter { !names.contains($0.key) }, of: operations, over: state, to: file)
+      let kept = bookmarks.filter { name, bookmark in
+        !names.contains(name) && operations.contains(bookmark.operation)
+      }
+      try StateFile.save(kept.mapValues(\.value), over: state, to: file)
       try ledger.end([file])
     }
     if isComplete { try saveSince(of: operations) }

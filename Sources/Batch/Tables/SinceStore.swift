@@ -42,8 +42,7 @@ struct SinceStore {
   /// Keeps a value.
   func save(_ value: JSONValue, as name: String) throws {
     guard isDatabase else {
-      return try StateFile.save(
-        [name: (operation: 0, value: value)], of: [0], over: StateFile.read(path), to: path)
+      return try StateFile.save([name: value], over: StateFile.read(path), to: path)
     }
     let file = try TableFile(path: path, base: base)
     defer { file.close() }
