@@ -126,26 +126,23 @@ struct OutputCheck {
     }
     for output in outputs {
       let location = Location(output.path)
+      func report(_ message: String, hint: String) {
+        problems.append(
+          OutputProblem(
+            location: output.location, message: "\(output.role) \(message)", hint: hint))
+      }
       if let input = inputs.found(at: location).first(where: { input in
         !(output.isDatabase && input.reader.map { reads($0, after: output.path) } ?? false)
       }) {
-        problems.append(
-          OutputProblem(
-            location: output.location, message: "\(output.role) would replace \(input.file.role)",
-            hint: output.isDatabase && input.reader != nil
-              ? "write to another database, or let the operation need the one that writes the rows"
-              : "write to another file"))
+        report(
+          "would replace \(input.file.role)",
+          hint: output.isDatabase && input.reader != nil
+            ? "write to another database, or let the operation need the one that writes the rows"
+            : "write to another file")
       } else if isJournal(output.path) {
-        problems.append(
-          OutputProblem(
-            location: output.location,
-            message: "\(output.role) would replace a journal of the batch",
-            hint: "write to another file"))
+        report("would replace a journal of the batch", hint: "write to another file")
       } else if let other = others.found(at: location).first {
-        problems.append(
-          OutputProblem(
-            location: output.location, message: "\(output.role) and \(other.role) are one file",
-            hint: "give each a file of its own"))
+        report("and \(other.role) are one file", hint: "give each a file of its own")
       }
       others.add(output, at: location)
     }
