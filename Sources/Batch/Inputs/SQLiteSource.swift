@@ -20,9 +20,6 @@ struct SQLiteInput: RowInput {
   func columns(hasNeeds: Bool) throws -> [String]? {
     // An earlier operation may create or change the database.
     guard !hasNeeds else { return nil }
-    guard FileManager.default.fileExists(atPath: sqlite.path) else {
-      throw InputProblem(file: sqlite.path, line: nil, message: "there is no such file")
-    }
     return try QuerySource.columns(path: sqlite.path, query: query)
   }
 
@@ -44,9 +41,6 @@ final class QuerySource {
 
   init(path: String, query: String) throws(InputProblem) {
     self.path = path
-    guard FileManager.default.fileExists(atPath: path) else {
-      throw InputProblem(file: path, line: nil, message: "there is no such file")
-    }
     _ = try Self.columns(path: path, query: query)
     do {
       queue = try DatabaseQueue(path: path, configuration: .reading)
@@ -79,6 +73,9 @@ final class QuerySource {
 
   /// The column names of a query's result.
   static func columns(path: String, query: String) throws(InputProblem) -> [String] {
+    guard FileManager.default.fileExists(atPath: path) else {
+      throw InputProblem(file: path, line: nil, message: "there is no such file")
+    }
     let names: [String]
     do {
       let queue = try DatabaseQueue(path: path, configuration: .reading)
