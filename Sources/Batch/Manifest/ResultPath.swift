@@ -59,9 +59,6 @@ struct ResultPath: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// The first value at the path.
-  func value(in value: JSONValue) -> JSONValue? { values(in: value).first }
-
   /// The result of a lookup in one record.
   enum Found {
     case value(JSONValue)
