@@ -211,15 +211,6 @@ struct UsedVariables {
   mutating func add(_ directives: [Directive]) { add(directives.flatMap(\.arguments)) }
 
   private mutating func add(_ arguments: [Argument]) {
-    for argument in arguments { add(argument.value) }
-  }
-
-  private mutating func add(_ value: Value) {
-    switch value {
-    case .variable(let name): names.insert(name.value)
-    case .list(let elements, _): for element in elements { add(element) }
-    case .object(let fields, _): for field in fields { add(field.value) }
-    default: break
-    }
+    names.formUnion(arguments.flatMap(\.value.variables).map(\.value))
   }
 }
