@@ -67,7 +67,8 @@ final class JSONLinesSource {
     while true {
       if let found = hasEnded ? lines.rest() : lines.next() {
         line += 1
-        return withoutMark(found)
+        // The first line may begin with a byte order mark.
+        return line == 1 ? found.trimmingPrefix([0xEF, 0xBB, 0xBF]) : found
       }
       guard !hasEnded else { return nil }
       guard lines.length <= Self.longest else {
@@ -77,10 +78,5 @@ final class JSONLinesSource {
       let block = try reader.block()
       if block.isEmpty { hasEnded = true } else { lines.add(block) }
     }
-  }
-
-  /// Removes the byte order mark at the start of the input.
-  private func withoutMark(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-    line == 1 && bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes
   }
 }
