@@ -98,19 +98,12 @@ final class Recorder: Sendable {
   }
 
   private func commit(_ group: [Outcome]) async {
-    let result: Result<Void, any Error>
-    do {
-      result = .success(try await store.commit(group))
-    } catch {
-      result = .failure(error)
-    }
-    state.withLock { state in
+    var failure: (any Error)?
+    do { try await store.commit(group) } catch { failure = error }
+    state.withLock { [failure] state in
       state.commit = nil
       state.committedBytes = 0
-      switch result {
-      case .success: state.durable += group.count
-      case .failure(let error): state.failure = error
-      }
+      if let failure { state.failure = failure } else { state.durable += group.count }
       // Other outcomes may join the next group.
       if state.isLarge {
         _ = currentCommit(&state)
@@ -118,7 +111,7 @@ final class Recorder: Sendable {
         startTimer(&state)
       }
     }
-    if case .failure(let error) = result { stop.fail(error) }
+    if let failure { stop.fail(failure) }
   }
 
   /// Starts the timer of a group, unless it runs. It belongs to the buffered outcomes and not to the task that submitted
