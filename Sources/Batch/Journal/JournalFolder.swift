@@ -83,25 +83,21 @@ public struct JournalFolder: Sendable {
   /// - Throws: ``JournalError``: there is nothing that the run could continue with.
   func open(resumes: Bool, at now: Double) throws -> Journal {
     do {
-      return try opened(resumes: resumes, at: now)
+      try FileSink.makeFolder(of: folder + "/")
+      guard (try? base.resolve(base.relative(folder))) != nil else {
+        throw StoppedByStorage(message: "\(folder) lies outside of the manifest's folder")
+      }
+      let newest = try all().last
+      if resumes, let newest { return try Journal(path: newest) }
+      var time = Int(now * 1000)
+      // The newest journal must sort last even if the time of day was set back.
+      let stamp = newest?.dropFirst("\(folder)/\(name)-".count).prefix { $0 != "." }
+      if let stamp, let last = Self.milliseconds(of: String(stamp)) { time = max(time, last + 1) }
+      let suffix = shard.map { ".\($0.label)" } ?? ""
+      return try Journal(path: "\(folder)/\(name)-\(Self.stamp(of: time))\(suffix).journal")
     } catch let error as StoppedByStorage {
       throw JournalError("\(error.message); nothing was sent")
     }
-  }
-
-  private func opened(resumes: Bool, at now: Double) throws -> Journal {
-    try FileSink.makeFolder(of: folder + "/")
-    guard (try? base.resolve(base.relative(folder))) != nil else {
-      throw StoppedByStorage(message: "\(folder) lies outside of the manifest's folder")
-    }
-    let newest = try all().last
-    if resumes, let newest { return try Journal(path: newest) }
-    var time = Int(now * 1000)
-    // The newest journal must sort last even if the time of day was set back.
-    let stamp = newest?.dropFirst("\(folder)/\(name)-".count).prefix { $0 != "." }
-    if let stamp, let last = Self.milliseconds(of: String(stamp)) { time = max(time, last + 1) }
-    let suffix = shard.map { ".\($0.label)" } ?? ""
-    return try Journal(path: "\(folder)/\(name)-\(Self.stamp(of: time))\(suffix).journal")
   }
 
   /// The time in the name of a journal, in UTC: `20260119-173000-250`.
