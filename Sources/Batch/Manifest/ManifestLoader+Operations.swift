@@ -41,8 +41,8 @@ extension ManifestLoader {
     var result: [BatchOperation] = []
     for (number, draft) in drafts.enumerated() {
       if let operation = operation(
-        draft, number: number, drafts: drafts, index: index, needs: needs[number], schema: schema,
-        facts: facts, keys: keys)
+        draft, number: number, drafts: drafts, needs: needs[number], schema: schema, facts: facts,
+        keys: keys)
       {
         result.append(operation)
       }
@@ -63,12 +63,12 @@ extension ManifestLoader {
   }
 
   private mutating func operation(
-    _ draft: Draft, number: Int, drafts: [Draft], index: [String: Int], needs: [Int],
-    schema: Schema?, facts: TypeFacts?, keys: KeyRules
+    _ draft: Draft, number: Int, drafts: [Draft], needs: [Int], schema: Schema?,
+    facts: TypeFacts?, keys: KeyRules
   ) -> BatchOperation? {
     let settings = draft.settings
     guard let template = template(draft, schema: schema, facts: facts, keys: keys) else {
-      checkWithoutDocument(draft, number: number, drafts: drafts, index: index, needs: needs)
+      checkWithoutDocument(draft, number: number, drafts: drafts, needs: needs)
       return nil
     }
     var operation = BatchOperation(
@@ -78,7 +78,7 @@ extension ManifestLoader {
       made?.documentName
       ?? (settings.query != nil
         ? "`query`" : settings.document?.split(separator: "#", maxSplits: 1).first.map(String.init))
-    let known = readForeach(draft, index: index, drafts: drafts, operation: &operation)
+    let known = readForeach(draft, drafts: drafts, operation: &operation)
     let hasTables = settings.$tables.isGiven
     if hasTables {
       readTables(draft, known: known, operation: &operation)
@@ -112,7 +112,7 @@ extension ManifestLoader {
 
   /// Validates the rows and template references of an operation whose document is unusable.
   private mutating func checkWithoutDocument(
-    _ draft: Draft, number: Int, drafts: [Draft], index: [String: Int], needs: [Int]
+    _ draft: Draft, number: Int, drafts: [Draft], needs: [Int]
   ) {
     guard let document = try? Document(parsingUTF8: Array("{ __typename }".utf8)),
       let template = try? OperationTemplate(document: document)
@@ -120,7 +120,7 @@ extension ManifestLoader {
     var operation = BatchOperation(
       index: number, id: draft.id, location: draft.location, template: template)
     operation.needs = needs
-    let known = readForeach(draft, index: index, drafts: drafts, operation: &operation)
+    let known = readForeach(draft, drafts: drafts, operation: &operation)
     func check(_ node: YAMLNode, _ loader: inout Self) {
       switch node.content {
       case .sequence(let nodes): for node in nodes { check(node, &loader) }
@@ -282,14 +282,13 @@ extension ManifestLoader {
 
   /// Reads `foreach`, and returns the names that templates of the operation may use.
   mutating func readForeach(
-    _ draft: Draft, index: [String: Int], drafts: [Draft], operation: inout BatchOperation
+    _ draft: Draft, drafts: [Draft], operation: inout BatchOperation
   ) -> KnownNames {
     var known = KnownNames(roots: ["op": .init([]), "state": .any])
     if let source = draft.settings.foreach {
       known.roots[source.rowName] = .any
       let id = source.input.capturedOperation
-      let captured = id.flatMap { index[$0] }
-      if let id, captured.map({ operation.needs.contains($0) }) != true {
+      if let id, !operation.needs.contains(where: { drafts[$0].id == id }) {
         report(
           .needs, message: "the rows are captured by `\(id)`, which `\(draft.id)` does not need",
           location: source.location, hint: "add `needs: [\(id)]`")
