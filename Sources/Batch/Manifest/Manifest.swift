@@ -126,6 +126,14 @@ struct Pagination: Sendable {
   var maxPages = 10_000
   /// The connections inside records, each before those in it.
   var nested: [NestedConnection] = []
+
+  /// The variables that pagination sets, with their values for the first page.
+  var firstPage: [(name: String, value: JSONValue)] {
+    var values: [(name: String, value: JSONValue)] = []
+    if let pageSize { values.append((pageSize.variable, .number(JSONNumber(pageSize.start)))) }
+    if case .offset(let variable, _)? = style { values.append((variable, 0)) }
+    return values
+  }
 }
 
 /// A value of the records that the next run starts from, such as `max(updatedAt)`.

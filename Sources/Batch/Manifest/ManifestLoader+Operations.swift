@@ -400,7 +400,7 @@ extension ManifestLoader {
   private mutating func checkRequired(
     _ operation: BatchOperation, _ location: FileLocation, given: [String]
   ) {
-    let given = Set(given + paging(operation))
+    let given = Set(given + (operation.pagination?.firstPage.map(\.name) ?? []))
     for variable in operation.template.definition.variables {
       guard case .nonNull(let inner) = variable.type, variable.defaultValue == nil,
         !given.contains(variable.name.value)
@@ -413,14 +413,6 @@ extension ManifestLoader {
     }
   }
 
-  /// The variables that pagination sets.
-  private func paging(_ operation: BatchOperation) -> [String] {
-    guard let pagination = operation.pagination else { return [] }
-    var names = [pagination.pageSize?.variable].compactMap { $0 }
-    if case .offset(let variable, _)? = pagination.style { names.append(variable) }
-    return names
-  }
-
   /// Coerces variables once if none of them has a template.
   private mutating func checkConstants(_ operation: BatchOperation, _ location: FileLocation) {
     var given = JSONObject()
@@ -428,7 +420,7 @@ extension ManifestLoader {
       guard case .constant(let value) = variable.value else { return }
       given[variable.name] = value
     }
-    for name in paging(operation) where given[name] == nil {
+    for (name, _) in operation.pagination?.firstPage ?? [] where given[name] == nil {
       given[name] = .number(JSONNumber(1))
     }
     do throws(CacheError) {

@@ -85,7 +85,9 @@ final class TaskMaker: Sendable {
       given[variable.name] = try variable.value.value(
         in: scope, types: types, variable.name, uploads: &uploads)
     }
-    for (name, value) in firstPage where given[name] == nil { given[name] = value }
+    for (name, value) in operation.pagination?.firstPage ?? [] where given[name] == nil {
+      given[name] = value
+    }
     do throws(CacheError) {
       return try operation.template.coerce(given, uploads: uploads.map(\.variable))
     } catch {
@@ -101,19 +103,6 @@ final class TaskMaker: Sendable {
       case .reference(let reference, _) = variable.value
     else { return "" }
     return ": `{{\(reference)}}` is empty"
-  }
-
-  /// The pagination variables of the first page.
-  private var firstPage: [(String, JSONValue)] {
-    guard let pagination = operation.pagination else { return [] }
-    var values: [(String, JSONValue)] = []
-    if let size = pagination.pageSize {
-      values.append((size.variable, .number(JSONNumber(size.start))))
-    }
-    if case .offset(let variable, _)? = pagination.style {
-      values.append((variable, .number(JSONNumber(0))))
-    }
-    return values
   }
 
   func id(
