@@ -24,25 +24,21 @@ struct RecordColumns: Sendable, CustomStringConvertible {
   private let areLists: [Bool]
 
   /// The columns that the `columns` section of an operation lists.
-  init(_ columns: [Column]) {
+  init(_ columns: [Column], areGiven: Bool = true) {
     self.columns = columns
-    areGiven = true
-    areLists = Self.areLists(columns)
+    self.areGiven = areGiven
+    areLists = columns.map {
+      if case .record(let path) = $0.source { path.steps.contains(.each) } else { false }
+    }
   }
 
   /// Columns that are named by their paths in a record.
   ///
   /// - Parameter paths: The paths. The loader reports text that is not a path; its column is never filled.
   init(paths: [String]) {
-    columns = paths.map { Column(name: $0, source: .record(ResultPath($0) ?? ResultPath())) }
-    areGiven = false
-    areLists = Self.areLists(columns)
-  }
-
-  private static func areLists(_ columns: [Column]) -> [Bool] {
-    columns.map {
-      if case .record(let path) = $0.source { path.steps.contains(.each) } else { false }
-    }
+    self.init(
+      paths.map { Column(name: $0, source: .record(ResultPath($0) ?? ResultPath())) },
+      areGiven: false)
   }
 
   var names: [String] { columns.map(\.name) }
