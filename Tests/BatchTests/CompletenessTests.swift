@@ -178,6 +178,18 @@ struct CompletenessTests {
     #expect(try location.lines("o.ndjson") == [#"{"id":1}"#])
   }
 
+  @Test("a cursor that does not fit its variable fails the task, after the pages before it")
+  func unfitCursor() async throws {
+    let operation = Self.list.replacing("$after: String", with: "$after: Int")
+    let summary = try await Bench.run(
+      manifest(operation + "\n    paginate: { connection: list }\n    emit: list.nodes[*]"),
+      transport: ScriptedTransport { _ in Self.page(true) })
+    #expect(summary.counters.failed == 1)
+    let found = summary.failures?.all.first?.message ?? ""
+    #expect(found.contains("expected Int"), "\(found)")
+    #expect(try location.lines("o.ndjson").count == 1)
+  }
+
   @Test("a task without further pages, and one that follows them, are done")
   func complete() async throws {
     let one = try await Bench.run(

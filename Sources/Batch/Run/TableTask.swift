@@ -234,11 +234,9 @@ struct TableTask {
 
   /// Ends the task with an error, and with what `--only failed` continues at.
   private mutating func fail(_ message: String, cursor: String? = nil) async throws -> Bool {
-    update.state = .failed
-    update.error = message
+    update.fail(message, at: progress.now())
     update.part = 0
     update.cursor = cursor
-    update.ended = progress.now()
     return try await results.end(requests.outcome(update))
   }
 
@@ -298,6 +296,13 @@ struct TableTask {
 }
 
 extension TaskUpdate {
+  /// Ends the task with an error.
+  mutating func fail(_ message: String, at time: Double) {
+    state = .failed
+    error = message
+    ended = time
+  }
+
   /// Adds a request that was answered or has failed.
   mutating func add(_ page: TaskRunner.Page, at time: Double) {
     attempts += page.response?.attempt ?? 1

@@ -267,9 +267,7 @@ struct EventListener: Sendable {
   }
 
   private mutating func fail(_ message: String, _ page: TaskRunner.Page = TaskRunner.Page()) {
-    update.state = .failed
-    update.error = message
-    update.ended = runner.feed.progress.now()
+    update.fail(message, at: runner.feed.progress.now())
     last = runner.outcome(item, page: page, given: update)
   }
 

@@ -112,17 +112,16 @@ struct TaskRunner: Sendable {
   ) async throws -> (Outcome?, isLast: Bool) {
     if let most = operation.pagination?.maxPages, update.page >= most {
       // All of them are written. With a higher limit, `--only failed` continues at the cursor.
-      update.state = .failed
-      update.error = "there are more than \(most) pages; raise `max_pages` of `paginate`"
-      update.ended = feed.progress.now()
+      update.fail(
+        "there are more than \(most) pages; raise `max_pages` of `paginate`",
+        at: feed.progress.now())
       return (outcome(item, given: update), true)
     }
     let request: GraphQLRequest
     do throws(TaskProblem) {
       request = try self.request(item, variables: pager.variables)
     } catch {
-      update.error = error.message
-      update.ended = feed.progress.now()
+      update.fail(error.message, at: feed.progress.now())
       return (outcome(item, given: update), true)
     }
     guard let page = try await send(request, operation) else { return (nil, true) }
