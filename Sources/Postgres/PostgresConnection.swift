@@ -100,10 +100,10 @@ package final class PostgresConnection {
     _ sql: String, parameters: [PostgresValue]
   ) throws(PostgresError) -> PostgresRows {
     let encoded = parameters.map { $0.encoded }
-    let result = Self.withAddresses(of: encoded) { starts in
+    let result = Self.withAddresses(of: encoded.map { $0.bytes }) { starts in
       library.functions.execParams(
-        handle, sql, Int32(parameters.count), parameters.map { $0.type }, starts,
-        encoded.map { Int32(clamping: $0.count) }, parameters.map { _ in 1 }, 1)
+        handle, sql, Int32(encoded.count), encoded.map { $0.type }, starts,
+        encoded.map { Int32(clamping: $0.bytes.count) }, encoded.map { _ in 1 }, 1)
     }
     guard let result else { throw PostgresError(handle, library, isConnecting: false) }
     let status = library.functions.resultStatus(result)

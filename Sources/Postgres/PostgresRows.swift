@@ -65,30 +65,19 @@ package enum PostgresValue {
   case double(Double)
   case doubles([Double])
 
-  /// The object identifier of the type: https://www.postgresql.org/docs/current/catalog-pg-type.html.
-  var type: Oid {
+  /// The object identifier of the type, and the value in its binary format:
+  /// https://www.postgresql.org/docs/current/catalog-pg-type.html.
+  var encoded: (type: Oid, bytes: [UInt8]) {
     switch self {
-    case .int: 20
-    case .text: 25
-    case .bytes: 17
-    case .ints: 1016
-    case .texts: 1009
-    case .byteStrings: 1001
-    case .double: 701
-    case .doubles: 1022
-    }
-  }
-
-  var encoded: [UInt8] {
-    switch self {
-    case .int(let value): Self.bytes(of: Int64(value))
-    case .text(let text): Array(text.utf8)
-    case .bytes(let bytes): bytes
-    case .ints(let values): Self.array(of: 20, values.map { Self.bytes(of: Int64($0)) })
-    case .texts(let values): Self.array(of: 25, values)
-    case .byteStrings(let values): Self.array(of: 17, values)
-    case .double(let value): Self.bytes(of: value.bitPattern)
-    case .doubles(let values): Self.array(of: 701, values.map { Self.bytes(of: $0.bitPattern) })
+    case .int(let value): (20, Self.bytes(of: Int64(value)))
+    case .text(let text): (25, Array(text.utf8))
+    case .bytes(let bytes): (17, bytes)
+    case .ints(let values): (1016, Self.array(of: 20, values.map { Self.bytes(of: Int64($0)) }))
+    case .texts(let values): (1009, Self.array(of: 25, values))
+    case .byteStrings(let values): (1001, Self.array(of: 17, values))
+    case .double(let value): (701, Self.bytes(of: value.bitPattern))
+    case .doubles(let values):
+      (1022, Self.array(of: 701, values.map { Self.bytes(of: $0.bitPattern) }))
     }
   }
 
