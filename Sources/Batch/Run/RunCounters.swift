@@ -208,30 +208,26 @@ extension RunSettings.FailureLimit {
 
 /// Stops a run and reports its progress.
 public actor RunControl {
-  private var runStop: RunStop?
-  private var progress: RunProgress?
-  private var governor: Governor?
+  private var run: (stop: RunStop, progress: RunProgress, governor: Governor)?
   private var isStopped = false
 
   /// Creates a control for one run.
   public init() {}
 
   func begin(_ stop: RunStop, progress: RunProgress, governor: Governor) async {
-    runStop = stop
-    self.progress = progress
-    self.governor = governor
+    run = (stop, progress, governor)
     if isStopped { stop.stop(.interrupted) }
   }
 
   /// Starts no further tasks; returns at once, and the run ends after the tasks in flight.
   public func stop() async {
     isStopped = true
-    runStop?.stop(.interrupted)
+    run?.stop.stop(.interrupted)
   }
 
   /// The progress of the run; `nil` before the first task.
   public func standing() async -> RunStanding? {
-    guard let progress, let governor else { return nil }
+    guard let (_, progress, governor) = run else { return nil }
     return RunStanding(
       counters: progress.counters, inFlight: governor.inFlight,
       limit: governor.currentLimit, budget: governor.budgetLeft, outage: governor.outage)
