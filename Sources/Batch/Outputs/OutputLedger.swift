@@ -21,7 +21,7 @@ struct OutputLedger {
 
   private let path: String
   private let folder: JournalFolder
-  private let base: OutputPath
+  private var base: OutputPath { folder.base }
   private(set) var entries: [String: Entry] = [:]
 
   /// Reads the ledger; it is empty if there is no file.
@@ -29,17 +29,13 @@ struct OutputLedger {
   /// - Throws: ``JournalError`` if the file is not a ledger.
   init(_ manifest: Manifest, shard: Shard? = nil) throws {
     let folder = JournalFolder(manifest, shard: shard)
-    try self.init(
-      path: folder.ledgerPath, folder: folder, base: OutputPath(folder: manifest.folder))
-    if !FileManager.default.fileExists(atPath: path) {
-      entries = try Self.older(folder, manifest: manifest, base: base)
-    }
+    try self.init(path: folder.ledgerPath, folder: folder)
+    if !FileManager.default.fileExists(atPath: path) { entries = try older(manifest) }
   }
 
-  private init(path: String, folder: JournalFolder, base: OutputPath) throws {
+  private init(path: String, folder: JournalFolder) throws {
     self.path = path
     self.folder = folder
-    self.base = base
     guard
       let bytes = try JournalError.wrapping({ () throws(SystemError) in
         try SystemIO.readExistingFile(path)
@@ -59,9 +55,7 @@ struct OutputLedger {
   }
 
   /// The outputs of earlier versions, which wrote no ledger, from their newest journal.
-  private static func older(
-    _ folder: JournalFolder, manifest: Manifest, base: OutputPath
-  ) throws -> [String: Entry] {
+  private func older(_ manifest: Manifest) throws -> [String: Entry] {
     guard let newest = try folder.all().last,
       let journal = try? Journal(path: newest, isReadOnly: true)
     else { return [:] }
@@ -78,7 +72,7 @@ struct OutputLedger {
   /// The ledgers of the other shards of the manifest and of its runs without shards; unreadable ones are left out.
   func siblings() throws -> [OutputLedger] {
     try folder.ledgerPaths().filter { $0 != path }
-      .compactMap { try? OutputLedger(path: $0, folder: folder, base: base) }
+      .compactMap { try? OutputLedger(path: $0, folder: folder) }
   }
 
   /// Whether the manifest wrote this output before, even if the file has changed since.
