@@ -78,18 +78,13 @@ final class TableFile {
   }
 
   private static func isForeign(_ db: Database, _ table: String) throws -> Bool {
-    let isThere =
-      try Bool.fetchOne(
-        db, sql: "SELECT count(*) > 0 FROM sqlite_schema WHERE lower(name) = lower(?)",
-        arguments: [table]) ?? false
-    let isOurs =
-      try Bool.fetchOne(
-        db,
-        sql:
-          "SELECT count(*) > 0 FROM sqlite_schema WHERE type = 'index' AND lower(tbl_name) = lower(?1) "
-          + "AND lower(substr(name, 1, length(?2))) = lower(?2)",
-        arguments: [table, "gqlrun_\(table)_"]) ?? false
-    return isThere && !isOurs
+    try Bool.fetchOne(
+      db,
+      sql: """
+        SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE lower(name) = lower(?1))
+          AND NOT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'index'
+            AND lower(tbl_name) = lower(?1) AND lower(substr(name, 1, length(?2))) = lower(?2))
+        """, arguments: [table, "gqlrun_\(table)_"]) ?? false
   }
 
   /// Compares a table with what a journal recorded, without changing it.
