@@ -603,14 +603,9 @@ extension Journal {
     return numbers
   }
 
-  func operationNames() throws -> [Int: String] {
-    try read { db in
-      var names: [Int: String] = [:]
-      for row in try GRDB.Row.fetchAll(db, sql: "SELECT number, id FROM operations") {
-        try names[row.decode(atIndex: 0)] = row.decode(String.self, atIndex: 1)
-      }
-      return names
-    }
+  /// The ids of the operations, by their numbers.
+  func operationNames() throws -> [String] {
+    try read { try String.fetchAll($0, sql: "SELECT id FROM operations ORDER BY number") }
   }
 }
 

@@ -227,8 +227,7 @@ struct ReportData {
     throughput = Array(repeating: (0, 0), count: parts)
     var locations: [String: Int] = [:]
     var found = self
-    for number in names.keys.sorted() {
-      guard let id = names[number] else { continue }
+    for id in names {
       locations[id] = found.byOperation.count
       found.byOperation.append((id, TaskCounts(), LatencyHistogram()))
     }
