@@ -88,8 +88,7 @@ enum ExtractTarget: Equatable {
     let path: String
     switch self {
     case .postgres: return
-    case .sqlite(let file): path = file
-    case .folder(let folder): path = folder
+    case .sqlite(let target), .folder(let target): path = target
     }
     let (folder, name) = Extraction.location(of: path)
     guard !name.isEmpty, name != ".." else {
