@@ -402,9 +402,8 @@ private struct TreeContext {
     }
     values.removeSubrange(start.values...)
     keys.removeSubrange(start.keys...)
-    var hasDuplicates = false
-    let object = JSONObject(members: members) { _ in hasDuplicates = true }
-    if hasDuplicates && !allowsDuplicateKeys {
+    let object = JSONObject(members: members)
+    if object.count < members.count && !allowsDuplicateKeys {
       scope.fail(.duplicateKey)
       return 0
     }
@@ -493,28 +492,26 @@ public struct JSONObject: Sendable {
 
   /// Creates an object; nil if two members have the same key.
   public init?(uniqueMembers members: [Member]) {
-    self.init(members: members) { _ in }
+    self.init(members: members)
     if self.members.count != members.count { return nil }
   }
 
   /// Creates an object in which the last of several members with the same key wins, at the index of
   /// the first.
-  init(members: [Member], onDuplicate: (String) -> Void) {
+  init(members: [Member]) {
     self.members = members
     if members.count > Self.scanned {
       self.members.removeAll(keepingCapacity: true)
       index.reserveCapacity(members.count)
       for member in members {
         if let position = index[UTF8Text(member.key)] {
-          onDuplicate(member.key)
           self.members[position].value = member.value
         } else {
           index[UTF8Text(member.key)] = self.members.count
           self.members.append(member)
         }
       }
-    } else if let duplicate = Self.firstDuplicate(members) {
-      onDuplicate(duplicate)
+    } else if Self.hasDuplicates(members) {
       self.members.removeAll(keepingCapacity: true)
       for member in members { self[member.key] = member.value }
     }
@@ -567,13 +564,12 @@ public struct JSONObject: Sendable {
     }
   }
 
-  private static func firstDuplicate(_ members: [Member]) -> String? {
-    for (position, member) in members.enumerated() {
-      if members[..<position].contains(where: { utf8Equal($0.key, member.key) }) {
-        return member.key
-      }
+  private static func hasDuplicates(_ members: [Member]) -> Bool {
+    for (position, member) in members.enumerated()
+    where members[..<position].contains(where: { utf8Equal($0.key, member.key) }) {
+      return true
     }
-    return nil
+    return false
   }
 }
 
