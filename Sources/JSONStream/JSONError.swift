@@ -184,7 +184,7 @@ enum YajlErrorKind: String, CaseIterable {
   /// yajl's length excludes the quotes.
   private static func tokenStart(in bytes: UnsafeRawBufferPointer, near index: Int) -> Int {
     guard index >= 2, bytes[index - 2] == UInt8(ascii: "\"") else { return index }
-    let isAfterSpace = [0x20, 0x09, 0x0A, 0x0D].contains(bytes[index - 1])
+    let isAfterSpace = bytes[index - 1].isJSONWhiteSpace
     let startsToken = index < bytes.count && "-0123456789tfn{[:".utf8.contains(bytes[index])
     return isAfterSpace && startsToken ? index : index - 2
   }
@@ -233,7 +233,7 @@ enum YajlErrorKind: String, CaseIterable {
 }
 
 extension UInt8 {
-  fileprivate var isDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
+  var isDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
 
   /// The character if it is printable ASCII, else the value of the byte.
   var shownName: String {

@@ -95,7 +95,7 @@ extension JSONGuard {
         if next == index { return index }
         index = next
       } else {
-        if byte < 0x20 && !isWhiteSpace(byte) { return index }
+        if byte < 0x20 && !byte.isJSONWhiteSpace { return index }
         index &+= 1
       }
     }
@@ -274,11 +274,6 @@ extension JSONGuard {
   private static func overhead(of unit: UInt16) -> Int {
     unit < 0x80 ? 5 : unit < 0x800 ? 4 : 3
   }
-}
-
-@inline(__always)
-private func isWhiteSpace(_ byte: UInt8) -> Bool {
-  byte == 0x0A || byte == 0x0D || byte == 0x09
 }
 
 /// Whether `byte` is one of `"/\bfnrt`. A lookup in two words, because a branch would often be

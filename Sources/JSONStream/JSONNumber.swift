@@ -49,7 +49,7 @@ public struct JSONNumber: Hashable, Sendable, CustomStringConvertible {
 
   /// Whether the text has neither a fraction nor an exponent.
   public var isInteger: Bool {
-    text.utf8.allSatisfy { $0 == UInt8(ascii: "-") || isDigit($0) }
+    text.utf8.allSatisfy { $0 == UInt8(ascii: "-") || $0.isDigit }
   }
 
   /// The value as an integer, in any notation; nil if it is not whole or does not fit.
@@ -104,7 +104,7 @@ public struct JSONNumber: Hashable, Sendable, CustomStringConvertible {
   private static func isNumber(_ text: String.UTF8View) -> Bool {
     var rest = text[...]
     func takeDigits() -> Bool {
-      let end = rest.firstIndex { !isDigit($0) } ?? rest.endIndex
+      let end = rest.firstIndex { !$0.isDigit } ?? rest.endIndex
       defer { rest = rest[end...] }
       return end != rest.startIndex
     }
@@ -125,8 +125,4 @@ public struct JSONNumber: Hashable, Sendable, CustomStringConvertible {
     }
     return rest.isEmpty
   }
-}
-
-private func isDigit(_ byte: UInt8) -> Bool {
-  byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
 }

@@ -239,12 +239,8 @@ extension JSONParser {
   /// Accepts only white space, after the end of the value.
   private mutating func skipWhiteSpace(_ bytes: UnsafeRawBufferPointer) throws(JSONError) {
     for byte in bytes {
-      switch byte {
-      case UInt8(ascii: " "), UInt8(ascii: "\n"), UInt8(ascii: "\r"), UInt8(ascii: "\t"):
-        parsed += 1
-      default:
-        throw trailing(byte)
-      }
+      guard byte.isJSONWhiteSpace else { throw trailing(byte) }
+      parsed += 1
     }
   }
 }
@@ -291,7 +287,7 @@ extension JSONParser {
     case .afterMember?: return fail(.syntax, "expected ',' or '}' after a member", at: parsed)
     case .colon?: return fail(.syntax, "expected ':' after an object key", at: parsed)
     case .key?: return fail(.syntax, "expected an object key in quotes", at: parsed)
-    default: return fail(.unexpectedEnd, at: parsed)
+    default: return fail(.unexpectedEnd, "unexpected end of JSON", at: parsed)
     }
   }
 
@@ -302,7 +298,7 @@ extension JSONParser {
   }
 
   private mutating func fail(
-    _ code: JSONError.Code, _ message: String = "unexpected end of JSON", at offset: Int
+    _ code: JSONError.Code, _ message: String, at offset: Int
   ) -> JSONError {
     let error = JSONError(code: code, message: message, offset: offset)
     failed = error
