@@ -222,18 +222,6 @@ package struct BareParser: ~Copyable {
   package mutating func finish() -> Bool { yajl_complete_parse(handle) == yajl_status_ok }
 }
 
-/// The guard alone, to measure the cost of strictness on top of yajl.
-package struct GuardScanner {
-  private var textGuard = JSONGuard()
-
-  package init() {}
-
-  /// Checks the next chunk. Returns false if it has a byte that is not valid in JSON.
-  package mutating func feed(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    textGuard.scan(bytes) == bytes.count
-  }
-}
-
 extension JSONEventHandlers {
   /// Handlers that count events and enforce the limits. Their context is a ``JSONEventScope``.
   package static let counting = JSONEventHandlers(

@@ -7,7 +7,7 @@
 ///
 /// The text may be split at any byte. Clean ASCII is skipped 64 bytes at a time; complete escapes
 /// and UTF-8 sequences take one step; only split or invalid ones go through the state machine.
-struct JSONGuard {
+package struct JSONGuard {
   /// What is wrong with the offending byte.
   enum Finding {
     case byteOrderMark
@@ -47,8 +47,10 @@ struct JSONGuard {
   /// Whether the text read does not end inside an escape or a UTF-8 sequence.
   var isBetweenCharacters: Bool { state == .plain || state == .start }
 
+  package init() {}
+
   /// Checks the next chunk. Returns the index of the offending byte, or the count if there is none.
-  mutating func scan(_ bytes: UnsafeRawBufferPointer) -> Int {
+  package mutating func scan(_ bytes: UnsafeRawBufferPointer) -> Int {
     guard let base = bytes.baseAddress else { return 0 }
     let count = bytes.count
     var index = 0

@@ -15,7 +15,7 @@ package enum StagesRun {
   ) async throws -> RunMeasurement {
     let file = try ResponseFile(path)
     var run = RunMeasurement(kind: .stages, label: "stages")
-    var textGuard = GuardScanner()
+    var textGuard = JSONGuard()
     var parser = try CountingParser()
     var options = ResponseNormalizer.Options()
     options.wantsResult = false
@@ -25,7 +25,7 @@ package enum StagesRun {
     var watch = Stopwatch()
     while let chunk = try file.next() {
       watch.lap(.input)
-      guard textGuard.feed(chunk) else { break }
+      guard textGuard.scan(chunk) == chunk.count else { break }
       watch.lap(.textGuard, isKept: true)
       try parser.feed(chunk)
       watch.lap(.parse, isKept: true)
