@@ -116,11 +116,11 @@ final class PartNormalizer {
   private func resolve(_ errors: [JSONValue], at anchor: Anchor?) {
     var text = state.pointee.partText
     if options.errorPolicy == .skipErrored, !errors.isEmpty {
-      var resolution = NullResolution(
+      let resolution = NullResolution(
         plan: operation.plan,
         paths: ErrorPaths(errors, below: anchor?.path ?? [], firstIndex: anchor?.count),
-        concreteConditions: state.pointee.table.concreteConditions)
-      resolution.hidesSecrets = options.hidesSecrets
+        concreteConditions: state.pointee.table.concreteConditions,
+        hidesSecrets: options.hidesSecrets)
       let access = state.pointee.staging.records
       if !resolution.isEmpty {
         if let staged = text, let anchor {

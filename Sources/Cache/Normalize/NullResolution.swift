@@ -26,28 +26,11 @@ package struct NullResolution: Sendable {
   let plan: OperationPlan
   let paths: ErrorPaths
   /// The root fields, if they are not among the records.
-  let roots: RecordTable?
+  var roots: RecordTable?
   /// The type conditions that are concrete types, as the response was read.
   let concreteConditions: Set<String>
   /// Replaces the secrets of an error that is stored.
   var hidesSecrets: (@Sendable (JSONValue) -> JSONValue)?
-
-  init(
-    plan: OperationPlan, errors: [JSONValue], roots: RecordTable?, concreteConditions: Set<String>
-  ) {
-    self.plan = plan
-    self.concreteConditions = concreteConditions
-    self.roots = roots
-    paths = ErrorPaths(errors)
-  }
-
-  /// The nulls in a later part of a response, whose errors have the given paths.
-  init(plan: OperationPlan, paths: ErrorPaths, concreteConditions: Set<String>) {
-    self.plan = plan
-    self.paths = paths
-    self.concreteConditions = concreteConditions
-    roots = nil
-  }
 
   var isEmpty: Bool { paths.isEmpty }
 

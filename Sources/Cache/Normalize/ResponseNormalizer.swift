@@ -239,11 +239,11 @@ public final class ResponseNormalizer {
       return nil
     }
     let skipsErrored = options.errorPolicy == .skipErrored
-    var resolution = NullResolution(
-      plan: operation.plan, errors: skipsErrored ? errors : [],
+    let resolution = NullResolution(
+      plan: operation.plan, paths: ErrorPaths(skipsErrored ? errors : []),
       roots: state.pointee.storesRoot ? nil : state.pointee.staging.unstoredRoots,
-      concreteConditions: state.pointee.table.concreteConditions)
-    resolution.hidesSecrets = options.hidesSecrets
+      concreteConditions: state.pointee.table.concreteConditions,
+      hidesSecrets: options.hidesSecrets)
     if resolution.paths.isTooLong {
       // The errors exceed a limit, so no null can be trusted and nothing is written.
       await abandon()

@@ -288,7 +288,7 @@ struct StoredErrorTests {
     insert("QUERY_ROOT.v", #"{"v":{"$ref":"V:1"}}"#)
     insert("V:1", #"{"__typename":"V","id":1,"x":null}"#)
     let records = StagedRecords(table: table, seed: 0)
-    NullResolution(plan: operation.plan, errors: [error], roots: nil, concreteConditions: [])
+    NullResolution(plan: operation.plan, paths: ErrorPaths([error]), concreteConditions: [])
       .run(records)
     let stored = try #require(records.text(of: Array("$errors:V:1".utf8)))
     #expect(String(decoding: stored, as: UTF8.self) == #"{"[\"x\"]": {"$errors":[]}}"#)
