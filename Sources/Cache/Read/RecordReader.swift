@@ -218,8 +218,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
       }
       if field.pointee.isVerbatim, RecordText.isPlain(text, at: valueStart) {
         guard let end = RecordText.endOfValue(text, from: valueStart) else {
-          _ = malformed(recordKey)
-          return -1
+          return malformedEnd(recordKey)
         }
         let fieldStart = valueStart &- prefix.count
         if run < 0 || runEnd &+ 1 != fieldStart {
@@ -279,10 +278,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     if position < text.count, text.start[position] == UInt8(ascii: "}") { return position &+ 1 }
     var cursor = FieldCursor(text, from: position)
     while cursor.next() != nil {}
-    guard !cursor.isMalformed, cursor.position < text.count else {
-      _ = malformed(recordKey)
-      return -1
-    }
+    guard !cursor.isMalformed, cursor.position < text.count else { return malformedEnd(recordKey) }
     return cursor.position &+ 1
   }
 
@@ -354,6 +350,12 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     failure = .damagedRecord(key)
     return false
   }
+
+  /// The end of a value that is malformed: -1.
+  mutating func malformedEnd(_ key: Bytes) -> Int {
+    _ = malformed(key)
+    return -1
+  }
 }
 
 /// Values: leaves, lists and references.
@@ -366,8 +368,7 @@ extension RecordReader {
   ) -> Int {
     if field.pointee.child < 0 {
       guard let end = RecordText.endOfValue(text, from: start) else {
-        _ = malformed(recordKey)
-        return -1
+        return malformedEnd(recordKey)
       }
       let first = text.start[start]
       if first != UInt8(ascii: " ") && first != UInt8(ascii: "{") && first != UInt8(ascii: "[") {
@@ -434,22 +435,17 @@ extension RecordReader {
       // {"$ref":"…"}
       guard let quoteEnd = RecordText.endOfString(text, from: start &+ 8),
         quoteEnd < text.count
-      else {
-        _ = malformed(recordKey)
-        return -1
-      }
+      else { return malformedEnd(recordKey) }
       let key = text[(start &+ 8)..<quoteEnd]
       return reference(key, node: node, depth: depth) ? quoteEnd &+ 1 : -1
     case .segments:
       guard let end = RecordText.endOfValue(text, from: start) else {
-        _ = malformed(recordKey)
-        return -1
+        return malformedEnd(recordKey)
       }
       return segments(text[start..<end], node: node, depth: depth, recordKey: recordKey) ? end : -1
     case .errored:
       guard let end = RecordText.endOfValue(text, from: start) else {
-        _ = malformed(recordKey)
-        return -1
+        return malformedEnd(recordKey)
       }
       return errored(text[start..<end], nil, node: node, depth: depth, recordKey: recordKey)
         ? end : -1
@@ -475,8 +471,7 @@ extension RecordReader {
       position = composite(text, position, node: node, depth: depth, recordKey: recordKey)
       guard position >= 0 else { return -1 }
     }
-    _ = malformed(recordKey)
-    return -1
+    return malformedEnd(recordKey)
   }
 
   mutating func segments(
