@@ -699,10 +699,9 @@ extension NormalizerState {
     case .data:
       envelope.hasData = true
       guard let part else { return beginRoot() }
-      return part.count == nil
-        ? beginPart(part) : wrongMember("items", found: "an object", expected: "a list")
+      return part.count == nil ? beginPart(part) : wrongMember("an object")
     case .extensions: return beginCapture(.extensions, UInt8(ascii: "{"))
-    case .errors: return wrongMember("errors", found: "an object", expected: "a list")
+    case .errors: return wrongMember("an object")
     case .other: return beginSkip(UInt8(ascii: "{"))
     }
   }
@@ -712,8 +711,8 @@ extension NormalizerState {
     switch envelope.member {
     case .data:
       if let part, part.count != nil { return beginPartList(part) }
-      return wrongMember("data", found: "a list", expected: "an object or null")
-    case .extensions: return wrongMember("extensions", found: "a list", expected: "an object")
+      return wrongMember("a list")
+    case .extensions: return wrongMember("a list")
     case .errors: return beginCapture(.errors, UInt8(ascii: "["))
     case .other: return beginSkip(UInt8(ascii: "["))
     }
@@ -721,15 +720,7 @@ extension NormalizerState {
 
   mutating func envelopeScalar(_ found: StaticString) -> Bool {
     if containers.depth == 0 { return notAnObject(found) }
-    switch envelope.member {
-    case .data:
-      return part?.count == nil
-        ? wrongMember("data", found: found, expected: "an object or null")
-        : wrongMember("items", found: found, expected: "a list")
-    case .errors: return wrongMember("errors", found: found, expected: "a list")
-    case .extensions: return wrongMember("extensions", found: found, expected: "an object")
-    case .other: return true
-    }
+    return envelope.member == .other || wrongMember(found)
   }
 
   mutating func envelopeNull() -> Bool {
@@ -745,10 +736,15 @@ extension NormalizerState {
         "the response is \(found); a GraphQL response is an object with \"data\" or \"errors\""))
   }
 
-  private mutating func wrongMember(
-    _ name: StaticString, found: StaticString, expected: StaticString
-  ) -> Bool {
-    fail(
+  private mutating func wrongMember(_ found: StaticString) -> Bool {
+    let (name, expected): (String, String) =
+      switch envelope.member {
+      case .data where part?.count != nil: ("items", "a list")
+      case .data: ("data", "an object or null")
+      case .errors: ("errors", "a list")
+      case .extensions, .other: ("extensions", "an object")
+      }
+    return fail(
       CacheError(
         .malformedResponse,
         "\"\(name)\" of the response is \(found); GraphQL requires \(expected)"))
