@@ -165,20 +165,14 @@ final class PartNormalizer {
 extension NormalizerState {
   /// Starts the object that a later part extends.
   mutating func beginPart(_ part: Anchor) -> Bool {
-    objects &+= 1
-    var object = OpenContainer(.object)
-    object.isPart = true
-    object.node = table.node(of: part.parts)
-    object.textStart = text.count
-    text.open(UInt8(ascii: "{"))
-    current = nil
-    containers.push(object)
+    let node = table.node(of: part.parts)
+    openObject(.object, node: node)
+    containers.top.pointee.isPart = true
     if !part.typename.isEmpty {
-      setPlan(part.typename.withBytes { table.variant(of: object.node, typename: $0) })
-    } else if !table.nodes[Int(object.node)].isConditional {
-      setPlan(table.nodes[Int(object.node)].union)
+      setPlan(part.typename.withBytes { table.variant(of: node, typename: $0) })
+    } else if !table.nodes[Int(node)].isConditional {
+      setPlan(table.nodes[Int(node)].union)
     }
-    mode = .object
     result.open(UInt8(ascii: "{"))
     return true
   }

@@ -501,18 +501,24 @@ extension NormalizerState {
 
   // MARK: Start and end
 
+  /// Opens an object whose plan is not known yet.
   @inline(__always)
-  mutating func beginObject(node: Int32) -> Bool {
+  mutating func openObject(_ kind: OpenContainer.Kind, node: Int32) {
     objects &+= 1
-    var object = OpenContainer(.object)
+    var object = OpenContainer(kind)
     object.node = node
     object.textStart = text.count
     text.open(UInt8(ascii: "{"))
     current = nil
     containers.push(object)
+    mode = .object
+  }
+
+  @inline(__always)
+  mutating func beginObject(node: Int32) -> Bool {
+    openObject(.object, node: node)
     // If the selection is conditional, the type or the first key determines the plan.
     if !table.nodes[Int(node)].isConditional { setPlan(table.nodes[Int(node)].union) }
-    mode = .object
     return true
   }
 
@@ -575,14 +581,8 @@ extension NormalizerState {
   // MARK: Root
 
   mutating func beginRoot() -> Bool {
-    objects &+= 1
-    var root = OpenContainer(.root)
-    root.textStart = text.count
-    text.open(UInt8(ascii: "{"))
-    current = nil
-    containers.push(root)
+    openObject(.root, node: -1)
     setPlan(table.root)
-    mode = .object
     result.open(UInt8(ascii: "{"))
     return true
   }
