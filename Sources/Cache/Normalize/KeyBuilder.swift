@@ -178,7 +178,7 @@ struct KeyBuilder {
       let bytes = text.bytes(inner)
       if isJoined {
         appendJoined(bytes, to: &text)
-      } else if RecordText.memchrBackslash(bytes) == nil {
+      } else if RecordText.isUnescaped(bytes) {
         text.append(bytes.start, bytes.count)
       } else {
         text.append(unescaping: bytes)

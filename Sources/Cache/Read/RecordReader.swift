@@ -498,7 +498,7 @@ extension RecordReader {
   mutating func reference(_ quoted: Bytes, node: Int32, depth: Int) -> Bool {
     guard quoted.count >= 2 else { return malformed(quoted) }
     let inner = quoted[1..<(quoted.count &- 1)]
-    if RecordText.memchrBackslash(inner) == nil {
+    if RecordText.isUnescaped(inner) {
       return record(inner, node: node, depth: depth)
     }
     let key = RecordText.withUnescaped(quoted, scratch: &keyScratch) { $0.array }

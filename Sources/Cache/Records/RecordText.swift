@@ -13,7 +13,6 @@ import GQLRunJSON
 /// reported instead of trapping.
 package enum RecordText {
   package static let quote = UInt8(ascii: "\"")
-  package static let backslash = UInt8(ascii: "\\")
 
   /// The end of the value that starts at `start`; `nil` if the text is malformed.
   @inline(__always)
@@ -189,7 +188,7 @@ package enum RecordText {
   ) rethrows -> R {
     guard quoted.count >= 2 else { return try body(.empty) }
     let inner = quoted[1..<(quoted.count - 1)]
-    if memchrBackslash(inner) == nil { return try body(inner) }
+    if isUnescaped(inner) { return try body(inner) }
     let mark = scratch.count
     scratch.append(unescaping: inner)
     let result = try body(scratch.bytes(mark..<scratch.count))
@@ -197,13 +196,10 @@ package enum RecordText {
     return result
   }
 
-  static func memchrBackslash(_ bytes: Bytes) -> Int? {
-    var i = 0
-    while i < bytes.count {
-      if bytes.start[i] == backslash { return i }
-      i &+= 1
-    }
-    return nil
+  /// Whether the text between the quotes of a JSON string has no escapes.
+  @inline(__always)
+  static func isUnescaped(_ inner: Bytes) -> Bool {
+    inner.raw.firstSpecial(from: 0) == inner.count
   }
 }
 
