@@ -191,18 +191,13 @@ private struct StoredErrorKeys {
   /// The keys of the records; `nil` if there are too many to know them.
   private var owners: RecordTable?
   private static let maxKnown = 1000
+  private static let selection =
+    "SELECT key FROM records WHERE key >= '$errors:' AND key < '$errors;' LIMIT \(maxKnown + 1)"
 
   init(_ db: Database) throws {
-    let statement = try db.cachedStatement(
-      sql: "SELECT key FROM records WHERE key >= '$errors:' AND key < '$errors;' LIMIT ?1")
-    let handle = statement.sqliteStatement
-    sqlite3_bind_int64(handle, 1, Int64(Self.maxKnown + 1))
-    defer { sqlite3_reset(handle) }
     let known = RecordTable()
-    while try SQLiteText.step(handle) {
-      if let owner = ErrorRecord.owner(of: SQLiteText.column(handle, 0)) {
-        known.insertMissing(owner)
-      }
+    try db.forEachRow(of: Self.selection) { row in
+      if let owner = ErrorRecord.owner(of: SQLiteText.column(row, 0)) { known.insertMissing(owner) }
     }
     owners = known.liveCount > Self.maxKnown ? nil : known
   }

@@ -540,20 +540,15 @@ private struct SQLiteScan: RecordScan {
   }
 
   func forEachRecord(_ body: (Bytes, Bytes) throws -> Void) throws {
-    let statement = try db.makeStatement(
-      sql: "SELECT key, data, checksum FROM records ORDER BY key")
-    let handle = statement.sqliteStatement
-    defer { sqlite3_reset(handle) }
     var last = ByteStack(capacity: 256)
-    while try SQLiteText.step(handle) {
-      let key = SQLiteText.column(handle, 0)
+    try db.forEachRow(of: "SELECT key, data, checksum FROM records ORDER BY key") { row in
+      let key = SQLiteText.column(row, 0)
       if compareKeys(key, last.all) { damage.reportOrder(key) }
       last.truncate(to: 0)
       last.append(key)
-      let text = SQLiteText.column(handle, 1)
-      guard sqlite3_column_int64(handle, 2) == SQLiteText.checksum(key: key, text: text) else {
-        damage.reportMismatch(key)
-        continue
+      let text = SQLiteText.column(row, 1)
+      guard sqlite3_column_int64(row, 2) == SQLiteText.checksum(key: key, text: text) else {
+        return damage.reportMismatch(key)
       }
       try body(key, text)
     }
