@@ -146,11 +146,7 @@ extension StoredErrors {
   ///
   /// - Parameter access: Finds the segments of long lists; the lists of the result have none.
   func replayed(in record: [UInt8], access: any SegmentAccess) -> [UInt8] {
-    Self.replayed(positions, in: record, depth: 0) {
-      ListReader($0, access: access)
-    } writer: {
-      ListWriter(access: nil)
-    } ?? record
+    Self.replayed(positions, in: record, depth: 0, reading: access, writing: nil) ?? record
   }
 
   /// A list, with steps `depth` long, in which the values of the positions are in place of its own.
@@ -158,11 +154,7 @@ extension StoredErrors {
     _ positions: [Position], inList list: [UInt8], depth: Int, access: any SegmentAccess
   ) -> [UInt8] {
     let text =
-      replayed(positions, in: list, depth: depth) {
-        ListReader($0, access: access)
-      } writer: {
-        ListWriter(access: access)
-      } ?? list
+      replayed(positions, in: list, depth: depth, reading: access, writing: access) ?? list
     guard text.withBytes({ TentativeNull.mayBeIn($0) }) else { return text }
     // The list is not settled with the record that would have it.
     var settled = ByteStack(capacity: text.count)
@@ -172,8 +164,8 @@ extension StoredErrors {
   }
 
   private static func replayed(
-    _ positions: [Position], in value: [UInt8]?, depth: Int, reader: ([UInt8]) -> ListReader?,
-    writer: () -> ListWriter
+    _ positions: [Position], in value: [UInt8]?, depth: Int, reading access: any SegmentAccess,
+    writing target: (any SegmentAccess)?
   ) -> [UInt8]? {
     // What is below a value that failed belongs to an earlier response.
     if let whole = positions.last(where: { $0.steps.count == depth }) { return whole.value }
@@ -188,7 +180,7 @@ extension StoredErrors {
         let number = numbers[key]
         let new = replayed(
           group.positions, in: number.map { object.entries[$0].value }, depth: depth + 1,
-          reader: reader, writer: writer)
+          reading: access, writing: target)
         guard let new else { continue }
         if let number {
           object.entries[number].value = new
@@ -198,13 +190,13 @@ extension StoredErrors {
       }
       return object.text
     case .list, .segments:
-      guard var elements = reader(value) else { return value }
+      guard var elements = ListReader(value, access: access) else { return value }
       let replaced = Self.elements(positions, at: depth)
-      var result = writer()
+      var result = ListWriter(access: target)
       var index = 0
       while let element = elements.next() {
         let new = replaced[index].flatMap {
-          replayed($0, in: element, depth: depth + 1, reader: reader, writer: writer)
+          replayed($0, in: element, depth: depth + 1, reading: access, writing: target)
         }
         result.append(new ?? element)
         index += 1
