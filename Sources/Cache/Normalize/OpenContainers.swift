@@ -87,10 +87,7 @@ struct OpenContainers: ~Copyable {
     // The parser enforces the depth limit first; a deferred object adds no depth.
     precondition(depth < maxDepth, "more open containers than the depth limit allows")
     capacity *= 2
-    let bigger = UnsafeMutablePointer<OpenContainer>.allocate(capacity: capacity)
-    bigger.moveInitialize(from: containers, count: depth)
-    containers.deallocate()
-    containers = bigger
+    containers = containers.grown(to: capacity, keeping: depth)
   }
 
   @inline(__always)
@@ -121,10 +118,7 @@ struct OpenContainers: ~Copyable {
   @inline(never)
   private mutating func growWords(_ extra: Int) {
     while wordCapacity - wordCount < extra { wordCapacity *= 2 }
-    let bigger = UnsafeMutablePointer<Int>.allocate(capacity: wordCapacity)
-    bigger.update(from: words, count: wordCount)
-    words.deallocate()
-    words = bigger
+    words = words.grown(to: wordCapacity, keeping: wordCount)
   }
 
   /// Marks the field with this index of an object as seen; returns false if it already was.

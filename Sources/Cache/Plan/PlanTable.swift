@@ -507,11 +507,8 @@ struct PlanTable: ~Copyable {
 
   private mutating func append(_ object: ObjectPlan) -> Int32 {
     if planCount == planCapacity {
-      let bigger = UnsafeMutablePointer<ObjectPlan>.allocate(capacity: planCapacity * 2)
-      bigger.moveInitialize(from: plans, count: planCount)
-      plans.deallocate()
-      plans = bigger
       planCapacity *= 2
+      plans = plans.grown(to: planCapacity, keeping: planCount)
     }
     (plans + planCount).initialize(to: object)
     planCount += 1

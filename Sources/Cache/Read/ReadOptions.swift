@@ -118,11 +118,8 @@ struct ReadPath: ~Copyable {
 
   @inline(never)
   private mutating func grow() {
-    let bigger = UnsafeMutablePointer<Step>.allocate(capacity: capacity * 2)
-    bigger.moveInitialize(from: steps, count: count)
-    steps.deallocate()
-    steps = bigger
     capacity *= 2
+    steps = steps.grown(to: capacity, keeping: count)
   }
 
   /// The last response key.

@@ -29,10 +29,7 @@ package struct ByteStack: ~Copyable {
     precondition(extra >= 0)
     var wanted = capacity
     while wanted - count < extra { wanted *= 2 }
-    let bigger = UnsafeMutablePointer<UInt8>.allocate(capacity: wanted)
-    bigger.update(from: base, count: count)
-    base.deallocate()
-    base = bigger
+    base = base.grown(to: wanted, keeping: count)
     capacity = wanted
   }
 
@@ -235,6 +232,16 @@ package struct Bytes {
   package func hasPrefix(_ text: StaticString) -> Bool {
     count >= text.utf8CodeUnitCount
       && compareBytes(start, b: text.utf8Start, count: text.utf8CodeUnitCount)
+  }
+}
+
+extension UnsafeMutablePointer {
+  /// Moves the first `count` values to memory for more, and frees this memory.
+  func grown(to capacity: Int, keeping count: Int) -> Self {
+    let bigger = Self.allocate(capacity: capacity)
+    bigger.moveInitialize(from: self, count: count)
+    deallocate()
+    return bigger
   }
 }
 
