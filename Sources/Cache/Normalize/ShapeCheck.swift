@@ -135,37 +135,27 @@ final class ShapeCheck: JSONEventReceiver {
 
   private func open(isObject: Bool) -> Bool {
     guard let last = frames.indices.last else {
-      frames.append(Frame(kind: isObject ? .envelope : .skipped))
-      return true
+      return push(Frame(kind: isObject ? .envelope : .skipped))
     }
     let frame = frames[last]
     switch frame.kind {
-    case .skipped, .errorPath: frames.append(Frame(kind: .skipped))
-    case .errors: frames.append(Frame(kind: isObject ? .error : .skipped))
-    case .error:
-      frames.append(Frame(kind: !isObject && frame.key == "path" ? .errorPath : .skipped))
-    case .envelope where !isObject && frame.key == "errors": frames.append(Frame(kind: .errors))
-    case .envelope:
-      if isObject && frame.key == "data" {
-        let type = plan.rootType
-        frames.append(
-          Frame(kind: .object, type: type, isConcrete: true, sets: [plan.rootSet]))
-      } else {
-        frames.append(Frame(kind: .skipped))
-      }
     case .object:
-      guard let field = frame.expected else {
-        frames.append(Frame(kind: .skipped))
-        return true
-      }
-      return open(isObject, type: field.type, sets: field.sets)
+      if let field = frame.expected { return open(isObject, type: field.type, sets: field.sets) }
     case .list:
-      guard let type = frame.element else {
-        frames.append(Frame(kind: .skipped))
-        return true
-      }
-      return open(isObject, type: type, sets: frame.sets)
+      if let type = frame.element { return open(isObject, type: type, sets: frame.sets) }
+    case .envelope where isObject && frame.key == "data":
+      return push(
+        Frame(kind: .object, type: plan.rootType, isConcrete: true, sets: [plan.rootSet]))
+    case .envelope where !isObject && frame.key == "errors": return push(Frame(kind: .errors))
+    case .errors where isObject: return push(Frame(kind: .error))
+    case .error where !isObject && frame.key == "path": return push(Frame(kind: .errorPath))
+    case .envelope, .errors, .error, .errorPath, .skipped: break
     }
+    return push(Frame(kind: .skipped))
+  }
+
+  private func push(_ frame: Frame) -> Bool {
+    frames.append(frame)
     return true
   }
 
@@ -200,27 +190,18 @@ final class ShapeCheck: JSONEventReceiver {
     switch type.nullable {
     case .list(let element, _):
       if isObject { return mismatch(type, "an object") }
-      var frame = Frame(kind: .list, sets: sets)
-      frame.element = element
-      frames.append(frame)
-      return true
+      return push(Frame(kind: .list, sets: sets, element: element))
     case .named(let name):
-      switch schema.type(named: name.value) {
+      let declared = schema.type(named: name.value)
+      switch declared {
       case .object?, .interface?, .union?:
         guard isObject else { return mismatch(type, "a list") }
-        var isConcrete = false
-        if case .object? = schema.type(named: name.value) { isConcrete = true }
-        frames.append(
-          Frame(kind: .object, type: name.value, isConcrete: isConcrete, sets: sets))
-        return true
-      case .scalar(let scalar)? where !scalar.isBuiltIn:
-        frames.append(Frame(kind: .skipped))
-        return true
+        let isConcrete = if case .object? = declared { true } else { false }
+        return push(Frame(kind: .object, type: name.value, isConcrete: isConcrete, sets: sets))
+      case .scalar(let scalar)? where !scalar.isBuiltIn: return push(Frame(kind: .skipped))
       case .scalar?, .enumeration?, .inputObject?:
         return mismatch(type, isObject ? "an object" : "a list")
-      case nil:
-        frames.append(Frame(kind: .skipped))
-        return true
+      case nil: return push(Frame(kind: .skipped))
       }
     case .nonNull:
       return true
