@@ -88,7 +88,8 @@ package protocol RecordScan {
   var source: Source { get }
   /// The records so far that do not match their checksum.
   var damagedRecords: Int { get }
-  /// Calls `body` with key and text of every undamaged record, sorted by the bytes of the keys.
+  /// Calls `body` with key and text of every undamaged record, sorted by the bytes of the keys. Not inside
+  /// of another scan.
   func forEachRecord(_ body: (Bytes, Bytes) throws -> Void) throws
   /// Notes the type conditions of an operation that are concrete types according to the store.
   func noteTypes(of operation: PreparedOperation, in activity: StoreActivity) throws

@@ -501,7 +501,7 @@ extension NormalizerState {
 
   // MARK: Start and end
 
-  /// Opens an object whose plan is not known yet.
+  /// Opens an object; its plan is set after that, once it is known.
   @inline(__always)
   mutating func openObject(_ kind: OpenContainer.Kind, node: Int32) {
     objects &+= 1
@@ -736,6 +736,7 @@ extension NormalizerState {
         "the response is \(found); a GraphQL response is an object with \"data\" or \"errors\""))
   }
 
+  /// The member that is read has a value of another kind; members with other names have any.
   private mutating func wrongMember(_ found: StaticString) -> Bool {
     let (name, expected): (String, String) =
       switch envelope.member {

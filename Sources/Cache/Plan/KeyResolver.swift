@@ -1,6 +1,5 @@
 public import GQLRunJSON
 import GQLRunLanguage
-import GQLRunSupport
 
 /// Computes the identity of objects in Swift, where the values of key fields alone do not suffice.
 ///
@@ -218,9 +217,8 @@ struct KeyText: Sendable {
 package final class ObjectKeys: Sendable {
   private let rules: KeyRules
   private let facts: TypeFacts?
-  private let texts = Locked<[String: KeyText]>([:])
   /// A server may invent type names without end.
-  private static let maxTypes = 4096
+  private let texts = Memo<String, KeyText>(maxCount: 4096)
 
   /// - Parameter facts: Those of the schema; `nil` without one.
   package init(_ rules: KeyRules, facts: TypeFacts?) {
@@ -250,10 +248,7 @@ package final class ObjectKeys: Sendable {
   }
 
   private func text(of type: String) -> KeyText {
-    if let known = texts.withLock({ $0[type] }) { return known }
-    let text = KeyText(of: type, rules, facts: facts)
-    texts.withLock { if $0.count < Self.maxTypes { $0[type] = text } }
-    return text
+    texts.value(of: type) { KeyText(of: type, rules, facts: facts) }
   }
 }
 

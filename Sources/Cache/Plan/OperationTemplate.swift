@@ -1,6 +1,5 @@
 public import GQLRunJSON
 public import GQLRunLanguage
-import GQLRunSupport
 
 /// One operation to run repeatedly with different variables.
 ///
@@ -24,7 +23,8 @@ public struct OperationTemplate: Sendable {
     let coercion: VariableCoercion
     let keys: KeyRules
     let facts: TypeFacts?
-    fileprivate let passing = PassingPlans()
+    /// The plans for responses that are not stored, by the Boolean variables.
+    fileprivate let passing = Memo<String, OperationPlan>(maxCount: 32)
 
     fileprivate init(
       document: Document, operationName: String?, keys: KeyRules, facts: TypeFacts?
@@ -137,34 +137,17 @@ public struct OperationTemplate: Sendable {
       // Compiled here, so that the first response does not have to.
       plan.tables.give(PlanTable(plan))
     } else {
-      plan = try parts.passing.plan(for: coerced) { () throws(CacheError) in
+      // Only Boolean variables determine the fields of a response (`@skip`, `@include`). They are in the
+      // order of the definitions, and their names have no comma.
+      let flags = coerced.reduce(into: "") { flags, member in
+        if case .boolean(let flag) = member.value { flags += "\(member.key)=\(flag)," }
+      }
+      plan = try parts.passing.value(of: flags) { () throws(CacheError) in
         try OperationPlan(
           passing: parts.augmented, operation: parts.sent, variables: coerced, keys: parts.keys,
           facts: parts.facts)
       }
     }
     return PreparedOperation(parts, variables: coerced, plan: plan)
-  }
-}
-
-/// The plans of an operation whose responses are not stored, by its Boolean variables, because only
-/// those determine the fields of a response (`@skip`, `@include`).
-private final class PassingPlans: Sendable {
-  private let plans = Locked<[String: OperationPlan]>([:])
-  /// The maximum number of plans; more are compiled each time.
-  private static let most = 32
-
-  func plan(
-    for variables: JSONObject, make: () throws(CacheError) -> OperationPlan
-  ) throws(CacheError) -> OperationPlan {
-    // In the order of the definitions; names of variables have no comma.
-    var flags = ""
-    for member in variables {
-      if case .boolean(let flag) = member.value { flags += "\(member.key)=\(flag)," }
-    }
-    if let known = plans.withLock({ $0[flags] }) { return known }
-    let plan = try make()
-    plans.withLock { if $0.count < Self.most { $0[flags] = plan } }
-    return plan
   }
 }

@@ -1,5 +1,4 @@
 import GQLRunLanguage
-import GQLRunSupport
 
 /// The types of a response: those of its records with their fields, for the SQL views, and all of which it had objects.
 final class ResponseTypes: Sendable {
@@ -22,6 +21,10 @@ final class ResponseTypes: Sendable {
   let records: [RecordType]
   /// The names of all types of which the response had objects, with or without identity.
   let concreteTypes: [String]
+
+  /// The types of earlier responses by number.
+  fileprivate static let known = Memo<UInt64, ResponseTypes>(
+    maxCount: 1024, startsAgain: true)
 
   fileprivate init(number: UInt64, records: [RecordType], concreteTypes: [String]) {
     self.number = number
@@ -52,7 +55,7 @@ extension PlanTable {
       }
     }
     if number == 0 { return nil }
-    return KnownResponseTypes.shared.types(number) {
+    return ResponseTypes.known.value(of: number) {
       ResponseTypes(number: number, records: collected(), concreteTypes: concreteTypes())
     }
   }
@@ -103,23 +106,5 @@ extension PlanTable {
         $0.responseKey == key && applies($0, to: type, isRoot: false) != nil
       }
     }
-  }
-}
-
-/// The types of earlier responses by number.
-private final class KnownResponseTypes: Sendable {
-  static let shared = KnownResponseTypes()
-  private static let limit = 1024
-
-  private let known = Locked<[UInt64: ResponseTypes]>([:])
-
-  func types(_ number: UInt64, _ collect: () -> ResponseTypes) -> ResponseTypes {
-    if let found = known.withLock({ $0[number] }) { return found }
-    let made = collect()
-    known.withLock { known in
-      if known.count >= Self.limit { known.removeAll() }
-      known[number] = made
-    }
-    return made
   }
 }
