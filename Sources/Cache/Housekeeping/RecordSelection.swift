@@ -141,24 +141,6 @@ public struct RemovalSummary: Sendable, Hashable {
     bytes += other.bytes
     changes.formUnion(other.changes)
   }
-
-  /// Adds a removed record or segment.
-  mutating func note(key: Bytes, text: Bytes, collectsChanges: Bool) {
-    bytes += key.count + text.count
-    if Segments.isSegment(key: key) {
-      segments += 1
-      return
-    }
-    if !ErrorRecord.isErrors(key: key) { records += 1 }
-    if collectsChanges { changes.insert(fieldsOf: text, key: key) }
-  }
-
-  /// Adds the removed fields of a record.
-  mutating func note(key: Bytes, removed: [[UInt8]], bytes: Int, collectsChanges: Bool) {
-    self.bytes += bytes
-    if !ErrorRecord.isErrors(key: key) { changedRecords += 1 }
-    if collectsChanges { changes.insert(removed, of: key) }
-  }
 }
 
 /// A pattern of bytes with `*`, `?` and `\`.

@@ -68,12 +68,22 @@ final class RemovalLog {
     try progress.noteRead(Self.reported)
   }
 
+  /// Adds a removed record or segment.
   func noteRemoved(_ key: Bytes, _ text: Bytes) {
-    step.note(key: key, text: text, collectsChanges: collection != .none)
+    step.bytes += key.count + text.count
+    if Segments.isSegment(key: key) {
+      step.segments += 1
+      return
+    }
+    if !ErrorRecord.isErrors(key: key) { step.records += 1 }
+    if collection != .none { step.changes.insert(fieldsOf: text, key: key) }
   }
 
+  /// Adds the removed fields of a record.
   func noteRemoved(_ fields: [[UInt8]], of key: Bytes, bytes: Int) {
-    step.note(key: key, removed: fields, bytes: bytes, collectsChanges: collection != .none)
+    step.bytes += bytes
+    if !ErrorRecord.isErrors(key: key) { step.changedRecords += 1 }
+    if collection != .none { step.changes.insert(fields, of: key) }
   }
 
   /// Ends a transaction, after its commit.
