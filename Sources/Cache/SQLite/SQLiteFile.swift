@@ -284,26 +284,23 @@ package final class DatabaseName: Sendable {
 
 /// The activity of each database file that is open in this process, shared by the stores of one
 /// file.
-final class SharedActivities: Sendable {
+enum SharedActivities {
   private struct Entry {
     weak var activity: StoreActivity?
   }
 
-  private static let shared = SharedActivities()
-  private let entries = Locked<[FileIdentity: Entry]>([:])
-
-  static func activity(ofFile path: String) -> StoreActivity { shared.activity(ofFile: path) }
+  private static let entries = Locked<[FileIdentity: Entry]>([:])
 
   /// Makes an activity that of the file that has replaced its own.
   static func move(_ activity: StoreActivity, toFile path: String) {
     guard let file = FileIdentity(of: path) else { return }
-    shared.entries.withLock { entries in
+    entries.withLock { entries in
       entries = entries.filter { $0.value.activity !== activity }
       entries[file] = Entry(activity: activity)
     }
   }
 
-  private func activity(ofFile path: String) -> StoreActivity {
+  static func activity(ofFile path: String) -> StoreActivity {
     guard let file = FileIdentity(of: path) else { return StoreActivity() }
     return entries.withLock { entries in
       if let known = entries[file]?.activity { return known }
