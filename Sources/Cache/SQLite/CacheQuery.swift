@@ -85,24 +85,21 @@ public final class CacheQuery {
     var database: OpaquePointer?
     let name = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     let immutable = SQLiteFile.immutableURI(of: name)
-    let code = sqlite3_open_v2(
+    var code = sqlite3_open_v2(
       immutable ?? path, &database,
       SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | (immutable == nil ? 0 : SQLITE_OPEN_URI), nil)
-    guard code == SQLITE_OK, let database else {
-      let error = error(code, database: database, path: path, action: "open")
-      sqlite3_close_v2(database)
-      throw error
-    }
-    sqlite3_busy_timeout(database, 10_000)
     // The type views use JSON functions, which SQLite before 3.44 rejects in an untrusted schema.
     // The authorizer below restricts the schema instead.
     let settings = """
       PRAGMA trusted_schema = ON; PRAGMA cell_size_check = ON; PRAGMA query_only = ON;
       PRAGMA temp_store = FILE;
       """
-    let set = sqlite3_exec(database, settings, nil, nil, nil)
-    guard set == SQLITE_OK else {
-      let error = error(set, database: database, path: path, action: "open")
+    if code == SQLITE_OK {
+      sqlite3_busy_timeout(database, 10_000)
+      code = sqlite3_exec(database, settings, nil, nil, nil)
+    }
+    guard code == SQLITE_OK, let database else {
+      let error = error(code, database: database, path: path, action: "open")
       sqlite3_close_v2(database)
       throw error
     }
