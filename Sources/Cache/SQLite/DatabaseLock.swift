@@ -114,10 +114,8 @@ final class DatabaseLock: Sendable {
     let descriptor = open("/proc/\(process)/comm", O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
-    var bytes = [UInt8](repeating: 0, count: 64)
-    let count = Int(Self.read(descriptor, &bytes, at: 0))
-    let name = bytes.prefix(max(count, 0)).filter { $0 >= 0x20 && $0 < 0x7f }
-    return name.isEmpty ? nil : String(decoding: name, as: UTF8.self)
+    let name = text(of: descriptor, at: 0, maxBytes: 64)
+    return name.isEmpty ? nil : name
   }
 
   /// Whether the database showed damage and must be checked when it is opened next.
@@ -138,15 +136,15 @@ final class DatabaseLock: Sendable {
   }
 
   private func words(at offset: off_t) -> [Substring] {
-    var bytes = [UInt8](repeating: 0, count: Self.noteSize)
-    let count = Self.read(descriptor, &bytes, at: offset)
-    let text = bytes.prefix(max(Int(count), 0)).filter { $0 >= 0x20 && $0 < 0x7f }
-    return String(decoding: text, as: UTF8.self).split(separator: " ")
+    Self.text(of: descriptor, at: offset, maxBytes: Self.noteSize).split(separator: " ")
   }
 
-  private static func read(_ descriptor: Int32, _ bytes: inout [UInt8], at offset: off_t) -> Int {
-    let size = bytes.count
-    return bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, size, offset) }
+  /// The printable ASCII characters in a part of a file.
+  private static func text(of descriptor: Int32, at offset: off_t, maxBytes: Int) -> String {
+    var bytes = [UInt8](repeating: 0, count: maxBytes)
+    let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, offset) }
+    let text = bytes.prefix(max(count, 0)).filter { $0 >= 0x20 && $0 < 0x7f }
+    return String(decoding: text, as: UTF8.self)
   }
 }
 
