@@ -132,11 +132,7 @@ package struct UnreadPages: Sendable {
 
   /// Forgets what was counted.
   package mutating func beginCount() {
-    for index in connections.indices {
-      (connections[index].count, connections[index].unread) = (0, 0)
-      connections[index].unknown = 0
-      (connections[index].cursor, connections[index].lists) = (nil, [])
-    }
+    for index in connections.indices { connections[index] = Connection(connections[index].field) }
   }
 
   /// Begins another result, whose connections are counted with those before.
