@@ -335,22 +335,17 @@ extension SchemaBuilder {
         default: continue
         }
         for argument in directive.arguments where argument.name.value == expected.argument {
+          let problem: String
           switch argument.value {
           case .string: continue
           case .null where !expected.isRequired: continue
-          case .null:
-            issues.append(
-              SchemaError.Issue(
-                message:
-                  "Argument '\(expected.argument)' of non-null type 'String!' must not be null.",
-                location: argument.value.location))
-          default:
-            issues.append(
-              SchemaError.Issue(
-                message: "Argument '\(expected.argument)' has invalid value "
-                  + "\(argument.value.printed()).",
-                location: argument.value.location))
+          case .null: problem = "of non-null type 'String!' must not be null."
+          default: problem = "has invalid value \(argument.value.printed())."
           }
+          issues.append(
+            SchemaError.Issue(
+              message: "Argument '\(expected.argument)' \(problem)",
+              location: argument.value.location))
         }
       }
     }
