@@ -1,25 +1,6 @@
-/// A source of records with edits applied to them.
-struct LayeredSource<Base: RecordSource>: RecordSource {
-  private let lookup: LayeredLookup<Base>
-
-  init(_ base: Base, edits: [StoreEdit], seed: UInt64) {
-    lookup = LayeredLookup(base, edits: edits, seed: seed)
-  }
-
-  var failure: CacheError? { lookup.base.failure }
-
-  static var hasTimes: Bool { Base.hasTimes }
-
-  mutating func text(key: Bytes, depth: Int) -> Bytes? { lookup.text(key: key, depth: depth) }
-
-  func times(depth: Int) -> RecordTimes { lookup.times ?? lookup.base.times(depth: depth) }
-
-  var hasErrors: Bool { lookup.base.hasErrors }
-}
-
-/// The state of a ``LayeredSource``, which its merges use as well.
-private final class LayeredLookup<Base: RecordSource>: SegmentAccess {
-  fileprivate var base: Base
+/// A source of records with edits applied to them. Its merges find the segments of lists in it as well.
+final class LayeredSource<Base: RecordSource>: RecordSource, SegmentAccess {
+  private var base: Base
   private let edits: [StoreEdit]
   /// The records that an edit changes, by key; their texts are empty.
   private let concerned = RecordTable()
@@ -30,7 +11,7 @@ private final class LayeredLookup<Base: RecordSource>: SegmentAccess {
   private var depth = 0
   /// The times of the latest record, if an edit changes it: the content of a layer has the layer's
   /// time.
-  fileprivate private(set) var times: RecordTimes?
+  private var latest: RecordTimes?
 
   init(_ base: Base, edits: [StoreEdit], seed: UInt64) {
     self.base = base
@@ -39,8 +20,13 @@ private final class LayeredLookup<Base: RecordSource>: SegmentAccess {
     for edit in edits { edit.forEachKey { concerned.insertMissing($0) } }
   }
 
+  var failure: CacheError? { base.failure }
+  static var hasTimes: Bool { Base.hasTimes }
+  func times(depth: Int) -> RecordTimes { latest ?? base.times(depth: depth) }
+  var hasErrors: Bool { base.hasErrors }
+
   func text(key: Bytes, depth: Int) -> Bytes? {
-    times = nil
+    latest = nil
     if let owner = ErrorRecord.owner(of: key), concerned.find(owner) != nil {
       return errors(key, of: owner, depth: depth)
     }
@@ -57,7 +43,7 @@ private final class LayeredLookup<Base: RecordSource>: SegmentAccess {
       text = edit.apply(to: key, below, access: self)
       if Base.hasTimes, let text { times = edit.times(of: key, times, below: below, text) }
     }
-    self.times = times
+    latest = times
     return text.map { texts.hold($0, depth: depth) }
   }
 
@@ -65,7 +51,7 @@ private final class LayeredLookup<Base: RecordSource>: SegmentAccess {
   private func errors(_ key: Bytes, of owner: Bytes, depth: Int) -> Bytes? {
     guard let stored = base.text(key: key, depth: depth) else { return nil }
     var errors = StoredErrors(stored)
-    if Base.hasTimes { times = base.times(depth: depth) }
+    if Base.hasTimes { latest = base.times(depth: depth) }
     self.depth = depth
     var text = base.text(key: owner, depth: depth)?.array
     for edit in edits {

@@ -15,35 +15,37 @@ public enum ErrorReadPolicy: String, Sendable, Hashable, CaseIterable {
 }
 
 /// A source of records with the values of ``StoredErrors`` in place of their own.
-struct ErrorSource: RecordSource {
+final class ErrorSource: RecordSource, SegmentAccess {
   static var hasTimes: Bool { true }
 
-  private let base: SourceBox
+  private var base: any RecordSource
+  /// The depth of lookups of segments.
+  private var depth = 0
   private let texts = HeldTexts()
   /// The times of the latest record.
   private var latest = RecordTimes(received: 0)
 
   /// - Parameter base: A source whose records have times.
-  init(_ base: any RecordSource) { self.base = SourceBox(base) }
+  init(_ base: any RecordSource) { self.base = base }
 
-  var failure: CacheError? { base.source.failure }
-  var hasErrors: Bool { base.source.hasErrors }
+  var failure: CacheError? { base.failure }
+  var hasErrors: Bool { base.hasErrors }
 
-  mutating func text(key: Bytes, depth: Int) -> Bytes? {
-    let text = base.source.text(key: key, depth: depth)
+  func text(key: Bytes, depth: Int) -> Bytes? {
+    let text = base.text(key: key, depth: depth)
     if Segments.isSegment(key: key) || ErrorRecord.isErrors(key: key) {
-      if text != nil { latest = base.source.times(depth: depth) }
+      if text != nil { latest = base.times(depth: depth) }
       return text
     }
-    latest = text == nil ? RecordTimes(received: 0) : base.source.times(depth: depth)
+    latest = text == nil ? RecordTimes(received: 0) : base.times(depth: depth)
     // At another depth, where the text of the record remains valid.
-    base.depth = depth + 1
-    guard let found = base.source.text(key: ErrorRecord.key(of: key), depth: base.depth) else {
+    self.depth = depth + 1
+    guard let found = base.text(key: ErrorRecord.key(of: key), depth: depth + 1) else {
       return text
     }
     let errors = StoredErrors(found)
-    let errorTimes = base.source.times(depth: base.depth)
-    let record = errors.replayed(in: text?.array ?? Array("{}".utf8), access: base)
+    let errorTimes = base.times(depth: depth + 1)
+    let record = errors.replayed(in: text?.array ?? Array("{}".utf8), access: self)
     guard record.count > 2 else { return text }
     latest = times(errors, errorTimes, in: record, isStored: text != nil)
     return texts.hold(record, depth: depth)
@@ -70,17 +72,8 @@ struct ErrorSource: RecordSource {
   }
 
   func times(depth: Int) -> RecordTimes { latest }
-}
 
-/// A source of any kind, in which the segments of long lists are found while a record is changed.
-private final class SourceBox: SegmentAccess {
-  var source: any RecordSource
-  /// The depth of lookups of segments.
-  var depth = 0
-
-  init(_ source: any RecordSource) { self.source = source }
-
-  func text(of key: [UInt8]) -> [UInt8]? { source.text(key: key, depth: depth)?.array }
+  func text(of key: [UInt8]) -> [UInt8]? { base.text(key: key, depth: depth)?.array }
 
   /// Lists that are read have no new segments.
   var segmentSeed: UInt64 { 0 }
