@@ -23,9 +23,14 @@ public struct OptimisticLayer: Sendable, Hashable {
   /// The number of the layer, unique in its process.
   public let id: UInt64
 
-  private static let counter = Counter()
+  private static let lastID = Locked<UInt64>(0)
 
-  init() { id = Self.counter.next() }
+  init() {
+    id = Self.lastID.withLock {
+      $0 += 1
+      return $0
+    }
+  }
 
   /// The content of a layer.
   struct Content: Sendable {
@@ -127,17 +132,5 @@ extension StoreEdit {
       }
     }
     return fingerprints
-  }
-}
-
-/// Generates numbers that are unique in the process.
-final class Counter: Sendable {
-  private let last = Locked<UInt64>(0)
-
-  func next() -> UInt64 {
-    last.withLock {
-      $0 += 1
-      return $0
-    }
   }
 }
