@@ -230,11 +230,7 @@ package final class IncrementalResponse {
     response["data"] = data
     if !errors.isEmpty { response["errors"] = .array(errors) }
     let text = JSONValue.object(response).jsonBytes()
-    do {
-      try text.withUnsafeBytes { try normalizer.feed($0) }
-    } catch {
-      throw error as? CacheError ?? CacheError(.invalidJSON, "\(error)")
-    }
+    try text.withBytes { (text) throws(CacheError) in try normalizer.feed(text.raw) }
     return try await normalizer.finish().write?.requested(at: epoch)
   }
 

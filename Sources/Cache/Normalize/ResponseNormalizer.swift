@@ -279,13 +279,7 @@ public final class ResponseNormalizer {
     let normalizer = try ResponseNormalizer(
       operation, store: nil, segmentSeed: segmentSeed, options: options)
     let text = Array("{\"data\":\(data.jsonText())}".utf8)
-    do {
-      try text.withUnsafeBytes { try normalizer.feed($0) }
-    } catch let error as CacheError {
-      throw error
-    } catch {
-      throw CacheError(.invalidData, "\(error)")
-    }
+    try text.withBytes { (text) throws(CacheError) in try normalizer.feed(text.raw) }
     try normalizer.end()
     return normalizer.state.pointee.release()
   }
