@@ -96,8 +96,7 @@ struct DumpWriter<Source: RecordSource>: ~Copyable {
       }
       if areOpaque {
         // Leaf values are written unchanged.
-        if !isFirst { out.append(UInt8(ascii: ",")) }
-        isFirst = false
+        out.separate(&isFirst)
         text.withBytes { out.append($0[1..<(text.count - 1)]) }
         if out.count > 64 << 10 { try flush() }
       } else {
@@ -110,8 +109,7 @@ struct DumpWriter<Source: RecordSource>: ~Copyable {
   private mutating func elements(_ list: Bytes, _ isFirst: inout Bool, key: Bytes) throws {
     var cursor = ElementCursor(list)
     while let element = cursor.next() {
-      if !isFirst { out.append(UInt8(ascii: ",")) }
-      isFirst = false
+      out.separate(&isFirst)
       try value(list[element], key: key)
       if out.count > 64 << 10 { try flush() }
     }

@@ -156,8 +156,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
   mutating func appendPrefix(
     _ field: UnsafeMutablePointer<FieldPlan>, _ isFirst: inout Bool
   ) {
-    if !isFirst { out.append(UInt8(ascii: ",")) }
-    isFirst = false
+    out.separate(&isFirst)
     out.append(field.pointee.resultPrefix.start, field.pointee.resultPrefix.count)
   }
 
@@ -265,8 +264,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     _ text: Bytes, start: Int, end: Int, isFirst: inout Bool
   ) {
     guard start >= 0 else { return }
-    if !isFirst { out.append(UInt8(ascii: ",")) }
-    isFirst = false
+    out.separate(&isFirst)
     out.append(text.start + start, end &- start)
   }
 
@@ -399,8 +397,7 @@ extension RecordReader {
         guard let text = source.text(key: key, depth: depth), text.count >= 2 else {
           return missing(field, recordKey: recordKey.string)
         }
-        if !isFirst { out.append(UInt8(ascii: ",")) }
-        isFirst = false
+        out.separate(&isFirst)
         out.append(text[1..<(text.count - 1)])
         if out.count > 128 << 10, !flush() { return false }
       }

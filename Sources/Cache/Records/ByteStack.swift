@@ -256,6 +256,21 @@ extension [UInt8] {
 }
 
 extension ByteStack {
+  /// Appends a comma, except before the first part of an object or list.
+  @inline(__always)
+  mutating func separate(_ isFirst: inout Bool) {
+    if !isFirst { append(UInt8(ascii: ",")) }
+    isFirst = false
+  }
+
+  /// Appends the beginning of a member of an object, up to its value; `key` includes its quotes.
+  @inline(__always)
+  mutating func beginMember(_ key: Bytes, _ isFirst: inout Bool) {
+    separate(&isFirst)
+    append(key)
+    append(UInt8(ascii: ":"))
+  }
+
   /// Appends `bytes` as the content of a JSON string, with only the required escapes.
   package mutating func append(escaping bytes: Bytes) {
     var start = bytes.start

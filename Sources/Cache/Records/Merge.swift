@@ -63,10 +63,7 @@ struct Merge: ~Copyable {
     out.append(UInt8(ascii: "{"))
     var isFirst = true
     while let a = left.next(), let b = right.next() {
-      if !isFirst { out.append(UInt8(ascii: ",")) }
-      isFirst = false
-      out.append(old[a.key])
-      out.append(UInt8(ascii: ":"))
+      out.beginMember(old[a.key], &isFirst)
       if values(old: old[a.value], new: new[b.value], into: &out) {
         differs = true
         changed?(old[a.key])
@@ -85,10 +82,7 @@ struct Merge: ~Copyable {
     out.append(UInt8(ascii: "{"))
     var left = FieldCursor(old)
     while let field = left.next() {
-      if !isFirst { out.append(UInt8(ascii: ",")) }
-      isFirst = false
-      out.append(old[field.key])
-      out.append(UInt8(ascii: ":"))
+      out.beginMember(old[field.key], &isFirst)
       guard let value = arrived.take(old[field.key]) else {
         out.append(old[field.value])
         continue
@@ -99,10 +93,7 @@ struct Merge: ~Copyable {
       }
     }
     for field in arrived.remaining {
-      if !isFirst { out.append(UInt8(ascii: ",")) }
-      isFirst = false
-      out.append(new[field.key])
-      out.append(UInt8(ascii: ":"))
+      out.beginMember(new[field.key], &isFirst)
       out.append(new[field.value])
       differs = true
       changed?(new[field.key])

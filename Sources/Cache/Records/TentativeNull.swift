@@ -47,10 +47,7 @@ final class NullSettling {
       var cursor = FieldCursor(value)
       var isFirst = true
       while let field = cursor.next() {
-        if !isFirst { out.append(UInt8(ascii: ",")) }
-        isFirst = false
-        out.append(value[field.key])
-        out.append(UInt8(ascii: ":"))
+        out.beginMember(value[field.key], &isFirst)
         settle(value[field.value], into: &out)
       }
       out.append(UInt8(ascii: "}"))
@@ -65,8 +62,7 @@ final class NullSettling {
     var cursor = ElementCursor(list)
     var isFirst = true
     while let element = cursor.next() {
-      if !isFirst { out.append(UInt8(ascii: ",")) }
-      isFirst = false
+      out.separate(&isFirst)
       settle(list[element], into: &out)
     }
     out.append(UInt8(ascii: "]"))
