@@ -123,13 +123,15 @@ struct PageJoin {
     }
     switch rule.policy {
     case .connection: return connection(old, new: new, rule: rule, title: title)
-    case .offset:
-      return lists(old, new: new, title: title) { join, old, new throws(PageGap) in
-        try join.overlaid(old, new, at: rule.offset)
-      }
-    case .append:
-      return lists(old, new: new, title: title) { join, old, new throws(PageGap) in
-        try join.appended(old, new)
+    case .offset, .append:
+      do throws(PageGap) {
+        return try lists(old, new: new) { old, new throws(PageGap) in
+          rule.policy == .offset
+            ? try overlaid(old, new, at: rule.offset) : try appended(old, new)
+        }
+      } catch {
+        warn(title, error.problem)
+        return nil
       }
     }
   }
@@ -138,19 +140,7 @@ struct PageJoin {
     if warnings.count < 100 { warnings.append("the page of \(title) \(problem)") }
   }
 
-  /// Joins a list, or all lists of an object, with `body`; `nil` if one cannot be joined.
-  private mutating func lists(
-    _ old: [UInt8], new: [UInt8], title: String,
-    body: (PageJoin, ListReader, ListReader) throws(PageGap) -> [UInt8]
-  ) -> [UInt8]? {
-    do throws(PageGap) {
-      return try lists(old, new: new) { old, new throws(PageGap) in try body(self, old, new) }
-    } catch {
-      warn(title, error.problem)
-      return nil
-    }
-  }
-
+  /// Joins a list, or all lists of an object, with `body`.
   private func lists(
     _ old: [UInt8], new: [UInt8],
     body: (ListReader, ListReader) throws(PageGap) -> [UInt8]
