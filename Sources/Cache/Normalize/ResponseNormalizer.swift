@@ -230,11 +230,9 @@ public final class ResponseNormalizer {
   }
 
   private func pendingWrite(_ errors: [JSONValue]) async throws(CacheError) -> PendingWrite? {
-    guard let store, storeFailure == nil, state.pointee.envelope.hasData else {
-      await abandon()
-      return nil
-    }
-    if !errors.isEmpty && options.errorPolicy == .discard {
+    guard let store, storeFailure == nil, state.pointee.envelope.hasData,
+      errors.isEmpty || options.errorPolicy != .discard
+    else {
       await abandon()
       return nil
     }
