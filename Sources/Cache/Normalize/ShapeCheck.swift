@@ -98,11 +98,9 @@ final class ShapeCheck: JSONEventReceiver {
   private func key(_ key: String) -> Bool {
     guard let last = frames.indices.last else { return true }
     frames[last].key = key
-    switch frames[last].kind {
-    case .object:
+    if frames[last].kind == .object {
       frames[last].expected = shape(of: frames[last]).fields[key]
       frames[last].seen.insert(key)
-    case .envelope, .list, .skipped, .errors, .error, .errorPath: break
     }
     return true
   }
@@ -329,10 +327,9 @@ final class ShapeCheck: JSONEventReceiver {
     var text = ""
     for frame in frames {
       switch frame.kind {
-      case .envelope, .skipped, .errors, .error, .errorPath: continue
       case .list: text += "[\(frame.index)]"
       case .object where !frame.key.isEmpty: text += (text.isEmpty ? "" : ".") + frame.key
-      case .object: continue
+      case .object, .envelope, .skipped, .errors, .error, .errorPath: continue
       }
     }
     return text
