@@ -163,15 +163,12 @@ extension PreparedOperation {
   static func select(
     _ name: String?, in document: Document
   ) throws(CacheError) -> (OperationDefinition, Document) {
-    do {
-      let operation = try document.operation(named: name)
-      return (operation, try document.reduced(to: operation))
-    } catch let error as OperationSelectionError {
+    let operation: OperationDefinition
+    do { operation = try document.operation(named: name) } catch {
       throw CacheError(.invalidOperation, error.message, location: error.location)
-    } catch let error as FragmentError {
+    }
+    do { return (operation, try document.reduced(to: operation)) } catch {
       throw CacheError(.invalidOperation, error.message, location: error.location)
-    } catch {
-      throw CacheError(.invalidOperation, "\(error)")
     }
   }
 }
