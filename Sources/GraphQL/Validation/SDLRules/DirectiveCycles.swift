@@ -101,17 +101,12 @@ final class NoDirectiveDefinitionCycles: RuleVisitor {
     let isDirective = if case .directive = definition { true } else { false }
     // In the order in which the reference implementation visits them.
     if !isDirective { refer(source, to: definition.directives) }
-    for argument in definition.arguments {
-      let coordinate = "\(source)(\(argument.name.value):)"
-      refer(source, to: coordinate, at: argument.location)
-      refer(coordinate, to: argument.type.namedType.value, at: argument.type.namedType.location)
-      refer(coordinate, to: argument.directives)
-    }
-    for field in definition.inputFields {
-      let coordinate = "\(source).\(field.name.value)"
-      refer(source, to: coordinate, at: field.location)
-      refer(coordinate, to: field.type.namedType.value, at: field.type.namedType.location)
-      refer(coordinate, to: field.directives)
+    for input in definition.arguments + definition.inputFields {
+      let name = input.name.value
+      let coordinate = isDirective ? "\(source)(\(name):)" : "\(source).\(name)"
+      refer(source, to: coordinate, at: input.location)
+      refer(coordinate, to: input.type.namedType.value, at: input.type.namedType.location)
+      refer(coordinate, to: input.directives)
     }
     for value in definition.enumValues {
       let coordinate = "\(source).\(value.name.value)"
