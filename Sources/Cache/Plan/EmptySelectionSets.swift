@@ -13,15 +13,13 @@ extension OperationTemplate {
     throw CacheError(
       .invalidOperation,
       "the server is of \(edition), as its introspection shows, and an empty selection set needs "
-        + "\(added); \(EmptySelectionSetHint.remedy)", location: location)
+        + "\(added); \(remedy)", location: location)
   }
 }
 
 /// What to write instead of an empty selection set.
-enum EmptySelectionSetHint {
-  static let remedy =
-    "write `{ __typename }`, which all servers accept, or leave out the fragment with it"
-}
+private let remedy =
+  "write `{ __typename }`, which all servers accept, or leave out the fragment with it"
 
 extension PreparedOperation {
   /// Whether ``document`` has an empty selection set.
@@ -51,7 +49,7 @@ extension PreparedOperation {
     }
     let edition = LanguageAddition.emptySelectionSet.edition
     return "the server is older than \(edition), which allows the empty selection set at "
-      + "\(location.line):\(location.column); \(EmptySelectionSetHint.remedy)"
+      + "\(location.line):\(location.column); \(remedy)"
   }
 
   private static func isAboutSyntax(_ message: String) -> Bool {
