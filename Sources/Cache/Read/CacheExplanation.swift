@@ -466,13 +466,8 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
         return cursor.next().flatMap { try? JSONValue(parsing: value[$0.value].array).arrayValue }
           ?? []
       }
-      if entries.isEmpty {
-        errors.append(
-          CacheExplanation.StoredError(
-            path: path, message: "an error that could not be stored", received: received,
-            age: limits.options.age(of: UInt32(clamping: received))))
-      }
-      for entry in entries {
+      let unknown: JSONValue = ["message": "an error that could not be stored"]
+      for entry in entries.isEmpty ? [unknown] : entries {
         let below = entry["path"].flatMap { PathStep.path($0) } ?? []
         let dot = if case .field? = below.first { "." } else { "" }
         errors.append(
