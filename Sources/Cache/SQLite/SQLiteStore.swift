@@ -38,22 +38,14 @@ package final class SQLiteStore: RecordStore {
   /// The size of the write-ahead log after the last checkpoint.
   private let logSize = Locked(0)
 
-  /// Opens the cache at `path`; creates it if it does not exist.
+  /// Opens the cache at `path`; creates it if it does not exist and the options permit writing.
   ///
   /// - Parameters:
   ///   - path: The path of the database file.
-  ///   - collectsChanges: Whether every write reports the changed fields. By default, only while
-  ///     there are watchers.
+  ///   - options: How it is opened.
   /// - Throws: ``CacheError``: `foreignDatabase` for a file of another program (which is not
   ///   changed), `damagedDatabase`, `busy`, `storage` if it cannot be opened or created.
-  package convenience init(path: String, collectsChanges: Bool = false) throws(CacheError) {
-    var options = Options()
-    options.collectsChanges = collectsChanges
-    try self.init(path: path, options: options)
-  }
-
-  /// Opens the cache at `path`; creates it if it does not exist and the options permit writing.
-  package init(path: String, options: Options) throws(CacheError) {
+  package init(path: String, options: Options = Options()) throws(CacheError) {
     let opened: SQLiteOpening.Opened
     do {
       opened = try SQLiteOpening.open(path, options)
