@@ -79,6 +79,9 @@ final class Exchange: Sendable {
         }
         throw failures.failure(
           limit == .total ? .headTimedOut : .headIdle(for: reader.idleLimit))
+      // A request whose connection gets GOAWAY after the pool has chosen it, or whose client is shut down.
+      case .failed(let error as HTTPClientError) where error == .cancelled && !reader.isSent:
+        throw failures.failure(.connectionEnding)
       case .failed(let error): throw error
       // Neither occurs before a head.
       case .piece, .end: throw HTTPClientError.remoteConnectionClosed

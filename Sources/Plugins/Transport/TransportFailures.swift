@@ -64,6 +64,8 @@ extension TransportFailures {
   /// A cause that the transport itself finds.
   enum Cause {
     case shutDown
+    /// The request was given to a connection when its server announced to end it.
+    case connectionEnding
     /// All connections that `max_connections` permits were in use for a whole time limit.
     case noConnection(within: Duration)
     case handshakeTimedOut
@@ -85,6 +87,8 @@ extension TransportFailures {
     case .shutDown:
       notSent(
         .connectionFailed, "the request to \(origin) was not sent: the transport was shut down")
+    case .connectionEnding:
+      notSent(.connectionClosed, "\(origin) accepted no more requests on this connection")
     case .noConnection(let time):
       notSent(
         .timedOut,
