@@ -173,12 +173,10 @@ struct RunCommand: AsyncParsableCommand {
     let start = ContinuousClock.now
     let outcome: OperationRun.Outcome
     do {
-      outcome = try await client.shutdown { client in
-        try await Interruption.run(
-          for: subscriptionOptions.limit?.duration, onLimit: { limit.end() }
-        ) {
-          try await run.execute(client, meter)
-        }
+      outcome = try await Interruption.run(
+        for: subscriptionOptions.limit?.duration, onLimit: { limit.end() }
+      ) {
+        try await client.shutdown { try await run.execute($0, meter) }
       }
     } catch {
       try await recordingOptions.write(recorder, outputOptions.replace)

@@ -373,8 +373,8 @@ struct SchemaFetch: Sendable {
     // Failures are reported once, at the end.
     let client = try await PipelineClient.open(
       pipeline, logger: RunLog.logger(verbosity: 0, isQuiet: true))
-    let result = try await client.shutdown { client in
-      try await Interruption.run { try await SchemaFetch(client: client).result() }
+    let result = try await Interruption.run {
+      try await client.shutdown { try await SchemaFetch(client: $0).result() }
     }
     do {
       return (try Schema(introspection: IntrospectionValue(result), edition: edition), result)

@@ -26,8 +26,8 @@ enum BatchExecution {
     let control = RunControl()
     ProgramTelemetry.current?.registry?.follow(control)
     do {
-      return try await client.shutdown { client in
-        try await Interruption.run {
+      return try await Interruption.run {
+        try await client.shutdown { client in
           try await withThrowingTaskGroup(of: Summary?.self) { group in
             group.addTask { try await body(client.services, control) }
             group.addTask {
@@ -40,10 +40,10 @@ enum BatchExecution {
             }
             throw CancellationError()
           }
-        } onFirst: {
-          Terminal.note("\nstopping after the requests in flight; interrupt again to end at once")
-          Task { await control.stop() }
         }
+      } onFirst: {
+        Terminal.note("\nstopping after the requests in flight; interrupt again to end at once")
+        Task { await control.stop() }
       }
     } catch {
       throw BatchOutcome.failure(error, file, during: work)

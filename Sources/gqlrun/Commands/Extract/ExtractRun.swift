@@ -47,7 +47,7 @@ extension ExtractCommand {
 
   /// Throws the failure of a run that stopped, or whose tables lack rows.
   private func end(_ stop: Failure?, reasons: FailureReasons?, of manifest: Manifest) throws {
-    try stop.throwing(from: manifest, isQuiet: quiet)
+    try BatchOutcome.end(with: stop, of: manifest, isQuiet: quiet)
     guard let reasons, let first = reasons.all.first else { return }
     let more =
       "--only failed requests the pages that failed, --allow-partial accepts tables without them"
@@ -62,8 +62,8 @@ extension ExtractCommand {
     if let operation = try preview.totalsOperation() {
       let client = try await PipelineClient.open(
         manifest.pipeline, logger: RunLog.logger(verbosity: verbose, isQuiet: quiet))
-      let data = try await client.shutdown { client in
-        try await Interruption.run {
+      let data = try await Interruption.run {
+        try await client.shutdown { client in
           var last: GraphQLResponse?
           for try await response in client.execute(GraphQLRequest(operation)) { last = response }
           return try last?.data.unlessNull.map { try JSONValue(parsing: $0.bytes()) }
