@@ -153,8 +153,8 @@ public final class PipelineClient: Service, Sendable {
 
 extension PipelineClient {
   /// Shuts the client down: refuses new operations, cancels those in flight, waits for their end,
-  /// then closes the connections and the database file. A renewal of a refresh token is not cancelled: its answer has
-  /// the next one.
+  /// then closes the connections and the database file. The renewal of a refresh token is not cancelled, because its answer
+  /// has the next one: the shutdown waits for it, at most for the `timeout` of `token-refresh`.
   ///
   /// Cancelled and later operations throw `ChainError` with code `client_shut_down`; watches end. A
   /// store or transport of the program stays open. Transactions are not cancelled: the shutdown

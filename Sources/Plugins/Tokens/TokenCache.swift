@@ -70,7 +70,9 @@ actor TokenCache: LastingWork {
     try await source.forget(services)
   }
 
-  nonisolated func finish() async { await renewals.finish() }
+  nonisolated func finish() async {
+    if source.endsCredentials { await renewals.finish() }
+  }
 
   private func renew(_ services: Services, isRefused: Bool) async throws -> AccessToken {
     let (replaced, signOuts) = (current, signOuts)
