@@ -109,7 +109,7 @@ def torture():
         fixed = subprocess.Popen([f"{scratch}/fixed"], stdout=subprocess.PIPE, text=True)
         url = fixed.stdout.readline().strip()
         # A batch knows its tasks: SeenTasks has a table of 1 MiB for each 196,608. A load has a histogram for each of its
-        # seconds, or of at most 600 steps: LoadSteps.
+        # seconds, or of at most 600 steps: TimeSteps.
         known = {"batch": (count // 2 // 196_608 + 1) << 20, "load": min(count // 10_000, 600) // 2 * 30_000}
         known["subscriptions"] = known["batch"]
         run = lambda folder, **more: batch(folder, program, count, USER, 'id: "{{row.id}}"', **more)

@@ -603,7 +603,7 @@ extension Journal {
     return numbers
   }
 
-  /// The ids of the operations, by their numbers.
+  /// The ids of the operations, in the order of their numbers.
   func operationNames() throws -> [String] {
     try read { try String.fetchAll($0, sql: "SELECT id FROM operations ORDER BY number") }
   }

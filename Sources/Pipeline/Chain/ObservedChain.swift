@@ -163,10 +163,12 @@ private struct ObservedGraphQL: GraphQLInterceptor {
     try await step.stream(of: request, in: context) { call in
       try await base.intercept(
         request, context: context,
-        next: NextGraphQL { request in
-          call?.note(.passed)
-          return await next(request)
-        })
+        next: call.map { call in
+          NextGraphQL { request in
+            call.note(.passed)
+            return await next(request)
+          }
+        } ?? next)
     }
   }
 }
@@ -181,10 +183,12 @@ private struct ObservedHTTP: HTTPInterceptor {
     try await step.call(in: context) { call in
       try await base.intercept(
         request, context: context,
-        next: NextHTTP { request in
-          call?.note(.passed)
-          return try await next(request)
-        })
+        next: call.map { call in
+          NextHTTP { request in
+            call.note(.passed)
+            return try await next(request)
+          }
+        } ?? next)
     } event: {
       .response($0)
     }

@@ -66,27 +66,34 @@ actor BodyTap {
   init(_ path: String) { self.path = path }
 
   func begin() {
-    attempt { () throws(SystemError) in file = try AtomicFile(path, permissions: 0o600) }
+    do throws(SystemError) {
+      file = try AtomicFile(path, permissions: 0o600)
+    } catch {
+      fail(error)
+    }
   }
 
   func add(_ chunk: any BodyChunk) {
-    attempt { () throws(SystemError) in
+    guard failure == nil else { return }
+    do throws(SystemError) {
       let bytes = chunk.withUnsafeBytes { Array($0) }
       try file?.write(bytes)
+    } catch {
+      fail(error)
     }
   }
 
   func finish() throws(ProfileError) {
-    attempt { () throws(SystemError) in try file?.finish() }
+    do throws(SystemError) {
+      if failure == nil { try file?.finish() }
+    } catch {
+      fail(error)
+    }
     file = nil
     if let failure { throw failure }
   }
 
-  /// Does nothing after a failure.
-  private func attempt(_ work: () throws(SystemError) -> Void) {
-    guard failure == nil else { return }
-    do throws(SystemError) { try work() } catch {
-      failure = ProfileError("cannot keep the response: \(error.description)")
-    }
+  private func fail(_ error: SystemError) {
+    failure = failure ?? ProfileError("cannot keep the response: \(error.description)")
   }
 }

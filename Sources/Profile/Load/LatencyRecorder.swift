@@ -69,7 +69,7 @@ actor LatencyRecorder {
       receivedBytes: receivedBytes, clientLoad: processSeconds / seconds, warnings: [])
     report.graphQLErrors = total.graphQLErrors
     report.errorCodes = errorCodes.list
-    // Those that have begun, of a run that ended early.
+    // All steps; of a run that ended early, those that have begun.
     report.steps = steps.list(until: isInterrupted ? seconds : nil).map { start, step in
       let times = step.figures.latencies.known
       return LoadReport.Step(

@@ -144,15 +144,11 @@ enum BatchOutcome {
   }
 }
 
-extension Failure? {
-  /// Throws the failure that ended a run, if there is one.
-  ///
-  /// - Parameters:
-  ///   - manifest: Its pipeline is named in a hint if the server refused the credentials, and it does not send those in
-  ///     GQL_TOKEN.
-  ///   - isQuiet: Whether to print no hint.
-  func throwing(from manifest: Manifest, isQuiet: Bool) throws {
-    guard let failure = self else { return }
+extension BatchOutcome {
+  /// Throws the failure that ended a run, if there is one. If the server refused the credentials, a hint is printed when
+  /// the manifest's pipeline does not send those in GQL_TOKEN.
+  static func end(with failure: Failure?, of manifest: Manifest, isQuiet: Bool) throws {
+    guard let failure else { return }
     if !isQuiet, failure.status == .authentication, manifest.namesPipeline,
       let note = RequestOptions.unsentToken(of: manifest.pipeline, file: manifest.pipeline.file)
     {

@@ -94,8 +94,9 @@ struct BatchRunCommand: AsyncParsableCommand {
     }
     if !quiet { report(summary) }
     for warning in summary.warnings { Terminal.warning(warning) }
-    try BatchOutcome.failure(summary, source.manifest, isReported: !quiet)
-      .throwing(from: manifest, isQuiet: quiet)
+    try BatchOutcome.end(
+      with: BatchOutcome.failure(summary, source.manifest, isReported: !quiet), of: manifest,
+      isQuiet: quiet)
   }
 
   private func report(_ summary: RunSummary) {

@@ -39,7 +39,8 @@ extension BatchCommand {
         try await BatchWorker(manifest, services: services).run(control)
       }
       if !quiet { report(summary, manifest) }
-      try BatchOutcome.failure(summary, source.manifest).throwing(from: manifest, isQuiet: quiet)
+      try BatchOutcome.end(
+        with: BatchOutcome.failure(summary, source.manifest), of: manifest, isQuiet: quiet)
     }
 
     private func report(_ summary: BatchWorker.Summary, _ manifest: Manifest) {

@@ -56,11 +56,9 @@ extension CacheCommand {
       guard let target = FilePath.status(of: file), target.st_mode & S_IFMT == S_IFREG,
         case .sqlite(let path) = storeOptions.store
       else { return }
-      for suffix in ["", "-wal", "-shm", "-lock"] {
-        let own = FilePath.status(of: path + suffix)
-        guard own?.st_ino != target.st_ino || own?.st_dev != target.st_dev else {
-          throw Failure(.usage, "\(file) is the cache itself; name another file")
-        }
+      let own = ["", "-wal", "-shm", "-lock"].compactMap { FilePath.status(of: path + $0) }
+      if own.contains(where: { $0.st_ino == target.st_ino && $0.st_dev == target.st_dev }) {
+        throw Failure(.usage, "\(file) is the cache itself; name another file")
       }
     }
 
