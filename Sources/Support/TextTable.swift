@@ -57,8 +57,9 @@ package struct TextTable {
       if index > 0 { line += "  " }
       line += cell.text.padded(to: width, isTrailing: cell.isTrailing)
     }
-    while line.unicodeScalars.last == " " { line.unicodeScalars.removeLast() }
-    return line
+    // One copy: to remove a scalar from the end of a text copies the rest.
+    let end = line.unicodeScalars.lastIndex { $0 != " " }
+    return end.map { String(line.unicodeScalars[...$0]) } ?? ""
   }
 }
 
