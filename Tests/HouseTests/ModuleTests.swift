@@ -62,6 +62,20 @@ struct ModuleTests {
     #expect(violations == [])
   }
 
+  @Test("what the fuzz targets compile of Batch needs no client")
+  func fuzzing() throws {
+    let manifest = try #require(Repository.text("Tests/Fuzz/Package.swift"))
+    let withClient = Repository.sources.filter { path, source in
+      path.hasPrefix("Sources/Batch/") && source.imports.contains { $0.module == "GQLRun" }
+    }
+    #expect(!withClient.isEmpty)
+    let missing = withClient.map { $0.path.dropFirst("Sources/Batch/".count) }
+      .filter { !manifest.contains("\"\($0)\"") }
+    #expect(
+      missing == [],
+      "`make fuzz` cannot build these, and Tests/Fuzz/Package.swift does not exclude them")
+  }
+
   @Test("Package.swift lists everything that is imported")
   func manifestIsComplete() throws {
     let manifest = Manifest(try #require(Repository.text("Package.swift")))

@@ -1,5 +1,4 @@
 import Foundation
-import GQLRun
 import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage

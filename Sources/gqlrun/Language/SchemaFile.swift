@@ -1,4 +1,3 @@
-import GQLRun
 import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
