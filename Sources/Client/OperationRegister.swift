@@ -46,7 +46,7 @@ final class OperationRegister: Sendable {
 
   /// The results of `stream`, each read in a task that ``close(_:)`` cancels.
   func guarding(_ stream: ResponseStream) -> ResponseStream {
-    ResponseStream(pull: { [self] in try await run { try await stream.next() } })
+    ResponseStream(pull: { try await self.run { try await stream.next() } })
   }
 
   /// Cancels the operations in flight, waits for their end, and calls `body` once, even if it is

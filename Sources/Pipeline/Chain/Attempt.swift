@@ -81,18 +81,18 @@ extension Attempt {
       guard index < route.graphQLSteps.count else { return try await network(request) }
       switch route.graphQLSteps[index] {
       case .graphQL(let step):
-        let next = NextGraphQL { [self] request in
+        let next = NextGraphQL { request in
           // Reading the first result here runs the interceptors below with the task-local values
           // that the interceptor above has set around its call.
           // The first event of a subscription may be hours away.
-          let stream = await run(numbered(request), from: index + 1)
+          let stream = await self.run(self.numbered(request), from: index + 1)
           return request.operationType == .subscription
             ? stream : await stream.withFirstResultRead()
         }
         return try await step.interceptor.intercept(
           request, context: context(step.id, request), next: next)
       case .cacheRead(let step):
-        return try await readCache(step, request) { [self] in await run($0, from: index + 1) }
+        return try await readCache(step, request) { await self.run($0, from: index + 1) }
       }
     } catch {
       return ResponseStream(failing: error)
@@ -253,37 +253,66 @@ extension Attempt {
     let results = try await parser.interceptor.parse(
       response, for: request, target: target, context: context(parser.id, request))
     // Each result of a shared connection has a head of its own, or none.
-    let head = response.deliversResults ? nil : response.head
-    let isReplayed = response.isReplayed
-    // A stream of a subscription may be empty.
-    let isMissing = Atomic(request.operationType != .subscription)
-    return ResponseStream(pull: { [self] in
-      guard var result = try await next(results) else {
-        guard isMissing.load(ordering: .relaxed) else { return nil }
-        throw ChainError(
-          .chain, code: .noResult,
-          message: "the parsing stage ended without a result for \(request.label)",
-          entry: parser.id)
-      }
-      isMissing.store(false, ordering: .relaxed)
-      describe(&result, head: head, isReplayed: isReplayed, firstByte: firstByte)
-      if let write = result.pendingWrite {
-        result.pendingWrite = await tracked(write, request, keeps: keeps)
-      }
-      return result
+    let answer = Answer(
+      request: request, results: results, head: response.deliversResults ? nil : response.head,
+      isReplayed: response.isReplayed, firstByte: firstByte, parser: parser.id, keeps: keeps)
+    return ResponseStream(pull: {
+      guard let result = try await self.next(answer.results) else { return try self.end(answer) }
+      return await self.received(result, of: answer)
     })
   }
 
-  /// Not inlined, because every subscription would have its frame.
+  /// What the results of one response have in common. An object, so that a subscription that waits refers to it, instead of
+  /// having all of it in its frame; for the same reason, the functions below are not inlined.
+  private final class Answer: Sendable {
+    let request: GraphQLRequest
+    let results: ResponseStream
+    let head: HTTPResponse?
+    let isReplayed: Bool
+    let firstByte: Duration
+    let parser: String
+    let keeps: Bool
+    /// Whether a result is required. A stream of a subscription may be empty.
+    let isMissing: Atomic<Bool>
+
+    init(
+      request: GraphQLRequest, results: ResponseStream, head: HTTPResponse?, isReplayed: Bool,
+      firstByte: Duration, parser: String, keeps: Bool
+    ) {
+      self.request = request
+      self.results = results
+      self.head = head
+      self.isReplayed = isReplayed
+      self.firstByte = firstByte
+      self.parser = parser
+      self.keeps = keeps
+      isMissing = Atomic(request.operationType != .subscription)
+    }
+  }
+
   @inline(never)
-  private func describe(
-    _ result: inout GraphQLResponse, head: HTTPResponse?, isReplayed: Bool, firstByte: Duration
-  ) {
+  private func end(_ answer: Answer) throws -> GraphQLResponse? {
+    guard answer.isMissing.load(ordering: .relaxed) else { return nil }
+    throw ChainError(
+      .chain, code: .noResult,
+      message: "the parsing stage ended without a result for \(answer.request.label)",
+      entry: answer.parser)
+  }
+
+  @inline(never)
+  private func received(
+    _ result: consuming GraphQLResponse, of answer: Answer
+  ) async -> GraphQLResponse {
+    answer.isMissing.store(false, ordering: .relaxed)
     result.attempt = number
-    result.http = head.flatMap { result.http ?? $0 }
-    result.isReplayed = isReplayed
+    if let head = answer.head { result.http = result.http ?? head } else { result.http = nil }
+    result.isReplayed = answer.isReplayed
     result.timing.total = services.clock.now() - start
-    result.timing.firstByte = firstByte
+    result.timing.firstByte = answer.firstByte
+    if let write = result.pendingWrite {
+      result.pendingWrite = await tracked(write, answer.request, keeps: answer.keeps)
+    }
+    return result
   }
 
   private func next(_ results: ResponseStream) async throws -> GraphQLResponse? {
@@ -397,7 +426,7 @@ extension Attempt {
     let step = route.http[index]
     var response = try await step.interceptor.intercept(
       message, context: context(step.id, request),
-      next: NextHTTP { [self] in try await http($0, request, from: index + 1) })
+      next: NextHTTP { try await self.http($0, request, from: index + 1) })
     // The innermost interceptor knows what was sent.
     if !response.knowsSecrets {
       // A redirect's target gets cookies of its own.

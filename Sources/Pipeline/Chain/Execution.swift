@@ -65,32 +65,34 @@ final class Execution: Sendable {
     while !progress.withLock({ $0.hasEnded }) {
       do {
         let (attempt, stream) = try await current()
-        if let gap = takeGap() { return try await announce(gap) }
-        if let result = try takeKept() { return result }
+        if let result = try await kept() { return result }
         guard let response = try await stream.next() else {
           await end()
           return nil
         }
-        let delivered =
-          response.part?.isFollowed == true
-          ? try await deliver(arrived(with: response, in: stream, attempt), attempt)
-          : try await deliver(response, attempt)
-        noteEvent(delivered)
-        if delivered.part?.hasNext == true { state.noteUnfinishedParts() }
-        return delivered
-      } catch let retry as ChainRetry {
-        await state.rollBackOpenWrites()
-        do {
-          try restart(retry)
-        } catch {
-          return try await conclude(error)
-        }
-      } catch let error as ChainError where error.code == .subscriptionPaused {
-        await state.rollBackOpenWrites()
-        pause(error)
+        return try await deliver(response, from: stream, attempt)
+      } catch {
+        if let result = try await recover(from: error) { return result }
+      }
+    }
+    return nil
+  }
+
+  /// Begins again after a retry or a pause; after another error, ends with it, or with the result that replaces it.
+  @inline(never)
+  private func recover(from error: any Error) async throws -> GraphQLResponse? {
+    if let retry = error as? ChainRetry {
+      await state.rollBackOpenWrites()
+      do {
+        try restart(retry)
       } catch {
         return try await conclude(error)
       }
+    } else if (error as? ChainError)?.code == .subscriptionPaused {
+      await state.rollBackOpenWrites()
+      pause(error)
+    } else {
+      return try await conclude(error)
     }
     return nil
   }
@@ -133,9 +135,10 @@ final class Execution: Sendable {
     return await stream
   }
 
-  /// A result that is there before the next one of the stream, or the error after it.
+  /// What there is before the next result of the stream: the end of a gap, a result that was kept, or the error after it.
   @inline(never)
-  private func takeKept() throws -> GraphQLResponse? {
+  private func kept() async throws -> GraphQLResponse? {
+    if let gap = takeGap() { return try await announce(gap) }
     let (result, failure) = progress.withLock { progress -> (GraphQLResponse?, (any Error)?) in
       if let result = progress.caughtUp.take() ?? progress.stored.popLast() { return (result, nil) }
       return (nil, progress.failure.take())
@@ -144,7 +147,6 @@ final class Execution: Sendable {
     return result
   }
 
-  @inline(never)
   private func noteEvent(_ delivered: GraphQLResponse) {
     guard let subscription, let reconnection else { return }
     progress.withLock { $0.hasEvents = true }
@@ -152,7 +154,6 @@ final class Execution: Sendable {
     if !reconnection.isConnected { subscription.delivered() }
   }
 
-  @inline(never)
   private func restart(_ retry: ChainRetry) throws {
     try progress.withLock { progress in
       var isLost = false
@@ -198,8 +199,7 @@ final class Execution: Sendable {
     return connection
   }
 
-  @inline(never)
-  private func pause(_ error: ChainError) {
+  private func pause(_ error: any Error) {
     progress.withLock { progress in
       _ = noteGap(&progress, error)
       reconnection?.reset()
@@ -217,7 +217,6 @@ final class Execution: Sendable {
   }
 
   /// What the caller has to know, once the subscription is connected again.
-  @inline(never)
   private func takeGap() -> SubscriptionGap? {
     guard let reconnection else { return nil }
     return progress.withLock { progress in
@@ -249,6 +248,7 @@ final class Execution: Sendable {
     throw error
   }
 
+  @inline(never)
   private func end() async {
     progress.withLock {
       $0.hasEnded = true
@@ -299,6 +299,20 @@ extension Execution {
   private static let maxJoinedBytes = 256 << 10
   /// The time from which no other part is taken, so that slow interceptors do not delay the first one.
   private static let maxJoiningTime = Duration.milliseconds(10)
+
+  /// Stores a result, with the parts that have arrived with it, and returns it.
+  @inline(never)
+  private func deliver(
+    _ response: consuming GraphQLResponse, from stream: ResponseStream, _ attempt: Attempt
+  ) async throws -> GraphQLResponse {
+    let delivered =
+      response.part?.isFollowed == true
+      ? try await deliver(arrived(with: response, in: stream, attempt), attempt)
+      : try await deliver(response, attempt)
+    noteEvent(delivered)
+    if delivered.part?.hasNext == true { state.noteUnfinishedParts() }
+    return delivered
+  }
 
   /// Stores parts of a response together; returns the first one, and keeps the others for the next calls of ``next()``.
   private func deliver(

@@ -258,8 +258,8 @@ public struct HTTPBody: AsyncSequence, Sendable {
   public func map(
     _ transform: @escaping @Sendable (any BodyChunk) async throws -> any BodyChunk
   ) -> HTTPBody {
-    HTTPBody { [pull] in
-      guard let chunk = try await pull() else { return nil }
+    HTTPBody {
+      guard let chunk = try await next() else { return nil }
       return try await transform(chunk)
     }
   }
@@ -272,7 +272,7 @@ public struct HTTPBody: AsyncSequence, Sendable {
         if let chunk { note(chunk) }
         return chunk
       },
-      pull: { [self] in
+      pull: {
         let chunk = try await next()
         if let chunk { note(chunk) }
         return chunk

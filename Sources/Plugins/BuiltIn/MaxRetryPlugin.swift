@@ -151,36 +151,67 @@ private final class MaxRetryInterceptor: GraphQLInterceptor {
     if request.operationType != .subscription, context.attempt == 1 { budget.noteOperation() }
     var request = request
     let time = OperationTime.of(&request, context.services.clock)
-    let sent = request
-    let results = await next(sent)
-    return ResponseStream(pull: { [self] in
-      let response: GraphQLResponse
-      do {
-        guard let next = try await results.next() else { return nil }
-        response = next
-      } catch let error as ChainError {
-        throw try await unretried(error, sent, context: context, time: time)
-      }
-      guard let refusal = response.refusal else { return response }
-      let reason = try await unretried(refusal, sent, context: context, time: time).message
-      if reason != refusal.message {
-        context.services.logger.warning("\(sent.label): \(reason)")
-      }
-      return response
-    })
+    let sent = SentRequest(request, context: context, time: time)
+    let results = await next(request)
+    return ResponseStream(pull: { try await self.next(results, sent) })
+  }
+
+  private func next(
+    _ results: ResponseStream, _ sent: SentRequest
+  ) async throws -> GraphQLResponse? {
+    let response: GraphQLResponse?
+    do {
+      response = try await results.next()
+    } catch {
+      throw try await failure(after: error, sent)
+    }
+    guard let response else { return nil }
+    return try await checked(response, sent)
+  }
+
+  /// A request that was sent. An object, so that a subscription that waits refers to it, instead of having all of it in its
+  /// frame; for the same reason, the functions below are not inlined.
+  private final class SentRequest: Sendable {
+    let request: GraphQLRequest
+    let context: ChainContext
+    let time: OperationTime
+
+    init(_ request: GraphQLRequest, context: ChainContext, time: OperationTime) {
+      self.request = request
+      self.context = context
+      self.time = time
+    }
+  }
+
+  /// Sends a request again if its response refuses it, and may be retried; otherwise returns the response.
+  @inline(never)
+  private func checked(
+    _ response: GraphQLResponse, _ sent: SentRequest
+  ) async throws -> GraphQLResponse {
+    guard let refusal = response.refusal else { return response }
+    let reason = try await unretried(refusal, sent).message
+    if reason != refusal.message {
+      sent.context.services.logger.warning("\(sent.request.label): \(reason)")
+    }
+    return response
+  }
+
+  @inline(never)
+  private func failure(after error: any Error, _ sent: SentRequest) async throws -> any Error {
+    guard let error = error as? ChainError else { return error }
+    return try await unretried(error, sent)
   }
 
   /// Waits and sends a request again, or returns its failure, with the reason why it is not retried.
   ///
   /// - Throws: ``ChainRetry``, or `CancellationError`.
-  private func unretried(
-    _ error: ChainError, _ sent: GraphQLRequest, context: ChainContext, time: OperationTime
-  ) async throws -> ChainError {
-    guard isTriggered(by: error), maySendAgain(sent, error) else { return error }
+  private func unretried(_ error: ChainError, _ sent: SentRequest) async throws -> ChainError {
+    let (request, context) = (sent.request, sent.context)
+    guard isTriggered(by: error), maySendAgain(request, error) else { return error }
     var failure = error
-    let (attempt, maxRetries) = (sent.countedAttempt, options.maxRetries)
+    let (attempt, maxRetries) = (request.countedAttempt, options.maxRetries)
     let clock = context.services.clock
-    let reconnection = sent.context[Reconnection.self]
+    let reconnection = request.context[Reconnection.self]
     let lost = reconnection?.next(at: clock.now())
     guard lost == nil ? attempt <= maxRetries : maxRetries > 0 else { return error }
     let retry = lost?.retry ?? attempt - 1
@@ -194,28 +225,28 @@ private final class MaxRetryInterceptor: GraphQLInterceptor {
     if let lost {
       // A subscription that was connected has its own limit of time.
       guard lost.rest > .zero, delay.wait <= lost.rest else { return error }
-    } else if let deadline = time.deadline, clock.now() + delay.wait >= deadline {
+    } else if let deadline = sent.time.deadline, clock.now() + delay.wait >= deadline {
       return error
     }
     // A subscription that connects again replaces its connection, and adds no load.
-    guard sent.operationType == .subscription || budget.takeRetry() else {
+    guard request.operationType == .subscription || budget.takeRetry() else {
       failure.message += "; not retried, because the option budget of max-retry is used up"
       return failure
     }
     context.services.logger.info(
-      "↻ \(sent.label): retry \(retry + 1)\(lost == nil ? " of \(maxRetries)" : "") in \(delay.wait.shown)",
+      "↻ \(request.label): retry \(retry + 1)\(lost == nil ? " of \(maxRetries)" : "") in \(delay.wait.shown)",
       metadata: Self.metadata(of: error))
     if let lost, retry == maxRetries {
       // From here on it may be silent for minutes.
       context.services.logger.warning(
-        "\(sent.label) has lost its connection, and tries to connect again for \(lost.rest.shown): \(error.message)"
+        "\(request.label) has lost its connection, and tries to connect again for \(lost.rest.shown): \(error.message)"
       )
     }
-    sent.context[SubscriptionHandle.self]?
+    request.context[SubscriptionHandle.self]?
       .wait(until: context.services.secondsSince1970() + delay.wait / .seconds(1), after: error)
     try await clock.sleep(for: delay.wait)
     if lost != nil { reconnection?.permitRetry() }
-    throw ChainRetry(sent, cause: error)
+    throw ChainRetry(request, cause: error)
   }
 
   private static func metadata(of failure: ChainError) -> Logger.Metadata {

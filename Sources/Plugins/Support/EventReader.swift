@@ -66,15 +66,18 @@ actor EventReader {
 
   /// Reads a chunk that is an event.
   private func readResult() async throws -> GraphQLResponse? {
-    var result = isComplete ? nil : body.takeReady()
-    if result == nil, !isComplete { result = try await body.next() }
-    guard let result else {
+    if !isComplete, let ready = body.takeReady() { return try await read(ready) }
+    guard !isComplete, let result = try await body.next() else {
       isComplete = true
       return nil
     }
+    return try await read(result)
+  }
+
+  @inline(never)
+  private func read(_ result: any BodyChunk) async throws -> GraphQLResponse? {
     try begin()
-    try take(result, 0..<result.count, isLast: true)
-    if let normalizer = event?.normalizer, normalizer.needsFlush { try await normalizer.flush() }
+    try await feed(result, 0..<result.count, isLast: true)
     return try await end()
   }
 
@@ -206,8 +209,10 @@ actor EventReader {
   }
 
   @inline(never)
-  private func feed(_ bytes: any BodyChunk, _ range: Range<Int>) async throws {
-    try take(bytes, range, isLast: false)
+  private func feed(
+    _ bytes: any BodyChunk, _ range: Range<Int>, isLast: Bool = false
+  ) async throws {
+    try take(bytes, range, isLast: isLast)
     if let normalizer = event?.normalizer, normalizer.needsFlush { try await normalizer.flush() }
   }
 

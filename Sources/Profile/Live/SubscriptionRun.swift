@@ -214,7 +214,18 @@ package final class SubscriptionRun: Sendable {
     var last: Duration?
     var interval: Double?
     /// An error without data that comes first: a refusal if nothing follows.
-    var refusal: (event: EventRecorder.Event, message: String)?
+    var refusal: Refusal?
+  }
+
+  /// A class, so that each subscription has room for a reference only; few have a refusal.
+  private final class Refusal {
+    let event: EventRecorder.Event
+    let message: String
+
+    init(_ event: EventRecorder.Event, _ message: String) {
+      self.event = event
+      self.message = message
+    }
   }
 
   /// Measures the next response of a subscription to the operation with this index.
@@ -227,9 +238,9 @@ package final class SubscriptionRun: Sendable {
   ) {
     let services = runner.services
     let now = services.clock.now()
-    if let (event, _) = received.refusal.take() {
+    if let refusal = received.refusal.take() {
       arrival.confirm()
-      recorder.add(event)
+      recorder.add(refusal.event)
     }
     if let gap = response.gap {
       if gap.lostConnection {
@@ -250,7 +261,7 @@ package final class SubscriptionRun: Sendable {
       interval: next, previousInterval: received.interval, bytes: response.timing.receivedBytes,
       hasErrors: mix.operations[operation].problem(response, (next ?? 0) * 1e3) != nil)
     if received.last == nil, response.data?.isNull ?? true, let error = response.errors.first {
-      received.refusal = (event, "GraphQL error: \(error.message)")
+      received.refusal = Refusal(event, "GraphQL error: \(error.message)")
     } else {
       arrival.confirm()
       recorder.add(event)
