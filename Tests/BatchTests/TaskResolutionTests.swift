@@ -169,6 +169,19 @@ struct TaskResolutionTests {
     #expect(second.counters.done == 2 && !second.hasFailures)
   }
 
+  @Test("--only failed fails if it leaves tasks out that no part of the run has ended, and names their operations")
+  func left() async throws {
+    let manifest = try Bench.load(
+      Self.likes.replacing("concurrency: 1", with: "concurrency: 1, max_failures: 0"), in: location)
+    let stopped = try await Bench.run(manifest, transport: transport(failing: [1]))
+    #expect(stopped.stop == .tooManyFailures)
+    let repeated = try await Bench.run(manifest, Bench.repeating, transport: transport())
+    #expect(repeated.stop == nil && repeated.counts.byState == [.done: 1] && repeated.hasFailures)
+    #expect(repeated.warnings.contains { $0.hasPrefix("tasks of `likes` are left") })
+    let rest = try await Bench.run(manifest, Bench.resuming, transport: transport())
+    #expect(rest.counts.byState == [.done: 5] && !rest.hasFailures)
+  }
+
   @Test("mutations that a killed run sent have keys and an attempt, and count nowhere as failed")
   func killed() async throws {
     let manifest = try Bench.load(Self.likes, in: location)

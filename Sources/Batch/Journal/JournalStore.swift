@@ -329,9 +329,13 @@ final class JournalStore: TaskStore {
 
   /// The warning about tasks that `--only failed` leaves out, and that no part of the run has ended; `nil` without any.
   var warning: String? {
-    state.withLock { $0.operations.contains(where: \.leavesTasks) }
-      ? "tasks are left that no part of the run has ended: --only failed leaves them out, and --resume runs them"
-      : nil
+    let left = state.withLock { state in
+      zip(manifest.operations, state.operations).filter(\.1.leavesTasks).map { "`\($0.0.id)`" }
+    }
+    return left.isEmpty
+      ? nil
+      : "tasks of \(left.joined(separator: ", ")) are left that no part of the run has ended: --only failed leaves "
+        + "them out, and --resume runs them"
   }
 
   /// The journal's numbers of the operations that finished without a failure, and without pages that their tables lack:

@@ -193,6 +193,7 @@ public struct BatchRun: Sendable {
   ) async throws -> RunSummary {
     let counters = store.progress.counters
     let isComplete = end.reason == nil
+    let left = isComplete ? store.warning : nil
     let missed =
       // Reading the whole journal again is slow, so only when there are thresholds.
       isComplete && !manifest.thresholds.isEmpty
@@ -205,8 +206,8 @@ public struct BatchRun: Sendable {
         ? try FailureReasons(journal, manifest, since: store.started) : nil,
       seconds: end.seconds, journal: journal.path,
       missedThresholds: missed,
-      warnings: store.plan.warnings(manifest)
-        + [counters.tables?.warning, isComplete ? store.warning : nil].compactMap { $0 },
+      warnings: store.plan.warnings(manifest) + [counters.tables?.warning, left].compactMap { $0 },
+      leavesTasks: left != nil,
       outputs: isComplete ? [] : try RunOutput.all(journal, manifest),
       tables: manifest.tableNames.isEmpty
         ? nil : TablesSummary(manifest.tableNames, counters, written: try await stage.newRows()),
@@ -287,6 +288,8 @@ public struct RunSummary: Sendable {
   public var missedThresholds: [String]
   /// Warnings, such as columns of a sink that no record had.
   public var warnings: [String] = []
+  /// Whether the run left out tasks that no part of it has ended.
+  var leavesTasks = false
   /// The outputs with their records, if the run stopped early; empty for a run that has ended.
   public var outputs: [RunOutput] = []
   /// The tables of the manifest's operations, with what this part of the run has written; `nil` if no operation has
@@ -307,9 +310,10 @@ public struct RunSummary: Sendable {
     for (state, count) in own { earlier.byState[state] = max(counts[state] - count, 0) }
     return earlier
   }
-  /// Whether a task failed, was skipped or ended in an unknown state, or a threshold was not met.
+  /// Whether a task failed, was skipped, ended in an unknown state or was left out, or a threshold was not met.
   public var hasFailures: Bool {
-    counts[.failed] + counts[.unknown] + counts[.skipped] > 0 || !missedThresholds.isEmpty
+    counts[.failed] + counts[.unknown] + counts[.skipped] > 0 || leavesTasks
+      || !missedThresholds.isEmpty
   }
 }
 
