@@ -55,6 +55,8 @@ struct JournalRowsTests {
       try location.write(Bench.ids(200) + "U_7\nU_8\n", to: "ids.csv")
       let equal = try await Bench.run(Self.yaml, in: location, url: server.url)
       #expect(equal.counters.done == 200 && equal.counters.duplicates == 2)
+      let again = try await Bench.run(Self.yaml, in: location, url: server.url, Bench.resuming)
+      #expect(again.counters.alreadyDone == 200 && again.counters.duplicates == 2)
     }
   }
 

@@ -27,6 +27,8 @@ final class JournalStore: TaskStore {
   private struct State {
     var operations: [Progress]
     var seen: SeenTasks
+    /// The tasks that count as those of earlier parts of the run.
+    var earlier = SeenTasks()
     /// Whether there are tasks that earlier parts of the run could not send.
     let hasUnsent: Bool
     var open: Set<TaskID> = []
@@ -204,9 +206,10 @@ final class JournalStore: TaskStore {
           case .done: false
           }
         guard isRerun else {
-          if isOfThisRun {
+          if isOfThisRun || state.earlier.mayContain(item.id) {
             progress.change { $0.duplicates += 1 }
           } else {
+            state.earlier.insert(item.id)
             progress.change { $0.earlier.byState[record.state, default: 0] += 1 }
             state.operations[item.operation].ended += 1
             if record.state == .done { state.operations[item.operation].succeeded += 1 }
