@@ -182,6 +182,23 @@ struct TaskResolutionTests {
     #expect(rest.counts.byState == [.done: 5] && !rest.hasFailures)
   }
 
+  @Test("mutations that --only failed could not send remain failed, so that --resume does not send them")
+  func notSent() async throws {
+    let manifest = try Bench.load(Self.likes, in: location)
+    _ = try await Bench.run(manifest, transport: transport(failing: [2]))
+    let refused = try await Bench.run(
+      manifest, Bench.repeating,
+      transport: RowTransport(answer: { _, _ in ScriptedTransport.response(401, "") }))
+    #expect(refused.stop == .unauthorized)
+    #expect(refused.counts.byState == [.done: 4, .failed: 1])
+    let again = transport()
+    _ = try await Bench.run(manifest, Bench.resuming, transport: again)
+    #expect(await again.arrived == [])
+    #expect(try RunInspection(manifest).failureReasons().all.map(\.http) == [200])
+    let rest = try await Bench.run(manifest, Bench.repeating, transport: again)
+    #expect(rest.counts.byState == [.done: 5])
+  }
+
   @Test("mutations that a killed run sent have keys and an attempt, and count nowhere as failed")
   func killed() async throws {
     let manifest = try Bench.load(Self.likes, in: location)

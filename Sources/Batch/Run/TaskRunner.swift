@@ -95,8 +95,11 @@ struct TaskRunner: Sendable {
         item, operation: operation, pager: &pager, update: &update)
       guard let outcome else {
         if operation.isMutation, operation.pagination?.style == nil {
-          // The request was not sent after all.
-          update.state = .queued
+          // The request was not sent after all: the state and error of an earlier attempt remain. Without `ended`, the
+          // task has not ended in this run.
+          update.state = item.record?.state ?? .queued
+          update.error = item.record?.error
+          update.http = item.record?.http
           _ = try await results.begin(Outcome(update: update, operation: item.operation))
         }
         return false

@@ -7,9 +7,13 @@ import GQLRunSupport
 enum BatchOutcome {
   /// The failure of a run that returned a summary; `nil` if it succeeded.
   ///
-  /// - Parameter isReported: Whether the summary was printed, which has the reasons.
+  /// - Parameters:
+  ///   - summary: The summary.
+  ///   - manifest: The manifest's file.
+  ///   - option: The option with which the same tasks are continued.
+  ///   - isReported: Whether the summary was printed, which has the reasons.
   static func failure(
-    _ summary: RunSummary, _ manifest: String, isReported: Bool
+    _ summary: RunSummary, _ manifest: String, option: String, isReported: Bool
   ) -> Failure? {
     if summary.stop == .tooManyFailures {
       return Failure(
@@ -19,7 +23,7 @@ enum BatchOutcome {
     }
     return failure(
       summary.stop, detail: summary.stopDetail, outage: summary.outage,
-      how: "gqlrun batch run \(manifest) --resume continues the run")
+      how: "gqlrun batch run \(manifest) \(option) continues the run")
       ?? (summary.hasFailures
         ? Failure(.failed, isReported ? "" : reason(summary, manifest)) : nil)
   }

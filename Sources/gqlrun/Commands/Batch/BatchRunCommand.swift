@@ -95,8 +95,9 @@ struct BatchRunCommand: AsyncParsableCommand {
     if !quiet { report(summary) }
     for warning in summary.warnings { Terminal.warning(warning) }
     try BatchOutcome.end(
-      with: BatchOutcome.failure(summary, source.manifest, isReported: !quiet), of: manifest,
-      isQuiet: quiet)
+      with: BatchOutcome.failure(
+        summary, source.manifest, option: only == nil ? "--resume" : "--only failed",
+        isReported: !quiet), of: manifest, isQuiet: quiet)
   }
 
   private func report(_ summary: RunSummary) {
