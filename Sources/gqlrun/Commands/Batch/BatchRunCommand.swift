@@ -132,8 +132,15 @@ struct BatchRunCommand: AsyncParsableCommand {
         "\(BatchFailures.unknown(summary.counts[.unknown])): sent, and no response was recorded")
       Terminal.hint("\(command) lists their keys and what to do")
     }
-    if summary.stop == nil, summary.counters.failed + before[.failed] > 0 {
+    guard summary.stop == nil else { return }
+    let known = summary.counters.earlier[.failed]
+    if summary.counters.failed + known > 0 {
       Terminal.hint("gqlrun batch run \(source.manifest) --only failed repeats the failed tasks")
+    }
+    if before[.failed] > known {
+      Terminal.hint(
+        "\(Quantity.count(before[.failed] - known, "task")) failed whose row or document was changed or removed since; "
+          + "a run without --resume has only the present ones")
     }
   }
 
