@@ -9,13 +9,19 @@ import Testing
 @Suite("Conditions on a result")
 struct ExpectationsTests {
   private static let data = Array(
-    #"{"country":{"name":"Portugal","languages":[{"code":"pt"},{"code":"mwl"}],"motto":null}}"#.utf8
-  )
+    #"""
+    {"country":{"name":"Portugal","languages":[{"code":"pt"},{"code":"mwl"}],"motto":null,
+    "lost":[{"code":"pt"},null],"odd":[{"code":"pt"},"mwl"]}}
+    """#.utf8)
 
   private func operation() throws -> PreparedOperation {
     try PreparedOperation(
       document: Document(
-        parsing: "{ country(code: \"PT\") { name motto languages { code } } }"))
+        parsing: """
+          { country(code: "PT") {
+            name motto languages { code } lost: languages { code } odd: languages { code }
+          } }
+          """))
   }
 
   private func problem(_ condition: String) throws -> String? {
@@ -53,6 +59,14 @@ struct ExpectationsTests {
       (
         #"data.country.languages[*].code == "pt""#,
         #"expected data.country.languages[*].code == "pt", found "mwl""#
+      ),
+      (
+        "data.country.lost[*].code != null",
+        "expected data.country.lost[*].code != null, found null"
+      ),
+      (
+        "data.country.odd[*].code != null",
+        "the condition `data.country.odd[*].code != null` asks for `code` of `data.country.odd[*]`"
       ),
       (
         "data.country.languages.code == null",

@@ -139,7 +139,7 @@ struct BatchCondition: Sendable, CustomStringConvertible {
     case .literal(let value): return [value]
     case .share(let share): return [JSONNumber(share * whole).map { .number($0) } ?? .null]
     case .path(let path):
-      let found = path.values(in: facts)
+      let found = path.values(in: facts, countsNull: true)
       return found.isEmpty ? [.null] : found
     case .count(let path):
       let count = path.values(in: facts).reduce(0) { sum, value in

@@ -47,15 +47,23 @@ struct ResultPath: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// All values at the path; empty where an object on the path is null or absent.
-  func values(in value: JSONValue) -> [JSONValue] { Self.values(value, steps[...]) }
+  ///
+  /// - Parameter countsNull: Whether what an object on the path would have is null if the object is.
+  func values(in value: JSONValue, countsNull: Bool = false) -> [JSONValue] {
+    values(value, 0, countsNull: countsNull)
+  }
 
-  private static func values(_ value: JSONValue, _ steps: ArraySlice<Step>) -> [JSONValue] {
-    guard let step = steps.first else { return [value] }
-    let rest = steps.dropFirst()
-    switch step {
-    case .key(let key): return value[key].map { values($0, rest) } ?? []
-    case .index(let index): return value[index].map { values($0, rest) } ?? []
-    case .each: return (value.arrayValue ?? []).flatMap { values($0, rest) }
+  private func values(_ value: JSONValue, _ index: Int, countsNull: Bool) -> [JSONValue] {
+    guard index < steps.count else { return [value] }
+    func rest(_ value: JSONValue) -> [JSONValue] {
+      values(value, index + 1, countsNull: countsNull)
+    }
+    switch steps[index] {
+    case .key where countsNull && value.isNull, .index where countsNull && value.isNull:
+      return [.null]
+    case .key(let key): return value[key].map(rest) ?? []
+    case .index(let index): return value[index].map(rest) ?? []
+    case .each: return (value.arrayValue ?? []).flatMap(rest)
     }
   }
 
@@ -69,7 +77,7 @@ struct ResultPath: Sendable, Hashable, CustomStringConvertible {
     case mismatch(PathMismatch)
   }
 
-  /// Looks up the path; if it goes through lists, the result is the first match.
+  /// Looks up the path; if it goes through lists, the result is the first match, unless an element does not fit.
   func look(in value: JSONValue) -> Found { look(value, 0) }
 
   private func look(_ value: JSONValue, _ index: Int) -> Found {
@@ -81,15 +89,14 @@ struct ResultPath: Sendable, Hashable, CustomStringConvertible {
     case (.index(let location), .array(let elements)):
       return elements.indices.contains(location) ? look(elements[location], index + 1) : .null
     case (.each, .array(let elements)):
-      var last = Found.null
+      var found = Found.null
       for element in elements {
-        last = look(element, index + 1)
-        switch last {
-        case .value, .mismatch: return last
-        case .null, .absent: continue
-        }
+        let next = look(element, index + 1)
+        if case .mismatch = next { return next }
+        if case .value = found { continue }
+        found = next
       }
-      return last
+      return found
     default: return .mismatch(PathMismatch(self, at: index, isList: value.arrayValue != nil))
     }
   }
