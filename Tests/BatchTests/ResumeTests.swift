@@ -173,6 +173,21 @@ struct ResumeTests {
     }
   }
 
+  @Test("the journal of another batch, whose name is the same in names of files, is not continued")
+  func otherName() async throws {
+    try location.write(Bench.ids(1), to: "ids.csv")
+    func manifest(_ name: String) throws -> Manifest {
+      try Bench.load(
+        Self.yaml.replacing("version: 1", with: "version: 1\nname: \(name)"), in: location)
+    }
+    _ = try await Bench.run(manifest("a b"), transport: RowTransport())
+    let other = try manifest("a-b")
+    let error = await #expect(throws: JournalError.self) {
+      _ = try await Bench.run(other, Bench.resuming, transport: RowTransport())
+    }
+    #expect(error?.description.contains("is that of `a b`") == true)
+  }
+
   @Test("two runs cannot use one journal at a time")
   func locked() throws {
     let path = location.file("a.journal")
