@@ -185,7 +185,11 @@ struct ResumeTests {
     let error = await #expect(throws: JournalError.self) {
       _ = try await Bench.run(other, Bench.resuming, transport: RowTransport())
     }
-    #expect(error?.description.contains("is that of `a b`") == true)
+    #expect(error?.description.contains("is that of `a b`, and not of `a-b`") == true)
+    let decision = TaskResolution(
+      .retry, of: .failed, keys: [], operation: nil, user: "ada", time: 0)
+    let refusal = #expect(throws: JournalError.self) { _ = try decision.apply(to: other) }
+    #expect(refusal?.description.contains("is that of `a b`, and not of `a-b`") == true)
   }
 
   @Test("two runs cannot use one journal at a time")

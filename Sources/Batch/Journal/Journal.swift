@@ -801,6 +801,14 @@ extension Journal {
     }
   }
 
+  /// Throws if the journal is that of another batch: names of journals have only the letters and digits of its name.
+  func require(_ manifest: Manifest) throws {
+    guard let name = try meta("name"), name != manifest.name else { return }
+    throw JournalError(
+      "the journal \(path) is that of `\(name)`, and not of `\(manifest.name)`; give one of the two another `name`, or "
+        + "another folder with `journal`")
+  }
+
   /// Records the end of a run of a manifest.
   func setEnded(_ manifest: Manifest, at time: Double, stop: StopReason? = nil) throws {
     try set([

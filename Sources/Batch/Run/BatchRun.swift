@@ -178,11 +178,7 @@ public struct BatchRun: Sendable {
     let journal = try folder.open(resumes: resumes, at: services.secondsSince1970())
     if resumes {
       do {
-        if let name = try journal.meta("name"), name != manifest.name {
-          throw JournalError(
-            "the journal \(journal.path) is that of `\(name)`, and the journals of `\(manifest.name)` have the same name; "
-              + "give one of the two another `name` or another folder with `journal`")
-        }
+        try journal.require(manifest)
         try check.require(ledger, overwrites: options.overwrites, resuming: journal)
       } catch {
         journal.close()
