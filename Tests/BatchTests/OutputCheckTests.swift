@@ -131,6 +131,19 @@ struct OutputCheckTests {
     #expect(findings.contains { $0.contains("are one file") && $0.contains(role) }, "\(findings)")
   }
 
+  @Test(
+    "an output that is a folder, or the folder of another output or of the journals, is refused",
+    arguments: [
+      "{ csv: { path: old } }", "{ csv: { path: a/b } }, { csv: { path: a } }",
+      "{ csv: { path: runs } }",
+    ])
+  func folder(sinks: String) throws {
+    try FileManager.default.createDirectory(
+      atPath: location.file("old"), withIntermediateDirectories: false)
+    let findings = try Bench.findings(yaml("sinks: [\(sinks)]"), in: location)
+    #expect(findings.contains { $0.contains("is a folder") }, "\(findings)")
+  }
+
   @Test("journals and what lies beside them are no outputs, other files of their folder are")
   func journals() throws {
     for name in ["m-20260101-000000-000.journal", "x.journal.lock", "m.outputs.json"] {

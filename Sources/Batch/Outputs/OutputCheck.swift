@@ -124,8 +124,9 @@ struct OutputCheck {
           message: "the folder of the journals `\(folder)` is a file",
           hint: "name another folder with `run: { journal: runs }`"))
     }
-    for output in outputs {
-      let location = Location(output.path)
+    let located = outputs.map { (output: $0, location: Location($0.path)) }
+    let paths = located.map(\.location.path) + [Location(folder).path + "/"]
+    for (output, location) in located {
       func report(_ message: String, hint: String) {
         problems.append(
           OutputProblem(
@@ -139,6 +140,10 @@ struct OutputCheck {
           hint: output.isDatabase && input.reader != nil
             ? "write to another database, or let the operation need the one that writes the rows"
             : "write to another file")
+      } else if paths.contains(where: { $0.hasPrefix(location.path + "/") })
+        || output.isSink && FilePath.isFolder(output.path)
+      {
+        report("is a folder", hint: "name a file in it")
       } else if isJournal(output.path) {
         report("would replace a journal of the batch", hint: "write to another file")
       } else if let other = others.found(at: location).first {
