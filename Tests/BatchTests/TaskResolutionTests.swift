@@ -69,7 +69,7 @@ struct TaskResolutionTests {
     #expect(try decide(.done, .unknown, ["U_4"]).apply(to: manifest).count == 1)
     #expect(try decide(.retry, .unknown).apply(to: manifest).count == 2)
     let status = try RunInspection(manifest).status()
-    #expect(status.contains("tasks are queued again; --resume continues it"), "\(status)")
+    #expect(status.contains("tasks are left; --resume continues it"), "\(status)")
     let path = try #require(try JournalFolder(manifest).newest())
     let open = try Journal(path: path, isReadOnly: true)
     try ReportData(open, manifest: manifest).writeJUnit(to: location.file("j.xml"))
@@ -178,6 +178,7 @@ struct TaskResolutionTests {
     let repeated = try await Bench.run(manifest, Bench.repeating, transport: transport())
     #expect(repeated.stop == nil && repeated.counts.byState == [.done: 1] && repeated.hasFailures)
     #expect(repeated.warnings.contains { $0.hasPrefix("tasks of `likes` are left") })
+    #expect(try RunInspection(manifest).status().contains("tasks are left; --resume continues it"))
     let rest = try await Bench.run(manifest, Bench.resuming, transport: transport())
     #expect(rest.counts.byState == [.done: 5] && !rest.hasFailures)
   }

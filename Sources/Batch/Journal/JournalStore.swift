@@ -27,7 +27,7 @@ final class JournalStore: TaskStore {
   private struct State {
     var operations: [Progress]
     var seen: SeenTasks
-    /// The tasks that count as those of earlier parts of the run.
+    /// The tasks that count as those of earlier parts of the run. A wrong answer takes one of them for a duplicate.
     var earlier = SeenTasks()
     /// Whether there are tasks that earlier parts of the run could not send.
     let hasUnsent: Bool
@@ -325,7 +325,8 @@ final class JournalStore: TaskStore {
   func open() async throws { try await stage.open() }
 
   func finish(_ end: RunEnd) async throws {
-    try await stage.finish(end, of: operationsWithoutFailure(), progress)
+    let stop = end.reason ?? (warning == nil ? nil : .repetition)
+    try await stage.finish(end, stop: stop, of: operationsWithoutFailure(), progress)
   }
 
   func abandon() async { await stage.abandon() }

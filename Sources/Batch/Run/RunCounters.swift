@@ -18,7 +18,7 @@ public enum StopReason: String, Sendable {
   case unauthorized
   /// The run was cancelled in its queue.
   case cancelled
-  /// The run had ended, and a user queued some of its tasks again; see ``TaskResolution``.
+  /// The run had ended, and a user queued some of its tasks again (see ``TaskResolution``), or it left tasks out.
   case repetition
 
   /// The reason in words, for messages.
@@ -31,7 +31,7 @@ public enum StopReason: String, Sendable {
     case .unreachable: "server unreachable"
     case .unauthorized: "credentials rejected"
     case .cancelled: "cancelled"
-    case .repetition: "tasks are queued again"
+    case .repetition: "tasks are left"
     }
   }
 }

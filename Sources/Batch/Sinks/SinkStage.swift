@@ -174,9 +174,12 @@ actor SinkStage {
   ///
   /// - Parameters:
   ///   - end: How the run ended.
+  ///   - stop: Why tasks are left; `nil` if all have ended.
   ///   - operations: The journal's numbers of the operations whose bookmarks are saved.
   ///   - progress: The counters of the run.
-  func finish(_ end: RunEnd, of operations: Set<Int>, _ progress: RunProgress) throws {
+  func finish(
+    _ end: RunEnd, stop: StopReason?, of operations: Set<Int>, _ progress: RunProgress
+  ) throws {
     let isComplete = end.reason == nil
     if isComplete {
       try writer.openAll()
@@ -201,7 +204,7 @@ actor SinkStage {
     }
     if isComplete { try saveSince(of: operations) }
     try journal.set([
-      "ended": "\(progress.now())", "stop": end.reason?.rawValue ?? "",
+      "ended": "\(progress.now())", "stop": stop?.rawValue ?? "",
       "total": progress.counters.total.map { "\($0)" } ?? "",
     ])
     if isComplete { try journal.writeReports(of: manifest, &ledger) }
