@@ -169,7 +169,7 @@ struct TaskResolutionTests {
     #expect(second.counters.done == 2 && !second.hasFailures)
   }
 
-  @Test("--only failed fails if it leaves tasks out that no part of the run has ended, and names their operations")
+  @Test("--only failed fails while tasks are left that no part of the run has ended")
   func left() async throws {
     let manifest = try Bench.load(
       Self.likes.replacing("concurrency: 1", with: "concurrency: 1, max_failures: 0"), in: location)
@@ -183,7 +183,7 @@ struct TaskResolutionTests {
     #expect(rest.counts.byState == [.done: 5] && !rest.hasFailures)
   }
 
-  @Test("mutations that --only failed could not send remain failed, so that --resume does not send them")
+  @Test("mutations that --only failed could not send remain failed")
   func notSent() async throws {
     let manifest = try Bench.load(Self.likes, in: location)
     _ = try await Bench.run(manifest, transport: transport(failing: [2]))
