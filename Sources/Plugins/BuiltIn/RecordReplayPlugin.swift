@@ -77,8 +77,10 @@ private struct RecordReplayInterceptor: HTTPInterceptor {
     _ request: HTTPRequestMessage, context: ChainContext, next: NextHTTP
   ) async throws -> HTTPResponseMessage {
     let (file, mode, redacted) = (options.file.path, options.mode, options.redact)
+    let logger = context.services.logger
     let recording = context.services.shared.value(
-      Recording.self, named: file, make: { Recording(path: file, isNew: mode == .record) })
+      Recording.self, named: file,
+      make: { Recording(path: file, isNew: mode == .record, logger: logger) })
     let redactor = BodyRedactor(request.head.headerFields, names: redacted)
     let hiding = context.services.secrets.hiding(with: request.secrets)
     let recordedRequest = RecordedRequest(
@@ -87,7 +89,7 @@ private struct RecordReplayInterceptor: HTTPInterceptor {
       // Before the request: a mutation must not be sent in vain.
       if mode == .record { try recording.checkReplaceable() }
       if mode != .record, let recorded = try recording.response(to: recordedRequest) {
-        context.services.logger.debug("\(context.operationLabel): answered from \(file)")
+        logger.debug("\(context.operationLabel): answered from \(file)")
         var message = recorded.message
         message.isReplayed = true
         return message
@@ -100,7 +102,7 @@ private struct RecordReplayInterceptor: HTTPInterceptor {
     }
     let response = try await next(request)
     let (head, location, limit) = (response.head, context.entryID, options.maxBody)
-    let (secrets, logger) = (context.services.secrets, context.services.logger)
+    let secrets = context.services.secrets
     let responseRedactor = BodyRedactor(head.headerFields, names: redacted)
     let requestSecrets = request.secrets
     return response.observed(keeping: limit.bytes) { seen in

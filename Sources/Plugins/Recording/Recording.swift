@@ -3,6 +3,7 @@ import GQLRunJSON
 import GQLRunPipeline
 import GQLRunSupport
 import HTTPTypes
+import Logging
 
 /// A recording: a file with one JSON line per exchange, in the order in which they ended.
 ///
@@ -24,6 +25,7 @@ final class Recording: Sendable {
   fileprivate static let maxBytes = 1 << 30
 
   private let path: String
+  private let logger: Logger?
   private let state: Locked<State>
 
   fileprivate struct State {
@@ -34,6 +36,8 @@ final class Recording: Sendable {
     var isFound = false
     /// What precedes the next exchange in the file: the end of a line that has none, or the first line.
     var beginning = ""
+    /// The bytes of a last line that is cut, which the next exchange replaces.
+    var cutLine: Range<Int>?
     var responses: [String: [RecordedResponse]] = [:]
     /// The number of returned responses per request.
     var returnedCounts: [String: Int] = [:]
@@ -41,15 +45,16 @@ final class Recording: Sendable {
     var requests: [String: [RecordedRequest]] = [:]
   }
 
-  init(path: String, isNew: Bool) {
+  init(path: String, isNew: Bool, logger: Logger? = nil) {
     self.path = path
+    self.logger = logger
     state = Locked(State(isNew: isNew))
   }
 
   /// The next response to a request; `nil` if the recording has none.
   func response(to request: RecordedRequest) throws -> RecordedResponse? {
     try state.withLock { state in
-      try state.load(path)
+      try state.load(path, logger)
       guard let known = state.responses[request.key], let last = known.last else { return nil }
       let number = state.returnedCounts[request.key, default: 0]
       state.returnedCounts[request.key] = number + 1
@@ -60,7 +65,7 @@ final class Recording: Sendable {
   /// The reason why there is no response.
   func missing(_ request: RecordedRequest) throws -> Failure {
     try state.withLock { state in
-      try state.load(path)
+      try state.load(path, logger)
       let remedy =
         "; record the request with the option `mode: auto` (GQL_RECORD=auto with the ready-made pipeline ci), or "
         + "everything again with `mode: record`"
@@ -89,12 +94,7 @@ final class Recording: Sendable {
   /// Throws if the file is something else than a recording, which the first exchange would replace.
   func checkReplaceable() throws {
     try state.withLock { state in
-      guard state.isNew else { return }
-      var status = stat()
-      guard stat(path, &status) == 0, status.st_size > 0 || status.st_mode & S_IFMT != S_IFREG
-      else { return }
-      // A pipe or a folder is no recording either.
-      guard status.st_mode & S_IFMT == S_IFREG else { throw Failure.foreignFile(path) }
+      guard state.isNew, try Self.size(of: path) > 0 else { return }
       let beginning: [UInt8]
       do throws(SystemError) {
         beginning = try SystemIO.beginning(of: path, count: Self.header.utf8.count)
@@ -103,6 +103,15 @@ final class Recording: Sendable {
       }
       guard beginning.elementsEqual(Self.header.utf8) else { throw Failure.foreignFile(path) }
     }
+  }
+
+  /// The size of the recording in bytes; 0 if it does not exist.
+  ///
+  /// - Throws: ``Failure`` if it is no regular file: opening a pipe would wait for its writer.
+  fileprivate static func size(of path: String) throws -> Int {
+    guard let status = FilePath.status(of: path) else { return 0 }
+    guard status.st_mode & S_IFMT == S_IFREG else { throw Failure.foreignFile(path) }
+    return Int(status.st_size)
   }
 
   /// Appends an exchange.
@@ -118,6 +127,12 @@ final class Recording: Sendable {
         try PrivateFile.write(Array(firstLine.utf8) + bytes, to: path)
         state.isNew = false
       } else if FileManager.default.fileExists(atPath: path) {
+        // Unless another process has replaced the line.
+        if let line = state.cutLine, try Self.size(of: path) == line.upperBound,
+          truncate(path, off_t(line.lowerBound)) != 0
+        {
+          throw SystemError("write", path: path)
+        }
         try PrivateFile.append(Array(state.beginning.utf8) + bytes, to: path)
       } else {
         // Not replaced: another process may create the file at the same time.
@@ -125,6 +140,7 @@ final class Recording: Sendable {
         try PrivateFile.append(Array(firstLine.utf8) + bytes, to: path)
       }
       state.beginning = ""
+      state.cutLine = nil
       state.insert(request, response)
       // The caller has just received this response from the server.
       state.returnedCounts[request.key, default: 0] += 1
@@ -138,8 +154,9 @@ extension Recording.State {
     requests[request.operation, default: []].append(request)
   }
 
-  fileprivate mutating func load(_ path: String) throws {
+  fileprivate mutating func load(_ path: String, _ logger: Logger?) throws {
     guard !isLoaded else { return }
+    _ = try Recording.size(of: path)
     let bytes: [UInt8]?
     do {
       bytes = try SystemIO.readExistingFile(path, limit: Recording.maxBytes)
@@ -159,6 +176,14 @@ extension Recording.State {
       guard index > 0 else {
         isLoaded = false
         throw Recording.Failure.foreignFile(path)
+      }
+      if value == nil, line.endIndex == bytes.endIndex {
+        logger?.warning(
+          "\(path):\(index + 1): this line is incomplete and not used; the process that wrote it may have been killed"
+        )
+        cutLine = line.startIndex..<line.endIndex
+        beginning = ""
+        return
       }
       guard let value, let request = RecordedRequest(value),
         let response = value["response"].flatMap({ RecordedResponse($0) })

@@ -208,7 +208,13 @@ private let fileEnvironment: PipelineFileEnvironment = {
   let decision = input.decide()
   let bytes = decision % 4 == 0 ? input.bytes : Array("\(header)\n".utf8) + input.bytes
   try Data(bytes).write(to: URL(fileURLWithPath: path))
-  let lines = bytes.split(separator: 0x0A)
+  var lines = bytes.split(separator: 0x0A)
+  // A last line that is cut is not used.
+  if lines.count > 1, bytes.last != 0x0A,
+    (try? JSONValue(parsing: Array(lines[lines.count - 1]))) == nil
+  {
+    lines.removeLast()
+  }
   let exchanges = lines.dropFirst().map { line -> (RecordedRequest, RecordedResponse)? in
     guard let value = try? JSONValue(parsing: Array(line)), let request = RecordedRequest(value),
       let response = value["response"].flatMap({ RecordedResponse($0) })

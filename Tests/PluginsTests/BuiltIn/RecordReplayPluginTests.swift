@@ -23,7 +23,7 @@ import Testing
     _ mode: String, _ path: String, _ answers: [FakeNetwork.Answer], options: String = "",
     documents: [String] = [Bench.user], url: String = "http://localhost/?key=\(Bench.canary)",
     change: @Sendable @escaping (inout GraphQLRequest) -> Void = { _ in }
-  ) async throws -> (outcomes: [Outcome], requests: Int) {
+  ) async throws -> (outcomes: [Outcome], requests: Int, log: [String]) {
     let network = FakeNetwork(answers)
     let setup = Bench.Setup(store: nil, variables: ["FILE": path], transport: network)
     let isReplay = mode == "replay"
@@ -36,7 +36,7 @@ import Testing
     return try await Bench.with(chain, url: url, setup: setup) { bench in
       var outcomes: [Outcome] = []
       for document in documents { outcomes.append(await bench.run(document, change: change)) }
-      return (outcomes, await network.count)
+      return (outcomes, await network.count, bench.log.lines)
     }
   }
 
@@ -222,7 +222,7 @@ import Testing
     ("not a recording\n", "is not a recording"),
     ("{\"gqlrun_recording\":2}\n", "is not a recording"),
     ("{\"gqlrun_recording\":1}\n{\"operation\":\"User\"}\n", ":2: this line is not a recorded"),
-    ("{\"gqlrun_recording\":1}\n{\"operation\":", ":2: this line is not a recorded"),
+    ("{\"gqlrun_recording\":1}\n{\"operation\":\n", ":2: this line is not a recorded"),
   ]) func `a file that is no recording is reported with its line, and not changed`(
     _ text: String, _ message: String
   ) async throws {
@@ -234,6 +234,21 @@ import Testing
       #expect(result.requests == 0)
     }
     #expect(file.text == text)
+  }
+
+  @Test func `an incomplete last line is not used, and is replaced by the next exchange`()
+    async throws
+  {
+    let file = File()
+    let documents = [Bench.user, #"query Other { user(id: "2") { id name } }"#]
+    _ = try await outcomes("record", file.path, [.ok], documents: documents)
+    let complete = file.text
+    try file.write(String(complete.dropLast(20)))
+    let replayed = try await outcomes("replay", file.path, [.ok], documents: documents)
+    #expect(replayed.outcomes.map(\.code) == [nil, .notRecorded] && replayed.requests == 0)
+    #expect(replayed.log.contains { $0.contains(":3: this line is incomplete and not used") })
+    #expect(try await outcomes("auto", file.path, [.ok], documents: documents).requests == 1)
+    #expect(file.text == complete)
   }
 
   @Test(arguments: [
@@ -299,9 +314,12 @@ import Testing
     let pipe = File()
     #expect(mkfifo(pipe.path, 0o600) == 0)
     for path in [pipe.path, "/dev/null"] {
-      let result = try await outcomes("record", path, [.ok])
-      #expect(result.outcomes[0].code == .notRecorded)
-      #expect(result.requests == 0)
+      for mode in ["record", "auto", "replay"] {
+        let result = try await outcomes(mode, path, [.ok])
+        #expect(result.outcomes[0].code == .notRecorded)
+        #expect(result.outcomes[0].message.contains("is not a recording of gqlrun (unchanged)"))
+        #expect(result.requests == 0)
+      }
     }
     let empty = File()
     try empty.write("")
