@@ -169,10 +169,15 @@ public struct FetchPlugin: Plugin {
       ])
   }
 
-  /// Checks that a forced `on_error` is given.
+  /// Checks that a forced `on_error` is given, and that a socket has a name.
   ///
-  /// - Throws: `OptionError` for `force_on_error` without `on_error`.
+  /// - Throws: `OptionError` for `force_on_error` without `on_error`, and an empty `unix_socket`.
   public func validate() throws(OptionError) {
+    // An empty path in a file is the file's folder.
+    if let path = unixSocket?.path, path.isEmpty || path.hasSuffix("/") {
+      throw $unixSocket.error(
+        "the Unix domain socket has no name", remedy: "write its path, or remove the option")
+    }
     guard forceOnError, onError == nil else { return }
     throw $forceOnError.error(
       "there is no `on_error` that would be sent", remedy: "add on_error, or remove force_on_error")

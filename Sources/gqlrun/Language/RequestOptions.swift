@@ -245,7 +245,10 @@ struct RequestOptions: ParsableArguments {
   }
 
   private func message(of error: OptionError) -> String {
-    let option = ["proxy": "--proxy", "timeout": "--timeout", "total": "--timeout"][error.option]
+    let option = [
+      "proxy": "--proxy", "timeout": "--timeout", "total": "--timeout",
+      "unix_socket": "--unix-socket",
+    ][error.option]
     return (option.map { "\($0): " } ?? "") + error.message
       + (error.remedy.map { "; \($0)" } ?? "")
   }
