@@ -65,6 +65,7 @@ struct PathShapeTests {
       ),
       ("expect: [\"data.countrys != null\"]", "7:14", "`countries`"),
       ("expect: [\"emit[0].code == 1\"]", "7:14", "count(emit)"),
+      ("expect: [\"ms > 0\", \"null == data\"]", "7:24", "add `errors != null`"),
     ])
   func lists(_ option: String, _ position: String, _ hint: String) throws {
     let found = try findings(option)
@@ -80,6 +81,7 @@ struct PathShapeTests {
       "emit: countries[*].grid[*][*]", "capture: { all: countries }",
       "capture: { c: \"countries[*].languages\" }",
       "expect: [\"count(data.countries) > 1\", \"data.countries[0].continent.name != null\"]",
+      "expect: [\"data == null\", \"errors != null\"]",
       "emit: countries[*]\n    bookmark: { b: max(title), c: last(continent.name) }",
     ])
   func accepted(_ option: String) throws {

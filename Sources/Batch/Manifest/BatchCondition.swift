@@ -73,6 +73,11 @@ struct BatchCondition: Sendable, CustomStringConvertible {
     }
   }
 
+  /// Whether only a response without data meets the condition, such as `data == null`.
+  var requiresNoData: Bool {
+    comparison == .equal && paths.map(\.description) == ["data"] && holds(for: ["data": .null])
+  }
+
   /// The first path of the condition that does not fit the shape of the data; `nil` if all fit.
   func mismatch(in facts: JSONValue) -> PathMismatch? {
     for path in paths where path.keys.first == "data" {

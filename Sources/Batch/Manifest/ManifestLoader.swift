@@ -466,7 +466,14 @@ extension ManifestLoader {
 
   /// Validates the paths of the `expect` conditions.
   mutating func checkExpectations(_ settings: OperationSettings, _ shape: PathShape) {
+    let judgesErrors = Expectations(settings.expect.map(\.value)).judgeErrors
     for condition in settings.expect {
+      if condition.value.requiresNoData, !judgesErrors {
+        report(
+          .path,
+          message: "`expect` is never met: a response without data has errors, which are a failure",
+          location: condition.location, hint: "add `errors != null`, which accepts them")
+      }
       for problem in condition.value.pathProblems(in: shape) {
         report(
           .path, message: "`expect` \(problem.message)", location: condition.location,
