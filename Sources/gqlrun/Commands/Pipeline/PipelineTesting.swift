@@ -14,7 +14,7 @@ extension PipelineCommand {
         Runs the chain of the file against the responses of each test, with an empty memory cache and \
         a simulated clock: delays take no time, and nothing is sent. Variables that are not set, such as \
         GQL_URL, are an error unless the file has a default for them. Exit code 1 if a test fails, or if \
-        --filter matches none.
+        --filter matches none; 78 if a file is invalid, after the tests of the others.
 
         Starts no programs, and writes nothing outside of the file's repository: ${exec:…} is not expanded, \
         tokens are those of the test, and requests pass plugins that would do so unchanged. --allow-exec \
@@ -41,8 +41,17 @@ extension PipelineCommand {
       var rows: [JSONValue] = []
       var failed = 0
       var count = 0
+      var invalid = 0
       for file in files {
-        let pipeline = try load(file)
+        let pipeline: Pipeline
+        do {
+          pipeline = try load(file)
+        } catch let diagnostics as PipelineDiagnostics {
+          // The other files are tested.
+          diagnostics.show()
+          invalid += 1
+          continue
+        }
         if pipeline.tests.isEmpty {
           Terminal.warning("\(file): there are no tests; declare them under `tests`")
         }
@@ -58,7 +67,7 @@ extension PipelineCommand {
           }
         }
       }
-      if let filter, !filter.isEmpty, count == 0 {
+      if let filter, !filter.isEmpty, count == 0, invalid == 0 {
         throw Failure(.failed, "no test has a name that contains \(filter)")
       }
       if format == .json {
@@ -66,8 +75,10 @@ extension PipelineCommand {
       } else {
         Terminal.note(
           "\(Quantity.count(count, "test")), "
-            + (failed == 0 ? "none failed" : "\(failed) failed"))
+            + (failed == 0 ? "none failed" : "\(failed) failed")
+            + (invalid == 0 ? "" : "; \(Quantity.count(invalid, "file")) invalid"))
       }
+      if invalid > 0 { throw Failure(.badPipeline, "") }
       if failed > 0 { throw Failure(.failed, "") }
     }
 
