@@ -108,11 +108,14 @@ struct InspectSubjects {
     guard !(pipelines.isEmpty && caches.isEmpty && runs.isEmpty) else {
       throw Failure(
         .usage,
-        "there is nothing to inspect in this folder: name a cache (cache.db), a journal or its folder "
-          + "(runs), a batch manifest (x.batch.yaml) or a pipeline file (x.pipeline.yaml), or add `endpoint` "
-          + "to the project file graphql.config.yaml")
+        "there is nothing to inspect in this folder: \(Self.subjects), or add `endpoint` to the project file "
+          + "graphql.config.yaml")
     }
   }
+
+  private static let subjects =
+    "name a cache (cache.db), a journal or its folder (runs), a batch manifest (x.batch.yaml) or a pipeline file "
+    + "(x.pipeline.yaml)"
 
   private static func isLikely(_ name: String) -> Bool {
     [".pipeline.yaml", ".batch.yaml"].contains { name.hasSuffix($0) } || isNamedDatabase(name)
@@ -163,6 +166,15 @@ struct InspectSubjects {
       _ = try InputReader(path, "the cache")
       throw Failure(
         .badInput, "\(path) is not a SQLite database (unchanged); name a cache or a journal")
+    } else if FilePath.status(of: path) == nil, ReadyMade.file(path) == nil,
+      ![".yaml", ".yml"].contains(where: { path.hasSuffix($0) })
+    {
+      let meant =
+        FilePath.yamlFile(meantBy: path, kind: "pipeline")
+        ?? suggestion(for: path, in: ReadyMade.names)
+      throw Failure(
+        .badInput,
+        "\(path) does not exist; " + (meant.map { "did you mean \($0)?" } ?? Self.subjects))
     } else {
       pipelines.append(path)
     }
@@ -172,8 +184,7 @@ struct InspectSubjects {
   ///
   /// https://www.sqlite.org/fileformat2.html#application_id
   private static func databaseKind(_ path: String) -> String? {
-    guard let file = FileHandle(forReadingAtPath: path),
-      let head = try? file.read(upToCount: 100), head.count == 100,
+    guard let head = try? SystemIO.beginning(of: path, count: 100), head.count == 100,
       head.starts(with: Array("SQLite format 3\0".utf8))
     else { return nil }
     return String(decoding: head[68..<72], as: UTF8.self)
