@@ -83,6 +83,12 @@ struct InputTests {
     #expect(throws: InputProblem.self) {
       _ = try QuerySource(path: path, query: "DELETE FROM t").next()
     }
+    for query in ["SELECT i FROM t; SELECT 1", "SELECT i FROM t WHERE i = ?"] {
+      let error = #expect(throws: InputProblem.self) {
+        _ = try QuerySource.columns(path: path, query: query)
+      }
+      #expect(error?.message.contains("write one statement with its values") == true)
+    }
   }
 
   @Test("a query with two columns of one name is refused, because one would hide the other")

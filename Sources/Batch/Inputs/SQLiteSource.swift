@@ -79,7 +79,11 @@ final class QuerySource {
     let names: [String]
     do {
       let queue = try DatabaseQueue(path: path, configuration: .reading)
-      names = try queue.inDatabase { try $0.makeStatement(sql: query).columnNames }
+      names = try queue.inDatabase { db in
+        let statement = try db.makeStatement(sql: query)
+        try statement.validateArguments([])
+        return statement.columnNames
+      }
     } catch {
       throw problem(path, error)
     }
@@ -103,7 +107,11 @@ final class QuerySource {
   }
 
   private static func problem(_ path: String, _ error: any Error) -> InputProblem {
-    let message = (error as? DatabaseError)?.message ?? "\(error)"
+    var message = (error as? DatabaseError)?.message ?? "\(error)"
+    // The message is for callers of GRDB.
+    if (error as? DatabaseError)?.resultCode == .SQLITE_MISUSE {
+      message = "it has more than one statement, or a parameter; write one statement with its values"
+    }
     return InputProblem(file: path, line: nil, message: "the query cannot be run: \(message)")
   }
 }
