@@ -192,8 +192,11 @@ package struct SystemError: Error, Sendable, CustomStringConvertible {
     self.code = code
   }
 
-  /// The system's text for the error number.
-  package var reason: String { String(cString: strerror(code)) }
+  /// The system's text for the error number, or that the folder of a file to write does not exist.
+  package var reason: String {
+    code == ENOENT && action == "write" && !FilePath.isFolder(FilePath.folder(of: path))
+      ? "its folder does not exist" : String(cString: strerror(code))
+  }
 
   /// `cannot read tokens.json: Permission denied`
   package var description: String { "cannot \(action) \(path): \(reason)" }

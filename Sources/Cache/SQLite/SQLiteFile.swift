@@ -88,10 +88,10 @@ enum SQLiteFile {
   static func make(_ path: String) throws {
     let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
-      let code = errno
+      let error = SystemError("write", path: path)
       throw CacheError(
-        [EACCES, EPERM, EROFS].contains(code) ? .readOnly : .storage,
-        "cannot create the cache \(path): \(String(cString: strerror(code)))", path: path)
+        [EACCES, EPERM, EROFS].contains(error.code) ? .readOnly : .storage,
+        "cannot create the cache \(path): \(error.reason)", path: path)
     }
     close(descriptor)
   }

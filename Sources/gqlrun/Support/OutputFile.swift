@@ -259,7 +259,7 @@ final class OutputFile {
   }
 
   private static func failure(_ name: String, _ code: Int32) -> Failure {
-    Failure(.failed, "cannot write \(name): \(String(cString: strerror(code)))")
+    Failure(.failed, SystemError("write", path: name, code: code).description)
   }
 
   /// The target of a symbolic link, even if it does not exist.
@@ -304,13 +304,13 @@ enum NewFile {
       if errno == EEXIST {
         throw Failure(.failed, "\(path) already exists (unchanged); choose another name")
       }
-      throw Failure(.failed, "cannot write \(path): \(String(cString: strerror(errno)))")
+      throw Failure(.failed, SystemError("write", path: path).description)
     }
     let code = SystemIO.writeAll(Array(text.utf8), to: descriptor)
     guard close(descriptor) == 0, code == 0 else {
       unlink(path)
       throw Failure(
-        .failed, "cannot write \(path): \(String(cString: strerror(code == 0 ? errno : code)))")
+        .failed, SystemError("write", path: path, code: code == 0 ? errno : code).description)
     }
   }
 }
