@@ -230,19 +230,22 @@ struct CompletenessTests {
 
   @Test("the pages of an offset end with an empty one, whatever `hasNextPage` is")
   func offset() async throws {
-    let manifest = try manifest(
-      """
-      query: "query($offset: Int) { list(offset: $offset) { nodes { id } pageInfo { hasNextPage } } }"
-          paginate: { offset: { items: list.nodes } }
-          emit: list.nodes[*]
-      """)
-    let transport = ScriptedTransport { number in
-      let nodes = number < 3 ? #"{"id":\#(number)}"# : ""
-      return ScriptedTransport.response(
-        200, #"{"data":{"list":{"nodes":[\#(nodes)],"pageInfo":{"hasNextPage":true}}}}"#)
+    for (type, first) in [("Int", 0), ("Int = 7", 7)] {
+      let manifest = try manifest(
+        """
+        query: "query($offset: \(type)) { list(offset: $offset) { nodes { id } pageInfo { hasNextPage } } }"
+            paginate: { offset: { items: list.nodes } }
+            emit: list.nodes[*]
+        """)
+      let transport = ScriptedTransport { body, number in
+        #expect(body.contains(#""offset":\#(first + number - 1)}"#), "\(body)")
+        let nodes = number < 3 ? #"{"id":\#(number)}"# : ""
+        return ScriptedTransport.response(
+          200, #"{"data":{"list":{"nodes":[\#(nodes)],"pageInfo":{"hasNextPage":true}}}}"#)
+      }
+      let summary = try await Bench.run(manifest, transport: transport)
+      #expect(summary.counters.done == 1 && summary.counters.records == 2)
     }
-    let summary = try await Bench.run(manifest, transport: transport)
-    #expect(summary.counters.done == 1 && summary.counters.records == 2)
   }
 
   @Test(

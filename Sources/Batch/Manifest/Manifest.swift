@@ -99,6 +99,24 @@ struct BatchOperation: Sendable {
   /// Whether the conditions decide if a response with errors is a failure.
   var judgesErrors: Bool { expect.judgeErrors }
 
+  /// The variables that pagination sets, with their values for the first page. A default of the document is the first
+  /// offset.
+  var firstPage: [(name: String, value: JSONValue)] {
+    var values: [(name: String, value: JSONValue)] = []
+    if let size = pagination?.pageSize {
+      values.append((size.variable, .number(JSONNumber(size.start))))
+    }
+    if case .offset(let variable, _)? = pagination?.style,
+      !template.definition.variables.contains(where: {
+        if case .null? = $0.defaultValue { return false }
+        return $0.name.value == variable && $0.defaultValue != nil
+      })
+    {
+      values.append((variable, 0))
+    }
+    return values
+  }
+
   /// Whether tasks use values that another operation captured: as rows, in variables, or in the name of a snapshot.
   func usesCaptures(of other: BatchOperation) -> Bool {
     guard !other.capture.isEmpty, needs.contains(other.index) else { return false }
@@ -126,14 +144,6 @@ struct Pagination: Sendable {
   var maxPages = 10_000
   /// The connections inside records, each before those in it.
   var nested: [NestedConnection] = []
-
-  /// The variables that pagination sets, with their values for the first page.
-  var firstPage: [(name: String, value: JSONValue)] {
-    var values: [(name: String, value: JSONValue)] = []
-    if let pageSize { values.append((pageSize.variable, .number(JSONNumber(pageSize.start)))) }
-    if case .offset(let variable, _)? = style { values.append((variable, 0)) }
-    return values
-  }
 }
 
 /// A value of the records that the next run starts from, such as `max(updatedAt)`.

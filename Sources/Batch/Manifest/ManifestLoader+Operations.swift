@@ -400,7 +400,7 @@ extension ManifestLoader {
   private mutating func checkRequired(
     _ operation: BatchOperation, _ location: FileLocation, given: [String]
   ) {
-    let given = Set(given + (operation.pagination?.firstPage.map(\.name) ?? []))
+    let given = Set(given + operation.firstPage.map(\.name))
     for variable in operation.template.definition.variables {
       guard case .nonNull(let inner) = variable.type, variable.defaultValue == nil,
         !given.contains(variable.name.value)
@@ -420,7 +420,7 @@ extension ManifestLoader {
       guard case .constant(let value) = variable.value else { return }
       given[variable.name] = value
     }
-    for (name, _) in operation.pagination?.firstPage ?? [] where given[name] == nil {
+    for (name, _) in operation.firstPage where given[name] == nil {
       given[name] = .number(JSONNumber(1))
     }
     do throws(CacheError) {

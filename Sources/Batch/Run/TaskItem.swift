@@ -85,7 +85,7 @@ final class TaskMaker: Sendable {
       given[variable.name] = try variable.value.value(
         in: scope, types: types, variable.name, uploads: &uploads)
     }
-    for (name, value) in operation.pagination?.firstPage ?? [] where given[name] == nil {
+    for (name, value) in operation.firstPage where given[name] == nil {
       given[name] = value
     }
     do throws(CacheError) {
