@@ -10,6 +10,12 @@ enum SQLiteFile {
   ///
   /// - Returns: The schema version; 0 for an empty file.
   static func check(_ path: String) throws(CacheError) -> Int32 {
+    let foreign = CacheError(
+      .foreignDatabase,
+      "\(path) is not a SQLite database (unchanged); choose another file for the cache", path: path)
+    // Opening a pipe would wait for its writer.
+    let kind = FilePath.status(of: path).map { $0.st_mode & S_IFMT }
+    if let kind, ![S_IFREG, S_IFDIR].contains(kind) { throw foreign }
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else {
       if errno == ENOENT { return 0 }
@@ -28,10 +34,7 @@ enum SQLiteFile {
     }
     if header.isEmpty { return 0 }
     guard header.count >= 100, header.starts(with: Array("SQLite format 3\0".utf8)) else {
-      throw CacheError(
-        .foreignDatabase,
-        "\(path) is not a SQLite database (unchanged); choose another file for the cache",
-        path: path)
+      throw foreign
     }
     let application = Int32(bitPattern: number(header, at: 68))
     guard application == SQLiteSchema.applicationID else {

@@ -163,7 +163,7 @@ struct InspectSubjects {
         "a URL is not a file to inspect; name the endpoint with --endpoint URL. Caches in PostgreSQL "
           + "databases are not shown")
     } else if path != argument || Self.isNamedDatabase(path) {
-      _ = try InputReader(path, "the cache")
+      _ = try InputReader(path, "the cache", flags: O_NONBLOCK)
       throw Failure(
         .badInput, "\(path) is not a SQLite database (unchanged); name a cache or a journal")
     } else if FilePath.status(of: path) == nil, ReadyMade.file(path) == nil,

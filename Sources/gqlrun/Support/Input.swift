@@ -87,10 +87,11 @@ final class InputReader {
   private let name: String
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 64)
 
-  init(_ path: String, _ what: String) throws {
+  /// - Parameter flags: Further flags of open(2); with `O_NONBLOCK`, a pipe does not wait for its writer.
+  init(_ path: String, _ what: String, flags: Int32 = 0) throws {
     name = "\(what) \(path == "-" ? "on standard input" : path)"
     if path.isEmpty { throw Failure(.usage, "the name of \(what) is empty") }
-    descriptor = path == "-" ? dup(0) : open(path, O_RDONLY | O_CLOEXEC)
+    descriptor = path == "-" ? dup(0) : open(path, O_RDONLY | O_CLOEXEC | flags)
     guard descriptor >= 0 else {
       throw Failure(.badInput, "cannot open \(name): \(String(cString: strerror(errno)))")
     }

@@ -140,7 +140,7 @@ final class OutputFile {
   ///     cache, which may contain more than the user asked for.
   /// - Throws: ``Failure`` if the file cannot be written, or has another form.
   init(_ path: String, replacing form: OutputForm, isPrivate: Bool = false) throws {
-    guard !path.isEmpty else { throw Failure(.usage, "--output needs the name of a file") }
+    guard !path.isEmpty else { throw Failure(.usage, "an output needs the name of a file") }
     guard path != "-" else {
       throw Failure(
         .usage,

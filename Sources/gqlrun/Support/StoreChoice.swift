@@ -65,7 +65,7 @@ enum StoreChoice: Sendable {
         throw Failure(error.code == .storage ? .unreachable : .badInput, error.message)
       }
     case .sqlite(let path):
-      if mustExist { _ = try InputReader(path, "the cache") }
+      if mustExist { _ = try InputReader(path, "the cache", flags: O_NONBLOCK) }
       var options = CacheStore.SQLiteOptions()
       options.access = access
       options.ageGranularity = ageGranularity

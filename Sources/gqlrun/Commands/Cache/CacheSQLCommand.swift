@@ -34,7 +34,7 @@ extension CacheCommand {
             + "convert_from(key, 'UTF8'), data FROM gqlrun_record")
       }
       // A missing file must not be created.
-      _ = try InputReader(path, "the cache")
+      _ = try InputReader(path, "the cache", flags: O_NONBLOCK)
       let sql =
         query == "-"
         ? String(decoding: try Input.bytes("-", "the query"), as: UTF8.self) : query
