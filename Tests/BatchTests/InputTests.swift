@@ -89,6 +89,10 @@ struct InputTests {
       }
       #expect(error?.message.contains("write one statement with its values") == true)
     }
+    let error = #expect(throws: InputProblem.self) {
+      _ = try QuerySource.columns(path: location.file("."), query: "SELECT 1")
+    }
+    #expect(error?.message == "it is no file, and so no SQLite database")
   }
 
   @Test("a query with two columns of one name is refused, because one would hide the other")

@@ -108,6 +108,23 @@ struct ManifestTests {
     #expect(has("19:13 B005", "no such operation"), "\(findings)")
   }
 
+  @Test("a hint has the beginnings of long names")
+  func longNames() throws {
+    try location.write(String(repeating: "x", count: 100) + "\n", to: "rows.csv")
+    let findings = try Bench.findings(
+      """
+      version: 1
+      sinks: []
+      operations:
+        - id: a
+          document: q.graphql
+          foreach: { csv: rows.csv }
+          variables: { code: "{{row.code}}" }
+      """, in: location)
+    let hint = " | there are \(String(repeating: "x", count: 60))…"
+    #expect(findings.contains { $0.hasSuffix(hint) }, "\(findings)")
+  }
+
   @Test(
     "values of the wrong type are reported wherever they stand, and nothing else breaks",
     arguments: [

@@ -1,6 +1,7 @@
 import Foundation
 import GQLRunJSON
 import GQLRunPipeline
+import GQLRunSupport
 import GRDB
 
 /// Rows of a query over a SQLite database: `sqlite: out.db`.
@@ -73,8 +74,12 @@ final class QuerySource {
 
   /// The column names of a query's result.
   static func columns(path: String, query: String) throws(InputProblem) -> [String] {
-    guard FileManager.default.fileExists(atPath: path) else {
+    guard let status = FilePath.status(of: path) else {
       throw InputProblem(file: path, line: nil, message: "there is no such file")
+    }
+    // Opening a pipe would wait for its writer.
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw InputProblem(file: path, line: nil, message: "it is not a regular file, and so not a SQLite database")
     }
     let names: [String]
     do {

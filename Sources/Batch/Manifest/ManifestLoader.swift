@@ -128,7 +128,7 @@ public struct ManifestLoader {
     }
   }
 
-  /// The hint for an unknown name: the most similar known name, or the first twelve known names.
+  /// The hint for an unknown name: the most similar known name, or the beginnings of the first twelve known names.
   mutating func hint(
     for name: String, among names: @autoclosure () -> [String]
   ) -> String? {
@@ -137,7 +137,9 @@ public struct ManifestLoader {
     let names = names()
     if let meant = suggestion(for: name, in: names) { return "did you mean `\(meant)`?" }
     guard !names.isEmpty else { return nil }
-    return "there are \(names.prefix(12).joined(separator: ", "))\(names.count > 12 ? ", …" : "")"
+    // The header of a file that is no CSV may be the whole file.
+    let shown = names.prefix(12).map { $0.count > 60 ? "\($0.prefix(60))…" : $0 }
+    return "there are \(shown.joined(separator: ", "))\(names.count > 12 ? ", …" : "")"
   }
 
   /// Reports outputs that would overwrite an input or another output.
