@@ -167,8 +167,17 @@ public struct DemoServer: Sendable {
     } catch {
       if Task.isCancelled { return }
       throw Failure(
-        message: "The demo server cannot listen on \(host):\(configuration.port): \(error)")
+        message:
+          "The demo server cannot listen on \(host):\(configuration.port): \(Failure.reason(error))")
     }
+  }
+}
+
+extension DemoServer.Failure {
+  /// The reason of an error that ends a server; that of the system without the names of functions.
+  static func reason(_ error: any Error) -> String {
+    guard let error = error as? IOError else { return "\(error)" }
+    return SystemError("listen", path: "", code: error.errnoCode).reason
   }
 }
 

@@ -85,7 +85,7 @@ package struct LocalServer: Sendable {
     } catch {
       if Task.isCancelled || error is CancellationError { return }
       throw DemoServer.Failure(
-        message: "cannot listen on \(host):\(port): \(error)")
+        message: "cannot listen on \(host):\(port): \(DemoServer.Failure.reason(error))")
     }
   }
 
