@@ -38,9 +38,7 @@ struct SocketMessage: Equatable {
     }
     try envelope.finish()
     for (key, value) in envelope.others {
-      value.withUnsafeBytes { value in
-        if let content = Self.string(value) { note(key, content) }
-      }
+      if let text = try? JSONValue(parsing: value).stringValue { note(key, text.utf8) }
     }
   }
 
@@ -81,19 +79,15 @@ struct SocketMessage: Equatable {
 
   /// Takes over a member whose value is a string.
   @inline(__always)
-  private mutating func note(_ key: some Sequence<UInt8>, _ value: UnsafeRawBufferPointer) {
+  private mutating func note(_ key: some Sequence<UInt8>, _ value: some Collection<UInt8>) {
     if key.elementsEqual("type".utf8) {
       type = String(decoding: value, as: UTF8.self)
     } else if key.elementsEqual("id".utf8) {
       hasID = true
-      // Operations of this client have numbers.
-      id = Int(String(decoding: value, as: UTF8.self))
+      // Operations of this client have numbers from 1, and ids are equal as text: `01` and `+1` are not `1`.
+      id = value.first.flatMap {
+        $0 > UInt8(ascii: "0") ? Int(String(decoding: value, as: UTF8.self)) : nil
+      }
     }
-  }
-
-  /// The characters of a JSON string without escapes.
-  private static func string(_ value: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
-    guard value.count >= 2, value.first == UInt8(ascii: "\"") else { return nil }
-    return UnsafeRawBufferPointer(rebasing: value.dropFirst().dropLast())
   }
 }

@@ -84,10 +84,11 @@ struct SocketSessionTests {
   }
 
   @Test(
-    "finds the payload in members of any order",
+    "finds the payload in members of any order, and with escapes in type and id",
     arguments: [
       #"{"id":"1","type":"next","payload":{"data":{"a":"}"}}}"#,
       #"{"payload":{"data":{"a":"}"}},"id":"1","type":"next"}"#,
+      #"{"type":"ne\u0078t","id":"\u0031","payload":{"data":{"a":"}"}}}"#,
       #" { "type" : "next" , "more" : [1,{}], "payload" : {"data":{"a":"}"}} , "id" : "1" } "#,
     ])
   func order(_ text: String) throws {
@@ -158,9 +159,11 @@ struct SocketSessionTests {
   func unknownID() {
     var peer = Peer()
     _ = peer.begin(1)
-    #expect(peer.receive(#"{"type":"next","id":"7","payload":{}}"#).isEmpty)
+    for id in ["7", "01", "+1", #"\u002b1"#, ""] {
+      #expect(peer.receive(#"{"type":"next","id":"\#(id)","payload":{}}"#).isEmpty)
+      #expect(peer.receive(#"{"type":"complete","id":"\#(id)"}"#).isEmpty)
+    }
     #expect(peer.receive(#"{"type":"error","id":"x","payload":[]}"#).isEmpty)
-    #expect(peer.receive(#"{"type":"complete","id":"7"}"#).isEmpty)
     #expect(peer.receive(#"{"type":"complete","id":"1"}"#) == [.complete(1)])
     #expect(peer.receive(#"{"type":"complete","id":"1"}"#).isEmpty)
     #expect(peer.receive(#"{"type":"next","id":"1","payload":{}}"#).isEmpty)
