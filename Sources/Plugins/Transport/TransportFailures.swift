@@ -351,15 +351,21 @@ extension TransportFailures {
   /// The error of a proxy that opened no tunnel; `nil` for other errors.
   private func client(_ error: HTTPClientError, through proxy: HTTPProxy) -> ChainError? {
     let noTunnel = "the proxy \(proxy) opened no tunnel to \(origin)"
+    let noAnswer = "did not answer CONNECT for \(request.head.authority ?? origin)"
     let limit = limits.connect.optionText
     return switch error {
     case .proxyAuthenticationRequired: wantsCredentials(proxy)
     case .invalidProxyResponse:
       notSent(.proxyFailed, noTunnel + ": it refused, or is not an HTTP proxy")
-    case .httpProxyHandshakeTimeout, .socksHandshakeTimeout:
-      notSent(.proxyFailed, "\(noTunnel) within \(limit)")
+    case .httpProxyHandshakeTimeout:
+      notSent(.proxyFailed, "the proxy \(proxy) \(noAnswer) within \(limit)")
+    case .socksHandshakeTimeout: notSent(.proxyFailed, "\(noTunnel) within \(limit)")
+    // The HTTP client reports a tunnel that does not open in time as a connection that does not.
     case .connectTimeout:
-      notSent(.proxyFailed, "no connection to the proxy \(proxy) within \(limit)")
+      notSent(
+        .proxyFailed,
+        "no connection to the proxy \(proxy) within \(limit)"
+          + (route.setting.isPassedOn ? "" : ", or it \(noAnswer)"))
     default: nil
     }
   }

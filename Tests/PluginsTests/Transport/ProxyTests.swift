@@ -144,6 +144,20 @@ import Testing
       proxy: "socks5h", url: "http://server.invalid/graphql")
   }
 
+  @Test(arguments: ["https", "wss"])
+  func `fault 38: a proxy that does not answer CONNECT`(_ scheme: String) async throws {
+    try await RawServer.withServer([.request, .untilClosed]) { proxy in
+      let chain = chain("connect_timeout: 50ms, proxy: \"http://127.0.0.1:\(proxy.port)\"")
+      try await Bench.with(chain, url: "\(scheme)://server.invalid/graphql") { bench in
+        let outcome = await bench.run()
+        #expect(outcome.code == .proxyFailed)
+        for part in ["did not answer CONNECT for server.invalid", "within 50ms"] {
+          #expect(outcome.message.contains(part), "\(outcome.message)")
+        }
+      }
+    }
+  }
+
   @Test func `fault 38: a proxy that is not there`() async throws {
     try await HeldPort.with { port in
       try await Bench.with(
