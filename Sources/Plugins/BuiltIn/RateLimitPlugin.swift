@@ -80,6 +80,9 @@ private struct RateLimitInterceptor: HTTPInterceptor {
     let response: HTTPResponseMessage
     do {
       response = try await next(request)
+    } catch let error as ChainError where error.delivery == .notSent && !error.isNetworkFailure {
+      budget.noteUnsent(ticket)
+      throw error
     } catch {
       budget.noteEnd(ticket)
       throw error

@@ -95,9 +95,9 @@ package final class RequestBudget: Sendable {
     var report: Report?
     /// The time before which nothing is sent.
     var closedUntil: Duration?
-    /// The time at which the next request of a rate is due, if requests come evenly.
-    var due: [Rate: Duration] = [:]
-    /// The times before then at which a request may start, because one that waited for it was cancelled.
+    /// The time at which the next request of a rate is due, if requests come evenly, and the end of the last idle period.
+    var due: [Rate: (time: Duration, since: Duration)] = [:]
+    /// The times before then at which a request may start, because the one of that turn was not sent.
     var freeTurns: [Rate: [Duration]] = [:]
     /// The remainder of a rate limit that is reset at one time, and the lowest one that the server reported.
     var window: (left: Double, lowest: Double, reset: Duration, all: Double?)?
@@ -179,10 +179,12 @@ package final class RequestBudget: Sendable {
     state.withLock { $0.noteEnd(ticket, isAnswered: isAnswered) }
   }
 
-  /// Records that an admitted request was not sent, and leaves its turn of the rate to another one.
+  /// Records that an admitted request was not sent, and leaves its points and its turn of the rate to others.
   package func noteUnsent(_ ticket: Ticket) {
     state.withLock { state in
       if let turn = ticket.turn { state.freeTurns[turn.rate, default: []].append(turn.start) }
+      state.bucket?.left += ticket.cost
+      state.window?.left += ticket.cost
       state.noteEnd(ticket, isAnswered: false)
     }
   }
@@ -388,9 +390,10 @@ extension RequestBudget.State {
     }
     var start = now
     if let rate {
-      let due = max(self.due[rate] ?? now, now)
-      start = max(due - rate.interval * (rate.burst - 1), now)
-      let turn = freeTurn(of: rate, from: now, before: start)
+      giveBackTurns(of: rate, before: now)
+      let last = self.due[rate].flatMap { $0.time > now ? $0 : nil } ?? (time: now, since: now)
+      start = max(last.time - rate.interval * (rate.burst - 1), now)
+      let turn = freeTurns[rate]?.min().flatMap { $0 < start ? $0 : nil }
       if let turn { start = turn }
       guard start <= until else {
         return .tooLong(start - now, "has reached the rate of the option requests")
@@ -398,7 +401,7 @@ extension RequestBudget.State {
       if let turn {
         take(turn, of: rate)
       } else {
-        self.due[rate] = due + rate.interval
+        self.due[rate] = (last.time + rate.interval, last.since)
       }
       ticket.turn = (rate, start)
     }
@@ -412,14 +415,14 @@ extension RequestBudget.State {
     return .granted(after: start - now, ticket)
   }
 
-  /// The first turn that a cancelled request has left, from now on and before another time.
-  private mutating func freeTurn(
-    of rate: RequestBudget.Rate, from now: Duration, before end: Duration
-  ) -> Duration? {
-    guard var turns = freeTurns[rate] else { return nil }
-    turns.removeAll { $0 < now }
-    freeTurns[rate] = turns.isEmpty ? nil : turns
-    return turns.min().flatMap { $0 < end ? $0 : nil }
+  /// Removes the free turns that have passed. Later requests may start earlier in their place, unless an admitted request
+  /// still waits for its turn, or the rate was idle after that turn.
+  private mutating func giveBackTurns(of rate: RequestBudget.Rate, before now: Duration) {
+    guard let turns = freeTurns[rate], let due = self.due[rate] else { return }
+    let left = turns.filter { $0 >= now }
+    freeTurns[rate] = left.isEmpty ? nil : left
+    guard due.time - rate.interval * rate.burst <= now else { return }
+    self.due[rate]?.time -= rate.interval * turns.count { $0 < now && $0 >= due.since }
   }
 
   private mutating func take(_ turn: Duration, of rate: RequestBudget.Rate) {

@@ -34,6 +34,14 @@ import Testing
     #expect(result.outcomes.allSatisfy { $0.error == nil })
   }
 
+  @Test func `a request that fails before the network leaves its turn`() async throws {
+    let unsent = FakeNetwork.Answer.failure(.invalidRequest, .notSent)
+    let result = try await naps(
+      "requests: 10", [unsent, unsent, .failure(.connectionFailed, .notSent), .ok], operations: 5)
+    #expect(result.naps == [.milliseconds(100), .milliseconds(100)])
+    #expect(result.requests == 5)
+  }
+
   @Test func `many operations at once are held to the rate together`() async throws {
     let clock = TestClock()
     let network = FakeNetwork(.ok)
