@@ -158,7 +158,8 @@ extension PipelineClient {
   ///
   /// Cancelled and later operations throw `ChainError` with code `client_shut_down`; watches end. A
   /// store or transport of the program stays open. Transactions are not cancelled: the shutdown
-  /// waits for them, so do not call this inside one. Further calls wait for the first.
+  /// waits for them, so do not call this inside one. It also waits for a transport of the program that does not end its
+  /// requests when they are cancelled. Further calls wait for the first.
   ///
   /// - Throws: `CacheError` if the database file cannot be closed.
   public func shutdown() async throws {

@@ -120,6 +120,9 @@ public protocol HTTPTransport: Sendable {
 
   /// Sends a request, and returns when the head of its response has arrived.
   ///
+  /// Ends soon when its task is cancelled, as the reading of the body does: the operation, its time limits and the shutdown
+  /// of the client wait for it.
+  ///
   /// - Parameters:
   ///   - request: The request.
   ///   - limits: The limits of the exchange; they also apply to the body.
