@@ -418,6 +418,18 @@ import Testing
     }
   }
 
+  @Test func `a mutation whose connection is lost in the handshake is sent again`() async throws {
+    let script = RawServer.Step.greeted(
+      .message(#"{"id":"1","type":"next","payload":{"data":{"rename":null}}}"#),
+      .message(Self.complete()))
+    try await Bench.withServer([.request], script, chain: Self.retrying, isSocket: true) {
+      bench, server in
+      let outcome = await bench.run(Bench.rename)
+      #expect(outcome.texts == [#"{"data":{"rename":null}}"#], "\(outcome.message)")
+      #expect(await server.log.connections == 2)
+    }
+  }
+
   @Test func `a query that was sent is not sent again`() async throws {
     let script = RawServer.Step.greeting + [.reset]
     try await Bench.withServer(script, chain: Self.retrying, isSocket: true) { bench, server in

@@ -88,11 +88,9 @@ final class Exchange: Sendable {
       }
     } catch {
       end()
+      guard !reader.isSent else { throw failures.afterSending(error) }
       // A pooled connection has its tunnel already.
-      guard reader.isSent || origin.peer.keepsConnection else {
-        throw failures.beforeSending(error)
-      }
-      throw reader.isSent ? failures.afterSending(error) : failures.beforeHead(error)
+      throw failures.beforeSending(error, hasTunnel: origin.peer.keepsConnection)
     }
   }
 

@@ -365,20 +365,26 @@ extension TransportFailures {
       notSent(
         .proxyFailed,
         "no connection to the proxy \(proxy) within \(limit)"
-          + (route.setting.isPassedOn ? "" : ", or it \(noAnswer)"))
+          + (route.setting.isPassedOn
+            ? "" : ", or it \(proxy.kind == .socks5 ? "opened no tunnel to \(origin)" : noAnswer)"))
     default: nil
     }
   }
 
   /// Maps an error of a request that was not sent: without a known cause, the proxy opened no tunnel. The HTTP client
   /// reports the end of a proxy's connection as that of any other.
+  ///
+  /// - Parameter hasTunnel: Whether the tunnel of a proxy is open, or none is needed.
   @inline(never)
-  func beforeSending(_ error: any Error) -> any Error {
+  func beforeSending(_ error: any Error, hasTunnel: Bool) -> any Error {
     let mapped = beforeHead(error)
-    guard route.setting.tunnel != nil, !(error is ChainError), !(error is IOError),
-      (mapped as? ChainError)?.delivery == .unknown
+    guard !(error is ChainError), var failure = mapped as? ChainError, failure.delivery == .unknown
     else { return mapped }
-    return client(.invalidProxyResponse)
+    guard hasTunnel || route.setting.tunnel == nil || error is IOError else {
+      return client(.invalidProxyResponse)
+    }
+    failure.delivery = .notSent
+    return failure
   }
 
   /// Maps an error of a request that was sent, before the head of its response. A server that ends TLS for another reason

@@ -425,7 +425,9 @@ extension TransportFailures {
 extension TransportFailures {
   /// The error for an upgrade that failed.
   func notUpgraded(_ error: any Error) -> any Error {
-    guard let error = error as? NIOHTTPClientUpgradeError else { return beforeHead(error) }
+    guard let error = error as? NIOHTTPClientUpgradeError else {
+      return beforeSending(error, hasTunnel: true)
+    }
     let reason =
       switch error {
       case .upgraderDeniedUpgrade: "without the right field Sec-WebSocket-Accept"
