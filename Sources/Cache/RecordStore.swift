@@ -222,11 +222,6 @@ package protocol RecordTransaction: Sendable {
   func rollback() async
 }
 
-extension RecordTransaction {
-  /// Makes the changes visible, durably if the store is durable.
-  package func commit() async throws(CacheError) -> WriteSummary { try await commit(settling: nil) }
-}
-
 /// Staged records that are merged into a store.
 package struct RecordBatch: Sendable {
   package internal(set) var table: RecordTable

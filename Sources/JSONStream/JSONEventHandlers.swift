@@ -260,9 +260,6 @@ package struct CountingParser: ~Copyable {
 
   deinit { scope.deallocate() }
 
-  /// The number of events delivered.
-  package var events: Int { scope.pointee.events }
-
   package mutating func feed(_ bytes: UnsafeRawBufferPointer) throws(JSONError) {
     try parser.feed(bytes)
   }

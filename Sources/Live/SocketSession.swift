@@ -380,11 +380,10 @@ package struct SocketClose: Error, Sendable, Hashable, CustomStringConvertible {
     self.reason = String(String.UnicodeScalarView(fitting))
   }
 
-  /// Closes that this client sends or assumes.
+  /// Codes with which this client closes a connection.
   package enum OwnCode {
     package static let normal = 1000
     package static let protocolViolation = 1002
-    package static let lost = 1006
     package static let invalidText = 1007
     package static let tooLarge = 1009
     package static let badResponse = 4004

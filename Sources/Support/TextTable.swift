@@ -18,9 +18,6 @@ package struct TextTable {
   /// - Parameter minWidths: The smallest widths of the first columns; by default, columns are as wide as their texts.
   package init(minWidths: [Int] = []) { self.minWidths = minWidths }
 
-  /// The number of rows.
-  package var count: Int { rows.count }
-
   package mutating func add(_ row: [Cell]) { rows.append(row) }
 
   /// Adds a row of texts.

@@ -426,7 +426,4 @@ package struct IncrementalResult: Sendable {
   package var diagnostics: [CacheDiagnostic]
   package var warnings: [String] = []
   package var storeFailure: CacheError?
-
-  /// What the server has announced and not sent, as a list.
-  package var pending: [PendingFragment] { announced.all }
 }

@@ -112,14 +112,6 @@ package struct ByteStack: ~Copyable {
     count = newCount
   }
 
-  /// Removes the bytes of `range`, closing the gap.
-  package mutating func remove(_ range: Range<Int>) {
-    precondition(range.lowerBound >= 0 && range.upperBound <= count)
-    let tail = count - range.upperBound
-    (base + range.lowerBound).update(from: base + range.upperBound, count: tail)
-    count -= range.count
-  }
-
   /// Replaces everything from `start` on by the bytes of `range`, which must end at the end of the
   /// buffer, with a prefix and suffix.
   @inline(__always)

@@ -117,7 +117,7 @@ struct ReadTests {
       }
       let transaction = try await store.records.begin()
       _ = try await transaction.merge(RecordBatch(table))
-      _ = try await transaction.commit()
+      _ = try await transaction.commit(settling: nil)
       let cache = CacheUnderTest(store: store)
       #expect(try await cache.read("{ a { n } }") == "miss at a")
       #expect(try await cache.read("{ b { n c { n } } }") == "miss at b[0].c")

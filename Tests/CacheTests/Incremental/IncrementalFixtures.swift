@@ -23,7 +23,7 @@ struct Arrived {
 
   /// The pending fragments after each part, by label and path.
   var pending: [[String]] {
-    results.map { $0.pending.map { "\($0.label ?? "-") \(PathStep.text($0.path))" }.sorted() }
+    results.map { $0.announced.all.map { "\($0.label ?? "-") \(PathStep.text($0.path))" }.sorted() }
   }
 }
 

@@ -93,7 +93,7 @@ struct PostgresStoreTests {
       try PostgresConnection(PostgresServer.shared.get().url).run(
         "SELECT pg_terminate_backend($1::int8::int)", .int(process))
     }
-    await #expect(throws: CacheError.self) { _ = try await transaction.commit() }
+    await #expect(throws: CacheError.self) { _ = try await transaction.commit(settling: nil) }
     try await Self.write(2, #""name":"Eva""#, to: store)
     #expect(try await Self.read(1, from: store) == #"{"user":{"id":"1","name":"Ada"}}"#)
     #expect(try await Self.read(2, from: store) == #"{"user":{"id":"2","name":"Eva"}}"#)

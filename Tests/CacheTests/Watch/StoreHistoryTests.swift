@@ -374,7 +374,8 @@ private final class StoreHistory {
       let transaction = try await store.records.begin()
       try await transaction.remove([RecordRemoval(record: record, field: field)])
       touched = try check(
-        try await transaction.commit(), model.commit([.remove(record: record, field: field)]))
+        try await transaction.commit(settling: nil),
+        model.commit([.remove(record: record, field: field)]))
     case .evict(let pattern, let fields):
       let summary = try await store.remove(RecordSelection(pattern, fields: fields))
       touched = try check(summary, model.evict(pattern, fields: fields))

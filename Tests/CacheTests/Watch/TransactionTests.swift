@@ -199,7 +199,7 @@ struct TransactionTests {
       try await transaction.remove([RecordRemoval(record: "A:1", field: "m")])
       try await write(1, transaction)
       try await transaction.remove([RecordRemoval(record: "A:2"), RecordRemoval(record: "A:9")])
-      let summary = try await transaction.commit()
+      let summary = try await transaction.commit(settling: nil)
       #expect(
         summary.changes.map { "\($0.recordKey).\($0.field)" }.sorted()
           == ["A:1.m", "A:2.__typename", "A:2.id", "A:2.m", "A:2.n"])
@@ -208,7 +208,7 @@ struct TransactionTests {
       let again = try await store.records.begin()
       try await again.remove([RecordRemoval(record: "A:1")])
       try await write(3, again)
-      let second = try await again.commit()
+      let second = try await again.commit(settling: nil)
       #expect(
         second.changes.map { "\($0.recordKey).\($0.field)" }.sorted() == ["A:1.n"])
     }
