@@ -29,7 +29,7 @@ extension Pipeline {
   /// after it; `nil` shows them.
   package func explanation(of request: GraphQLRequest, server: String?) -> String {
     let route = Route(entries, for: request)
-    let policy = request.cachePolicy ?? route.defaultPolicy(for: request.operationType)
+    let policy = route.policy(of: request)
     var rows: [(String, [String])] = [
       ("pipeline", ["\(name ?? "without name")\(shownFile)"]),
       ("policy", ["\(policy): \(meaning(of: policy, for: request))"]),

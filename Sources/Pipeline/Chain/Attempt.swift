@@ -64,7 +64,7 @@ final class Attempt: Sendable {
   private func policy(of request: GraphQLRequest) -> CachePolicy {
     // The cache would take two queries with different files for the same one.
     if !request.uploads.isEmpty, request.operationType == .query { return .noCache }
-    return request.cachePolicy ?? route.defaultPolicy(for: request.operationType)
+    return route.policy(of: request)
   }
 
   func context(_ id: String, _ request: GraphQLRequest) -> ChainContext {

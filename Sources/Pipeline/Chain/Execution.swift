@@ -109,9 +109,7 @@ final class Execution: Sendable {
     }
     let route = routes.route(for: request)
     request.attempt = number
-    if request.cachePolicy == nil {
-      request.cachePolicy = route.defaultPolicy(for: request.operationType)
-    }
+    request.cachePolicy = route.policy(of: request)
     await subscription?.connect()
     let attempt = Attempt(
       routes, route, state: state, number: number, retryCause: retryCause,

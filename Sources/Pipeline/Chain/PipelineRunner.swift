@@ -47,7 +47,7 @@ public struct PipelineRunner: Sendable {
 
   /// The cache policy of a request: its own, or that of the chain's cache read.
   package func policy(of request: GraphQLRequest) -> CachePolicy {
-    request.cachePolicy ?? routes.route(for: request).defaultPolicy(for: request.operationType)
+    routes.route(for: request).policy(of: request)
   }
 
   /// Executes a request.

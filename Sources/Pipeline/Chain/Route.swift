@@ -65,22 +65,23 @@ final class Route: Sendable {
     self.taps = taps
   }
 
-  /// The policy of requests that have none: that of the cache read. Subscriptions only read the
-  /// cache if their request asks for it.
-  func defaultPolicy(for type: OperationType) -> CachePolicy {
+  /// The policy of a request; for one that has none, that of the cache read. Subscriptions only read
+  /// the cache if their request asks for it.
+  func policy(of request: GraphQLRequest) -> CachePolicy {
+    if let policy = request.cachePolicy { return policy }
     var policy = CachePolicy.networkOnly
     for case .cacheRead(let step) in graphQLSteps {
       policy = step.interceptor.defaultPolicy ?? .cacheFirst
     }
     let isForSubscriptions = policy == .noCache || policy == .cacheOnly
-    return type == .subscription && !isForSubscriptions ? .networkOnly : policy
+    return request.operationType == .subscription && !isForSubscriptions ? .networkOnly : policy
   }
 
   /// Whether a request reads the cache before it uses the network.
   func readsCacheFirst(_ request: GraphQLRequest) -> Bool {
     let hasCacheRead = graphQLSteps.contains { if case .cacheRead = $0 { true } else { false } }
     guard hasCacheRead, request.operationType == .query else { return false }
-    switch request.cachePolicy ?? defaultPolicy(for: request.operationType) {
+    switch policy(of: request) {
     case .cacheFirst, .cacheOnly, .cacheAndNetwork: return true
     case .networkOnly, .noCache, .networkFirst: return false
     }
