@@ -284,13 +284,14 @@ extension SocketSession {
       closed()
       return [.rejected(payload: message.payload)]
     case ("connection_ack", _) where !isOpen: return acknowledged(at: now)
-    case _ where !isOpen: throw first(message)
+    case _ where !isOpen:
+      throw StreamError(.malformed, "the first message cannot be of the type `\(message.type)`")
     case ("connection_ack", _): return []
     case ("error", .transport) where !message.hasList:
       throw StreamError(.malformed, "the payload of `error` is not a list")
     case ("error", _): return try failed(message, at: now)
     case ("complete", _): return try complete(message, at: now)
-    default: throw unknown(message)
+    default: throw StreamError(.malformed, "there is no type `\(message.type)` of messages")
     }
   }
 
@@ -337,14 +338,6 @@ extension SocketSession {
     guard message.hasID else {
       throw StreamError(.malformed, "a message of the type `\(message.type)` has no id")
     }
-  }
-
-  private func first(_ message: SocketMessage) -> StreamError {
-    StreamError(.malformed, "the first message cannot be of the type `\(message.type)`")
-  }
-
-  private func unknown(_ message: SocketMessage) -> StreamError {
-    StreamError(.malformed, "there is no type `\(message.type)` of messages")
   }
 }
 

@@ -134,7 +134,10 @@ struct SchemaBuilder {
     var extensions: [TypeSystemDefinition] = []
     for case .typeSystem(let definition) in document.definitions {
       switch definition {
-      case .schema(let schema): collect(schema)
+      case .schema(let schema):
+        if schema.isExtension || !schemaParts.contains(where: { !$0.isExtension }) {
+          schemaParts.append(schema)
+        }
       case .directive(let directive): collect(directive)
       default:
         guard let name = definition.name, !BuiltIns.typeNames.contains(name.value) else { continue }
@@ -146,12 +149,11 @@ struct SchemaBuilder {
         }
       }
     }
-    for definition in extensions { collect(extension: definition) }
-  }
-
-  private mutating func collect(_ schema: SchemaDefinition) {
-    if schema.isExtension || !schemaParts.contains(where: { !$0.isExtension }) {
-      schemaParts.append(schema)
+    for definition in extensions {
+      guard let name = definition.name?.value,
+        parts[name]?.first?.directiveLocation == definition.directiveLocation
+      else { continue }
+      parts[name]?.append(definition)
     }
   }
 
@@ -163,14 +165,6 @@ struct SchemaBuilder {
       directives[name.value] = directive
       directiveNames.append(name.value)
     }
-  }
-
-  private mutating func collect(extension definition: TypeSystemDefinition) {
-    guard let name = definition.name else { return }
-    guard parts[name.value]?.first?.directiveLocation == definition.directiveLocation else {
-      return
-    }
-    parts[name.value]?.append(definition)
   }
 
   private mutating func addBuiltIn(_ definition: TypeSystemDefinition) {

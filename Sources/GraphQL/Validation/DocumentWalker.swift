@@ -14,7 +14,11 @@ struct DocumentWalker {
     for (index, definition) in context.document.definitions.enumerated() {
       guard !context.isAborted else { return }
       context.definitionIndex = index
-      walk(definition)
+      switch definition {
+      case .operation(let operation): walk(operation, withVariables: true)
+      case .fragment(let fragment): walk(fragment)
+      case .typeSystem(let definition): walk(definition)
+      }
     }
     for visitor in visitors { visitor.leave(document: context.document, context) }
   }
@@ -25,14 +29,6 @@ struct DocumentWalker {
     case .operation(let operation): walk(operation, withVariables: false)
     case .fragment(let fragment): walk(fragment)
     case .typeSystem: break
-    }
-  }
-
-  private func walk(_ definition: Definition) {
-    switch definition {
-    case .operation(let operation): walk(operation, withVariables: true)
-    case .fragment(let fragment): walk(fragment)
-    case .typeSystem(let definition): walk(definition)
     }
   }
 
@@ -90,7 +86,9 @@ struct DocumentWalker {
       guard !context.isAborted else { break }
       switch selection {
       case .field(let field): walk(field)
-      case .fragmentSpread(let spread): walk(spread)
+      case .fragmentSpread(let spread):
+        for visitor in visitors { visitor.enter(spread: spread, context) }
+        walk(spread.directives, at: .fragmentSpread)
       case .inlineFragment(let fragment): walk(fragment)
       }
     }
@@ -119,11 +117,6 @@ struct DocumentWalker {
     context.types.type = outerType
     context.types.field = outerField
     context.types.fieldName = outerName
-  }
-
-  private func walk(_ spread: FragmentSpread) {
-    for visitor in visitors { visitor.enter(spread: spread, context) }
-    walk(spread.directives, at: .fragmentSpread)
   }
 
   private func walk(_ fragment: InlineFragment) {

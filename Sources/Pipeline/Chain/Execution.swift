@@ -267,8 +267,6 @@ package enum LostConnection: RequestContextKey {
 // MARK: Steps 9 and 10
 
 extension Execution {
-  private var currentRequest: GraphQLRequest { progress.withLock { $0.request } }
-
   /// A part of a response with those after it that have arrived, too, to be stored together.
   private func arrived(
     with first: GraphQLResponse, in stream: ResponseStream, _ attempt: Attempt
@@ -342,7 +340,8 @@ extension Execution {
     _ response: consuming GraphQLResponse, _ attempt: Attempt
   ) async throws -> GraphQLResponse {
     guard let pending = response.pendingWrite else { return response }
-    let write = pending as? TrackedWrite ?? TrackedWrite(pending, request: currentRequest)
+    let write =
+      pending as? TrackedWrite ?? TrackedWrite(pending, request: progress.withLock { $0.request })
     if response.source == .server, let step = attempt.route.cacheWrite {
       response.pendingWrite = write
       try await commit(response, request: write.request, step: step, attempt: attempt)
