@@ -258,7 +258,9 @@ package struct FormatVersion: ExpressibleByOption {
 ///
 /// Unlike a `Mirror`, it requires no cast to a protocol, for each of which the Swift runtime scans
 /// all conformances of the program.
-final class OptionCollector: Encoder {
+///
+/// It is also the container of a property that is not an option, whose parts it ignores.
+final class OptionCollector: Encoder, UnkeyedEncodingContainer, SingleValueEncodingContainer {
   /// A stored property; without a value if it is not an `@Option`.
   typealias Property = (name: String, property: (any AnyOptionProperty)?)
 
@@ -291,10 +293,17 @@ final class OptionCollector: Encoder {
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
     KeyedEncodingContainer(PropertyContainer<Key>(collector: self))
   }
-  func unkeyedContainer() -> any UnkeyedEncodingContainer { ForeignContainer(collector: self) }
-  func singleValueContainer() -> any SingleValueEncodingContainer {
-    ForeignContainer(collector: self)
-  }
+  func unkeyedContainer() -> any UnkeyedEncodingContainer { self }
+  func singleValueContainer() -> any SingleValueEncodingContainer { self }
+
+  var count: Int { 0 }
+  func encodeNil() {}
+  func encode<Value: Encodable>(_ value: Value) {}
+  func nestedContainer<Nested: CodingKey>(
+    keyedBy type: Nested.Type
+  ) -> KeyedEncodingContainer<Nested> { container(keyedBy: type) }
+  func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { self }
+  func superEncoder() -> any Encoder { self }
 }
 
 private struct PropertyContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
@@ -316,19 +325,4 @@ private struct PropertyContainer<Key: CodingKey>: KeyedEncodingContainerProtocol
   }
   func superEncoder() -> any Encoder { collector }
   func superEncoder(forKey key: Key) -> any Encoder { collector }
-}
-
-/// Ignores the parts of a property that is not an option.
-private struct ForeignContainer: UnkeyedEncodingContainer, SingleValueEncodingContainer {
-  let collector: OptionCollector
-  var codingPath: [any CodingKey] { [] }
-  var count: Int { 0 }
-
-  func encodeNil() {}
-  func encode<Value: Encodable>(_ value: Value) {}
-  func nestedContainer<Nested: CodingKey>(
-    keyedBy type: Nested.Type
-  ) -> KeyedEncodingContainer<Nested> { collector.container(keyedBy: type) }
-  func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { self }
-  func superEncoder() -> any Encoder { collector }
 }
