@@ -234,39 +234,26 @@ extension RuleCheck {
     _ redirect: CacheRedirect, by field: FieldDefinition, _ coordinate: String
   ) -> (part: RedirectPart, problem: Problem)? {
     let declared = field.type.namedType.value
-    let returns = "`\(coordinate)` is \(field.type.printed())"
+    func problem(_ text: String, hint: String?) -> Problem {
+      Problem(message: "`\(coordinate)` is \(field.type.printed()), \(text)", hint: hint)
+    }
     guard schema.type(named: declared)?.isComposite ?? false else {
-      return (
-        .arguments,
-        Problem(
-          message: "\(returns), and only objects are records",
-          hint: "`field_key_args` names the arguments of a field key")
-      )
+      let hint = "`field_key_args` names the arguments of a field key"
+      return (.arguments, problem("and only objects are records", hint: hint))
     }
     if field.type.listDepth > 1 {
-      return (
-        .arguments,
-        Problem(
-          message: "\(returns), a list of lists",
-          hint: "`key_args` is for an object or a list of objects")
-      )
+      let hint = "`key_args` is for an object or a list of objects"
+      return (.arguments, problem("a list of lists", hint: hint))
     }
     guard let type = redirect.type else { return nil }
     if let problem = self.type(type) { return (.type, problem) }
     let possible = [declared] + schema.possibleTypes(of: declared)
     guard possible.contains(type) else {
-      return (
-        .type,
-        Problem(message: "\(returns), and not `\(type)`", hint: Self.hint(type, possible))
-      )
+      return (.type, problem("and not `\(type)`", hint: Self.hint(type, possible)))
     }
     if redirect.isList == (field.type.listDepth == 1) { return nil }
-    return (
-      .type,
-      Problem(
-        message: "\(returns), which is \(redirect.isList ? "no list" : "a list")",
-        hint: "write `\(redirect.isList ? type : "[\(type)]")`")
-    )
+    let hint = "write `\(redirect.isList ? type : "[\(type)]")`"
+    return (.type, problem("which is \(redirect.isList ? "no list" : "a list")", hint: hint))
   }
 
   /// A list is identified by exactly one list, an object by none.
