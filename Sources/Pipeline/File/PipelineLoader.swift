@@ -41,10 +41,6 @@ struct PipelineLoader {
     pipeline?.sources = sources
     return pipeline
   }
-
-  private var hasErrors: Bool {
-    decoder.findings.contains { $0.severity == .error }
-  }
 }
 
 extension PipelineLoader {
@@ -99,7 +95,7 @@ extension PipelineLoader {
             location: entry.given?.keyLocation ?? root.location)
         }
       }
-    return hasErrors ? nil : pipeline
+    return decoder.findings.contains { $0.severity == .error } ? nil : pipeline
   }
 
   private mutating func endpoint(_ given: EndpointOptions) -> Endpoint? {
@@ -194,27 +190,24 @@ extension PipelineLoader {
           "add `url: \"postgresql://host/database\"`, or `url: \"postgresql://\"` to use the PG* variables"
       )
     }
-    if kind != .postgres, given.$kind.isUsable, given.$url.isGiven {
+    func refuse(_ what: String, at location: FileLocation, hint: String) {
+      guard given.$kind.isUsable else { return }
       decoder.findings.report(
-        .wrongValue, message: "a store of kind `\(kind.rawValue)` has no `url`",
-        location: given.$url.location,
-        hint: "write `kind: postgres`, or remove the url")
+        .wrongValue, message: "a store of kind `\(kind.rawValue)` has no \(what)",
+        location: location, hint: hint)
     }
-    if kind != .sqlite, given.$kind.isUsable {
-      if given.$path.isGiven {
-        decoder.findings.report(
-          .wrongValue, message: "a store of kind `\(kind.rawValue)` has no `path`",
-          location: given.$path.location,
-          hint: "write `kind: sqlite`, or remove the path")
-      }
-      if given.$memory.isGiven {
-        decoder.findings.report(
-          .wrongValue, message: "a store of kind `\(kind.rawValue)` has no memory tier (`memory`)",
-          location: given.$memory.location,
-          hint: kind == .memory
-            ? "write `max_size` to limit it, or `kind: sqlite` for a file with a memory tier"
-            : "write `kind: sqlite`, or remove it")
-      }
+    if kind != .postgres, given.$url.isGiven {
+      refuse("`url`", at: given.$url.location, hint: "write `kind: postgres`, or remove the url")
+    }
+    if kind != .sqlite, given.$path.isGiven {
+      refuse("`path`", at: given.$path.location, hint: "write `kind: sqlite`, or remove the path")
+    }
+    if kind != .sqlite, given.$memory.isGiven {
+      refuse(
+        "memory tier (`memory`)", at: given.$memory.location,
+        hint: kind == .memory
+          ? "write `max_size` to limit it, or `kind: sqlite` for a file with a memory tier"
+          : "write `kind: sqlite`, or remove it")
     }
     return StoreConfiguration(
       kind: kind, path: path, url: given.url, maxSize: given.maxSize, memory: given.memory,
