@@ -164,9 +164,7 @@ extension Pipeline {
   /// - Throws: `OptionError` for options that do not go together or cannot be used.
   @discardableResult
   package mutating func configure<Configured: Plugin>(
-    _ plugin: Configured.Type,
-    variable: @escaping @Sendable (_ name: String) -> String? = Services.environment,
-    _ change: (inout Configured) -> Void
+    _ plugin: Configured.Type, _ change: (inout Configured) -> Void
   ) throws(OptionError) -> Int {
     var count = 0
     for (index, entry) in entries.enumerated() {
@@ -174,7 +172,7 @@ extension Pipeline {
       change(&plugin)
       try plugin.validateAll()
       let parts = try plugin.parts(
-        PluginEnvironment(pipelineName: name, entryID: entry.id, variable: variable))
+        PluginEnvironment(pipelineName: name, entryID: entry.id, variable: Services.environment))
       entries[index] = PipelineEntry(
         id: entry.id, parts, when: entry.condition, plugin: plugin, given: entry.given,
         outputs: entry.outputs)

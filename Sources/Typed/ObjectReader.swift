@@ -87,7 +87,7 @@ public struct ObjectReader {
   /// The position of the value of a member.
   @usableFromInline
   mutating func member(_ key: StaticString) -> Int? {
-    index.value(of: key, in: token, next: &next)
+    index.json.value(of: key, in: token, next: &next)
   }
 }
 

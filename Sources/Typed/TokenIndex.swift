@@ -47,9 +47,4 @@ package final class TokenIndex: Sendable {
   /// The number of elements of the array at `token`.
   @usableFromInline
   func elementCount(_ token: Int) -> Int { json.elementCount(token) }
-
-  /// The position of the value of a member; see `JSONIndex`.
-  func value(of key: StaticString, in object: Int, next: inout Int) -> Int? {
-    json.value(of: key, in: object, next: &next)
-  }
 }

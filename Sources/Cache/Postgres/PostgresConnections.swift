@@ -9,9 +9,11 @@ final class PostgresConnections: Sendable {
   private let readers: [Worker]
   private let turn = Locked(0)
 
-  init(_ url: String, readers: Int = 3) {
+  private static let maxReaders = 3
+
+  init(_ url: String) {
     writer = Worker(url, "writer")
-    self.readers = (1...readers).map { Worker(url, "reader \($0)") }
+    readers = (1...Self.maxReaders).map { Worker(url, "reader \($0)") }
   }
 
   /// Uses the connection that writes. A connection that was lost is made again, except within a transaction.
