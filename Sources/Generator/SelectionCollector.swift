@@ -1,4 +1,5 @@
 import GQLRunLanguage
+import GQLRunSupport
 
 /// A condition of `@skip` or `@include`.
 enum InclusionCondition: Hashable {
@@ -66,14 +67,13 @@ struct CollectedSelections {
   }
 
   /// Whether nothing is selected, such as by a condition inside another that no type fulfills.
-  var isEmpty: Bool { fields.isEmpty && spreads.isEmpty && deferred.isEmpty }
+  var isEmpty: Bool { fields.all.isEmpty && spreads.isEmpty && deferred.isEmpty }
 
   /// The uses of each response key, in source order.
-  private(set) var fields: [(key: String, uses: [FieldUse])] = []
+  private(set) var fields = OrderedGroups<String, FieldUse>()
   private(set) var spreads: [SpreadUse] = []
   private(set) var conditionals: [Conditional] = []
   private(set) var deferred: [(label: String, fragment: InlineFragment, type: String)] = []
-  private var positions: [String: Int] = [:]
   private let possible: Set<String>
   private let types: TypeSets
 
@@ -91,7 +91,8 @@ struct CollectedSelections {
       own.selections = [selection]
       switch selection {
       case .field(let field):
-        add(field, type: part.type, conditions: conditions)
+        let use = FieldUse(field: field, type: part.type, conditions: conditions)
+        fields.append(use, to: field.responseKey)
       case .fragmentSpread(let spread):
         guard let fragment = types.fragments[spread.name.value] else { continue }
         place(own, on: fragment.typeCondition.value) { $0.add(spread, conditions) }
@@ -117,18 +118,6 @@ struct CollectedSelections {
       apply(&self)
     } else if !possible.isDisjoint(with: matching) {
       conditionals.append(Conditional(typeCondition: type, part: part))
-    }
-  }
-
-  private mutating func add(
-    _ field: Field, type: String, conditions: [InclusionCondition]
-  ) {
-    let use = FieldUse(field: field, type: type, conditions: conditions)
-    if let position = positions[field.responseKey] {
-      fields[position].uses.append(use)
-    } else {
-      positions[field.responseKey] = fields.count
-      fields.append((field.responseKey, [use]))
     }
   }
 

@@ -1,4 +1,5 @@
 import GQLRunLanguage
+import GQLRunSupport
 
 /// A Swift type for a selection set.
 indirect enum SelectionModel: Hashable {
@@ -84,15 +85,9 @@ struct VariantModel: Hashable {
   /// Moves types that are equal in all cases that have them into the enumeration: one type instead of
   /// one for each case.
   mutating func shareTypes() {
-    var found: [String: [SelectionModel]] = [:]
-    var order: [String] = []
-    for type in cases.flatMap(\.types) {
-      if found[type.name] == nil { order.append(type.name) }
-      found[type.name, default: []].append(type)
-    }
     let taken = Set(cases.map(\.model.name) + [name])
-    for name in order where !taken.contains(name) {
-      guard let equal = found[name], equal.count > 1, Set(equal).count == 1 else { continue }
+    for (name, equal) in OrderedGroups(cases.flatMap(\.types), by: \.name).all
+    where !taken.contains(name) && equal.count > 1 && Set(equal).count == 1 {
       types.append(equal[0])
       for index in cases.indices { cases[index].types.removeAll { $0.name == name } }
     }
@@ -156,8 +151,8 @@ struct SelectionModelBuilder {
   ) throws(GeneratorError) -> SelectionModel {
     let selections = CollectedSelections(parts, possible: scope.possible, types: types)
     let hasOwn =
-      selections.fields.contains {
-        $0.uses[0].field.name.value != "__typename" || $0.key != "__typename"
+      selections.fields.all.contains {
+        $0.elements[0].field.name.value != "__typename" || $0.key != "__typename"
       }
       || !selections.spreads.isEmpty || !selections.deferred.isEmpty
     if !hasOwn, !selections.conditionals.isEmpty {
@@ -168,12 +163,12 @@ struct SelectionModelBuilder {
     var taken = SwiftNames.witnesses
     // A type must not have the name of a property, which may begin with a capital.
     var typeNames = names.all.union(
-      selections.fields.map { SwiftNames.member($0.key, options.fields) })
+      selections.fields.all.map { SwiftNames.member($0.key, options.fields) })
     if hasTypename, scope.typename == nil, selections.conditionals.isEmpty {
       object.properties.append(.typename)
       taken.insert("__typename")
     }
-    for (key, uses) in selections.fields {
+    for (key, uses) in selections.fields.all {
       if key == "__typename", hasTypename, scope.typename == nil { continue }
       object.properties.append(
         try property(key, uses: uses, object: &object, taken: &taken, typeNames: &typeNames))
@@ -198,7 +193,7 @@ struct SelectionModelBuilder {
           type: variants.name, schemaType: "", reading: .part))
     }
     object.properties.nameStorage()
-    let storesTypename = selections.fields.contains { $0.key == "__typename" }
+    let storesTypename = selections.fields.all.contains { $0.key == "__typename" }
     if hasTypename, !storesTypename { object.typename = scope.typename }
     return .object(object)
   }
@@ -208,25 +203,17 @@ struct SelectionModelBuilder {
   private func variants(
     _ name: String, selections: CollectedSelections, scope: Scope, documentation: String? = nil
   ) throws(GeneratorError) -> VariantModel {
-    var groups: [(conditions: [Int], types: [String])] = []
-    var positions: [[Int]: Int] = [:]
+    var groups: [[Int]: [String]] = [:]
     for type in scope.possible.sorted() {
       let matching = selections.conditionals.indices.filter {
         selections.conditionals[$0].adds(to: type, types)
       }
-      guard !matching.isEmpty else { continue }
-      if let position = positions[matching] {
-        groups[position].types.append(type)
-      } else {
-        positions[matching] = groups.count
-        groups.append((matching, [type]))
-      }
+      if !matching.isEmpty { groups[matching, default: []].append(type) }
     }
-    groups.sort { $0.conditions.lexicographicallyPrecedes($1.conditions) }
     var variants = VariantModel(name: name, documentation: documentation, cases: [])
     var taken: Set<String> = ["other"]
     var typeNames = names.all
-    for (conditions, members) in groups {
+    for (conditions, members) in groups.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
       let conditionals = conditions.map { selections.conditionals[$0] }
       var conditionTypes: [String] = []
       for conditional in conditionals where !conditionTypes.contains(conditional.typeCondition) {

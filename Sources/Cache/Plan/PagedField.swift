@@ -1,4 +1,5 @@
 import GQLRunLanguage
+import GQLRunSupport
 
 /// A list of an operation whose pages a variable selects.
 package struct PagedField: Sendable, Hashable {
@@ -55,12 +56,8 @@ private struct PageSearch {
   ///
   /// - Parameter scopes: All selection sets of the object.
   private mutating func visit(_ scopes: [SelectionTree.Scope], below outer: [String]) {
-    let entries = tree.fields(of: scopes)
     // The selections of one response key are one field of the object.
-    let groups = Dictionary(grouping: entries, by: \.key)
-    var seen: Set<String> = []
-    for key in entries.map(\.key) where seen.insert(key).inserted {
-      let group = groups[key] ?? []
+    for (key, group) in OrderedGroups(tree.fields(of: scopes), by: \.key).all {
       let inner = tree.below(group)
       guard !inner.isEmpty else { continue }
       let keys = outer + [key]

@@ -441,18 +441,10 @@ struct PlanTable: ~Copyable {
   }
 
   private mutating func compile(_ contributions: [Applicable], isRoot: Bool) -> Int32 {
-    var order: [String] = []
-    var groups: [String: [Applicable]] = [:]
-    for entry in contributions {
-      let key = entry.contribution.responseKey
-      if groups[key] == nil { order.append(key) }
-      groups[key, default: []].append(entry)
-    }
     var fields: [FieldPlan] = []
     var redirects: [Int: RedirectTarget] = [:]
     var candidates: Int32 = 0
-    for key in order {
-      let group = groups[key] ?? []
+    for (key, group) in OrderedGroups(contributions, by: \.contribution.responseKey).all {
       let chosen = group.first { $0.isCertain == true } ?? group.first
       guard let meaning = chosen?.contribution else { continue }
       let same = group.filter { $0.contribution.storedKey == meaning.storedKey }

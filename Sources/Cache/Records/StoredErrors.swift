@@ -1,4 +1,5 @@
 import GQLRunJSON
+import GQLRunSupport
 
 /// The keys of the records with the errors of fields.
 ///
@@ -116,26 +117,15 @@ struct StoredErrors {
   /// The positions by their step at `depth`, in the order in which the steps occur first.
   private static func groups(
     _ positions: [Position], at depth: Int
-  ) -> [(step: RecordStep, positions: [Position])] {
-    var groups: [(step: RecordStep, positions: [Position])] = []
-    var numbers: [RecordStep: Int] = [:]
-    for position in positions where position.steps.count > depth {
-      let step = position.steps[depth]
-      if let number = numbers[step] {
-        groups[number].positions.append(position)
-      } else {
-        numbers[step] = groups.count
-        groups.append((step, [position]))
-      }
-    }
-    return groups
+  ) -> [(key: RecordStep, elements: [Position])] {
+    OrderedGroups(positions.lazy.filter { $0.steps.count > depth }, by: { $0.steps[depth] }).all
   }
 
   private static func elements(
     _ positions: [Position], at depth: Int
   ) -> [Int: [Position]] {
     groups(positions, at: depth).reduce(into: [:]) { elements, group in
-      if case .element(let index) = group.step { elements[index] = group.positions }
+      if case .element(let index) = group.key { elements[index] = group.elements }
     }
   }
 }
@@ -175,11 +165,11 @@ extension StoredErrors {
       var object = ObjectText(value)
       // A record may have as many fields as errors.
       let numbers = object.positions
-      for group in groups(positions, at: depth) {
-        guard case .field(let key) = group.step else { continue }
+      for (step, positions) in groups(positions, at: depth) {
+        guard case .field(let key) = step else { continue }
         let number = numbers[key]
         let new = replayed(
-          group.positions, in: number.map { object.entries[$0].value }, depth: depth + 1,
+          positions, in: number.map { object.entries[$0].value }, depth: depth + 1,
           reading: access, writing: target)
         guard let new else { continue }
         if let number {
@@ -242,12 +232,10 @@ extension StoredErrors {
     case .object:
       guard isSame || old.map({ Merge.isSameObject($0, new) }) != false else { return [] }
       let (fields, before) = (ObjectText(new).values, old.map { ObjectText($0).values } ?? [:])
-      return groups(positions, at: depth).flatMap { group -> [Position] in
-        guard case .field(let key) = group.step, let value = fields[key] else {
-          return group.positions
-        }
+      return groups(positions, at: depth).flatMap { step, positions -> [Position] in
+        guard case .field(let key) = step, let value = fields[key] else { return positions }
         return remaining(
-          group.positions, after: value, over: before[key], depth: depth + 1, isSame: false, access)
+          positions, after: value, over: before[key], depth: depth + 1, isSame: false, access)
       }
     case .list, .segments:
       guard let old, var elements = ListReader(new, access: access),

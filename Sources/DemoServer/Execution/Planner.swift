@@ -1,5 +1,6 @@
 import GQLRunJSON
 import GQLRunLanguage
+import GQLRunSupport
 
 /// Creates the plan of an operation: collects and merges fields for each possible object type, and
 /// evaluates directives and arguments.
@@ -88,8 +89,8 @@ struct Planner {
       try collect(set, on: type, into: &collected, depth: 0, defers: mode == .all)
     }
     var plans: [PlannedField] = []
-    for (responseKey, fields) in collected.inOrder {
-      let other = earlier[responseKey]
+    for (responseKey, fields) in collected.fields.all {
+      let other = earlier.fields[responseKey]
       if !other.isEmpty, fields[0].selectionSet == nil { continue }
       plans.append(try plan(other + fields, as: responseKey, on: type, depth: depth, mode))
     }
@@ -190,7 +191,7 @@ struct Planner {
     for selection in set.selections {
       guard try isIncluded(selection.directives) else { continue }
       switch selection {
-      case .field(let field): collected.append(field)
+      case .field(let field): collected.fields.append(field, to: field.responseKey)
       case .fragmentSpread(let spread):
         guard let fragment = fragments[spread.name.value] else { continue }
         try collect(
@@ -350,27 +351,14 @@ final class OutputType: Sendable {
   var mustBeHeld: Bool { absorbsErrors && contentFails }
 }
 
-/// Fields by response key, in the order of the keys' first occurrence.
+/// What selection sets of one object have.
 private struct CollectedFields {
-  private(set) var inOrder: [(key: String, fields: [Field])] = []
-  private var positions: [String: Int] = [:]
+  /// The fields by response key.
+  var fields = OrderedGroups<String, Field>()
   /// The fragments spread so far.
   var visited: Set<String> = []
   /// The fragments with `@defer`, with their labels.
   var deferred: [(label: String?, SelectionSet)] = []
-
-  /// The fields with a response key.
-  subscript(key: String) -> [Field] { positions[key].map { inOrder[$0].fields } ?? [] }
-
-  mutating func append(_ field: Field) {
-    let key = field.responseKey
-    if let position = positions[key] {
-      inOrder[position].fields.append(field)
-    } else {
-      positions[key] = inOrder.count
-      inOrder.append((key, [field]))
-    }
-  }
 }
 
 /// An error of a request or a field: an entry of the response's `errors`.

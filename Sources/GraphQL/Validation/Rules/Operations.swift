@@ -1,3 +1,5 @@
+import GQLRunSupport
+
 /// Only operations and fragments can be executed.
 ///
 /// https://spec.graphql.org/September2025/#sec-Executable-Definitions
@@ -75,20 +77,21 @@ final class SingleFieldSubscriptions: RuleVisitor {
         at: fields.conditions)
       return
     }
-    if fields.groups.count > 1 {
+    let groups = fields.byKey.all
+    if groups.count > 1 {
       context.report(
         .singleFieldSubscriptions, "\(subject) must select only one top level field.",
-        at: fields.groups.dropFirst().flatMap(\.locations))
+        at: groups.dropFirst().flatMap(\.elements).map(\.location))
     }
-    if fields.groups.isEmpty, fields.isComplete {
+    if groups.isEmpty, fields.isComplete {
       context.report(
         .singleFieldSubscriptions, "\(subject) must select one top level field.",
         at: operation.selectionSet.location)
     }
-    for group in fields.groups where group.name.hasPrefix("__") {
+    for (_, group) in groups where group[0].name.value.hasPrefix("__") {
       context.report(
         .singleFieldSubscriptions,
-        "\(subject) must not select an introspection top level field.", at: group.locations)
+        "\(subject) must not select an introspection top level field.", at: group.map(\.location))
     }
   }
 }
@@ -97,15 +100,14 @@ final class SingleFieldSubscriptions: RuleVisitor {
 ///
 /// https://spec.graphql.org/September2025/#CollectSubscriptionFields()
 private struct RootFields {
-  /// `name` is the name of the first field of the group.
-  var groups: [(name: String, locations: [SourceLocation])] = []
+  /// The fields by response key.
+  private(set) var byKey = OrderedGroups<String, Field>()
   /// The source locations of fields and fragments with a condition.
   var conditions: [SourceLocation] = []
   /// Whether all selections are known: none is in a fragment that is undefined, spread again or of another type.
   private(set) var isComplete = true
 
   init(of operation: OperationDefinition, on root: String, _ context: ValidationContext) {
-    var positions: [String: Int] = [:]
     var spread: Set<String> = []
     context.forEachRootSelection(of: operation) { selection, condition in
       let applies = RootFields.applies(condition, to: root, context)
@@ -118,14 +120,7 @@ private struct RootFields {
       where directive.name.value == "skip" || directive.name.value == "include" {
         conditions.append(directive.location)
       }
-      if case .field(let field) = selection {
-        if let position = positions[field.responseKey] {
-          groups[position].locations.append(field.location)
-        } else {
-          positions[field.responseKey] = groups.count
-          groups.append((field.name.value, [field.location]))
-        }
-      }
+      if case .field(let field) = selection { byKey.append(field, to: field.responseKey) }
       return applies
     }
   }

@@ -1,3 +1,5 @@
+import GQLRunSupport
+
 /// Variables used by an operation and its fragments are defined.
 ///
 /// https://spec.graphql.org/September2025/#sec-All-Variable-Uses-Defined
@@ -54,18 +56,7 @@ extension Array {
   /// The names of several elements, with all their source locations, in the order of the first one.
   func repeated(by name: (Element) -> Name) -> [[Name]] {
     guard count > 1 else { return [] }
-    var positions: [String: Int] = [:]
-    var groups: [[Name]] = []
-    for element in self {
-      let name = name(element)
-      if let position = positions[name.value] {
-        groups[position].append(name)
-      } else {
-        positions[name.value] = groups.count
-        groups.append([name])
-      }
-    }
-    return groups.filter { $0.count > 1 }
+    return OrderedGroups(map(name), by: \.value).all.map(\.elements).filter { $0.count > 1 }
   }
 }
 
