@@ -132,10 +132,11 @@ final class OptionSectionReader: Decoder {
   var codingPath: [any CodingKey] { [] }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-  init(
-    _ declared: [OptionCollector.Property], owner: OptionDecoder.Owner, location: FileLocation,
+  init<Section: Configurable>(
+    of type: Section.Type, owner: OptionDecoder.Owner, location: FileLocation,
     decoder: OptionDecoder
   ) {
+    let declared = OptionCollector.properties(of: Section())
     let options = declared.map { (name: $0.name.snakeCase, property: $0.property) }
     properties = Dictionary(zip(declared.map(\.name), options)) { $1 }
     names = options.filter { $0.property != nil }.map(\.name)

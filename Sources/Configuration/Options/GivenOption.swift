@@ -253,8 +253,7 @@ extension GivenOption {
   }
 
   private func reader<Section: Configurable>(of type: Section.Type) -> OptionSectionReader {
-    OptionSectionReader(
-      OptionCollector.properties(of: Section()), owner: owner, location: location, decoder: decoder)
+    OptionSectionReader(of: type, owner: owner, location: location, decoder: decoder)
   }
 
   private var owner: OptionDecoder.Owner { OptionDecoder.Owner(subject: label, noun: noun) }

@@ -77,8 +77,7 @@ extension OptionDecoder {
   package func read<Section: Configurable>(
     _ type: Section.Type, _ node: YAMLNode, owner: Owner, location: FileLocation
   ) -> (Section, [OptionError]) {
-    let reader = OptionSectionReader(
-      OptionCollector.properties(of: Section()), owner: owner, location: location, decoder: self)
+    let reader = OptionSectionReader(of: type, owner: owner, location: location, decoder: self)
     _ = reader.takeMembers(of: node)
     return reader.section(type)
   }
