@@ -136,10 +136,8 @@ private struct GrowingList {
       let text = Bytes(buffer)
       switch RecordText.kind(text) {
       case .list:
-        var cursor = ElementCursor(text)
-        var count = 0
-        while cursor.next() != nil { count += 1 }
-        return cursor.isMalformed ? nil : (1..<(text.count - 1), 0..<0, count)
+        guard let count = ElementCursor.count(of: text) else { return nil }
+        return (1..<(text.count - 1), 0..<0, count)
       case .segments, .values:
         var fields = FieldCursor(text)
         guard let names = fields.next(), let count = fields.next(),

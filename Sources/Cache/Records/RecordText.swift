@@ -275,4 +275,12 @@ package struct ElementCursor {
     if text.start[position] == UInt8(ascii: ",") { position &+= 1 }
     return element
   }
+
+  /// The number of elements of a list's text; `nil` if it is malformed.
+  static func count(of text: Bytes) -> Int? {
+    var cursor = ElementCursor(text)
+    var count = 0
+    while cursor.next() != nil { count += 1 }
+    return cursor.isMalformed ? nil : count
+  }
 }

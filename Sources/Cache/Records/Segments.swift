@@ -132,13 +132,7 @@ struct ListReader {
       segments = nil
       // The space before the text marks leaf values.
       current = kind == .opaque ? Array(value.dropFirst()) : value
-      let count = current.withBytes { text -> Int? in
-        var cursor = ElementCursor(text)
-        var count = 0
-        while cursor.next() != nil { count += 1 }
-        return cursor.isMalformed ? nil : count
-      }
-      guard let count else { return nil }
+      guard let count = current.withBytes({ ElementCursor.count(of: $0) }) else { return nil }
       self.count = count
     } else {
       guard access != nil, let found = value.withBytes({ Segments.keys(of: $0) }) else {
