@@ -99,7 +99,7 @@ extension CacheError {
   /// The error of a task that was cancelled while it waited for its turn to write.
   ///
   /// - Parameter store: The store, as after "the cache".
-  static func cancelled(writingTo store: String, path: String? = nil) -> CacheError {
+  static func cancelled(writingTo store: String, path: String?) -> CacheError {
     CacheError(
       .cancelled,
       "cannot write to the cache \(store): the task was cancelled while it waited for the lock",

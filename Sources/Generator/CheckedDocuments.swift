@@ -11,7 +11,7 @@ package struct CheckedDocuments {
 
   /// Parses and validates files. Fragments may be in other files than the operations that use them.
   package init(
-    _ files: [SourceFiles.File], schema: Schema, edition: Edition = .newest
+    _ files: [SourceFiles.File], schema: Schema, edition: Edition
   ) throws(GeneratorError) {
     sources = SourceFiles(files, edition: edition)
     self.schema = schema

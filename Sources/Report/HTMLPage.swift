@@ -108,7 +108,7 @@ extension Report.Table {
 package enum HTML {
   package static func escaped(_ text: String) -> String { QuotedText.markup(text) }
 
-  static func paragraph(_ text: String, _ tone: Report.Tone = .plain) -> String {
+  static func paragraph(_ text: String, _ tone: Report.Tone) -> String {
     "<p class=\"\(tone.rawValue)\">\(escaped(text))</p>"
   }
 

@@ -104,7 +104,7 @@ extension FilePath {
 
   /// The folder of the repository that a file belongs to: the nearest one above it that contains `.git`, below the home
   /// folder; without one, the folder of the file.
-  package static func repository(of file: String, home: String? = home) -> String {
+  package static func repository(of file: String, home: String?) -> String {
     let start = real(folder(of: file))
     let home = home.map { real($0) }
     var folder = start

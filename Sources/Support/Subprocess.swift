@@ -46,10 +46,9 @@ package final class Subprocess: Sendable {
   ///
   /// - Parameters:
   ///   - input: Its standard input; an empty one without it. The descriptors are closed in this process.
-  ///   - program: The executable; this one by default.
+  ///   - program: The executable.
   package static func own(
-    _ arguments: [String], input: Descriptor? = nil, output: Descriptor,
-    program: String = "/proc/self/exe"
+    _ arguments: [String], input: Descriptor?, output: Descriptor, program: String
   ) throws(SystemError) -> Subprocess {
     try Subprocess(
       program, ["gqlrun"] + arguments, files: [input, output, nil], leadsGroup: false)

@@ -57,7 +57,7 @@ struct NormalizerState: ~Copyable {
 
   init(
     plan: OperationPlan, staging: consuming Staging, wantsResult: Bool, storesRoot: Bool,
-    limits: ResponseLimits, separatesPages: Bool = true
+    limits: ResponseLimits, separatesPages: Bool
   ) {
     collectsAnchors = !plan.deliveries.isEmpty
     table = plan.tables.take(for: plan, separatesPages: separatesPages)

@@ -24,7 +24,7 @@ struct Staging: ~Copyable {
   private static let largePatience = 1 << 13
   private var stagedCount = 0
 
-  init(segmentSeed: UInt64, received: UInt32 = 0) {
+  init(segmentSeed: UInt64, received: UInt32) {
     self.segmentSeed = segmentSeed
     self.received = received
   }

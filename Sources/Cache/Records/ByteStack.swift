@@ -10,7 +10,7 @@ package struct ByteStack: ~Copyable {
   @usableFromInline package private(set) var count: Int
   @usableFromInline package private(set) var capacity: Int
 
-  package init(capacity: Int = 4096) {
+  package init(capacity: Int) {
     base = .allocate(capacity: max(capacity, 64))
     count = 0
     self.capacity = max(capacity, 64)

@@ -165,7 +165,7 @@ final class WriteLock: Sendable {
 
   init(
     _ file: DatabaseLock?, path: String, isReadOnly: Bool, maxWait: Duration,
-    clock: any Clock<Duration> = ContinuousClock()
+    clock: any Clock<Duration>
   ) {
     self.file = file
     self.isReadOnly = isReadOnly

@@ -497,7 +497,7 @@ private struct DefaultValueChecker {
 
   /// Whether the field has a default value that is valid for its type.
   mutating func hasValidDefault(
-    _ field: InputValueDefinition, of input: InputObjectType, _ depth: Int = 0
+    _ field: InputValueDefinition, of input: InputObjectType, _ depth: Int
   ) -> Bool {
     guard let value = field.defaultValue else { return false }
     let coordinate = "\(input.name).\(field.name.value)"

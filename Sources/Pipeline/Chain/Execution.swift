@@ -449,7 +449,7 @@ final class ExecutionState: Sendable {
   let reconnection: Reconnection?
   private let writes = Locked<[TrackedWrite]>([])
 
-  init(reconnection: Reconnection? = nil) { self.reconnection = reconnection }
+  init(reconnection: Reconnection?) { self.reconnection = reconnection }
 
   /// `true` for the first call only: `cache-and-network` reads the cache once, however many retries
   /// there are.

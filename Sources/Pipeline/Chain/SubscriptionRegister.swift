@@ -175,14 +175,12 @@ package final class SubscriptionRegister: Sendable {
 
   fileprivate func remove(_ number: Int) { update { $0.remove(number) } }
 
-  fileprivate func set(
-    _ number: Int, _ value: ConnectionState, after failure: (any Error)? = nil
-  ) {
+  fileprivate func set(_ number: Int, _ value: ConnectionState, after failure: any Error) {
     update { state in
       state.endBeginning(number)
       state.set(number, value)
       state.entries[number]?.interrupt = nil
-      if let failure { state.failure = failure }
+      state.failure = failure
     }
   }
 
