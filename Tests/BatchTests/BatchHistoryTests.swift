@@ -130,10 +130,9 @@ private final class HistoryServer: HTTPTransport {
       return (fails, state.requests == state.stopAt ? state.control : nil)
     }
     await stopped?.stop()
-    if fails { return ScriptedTransport.response(200, #"{"errors":[{"message":"no"}]}"#) }
-    return ScriptedTransport.response(
-      200,
-      #"{"data":{"posts":{"nodes":[{"id":"\#(row).\#(page)"}],"pageInfo":{"hasNextPage":\#(page < pages(row)),"endCursor":"\#(page)"}}}}"#
+    if fails { return .errors("no") }
+    return .data(
+      #"{"posts":{"nodes":[{"id":"\#(row).\#(page)"}],"pageInfo":{"hasNextPage":\#(page < pages(row)),"endCursor":"\#(page)"}}}"#
     )
   }
 }

@@ -152,7 +152,7 @@ struct ColumnsTests {
           columns: [row.n, id]
       """, in: location)
     let summary = try await Bench.run(
-      manifest, transport: ScriptedTransport { _ in ScriptedTransport.response(200, body) })
+      manifest, transport: ScriptedTransport { _ in .response(200, body) })
     #expect(summary.counters.done == 2)
     let lines = try location.lines("o.csv").dropFirst()
     #expect(Set(lines).count == 2 * count)

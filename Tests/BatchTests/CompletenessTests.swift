@@ -36,9 +36,8 @@ struct CompletenessTests {
   }
 
   private static func page(_ hasNextPage: Bool, id: Int = 1) -> HTTPResponseMessage {
-    ScriptedTransport.response(
-      200,
-      #"{"data":{"list":{"nodes":[{"id":\#(id)}],"pageInfo":{"hasNextPage":\#(hasNextPage),"endCursor":"c"}}}}"#
+    .data(
+      #"{"list":{"nodes":[{"id":\#(id)}],"pageInfo":{"hasNextPage":\#(hasNextPage),"endCursor":"c"}}}"#
     )
   }
 
@@ -91,8 +90,7 @@ struct CompletenessTests {
       let summary = try await Bench.run(
         manifest(Self.list + "\n    paginate: { connection: list }"),
         transport: ScriptedTransport { _ in
-          ScriptedTransport.response(
-            200, #"{"data":{"list":{"nodes":[{"id":1}],"pageInfo":\#(info)}}}"#)
+          .data(#"{"list":{"nodes":[{"id":1}],"pageInfo":\#(info)}}"#)
         })
       #expect(summary.counters.failed == failed, "\(info)")
       #expect(
@@ -109,8 +107,7 @@ struct CompletenessTests {
     let summary = try await Bench.run(
       manifest(Self.list + "\n    paginate: { connection: list }\n    emit: list.nodes[*]"),
       transport: ScriptedTransport { (number: Int) in
-        number == 1
-          ? Self.page(true) : ScriptedTransport.response(200, #"{"data":{"list":null}}"#)
+        number == 1 ? Self.page(true) : .data(#"{"list":null}"#)
       })
     #expect(summary.counters.failed == 1 && summary.counters.done == 0)
     #expect(
@@ -120,18 +117,14 @@ struct CompletenessTests {
     // Without a page before it, null is a value.
     let first = try await Bench.run(
       manifest(Self.list + "\n    paginate: { connection: list }\n    emit: list.nodes[*]"),
-      transport: ScriptedTransport { _ in
-        ScriptedTransport.response(200, #"{"data":{"list":null}}"#)
-      })
+      transport: ScriptedTransport { _ in .data(#"{"list":null}"#) })
     #expect(first.counters.done == 1)
   }
 
   @Test("a task of another failure is not counted as incomplete")
   func otherFailures() async throws {
     let manifest = try manifest(Self.list + "\n    emit: list.nodes[*]")
-    let transport = ScriptedTransport { _ in
-      ScriptedTransport.response(200, #"{"errors":[{"message":"no"}]}"#)
-    }
+    let transport = ScriptedTransport { _ in .errors("no") }
     let summary = try await Bench.run(manifest, transport: transport)
     #expect(summary.counters.failed == 1)
     #expect(try JSONValue(parsing: location.text("j.json"))["incomplete"] == nil)
@@ -152,7 +145,7 @@ struct CompletenessTests {
     let transport = ScriptedTransport { number in
       let post = #"{"id":1,"tags":{"nodes":[],"pageInfo":{"hasNextPage":true}}}"#
       let posts = Array(repeating: post, count: number).joined(separator: ",")
-      return ScriptedTransport.response(200, #"{"data":{"user":{"posts":[\#(posts)]}}}"#)
+      return .data(#"{"user":{"posts":[\#(posts)]}}"#)
     }
     let reasons = try #require(
       try await Bench.run(manifest, transport: transport).failures)
@@ -214,8 +207,7 @@ struct CompletenessTests {
       func items(_ hasNextPage: Bool) -> String {
         #"{"items":{"nodes":[{"id":1}],"pageInfo":{"hasNextPage":\#(hasNextPage),"endCursor":"\#(number)"}}}"#
       }
-      return ScriptedTransport.response(
-        200, #"{"data":{"lists":[\#(items(first)),\#(items(second))]}}"#)
+      return .data(#"{"lists":[\#(items(first)),\#(items(second))]}"#)
     }
     let done = try await Bench.run(
       manifest, transport: ScriptedTransport { answer($0 < 3, false, page: $0) })
@@ -228,9 +220,9 @@ struct CompletenessTests {
         "incomplete: `lists.items` has more pages (hasNextPage is true in 1 of 2): ") == true)
   }
 
-  @Test("the pages of an offset end with an empty one, whatever `hasNextPage` is")
+  @Test("the pages of an offset begin at its default, and end with an empty one, whatever `hasNextPage` is")
   func offset() async throws {
-    for (type, first) in [("Int", 0), ("Int = 7", 7)] {
+    for (type, first) in [("Int", 0), ("Int = 7", 7), ("Int = null", 0)] {
       let manifest = try manifest(
         """
         query: "query($offset: \(type)) { list(offset: $offset) { nodes { id } pageInfo { hasNextPage } } }"
@@ -240,8 +232,7 @@ struct CompletenessTests {
       let transport = ScriptedTransport { body, number in
         #expect(body.contains(#""offset":\#(first + number - 1)}"#), "\(body)")
         let nodes = number < 3 ? #"{"id":\#(number)}"# : ""
-        return ScriptedTransport.response(
-          200, #"{"data":{"list":{"nodes":[\#(nodes)],"pageInfo":{"hasNextPage":true}}}}"#)
+        return .data(#"{"list":{"nodes":[\#(nodes)],"pageInfo":{"hasNextPage":true}}}"#)
       }
       let summary = try await Bench.run(manifest, transport: transport)
       #expect(summary.counters.done == 1 && summary.counters.records == 2)
@@ -279,9 +270,7 @@ struct CompletenessTests {
     let closed = #""pageInfo":{"hasNextPage":false}"#
     let inner = #""nodes":[{"id":1,"b":{\#(open)}}]"#
     let a = more.isEmpty ? "{\(open)}" : "{\(inner),\(closed)}"
-    let transport = ScriptedTransport { _ in
-      ScriptedTransport.response(200, #"{"data":{"b":{\#(open)},"a":\#(a)}}"#)
-    }
+    let transport = ScriptedTransport { _ in .data(#"{"b":{\#(open)},"a":\#(a)}"#) }
     let summary = try await Bench.run(manifest, transport: transport)
     let message = summary.failures?.all.first?.message ?? ""
     #expect(message.hasPrefix("incomplete: ") && message.contains(text), "\(message)")
@@ -297,9 +286,7 @@ struct CompletenessTests {
     ] {
       let summary = try await Bench.run(
         manifest(#"query: "{ users { id posts { nodes { id } pageInfo { hasNextPage } } } }""#),
-        transport: ScriptedTransport { _ in
-          ScriptedTransport.response(200, #"{"data":{"users":[{"id":1,"posts":\#(value)}]}}"#)
-        })
+        transport: ScriptedTransport { _ in .data(#"{"users":[{"id":1,"posts":\#(value)}]}"#) })
       let message = summary.failures?.all.first?.message ?? ""
       #expect(message.contains(text), "\(message)")
     }
@@ -467,7 +454,7 @@ struct CompletenessTests {
       "\(document)")
     let transport = ScriptedTransport { body, _ in
       body.contains("$gqlrunID_\(maxPages):")
-        ? ScriptedTransport.response(400, #"{"errors":[{"message":"Aliases limit exceeded"}]}"#)
+        ? .response(400, #"{"errors":[{"message":"Aliases limit exceeded"}]}"#)
         : try server.answer(body)
     }
     let summary = try await Bench.run(manifest, transport: transport)
@@ -531,7 +518,7 @@ struct CompletenessTests {
     let transport = ScriptedTransport { number in
       let first =
         #"{"list":{"id":1,"in":{"nodes":[],"pageInfo":{"hasNextPage":true,"endCursor":"c"}}}}"#
-      return ScriptedTransport.response(200, #"{"data":\#(number == 1 ? first : data)}"#)
+      return .data(number == 1 ? first : data)
     }
     let summary = try await Bench.run(manifest(Self.nested), transport: transport)
     let found = summary.failures?.all.first?.message ?? ""
@@ -541,10 +528,8 @@ struct CompletenessTests {
   @Test("an object whose `id` is not an ID fails its task, and not the run")
   func unusableID() async throws {
     let transport = ScriptedTransport { _ in
-      ScriptedTransport.response(
-        200,
-        #"{"data":{"list":{"id":true,"in":{"nodes":[],"pageInfo":{"hasNextPage":true,"endCursor":"c"}}}}}"#
-      )
+      .data(
+        #"{"list":{"id":true,"in":{"nodes":[],"pageInfo":{"hasNextPage":true,"endCursor":"c"}}}}"#)
     }
     let summary = try await Bench.run(manifest(Self.nested), transport: transport)
     let found = summary.failures?.all.first?.message ?? ""
@@ -556,8 +541,7 @@ struct CompletenessTests {
     let transport = ScriptedTransport { number in
       let info = #""pageInfo":{"hasNextPage":true,"endCursor":"\#(number)"}"#
       let list = #"{"id":1,"in":{"nodes":[],\#(info)}}"#
-      return ScriptedTransport.response(
-        200, #"{"data":{"\#(number == 1 ? "list" : "p0")":\#(list)}}"#)
+      return .data(#"{"\#(number == 1 ? "list" : "p0")":\#(list)}"#)
     }
     let limited = Self.nested.replacing("{ nested:", with: "{ max_pages: 7, nested:")
     let summary = try await Bench.run(manifest(limited), transport: transport)
@@ -575,7 +559,7 @@ struct CompletenessTests {
       let info = #""pageInfo":{"hasNextPage":\#(number % 3 != 0),"endCursor":"\#(number)"}"#
       let list = #"{"id":1,"in":{"nodes":[{"id":\#(number)}],\#(info)}}"#
       let name = number == 1 || number == 3 ? "list" : "p0"
-      return ScriptedTransport.response(200, #"{"data":{"\#(name)":\#(list)}}"#)
+      return .data(#"{"\#(name)":\#(list)}"#)
     }
     let first = try await Bench.run(
       manifest(Self.nested), control: control, transport: transport)
@@ -591,8 +575,7 @@ struct CompletenessTests {
       if number == 2 { await control.stop() }
       let info = #""pageInfo":{"hasNextPage":true,"endCursor":"\#(number)"}"#
       let list = #"{"id":1,"in":{"nodes":[{"id":\#(number)}],\#(info)}}"#
-      return ScriptedTransport.response(
-        200, #"{"data":{"\#(number == 1 ? "list" : "p0")":\#(list)}}"#)
+      return .data(#"{"\#(number == 1 ? "list" : "p0")":\#(list)}"#)
     }
     let mutation = Self.nested.replacing("query: \"{", with: "query: \"mutation {")
     let first = try await Bench.run(manifest(mutation), control: control, transport: transport)
@@ -607,7 +590,7 @@ struct CompletenessTests {
     let transport = ScriptedTransport { number in
       let info = #""pageInfo":{"hasNextPage":\#(number == 1),"endCursor":"\#(number)"}"#
       let list = #"{"id":1,"in":{"nodes":[{"id":\#(number)},null],\#(info)}}"#
-      return ScriptedTransport.response(
+      return .response(
         200,
         number == 1
           ? #"{"data":{"list":\#(list)},"errors":[{"message":"no","path":["list","in","nodes",1]}]}"#
@@ -691,6 +674,6 @@ private struct TreeServer: Sendable {
     let answer = try server.answer(
       Document(parsing: body["query"]?.stringValue ?? ""),
       variables: body["variables"]?.objectValue ?? [:])
-    return ScriptedTransport.response(200, JSONValue.object(answer.body).jsonText())
+    return .response(200, JSONValue.object(answer.body).jsonText())
   }
 }

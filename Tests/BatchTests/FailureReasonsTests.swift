@@ -35,18 +35,14 @@ struct FailureReasonsTests {
       """, in: location)
   }
 
-  private static func errors(_ message: String) -> HTTPResponseMessage {
-    ScriptedTransport.response(200, #"{"errors":[{"message":"\#(message)"}]}"#)
-  }
-
   @Test("tasks that differ only in key, quoted text and numbers have one reason, the first message")
   func grouping() async throws {
     let manifest = try manifest(40)
     let transport = RowTransport(answer: { row, _ in
       switch row {
-      case 3, 5, 30: Self.errors("no user U_\(row) after \(row * 7) ms")
-      case 4: ScriptedTransport.response(500, "broken")
-      case 7, 8: ScriptedTransport.response(502, "broken")
+      case 3, 5, 30: .errors("no user U_\(row) after \(row * 7) ms")
+      case 4: .response(500, "broken")
+      case 7, 8: .response(502, "broken")
       default: nil
       }
     })
@@ -72,7 +68,7 @@ struct FailureReasonsTests {
   @Test("the reasons of a resumed run are those of its own tasks; the journal has all")
   func resumed() async throws {
     let manifest = try manifest(4)
-    let failing = RowTransport(answer: { row, _ in row == 2 ? Self.errors("first") : nil })
+    let failing = RowTransport(answer: { row, _ in row == 2 ? .errors("first") : nil })
     let first = try await Bench.run(manifest, transport: failing)
     #expect(first.failures?.all.map(\.count) == [1])
     let second = try await Bench.run(manifest, Bench.resuming, transport: failing)
@@ -88,7 +84,7 @@ struct FailureReasonsTests {
 
   @Test("without a key, the first task is its row")
   func rows() async throws {
-    let transport = RowTransport(answer: { row, _ in row == 2 ? Self.errors("no") : nil })
+    let transport = RowTransport(answer: { row, _ in row == 2 ? .errors("no") : nil })
     let summary = try await Bench.run(manifest(3, key: ""), transport: transport)
     #expect(summary.failures?.all.map(\.first) == ["row 3"], "the header is row 1")
   }
@@ -97,9 +93,7 @@ struct FailureReasonsTests {
     "a secret in the data of a failed condition is hidden, in the summary, the journal and sinks")
   func secrets() async throws {
     let services = Services(
-      transport: ScriptedTransport { _ in
-        ScriptedTransport.response(200, #"{"data":{"user":{"id":"canary-77","login":"a"}}}"#)
-      })
+      transport: ScriptedTransport { _ in .data(#"{"user":{"id":"canary-77","login":"a"}}"#) })
     services.secrets.insert(SecretString("canary-77"))
     let manifest = try manifest(1, more: #"expect: ["data.user.id == data.user.login"]"#)
     let summary = try await Bench.run(manifest, services: services)
@@ -116,7 +110,7 @@ struct FailureReasonsTests {
     let count = FailureReasons.most + 20
     let letters = Array("abcdefghijklmnopqrstuvwxyz")
     let transport = RowTransport(answer: { row, _ in
-      Self.errors("reason \(letters[row / 676 % 26])\(letters[row / 26 % 26])\(letters[row % 26])")
+      .errors("reason \(letters[row / 676 % 26])\(letters[row / 26 % 26])\(letters[row % 26])")
     })
     let summary = try await Bench.run(manifest(count), transport: transport)
     let reasons = try #require(summary.failures)

@@ -37,9 +37,7 @@ struct GovernorTests {
   func storm() async throws {
     let clock = TestClock.jumping()
     let transport = ScriptedTransport { number in
-      number <= 40
-        ? ScriptedTransport.response(429, "slow down", headers: ["Retry-After": "2"])
-        : ScriptedTransport.response()
+      number <= 40 ? .response(429, "slow down", headers: ["Retry-After": "2"]) : .response()
     }
     let summary = try await Bench.run(
       manifest(100), transport: transport, clock: ServiceClock(clock))
@@ -52,7 +50,7 @@ struct GovernorTests {
 
   @Test("a server that keeps refusing ends the run, which can be resumed")
   func patience() async throws {
-    let transport = ScriptedTransport { _ in ScriptedTransport.response(503, "no") }
+    let transport = ScriptedTransport { _ in .response(503, "no") }
     let summary = try await Bench.run(
       manifest(1000, run: "concurrency: 8, patience: 1m"), transport: transport,
       clock: ServiceClock(TestClock.jumping()))
@@ -62,7 +60,7 @@ struct GovernorTests {
     #expect(transport.count < 60)
     let again = try await Bench.run(
       manifest(1000, run: "concurrency: 8, patience: 1m"), Bench.resuming,
-      transport: ScriptedTransport { _ in ScriptedTransport.response() })
+      transport: ScriptedTransport { _ in .response() })
     #expect(again.counters.done == 1000)
   }
 
@@ -72,9 +70,7 @@ struct GovernorTests {
   func absurd(wish: String) async throws {
     let clock = TestClock.jumping()
     let transport = ScriptedTransport { number in
-      number == 1
-        ? ScriptedTransport.response(429, "", headers: ["Retry-After": wish])
-        : ScriptedTransport.response()
+      number == 1 ? .response(429, "", headers: ["Retry-After": wish]) : .response()
     }
     let summary = try await Bench.run(
       manifest(3, run: "concurrency: 1, patience: 2h"), transport: transport,
@@ -90,9 +86,7 @@ struct GovernorTests {
       ("application/graphql-response+json", #"{"errors":[{"message":"log in"}]}"#),
     ])
   func credentials(_ type: String, _ body: String) async throws {
-    let transport = ScriptedTransport { _ in
-      ScriptedTransport.response(401, body, headers: ["Content-Type": type])
-    }
+    let transport = ScriptedTransport { _ in .response(401, body, headers: ["Content-Type": type]) }
     let summary = try await Bench.run(manifest(500), transport: transport)
     #expect(summary.stop == .unauthorized)
     #expect(transport.count <= 8)
@@ -112,7 +106,7 @@ struct GovernorTests {
         throw ChainError(
           .transport, code: .connectionFailed, message: "refused", delivery: .notSent)
       }
-      return ScriptedTransport.response()
+      return .response()
     }
     let second = try await Bench.run(
       manifest(50, run: "concurrency: 8, patience: 1h"), Bench.resuming, transport: restarted,
@@ -134,7 +128,7 @@ struct GovernorTests {
         throw ChainError(
           .transport, code: .connectionFailed, message: "refused", delivery: .notSent)
       }
-      return ScriptedTransport.response()
+      return .response()
     }
     let summary = try await Bench.run(
       manifest(5, run: "concurrency: 1, patience: 5m"), control: control, transport: transport,
@@ -152,7 +146,7 @@ struct GovernorTests {
   @Test("a run that gives up says how long the server was unreachable")
   func endingOutage() async throws {
     let transport = ScriptedTransport { number in
-      if number == 1 { return ScriptedTransport.response() }
+      if number == 1 { return .response() }
       throw ChainError(.transport, code: .connectionFailed, message: "refused", delivery: .notSent)
     }
     let summary = try await Bench.run(
@@ -168,7 +162,7 @@ struct GovernorTests {
   @Test("a rate is kept")
   func rate() async throws {
     let clock = TestClock.jumping()
-    let transport = ScriptedTransport { _ in ScriptedTransport.response() }
+    let transport = ScriptedTransport { _ in .response() }
     _ = try await Bench.run(
       manifest(50, "rate_limit: { rate: 10/s, burst: 5 }"), transport: transport,
       clock: ServiceClock(clock))
@@ -188,7 +182,7 @@ struct GovernorTests {
     let clock = TestClock.jumping()
     let reset = Int(Self.today) + 600
     let transport = ScriptedTransport { number in
-      ScriptedTransport.response(
+      .response(
         headers: [
           "X-RateLimit-Limit": "5000", "X-RateLimit-Reset": "\(reset)",
           "X-RateLimit-Remaining": number == 3 ? "400" : "4000",
@@ -205,7 +199,7 @@ struct GovernorTests {
     let clock = TestClock.jumping()
     let transport = ScriptedTransport { number in
       let left = number == 2 ? 40 : 1000
-      return ScriptedTransport.response(
+      return .response(
         200,
         """
         {"data":{"user":null},"extensions":{"cost":{"requestedQueryCost":50,"throttleStatus":\
@@ -226,9 +220,7 @@ struct GovernorTests {
     ])
   func refusedWithSuccess(body: String) async throws {
     let clock = TestClock.jumping()
-    let transport = ScriptedTransport { number in
-      number <= 6 ? ScriptedTransport.response(200, body) : ScriptedTransport.response()
-    }
+    let transport = ScriptedTransport { number in number <= 6 ? .response(200, body) : .response() }
     let summary = try await Bench.run(
       manifest(20), transport: transport, clock: ServiceClock(clock))
     #expect(summary.counters.done == 20)
@@ -243,12 +235,11 @@ struct GovernorTests {
     let clock = TestClock.jumping()
     let transport = ScriptedTransport { number in
       switch number {
-      case 1: ScriptedTransport.response(403, "", headers: ["Retry-After": "30"])
+      case 1: .response(403, "", headers: ["Retry-After": "30"])
       case 2:
-        ScriptedTransport.response(
-          403, "", headers: ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "\(reset)"])
-      case 3: ScriptedTransport.response(403, "")
-      default: ScriptedTransport.response()
+        .response(403, "", headers: ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "\(reset)"])
+      case 3: .response(403, "")
+      default: .response()
       }
     }
     let summary = try await Bench.run(
@@ -262,8 +253,7 @@ struct GovernorTests {
   func shared() async throws {
     let clock = TestClock.jumping()
     let services = Services(
-      transport: ScriptedTransport { _ in ScriptedTransport.response() },
-      clock: ServiceClock(clock))
+      transport: ScriptedTransport { _ in .response() }, clock: ServiceClock(clock))
     let one = try manifest(20, "rate_limit: { rate: 10/s }", run: "concurrency: 2")
     let other = try GovernorTests()
     let two = try other.manifest(20, "rate_limit: { rate: 10/s }", run: "concurrency: 2")
@@ -290,9 +280,7 @@ struct GovernorTests {
 
   @Test("a limit of failures ends the run")
   func failures() async throws {
-    let transport = ScriptedTransport { _ in
-      ScriptedTransport.response(200, #"{"errors":[{"message":"no"}]}"#)
-    }
+    let transport = ScriptedTransport { _ in .errors("no") }
     let one = try await Bench.run(
       manifest(500, run: "concurrency: 4, fail_fast: true"), transport: transport)
     #expect(one.stop == .tooManyFailures)
@@ -308,7 +296,7 @@ struct GovernorTests {
     let clock = TestClock.jumping()
     let transport = ScriptedTransport { _ in
       try await ServiceClock(clock).sleep(for: .seconds(60))
-      return ScriptedTransport.response()
+      return .response()
     }
     let summary = try await Bench.run(
       manifest(500, run: "concurrency: 2, deadline: 1ms"), transport: transport)
@@ -332,14 +320,10 @@ struct GovernorTests {
     let transport = ScriptedTransport { number in
       switch number {
       case 1:
-        ScriptedTransport.response(
-          200, #"{"data":null,"errors":[{"message":"Query has complexity 1001"}]}"#)
-      case 2: ScriptedTransport.response(504, "timeout")
+        .response(200, #"{"data":null,"errors":[{"message":"Query has complexity 1001"}]}"#)
+      case 2: .response(504, "timeout")
       default:
-        ScriptedTransport.response(
-          200,
-          #"{"data":{"list":{"nodes":[{"id":"1"}],"pageInfo":{"hasNextPage":false,"endCursor":"x"}}}}"#
-        )
+        .data(#"{"list":{"nodes":[{"id":"1"}],"pageInfo":{"hasNextPage":false,"endCursor":"x"}}}"#)
       }
     }
     let summary = try await Bench.run(manifest, transport: transport)
@@ -361,9 +345,8 @@ struct GovernorTests {
           emit: list.nodes[*]
       """, in: location)
     let transport = ScriptedTransport { number in
-      ScriptedTransport.response(
-        200,
-        #"{"data":{"list":{"nodes":[{"id":"\#(number)"}],"pageInfo":{"hasNextPage":true,"endCursor":"\#(number % 3)"}}}}"#
+      .data(
+        #"{"list":{"nodes":[{"id":"\#(number)"}],"pageInfo":{"hasNextPage":true,"endCursor":"\#(number % 3)"}}}"#
       )
     }
     let summary = try await Bench.run(manifest, transport: transport)

@@ -149,8 +149,7 @@ struct OutputOrderTests {
     let transport = RowTransport(
       waits: { $0 == 5 ? 25 : nil },
       answer: { row, _ in
-        row == 5 || row == 30
-          ? ScriptedTransport.response(200, #"{"errors":[{"message":"no"}]}"#) : nil
+        row == 5 || row == 30 ? .errors("no") : nil
       })
     let summary = try await Bench.run(manifest(60), transport: transport)
     #expect(summary.counters.failed == 2)
@@ -171,7 +170,7 @@ struct OutputOrderTests {
       answer: { row, _ in
         guard row == 10 else { return nil }
         await control.stop()
-        return ScriptedTransport.response(429, "", headers: ["Retry-After": "3600"])
+        return .response(429, "", headers: ["Retry-After": "3600"])
       })
     let first = try await Bench.run(manifest(200), control: control, transport: transport)
     #expect(first.stop == .interrupted)
@@ -194,9 +193,8 @@ struct OutputOrderTests {
       waits: { $0 == 1 ? 12 : nil },
       answer: { row, _ in
         let page = await pages.next(row)
-        return ScriptedTransport.response(
-          200,
-          #"{"data":{"posts":{"nodes":[{"id":"\#(row).\#(page)"}],"pageInfo":{"hasNextPage":\#(page < 3),"endCursor":"\#(page)"}}}}"#
+        return .data(
+          #"{"posts":{"nodes":[{"id":"\#(row).\#(page)"}],"pageInfo":{"hasNextPage":\#(page < 3),"endCursor":"\#(page)"}}}"#
         )
       })
     let summary = try await Bench.run(manifest, transport: transport)

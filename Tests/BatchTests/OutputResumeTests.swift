@@ -192,8 +192,7 @@ struct OutputResumeTests {
     ]
     for (id, status, body, count) in answers {
       let transport = ScriptedTransport { request, _ in
-        request.contains(id)
-          ? ScriptedTransport.response(status, body) : ScriptedTransport.response()
+        request.contains(id) ? .response(status, body) : .response()
       }
       _ = try await Bench.run(manifest, transport: transport)
       let rows = try DatabaseQueue.reading(location.file("n.db")) {

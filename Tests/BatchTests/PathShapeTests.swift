@@ -213,7 +213,7 @@ struct PathShapeTests {
           query: "query($after: String, $offset: Int) { things(after: $after, offset: $offset) { id sub { id } ... on B { b } pageInfo { hasNextPage endCursor } } }"
           \(operation)
       """, in: location)
-    let transport = ScriptedTransport { _ in ScriptedTransport.response(200, answer) }
+    let transport = ScriptedTransport { _ in .response(200, answer) }
     let summary = try await Bench.run(manifest, transport: transport)
     let report = try ReportData(
       Journal(path: summary.journal, isReadOnly: true), manifest: manifest)

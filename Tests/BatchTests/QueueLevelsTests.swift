@@ -46,11 +46,8 @@ struct QueueLevelsTests {
         ?? ""
       let name = String(query.dropFirst("query ".count).prefix { $0.isLetter })
       await log.note(name, id)
-      if fails, name == "User" {
-        return ScriptedTransport.response(200, #"{"errors":[{"message":"no such user"}]}"#)
-      }
-      return ScriptedTransport.response(
-        200, #"{"data":{"user":{"id":"\#(id)","login":"login of \#(id)"}}}"#)
+      if fails, name == "User" { return .errors("no such user") }
+      return .data(#"{"user":{"id":"\#(id)","login":"login of \#(id)"}}"#)
     }
   }
 

@@ -145,7 +145,7 @@ struct QueueLimitsTests {
     let (bench, manifest) = try QueueBench.begun(
       60, run: " }\nrate_limit: { adapter: shopify")
     let transport = ScriptedTransport { number in
-      ScriptedTransport.response(
+      .response(
         200,
         """
         {"data":{"user":{"id":"1","login":"a"}},"extensions":{"cost":{"requestedQueryCost":3,"actualQueryCost":3,\

@@ -29,7 +29,7 @@ struct QueueSchemaTests {
     manifest.queueURL = plain
     try bench.begin(manifest)
     let transport = ScriptedTransport { number in
-      ScriptedTransport.response(200, #"{"data":{"user":{"id":"\#(number)","login":"a"}}}"#)
+      .data(#"{"user":{"id":"\#(number)","login":"a"}}"#)
     }
     try await bench.work(manifest, transport: transport)
     let rows = try PostgresConnection(plain).run("SELECT count(*) FROM found")
@@ -78,8 +78,7 @@ struct QueueSchemaTests {
         message.contains("version \(version) of its tables") && message.contains("batch init"))
       #expect(try !queue.initialize())
       #expect(try queue.enqueue().added == 3)
-      try await bench.work(
-        manifest, transport: ScriptedTransport { _ in ScriptedTransport.response() })
+      try await bench.work(manifest, transport: ScriptedTransport { _ in .response() })
       #expect(try bench.counts() == ["done": 4])
     }
   }
@@ -148,8 +147,7 @@ struct QueueSchemaTests {
     try FileManager.default.removeItem(atPath: bench.location.file("ids.csv"))
     let manifest = try Bench.load(bench.location.text("m.batch.yaml"), in: bench.location)
     #expect(throws: InputProblem.self) { try BatchQueue(manifest).enqueue() }
-    try await bench.work(
-      manifest, transport: ScriptedTransport { _ in ScriptedTransport.response() })
+    try await bench.work(manifest, transport: ScriptedTransport { _ in .response() })
     #expect(try bench.counts() == ["done": 3])
   }
 

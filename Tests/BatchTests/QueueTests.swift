@@ -68,8 +68,7 @@ struct QueueTests {
     try bench.begin(manifest)
     let transport = ScriptedTransport { request, _ in
       let id = (1...3).first { request.contains("U_\($0)") } ?? 0
-      return ScriptedTransport.response(
-        200, #"{"data":{"user":{"id":"U_\#(id)","login":"a\#(id == 2 ? #"\u0000"# : "")"}}}"#)
+      return .data(#"{"user":{"id":"U_\#(id)","login":"a\#(id == 2 ? #"\u0000"# : "")"}}"#)
     }
     let summary = try await bench.work(manifest, transport: transport)
     #expect(summary.map(\.counters.failed) == [1] && summary.map(\.counters.done) == [2])
@@ -91,10 +90,8 @@ struct QueueTests {
     try bench.begin(manifest)
     let transport = ScriptedTransport { request, _ in
       let hasMore = request.contains("U_2")
-      return ScriptedTransport.response(
-        200,
-        #"{"data":{"posts":{"nodes":[],"pageInfo":{"hasNextPage":\#(hasMore),"endCursor":"a\u0000"}}}}"#
-      )
+      return .data(
+        #"{"posts":{"nodes":[],"pageInfo":{"hasNextPage":\#(hasMore),"endCursor":"a\u0000"}}}"#)
     }
     let summary = try await bench.work(manifest, transport: transport)
     #expect(summary.map(\.counters.failed) == [1] && summary.map(\.counters.done) == [2])
@@ -307,9 +304,7 @@ struct QueueTests {
     try await bench.work(
       manifest,
       transport: ScriptedTransport { number in
-        number == 1
-          ? ScriptedTransport.response(200, #"{"errors":[{"message":"no such user"}]}"#)
-          : ScriptedTransport.response()
+        number == 1 ? .errors("no such user") : .response()
       })
     let queue = try BatchQueue(manifest)
     let report = try queue.inspect { try JSONValue(parsing: $0.report()) }
@@ -330,9 +325,8 @@ struct QueueTests {
       manifest,
       transport: ScriptedTransport { number in
         number == 1
-          ? ScriptedTransport.response(200, #"{"errors":[{"message":"no such user"}]}"#)
-          : ScriptedTransport.response(
-            200, #"{"data":{"posts":{"nodes":[],"pageInfo":{"hasNextPage":\#(number == 2)}}}}"#)
+          ? .errors("no such user")
+          : .data(#"{"posts":{"nodes":[],"pageInfo":{"hasNextPage":\#(number == 2)}}}"#)
       })
     let queue = try BatchQueue(manifest)
     let status = try queue.status()
@@ -449,7 +443,7 @@ struct QueueTests {
         }
         clock.advance(by: .seconds(21))
       }
-      return ScriptedTransport.response()
+      return .response()
     }
     let worker = Task {
       try await BatchWorker(manifest, services: Services(transport: transport, clock: services))

@@ -106,20 +106,20 @@ private actor RotatingServer: HTTPTransport {
     guard request.head.path == "/token" else {
       guard left > 0, request.head.headerFields[.authorization] == "Bearer access-\(renewals)"
       else {
-        return ScriptedTransport.response(401, "")
+        return .response(401, "")
       }
       left -= 1
-      return ScriptedTransport.response()
+      return .response()
     }
     let form = String(decoding: request.body ?? [], as: UTF8.self)
     if form.contains("grant_type=refresh_token"), !form.contains("refresh_token=\(refreshToken)") {
       refusedRenewals += 1
-      return ScriptedTransport.response(400, #"{"error":"invalid_grant"}"#)
+      return .response(400, #"{"error":"invalid_grant"}"#)
     }
     renewals += 1
     refreshToken = "refresh-\(renewals)"
     left = lives.isEmpty ? .max : lives.removeFirst()
-    return ScriptedTransport.response(
+    return .response(
       200,
       #"{"access_token":"access-\#(renewals)","token_type":"Bearer","expires_in":3600,"refresh_token":"\#(refreshToken)"}"#
     )

@@ -24,8 +24,7 @@ struct ReportPageTests {
       if lost.contains(row) {
         throw ChainError(.transport, code: .connectionClosed, message: "closed", delivery: .unknown)
       }
-      return failing.contains(row)
-        ? ScriptedTransport.response(200, #"{"errors":[{"message":"a < b & c"}]}"#) : nil
+      return failing.contains(row) ? .errors("a < b & c") : nil
     })
     let summary = try await Bench.run(manifest, transport: transport)
     let journal = try Journal(path: summary.journal, isReadOnly: true)

@@ -95,7 +95,7 @@ struct ResumeTests {
       \(Bench.users)
       """, in: location)
     let transport = ScriptedTransport { (number: Int) in
-      ScriptedTransport.response(
+      .response(
         200,
         number == 1
           ? #"{"data":{"user":{"__typename":"User","id":"U_1","login":null}},"errors":[{"message":"no","path":["user","login"]}]}"#

@@ -63,8 +63,7 @@ struct RunTests {
     let summary = try await Bench.run(
       manifest,
       transport: ScriptedTransport { _ in
-        ScriptedTransport.response(
-          200, #"{"errors":[{"message":"no","locations":[{"line":5,"column":5}]}]}"#)
+        .response(200, #"{"errors":[{"message":"no","locations":[{"line":5,"column":5}]}]}"#)
       })
     #expect(summary.counters.failed == 2)
     let report = try RunInspection(manifest, journal: summary.journal).report()
@@ -96,8 +95,7 @@ struct RunTests {
       operations:
         - { id: user, \(options) query: "{ user(id: 1) { id login } }" }
       """, in: location)
-    _ = try await Bench.run(
-      manifest, transport: ScriptedTransport { _ in ScriptedTransport.response(status, body) })
+    _ = try await Bench.run(manifest, transport: ScriptedTransport { _ in .response(status, body) })
     let record = try JSONValue(parsing: try #require(location.lines("o.ndjson").first))
     #expect(record.objectValue?["data"] == data, "\(record)")
     // Neither is a record.
@@ -115,7 +113,7 @@ struct RunTests {
       operations: [{ id: a, query: "{ a }", expect: ["errors == null"], emit: a }]
       """, in: location)
     let summary = try await Bench.run(
-      manifest, transport: ScriptedTransport { _ in ScriptedTransport.response(200, body) })
+      manifest, transport: ScriptedTransport { _ in .response(200, body) })
     #expect(summary.counters.failed == 1 && summary.counters.done == 0)
     #expect(summary.failures?.all.map(\.message) == ["the response has no data"])
   }
@@ -130,8 +128,7 @@ struct RunTests {
     defer { close(descriptor) }
     #expect(flock(descriptor, LOCK_EX) == 0)
     let error = await #expect(throws: StoppedByStorage.self) {
-      _ = try await Bench.run(
-        manifest, transport: ScriptedTransport { _ in ScriptedTransport.response() })
+      _ = try await Bench.run(manifest, transport: ScriptedTransport { _ in .response() })
     }
     #expect(error?.message.contains("another run is writing") == true)
     // The newest journal is that of the other run.
@@ -283,13 +280,9 @@ struct RunTests {
   /// Answers the operations of ``capturing(rows:)``; requests to the first one whose body contains a text fail.
   private func answers(failing: String?) -> ScriptedTransport {
     ScriptedTransport { body, _ in
-      if body.contains("other") {
-        return ScriptedTransport.response(200, #"{"data":{"other":{"id":"1"}}}"#)
-      }
+      if body.contains("other") { return .data(#"{"other":{"id":"1"}}"#) }
       let fails = failing.map { body.contains($0) } ?? false
-      return fails
-        ? ScriptedTransport.response(200, #"{"errors":[{"message":"no"}]}"#)
-        : ScriptedTransport.response()
+      return fails ? .errors("no") : .response()
     }
   }
 
@@ -329,7 +322,7 @@ struct RunTests {
         - { id: v, needs: [u], query: "query($x: ID) { user(id: $x) { id } }", variables: { x: "{{u.id}}" } }
       """, in: location)
     let options = Bench.shard("1/\(count)")
-    let transport = ScriptedTransport { _ in ScriptedTransport.response() }
+    let transport = ScriptedTransport { _ in .response() }
     if count == 1 {
       let summary = try await Bench.run(manifest, options, transport: transport)
       #expect(summary.counters.done == 2)
@@ -351,7 +344,7 @@ struct RunTests {
         - { id: u, query: "{ user { id } }", emit: user }
         - { id: v, needs: [u], query: "{ user { id } }", foreach: { sqlite: u.db, query: "select id from u" } }
       """, in: location)
-    let transport = ScriptedTransport { _ in ScriptedTransport.response() }
+    let transport = ScriptedTransport { _ in .response() }
     let error = await #expect(throws: JournalError.self) {
       _ = try await Bench.run(manifest, Bench.shard("1/2"), transport: transport)
     }
@@ -380,8 +373,7 @@ struct RunTests {
           foreach: { inline: [{ k: A }], key: "{{row.k}}" }
           variables: { x: "\(value)" }
       """, in: location)
-    let summary = try await Bench.run(
-      manifest, transport: ScriptedTransport { _ in ScriptedTransport.response() })
+    let summary = try await Bench.run(manifest, transport: ScriptedTransport { _ in .response() })
     #expect(summary.counters.done == (areUsed ? 2 : 3))
     #expect(summary.counters.failed == (areUsed ? 1 : 0))
     #expect(summary.counters.duplicates == 1)
@@ -453,9 +445,8 @@ struct RunTests {
     for offset in [false, true] {
       let transport = ScriptedTransport { number in
         let node = offset && number > 5 ? "" : "{\"id\":\(number)}"
-        return ScriptedTransport.response(
-          200,
-          #"{"data":{"feed":{"nodes":[\#(node)],"pageInfo":{"hasNextPage":\#(number < 5),"endCursor":"\#(number)"}}}}"#
+        return .data(
+          #"{"feed":{"nodes":[\#(node)],"pageInfo":{"hasNextPage":\#(number < 5),"endCursor":"\#(number)"}}}"#
         )
       }
       let first = try await Bench.run(
@@ -482,9 +473,8 @@ struct RunTests {
         ])
       // As many pages as there are is no failure.
       let exact = ScriptedTransport { number in
-        ScriptedTransport.response(
-          200,
-          #"{"data":{"feed":{"nodes":[],"pageInfo":{"hasNextPage":\#(number < 3),"endCursor":"\#(number)"}}}}"#
+        .data(
+          #"{"feed":{"nodes":[],"pageInfo":{"hasNextPage":\#(number < 3),"endCursor":"\#(number)"}}}"#
         )
       }
       #expect(
@@ -506,9 +496,8 @@ struct RunTests {
           snapshot: s.json
       """
     let transport = ScriptedTransport { number in
-      ScriptedTransport.response(
-        200,
-        #"{"data":{"feed":{"nodes":[{"id":\#(number)}],"pageInfo":{"hasNextPage":\#(number < 2),"endCursor":"\#(number)"}}}}"#
+      .data(
+        #"{"feed":{"nodes":[{"id":\#(number)}],"pageInfo":{"hasNextPage":\#(number < 2),"endCursor":"\#(number)"}}}"#
       )
     }
     let first = try await Bench.run(Bench.load(yaml, in: location), transport: transport)
@@ -530,9 +519,7 @@ struct RunTests {
       sinks: [{ ndjson: { path: o.ndjson } }]
       operations: [{ id: a, query: "{ a }", snapshot: s.json }]
       """, in: location)
-    let transport = ScriptedTransport { _ in
-      ScriptedTransport.response(200, #"{"data":{"a":1}}"#)
-    }
+    let transport = ScriptedTransport { _ in .data(#"{"a":1}"#) }
     let summary = try await Bench.run(manifest, transport: transport)
     #expect(summary.counters.failed == 1)
     let journal = try Journal(path: summary.journal, isReadOnly: true)
@@ -550,9 +537,7 @@ struct RunTests {
       operations: [{ id: a, query: "{ a b }", snapshot: s.json }]
       """, in: location)
     let text = String(repeating: "x", count: 9 << 20)
-    let transport = ScriptedTransport { _ in
-      ScriptedTransport.response(200, #"{"data":{"a":"\#(text)","b":"\#(text)"}}"#)
-    }
+    let transport = ScriptedTransport { _ in .data(#"{"a":"\#(text)","b":"\#(text)"}"#) }
     let summary = try await Bench.run(manifest, transport: transport)
     #expect(summary.counters.failed == 1 && summary.counters.done == 0)
     #expect(
@@ -578,12 +563,10 @@ struct RunTests {
       let info = #""pageInfo":{"hasNextPage":\#(number < 3),"endCursor":"\#(number)"}"#
       let names = #""nodes":[{"name":"\#(number)"}]"#
       guard number == 1 else {
-        return ScriptedTransport.response(
-          200, #"{"data":{"p0":{"__typename":"Post","tags":{\#(names),\#(info)}}}}"#)
+        return .data(#"{"p0":{"__typename":"Post","tags":{\#(names),\#(info)}}}"#)
       }
-      return ScriptedTransport.response(
-        200,
-        #"{"data":{"feed":{"nodes":[{"id":"a","tags":{\#(names),\#(info)}}],"pageInfo":{"hasNextPage":false,"endCursor":null}}}}"#
+      return .data(
+        #"{"feed":{"nodes":[{"id":"a","tags":{\#(names),\#(info)}}],"pageInfo":{"hasNextPage":false,"endCursor":null}}}"#
       )
     }
     let summary = try await Bench.run(manifest, transport: transport)

@@ -113,9 +113,8 @@ struct StopTests {
         withExtendedLifetime(continuation) {}
         throw CancellationError()
       }
-      return ScriptedTransport.response(
-        200,
-        #"{"data":{"user":{"id":"1","login":"a"},"feed":{"edges":[],"pageInfo":{"hasNextPage":true,"endCursor":"1"}}}}"#
+      return .data(
+        #"{"user":{"id":"1","login":"a"},"feed":{"edges":[],"pageInfo":{"hasNextPage":true,"endCursor":"1"}}}"#
       )
     }
     await #expect(throws: StoppedByStorage.self) {
@@ -143,10 +142,8 @@ struct StopTests {
       if reason == .interrupted, number == 3 { await control.stop() }
       // With `order: output`, a failure counts in its turn, so the first row must fail, too.
       let fails = shape == .orderedTasks ? number >= 3 : number % 3 == 0
-      if reason == .tooManyFailures, fails {
-        return ScriptedTransport.response(200, #"{"errors":[{"message":"no"}]}"#)
-      }
-      return ScriptedTransport.response(429, "", headers: ["Retry-After": "3600"])
+      if reason == .tooManyFailures, fails { return .errors("no") }
+      return .response(429, "", headers: ["Retry-After": "3600"])
     }
     let summary = try await Bench.run(
       manifest, control: control, transport: transport, clock: ServiceClock(TestClock.jumping()))

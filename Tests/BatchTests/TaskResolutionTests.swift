@@ -13,8 +13,7 @@ private func transport(lost: Set<Int> = [], failing: Set<Int> = []) -> RowTransp
     if lost.contains(row) {
       throw ChainError(.transport, code: .connectionClosed, message: "closed", delivery: .unknown)
     }
-    return failing.contains(row)
-      ? ScriptedTransport.response(200, #"{"errors":[{"message":"no"}]}"#) : nil
+    return failing.contains(row) ? .errors("no") : nil
   })
 }
 

@@ -42,7 +42,7 @@ final class EventTransport: HTTPTransport {
   ) async throws -> HTTPResponseMessage {
     let number = await numbers.connect()
     switch connections[min(number, connections.count) - 1] {
-    case .refuse(let status): return ScriptedTransport.response(status, "")
+    case .refuse(let status): return .response(status, "")
     case .steps(let steps):
       var head = HTTPResponse(status: .ok)
       head.headerFields[.contentType] = "text/event-stream"

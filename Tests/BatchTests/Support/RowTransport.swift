@@ -41,9 +41,7 @@ final class RowTransport: HTTPTransport {
     let number = await log.arrive(row)
     let given = try await answer(row, number)
     await log.end(row)
-    return given
-      ?? ScriptedTransport.response(
-        200, #"{"data":{"user":{"id":"\#(id)","login":"u\#(row)"}}}"#)
+    return given ?? .data(#"{"user":{"id":"\#(id)","login":"u\#(row)"}}"#)
   }
 }
 

@@ -175,7 +175,6 @@ final class ShopTransport: HTTPTransport {
     if answer.data["rateLimit"] != nil { answer.data["rateLimit"] = report.rateLimit }
     var response = answer.body
     response["extensions"] = report.extensions
-    return ScriptedTransport.response(
-      200, JSONValue.object(response).jsonText(), headers: report.headers)
+    return .response(200, JSONValue.object(response).jsonText(), headers: report.headers)
   }
 }

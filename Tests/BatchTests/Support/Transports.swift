@@ -106,20 +106,6 @@ final class ScriptedTransport: HTTPTransport {
     try await answer(String(decoding: request.body ?? [], as: UTF8.self), counter.increment())
   }
 
-  static func response(
-    _ status: Int = 200, _ body: String = #"{"data":{"user":{"id":"1","login":"a"}}}"#,
-    headers: [String: String] = [:]
-  ) -> HTTPResponseMessage {
-    var fields = HTTPFields()
-    fields[.contentType] = "application/json"
-    for (name, value) in headers {
-      if let name = HTTPField.Name(name) { fields[name] = value }
-    }
-    return HTTPResponseMessage(
-      head: HTTPResponse(status: .init(code: status), headerFields: fields),
-      body: HTTPBody([Array(body.utf8)]))
-  }
-
   /// `@unchecked Sendable`: `number` is reached with the lock held only.
   private final class Counter: @unchecked Sendable {
     private let lock = NSLock()
@@ -140,6 +126,31 @@ final class ScriptedTransport: HTTPTransport {
   }
 }
 
+extension HTTPResponseMessage {
+  /// A response; by default with the data of a user.
+  static func response(
+    _ status: Int = 200, _ body: String = #"{"data":{"user":{"id":"1","login":"a"}}}"#,
+    headers: [String: String] = [:]
+  ) -> HTTPResponseMessage {
+    var fields = HTTPFields()
+    fields[.contentType] = "application/json"
+    for (name, value) in headers {
+      if let name = HTTPField.Name(name) { fields[name] = value }
+    }
+    return HTTPResponseMessage(
+      head: HTTPResponse(status: .init(code: status), headerFields: fields),
+      body: HTTPBody([Array(body.utf8)]))
+  }
+
+  /// A response with `data`, given as JSON.
+  static func data(_ data: String) -> HTTPResponseMessage { response(200, #"{"data":\#(data)}"#) }
+
+  /// A response without data whose only error has this message.
+  static func errors(_ message: String) -> HTTPResponseMessage {
+    response(200, #"{"errors":[{"message":"\#(message)"}]}"#)
+  }
+}
+
 /// Keeps the bodies of requests with files.
 actor UploadTransport: HTTPTransport {
   private(set) var bodies: [String] = []
@@ -152,6 +163,6 @@ actor UploadTransport: HTTPTransport {
       while let chunk = try reader.next() { bytes += chunk }
     }
     bodies.append(String(decoding: bytes, as: UTF8.self))
-    return ScriptedTransport.response()
+    return .response()
   }
 }

@@ -615,7 +615,7 @@ final class FakeShopify: HTTPTransport {
     } else {
       data = state()
     }
-    return ScriptedTransport.response(200, #"{"data":{\#(data)}}"#)
+    return .data(#"{\#(data)}"#)
   }
 
   private func submit(_ query: String) throws -> String {
@@ -689,9 +689,7 @@ final class FakeShopify: HTTPTransport {
       log.downloads.append(head)
       return log.downloads.count
     }
-    guard count > downloadStatuses.count else {
-      return ScriptedTransport.response(downloadStatuses[count - 1], "")
-    }
+    guard count > downloadStatuses.count else { return .response(downloadStatuses[count - 1], "") }
     // In chunks that end within lines.
     let bytes = Array(body.utf8)
     let chunks = stride(from: 0, to: bytes.count, by: 100).map {

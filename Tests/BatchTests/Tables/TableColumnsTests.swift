@@ -48,9 +48,8 @@ struct TableColumnsTests {
   /// Has one order with one line for each customer.
   private static let transport = ScriptedTransport { body, _ in
     let id = try JSONValue(parsing: Array(body.utf8))["variables"]?["id"]?.stringValue ?? ""
-    return ScriptedTransport.response(
-      200,
-      #"{"data":{"customer":{"__typename":"Customer","id":"\#(id)","orders":{"nodes":[{"__typename":"Order","id":"o\#(id)","total":5,"lines":[{"sku":"s"}]}],"pageInfo":{"hasNextPage":false,"endCursor":null}}}}}"#
+    return .data(
+      #"{"customer":{"__typename":"Customer","id":"\#(id)","orders":{"nodes":[{"__typename":"Order","id":"o\#(id)","total":5,"lines":[{"sku":"s"}]}],"pageInfo":{"hasNextPage":false,"endCursor":null}}}}"#
     )
   }
 

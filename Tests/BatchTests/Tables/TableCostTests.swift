@@ -336,8 +336,7 @@ struct TableCostTests {
           "errors": [["message": "Throttled", "extensions": ["code": "THROTTLED"]]],
           "extensions": report.extensions ?? [:],
         ]
-        return ScriptedTransport.response(
-          200, JSONValue.object(body).jsonText(), headers: report.headers)
+        return .response(200, JSONValue.object(body).jsonText(), headers: report.headers)
       },
       report: { request in
         let requested = (try? cost(request, model)) ?? 0

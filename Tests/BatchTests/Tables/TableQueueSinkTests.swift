@@ -388,10 +388,9 @@ struct TableQueueSinkTests {
     let names = ["a": "ann", "b": "bob"]
     let transport = ScriptedTransport { body, _ in
       let since = try JSONValue(parsing: body)["variables"]?["since"]?.stringValue ?? ""
-      return ScriptedTransport.response(
-        200,
-        #"{"data":{"customers":[{"__typename":"Customer","id":"\#(since)","name":"\#(names[since] ?? "")","#
-          + #""active":null,"score":null,"tags":null,"orders":[]}]}}"#)
+      return .data(
+        #"{"customers":[{"__typename":"Customer","id":"\#(since)","name":"\#(names[since] ?? "")","#
+          + #""active":null,"score":null,"tags":null,"orders":[]}]}"#)
     }
     let tables = try manifest()
     try bench.begin(tables)

@@ -260,7 +260,7 @@ struct TableRunTests {
   @Test("refusals are waited out, and nothing is lost or doubled")
   func refusals() async throws {
     let transport = ShopTransport(Self.shop) { request in
-      request.number % 3 == 1 ? ScriptedTransport.response(503, "busy") : nil
+      request.number % 3 == 1 ? .response(503, "busy") : nil
     }
     let summary = try await Bench.run(manifest(), transport: transport, clock: jumping())
     #expect(summary.counters.done == 1)
@@ -375,9 +375,7 @@ struct TableRunTests {
     "secrets in errors of the server are in no journal and in no warning", arguments: [true, false])
   func secrets(allowsPartial: Bool) async throws {
     let transport = ShopTransport(Self.shop) { request in
-      request.number == 1
-        ? nil
-        : ScriptedTransport.response(200, #"{"errors":[{"message":"wrong token canary-77"}]}"#)
+      request.number == 1 ? nil : .errors("wrong token canary-77")
     }
     let services = Services(transport: transport)
     services.secrets.insert(SecretString("canary-77"))
@@ -400,7 +398,7 @@ struct TableRunTests {
       (#"{"errors":[{"message":"no such field"}]}"#, 1),
     ])
   func firstResponse(_ body: String, _ requests: Int) async throws {
-    let transport = ShopTransport(Self.shop) { _ in ScriptedTransport.response(200, body) }
+    let transport = ShopTransport(Self.shop) { _ in .response(200, body) }
     let summary = try await Bench.run(manifest(), transport: transport)
     #expect(summary.counters.failed == 1)
     #expect(transport.requests.count == requests)
@@ -435,7 +433,7 @@ struct TableRunTests {
     ])
   func costly(status: Int, body: String) async throws {
     let transport = ShopTransport(Self.shop) { request in
-      request.pages > 2 ? ScriptedTransport.response(status, body) : nil
+      request.pages > 2 ? .response(status, body) : nil
     }
     let summary = try await Bench.run(manifest(tables: "pack: 20"), transport: transport)
     #expect(summary.counters.done == 1)
@@ -453,8 +451,7 @@ struct TableRunTests {
     ])
   func firstCostly(status: Int, body: String) async throws {
     let transport = ShopTransport(Self.shop) { request in
-      request.document.contains("customers(first: 3)")
-        ? ScriptedTransport.response(status, body) : nil
+      request.document.contains("customers(first: 3)") ? .response(status, body) : nil
     }
     let summary = try await Bench.run(manifest(), transport: transport)
     #expect(summary.counters.done == 1, "\(String(describing: summary.failures))")
@@ -470,8 +467,7 @@ struct TableRunTests {
   @Test("a first request that costs too much with the smallest pages fails the task")
   func alwaysCostly() async throws {
     let transport = ShopTransport(Self.shop) { _ in
-      ScriptedTransport.response(
-        200, #"{"data":null,"errors":[{"message":"Query has complexity 1001"}]}"#)
+      .response(200, #"{"data":null,"errors":[{"message":"Query has complexity 1001"}]}"#)
     }
     let summary = try await Bench.run(manifest(), transport: transport)
     #expect(try reason(summary).message.contains("complexity"))
@@ -487,7 +483,7 @@ struct TableRunTests {
       let data = pages.map { #""\#($0)":null"# }.joined(separator: ",")
       let errors = pages.map { #"{"message":"timed out","path":["\#($0)"]}"# }
         .joined(separator: ",")
-      return ScriptedTransport.response(200, #"{"data":{\#(data)},"errors":[\#(errors)]}"#)
+      return .response(200, #"{"data":{\#(data)},"errors":[\#(errors)]}"#)
     }
     let summary = try await Bench.run(manifest(), transport: transport)
     #expect(summary.counters.done == 1, "\(String(describing: summary.failures))")
@@ -511,8 +507,7 @@ struct TableRunTests {
   @Test("a page that the server always refuses as too costly makes the tables incomplete")
   func tooCostly() async throws {
     let transport = ShopTransport(Self.shop) { request in
-      request.document.contains("on Customer {")
-        ? ScriptedTransport.response(504, "timeout") : nil
+      request.document.contains("on Customer {") ? .response(504, "timeout") : nil
     }
     let summary = try await Bench.run(manifest(), transport: transport)
     #expect(try reason(summary).isIncomplete)

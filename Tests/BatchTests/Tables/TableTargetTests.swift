@@ -231,14 +231,11 @@ struct TableTargetTests {
   ) -> ScriptedTransport {
     ScriptedTransport { body, _ in
       let since = try JSONValue(parsing: body)["variables"]?["since"]?.stringValue
-      guard let names = names(since) else {
-        return ScriptedTransport.response(200, #"{"errors":[{"message":"no"}]}"#)
-      }
+      guard let names = names(since) else { return .errors("no") }
       let rows = names.map { name in
         #"{"__typename":"Customer","id":"\#(name)","name":"\#(name)","active":null,"score":null,"tags":null,"orders":[]}"#
       }
-      return ScriptedTransport.response(
-        200, #"{"data":{"customers":[\#(rows.joined(separator: ","))]}}"#)
+      return .data(#"{"customers":[\#(rows.joined(separator: ","))]}"#)
     }
   }
 
@@ -308,10 +305,8 @@ struct TableTargetTests {
       """, in: location)
     let transport = ScriptedTransport { body, _ in
       let name = body.contains("active") ? "early" : "late"
-      return ScriptedTransport.response(
-        200,
-        #"{"data":{"customers":[{"__typename":"Customer","id":"1","name":"\#(name)","active":null}]}}"#
-      )
+      return .data(
+        #"{"customers":[{"__typename":"Customer","id":"1","name":"\#(name)","active":null}]}"#)
     }
     #expect(try await Bench.run(manifest, transport: transport).counters.done == 2)
     #expect(try manifest.sinceValues(nil) == ["a": "late", "b": "early"])
@@ -340,8 +335,7 @@ struct TableTargetTests {
       let transport = ScriptedTransport { body, _ in
         let since = try JSONValue(parsing: body)["variables"]?["since"]?.stringValue
         asked.withLock { $0.append(since) }
-        return ScriptedTransport.response(
-          200, #"{"data":{"customers":[{"__typename":"Customer","id":"1","name":"t\#(team)"}]}}"#)
+        return .data(#"{"customers":[{"__typename":"Customer","id":"1","name":"t\#(team)"}]}"#)
       }
       #expect(try await Bench.run(manifest, transport: transport).counters.done == 1)
     }
@@ -400,10 +394,9 @@ struct TableTargetTests {
   func reordered() async throws {
     try location.write(TableBench.schema, to: "schema.graphql")
     let transport = ScriptedTransport { _, _ in
-      ScriptedTransport.response(
-        200,
-        #"{"data":{"a":[{"__typename":"Customer","id":"1"},{"__typename":"Customer","id":"2"}],"#
-          + #""b":[{"__typename":"Customer","id":"3"}]}}"#)
+      .data(
+        #"{"a":[{"__typename":"Customer","id":"1"},{"__typename":"Customer","id":"2"}],"#
+          + #""b":[{"__typename":"Customer","id":"3"}]}"#)
     }
     for lists in [["a", "b"], ["b", "a"]] {
       let manifest = try Bench.load(
@@ -526,10 +519,9 @@ struct TableTargetTests {
     let manifest = try manifest(target, keys: keysOfShards(target))
     let transport = ScriptedTransport { body, _ in
       let key = try JSONValue(parsing: body)["variables"]?["since"]?.stringValue ?? ""
-      return ScriptedTransport.response(
-        200,
-        #"{"data":{"customers":[{"__typename":"Customer","id":"\#(key)","name":null,"active":null,"score":null,"#
-          + #""tags":null,"orders":[{"__typename":"Order","id":"same","total":1,"due":null}]}]}}"#)
+      return .data(
+        #"{"customers":[{"__typename":"Customer","id":"\#(key)","name":null,"active":null,"score":null,"#
+          + #""tags":null,"orders":[{"__typename":"Order","id":"same","total":1,"due":null}]}]}"#)
     }
     try await runShards(manifest, transport)
     let error = #expect(throws: JournalError.self) { _ = try ShardMerge(manifest) }
