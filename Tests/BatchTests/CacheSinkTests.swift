@@ -2,6 +2,7 @@ import Foundation
 import GQLRunCache
 import GQLRunDemoServer
 import GQLRunPipeline
+import GQLRunSupport
 import Testing
 
 @testable import GQLRunBatch
@@ -41,15 +42,16 @@ struct CacheSinkTests {
   func order() async throws {
     try await Bench.withServer(Self.yaml, in: path) { manifest, _ in
       #expect(manifest.pipeline.store.isRequired)
-      let counts = Counts()
+      let counts = Locked<[Int]>([])
       let base = try CacheStore.sqlite(path: path.file("cache.db"))
       let store = WatchedStore(base: base.records) { () throws(CacheError) in
-        await counts.add((try? done()) ?? -1)
+        let count = (try? done()) ?? -1
+        counts.withLock { $0.append(count) }
       }
       let summary = try await Bench.run(manifest, store: CacheStore(store))
       #expect(summary.counters.done == 60)
       // Whenever the cache was made durable, what it had got since the last time was not done yet.
-      let seen = await counts.values
+      let seen = counts.withLock { $0 }
       #expect(seen.first == 0)
       #expect(seen.allSatisfy { (0..<60).contains($0) }, "\(seen)")
       #expect(try await base.statistics().types["User"]?.records == 60)
@@ -91,10 +93,4 @@ struct CacheSinkTests {
     #expect(
       found[0].contains("the sink `cache` needs a pipeline with a store that outlives the run"))
   }
-}
-
-private actor Counts {
-  private(set) var values: [Int] = []
-
-  func add(_ value: Int) { values.append(value) }
 }

@@ -2,6 +2,7 @@ import Foundation
 import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunSupport
 import GQLRunTestSupport
 import GRDB
 import Testing
@@ -187,12 +188,15 @@ struct OutputOrderTests {
   func pages() async throws {
     try location.write(Bench.ids(40), to: "ids.csv")
     let manifest = try Bench.posts(run: "concurrency: 4, order: output", in: location)
-    let pages = PageCounter()
+    let pages = Locked<[Int: Int]>([:])
     // The first row waits until others have all their pages.
     let transport = RowTransport(
       waits: { $0 == 1 ? 12 : nil },
       answer: { row, _ in
-        let page = await pages.next(row)
+        let page = pages.withLock { pages in
+          pages[row, default: 0] += 1
+          return pages[row] ?? 0
+        }
         return .data(
           #"{"posts":{"nodes":[{"id":"\#(row).\#(page)"}],"pageInfo":{"hasNextPage":\#(page < 3),"endCursor":"\#(page)"}}}"#
         )
@@ -229,15 +233,5 @@ struct OutputOrderTests {
     let again = try await Bench.run(
       Bench.load(yaml + "\n    idempotency: id", in: location), transport: repeatable)
     #expect(again.counters.done == 50)
-  }
-}
-
-private actor PageCounter {
-  private var pages: [Int: Int] = [:]
-
-  /// The number of the next page of a row, from 1.
-  func next(_ row: Int) -> Int {
-    pages[row, default: 0] += 1
-    return pages[row] ?? 0
   }
 }

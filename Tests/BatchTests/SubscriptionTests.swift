@@ -130,7 +130,7 @@ struct SubscriptionTests {
     let summary = try await Bench.run(
       manifest, transport: transport, clock: ServiceClock(TestClock.jumping()))
     #expect(summary.counters.done == 1 && summary.counters.gaps == 0)
-    #expect(await transport.count == 3)
+    #expect(transport.count == 3)
   }
 
   @Test("the patience of the run limits how long the chain tries to connect again")
@@ -146,7 +146,7 @@ struct SubscriptionTests {
       manifest, transport: transport, clock: ServiceClock(TestClock.jumping()))
     #expect(summary.stop != nil && summary.counters.records == 2)
     // In five minutes, there would be hundreds.
-    #expect(await transport.count < 60)
+    #expect(transport.count < 60)
   }
 
   @Test("a resumed task continues at its number of events, and the time between the runs is a gap")
@@ -179,7 +179,7 @@ struct SubscriptionTests {
     let summary = try await Bench.run(
       manifest(until: "{ events: 2 }"), Bench.resuming, transport: transport)
     #expect(summary.counters.done == 1 && summary.counters.gaps == 0)
-    #expect(await transport.count == 1)
+    #expect(transport.count == 1)
     #expect(try counts() == [1, 2])
   }
 

@@ -1,5 +1,6 @@
 import Foundation
 import GQLRunPipeline
+import GQLRunSupport
 import HTTPTypes
 
 @testable import GQLRunBatch
@@ -30,29 +31,30 @@ final class EventTransport: HTTPTransport {
   }
 
   private let connections: [Connection]
-  private let numbers = Numbers()
+  private let connected = Locked(0)
+  private let sent = Locked(0)
 
   init(_ connections: Connection...) { self.connections = connections }
 
   /// How many connections there were.
-  var count: Int { get async { await numbers.connections } }
+  var count: Int { connected.withLock { $0 } }
 
   func send(
     _ request: HTTPRequestMessage, limits: HTTPLimits
   ) async throws -> HTTPResponseMessage {
-    let number = await numbers.connect()
+    let number = connected.increment()
     switch connections[min(number, connections.count) - 1] {
     case .refuse(let status): return .response(status, "")
     case .steps(let steps):
       var head = HTTPResponse(status: .ok)
       head.headerFields[.contentType] = "text/event-stream"
-      let cursor = Cursor(steps)
+      let left = Locked(steps[...])
       return HTTPResponseMessage(
         head: head,
-        body: HTTPBody { [numbers] in
-          while let step = await cursor.next() {
+        body: HTTPBody { [self] in
+          while let step = left.withLock({ $0.popFirst() }) {
             switch step {
-            case .event: return await Self.event("{\"count\":\(numbers.next())}")
+            case .event: return Self.event("{\"count\":\(sent.increment())}")
             case .error: return Self.event("null,\"errors\":[{\"message\":\"no\"}]")
             case .complete: return Array("event: complete\ndata:\n\n".utf8)
             case .lose:
@@ -74,28 +76,5 @@ final class EventTransport: HTTPTransport {
 
   private static func event(_ data: String) -> [UInt8] {
     Array("event: next\ndata: {\"data\":\(data)}\n\n".utf8)
-  }
-
-  private actor Numbers {
-    private(set) var connections = 0
-    private var events = 0
-
-    func connect() -> Int {
-      connections += 1
-      return connections
-    }
-
-    func next() -> Int {
-      events += 1
-      return events
-    }
-  }
-
-  private actor Cursor {
-    private var steps: ArraySlice<Step>
-
-    init(_ steps: [Step]) { self.steps = steps[...] }
-
-    func next() -> Step? { steps.popFirst() }
   }
 }

@@ -1,14 +1,15 @@
 import Foundation
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunSupport
 import HTTPTypes
 
 @testable import GQLRunBatch
 
 /// The network, until so many requests were sent; then the run is stopped.
-struct CountingTransport: HTTPTransport {
+final class CountingTransport: HTTPTransport {
   private let network: AsyncHTTPTransport
-  private let count = Count()
+  private let count = Locked(0)
   private let stopAt: Int
   private let control: RunControl
 
@@ -21,14 +22,15 @@ struct CountingTransport: HTTPTransport {
   func send(
     _ request: HTTPRequestMessage, limits: HTTPLimits
   ) async throws -> HTTPResponseMessage {
-    if await count.next() == stopAt { await control.stop() }
+    if count.increment() == stopAt { await control.stop() }
     return try await network.send(request, limits: limits)
   }
+}
 
-  private actor Count {
-    private var value = 0
-
-    func next() -> Int {
+extension Locked where Value == Int {
+  /// Adds one, and returns the sum.
+  func increment() -> Int {
+    withLock { value in
       value += 1
       return value
     }
@@ -84,7 +86,7 @@ enum Descriptors {
 /// Answers what a test says.
 final class ScriptedTransport: HTTPTransport {
   private let answer: @Sendable (String, Int) async throws -> HTTPResponseMessage
-  private let counter = Counter()
+  private let counter = Locked(0)
 
   /// - Parameter answer: The answer to the request with this number, counted from 1.
   init(_ answer: @escaping @Sendable (Int) async throws -> HTTPResponseMessage) {
@@ -98,31 +100,12 @@ final class ScriptedTransport: HTTPTransport {
   }
 
   /// How many requests there were.
-  var count: Int { counter.value }
+  var count: Int { counter.withLock { $0 } }
 
   func send(
     _ request: HTTPRequestMessage, limits: HTTPLimits
   ) async throws -> HTTPResponseMessage {
     try await answer(String(decoding: request.body ?? [], as: UTF8.self), counter.increment())
-  }
-
-  /// `@unchecked Sendable`: `number` is reached with the lock held only.
-  private final class Counter: @unchecked Sendable {
-    private let lock = NSLock()
-    private var number = 0
-
-    var value: Int {
-      lock.lock()
-      defer { lock.unlock() }
-      return number
-    }
-
-    func increment() -> Int {
-      lock.lock()
-      defer { lock.unlock() }
-      number += 1
-      return number
-    }
   }
 }
 
