@@ -1,6 +1,5 @@
 import Foundation
 import GQLRunJSON
-import GRDB
 import Testing
 
 @testable import GQLRunBatch
@@ -67,12 +66,8 @@ struct InputTests {
   @Test("a query's rows keep their types, and the file is not written")
   func sqlite() throws {
     let path = location.file("a.db")
-    let queue = try DatabaseQueue(path: path)
-    try queue.write {
-      try $0.execute(
-        sql: "CREATE TABLE t (i, r, s, n); INSERT INTO t VALUES (1, 2.5, 'x', NULL)")
-    }
-    try queue.close()
+    try location.execute(
+      "CREATE TABLE t (i, r, s, n); INSERT INTO t VALUES (1, 2.5, 'x', NULL)", in: path)
     let source = try QuerySource(path: path, query: "SELECT * FROM t")
     guard case .values(let row)? = try source.next()?.content else {
       Issue.record("no row")
@@ -89,18 +84,19 @@ struct InputTests {
       }
       #expect(error?.message.contains("write one statement with its values") == true)
     }
-    let error = #expect(throws: InputProblem.self) {
-      _ = try QuerySource.columns(path: location.file("."), query: "SELECT 1")
+    #expect(mkfifo(location.file("pipe.db"), 0o600) == 0)
+    for name in [".", "pipe.db"] {
+      let error = #expect(throws: InputProblem.self) {
+        _ = try QuerySource.columns(path: location.file(name), query: "SELECT 1")
+      }
+      #expect(error?.message == "it is not a regular file, and so not a SQLite database")
     }
-    #expect(error?.message == "it is no file, and so no SQLite database")
   }
 
   @Test("a query with two columns of one name is refused, because one would hide the other")
   func columnNames() throws {
     let path = location.file("a.db")
-    let queue = try DatabaseQueue(path: path)
-    try queue.write { try $0.execute(sql: "CREATE TABLE t (i); CREATE TABLE u (i)") }
-    try queue.close()
+    try location.execute("CREATE TABLE t (i); CREATE TABLE u (i)", in: path)
     let error = #expect(throws: InputProblem.self) {
       _ = try QuerySource(path: path, query: "SELECT t.i, u.i FROM t, u")
     }

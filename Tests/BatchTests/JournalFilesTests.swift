@@ -95,18 +95,14 @@ struct JournalFilesTests {
     ])
   func damaged(table: String, column: String) throws {
     try write()
-    let file = try DatabaseQueue(path: path)
-    try file.write {
-      // A copy has no constraints, which damage does not keep, either.
-      try $0.execute(
-        sql: """
-          CREATE TABLE copy AS SELECT * FROM \(table);
-          DROP TABLE \(table);
-          ALTER TABLE copy RENAME TO \(table);
-          UPDATE \(table) SET \(column) = NULL;
-          """)
-    }
-    try file.close()
+    // A copy has no constraints, which damage does not keep, either.
+    try folder.execute(
+      """
+      CREATE TABLE copy AS SELECT * FROM \(table);
+      DROP TABLE \(table);
+      ALTER TABLE copy RENAME TO \(table);
+      UPDATE \(table) SET \(column) = NULL;
+      """, in: path)
     let error = #expect(throws: JournalError.self) {
       let journal = try Journal(path: path, isReadOnly: true)
       defer { journal.close() }

@@ -230,23 +230,19 @@ struct JournalRowsTests {
       try location.write(Bench.ids(60), to: "ids.csv")
       let run = try await Bench.run(Self.yaml, in: location, url: server.url)
       // Ids were the key of the table. As if the last twenty had not been asked for.
-      let old = try DatabaseQueue(path: run.journal)
-      try await old.write { db in
-        try db.execute(
-          sql: """
-            ALTER TABLE tasks RENAME TO newer;
-            CREATE TABLE tasks (
-              id BLOB NOT NULL PRIMARY KEY, op INTEGER NOT NULL, key TEXT NOT NULL,
-              state INTEGER NOT NULL, page INTEGER NOT NULL, attempts INTEGER NOT NULL,
-              http INTEGER, ended REAL NOT NULL, ms REAL NOT NULL, bytes INTEGER NOT NULL,
-              records INTEGER NOT NULL, cursor TEXT, error TEXT
-            );
-            INSERT INTO tasks SELECT * FROM newer ORDER BY rowid LIMIT 40;
-            DROP TABLE newer;
-            PRAGMA user_version = 1;
-            """)
-      }
-      try old.close()
+      try location.execute(
+        """
+        ALTER TABLE tasks RENAME TO newer;
+        CREATE TABLE tasks (
+          id BLOB NOT NULL PRIMARY KEY, op INTEGER NOT NULL, key TEXT NOT NULL,
+          state INTEGER NOT NULL, page INTEGER NOT NULL, attempts INTEGER NOT NULL,
+          http INTEGER, ended REAL NOT NULL, ms REAL NOT NULL, bytes INTEGER NOT NULL,
+          records INTEGER NOT NULL, cursor TEXT, error TEXT
+        );
+        INSERT INTO tasks SELECT * FROM newer ORDER BY rowid LIMIT 40;
+        DROP TABLE newer;
+        PRAGMA user_version = 1;
+        """, in: run.journal)
       let rest = try await Bench.run(Self.yaml, in: location, url: server.url, Bench.resuming)
       #expect(rest.counters.alreadyDone == 40 && rest.counters.done == 20)
       #expect(rest.counts.total == 60)

@@ -1,7 +1,6 @@
 import Foundation
 import GQLRunDemoServer
 import GQLRunTestSupport
-import GRDB
 import Testing
 
 @testable import GQLRunBatch
@@ -27,11 +26,8 @@ struct OutputCheckTests {
       chain: [fetch, response-code, parse, cache-write]
       """, to: "base.pipeline.yaml")
     try location.write("extends: base.pipeline.yaml\nname: p\nversion: 1\n", to: "p.pipeline.yaml")
-    let queue = try DatabaseQueue(path: location.file("rows.db"))
-    try queue.write {
-      try $0.execute(sql: "CREATE TABLE users (id); INSERT INTO users VALUES ('U_1')")
-    }
-    try queue.close()
+    try location.execute(
+      "CREATE TABLE users (id); INSERT INTO users VALUES ('U_1')", in: "rows.db")
   }
 
   private func yaml(_ more: String, foreach: String = "csv: ids.csv") -> String {
@@ -276,10 +272,10 @@ struct OutputCheckTests {
 
   @Test("a state file that was written by hand is read")
   func handWrittenState() async throws {
-    try await DemoServer.withServer { server in
-      try location.write("{\"last\": \"U_0\"}", to: "state.json")
-      let manifest = try Bench.load(Self.open, in: location, url: server.url)
-      #expect(try await Bench.run(manifest).counters.done == 3)
+    try location.write("{\"last\": \"U_0\"}", to: "state.json")
+    try await Bench.withServer(Self.open, in: location) { manifest, _ in
+      let summary = try await Bench.run(manifest)
+      #expect(summary.counters.done == 3)
     }
   }
 
@@ -288,11 +284,7 @@ struct OutputCheckTests {
     try await Bench.withServer(Self.open, in: location) { manifest, _ in
       let first = try await Bench.run(manifest)
       try FileManager.default.removeItem(atPath: location.file("runs/open.outputs.json"))
-      let queue = try DatabaseQueue(path: first.journal)
-      try await queue.write {
-        try $0.execute(sql: "DROP TABLE outputs; PRAGMA user_version = 2")
-      }
-      try queue.close()
+      try location.execute("DROP TABLE outputs; PRAGMA user_version = 2", in: first.journal)
       #expect(try await Bench.run(manifest).counters.done == 3)
     }
   }
@@ -313,9 +305,7 @@ struct OutputCheckTests {
   @Test("a table of another program is not written, one of an earlier batch is")
   func tables() async throws {
     try await DemoServer.withServer { server in
-      let queue = try DatabaseQueue(path: location.file("o.db"))
-      try await queue.write { try $0.execute(sql: "CREATE TABLE t (id); CREATE TABLE other (id)") }
-      try queue.close()
+      try location.execute("CREATE TABLE t (id); CREATE TABLE other (id)", in: "o.db")
       let manifest = try Bench.load(Self.open, in: location, url: server.url)
       let problems = try await RowReport(manifest).problems
       #expect(problems.count == 1 && problems[0].contains("the table `t`"), "\(problems)")

@@ -4,7 +4,6 @@ import GQLRunPipeline
 import GQLRunPlugins
 import GQLRunSupport
 import GQLRunTestSupport
-import GRDB
 import Testing
 
 @testable import GQLRunBatch
@@ -42,7 +41,7 @@ struct OutputOrderTests {
   }
 
   /// Every sink has the records of these rows, in this order.
-  private func expectRows(_ rows: [Int]) async throws {
+  private func expectRows(_ rows: [Int]) throws {
     let ids = rows.map { "U_\($0)" }
     #expect(
       try location.lines("o.csv") == ["id,login"] + rows.map { "U_\($0),u\($0)" })
@@ -53,10 +52,7 @@ struct OutputOrderTests {
     #expect(try lines.split(separator: "\n").map { try id(String($0)) } == ids)
     #expect(
       try ChildProcess("/bin/gzip", ["-dc", location.file("o.ndjson.gz")]).finish().output == lines)
-    let queue = try DatabaseQueue(path: location.file("o.db"))
-    #expect(
-      try await queue.read { try String.fetchAll($0, sql: "SELECT id FROM users ORDER BY rowid") }
-        == ids)
+    #expect(try location.values("SELECT id FROM users ORDER BY rowid", in: "o.db") == ids)
   }
 
   private func id(_ line: String) throws -> String? {
@@ -78,7 +74,7 @@ struct OutputOrderTests {
     let summary = try await Bench.run(
       manifest(100, run: "concurrency: 1, order: \(order)"), transport: RowTransport())
     #expect(summary.counters.done == 100)
-    try await expectRows(Array(1...100))
+    try expectRows(Array(1...100))
   }
 
   @Test("with eight workers and answers in another order, the results have the order of the rows")
@@ -88,7 +84,7 @@ struct OutputOrderTests {
     let summary = try await Bench.run(manifest(300), transport: transport)
     #expect(summary.counters.done == 300)
     #expect(await transport.arrived.count == 300)
-    try await expectRows(Array(1...300))
+    try expectRows(Array(1...300))
   }
 
   @Test("a slow row stops the start of tasks when the window is full, and not before")
@@ -99,7 +95,7 @@ struct OutputOrderTests {
       manifest(200, run: "concurrency: 2, order: output"), transport: transport)
     #expect(summary.counters.done == 200)
     #expect(await transport.early(window: window) == [])
-    try await expectRows(Array(1...200))
+    try expectRows(Array(1...200))
   }
 
   @Test("a task starts only while there is room for its results")
@@ -154,12 +150,12 @@ struct OutputOrderTests {
       })
     let summary = try await Bench.run(manifest(60), transport: transport)
     #expect(summary.counters.failed == 2)
-    try await expectRows((1...60).filter { $0 != 5 && $0 != 30 })
+    try expectRows((1...60).filter { $0 != 5 && $0 != 30 })
     #expect(try results() == (1...60).map { "U_\($0) \($0 != 5 && $0 != 30)" })
     // Rows that are repeated follow the others.
     let second = try await Bench.run(manifest(60), Bench.repeating, transport: RowTransport())
     #expect(second.counters.done == 2)
-    try await expectRows((1...60).filter { $0 != 5 && $0 != 30 } + [5, 30])
+    try expectRows((1...60).filter { $0 != 5 && $0 != 30 } + [5, 30])
   }
 
   @Test(
@@ -181,7 +177,7 @@ struct OutputOrderTests {
     let second = try await Bench.run(manifest(200), Bench.resuming, transport: rest)
     #expect(second.counters.alreadyDone == 9)
     #expect(await rest.arrived.sorted() == Array(10...200))
-    try await expectRows(Array(1...200))
+    try expectRows(Array(1...200))
   }
 
   @Test("pages of later tasks are requested ahead, and each task's pages are together")

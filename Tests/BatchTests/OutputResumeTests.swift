@@ -150,11 +150,6 @@ struct OutputResumeTests {
     "a database that is moved or replaced while it is written has its rows, and that is an error")
   func movedDatabase() throws {
     let (path, other, moved) = (location.file("x.db"), location.file("y.db"), location.file("z.db"))
-    func tables(_ path: String) throws -> [String] {
-      try DatabaseQueue.reading(path) {
-        try String.fetchAll($0, sql: "SELECT name FROM sqlite_schema")
-      }
-    }
     for isReplaced in [false, true] {
       let file = try TableFile(path: path, base: OutputPath(folder: location.path))
       try file.change { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }
@@ -177,7 +172,9 @@ struct OutputResumeTests {
       #expect(!location.exists("x.db-wal"))
       #expect(
         try DatabaseQueue.reading(moved) { try Int.fetchAll($0, sql: "SELECT a FROM t") } == [1])
-      if isReplaced { #expect(try tables(path) == ["mine"]) }
+      if isReplaced {
+        #expect(try location.values("SELECT name FROM sqlite_schema", in: path) == ["mine"])
+      }
     }
   }
 
@@ -195,11 +192,8 @@ struct OutputResumeTests {
         request.contains(id) ? .response(status, body) : .response()
       }
       _ = try await Bench.run(manifest, transport: transport)
-      let rows = try DatabaseQueue.reading(location.file("n.db")) {
-        try Int.fetchOne($0, sql: "SELECT count(*) FROM t")
-      }
       // In the last run, U_1 has a row again, and U_2 that of the run before.
-      #expect(rows == count)
+      #expect(try location.values("SELECT count(*) FROM t", in: "n.db") == ["\(count)"])
     }
   }
 
@@ -274,9 +268,7 @@ struct OutputResumeTests {
     ])
   func tableChanged(sql: String, reason: String) async throws {
     let message = try await refusal(Self.tables) {
-      let queue = try DatabaseQueue(path: location.file("o.db"))
-      try queue.write { try $0.execute(sql: sql) }
-      try queue.close()
+      try location.execute(sql, in: "o.db")
     }
     #expect(message.contains(reason) && message.contains("restore the database"), "\(message)")
   }
@@ -427,28 +419,20 @@ struct OutputResumeTests {
         Self.yaml("{ ndjson: { path: o.ndjson } }, { sqlite: { path: o.db } }"), in: location,
         url: server.url)
       let first = try await Bench.run(manifest, control: RunControl(), stopAt: 80)
-      let queue = try DatabaseQueue(path: first.journal)
-      try await queue.write { db in
-        try db.execute(
-          sql: """
-            DROP TABLE outputs;
-            ALTER TABLE sinks DROP COLUMN checksum;
-            DELETE FROM meta WHERE name = 'id';
-            PRAGMA user_version = 2;
-            """)
-        try db.execute(
-          sql: "UPDATE sinks SET path = ?", arguments: ["\(manifest.folder)/o.ndjson"])
-      }
-      try queue.close()
+      try location.execute(
+        """
+        DROP TABLE outputs;
+        ALTER TABLE sinks DROP COLUMN checksum;
+        DELETE FROM meta WHERE name = 'id';
+        PRAGMA user_version = 2;
+        UPDATE sinks SET path = '\(manifest.folder)/o.ndjson';
+        """, in: first.journal)
       try FileManager.default.removeItem(
         atPath: location.file("runs/\(manifest.name).outputs.json"))
       let rest = try await Bench.run(manifest, Bench.resuming)
       #expect(rest.stop == nil && rest.counters.alreadyDone == first.counters.done)
       #expect(Set(try location.lines("o.ndjson")).count == 200)
-      let count = try await DatabaseQueue(path: location.file("o.db")).read {
-        try Int.fetchOne($0, sql: "SELECT count(DISTINCT id) FROM users")
-      }
-      #expect(count == 200)
+      #expect(try location.values("SELECT count(DISTINCT id) FROM users", in: "o.db") == ["200"])
     }
   }
 
@@ -498,10 +482,8 @@ struct OutputResumeTests {
       #expect(rest.counters.done == 1)
       #expect(Set(try location.lines("o.ndjson")).count == 200)
       #expect(try JSONValue(parsing: location.text("o.json")).arrayValue?.count == 200)
-      let rows = try await DatabaseQueue(path: location.file("o.db")).read {
-        try Int.fetchOne($0, sql: "SELECT count(DISTINCT id) FROM \"a\"\"b\"")
-      }
-      #expect(rows == 200)
+      let rows = try location.values("SELECT count(DISTINCT id) FROM \"a\"\"b\"", in: "o.db")
+      #expect(rows == ["200"])
       // A second merge replaces what the first one wrote.
       #expect(try ShardMerge(manifest).tasks == 200)
     }

@@ -1,7 +1,6 @@
 import Foundation
 import GQLRunConfiguration
 import GQLRunDemoServer
-import GRDB
 import Testing
 
 @testable import GQLRunBatch
@@ -191,10 +190,8 @@ struct PathShapeTests {
         }
         _ = try ShardMerge(manifest)
         let table = String(name.unicodeScalars.filter { $0 != "\\" }) + (key.isEmpty ? "" : "2")
-        let count = try await DatabaseQueue(path: location.file("o.db")).read {
-          try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table.quotedForSQL)")
-        }
-        #expect(try #require(count) > 200)
+        let count = try location.values("SELECT count(*) FROM \(table.quotedForSQL)", in: "o.db")
+        #expect(try #require(Int(count[0])) > 200)
       }
     }
   }

@@ -11,7 +11,8 @@ final class Place: Sendable {
 
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
-  func file(_ name: String) -> String { "\(path)/\(name)" }
+  /// The path of a file in this folder; absolute ones stay.
+  func file(_ name: String) -> String { name.hasPrefix("/") ? name : "\(path)/\(name)" }
 
   func write(_ text: String, to name: String) throws {
     let folder = URL(fileURLWithPath: file(name)).deletingLastPathComponent().path

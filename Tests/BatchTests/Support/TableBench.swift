@@ -138,8 +138,13 @@ extension SinkPlan {
 extension Place {
   /// The values of the first column of a query over a SQLite database.
   func values(_ sql: String, in database: String) throws -> [String] {
-    let queue = try DatabaseQueue(path: file(database), configuration: .reading)
-    defer { try? queue.close() }
-    return try queue.read { try String.fetchAll($0, sql: sql) }
+    try DatabaseQueue.reading(file(database)) { try String.fetchAll($0, sql: sql) }
+  }
+
+  /// Executes statements on a SQLite database in one transaction, as another program does.
+  func execute(_ sql: String, in database: String) throws {
+    let queue = try DatabaseQueue(path: file(database))
+    try queue.write { try $0.execute(sql: sql) }
+    try queue.close()
   }
 }

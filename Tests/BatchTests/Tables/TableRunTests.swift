@@ -32,15 +32,10 @@ struct TableRunTests {
 
   /// The rows of the tables, as ``Shop/rows`` has them.
   private func rows() throws -> [String] {
-    let queue = try DatabaseQueue(path: location.file("out.db"))
-    return try queue.read { db in
-      try Self.names.flatMap { table in
-        try String.fetchAll(
-          db,
-          sql:
-            "SELECT '\(table) ' || _key || ' ' || coalesce(_parent, '-') || ' ' || _position FROM \(table)"
-        )
-      }
+    try Self.names.flatMap { table in
+      try location.values(
+        "SELECT '\(table) ' || _key || ' ' || coalesce(_parent, '-') || ' ' || _position FROM \(table)",
+        in: "out.db")
     }.sorted()
   }
 
@@ -96,19 +91,13 @@ struct TableRunTests {
               variables: { id: "{{row.id}}" }
           """), transport: transport)
     #expect(summary.counters.done == 3)
-    let queue = try DatabaseQueue(path: location.file("out.db"))
-    let orders = try await queue.read { db in
-      try String.fetchAll(
-        db, sql: "SELECT _parent || ' ' || count(*) FROM orders GROUP BY _parent ORDER BY 1")
-    }
+    let orders = try location.values(
+      "SELECT _parent || ' ' || count(*) FROM orders GROUP BY _parent ORDER BY 1", in: "out.db")
     #expect(orders == ["key C0 5", "key C3 7", "key C6 9"])
-    let lines = try await queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM lines") }
-    #expect(
-      lines
-        == [0, 3, 6].reduce(0) { sum, customer in
-          sum
-            + (0..<Self.shop.orders[customer]).reduce(0) { $0 + Self.shop.lines(customer, $1) }
-        })
+    let lines = [0, 3, 6].reduce(0) { sum, customer in
+      sum + (0..<Self.shop.orders[customer]).reduce(0) { $0 + Self.shop.lines(customer, $1) }
+    }
+    #expect(try location.values("SELECT count(*) FROM lines", in: "out.db") == ["\(lines)"])
   }
 
   @Test("with `order: output`, the rows of a task come before those of the next one")

@@ -1,7 +1,6 @@
 import Foundation
 import GQLRunJSON
 import GQLRunPipeline
-import GRDB
 import Testing
 
 @testable import GQLRunBatch
@@ -164,16 +163,12 @@ struct TableSinkTests {
 
   @Test("columns that a later document selects are added to the table, with their types")
   func newColumns() async throws {
-    let queue = try DatabaseQueue(path: location.file("o.db"))
-    try await queue.write { db in
-      try db.execute(
-        sql: """
-          CREATE TABLE customers (_key TEXT NOT NULL PRIMARY KEY, _parent TEXT, _position INTEGER, NAME TEXT);
-          INSERT INTO customers VALUES ('Customer:1', NULL, 0, 'old'), ('Customer:9', NULL, 1, 'kept');
-          CREATE INDEX gqlrun_customers__parent ON customers (_parent);
-          """)
-    }
-    try queue.close()
+    try location.execute(
+      """
+      CREATE TABLE customers (_key TEXT NOT NULL PRIMARY KEY, _parent TEXT, _position INTEGER, NAME TEXT);
+      INSERT INTO customers VALUES ('Customer:1', NULL, 0, 'old'), ('Customer:9', NULL, 1, 'kept');
+      CREATE INDEX gqlrun_customers__parent ON customers (_parent);
+      """, in: "o.db")
     let run = try await run(Self.database)
     let item = try await run.claim()
     try await run.store.commit([run.outcome(item, rows: [TableBench.customer(1)], .done)])
@@ -476,27 +471,18 @@ struct TableSinkTests {
 
   @Test("a journal and a database of the version before are continued")
   func older() async throws {
-    let path = location.file("a.journal")
     let first = try await run(Self.database)
     try await first.store.commit([
       first.outcome(first.claim(), rows: [TableBench.customer(1)])
     ])
     await first.cut()
-    for (file, sql) in [
-      (
-        path,
-        "ALTER TABLE outputs DROP COLUMN repeated; DROP TABLE row_keys; DROP TABLE cursors; PRAGMA user_version = 4"
-      ),
-      (
-        location.file("o.db"),
-        "ALTER TABLE gqlrun_outputs DROP COLUMN base; ALTER TABLE gqlrun_outputs DROP COLUMN before"
-      ),
-    ] {
-      let queue = try DatabaseQueue(path: file)
-      try await queue.write { try $0.execute(sql: sql) }
-      try queue.close()
-    }
-    let reader = try Journal(path: path, isReadOnly: true)
+    try location.execute(
+      "ALTER TABLE outputs DROP COLUMN repeated; DROP TABLE row_keys; DROP TABLE cursors; PRAGMA user_version = 4",
+      in: "a.journal")
+    try location.execute(
+      "ALTER TABLE gqlrun_outputs DROP COLUMN base; ALTER TABLE gqlrun_outputs DROP COLUMN before",
+      in: "o.db")
+    let reader = try Journal(path: location.file("a.journal"), isReadOnly: true)
     #expect(try reader.outputs().map(\.counts.repeated) == [0, 0])
     reader.close()
     let second = try await run(Self.database)
@@ -520,9 +506,7 @@ struct TableSinkTests {
       _ = try await run(Self.database + ", as: { customers_orders: orders }")
     }
     #expect(renamed?.message.contains("no longer has that sink") == true)
-    let queue = try DatabaseQueue(path: location.file("o.db"))
-    try await queue.write { try $0.execute(sql: "DELETE FROM customers WHERE id = 2") }
-    try queue.close()
+    try location.execute("DELETE FROM customers WHERE id = 2", in: "o.db")
     let emptied = await #expect(throws: StoppedByStorage.self) { _ = try await run(Self.database) }
     #expect(emptied?.message.contains("rows that the journal recorded were removed") == true)
   }
