@@ -21,12 +21,9 @@ struct BatchHistoryTests {
     } simpler: { step in
       if case .run(let stop?) = step { stop > 1 ? [.run(stopAt: stop / 2)] : [] } else { [] }
     } failure: { steps, seed in
-      do {
-        var history = try BatchHistory(seed: seed)
-        return try await history.run(steps)
-      } catch {
-        return "\(error)"
-      }
+      var history = try BatchHistory(seed: seed)
+      try await history.run(steps)
+      return nil
     }
     if let report { Issue.record("\(report)") }
   }
@@ -48,19 +45,11 @@ struct BatchHistoryTests {
         []
       }
     } failure: { steps, _ in
-      do {
-        return try await QueueHistory().run(steps)
-      } catch {
-        return "\(error)"
-      }
+      try await QueueHistory().run(steps)
+      return nil
     }
     if let report { Issue.record("\(report)") }
   }
-}
-
-/// A difference from a model.
-private struct Difference: Error, CustomStringConvertible {
-  var description: String
 }
 
 // MARK: - Runs
@@ -166,21 +155,10 @@ private struct BatchHistory {
     rows.flatMap { row in (1...pages(row)).map { "\(row).\($0)" } }
   }
 
-  /// The first difference from a batch that ran once, in the order of the rows.
-  mutating func run(_ steps: [BatchStep]) async throws -> String? {
-    do {
-      for (index, step) in steps.enumerated() {
-        do {
-          try await take(step)
-        } catch {
-          throw Difference(description: "\(error)\nafter step \(index + 1), \(step)")
-        }
-      }
-      try await finish()
-    } catch let difference as Difference {
-      return difference.description
-    }
-    return nil
+  /// Throws the first difference from a batch that ran once, in the order of the rows.
+  mutating func run(_ steps: [BatchStep]) async throws {
+    try await Histories.take(steps) { try await take($0) }
+    try await finish()
   }
 
   private mutating func take(_ step: BatchStep) async throws {
@@ -327,23 +305,18 @@ private final class QueueHistory {
 
   init() throws { (bench, manifest) = try QueueBench.begun(Self.tasks) }
 
-  func run(_ steps: [QueueStep]) async throws -> String? {
+  func run(_ steps: [QueueStep]) async throws {
     do {
       for _ in 0..<3 { workers.append(try await newWorker()) }
-      for (index, step) in steps.enumerated() {
-        do {
-          try await take(step)
-          try checkCounts()
-        } catch {
-          throw Difference(description: "\(error)\nafter step \(index + 1), \(step)")
-        }
+      try await Histories.take(steps) {
+        try await take($0)
+        try checkCounts()
       }
       try await finish()
-    } catch let difference as Difference {
+    } catch {
       for worker in workers { await worker.stage.close() }
-      return difference.description
+      throw error
     }
-    return nil
   }
 
   private func newWorker() async throws -> Worker {

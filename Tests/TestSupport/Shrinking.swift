@@ -1,5 +1,12 @@
 import Foundation
 
+/// A difference from a model.
+package struct Difference: Error, CustomStringConvertible {
+  package let description: String
+
+  package init(description: String) { self.description = description }
+}
+
 /// Random histories of steps, run against a model; a failing one is shrunk before it is reported.
 ///
 /// `GQLRUN_HISTORIES=n` runs n of them, and `GQLRUN_SEED=n` one alone.
@@ -23,20 +30,23 @@ package enum Histories {
   ///   - filter: The name of the suite, for the command that repeats it.
   ///   - steps: The steps of a seed.
   ///   - simpler: Steps to try instead of one; each of them simpler.
-  ///   - failure: Runs a history, and returns the first difference from the model.
+  ///   - failure: Runs a history, and returns the first difference from the model, or throws it.
   package static func run<Step: Sendable>(
     _ name: String, filter: String, seeds: [UInt64], steps: (UInt64) -> [Step],
-    simpler: (Step) -> [Step], failure: ([Step], UInt64) async -> String?
+    simpler: (Step) -> [Step], failure: ([Step], UInt64) async throws -> String?
   ) async -> String? {
+    func difference(_ history: [Step], _ seed: UInt64) async -> String? {
+      do { return try await failure(history, seed) } catch { return "\(error)" }
+    }
     let start = ContinuousClock.now
     for seed in seeds {
       let history = steps(seed)
-      guard await failure(history, seed) != nil else { continue }
-      let small = await shrunk(history, simpler: simpler) { await failure($0, seed) != nil }
-      let difference = await failure(small, seed) ?? "no difference the second time"
+      guard await difference(history, seed) != nil else { continue }
+      let small = await shrunk(history, simpler: simpler) { await difference($0, seed) != nil }
+      let last = await difference(small, seed) ?? "no difference the second time"
       let list = small.enumerated().map { "  \($0.offset + 1). \($0.element)" }
       return """
-        \(name), seed \(seed), \(small.count) of \(history.count) steps: \(difference)
+        \(name), seed \(seed), \(small.count) of \(history.count) steps: \(last)
         \(list.joined(separator: "\n"))
         repeat: make model SEED=\(seed) MODEL=\(filter)
         """
@@ -45,6 +55,19 @@ package enum Histories {
       print("\(name): \(seeds.count) histories in \(ContinuousClock.now - start)")
     }
     return nil
+  }
+
+  /// Takes steps one after the other, and adds the step to an error.
+  package static func take<Step>(
+    _ steps: [Step], _ take: (Step) async throws -> Void
+  ) async throws {
+    for (index, step) in steps.enumerated() {
+      do {
+        try await take(step)
+      } catch {
+        throw Difference(description: "\(error)\nafter step \(index + 1), \(step)")
+      }
+    }
   }
 
   /// A history that still fails, from which no step can be left out, and of which none can be simpler.

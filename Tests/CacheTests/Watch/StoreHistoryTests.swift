@@ -21,11 +21,8 @@ struct StoreHistoryTests {
     } simpler: { step in
       step.simpler
     } failure: { steps, seed in
-      do {
-        return try await StoreHistory(kind, seed: seed).run(steps)
-      } catch {
-        return "\(error)"
-      }
+      try await StoreHistory(kind, seed: seed).run(steps)
+      return nil
     }
     if let report { Issue.record("\(report)") }
   }
@@ -249,10 +246,6 @@ private final class StoreHistory {
     var isPending = true
   }
 
-  struct Difference: Error, CustomStringConvertible {
-    var description: String
-  }
-
   private let kind: StoreKind
   private let collectsChanges: Bool
   private let queries: [ModelQuery]
@@ -281,24 +274,17 @@ private final class StoreHistory {
     store = try await open()
   }
 
-  /// The first difference from the model.
-  func run(_ steps: [StoreStep]) async throws -> String? {
+  /// Throws the first difference from the model.
+  func run(_ steps: [StoreStep]) async throws {
     do {
       try watch()
       try await look()
-      for (index, step) in steps.enumerated() {
-        do {
-          try await take(step)
-        } catch {
-          throw Difference(description: "\(error)\nafter step \(index + 1), \(step)")
-        }
-      }
-    } catch let difference as Difference {
+      try await Histories.take(steps) { try await take($0) }
+    } catch {
       try? close()
-      return difference.description
+      throw error
     }
     try close()
-    return nil
   }
 
   private func open(_ path: String? = nil) async throws -> CacheStore {
