@@ -305,17 +305,11 @@ struct BulkOperationTests {
     #expect(rows == ["12 1", "21 0"])
   }
 
-  @Test("a bulk operation whose submission had no response is found by its name")
-  func lostResponse() async throws {
-    let shopify = FakeShopify(lines: Self.lines, losesResponse: true)
-    #expect(try await run(manifest(), shopify).counters.done == 1)
-    #expect(shopify.submitted.count == 1)
-    try expectAll()
-  }
-
-  @Test("a bulk operation that the server lists late is not taken for another one")
-  func listedLate() async throws {
-    let shopify = FakeShopify(lines: Self.lines, losesResponse: true, hides: 1)
+  @Test(
+    "a bulk operation whose submission had no response is found by its name, also if it is listed late",
+    arguments: [0, 1])
+  func lostResponse(hides: Int) async throws {
+    let shopify = FakeShopify(lines: Self.lines, losesResponse: true, hides: hides)
     #expect(try await run(manifest(), shopify).counters.done == 1)
     #expect(shopify.submitted.count == 1)
     try expectAll()
