@@ -28,6 +28,16 @@ struct GroupCommitTests {
       change(&options)
       store = try SQLiteStore(path: path, options: options)
     }
+
+    /// What is read of a user.
+    func read(_ id: Int) async throws -> String {
+      try await cache.read(GroupCommitTests.document, variables: #"{"id":"\#(id)"}"#)
+    }
+  }
+
+  /// What ``File/read(_:)`` finds of a user with a name.
+  private static func user(_ id: Int, _ name: String) -> String {
+    #"{"user":{"id":"\#(id)","name":"\#(name)"}}"#
   }
 
   /// Starts to write a response, and returns when it waits for the writer, behind `before` others.
@@ -42,6 +52,17 @@ struct GroupCommitTests {
     return task
   }
 
+  /// Starts to write responses with names of `n0`, `n1` and so on, and returns when they wait in this order.
+  private static func waiting(
+    for ids: [Int], in store: SQLiteStore
+  ) async -> [Task<Written, any Error>] {
+    var tasks: [Task<Written, any Error>] = []
+    for (turn, id) in ids.enumerated() {
+      tasks.append(await waiting(id, response(id, #""n\#(turn)""#), in: store, behind: turn))
+    }
+    return tasks
+  }
+
   @Test("responses that wait together are one transaction, and each learns its own changes")
   func together() async throws {
     let file = try File()
@@ -49,12 +70,8 @@ struct GroupCommitTests {
       Self.response(0, #""before""#), Self.document, variables: #"{"id":"0"}"#)
     let before = try commits(inLogOf: file.path)
     let open = try await file.store.begin()
-    var tasks: [Task<Written, any Error>] = []
-    for id in 0..<5 {
-      tasks.append(
-        await Self.waiting(id, Self.response(id, #""n\#(id)""#), in: file.store, behind: id))
-    }
-    #expect(try await file.cache.read(Self.document, variables: #"{"id":"1"}"#) == "miss at user")
+    let tasks = await Self.waiting(for: Array(0..<5), in: file.store)
+    #expect(try await file.read(1) == "miss at user")
     await open.rollback()
     for (id, task) in tasks.enumerated() {
       let written = try await task.value
@@ -66,9 +83,7 @@ struct GroupCommitTests {
               #"QUERY_ROOT.user({"id":"\#(id)"})"#, "User:\(id).__typename", "User:\(id).id",
               "User:\(id).name",
             ]))
-      #expect(
-        try await file.cache.read(Self.document, variables: #"{"id":"\#(id)"}"#)
-          == #"{"user":{"id":"\#(id)","name":"n\#(id)"}}"#)
+      #expect(try await file.read(id) == Self.user(id, "n\(id)"))
     }
     #expect(try commits(inLogOf: file.path) == before + 1)
     let dump = try await file.cache.dump()
@@ -82,20 +97,14 @@ struct GroupCommitTests {
   func order() async throws {
     let file = try File()
     let open = try await file.store.begin()
-    var tasks: [Task<Written, any Error>] = []
-    for turn in 0..<5 {
-      tasks.append(
-        await Self.waiting(1, Self.response(1, #""n\#(turn)""#), in: file.store, behind: turn))
-    }
+    let tasks = await Self.waiting(for: [1, 1, 1, 1, 1], in: file.store)
     await open.rollback()
     for (turn, task) in tasks.enumerated() {
       let summary = try await task.value.summary
       #expect(summary?.newRecords == (turn == 0 ? 2 : 0))
       #expect(summary?.changedRecords == (turn == 0 ? 0 : 1))
     }
-    #expect(
-      try await file.cache.read(Self.document, variables: #"{"id":"1"}"#)
-        == #"{"user":{"id":"1","name":"n4"}}"#)
+    #expect(try await file.read(1) == Self.user(1, "n4"))
     try file.store.close()
   }
 
@@ -111,15 +120,11 @@ struct GroupCommitTests {
       BEGIN SELECT RAISE(ABORT, 'refused by a trigger'); END
       """, on: file.path)
     let open = try await file.store.begin()
-    var tasks: [Task<Written, any Error>] = []
-    for id in 0..<5 {
-      tasks.append(
-        await Self.waiting(id, Self.response(id, #""n\#(id)""#), in: file.store, behind: id))
-    }
+    let tasks = await Self.waiting(for: Array(0..<5), in: file.store)
     await open.rollback()
     for (id, task) in tasks.enumerated() {
       let result = await task.result
-      let text = try await file.cache.read(Self.document, variables: #"{"id":"\#(id)"}"#)
+      let text = try await file.read(id)
       if refused.contains(id) {
         let error = #expect(throws: CacheError.self) { try result.get() }
         #expect(error?.message.contains("refused by a trigger") == true)
@@ -127,7 +132,7 @@ struct GroupCommitTests {
       } else {
         // Root fields with arguments have a record of their own.
         #expect(try result.get().summary?.newRecords == 2)
-        #expect(text == #"{"user":{"id":"\#(id)","name":"n\#(id)"}}"#)
+        #expect(text == Self.user(id, "n\(id)"))
       }
     }
     #expect(
@@ -139,19 +144,14 @@ struct GroupCommitTests {
   func cancellation(cancelled: Int) async throws {
     let file = try File()
     let open = try await file.store.begin()
-    var tasks: [Task<Written, any Error>] = []
-    for id in 0..<3 {
-      tasks.append(
-        await Self.waiting(id, Self.response(id, #""n\#(id)""#), in: file.store, behind: id))
-    }
+    let tasks = await Self.waiting(for: Array(0..<3), in: file.store)
     tasks[cancelled].cancel()
     #expect(try await code { _ = try await tasks[cancelled].value } == .cancelled)
     await open.rollback()
     for id in 0..<3 where id != cancelled { _ = try await tasks[id].value }
     for id in 0..<3 {
-      #expect(
-        try await file.cache.read(Self.document, variables: #"{"id":"\#(id)"}"#)
-          == (id == cancelled ? "miss at user" : #"{"user":{"id":"\#(id)","name":"n\#(id)"}}"#))
+      let expected = id == cancelled ? "miss at user" : Self.user(id, "n\(id)")
+      #expect(try await file.read(id) == expected)
     }
     try file.store.close()
   }
@@ -218,15 +218,11 @@ struct GroupCommitTests {
       tasks.append(Task { try await pending?.commit(settling: layer) })
       while file.store.group.waitingCount <= id { await Task.yield() }
     }
-    #expect(
-      try await file.cache.read(Self.document, variables: #"{"id":"1"}"#)
-        == #"{"user":{"id":"1","name":"guess"}}"#)
+    #expect(try await file.read(1) == Self.user(1, "guess"))
     await open.rollback()
     for task in tasks { #expect(try await task.value?.newRecords == 2) }
     #expect(!file.store.activity.hasLayers)
-    #expect(
-      try await file.cache.read(Self.document, variables: #"{"id":"1"}"#)
-        == #"{"user":{"id":"1","name":"n1"}}"#)
+    #expect(try await file.read(1) == Self.user(1, "n1"))
     try file.store.close()
   }
 
