@@ -139,9 +139,7 @@ private struct BatchHistory {
 
   init(seed: UInt64) throws {
     var random = SeededRandom(seed &+ 1)
-    let location = try Place()
-    try location.write(Bench.pipeline, to: "p.pipeline.yaml")
-    try location.write(Bench.ids(Self.rows), to: "ids.csv")
+    let location = try Place(ids: Self.rows)
     let concurrency = 1 + random.upTo(4)
     isOrdered = random.chance(70)
     manifest = try Bench.posts(

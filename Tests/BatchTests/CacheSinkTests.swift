@@ -12,9 +12,7 @@ struct CacheSinkTests {
   private let path: Place
 
   init() throws {
-    path = try Place()
-    try path.write(Bench.user, to: "u.graphql")
-    try path.write(Bench.ids(60), to: "ids.csv")
+    path = try Place(ids: 60)
     try path.write(Bench.cachingPipeline, to: "p.pipeline.yaml")
   }
 

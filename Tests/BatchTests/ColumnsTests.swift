@@ -14,7 +14,6 @@ struct ColumnsTests {
 
   init() throws {
     location = try Place()
-    try location.write(Bench.user, to: "u.graphql")
     try location.write("n,id\none,U_1\ntwo,U_2\n", to: "rows.csv")
   }
 

@@ -12,10 +12,7 @@ import Testing
 struct CompletenessTests {
   private let location: Place
 
-  init() throws {
-    location = try Place()
-    try location.write(Bench.pipeline, to: "p.pipeline.yaml")
-  }
+  init() throws { location = try Place() }
 
   private static let list =
     #"query: "query L($after: String) { list(after: $after) { nodes { id } pageInfo { hasNextPage endCursor } } }""#

@@ -10,11 +10,7 @@ import Testing
 struct FailureReasonsTests {
   private let location: Place
 
-  init() throws {
-    location = try Place()
-    try location.write(Bench.user, to: "u.graphql")
-    try location.write(Bench.pipeline, to: "p.pipeline.yaml")
-  }
+  init() throws { location = try Place() }
 
   private func manifest(_ count: Int, key: String = #", key: "{{row.id}}""#, more: String = "")
     throws -> Manifest

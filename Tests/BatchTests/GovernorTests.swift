@@ -11,11 +11,7 @@ import Testing
 struct GovernorTests {
   private let location: Place
 
-  init() throws {
-    location = try Place()
-    try location.write(Bench.user, to: "u.graphql")
-    try location.write(Bench.pipeline, to: "p.pipeline.yaml")
-  }
+  init() throws { location = try Place() }
 
   private func manifest(_ count: Int, _ more: String = "", run: String = "concurrency: 8") throws
     -> Manifest

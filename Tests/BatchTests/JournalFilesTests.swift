@@ -63,7 +63,6 @@ struct JournalFilesTests {
     let stateError = #expect(throws: JournalError.self) { try StateFile.read(state) }
     #expect(stateError?.description == "cannot read \(state): Is a directory")
 
-    try folder.write(Bench.user, to: "u.graphql")
     try folder.write(Bench.ids(1), to: "ids.csv")
     let manifest = try Bench.load(
       "version: 1\nsinks: [{ ndjson: { path: o.ndjson } }]\noperations:\n\(Bench.users)", in: folder

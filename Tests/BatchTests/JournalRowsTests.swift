@@ -11,10 +11,7 @@ import Testing
 struct JournalRowsTests {
   private let location: Place
 
-  init() throws {
-    location = try Place()
-    try location.write(Bench.user, to: "u.graphql")
-  }
+  init() throws { location = try Place() }
 
   private static let yaml = """
     version: 1

@@ -11,9 +11,7 @@ struct OutputCheckTests {
   private let location: Place
 
   init() throws {
-    location = try Place()
-    try location.write(Bench.user, to: "u.graphql")
-    try location.write(Bench.ids(3), to: "ids.csv")
+    location = try Place(ids: 3)
     try location.write("{\"id\":\"U_1\"}\n", to: "ids.jsonl")
     try location.write(
       "type Query { user(id: ID!): User } type User { id: ID login: String }", to: "s.graphql")

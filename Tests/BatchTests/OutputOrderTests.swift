@@ -12,11 +12,7 @@ import Testing
 struct OutputOrderTests {
   private let location: Place
 
-  init() throws {
-    location = try Place()
-    try location.write(Bench.user, to: "u.graphql")
-    try location.write(Bench.pipeline, to: "p.pipeline.yaml")
-  }
+  init() throws { location = try Place() }
 
   private func manifest(_ count: Int, run: String = "concurrency: 8, order: output") throws
     -> Manifest

@@ -14,11 +14,7 @@ import Testing
 struct OutputResumeTests {
   private let location: Place
 
-  init() throws {
-    location = try Place()
-    try location.write(Bench.user, to: "u.graphql")
-    try location.write(Bench.ids(200), to: "ids.csv")
-  }
+  init() throws { location = try Place(ids: 200) }
 
   private static let entries =
     FileSinkEntry.all(named: "o") + [

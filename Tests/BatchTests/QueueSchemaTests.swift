@@ -117,7 +117,6 @@ struct QueueSchemaTests {
   @Test("what workers of several machines cannot do is reported, with what would work")
   func unsupported() throws {
     let location = try Place()
-    try location.write(Bench.user, to: "u.graphql")
     let findings = try Bench.findings(
       """
       version: 1
@@ -154,7 +153,6 @@ struct QueueSchemaTests {
   @Test("a password in the URL of a manifest is an error, and no message shows it")
   func passwords() throws {
     let location = try Place()
-    try location.write(Bench.user, to: "u.graphql")
     for url in ["postgres://me:S3cretWord@db/x", "postgresql://db/x?password=S3cretWord"] {
       let findings = try Bench.findings(
         """

@@ -11,10 +11,7 @@ import Testing
 struct ReportPageTests {
   private let location: Place
 
-  init() throws {
-    location = try Place()
-    try location.write(Bench.ids(5), to: "ids.csv")
-  }
+  init() throws { location = try Place(ids: 5) }
 
   private func page(lost: Set<Int> = [], failing: Set<Int> = []) async throws -> (
     page: String, manifest: Manifest

@@ -15,10 +15,8 @@ struct ResumeTests {
   private let location: Place
 
   init() throws {
-    location = try Place()
-    try location.write(Bench.user, to: "u.graphql")
+    location = try Place(ids: 300)
     try location.write("mutation Like($id: ID!) { likePost(id: $id) { id } }", to: "m.graphql")
-    try location.write(Bench.ids(300), to: "ids.csv")
   }
 
   private static let yaml = """

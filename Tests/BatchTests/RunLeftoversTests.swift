@@ -8,12 +8,7 @@ import Testing
 struct RunLeftoversTests {
   private let location: Place
 
-  init() throws {
-    location = try Place()
-    try location.write(Bench.user, to: "u.graphql")
-    try location.write(Bench.ids(30), to: "ids.csv")
-    try location.write(Bench.pipeline, to: "p.pipeline.yaml")
-  }
+  init() throws { location = try Place(ids: 30) }
 
   private func manifest(output: String = "o.ndjson") throws -> Manifest {
     try Bench.load(

@@ -15,7 +15,6 @@ struct RunTests {
   init() throws {
     location = try Place()
     try location.write(Bench.country, to: "q.graphql")
-    try location.write(Bench.user, to: "u.graphql")
   }
 
   private static let users = """

@@ -30,8 +30,7 @@ struct StopTests {
   private let location: Place
 
   init() throws {
-    location = try Place()
-    try location.write(Bench.ids(3000), to: "ids.csv")
+    location = try Place(ids: 3000)
     try location.write(Bench.cachingPipeline, to: "p.pipeline.yaml")
     // Without a timeout, which a clock that jumps would let expire at once.
     try location.write(Bench.pipeline, to: "n.pipeline.yaml")

@@ -29,10 +29,7 @@ private func decide(
 struct TaskResolutionTests {
   private let location: Place
 
-  init() throws {
-    location = try Place()
-    try location.write(Bench.ids(5), to: "ids.csv")
-  }
+  init() throws { location = try Place(ids: 5) }
 
   /// Five mutations, one after the other.
   static let likes = """

@@ -12,7 +12,6 @@ struct TaskStoreTests {
 
   init() throws {
     location = try Place()
-    try location.write(Bench.user, to: "u.graphql")
     journal = try Journal(path: location.file("a.journal"))
   }
 

@@ -1,12 +1,16 @@
 import Foundation
 
-/// A folder of one test, removed with it.
+/// A folder of one test, with the query and the pipeline that its manifests name; removed with it.
 final class Place: Sendable {
   let path: String
 
-  init() throws {
+  /// - Parameter count: The number of rows of `ids.csv`; `nil` for no such file.
+  init(ids count: Int? = nil) throws {
     path = FileManager.default.temporaryDirectory.appendingPathComponent("batch-\(UUID())").path
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    try write(Bench.user, to: "u.graphql")
+    try write(Bench.pipeline, to: "p.pipeline.yaml")
+    if let count { try write(Bench.ids(count), to: "ids.csv") }
   }
 
   deinit { try? FileManager.default.removeItem(atPath: path) }

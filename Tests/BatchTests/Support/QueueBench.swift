@@ -19,7 +19,6 @@ struct QueueBench {
     self.url = url
     connection = try PostgresConnection(url)
     location = try Place()
-    try location.write(Bench.user, to: "u.graphql")
     try location.write(
       "mutation Like($id: ID!) { user: likePost(id: $id) { id } }", to: "m.graphql")
   }

@@ -54,7 +54,6 @@ struct Shop: Sendable {
   ) throws {
     try location.write(schema, to: "schema.graphql")
     try location.write(document, to: "shop.graphql")
-    try location.write(Bench.pipeline, to: "p.pipeline.yaml")
   }
 
   /// The manifest of one operation with tables.

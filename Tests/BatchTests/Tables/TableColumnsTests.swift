@@ -11,7 +11,6 @@ struct TableColumnsTests {
 
   init() throws {
     location = try Place()
-    try location.write(Bench.pipeline, to: "p.pipeline.yaml")
     try location.write(
       """
       type Query { customer(id: ID!): Customer node(id: ID!): Node }

@@ -13,10 +13,7 @@ import Testing
 struct TableTargetTests {
   private let location: Place
 
-  init() throws {
-    location = try Place()
-    try location.write(Bench.pipeline, to: "p.pipeline.yaml")
-  }
+  init() throws { location = try Place() }
 
   private func manifest(_ tables: String, keys: [String] = []) throws -> Manifest {
     try TableBench.manifest(tables, keys: keys, head: "pipeline: p.pipeline.yaml", in: location)
