@@ -91,17 +91,12 @@ struct GovernorTests {
 
   @Test("an unreachable server ends the run, one that returns does not")
   func outage() async throws {
-    let gone = ScriptedTransport { _ in
-      throw ChainError(.transport, code: .connectionFailed, message: "refused", delivery: .notSent)
-    }
+    let gone = ScriptedTransport { _ in throw ChainError.refusedConnection }
     let first = try await Bench.run(
       manifest(50), transport: gone, clock: ServiceClock(TestClock.jumping()))
     #expect(first.stop == .unreachable)
     let restarted = ScriptedTransport { number in
-      if (20..<60).contains(number) {
-        throw ChainError(
-          .transport, code: .connectionFailed, message: "refused", delivery: .notSent)
-      }
+      if (20..<60).contains(number) { throw ChainError.refusedConnection }
       return .response()
     }
     let second = try await Bench.run(
@@ -120,10 +115,7 @@ struct GovernorTests {
     let transport = ScriptedTransport { number in
       let outage = await control.standing()?.outage
       seen.withLock { $0.append(outage) }
-      if (3..<8).contains(number) {
-        throw ChainError(
-          .transport, code: .connectionFailed, message: "refused", delivery: .notSent)
-      }
+      if (3..<8).contains(number) { throw ChainError.refusedConnection }
       return .response()
     }
     let summary = try await Bench.run(
@@ -143,7 +135,7 @@ struct GovernorTests {
   func endingOutage() async throws {
     let transport = ScriptedTransport { number in
       if number == 1 { return .response() }
-      throw ChainError(.transport, code: .connectionFailed, message: "refused", delivery: .notSent)
+      throw ChainError.refusedConnection
     }
     let summary = try await Bench.run(
       manifest(5, run: "concurrency: 1, patience: 2m"), transport: transport,

@@ -17,12 +17,7 @@ struct ReportPageTests {
     page: String, manifest: Manifest
   ) {
     let manifest = try Bench.load(TaskResolutionTests.likes, in: location)
-    let transport = RowTransport(answer: { row, _ in
-      if lost.contains(row) {
-        throw ChainError(.transport, code: .connectionClosed, message: "closed", delivery: .unknown)
-      }
-      return failing.contains(row) ? .errors("a < b & c") : nil
-    })
+    let transport = RowTransport(lost: lost, failing: failing, message: "a < b & c")
     let summary = try await Bench.run(manifest, transport: transport)
     let journal = try Journal(path: summary.journal, isReadOnly: true)
     defer { journal.close() }

@@ -11,20 +11,14 @@ struct SubscriptionTests {
 
   init() throws {
     location = try Place()
-    for (name, plugins) in [("n", ""), ("r", "max-retry: { backoff: { base: 1ms, max: 1ms } }, ")] {
-      let first = plugins.isEmpty ? "" : "{ \(plugins.dropLast(2)) }, "
-      try location.write(
-        """
-        version: 1
-        endpoint: { url: "http://127.0.0.1:9/" }
-        store: { kind: none }
-        chain: [\(first)fetch, response-code, parse]
-        """, to: "\(name).pipeline.yaml")
-    }
+    try location.write(
+      Bench.pipeline.replacing(
+        "[fetch", with: "[{ max-retry: { backoff: { base: 1ms, max: 1ms } } }, fetch"),
+      to: "r.pipeline.yaml")
   }
 
   private func manifest(
-    until: String, pipeline: String = "n", run: String = "concurrency: 2", more: String = "",
+    until: String, pipeline: String = "p", run: String = "concurrency: 2", more: String = "",
     sink: String = "ndjson: { path: o, lines: records }"
   ) throws -> Manifest {
     try Bench.load(
@@ -100,7 +94,7 @@ struct SubscriptionTests {
 
   @Test(
     "a lost connection is a gap, whether the chain or the run connects again",
-    arguments: ["n", "r"])
+    arguments: ["p", "r"])
   func lostConnection(_ pipeline: String) async throws {
     let manifest = try manifest(until: "{ events: 4 }", pipeline: pipeline)
     let transport = EventTransport(

@@ -7,16 +7,6 @@ import Testing
 
 @testable import GQLRunBatch
 
-/// Answers rows by number, of which some lose their connection after the request was sent, and others fail.
-private func transport(lost: Set<Int> = [], failing: Set<Int> = []) -> RowTransport {
-  RowTransport(answer: { row, _ in
-    if lost.contains(row) {
-      throw ChainError(.transport, code: .connectionClosed, message: "closed", delivery: .unknown)
-    }
-    return failing.contains(row) ? .errors("no") : nil
-  })
-}
-
 private func decide(
   _ decision: TaskResolution.Decision, _ state: TaskState, _ keys: [String] = [],
   operation: String? = nil
@@ -52,9 +42,9 @@ struct TaskResolutionTests {
     "unknown mutations are done or sent again as the user says, and the journal notes who said so")
   func resolve() async throws {
     let manifest = try Bench.load(Self.likes, in: location)
-    let first = try await Bench.run(manifest, transport: transport(lost: [2, 4, 5]))
+    let first = try await Bench.run(manifest, transport: RowTransport(lost: [2, 4, 5]))
     #expect(first.counters.unknown == 3 && first.hasFailures)
-    let again = transport()
+    let again = RowTransport()
     let second = try await Bench.run(manifest, Bench.resuming, transport: again)
     #expect(second.counters.earlier.byState == [.done: 2, .unknown: 3])
     #expect(second.hasFailures && second.earlier[.unknown] == 3)
@@ -93,7 +83,7 @@ struct TaskResolutionTests {
   @Test("keys that name no such task are all reported, and nothing is changed")
   func wrongKeys() async throws {
     let manifest = try Bench.load(Self.likes, in: location)
-    _ = try await Bench.run(manifest, transport: transport(lost: [2], failing: [3]))
+    _ = try await Bench.run(manifest, transport: RowTransport(lost: [2], failing: [3]))
     let text = try message {
       try decide(.done, .unknown, ["U_2", "U_1", "U_3", "x"]).apply(to: manifest)
     }
@@ -123,9 +113,7 @@ struct TaskResolutionTests {
           - id: single
             query: "mutation Single { user: likePost(id: \\"U_2\\") { id } }"
         """, in: location)
-    let lost = ScriptedTransport { _ in
-      throw ChainError(.transport, code: .connectionClosed, message: "closed", delivery: .unknown)
-    }
+    let lost = ScriptedTransport { _ in throw ChainError.lostConnection }
     _ = try await Bench.run(manifest, transport: lost)
     let text = try message { try decide(.done, .unknown, ["U_1"]).apply(to: manifest) }
     #expect(text.contains("names tasks of `follows` and `likes`; add --operation ID"), "\(text)")
@@ -149,7 +137,7 @@ struct TaskResolutionTests {
             query: "query After { user(id: \\"U_9\\") { id } }"
         """, in: location)
     try location.write(Bench.ids(1), to: "ids.csv")
-    let first = try await Bench.run(manifest, transport: transport(failing: [1]))
+    let first = try await Bench.run(manifest, transport: RowTransport(lost: [], failing: [1]))
     #expect(first.counts.byState == [.failed: 1, .skipped: 1])
     // --only failed repeats what was skipped, too, once something of the need has succeeded.
     if isResolved {
@@ -157,11 +145,11 @@ struct TaskResolutionTests {
       #expect(resolved.count == 1 && resolved.released == 1)
     } else {
       let repeated = try await Bench.run(
-        manifest, Bench.repeating, transport: transport(failing: [1]))
+        manifest, Bench.repeating, transport: RowTransport(lost: [], failing: [1]))
       #expect(repeated.counts.byState == [.failed: 1, .skipped: 1])
     }
     let options = isResolved ? Bench.resuming : Bench.repeating
-    let second = try await Bench.run(manifest, options, transport: transport())
+    let second = try await Bench.run(manifest, options, transport: RowTransport())
     #expect(second.counters.done == 2 && !second.hasFailures)
   }
 
@@ -169,26 +157,26 @@ struct TaskResolutionTests {
   func left() async throws {
     let manifest = try Bench.load(
       Self.likes.replacing("concurrency: 1", with: "concurrency: 1, max_failures: 0"), in: location)
-    let stopped = try await Bench.run(manifest, transport: transport(failing: [1]))
+    let stopped = try await Bench.run(manifest, transport: RowTransport(lost: [], failing: [1]))
     #expect(stopped.stop == .tooManyFailures)
-    let repeated = try await Bench.run(manifest, Bench.repeating, transport: transport())
+    let repeated = try await Bench.run(manifest, Bench.repeating, transport: RowTransport())
     #expect(repeated.stop == nil && repeated.counts.byState == [.done: 1] && repeated.hasFailures)
     #expect(repeated.warnings.contains { $0.hasPrefix("tasks of `likes` are left") })
     #expect(try RunInspection(manifest).status().contains("tasks are left; --resume continues it"))
-    let rest = try await Bench.run(manifest, Bench.resuming, transport: transport())
+    let rest = try await Bench.run(manifest, Bench.resuming, transport: RowTransport())
     #expect(rest.counts.byState == [.done: 5] && !rest.hasFailures)
   }
 
   @Test("mutations that --only failed could not send remain failed")
   func notSent() async throws {
     let manifest = try Bench.load(Self.likes, in: location)
-    _ = try await Bench.run(manifest, transport: transport(failing: [2]))
+    _ = try await Bench.run(manifest, transport: RowTransport(lost: [], failing: [2]))
     let refused = try await Bench.run(
       manifest, Bench.repeating,
-      transport: RowTransport(answer: { _, _ in ScriptedTransport.response(401, "") }))
+      transport: RowTransport(answer: { _, _ in .response(401, "") }))
     #expect(refused.stop == .unauthorized)
     #expect(refused.counts.byState == [.done: 4, .failed: 1])
-    let again = transport()
+    let again = RowTransport()
     _ = try await Bench.run(manifest, Bench.resuming, transport: again)
     #expect(await again.arrived == [])
     #expect(try RunInspection(manifest).failureReasons().all.map(\.http) == [200])
@@ -245,7 +233,7 @@ struct QueueResolutionTests {
   @Test("failed tasks of a queue are repeated, with the history of their attempts")
   func retry() async throws {
     let (bench, manifest) = try QueueBench.begun(6)
-    try await bench.work(manifest, transport: transport(failing: [2, 5]))
+    try await bench.work(manifest, transport: RowTransport(lost: [], failing: [2, 5]))
     #expect(try bench.counts() == ["done": 4, "failed": 2])
     let refusal = await #expect(throws: JournalError.self) {
       _ = try await Bench.run(manifest, Bench.repeating)
@@ -255,7 +243,7 @@ struct QueueResolutionTests {
     #expect(one == TaskResolution.Resolved(count: 1))
     #expect(try decide(.retry, .failed).apply(to: manifest).count == 1)
     #expect(throws: JournalError.self) { _ = try BatchQueue(manifest).merge() }
-    let again = transport()
+    let again = RowTransport()
     try await bench.work(manifest, transport: again)
     #expect(await Set(again.arrived) == [2, 5])
     #expect(try bench.counts() == ["done": 6])
@@ -283,7 +271,7 @@ struct QueueResolutionTests {
     try await stage.commit(claims.map { bench.outcome($0) })
     await stage.close()
     #expect(try bench.counts() == ["done": 1, "queued": 2])
-    let again = transport()
+    let again = RowTransport()
     try await bench.work(manifest, transport: again)
     #expect(await Set(again.arrived) == [2, 3])
     #expect(try bench.counts() == ["done": 3])
@@ -336,15 +324,15 @@ struct QueueResolutionTests {
           query: "query Last { user(id: 0) { id } }"
       """, in: bench.location)
     try bench.begin(manifest)
-    try await bench.work(manifest, transport: transport(failing: [1, 2, 3]))
+    try await bench.work(manifest, transport: RowTransport(lost: [], failing: [1, 2, 3]))
     #expect(try bench.counts() == ["failed": 3, "skipped": 1])
     let resolved = try decide(.retry, .failed).apply(to: manifest)
     #expect(resolved.count == 3 && resolved.released == 1)
-    try await bench.work(manifest, transport: transport(failing: [2]))
+    try await bench.work(manifest, transport: RowTransport(lost: [], failing: [2]))
     // Row 2 fails again, so two friends and the last one follow.
     #expect(try bench.counts() == ["done": 5, "failed": 1])
     #expect(try decide(.retry, .failed).apply(to: manifest).count == 1)
-    try await bench.work(manifest, transport: transport())
+    try await bench.work(manifest, transport: RowTransport())
     #expect(try bench.counts() == ["done": 7])
     #expect(try BatchQueue(manifest).status().isEnded)
   }

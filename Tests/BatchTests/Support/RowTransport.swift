@@ -23,6 +23,14 @@ final class RowTransport: HTTPTransport {
     self.answer = answer
   }
 
+  /// Loses the connection after the requests of some rows were sent, and answers others with an error.
+  convenience init(lost: Set<Int>, failing: Set<Int> = [], message: String = "no") {
+    self.init(answer: { row, _ in
+      if lost.contains(row) { throw ChainError.lostConnection }
+      return failing.contains(row) ? .errors(message) : nil
+    })
+  }
+
   /// The rows of the requests, in the order of their arrival.
   var arrived: [Int] { get async { await log.arrived } }
 

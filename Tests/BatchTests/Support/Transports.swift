@@ -134,6 +134,15 @@ extension HTTPResponseMessage {
   }
 }
 
+extension ChainError {
+  /// The server did not accept the connection.
+  static let refusedConnection = ChainError(
+    .transport, code: .connectionFailed, message: "refused", delivery: .notSent)
+  /// The connection was closed after the request was sent.
+  static let lostConnection = ChainError(
+    .transport, code: .connectionClosed, message: "closed", delivery: .unknown)
+}
+
 /// Keeps the bodies of requests with files.
 actor UploadTransport: HTTPTransport {
   private(set) var bodies: [String] = []

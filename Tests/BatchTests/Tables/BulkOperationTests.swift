@@ -630,9 +630,7 @@ final class FakeShopify: HTTPTransport {
         #"{"field":null,"message":"A bulk query operation for this app and shop is already in progress","code":"OPERATION_IN_PROGRESS"}"#
       )
     }
-    if isLost {
-      throw ChainError(.transport, code: .connectionClosed, message: "closed", delivery: .unknown)
-    }
+    if isLost { throw ChainError.lostConnection }
     return payload(#"{"id":"\#(Self.id)","status":"CREATED"}"#, "")
   }
 

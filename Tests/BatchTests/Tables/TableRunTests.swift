@@ -3,7 +3,6 @@ import GQLRunJSON
 import GQLRunPipeline
 import GQLRunSupport
 import GQLRunTestSupport
-import GRDB
 import Testing
 
 @testable import GQLRunBatch
@@ -371,11 +370,8 @@ struct TableRunTests {
     let summary = try await Bench.run(
       manifest(tables: "allow_partial: \(allowsPartial)"), services: services)
     #expect(summary.counters.failed == (allowsPartial ? 0 : 1))
-    let journal = try Journal(path: summary.journal, isReadOnly: true)
-    defer { journal.close() }
-    let texts = try journal.read {
-      try String.fetchAll($0, sql: "SELECT coalesce(cursor, '') || coalesce(error, '') FROM tasks")
-    }
+    let texts = try location.values(
+      "SELECT coalesce(cursor, '') || coalesce(error, '') FROM tasks", in: summary.journal)
     #expect((texts + summary.warnings).contains { $0.contains("wrong token •••") })
     #expect(!(texts + summary.warnings).contains { $0.contains("canary") })
   }
