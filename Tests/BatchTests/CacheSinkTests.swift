@@ -16,7 +16,7 @@ struct CacheSinkTests {
     try path.write(Bench.cachingPipeline, to: "p.pipeline.yaml")
   }
 
-  private static let yaml = """
+  static let yaml = """
     version: 1
     pipeline: p.pipeline.yaml
     run: { concurrency: 4 }

@@ -99,7 +99,7 @@ struct JournalRowsTests {
     let manifest = try Bench.load(Self.yaml, in: location, url: "http://127.0.0.1:1/graphql")
     let journal = try Journal(path: location.file("a.journal"))
     let plan = try SinkPlan(manifest)
-    for options in [RunOptions(), Self.onlyFailed] {
+    for options in [RunOptions(), Bench.repeating] {
       let store = try JournalStore(
         manifest, state: [:], journal: journal,
         stage: SinkStage(
@@ -122,10 +122,6 @@ struct JournalRowsTests {
       #expect(try journal.counts().total == 1)
     }
     journal.close()
-  }
-
-  private static var onlyFailed: RunOptions {
-    Bench.repeating
   }
 
   @Test("tasks of other journals are added with all columns, to the operations with the same ids")

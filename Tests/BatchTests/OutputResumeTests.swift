@@ -223,9 +223,8 @@ struct OutputResumeTests {
   @Test("a published file that was changed is refused, and one beside a foreign .part is continued")
   func published() async throws {
     try location.write(Bench.ids(3), to: "ids.csv")
-    try await DemoServer.withServer { server in
-      let yaml = Self.allFiles + "\n    expect: [\"data.user.id != \\\"U_2\\\"\"]"
-      let manifest = try Bench.load(yaml, in: location, url: server.url)
+    let yaml = Self.allFiles + "\n    expect: [\"data.user.id != \\\"U_2\\\"\"]"
+    try await Bench.withServer(yaml, in: location) { manifest, _ in
       let first = try await Bench.run(manifest)
       #expect(first.counters.failed == 1 && first.stop == nil)
       let again = Bench.repeating
@@ -370,15 +369,7 @@ struct OutputResumeTests {
   @Test("a removed or emptied cache file is refused")
   func cache() async throws {
     try location.write(Bench.cachingPipeline, to: "p.pipeline.yaml")
-    let yaml = """
-      version: 1
-      pipeline: p.pipeline.yaml
-      run: { concurrency: 4 }
-      sinks: [cache]
-      operations:
-      \(Bench.users)
-          policy: network-only
-      """
+    let yaml = CacheSinkTests.yaml
     try await Bench.withServer(yaml, in: location) { manifest, server in
       let store = try CacheStore.sqlite(path: location.file("cache.db"))
       let control = RunControl()
@@ -410,10 +401,8 @@ struct OutputResumeTests {
 
   @Test("a journal of the version before is continued")
   func olderJournal() async throws {
-    try await DemoServer.withServer { server in
-      let manifest = try Bench.load(
-        Self.yaml("{ ndjson: { path: o.ndjson } }, { sqlite: { path: o.db } }"), in: location,
-        url: server.url)
+    let yaml = Self.yaml("{ ndjson: { path: o.ndjson } }, { sqlite: { path: o.db } }")
+    try await Bench.withServer(yaml, in: location) { manifest, _ in
       let first = try await Bench.run(manifest, control: RunControl(), stopAt: 80)
       try location.execute(
         """
@@ -435,11 +424,9 @@ struct OutputResumeTests {
   @Test("status lists every output of a run")
   func status() async throws {
     try location.write(Bench.ids(20), to: "ids.csv")
-    try await DemoServer.withServer { server in
-      let manifest = try Bench.load(
-        Self.yaml(
-          "{ ndjson: { path: o.ndjson } }, { sqlite: { path: o.db, table: t, key: [id] } }"),
-        in: location, url: server.url)
+    let yaml = Self.yaml(
+      "{ ndjson: { path: o.ndjson } }, { sqlite: { path: o.db, table: t, key: [id] } }")
+    try await Bench.withServer(yaml, in: location) { manifest, _ in
       _ = try await Bench.run(manifest)
       let text = try RunInspection(manifest).status()
       #expect(text.contains("o.ndjson: 20 records"), "\(text)")

@@ -203,25 +203,26 @@ struct ResumeTests {
     #expect(try location.values("SELECT name FROM sqlite_schema", in: path) == ["t"])
   }
 
+  private static let likes = """
+    version: 1
+    sinks: [{ ndjson: { path: o.ndjson } }]
+    operations:
+      - id: likes
+        document: m.graphql
+        variables: { id: P_1 }
+    """
+
   @Test("a mutation without an answer is unknown, and is not sent again unless that is safe")
   func unknownMutations() async throws {
-    let yaml = """
-      version: 1
-      sinks: [{ ndjson: { path: o.ndjson } }]
-      operations:
-        - id: likes
-          document: m.graphql
-          variables: { id: P_1 }
-      """
     let lost = ScriptedTransport { _ in throw ChainError.lostConnection }
-    let manifest = try Bench.load(yaml, in: location)
+    let manifest = try Bench.load(Self.likes, in: location)
     let first = try await Bench.run(manifest, transport: lost)
     #expect(first.counters.unknown == 1)
     #expect(lost.count == 1)
     let second = try await Bench.run(manifest, Bench.resuming, transport: lost)
     #expect(second.counters.started == 0)
     #expect(lost.count == 1)
-    let safe = try Bench.load(yaml + "\n    idempotency: id", in: location)
+    let safe = try Bench.load(Self.likes + "\n    idempotency: id", in: location)
     try await DemoServer.withServer { server in
       var safe = safe
       safe.pipeline.endpoint = try Endpoint(url: server.url)
@@ -232,15 +233,7 @@ struct ResumeTests {
 
   @Test("a mutation is in the journal before it is sent")
   func recordedBefore() async throws {
-    let yaml = """
-      version: 1
-      sinks: [{ ndjson: { path: o.ndjson } }]
-      operations:
-        - id: likes
-          document: m.graphql
-          variables: { id: P_1 }
-      """
-    let manifest = try Bench.load(yaml, in: location)
+    let manifest = try Bench.load(Self.likes, in: location)
     let folder = location.file("runs")
     let transport = ScriptedTransport { _ in
       let name = try #require(

@@ -433,6 +433,15 @@ struct BulkOperationTests {
 
   // MARK: Restrictions
 
+  private static let bulk = """
+    version: 1
+    schema: schema.graphql
+    operations:
+      - id: products
+        document: products.graphql
+        tables: { to: "sqlite:out.db", bulk: shopify }
+    """
+
   @Test(
     "what a bulk operation cannot read is an error of the manifest",
     arguments: [
@@ -463,15 +472,7 @@ struct BulkOperationTests {
     ])
   func restrictions(document: String, message: String) throws {
     try location.write(document, to: "products.graphql")
-    let found = try Bench.findings(
-      """
-      version: 1
-      schema: schema.graphql
-      operations:
-        - id: products
-          document: products.graphql
-          tables: { to: "sqlite:out.db", bulk: shopify }
-      """, in: location)
+    let found = try Bench.findings(Self.bulk, in: location)
     #expect(found.contains { $0.contains(message) }, "\(found)")
     #expect(found.contains { $0.contains("bulk") })
   }
@@ -479,16 +480,8 @@ struct BulkOperationTests {
   @Test("`expect` has no response to look at")
   func expectations() throws {
     let found = try Bench.findings(
-      """
-      version: 1
-      schema: schema.graphql
-      operations:
-        - id: products
-          document: products.graphql
-          expect: ["errors == null"]
-          tables: { to: "sqlite:out.db", bulk: shopify }
-      """, in: location)
-    #expect(found.count == 1 && found.allSatisfy { $0.hasPrefix("6:5 ") }, "\(found)")
+      Self.bulk + "\n    expect: [\"errors == null\"]", in: location)
+    #expect(found.count == 1 && found.allSatisfy { $0.hasPrefix("7:5 ") }, "\(found)")
   }
 
   @Test("without a schema, a value of an unknown type is an error of the task")
