@@ -88,28 +88,16 @@ struct SharedEventStreamTests {
   @Test(
     "report what is wrong with an event",
     arguments: [
-      ("event: next\ndata: {\"payload\":{}}\n\n", "an event `next` has no id of an operation"),
-      ("event: complete\ndata: {}\n\n", "an event `complete` has no id of an operation"),
-      (
-        "event: complete\n\n",
-        "an event `complete` has no data, where an operation's id was expected"
-      ),
-      (
-        "event: next\ndata:\n\n",
-        "an event `next` has no data, where an operation's id was expected"
-      ),
-      (
-        "event: next\ndata: {\"id\":\"1\"}\n\n", "the payload of an event `next` is not an object"
-      ),
-      (
-        "event: next\ndata: {\"id\":\"1\",\"payload\":[]}\n\n",
-        "the payload of an event `next` is not an object"
-      ),
-      (
-        "data: {}\nevent: other\n\n",
-        "the name of an event follows its data; it must precede them"
-      ),
-    ])
+      "event: next\ndata: {\"payload\":{}}\n\n": "an event `next` has no id of an operation",
+      "event: complete\ndata: {}\n\n": "an event `complete` has no id of an operation",
+      "event: complete\n\n":
+        "an event `complete` has no data, where an operation's id was expected",
+      "event: next\ndata:\n\n": "an event `next` has no data, where an operation's id was expected",
+      "event: next\ndata: {\"id\":\"1\"}\n\n": "the payload of an event `next` is not an object",
+      "event: next\ndata: {\"id\":\"1\",\"payload\":[]}\n\n":
+        "the payload of an event `next` is not an object",
+      "data: {}\nevent: other\n\n": "the name of an event follows its data; it must precede them",
+    ] as [String: String])
   func bad(_ text: String, _ message: String) {
     expect("event: complete\ndata: {\"id\":\"7\"}\n\n" + text, [.complete(7)], message)
   }

@@ -151,39 +151,23 @@ struct InheritanceTests {
   @Test(
     "gets diagnostics with the location in the right file",
     arguments: [
-      (
-        "chain: [{ remove: loging }]",
-        "P001 dir/x.pipeline.yaml:3:19: the chain of dir/lib/base.pipeline.yaml has no entry `loging` → did you mean `logging`?"
-      ),
-      (
-        "chain: [headers]",
-        "P003 dir/x.pipeline.yaml:3:9: this entry has no key that changes the chain of dir/lib/base.pipeline.yaml → write `insert: { after: ID }` or `replace: ID` next to the plugin, or `- remove: ID`"
-      ),
-      (
-        "chain: [{ headers: {}, insert: fetch }]",
-        "P003 dir/x.pipeline.yaml:3:32: `insert` requires `before` or `after` with an entry → write `insert: { before: ID }` or `insert: { after: ID }`"
-      ),
-      (
-        "chain: [{ headers: {}, insert: { before: [fetch] } }]",
-        "P003 dir/x.pipeline.yaml:3:42: `before` requires the id of an entry, not a list → one of logging, max-retry, cache-read, logging-2, fetch, parse, cache-write"
-      ),
-      (
-        "chain: [{ remove: parse, headers: {} }]",
-        "P001 dir/x.pipeline.yaml:3:26: `headers` is next to `remove`, which only removes entries → write `replace` to replace a plugin by another"
-      ),
-      (
-        "chain: [{ remove: fetch }]",
-        "P010 dir/x.pipeline.yaml:3:1: no plugin of this chain sends requests → add `- fetch`, and `- parse` below it"
-      ),
-      (
-        "chain: [{ headers: {}, insert: { after: fetch } }]",
-        "P009 dir/x.pipeline.yaml:3:11: `headers` works in the HTTP stage and belongs above `fetch` (line 11 of dir/lib/base.pipeline.yaml) → move it above `fetch`"
-      ),
-      (
-        "strore: {}",
-        "P001 dir/x.pipeline.yaml:3:1: a pipeline file has no key `strore` → did you mean `store`?"
-      ),
-    ])
+      "chain: [{ remove: loging }]":
+        "P001 dir/x.pipeline.yaml:3:19: the chain of dir/lib/base.pipeline.yaml has no entry `loging` → did you mean `logging`?",
+      "chain: [headers]":
+        "P003 dir/x.pipeline.yaml:3:9: this entry has no key that changes the chain of dir/lib/base.pipeline.yaml → write `insert: { after: ID }` or `replace: ID` next to the plugin, or `- remove: ID`",
+      "chain: [{ headers: {}, insert: fetch }]":
+        "P003 dir/x.pipeline.yaml:3:32: `insert` requires `before` or `after` with an entry → write `insert: { before: ID }` or `insert: { after: ID }`",
+      "chain: [{ headers: {}, insert: { before: [fetch] } }]":
+        "P003 dir/x.pipeline.yaml:3:42: `before` requires the id of an entry, not a list → one of logging, max-retry, cache-read, logging-2, fetch, parse, cache-write",
+      "chain: [{ remove: parse, headers: {} }]":
+        "P001 dir/x.pipeline.yaml:3:26: `headers` is next to `remove`, which only removes entries → write `replace` to replace a plugin by another",
+      "chain: [{ remove: fetch }]":
+        "P010 dir/x.pipeline.yaml:3:1: no plugin of this chain sends requests → add `- fetch`, and `- parse` below it",
+      "chain: [{ headers: {}, insert: { after: fetch } }]":
+        "P009 dir/x.pipeline.yaml:3:11: `headers` works in the HTTP stage and belongs above `fetch` (line 11 of dir/lib/base.pipeline.yaml) → move it above `fetch`",
+      "strore: {}":
+        "P001 dir/x.pipeline.yaml:3:1: a pipeline file has no key `strore` → did you mean `store`?",
+    ] as [String: String])
   func wrong(rest: String, expected: String) {
     #expect(findings(child(rest)).contains(expected), "\(findings(child(rest)))")
   }

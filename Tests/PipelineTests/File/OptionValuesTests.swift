@@ -204,29 +204,22 @@ struct OptionValuesTests {
   @Test(
     "that cannot be expanded are reported without what they hold",
     arguments: [
-      ("string: \"${env:NO}\"", "P030 the variable `NO` is not set"),
-      ("string: \"${file:no}\"", "P030 the file `no` cannot be read"),
-      ("string: \"${file:binary}\"", "P030 the file `binary` cannot be used"),
-      ("string: \"${exec:false}\"", "P030 the command of `string` of `everything` failed"),
-      ("string: \"${env:}\"", "P003 `${env:}` in `string` of `everything` has no name"),
-      (
-        "string: \"${TOKEN}\"",
-        "P003 `${TOKEN}` in `string` of `everything` has no source"
-      ),
-      ("string: \"${env:TOKEN\"", "P003 `${` in `string` of `everything` is not closed"),
-      ("string: \"${environ:X}\"", "P001 `${environ:…}` is not a known expansion"),
-      (
-        "string: \"${context:x}\"",
-        "P003 `string` of `everything` is expanded once, so it cannot contain `${context:x}`"
-      ),
-      ("int: \"${env:BAD}\"", "P003 `int` of `everything` takes an integer"),
-      (
-        "duration: \"${env:BAD}\"",
-        "P003 `duration` of `everything` takes a duration such as 300ms, 1.5s, 2m or 1h"
-      ),
-      ("choice: \"${file:token.txt}\"", "P003 `choice` of `everything` takes on, off or Null"),
-      ("list: \"${env:BAD}\"", "P003 `list` of `everything` takes a list of text"),
-    ])
+      "string: \"${env:NO}\"": "P030 the variable `NO` is not set",
+      "string: \"${file:no}\"": "P030 the file `no` cannot be read",
+      "string: \"${file:binary}\"": "P030 the file `binary` cannot be used",
+      "string: \"${exec:false}\"": "P030 the command of `string` of `everything` failed",
+      "string: \"${env:}\"": "P003 `${env:}` in `string` of `everything` has no name",
+      "string: \"${TOKEN}\"": "P003 `${TOKEN}` in `string` of `everything` has no source",
+      "string: \"${env:TOKEN\"": "P003 `${` in `string` of `everything` is not closed",
+      "string: \"${environ:X}\"": "P001 `${environ:…}` is not a known expansion",
+      "string: \"${context:x}\"":
+        "P003 `string` of `everything` is expanded once, so it cannot contain `${context:x}`",
+      "int: \"${env:BAD}\"": "P003 `int` of `everything` takes an integer",
+      "duration: \"${env:BAD}\"":
+        "P003 `duration` of `everything` takes a duration such as 300ms, 1.5s, 2m or 1h",
+      "choice: \"${file:token.txt}\"": "P003 `choice` of `everything` takes on, off or Null",
+      "list: \"${env:BAD}\"": "P003 `list` of `everything` takes a list of text",
+    ] as [String: String])
   func failedExpansion(option: String, message: String) throws {
     let found = try #require(throws: PipelineDiagnostics.self) { try read(option).get() }
     #expect(found.all.map { "\($0.code.rawValue) \($0.message)" } == [message])
@@ -238,15 +231,13 @@ struct OptionValuesTests {
   @Test(
     "that come from outside and do not fit are reported with their variable or file",
     arguments: [
-      ("choice: \"${env:BAD}\"", "the variable `BAD` has another value"),
-      ("choice: \"${env:BAD:-on}\"", "the variable `BAD` has another value"),
-      ("choice: \"${env:NO:-x}\"", "the default of the variable `NO` has another value"),
-      ("choice: \"${file:token.txt}\"", "the file `token.txt` has another value"),
-      (
-        "int: \"${env:NO:-1}${env:BAD}\"",
-        "the default of the variable `NO` with the variable `BAD` has another value"
-      ),
-    ])
+      "choice: \"${env:BAD}\"": "the variable `BAD` has another value",
+      "choice: \"${env:BAD:-on}\"": "the variable `BAD` has another value",
+      "choice: \"${env:NO:-x}\"": "the default of the variable `NO` has another value",
+      "choice: \"${file:token.txt}\"": "the file `token.txt` has another value",
+      "int: \"${env:NO:-1}${env:BAD}\"":
+        "the default of the variable `NO` with the variable `BAD` has another value",
+    ] as [String: String])
   func misfitFromOutside(option: String, hint: String) throws {
     let found = try #require(throws: PipelineDiagnostics.self) { try read(option).get() }
     #expect(found.all.map(\.hint) == [hint])

@@ -51,122 +51,63 @@ struct SchemaRuleTests {
   @Test(
     "a name that the schema does not have is an error at its place",
     arguments: [
-      (
-        "keys: { types: { Contry: [code] } }",
-        "5:18 the schema has no type `Contry` → did you mean `Country`?"
-      ),
-      (
-        "keys: { types: { Country: [cod] } }",
-        "5:28 the type `Country` has no field `cod` → did you mean `code`?"
-      ),
-      (
-        "keys: { types: { Country: [code, nme] } }",
-        "5:34 the type `Country` has no field `nme` → did you mean `name`?"
-      ),
-      (
-        "keys: { types: { Item: [code] } }", "5:25 the type `User` has no field `code`"
-      ),
-      (
-        "keys: { types: { Country: [owner] } }",
-        "5:28 `Country.owner` is an object, which cannot identify another one → key fields are scalars or enum values"
-      ),
-      (
-        "keys: { types: { Country: [tags] } }",
-        "5:28 `Country.tags` is a list, which cannot identify an object → key fields are scalars or enum values"
-      ),
-      (
-        "keys: { types: { Color: [name] } }",
-        "5:18 `Color` is an enum, which has no fields → rules are for objects, interfaces and unions"
-      ),
-      (
-        "keys: { groups: { Contry: G } }",
-        "5:19 the schema has no type `Contry` → did you mean `Country`?"
-      ),
-      (
-        "keys: { default: [idd] }",
-        "5:19 no object of the schema has a field `idd` → did you mean `id`?"
-      ),
-      (
-        "fields: { Root.fed: { max_age: 1m } }",
-        "5:11 the type `Root` has no field `fed` → did you mean `feed`?"
-      ),
-      (
-        "fields: { Query.feed: { max_age: 1m } }",
-        "5:11 the schema has no type `Query` → its query root is `Root`"
-      ),
-      (
-        "fields: { Item.code: { max_age: 1m } }",
-        "5:11 `Item` is a union, which has no fields of its own → write a rule for each of its types"
-      ),
-      (
-        "fields: { User.posts: { field_key_args: [tga] } }",
-        "5:42 the field `User.posts` has no argument `tga` → did you mean `tag`?"
-      ),
-      (
-        "fields: { Country.name: { field_key_args: [lang] } }",
-        "5:44 the field `Country.name` has no argument `lang` → it takes no arguments"
-      ),
-      (
-        "fields: { Country.users: { merge: connection } }",
-        "5:35 `Country.users` is [User!]!, which is no connection → `merge: offset` or `merge: append` join lists"
-      ),
-      (
-        "fields: { Root.me: { merge: connection } }",
-        "5:29 `Root.me` is User, which is no connection → a connection has `edges` or `nodes`"
-      ),
-      (
-        "fields: { User.posts: { merge: offset } }",
-        "5:32 `User.posts` is PostConnection!, which is no list → `merge: connection` joins the pages of connections"
-      ),
-      (
-        "fields: { Root.country: { key_args: [cod] } }",
-        "5:38 the field `Root.country` has no argument `cod` → did you mean `code`?"
-      ),
-      (
-        "fields: { Root.count: { key_args: [code] } }",
-        "5:35 `Root.count` is Int, and only objects are records → `field_key_args` names the arguments of a field key"
-      ),
-      (
-        "keys: { types: { Country: [code, id] } }\nfields: { Root.country: { key_args: [code] } }",
-        "6:37 the key arguments of `Root.country` do not cover the key fields of `Country` → the key fields are [code, id]"
-      ),
-      (
-        "keys: { types: { Country: [cod] } }\nfields: { Root.find: { key_args: [input.cod] } }",
-        "5:28 the type `Country` has no field `cod` → did you mean `code`?|6:35 `input.cod` of `Root.find`: Find has no field `cod` → did you mean `code`?"
-      ),
-      (
-        "fields: { Root.find: { key_args: [input.where] } }",
-        "5:35 `input.where` of `Root.find` is Find, an input object → name one of its fields, such as `input.where.code`"
-      ),
-      (
-        "fields: { Root.countries: { key_args: [tag] } }",
-        "5:39 `Root.countries` is [Country!]!, and its key arguments contain no list → exactly one argument must be a list"
-      ),
-      (
-        "fields: { Root.country: { key_args: [code], type: Contry } }",
-        "5:51 the schema has no type `Contry` → did you mean `Country`?"
-      ),
-      (
-        "fields: { Root.country: { key_args: [code], type: User } }",
-        "5:51 `Root.country` is Country, and not `User`"
-      ),
-      (
-        "fields: { Root.countries: { key_args: [codes], type: Country } }",
-        "5:54 `Root.countries` is [Country!]!, which is a list → write `[Country]`"
-      ),
-      (
-        "fields: { Root.item: { key_args: [id] } }",
-        "5:34 `Root.item` returns `Item`, whose objects have the keys of their own types, such as `Country:…` → name the object type with `type`, or put the types of `Item` into one group"
-      ),
-      (
-        "keys: { default: [code] }\nfields: { User.posts: { key_args: [tag] } }",
-        "6:35 `User.posts` returns `PostConnection`, which has no key field `code` → declare its key fields: `keys: { types: { PostConnection: [tag] } }`"
-      ),
-      (
-        "types: { Usr: { max_age: 1m } }",
-        "5:10 the schema has no type `Usr` → did you mean `User`?"
-      ),
-    ])
+      "keys: { types: { Contry: [code] } }":
+        "5:18 the schema has no type `Contry` → did you mean `Country`?",
+      "keys: { types: { Country: [cod] } }":
+        "5:28 the type `Country` has no field `cod` → did you mean `code`?",
+      "keys: { types: { Country: [code, nme] } }":
+        "5:34 the type `Country` has no field `nme` → did you mean `name`?",
+      "keys: { types: { Item: [code] } }": "5:25 the type `User` has no field `code`",
+      "keys: { types: { Country: [owner] } }":
+        "5:28 `Country.owner` is an object, which cannot identify another one → key fields are scalars or enum values",
+      "keys: { types: { Country: [tags] } }":
+        "5:28 `Country.tags` is a list, which cannot identify an object → key fields are scalars or enum values",
+      "keys: { types: { Color: [name] } }":
+        "5:18 `Color` is an enum, which has no fields → rules are for objects, interfaces and unions",
+      "keys: { groups: { Contry: G } }":
+        "5:19 the schema has no type `Contry` → did you mean `Country`?",
+      "keys: { default: [idd] }":
+        "5:19 no object of the schema has a field `idd` → did you mean `id`?",
+      "fields: { Root.fed: { max_age: 1m } }":
+        "5:11 the type `Root` has no field `fed` → did you mean `feed`?",
+      "fields: { Query.feed: { max_age: 1m } }":
+        "5:11 the schema has no type `Query` → its query root is `Root`",
+      "fields: { Item.code: { max_age: 1m } }":
+        "5:11 `Item` is a union, which has no fields of its own → write a rule for each of its types",
+      "fields: { User.posts: { field_key_args: [tga] } }":
+        "5:42 the field `User.posts` has no argument `tga` → did you mean `tag`?",
+      "fields: { Country.name: { field_key_args: [lang] } }":
+        "5:44 the field `Country.name` has no argument `lang` → it takes no arguments",
+      "fields: { Country.users: { merge: connection } }":
+        "5:35 `Country.users` is [User!]!, which is no connection → `merge: offset` or `merge: append` join lists",
+      "fields: { Root.me: { merge: connection } }":
+        "5:29 `Root.me` is User, which is no connection → a connection has `edges` or `nodes`",
+      "fields: { User.posts: { merge: offset } }":
+        "5:32 `User.posts` is PostConnection!, which is no list → `merge: connection` joins the pages of connections",
+      "fields: { Root.country: { key_args: [cod] } }":
+        "5:38 the field `Root.country` has no argument `cod` → did you mean `code`?",
+      "fields: { Root.count: { key_args: [code] } }":
+        "5:35 `Root.count` is Int, and only objects are records → `field_key_args` names the arguments of a field key",
+      "keys: { types: { Country: [code, id] } }\nfields: { Root.country: { key_args: [code] } }":
+        "6:37 the key arguments of `Root.country` do not cover the key fields of `Country` → the key fields are [code, id]",
+      "keys: { types: { Country: [cod] } }\nfields: { Root.find: { key_args: [input.cod] } }":
+        "5:28 the type `Country` has no field `cod` → did you mean `code`?|6:35 `input.cod` of `Root.find`: Find has no field `cod` → did you mean `code`?",
+      "fields: { Root.find: { key_args: [input.where] } }":
+        "5:35 `input.where` of `Root.find` is Find, an input object → name one of its fields, such as `input.where.code`",
+      "fields: { Root.countries: { key_args: [tag] } }":
+        "5:39 `Root.countries` is [Country!]!, and its key arguments contain no list → exactly one argument must be a list",
+      "fields: { Root.country: { key_args: [code], type: Contry } }":
+        "5:51 the schema has no type `Contry` → did you mean `Country`?",
+      "fields: { Root.country: { key_args: [code], type: User } }":
+        "5:51 `Root.country` is Country, and not `User`",
+      "fields: { Root.countries: { key_args: [codes], type: Country } }":
+        "5:54 `Root.countries` is [Country!]!, which is a list → write `[Country]`",
+      "fields: { Root.item: { key_args: [id] } }":
+        "5:34 `Root.item` returns `Item`, whose objects have the keys of their own types, such as `Country:…` → name the object type with `type`, or put the types of `Item` into one group",
+      "keys: { default: [code] }\nfields: { User.posts: { key_args: [tag] } }":
+        "6:35 `User.posts` returns `PostConnection`, which has no key field `code` → declare its key fields: `keys: { types: { PostConnection: [tag] } }`",
+      "types: { Usr: { max_age: 1m } }": "5:10 the schema has no type `Usr` → did you mean `User`?",
+    ] as [String: String])
   func error(settings: String, expected: String) throws {
     #expect(try findings(settings) == expected.split(separator: "|").map(String.init))
   }

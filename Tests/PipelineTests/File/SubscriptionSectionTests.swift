@@ -90,9 +90,7 @@ struct SubscriptionSectionTests {
         "[cache-read: { policy: cache-only }]", "{ overflow: fail }",
         "P023: the chain sends no subscription: `cache-read` never uses the network"
       ),
-      (
-        "[deduplicate: {}, fetch, parse]", "{}", nil
-      ),
+      ("[deduplicate: {}, fetch, parse]", "{}", nil),
       (
         "[{ deduplicate: {}, when: { type: subscription } }, fetch, parse]", "{}",
         "P023?: `deduplicate` has no effect"

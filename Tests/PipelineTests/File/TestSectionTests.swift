@@ -66,31 +66,19 @@ struct TestSectionTests {
   @Test(
     "are checked like everything else",
     arguments: [
-      (
-        "  - name: x\n    upstream: []\n    expect: { stages: { fecth: 1 } }",
-        "P031 8:25: a test names the entry `fecth`, which the chain does not have → did you mean `fetch`?"
-      ),
-      (
-        "  - name: x\n    upstream: [{ stauts: 200 }]\n    expect: {}",
-        "P001 7:18: an element of `upstream` of the test `x` has no key `stauts` → did you mean `status`?"
-      ),
-      (
-        "  - name: x\n    upstream: [{ events: [], body: a }]\n    expect: {}",
-        "P003 7:26: `events` of `upstream`: an answer with `events` has no `body` → write another answer for it, or `end: lost`"
-      ),
-      (
-        "  - name: x\n    upstream: [{ end: lost }]\n    expect: {}",
-        "P003 7:23: `end` of `upstream`: `end` is the end of `events` → add `events`, or remove it"
-      ),
-      (
-        "  - upstream: []\n    expect: {}",
-        "P003 6:5: an element of `tests` requires the key `name` → add `name`: text"
-      ),
-      (
-        "  - name: x\n    upstream: [{ delay: 5 }]\n    expect: {}",
-        "P003 7:25: `delay` of an element of `upstream` of the test `x` takes a duration from 0s to 24h → the unit is missing: write `5s` or `5ms`"
-      ),
-    ])
+      "  - name: x\n    upstream: []\n    expect: { stages: { fecth: 1 } }":
+        "P031 8:25: a test names the entry `fecth`, which the chain does not have → did you mean `fetch`?",
+      "  - name: x\n    upstream: [{ stauts: 200 }]\n    expect: {}":
+        "P001 7:18: an element of `upstream` of the test `x` has no key `stauts` → did you mean `status`?",
+      "  - name: x\n    upstream: [{ events: [], body: a }]\n    expect: {}":
+        "P003 7:26: `events` of `upstream`: an answer with `events` has no `body` → write another answer for it, or `end: lost`",
+      "  - name: x\n    upstream: [{ end: lost }]\n    expect: {}":
+        "P003 7:23: `end` of `upstream`: `end` is the end of `events` → add `events`, or remove it",
+      "  - upstream: []\n    expect: {}":
+        "P003 6:5: an element of `tests` requires the key `name` → add `name`: text",
+      "  - name: x\n    upstream: [{ delay: 5 }]\n    expect: {}":
+        "P003 7:25: `delay` of an element of `upstream` of the test `x` takes a duration from 0s to 24h → the unit is missing: write `5s` or `5ms`",
+    ] as [String: String])
   func checks(tests: String, expected: String) {
     let found = check(Self.file(tests)).all.map {
       "\($0.code.rawValue) \($0.location.line):\($0.location.column): \($0.message) → \($0.hint ?? "")"
