@@ -1,6 +1,4 @@
-import GQLRunPipeline
 import GQLRunReport
-import GQLRunTestSupport
 import Testing
 
 @testable import GQLRunProfile
@@ -110,11 +108,10 @@ struct LoadScheduleTests {
 
   @Test("the requests of stages start at their times, and the report has them in steps")
   func running() async throws {
-    let report = await LoadRun(
-      model: .stages(
-        stages: [.init(seconds: 2, from: 0, to: 4), .init(seconds: 2, from: 4, to: 4)], inFlight: 1),
-      duration: .seconds(99), clock: ServiceClock(TestClock.jumping()), processTime: { 0 }
-    ) { RequestOutcome() }.run()
+    let stages: [LoadStage] = [
+      .init(seconds: 2, from: 0, to: 4), .init(seconds: 2, from: 4, to: 4),
+    ]
+    let report = await LoadRun(.stages(stages: stages, inFlight: 1), for: 99).run()
     #expect(report.requests == 12)
     // Until 1 s the integral is 1, until 2 s it is 4: request 0 at 0 s, 1 at 1 s, 2 and 3 before 2 s.
     #expect(report.steps?.map(\.requests) == [1, 3, 4, 4])

@@ -11,11 +11,7 @@ import Testing
 struct LoadTests {
   @Test("open-loop load starts requests on schedule, however long responses take")
   func openModel() async {
-    let clock = TestClock.jumping()
-    let report = await LoadRun(
-      model: .open(rate: 100, inFlight: 1), duration: .seconds(1), clock: ServiceClock(clock),
-      processTime: { 0 }
-    ) {
+    let report = await LoadRun(.open(rate: 100, inFlight: 1)) {
       RequestOutcome(phases: [.firstByte: 0.001], receivedBytes: 10)
     }.run()
     #expect(report.requests == 100)
@@ -31,10 +27,7 @@ struct LoadTests {
     let clock = TestClock.jumping()
     let number = Counter()
     // One at a time, ten per second; the third answer takes two seconds.
-    let report = await LoadRun(
-      model: .open(rate: 10, inFlight: 1), duration: .seconds(1), clock: ServiceClock(clock),
-      processTime: { 0 }
-    ) {
+    let report = await LoadRun(.open(rate: 10, inFlight: 1), clock) {
       if await number.next() == 3 { clock.advance(by: .seconds(2)) }
       return RequestOutcome()
     }.run()
@@ -64,12 +57,8 @@ struct LoadTests {
 
   @Test("failures are counted by their message")
   func failures() async {
-    let clock = TestClock.jumping()
     let number = Counter()
-    let report = await LoadRun(
-      model: .open(rate: 4, inFlight: 1), duration: .seconds(1), clock: ServiceClock(clock),
-      processTime: { 0 }
-    ) {
+    let report = await LoadRun(.open(rate: 4, inFlight: 1)) {
       RequestOutcome(failure: await number.next() == 1 ? "once" : "often")
     }.run()
     #expect(report.failures == 4)
@@ -80,10 +69,7 @@ struct LoadTests {
   @Test("closed-loop load keeps a fixed number of requests in flight until the duration ends")
   func closedModel() async {
     let clock = TestClock.jumping()
-    let report = await LoadRun(
-      model: .closed(concurrency: 1), duration: .seconds(1), clock: ServiceClock(clock),
-      processTime: { 0 }
-    ) {
+    let report = await LoadRun(.closed(concurrency: 1), clock) {
       clock.advance(by: .milliseconds(100))
       return RequestOutcome()
     }.run()
@@ -96,10 +82,7 @@ struct LoadTests {
   @Test("think time is a delay after each response")
   func thinkTime() async {
     let clock = TestClock.jumping()
-    var run = LoadRun(
-      model: .closed(concurrency: 1), duration: .seconds(1), clock: ServiceClock(clock),
-      processTime: { 0 }
-    ) {
+    var run = LoadRun(.closed(concurrency: 1), clock) {
       clock.advance(by: .milliseconds(50))
       return RequestOutcome()
     }
@@ -114,11 +97,7 @@ struct LoadTests {
 
   @Test("a run does not last longer than its duration because of its think time")
   func longThinkTime() async {
-    let clock = TestClock.jumping()
-    var run = LoadRun(
-      model: .closed(concurrency: 1), duration: .seconds(1), clock: ServiceClock(clock),
-      processTime: { 0 }
-    ) { RequestOutcome() }
+    var run = LoadRun(.closed(concurrency: 1))
     run.thinkTime = .seconds(8)
     let report = await run.run()
     #expect(report.requests == 1)
@@ -129,10 +108,7 @@ struct LoadTests {
   func interrupted() async throws {
     let number = Counter()
     let answer = TestClock()
-    let run = LoadRun(
-      model: .open(rate: 2, inFlight: 1), duration: .seconds(100),
-      clock: ServiceClock(TestClock.jumping()), processTime: { 0 }
-    ) {
+    let run = LoadRun(.open(rate: 2, inFlight: 1), for: 100) {
       // The fifth request, which starts at 2 s, is not answered.
       if await number.next() == 5 { try? await answer.sleep(for: .seconds(1)) }
       return RequestOutcome()
@@ -164,10 +140,7 @@ struct LoadTests {
     let clock = TestClock.jumping()
     let number = Counter()
     // Ten per second for eight seconds, one at a time. The request that starts at 3.0 s takes two seconds.
-    let report = await LoadRun(
-      model: .open(rate: 10, inFlight: 1), duration: .seconds(8), clock: ServiceClock(clock),
-      processTime: { 0 }
-    ) {
+    let report = await LoadRun(.open(rate: 10, inFlight: 1), for: 8, clock) {
       if await number.next() == 31 { clock.advance(by: .seconds(2)) }
       return RequestOutcome()
     }.run()
@@ -190,10 +163,7 @@ struct LoadTests {
     let clock = TestClock.jumping()
     let number = Counter()
     // Those that are to start from 2 s to 4 s are refused; the one at 5 s has a GraphQL error.
-    let report = await LoadRun(
-      model: .open(rate: 4, inFlight: 1), duration: .seconds(6), clock: ServiceClock(clock),
-      processTime: { 0 }
-    ) {
+    let report = await LoadRun(.open(rate: 4, inFlight: 1), for: 6, clock) {
       clock.advance(by: .milliseconds(1))
       let request = await number.next()
       if (9...16).contains(request) { return RequestOutcome(failure: "refused") }
@@ -223,10 +193,7 @@ struct LoadTests {
 
   @Test("a report of an older version, without figures over time, is read and shown")
   func olderReport() async throws {
-    let report = await LoadRun(
-      model: .open(rate: 4, inFlight: 1), duration: .seconds(1),
-      clock: ServiceClock(TestClock.jumping()), processTime: { 0 }
-    ) { RequestOutcome() }.run()
+    let report = await LoadRun(.open(rate: 4, inFlight: 1)).run()
     var object = try #require(
       try JSONSerialization.jsonObject(with: JSONEncoder().encode(report)) as? [String: Any])
     for key in ["graphQLErrors", "errorCodes", "steps", "stepSeconds"] {
@@ -254,10 +221,7 @@ struct LoadTests {
   @Test("the requests of several operations are reported one by one")
   func operations() async throws {
     let number = Counter()
-    var run = LoadRun(
-      model: .open(rate: 4, inFlight: 1), duration: .seconds(1),
-      clock: ServiceClock(TestClock.jumping()), processTime: { 0 }
-    ) {
+    var run = LoadRun(.open(rate: 4, inFlight: 1)) {
       let isFirst = await number.next() == 1
       var outcome = RequestOutcome(failure: isFirst ? "no" : nil)
       outcome.operation = isFirst ? 1 : 0
@@ -274,14 +238,12 @@ struct LoadTests {
   func busyMachine() async {
     for (busy, isBusy) in [(95.0, true), (50, false)] {
       let times = TimeSource(step: 1)
-      let report = await LoadRun(
-        model: .open(rate: 10, inFlight: 1), duration: .seconds(1),
-        clock: ServiceClock(TestClock.jumping()), processTime: { 0 },
-        machineTime: {
-          let time = times.next()
-          return MachineTime(busy: time * busy, all: time * 100)
-        }
-      ) { RequestOutcome() }.run()
+      var run = LoadRun(.open(rate: 10, inFlight: 1))
+      run.machineTime = {
+        let time = times.next()
+        return MachineTime(busy: time * busy, all: time * 100)
+      }
+      let report = await run.run()
       #expect(report.machineLoad == busy / 100)
       #expect(report.warnings.contains { $0.contains("of this machine were busy 95 %") } == isBusy)
     }
@@ -289,13 +251,23 @@ struct LoadTests {
 
   @Test("a saturated client warns that it may limit the figures")
   func clientBound() async {
-    let clock = TestClock.jumping()
     let times = TimeSource()
-    let report = await LoadRun(
-      model: .open(rate: 10, inFlight: 1), duration: .seconds(1), clock: ServiceClock(clock),
-      processTime: { times.next() }
-    ) { RequestOutcome() }.run()
+    var run = LoadRun(.open(rate: 10, inFlight: 1))
+    run.processTime = { times.next() }
+    let report = await run.run()
     #expect(report.warnings.contains { $0.contains("the client may limit the figures") })
+  }
+}
+
+extension LoadRun {
+  /// A load without processor time of its own, on a clock that moves when a task sleeps.
+  init(
+    _ model: LoadReport.Model, for seconds: Int = 1, _ clock: TestClock = .jumping(),
+    perform: @escaping @Sendable () async -> RequestOutcome = { RequestOutcome() }
+  ) {
+    self.init(
+      model: model, duration: .seconds(seconds), clock: ServiceClock(clock), processTime: { 0 },
+      perform: perform)
   }
 }
 
