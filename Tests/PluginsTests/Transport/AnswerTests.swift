@@ -3,14 +3,23 @@ import Testing
 
 /// Answers that are right, however odd.
 @Suite(.timeLimit(.minutes(10))) struct AnswerTests {
+  /// What a server sends, piece by piece or byte by byte, and the result.
   struct Answer: Sendable, CustomTestStringConvertible {
-    var name: String
+    var testDescription: String
     var script: [RawServer.Step]
-    var text = #"{"data":{"user":{"id":"1","name":"Ada"}}}"#
-    var errors: [String] = []
-    var status = 200
+    var text: String
+    var errors: [String]
+    var status: Int
 
-    var testDescription: String { name }
+    init(
+      _ name: String, _ pieces: [UInt8]..., inBytes: Bool = false,
+      text: String = Bench.answered, errors: [String] = [], status: Int = 200
+    ) {
+      testDescription = name
+      let parts = inBytes ? pieces.joined().map { [$0] } : pieces
+      script = [.request] + parts.map { RawServer.Step.send($0) }
+      (self.text, self.errors, self.status) = (text, errors, status)
+    }
   }
 
   private static let chunks = HTTPText.user.map { HTTPText.chunk(String($0)) }.joined()
@@ -34,106 +43,78 @@ import Testing
   }()
 
   static let answers: [Answer] = [
-    Answer(name: "a body with its length", script: [.send(HTTPText.response())]),
+    Answer("a body with its length", HTTPText.response()),
     Answer(
-      name: "a body that ends with its connection",
-      script: [.send(HTTPText.response(headers: ["Connection: close"]))]),
+      "a body that ends with its connection", HTTPText.response(headers: ["Connection: close"])),
     Answer(
-      name: "fault 11: chunks of one byte",
-      script: [
-        .send(HTTPText.response(headers: ["Transfer-Encoding: chunked"], body: "")),
-        .send(chunks + "0\r\n\r\n"),
-      ]),
+      "fault 11: chunks of one byte",
+      HTTPText.response(headers: ["Transfer-Encoding: chunked"], body: ""),
+      Array((chunks + "0\r\n\r\n").utf8)),
+    Answer("pieces of one byte", HTTPText.response(), inBytes: true),
     Answer(
-      name: "pieces of one byte", script: HTTPText.response().map { RawServer.Step.send([$0]) }),
+      "gzip",
+      HTTPText.response(
+        headers: ["Content-Encoding: gzip"], bytes: GzipText.stored(Array(HTTPText.user.utf8)))),
     Answer(
-      name: "gzip",
-      script: [
-        .send(
-          HTTPText.response(
-            headers: ["Content-Encoding: gzip"], bytes: GzipText.stored(Array(HTTPText.user.utf8))))
-      ]),
+      "gzip of several members, one of them empty",
+      HTTPText.response(headers: ["Content-Encoding: x-gzip"], bytes: members)),
     Answer(
-      name: "gzip of several members, one of them empty",
-      script: [
-        .send(HTTPText.response(headers: ["Content-Encoding: x-gzip"], bytes: members))
-      ]),
+      "gzip of several members, in chunks of one byte",
+      HTTPText.response(
+        headers: ["Content-Encoding: gzip", "Transfer-Encoding: chunked"], body: ""),
+      members.flatMap { Array("1\r\n".utf8) + [$0] + Array("\r\n".utf8) },
+      Array("0\r\n\r\n".utf8)),
     Answer(
-      name: "gzip of several members, in chunks of one byte",
-      script: [
-        .send(
-          HTTPText.response(
-            headers: ["Content-Encoding: gzip", "Transfer-Encoding: chunked"], body: "")),
-        .send(members.flatMap { Array("1\r\n".utf8) + [$0] + Array("\r\n".utf8) }),
-        .send("0\r\n\r\n"),
-      ]),
+      "deflate, whose name may have capitals",
+      HTTPText.response(headers: ["Content-Encoding: Deflate"], bytes: deflated)),
     Answer(
-      name: "deflate, whose name may have capitals",
-      script: [
-        .send(HTTPText.response(headers: ["Content-Encoding: Deflate"], bytes: deflated))
-      ]),
+      "fault 15: two hundred header fields",
+      HTTPText.response(headers: (0..<200).map { "X-Field-\($0): value" })),
     Answer(
-      name: "fault 15: two hundred header fields",
-      script: [.send(HTTPText.response(headers: (0..<200).map { "X-Field-\($0): value" }))]),
+      "fault 16: interim answers first",
+      Array(
+        String(repeating: "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", count: 100).utf8),
+      HTTPText.response()),
+    Answer("fault 23: no content type", HTTPText.response(type: nil)),
     Answer(
-      name: "fault 16: interim answers first",
-      script: [
-        .send(String(repeating: "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", count: 100)),
-        .send(HTTPText.response()),
-      ]),
-    Answer(name: "fault 23: no content type", script: [.send(HTTPText.response(type: nil))]),
+      "a content type with parameters",
+      HTTPText.response(type: "Application/JSON ; Charset=UTF-8")),
     Answer(
-      name: "a content type with parameters",
-      script: [.send(HTTPText.response(type: "Application/JSON ; Charset=UTF-8"))]),
+      "UTF-8 is assumed without a charset",
+      HTTPText.response(
+        type: "application/graphql-response+json",
+        body: HTTPText.user.replacing("Ada", with: "Адa")),
+      text: #"{"data":{"user":{"id":"1","name":"Адa"}}}"#),
+    Answer("a vendor's JSON type", HTTPText.response(type: "application/vnd.api+json")),
     Answer(
-      name: "UTF-8 is assumed without a charset",
-      script: [
-        .send(
-          HTTPText.response(
-            type: "application/graphql-response+json",
-            body: HTTPText.user.replacing("Ada", with: "Адa")))
-      ], text: #"{"data":{"user":{"id":"1","name":"Адa"}}}"#),
+      "fault 24: 200 with errors only", HTTPText.response(body: refusal), text: refusal,
+      errors: ["no such field"]),
     Answer(
-      name: "a vendor's JSON type",
-      script: [.send(HTTPText.response(type: "application/vnd.api+json"))]),
-    Answer(
-      name: "fault 24: 200 with errors only", script: [.send(HTTPText.response(body: refusal))],
-      text: refusal, errors: ["no such field"]),
-    Answer(
-      name: "data that an error has nulled",
-      script: [.send(HTTPText.response(body: #"{"data":null,"# + refusal.dropFirst()))],
+      "data that an error has nulled",
+      HTTPText.response(body: #"{"data":null,"# + refusal.dropFirst()),
       text: #"{"data":null,"# + refusal.dropFirst(), errors: ["no such field"]),
     Answer(
-      name: "fault 25: data and errors",
-      script: [
-        .send(
-          HTTPText.response(
-            body: #"{"errors":[{"message":"no name","path":["user","name"]}],"#
-              + #""data":{"user":{"__typename":"User","id":"1","name":null}},"extensions":{"cost":3}}"#
-          ))
-      ],
+      "fault 25: data and errors",
+      HTTPText.response(
+        body: #"{"errors":[{"message":"no name","path":["user","name"]}],"data":{"user":"#
+          + #"{"__typename":"User","id":"1","name":null}},"extensions":{"cost":3}}"#),
       text:
         #"{"data":{"user":{"id":"1","name":null}},"errors":[{"message":"no name","path":["user","name"]}],"#
         + #""extensions":{"cost":3}}"#, errors: ["no name"]),
     Answer(
-      name: "fault 26: 400 that is GraphQL's own word",
-      script: [
-        .send(
-          HTTPText.response(
-            "400 Bad Request", type: "application/graphql-response+json; charset=utf-8",
-            body: refusal))
-      ], text: refusal, errors: ["no such field"], status: 400),
+      "fault 26: 400 that is GraphQL's own word",
+      HTTPText.response(
+        "400 Bad Request", type: "application/graphql-response+json; charset=utf-8", body: refusal),
+      text: refusal, errors: ["no such field"], status: 400),
     Answer(
-      name: "500 that is GraphQL's own word",
-      script: [
-        .send(
-          HTTPText.response(
-            "500 Internal Server Error", type: "application/graphql-response+json", body: refusal))
-      ], text: refusal, errors: ["no such field"], status: 500),
+      "500 that is GraphQL's own word",
+      HTTPText.response(
+        "500 Internal Server Error", type: "application/graphql-response+json", body: refusal),
+      text: refusal, errors: ["no such field"], status: 500),
   ]
 
   @Test(arguments: answers) func `an answer is read`(_ answer: Answer) async throws {
-    try await Bench.withServer([.request] + answer.script) { bench, server in
+    try await Bench.withServer(answer.script) { bench, server in
       let outcome = await bench.run()
       #expect(outcome.message == "")
       #expect(outcome.texts == [answer.text])
