@@ -141,137 +141,125 @@ import Testing
 
   // MARK: Bad input
 
-  static let refusals: [(String, [RawServer.Step], ChainError.Code, String)] = [
-    (
+  /// A script of a server, and the error that follows from it.
+  struct Refusal: Sendable, CustomTestStringConvertible {
+    var testDescription: String
+    var message: String
+    var code: ChainError.Code
+    var script: [RawServer.Step]
+
+    init(
+      _ name: String, _ message: String, _ code: ChainError.Code = .malformedResponse,
+      script: [RawServer.Step]
+    ) {
+      (testDescription, self.message, self.code, self.script) = (name, message, code, script)
+    }
+
+    /// A refusal of what follows the greeting.
+    init(
+      _ name: String, _ message: String, _ code: ChainError.Code = .malformedResponse,
+      greeted steps: RawServer.Step...
+    ) {
+      self.init(name, message, code, script: RawServer.Step.greeting + steps + [.closing])
+    }
+  }
+
+  static let refusals: [Refusal] = [
+    Refusal(
       "a status instead of 101",
-      [.request, .send(HTTPText.response("400 Bad Request", body: "\nno socket here\nmore"))],
-      .webSocketRefused,
       "answered the WebSocket handshake with 400 Bad Request, where 101 Switching Protocols was "
-        + "expected: no socket here"
-    ),
-    (
-      "an answer that is no handshake", [.request, .send(HTTPText.response())],
-      .webSocketRefused, "with 200 OK"
-    ),
-    (
-      "a wrong key",
-      [
+        + "expected: no socket here", .webSocketRefused,
+      script: [
+        .request, .send(HTTPText.response("400 Bad Request", body: "\nno socket here\nmore")),
+      ]),
+    Refusal(
+      "an answer that is no handshake", "with 200 OK", .webSocketRefused,
+      script: [.request, .send(HTTPText.response())]),
+    Refusal(
+      "a wrong key", "Sec-WebSocket-Accept", .webSocketRefused,
+      script: [
         .request,
         .send(
           "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
             + "Sec-WebSocket-Accept: wrong\r\n\r\n"), .untilClosed,
-      ], .webSocketRefused, "Sec-WebSocket-Accept"
-    ),
-    (
-      "another protocol",
-      [
+      ]),
+    Refusal(
+      "another protocol", "without the field Upgrade: websocket", .webSocketRefused,
+      script: [
         .request,
-        .send(
-          "HTTP/1.1 101 Switching Protocols\r\nUpgrade: smtp\r\nConnection: Upgrade\r\n\r\n"),
+        .send("HTTP/1.1 101 Switching Protocols\r\nUpgrade: smtp\r\nConnection: Upgrade\r\n\r\n"),
         .untilClosed,
-      ], .webSocketRefused, "without the field Upgrade: websocket"
-    ),
-    (
-      "another subprotocol", [.handshake("mqtt"), .closing], .malformedResponse,
-      "a WebSocket subprotocol that was not offered"
-    ),
-    (
-      "a close without a subprotocol",
-      [.handshake(nil), .frame, .close(4406, "Subprotocol not acceptable"), .closing],
-      .webSocketClosed, "4406 Subprotocol not acceptable"
-    ),
-    (
-      "a message that is not JSON", RawServer.Step.greeted(.message("nonsense")),
-      .malformedResponse, "a message is not a JSON object"
-    ),
-    (
+      ]),
+    Refusal(
+      "another subprotocol", "a WebSocket subprotocol that was not offered",
+      script: [.handshake("mqtt"), .closing]),
+    Refusal(
+      "a close without a subprotocol", "4406 Subprotocol not acceptable", .webSocketClosed,
+      script: [.handshake(nil), .frame, .close(4406, "Subprotocol not acceptable"), .closing]),
+    Refusal(
+      "a message that is not JSON", "a message is not a JSON object",
+      greeted: .message("nonsense")),
+    Refusal(
       "a first message that is no acknowledgement",
-      [.handshake("graphql-transport-ws"), .frame, .message(next("Ada")), .closing],
-      .malformedResponse, "the first message cannot be of the type `next`"
-    ),
-    (
-      "a frame of 200 MB",
-      RawServer.Step.greeted(.send(SocketFrame.bytes([1], length: 200_000_000))),
-      .limitExceeded, "a message is larger than 16MiB; raise the option max_message"
-    ),
-    (
-      "text that is not UTF-8",
-      RawServer.Step.greeted(.send(SocketFrame.bytes([0x22, 0xC3, 0x28, 0x22]))),
-      .malformedResponse, "not UTF-8"
-    ),
-    (
-      "a fragmented control frame",
-      RawServer.Step.greeted(.send(SocketFrame.bytes([], opcode: 9, isFinal: false))),
-      .malformedResponse, "a control frame is fragmented"
-    ),
-    (
-      "a masked frame",
-      RawServer.Step.greeted(.send(SocketFrame.bytes(Array("{}".utf8), isMasked: true))),
-      .malformedResponse, "a frame of the server is masked"
-    ),
-    (
-      "a continuation without a beginning",
-      RawServer.Step.greeted(.send(SocketFrame.bytes([1], opcode: 0))),
-      .malformedResponse, "a continuation has no beginning"
-    ),
-    (
-      "a message within another one",
-      RawServer.Step.greeted(
-        .send(SocketFrame.bytes([1], isFinal: false) + SocketFrame.bytes([1]))),
-      .malformedResponse, "a message begins within another one"
-    ),
-    (
-      "an unknown opcode", RawServer.Step.greeted(.send(SocketFrame.bytes([1], opcode: 5))),
-      .malformedResponse, "a frame has an unknown opcode"
-    ),
-    (
-      "a binary message", RawServer.Step.greeted(.send(SocketFrame.bytes([1], opcode: 2))),
-      .malformedResponse, "a message is not text"
-    ),
-    (
-      "a close frame of one byte", RawServer.Step.greeted(.send(SocketFrame.bytes([3], opcode: 8))),
-      .malformedResponse, "a close frame has half a code"
-    ),
-    (
-      "a connection that ends", RawServer.Step.greeting + [.reset],
-      .connectionClosed, "the WebSocket connection to ws://127.0.0.1"
-    ),
-    (
-      "a close in mid message",
-      RawServer.Step.greeting + [.send(Array(SocketFrame.text(next("Ada")).dropLast(9))), .reset],
-      .connectionClosed, "was lost"
-    ),
-    (
-      "a close with a code that ends it", RawServer.Step.greeted(.close(4400, "bad")),
-      .webSocketClosed, "closed the WebSocket connection with 4400 bad"
-    ),
-    (
-      "a malformed error, although a complete follows",
-      RawServer.Step.greeted(
-        .message(#"{"id":"1","type":"error","payload":"malformed"}"#), .message(complete())),
-      .malformedResponse, "the payload of `error` is not a list"
-    ),
-    (
-      "a rejection",
-      [.handshake("graphql-transport-ws"), .frame, .close(4403, "Forbidden"), .closing],
-      .connectionRejected, "4403 Forbidden"
-    ),
-    (
-      "a legacy rejection",
-      [
+      "the first message cannot be of the type `next`",
+      script: [.handshake("graphql-transport-ws"), .frame, .message(next("Ada")), .closing]),
+    Refusal(
+      "a frame of 200 MB", "a message is larger than 16MiB; raise the option max_message",
+      .limitExceeded, greeted: .send(SocketFrame.bytes([1], length: 200_000_000))),
+    Refusal(
+      "text that is not UTF-8", "not UTF-8",
+      greeted: .send(SocketFrame.bytes([0x22, 0xC3, 0x28, 0x22]))),
+    Refusal(
+      "a fragmented control frame", "a control frame is fragmented",
+      greeted: .send(SocketFrame.bytes([], opcode: 9, isFinal: false))),
+    Refusal(
+      "a masked frame", "a frame of the server is masked",
+      greeted: .send(SocketFrame.bytes(Array("{}".utf8), isMasked: true))),
+    Refusal(
+      "a continuation without a beginning", "a continuation has no beginning",
+      greeted: .send(SocketFrame.bytes([1], opcode: 0))),
+    Refusal(
+      "a message within another one", "a message begins within another one",
+      greeted: .send(SocketFrame.bytes([1], isFinal: false) + SocketFrame.bytes([1]))),
+    Refusal(
+      "an unknown opcode", "a frame has an unknown opcode",
+      greeted: .send(SocketFrame.bytes([1], opcode: 5))),
+    Refusal(
+      "a binary message", "a message is not text",
+      greeted: .send(SocketFrame.bytes([1], opcode: 2))),
+    Refusal(
+      "a close frame of one byte", "a close frame has half a code",
+      greeted: .send(SocketFrame.bytes([3], opcode: 8))),
+    Refusal(
+      "a connection that ends", "the WebSocket connection to ws://127.0.0.1", .connectionClosed,
+      script: RawServer.Step.greeting + [.reset]),
+    Refusal(
+      "a close in mid message", "was lost", .connectionClosed,
+      script: RawServer.Step.greeting
+        + [.send(Array(SocketFrame.text(next("Ada")).dropLast(9))), .reset]),
+    Refusal(
+      "a close with a code that ends it", "closed the WebSocket connection with 4400 bad",
+      .webSocketClosed, greeted: .close(4400, "bad")),
+    Refusal(
+      "a malformed error, although a complete follows", "the payload of `error` is not a list",
+      greeted: .message(#"{"id":"1","type":"error","payload":"malformed"}"#), .message(complete())),
+    Refusal(
+      "a rejection", "4403 Forbidden", .connectionRejected,
+      script: [.handshake("graphql-transport-ws"), .frame, .close(4403, "Forbidden"), .closing]),
+    Refusal(
+      "a legacy rejection", "rejected the connection: not you", .connectionRejected,
+      script: [
         .handshake("graphql-ws"), .frame,
         .message(#"{"type":"connection_error","payload":{"message":"not you"}}"#), .closing,
-      ],
-      .connectionRejected, "rejected the connection: not you"
-    ),
+      ]),
   ]
 
   @Test(arguments: refusals) func `bad input is an error that says what was found`(
-    _ name: String, _ script: [RawServer.Step], _ code: ChainError.Code, _ message: String
+    _ refusal: Refusal
   ) async throws {
-    try await subscribe(to: script) { outcome, bench, server in
-      #expect(outcome.code == code, "\(name): \(outcome.message)")
-      #expect(outcome.message.contains(message), "\(name): \(outcome.message)")
+    try await subscribe(to: refusal.script) { outcome, bench, server in
+      #expect(outcome.code == refusal.code, "\(outcome.message)")
+      #expect(outcome.message.contains(refusal.message), "\(outcome.message)")
       #expect(outcome.failure?.layer == .transport)
       #expect(outcome.results.isEmpty)
       #expect(await server.log.connections == 1)
