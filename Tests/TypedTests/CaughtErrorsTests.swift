@@ -5,15 +5,16 @@ import Testing
 /// Directive × data × errors → value, with the types that `gqlrun generate` writes for `catches.graphql`.
 @Suite("Fields with @catch")
 struct CaughtErrorsTests {
-  /// A response: `data`, and the path and message of each error.
+  /// A response: the report in its data, and the path and message of each error.
   struct Case: Sendable, CustomTestStringConvertible {
     var data: String
     var errors: [(path: String, message: String)] = []
     var expected: String
 
-    init(_ data: String, errors: KeyValuePairs<String, String> = [:], is expected: String) {
-      self.data = data
-      self.errors = errors.map { ($0.key, $0.value) }
+    /// - Parameter errors: Their messages, by paths from the report on; "" is its own.
+    init(_ report: String, errors: KeyValuePairs<String, String> = [:], is expected: String) {
+      data = #"{"report":\#(report)}"#
+      self.errors = errors.map { ($0.key.isEmpty ? "report" : "report.\($0.key)", $0.value) }
       self.expected = expected
     }
 
@@ -61,29 +62,25 @@ struct CaughtErrorsTests {
   @Test(
     "@catch has the value or the error of the field",
     arguments: [
-      Case(#"{"report":{"title":"A","note":"B","total":1}}"#, is: "A, B, 1"),
-      Case(#"{"report":{"title":"A","note":null,"total":1}}"#, is: "A, nil, 1"),
+      Case(#"{"title":"A","note":"B","total":1}"#, is: "A, B, 1"),
+      Case(#"{"title":"A","note":null,"total":1}"#, is: "A, nil, 1"),
       Case(
-        #"{"report":{"title":null,"note":null,"total":null}}"#,
-        errors: ["report.title": "t", "report.note": "n", "report.total": "c"],
-        is: "✗ t, ✗ n, ✗ c"),
+        #"{"title":null,"note":null,"total":null}"#,
+        errors: ["title": "t", "note": "n", "total": "c"], is: "✗ t, ✗ n, ✗ c"),
+      Case(#"{"title":"A","note":null,"total":1}"#, errors: ["title": "t"], is: "A, nil, 1"),
       Case(
-        #"{"report":{"title":"A","note":null,"total":1}}"#, errors: ["report.title": "t"],
-        is: "A, nil, 1"),
+        #"{"note":null,"total":1,"title":null}"#,
+        errors: ["": "r", "title": "first", "title.x": "second"], is: "✗ first, nil, 1"),
       Case(
-        #"{"report":{"note":null,"total":1,"title":null}}"#,
-        errors: ["report": "r", "report.title": "first", "report.title.x": "second"],
-        is: "✗ first, nil, 1"),
-      Case(
-        #"{"report":{"title":null,"note":null,"total":1}}"#,
+        #"{"title":null,"note":null,"total":1}"#,
         is: "mismatch report.title: expected String @semanticNonNull, found null"),
       Case(
-        #"{"report":{"title":"A","note":null,"total":null}}"#, errors: ["report.title": "t"],
+        #"{"title":"A","note":null,"total":null}"#, errors: ["title": "t"],
         is: "mismatch report.total: expected Int!, found null"),
       Case(
-        #"{"report":{"title":3,"note":null,"total":1}}"#, errors: ["report.title": "t"],
+        #"{"title":3,"note":null,"total":1}"#, errors: ["title": "t"],
         is: "mismatch report.title: expected String @semanticNonNull, found the number 3"),
-      Case(#"{"report":null}"#, errors: ["report.title": "t"], is: "no report"),
+      Case("null", errors: ["title": "t"], is: "no report"),
     ])
   func result(response: Case) {
     let text = outcome(CaughtTitleQuery(), response) { data in
@@ -97,11 +94,9 @@ struct CaughtErrorsTests {
   @Test(
     "@catch(to: NULL) is nil for an error and for null",
     arguments: [
-      Case(#"{"report":{"title":"A","total":1}}"#, is: "A, 1"),
-      Case(
-        #"{"report":{"title":null,"total":null}}"#,
-        errors: ["report.title": "t", "report.total": "c"], is: "nil, nil"),
-      Case(#"{"report":{"title":null,"total":1}}"#, is: "nil, 1"),
+      Case(#"{"title":"A","total":1}"#, is: "A, 1"),
+      Case(#"{"title":null,"total":null}"#, errors: ["title": "t", "total": "c"], is: "nil, nil"),
+      Case(#"{"title":null,"total":1}"#, is: "nil, 1"),
     ])
   func null(response: Case) {
     let text = outcome(NullTitleQuery(), response) { data in
@@ -113,15 +108,11 @@ struct CaughtErrorsTests {
   @Test(
     "@catch(to: THROW) fails all of the data, if nothing above the field has an error",
     arguments: [
-      Case(#"{"report":{"title":"A","note":null}}"#, is: "A, nil"),
+      Case(#"{"title":"A","note":null}"#, is: "A, nil"),
+      Case(#"{"title":null,"note":null}"#, errors: ["title": "t"], is: "throws report.title: t"),
+      Case(#"{"title":"A","note":null}"#, errors: ["note": "n"], is: "throws report.note: n"),
       Case(
-        #"{"report":{"title":null,"note":null}}"#, errors: ["report.title": "t"],
-        is: "throws report.title: t"),
-      Case(
-        #"{"report":{"title":"A","note":null}}"#, errors: ["report.note": "n"],
-        is: "throws report.note: n"),
-      Case(
-        #"{"report":{"title":null,"note":null}}"#,
+        #"{"title":null,"note":null}"#,
         is: "mismatch report.title: expected String @semanticNonNull, found null"),
     ])
   func thrown(response: Case) {
@@ -134,18 +125,14 @@ struct CaughtErrorsTests {
   @Test(
     "an object with @catch has the errors of the fields inside it",
     arguments: [
-      Case(#"{"report":{"title":"A","total":1}}"#, is: "A, 1"),
-      Case(#"{"report":null}"#, is: "nil"),
-      Case(
-        #"{"report":{"title":null,"total":1}}"#, errors: ["report.title": "t"], is: "✗ t"),
+      Case(#"{"title":"A","total":1}"#, is: "A, 1"),
+      Case("null", is: "nil"),
+      Case(#"{"title":null,"total":1}"#, errors: ["title": "t"], is: "✗ t"),
       // Without propagation (`onError: NULL`), a non-null field is null.
-      Case(
-        #"{"report":{"title":"A","total":null}}"#, errors: ["report.total": "c"], is: "✗ c"),
+      Case(#"{"title":"A","total":null}"#, errors: ["total": "c"], is: "✗ c"),
       // With propagation, the object is.
-      Case(#"{"report":null}"#, errors: ["report.total": "c"], is: "✗ c"),
-      Case(
-        #"{"report":{"title":"A","total":null}}"#,
-        is: "mismatch report.total: expected Int!, found null"),
+      Case("null", errors: ["total": "c"], is: "✗ c"),
+      Case(#"{"title":"A","total":null}"#, is: "mismatch report.total: expected Int!, found null"),
     ])
   func enclosing(response: Case) {
     let text = outcome(ThrownInResultQuery(), response) { data in
@@ -157,18 +144,14 @@ struct CaughtErrorsTests {
   @Test(
     "levels are the list and its elements",
     arguments: [
-      Case(#"{"report":{"tags":["a","b"],"rows":[]}}"#, is: "a b; 0 rows"),
+      Case(#"{"tags":["a","b"],"rows":[]}"#, is: "a b; 0 rows"),
+      Case(#"{"tags":["a",null,"c"],"rows":null}"#, errors: ["tags.1": "x"], is: "a ✗ x c; nil"),
+      Case(#"{"tags":null,"rows":[null]}"#, errors: ["tags": "all"], is: "✗ all; 1 rows"),
       Case(
-        #"{"report":{"tags":["a",null,"c"],"rows":null}}"#, errors: ["report.tags.1": "x"],
-        is: "a ✗ x c; nil"),
-      Case(
-        #"{"report":{"tags":null,"rows":[null]}}"#, errors: ["report.tags": "all"],
-        is: "✗ all; 1 rows"),
-      Case(
-        #"{"report":{"tags":[],"rows":[{"unit":null},null]}}"#, errors: ["report.rows.1": "r"],
+        #"{"tags":[],"rows":[{"unit":null},null]}"#, errors: ["rows.1": "r"],
         is: "throws report.rows.1: r"),
       Case(
-        #"{"report":{"tags":[null],"rows":[]}}"#,
+        #"{"tags":[null],"rows":[]}"#,
         is: "mismatch report.tags[0]: expected [String] @semanticNonNull(levels: [0, 1]), "
           + "found null"),
     ])
@@ -185,17 +168,14 @@ struct CaughtErrorsTests {
     "only the levels of the directive are caught",
     arguments: [
       Case(
-        #"{"report":{"tags":["a",null],"grid":[[1,null],null]}}"#, errors: ["report.tags.1": "x"],
+        #"{"tags":["a",null],"grid":[[1,null],null]}"#, errors: ["tags.1": "x"],
         is: #"["a",null] [[1,null],null]"#),
+      Case(#"{"tags":null,"grid":null}"#, errors: ["tags": "x", "grid": "g"], is: "null null"),
       Case(
-        #"{"report":{"tags":null,"grid":null}}"#, errors: ["report.tags": "x", "report.grid": "g"],
-        is: "null null"),
-      Case(
-        #"{"report":{"tags":[],"grid":[[1,null]]}}"#, errors: ["report.grid.0.1": "g"],
+        #"{"tags":[],"grid":[[1,null]]}"#, errors: ["grid.0.1": "g"],
         is: "throws report.grid.0.1: g"),
       Case(
-        #"{"report":{"tags":[],"grid":[null]}}"#, errors: ["report.grid.0.1": "g"],
-        is: "throws report.grid.0.1: g"),
+        #"{"tags":[],"grid":[null]}"#, errors: ["grid.0.1": "g"], is: "throws report.grid.0.1: g"),
     ])
   func onlyLevels(response: Case) {
     let text = outcome(CaughtElementsQuery(), response) { data in
@@ -207,18 +187,13 @@ struct CaughtErrorsTests {
   @Test(
     "@catchByDefault concerns nullable fields of its operation, and no fragments",
     arguments: [
+      Case(#"{"title":"A","note":null,"total":1,"rows":null}"#, is: "A, nil, nil"),
+      Case(#"{"title":"A","note":null,"total":1,"rows":[]}"#, errors: ["note": "n"], is: "nil"),
       Case(
-        #"{"report":{"title":"A","note":null,"total":1,"rows":null}}"#, is: "A, nil, nil"),
+        #"{"title":"A","note":"B","total":1,"rows":[{"value":null,"unit":"m"},{"value":2,"unit":null}]}"#,
+        errors: ["rows.0.value": "v", "rows.1.unit": "u"], is: "A, B, ✗ v 2"),
       Case(
-        #"{"report":{"title":"A","note":null,"total":1,"rows":[]}}"#, errors: ["report.note": "n"],
-        is: "nil"),
-      Case(
-        #"{"report":{"title":"A","note":"B","total":1,"rows":[{"value":null,"unit":"m"},{"value":2,"unit":null}]}}"#,
-        errors: ["report.rows.0.value": "v", "report.rows.1.unit": "u"],
-        is: "A, B, ✗ v 2"),
-      Case(
-        #"{"report":{"title":"A","note":"B","total":1,"rows":null}}"#, errors: ["report.rows": "r"],
-        is: "A, B, ✗ r"),
+        #"{"title":"A","note":"B","total":1,"rows":null}"#, errors: ["rows": "r"], is: "A, B, ✗ r"),
     ])
   func byDefault(response: Case) {
     let text = outcome(CaughtByDefaultQuery(), response) { data in
@@ -235,15 +210,12 @@ struct CaughtErrorsTests {
   @Test(
     "an excluded field is nil, an included one is caught",
     arguments: [
-      Case(#"{"report":{}}"#, is: "absent, nil"),
-      Case(#"{"report":{"title":"A","note":"B"}}"#, is: "A, B"),
+      Case("{}", is: "absent, nil"),
+      Case(#"{"title":"A","note":"B"}"#, is: "A, B"),
+      Case(#"{"title":null,"note":null}"#, errors: ["title": "t"], is: "✗ t, nil"),
+      Case(#"{"title":"A","note":null}"#, errors: ["note": "n"], is: "throws report.note: n"),
       Case(
-        #"{"report":{"title":null,"note":null}}"#, errors: ["report.title": "t"], is: "✗ t, nil"),
-      Case(
-        #"{"report":{"title":"A","note":null}}"#, errors: ["report.note": "n"],
-        is: "throws report.note: n"),
-      Case(
-        #"{"report":{"title":null}}"#,
+        #"{"title":null}"#,
         is: "mismatch report.title: expected String @semanticNonNull, found null"),
     ])
   func conditional(response: Case) {
