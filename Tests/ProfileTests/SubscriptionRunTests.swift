@@ -12,39 +12,6 @@ import Testing
 
 @Suite("Events of subscriptions", .timeLimit(.minutes(10)))
 struct SubscriptionRunTests {
-  /// A server whose events arrive after the given milliseconds. The first connection is lost after the
-  /// first list.
-  private actor EventNetwork: HTTPTransport {
-    private let clock: TestClock
-    private var connections: [[Int]]
-
-    init(_ clock: TestClock, _ connections: [[Int]]) {
-      self.clock = clock
-      self.connections = connections
-    }
-
-    func send(
-      _ request: HTTPRequestMessage, limits: HTTPLimits
-    ) async throws -> HTTPResponseMessage {
-      guard !connections.isEmpty else {
-        throw ChainError(
-          .transport, code: .tlsFailed, message: "no more connections", delivery: .notSent)
-      }
-      let delays = connections.removeFirst()
-      let isLast = connections.isEmpty
-      let (clock, events) = (clock, Positions(delays))
-      return HTTPResponseMessage(
-        head: HTTPResponse(status: .ok, headerFields: [.contentType: "text/event-stream"]),
-        body: HTTPBody {
-          if let delay = events.next() {
-            clock.advance(by: .milliseconds(delay))
-            return Array("event: next\ndata: {\"data\":{\"n\":1}}\n\n".utf8)
-          }
-          return isLast && events.isAtEnd ? Array("event: complete\ndata:\n\n".utf8) : nil
-        })
-    }
-  }
-
   private final class Positions: @unchecked Sendable {
     // `@unchecked Sendable`: one reader.
     private var delays: [Int]
@@ -78,6 +45,7 @@ struct SubscriptionRunTests {
     }
   }
 
+  /// Runs subscriptions whose connections have events after the given milliseconds; all but the last are lost.
   private func run(
     _ connections: [[Int]], count: Int = 1, _ services: Services? = nil
   ) async throws -> SubscriptionReport {
@@ -86,8 +54,9 @@ struct SubscriptionRunTests {
     let services =
       services
       ?? Services(
-        transport: EventNetwork(clock, connections), store: .memory(), clock: ServiceClock(clock),
-        random: { 0.5 })
+        transport: Answers(
+          clock, connections.map { .events($0, unit: .milliseconds(1)) }, last: .failure) {},
+        store: .memory(), clock: ServiceClock(clock), random: { 0.5 })
     return try await subscriptions(services, clock, count: count).run()
   }
 
@@ -113,11 +82,12 @@ struct SubscriptionRunTests {
       duration: .seconds(3_600), processTime: { 0 })
   }
 
-  /// Answers connections with statuses, or with events at the given seconds; the last one is completed.
+  /// Answers connections one after the other; the last connection with events is completed.
   actor Answers: HTTPTransport {
     enum Answer {
       case status(Int)
-      case events([Int])
+      case failure
+      case events([Int], unit: Duration = .seconds(1))
       case errors
       /// Stays open until the load ends, which it does after the seconds.
       case open(Int, hasError: Bool = false)
@@ -125,10 +95,15 @@ struct SubscriptionRunTests {
 
     private let clock: TestClock
     private var answers: [Answer]
+    private let last: Answer
     private let end: @Sendable () -> Void
 
-    init(_ clock: TestClock, _ answers: [Answer], end: @escaping @Sendable () -> Void) {
-      (self.clock, self.answers, self.end) = (clock, answers, end)
+    /// - Parameter last: The answer after all others.
+    init(
+      _ clock: TestClock, _ answers: [Answer], last: Answer = .status(500),
+      end: @escaping @Sendable () -> Void
+    ) {
+      (self.clock, self.answers, self.last, self.end) = (clock, answers, last, end)
     }
 
     func send(
@@ -137,12 +112,15 @@ struct SubscriptionRunTests {
       // A single result over HTTP is followed by WebSocket, which this server does not speak.
       let isHTTP = request.webSocket == nil
       let answer =
-        !isHTTP ? .status(501) : answers.isEmpty ? .status(500) : answers.removeFirst()
+        !isHTTP ? .status(501) : answers.isEmpty ? last : answers.removeFirst()
       let (clock, end, isLast) = (clock, end, answers.isEmpty)
       switch answer {
       case .status(let code):
         return HTTPResponseMessage(
           head: HTTPResponse(status: .init(code: code)), body: HTTPBody { nil })
+      case .failure:
+        throw ChainError(
+          .transport, code: code, message: "no connection", delivery: .notSent)
       case .errors:
         let once = Positions([0])
         return HTTPResponseMessage(
@@ -166,13 +144,13 @@ struct SubscriptionRunTests {
             for await _ in forever {}
             return nil
           })
-      case .events(let seconds):
-        let events = Positions(seconds)
+      case .events(let delays, let unit):
+        let events = Positions(delays)
         return HTTPResponseMessage(
           head: HTTPResponse(status: .ok, headerFields: [.contentType: "text/event-stream"]),
           body: HTTPBody {
             if let delay = events.next() {
-              clock.advance(by: .seconds(delay))
+              clock.advance(by: unit * delay)
               return Array("event: next\ndata: {\"data\":{\"n\":1}}\n\n".utf8)
             }
             guard isLast, events.isAtEnd else { return nil }
@@ -327,7 +305,7 @@ struct SubscriptionRunTests {
   func failure() async throws {
     let report = try await run([[10]].map { $0 }, count: 2)
     #expect(report.events == 1 && report.failures.map(\.count) == [1])
-    #expect(report.failures.first?.message.contains("no more connections") == true)
+    #expect(report.failures.first?.message.contains("no connection") == true)
     await #expect(throws: ChainError.self) { try await run([]) }
   }
 
