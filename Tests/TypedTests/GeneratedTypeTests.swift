@@ -96,25 +96,17 @@ struct GeneratedTypeTests {
   @Test(
     "a value of another type is an error with the path, the type and what came",
     arguments: [
-      (#"{"settings": 3}"#, "settings: expected Settings!, found the number 3"),
-      (#"{"settings": null}"#, "settings: expected Settings!, found null"),
-      (
-        #"{"settings": {"theme": true}}"#, "settings.theme: expected String, found true"
-      ),
-      (
-        #"{"settings": {"theme": null, "flags": [true, "no"]}}"#,
-        #"settings.flags[1]: expected [Boolean!]!, found the string "no""#
-      ),
-      (
-        #"{"settings": {"theme": null, "flags": [], "limits": {"min": 1.5}}}"#,
-        "settings.limits.min: expected Int, found the number 1.5"
-      ),
-      (
-        #"{"settings": {"theme": null, "flags": [], "limits": {"min": 99999999999999999999}}}"#,
-        "settings.limits.min: expected Int, found the number 99999999999999999999"
-      ),
-      (#"[]"#, "the data: expected an object, found a list"),
-    ])
+      #"{"settings": 3}"#: "settings: expected Settings!, found the number 3",
+      #"{"settings": null}"#: "settings: expected Settings!, found null",
+      #"{"settings": {"theme": true}}"#: "settings.theme: expected String, found true",
+      #"{"settings": {"theme": null, "flags": [true, "no"]}}"#:
+        #"settings.flags[1]: expected [Boolean!]!, found the string "no""#,
+      #"{"settings": {"theme": null, "flags": [], "limits": {"min": 1.5}}}"#:
+        "settings.limits.min: expected Int, found the number 1.5",
+      #"{"settings": {"theme": null, "flags": [], "limits": {"min": 99999999999999999999}}}"#:
+        "settings.limits.min: expected Int, found the number 99999999999999999999",
+      #"[]"#: "the data: expected an object, found a list",
+    ] as [String: String])
   func mismatch(json: String, message: String) throws {
     let error = #expect(throws: TypeMismatch.self) { try SettingsQuery.Data(json: json) }
     #expect(error?.description == message)

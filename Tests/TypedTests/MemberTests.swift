@@ -31,14 +31,12 @@ struct MemberTests {
   @Test(
     "missing and wrong members are errors with their field",
     arguments: [
-      (#"{"y":2}"#, "x: expected Int!, found no member"),
-      (#"{"x":1}"#, "y: expected Int, found no member"),
-      (
-        #"{"x":1,"y":9223372036854775808}"#, "y: expected Int, found the number 9223372036854775808"
-      ),
-      (#"{"x":"1","y":2}"#, #"x: expected Int!, found the string "1""#),
-      (#"{"x":1.5,"y":2}"#, "x: expected Int!, found the number 1.5"),
-    ])
+      #"{"y":2}"#: "x: expected Int!, found no member",
+      #"{"x":1}"#: "y: expected Int, found no member",
+      #"{"x":1,"y":9223372036854775808}"#: "y: expected Int, found the number 9223372036854775808",
+      #"{"x":"1","y":2}"#: #"x: expected Int!, found the string "1""#,
+      #"{"x":1.5,"y":2}"#: "x: expected Int!, found the number 1.5",
+    ] as [String: String])
   func errors(json: String, message: String) throws {
     let error = #expect(throws: TypeMismatch.self) {
       try TokenIndex(checked: Array(json.utf8)).root(as: Point.self)

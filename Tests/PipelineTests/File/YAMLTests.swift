@@ -14,50 +14,38 @@ struct YAMLTests {
   @Test(
     "refuses what pipeline files do not have",
     arguments: [
-      ("", ["P000 1:1 the file is empty"]),
-      ("# only a comment\n", ["P000 1:1 the file is empty"]),
-      ("a: b: c", ["P000 1:5 not valid YAML: mapping values are not allowed in this context"]),
-      (
-        "a: [1",
-        [
-          "P000 1:6 not valid YAML: while parsing a flow sequence (line 1), did not find expected ',' or ']'"
-        ]
-      ),
-      (
-        "a: @x",
-        [
-          "P000 1:4 not valid YAML: while scanning for the next token (line 1), found character that cannot start any token"
-        ]
-      ),
-      ("- x", ["P003 1:1 a pipeline file is a mapping, not a list"]),
-      ("x", ["P003 1:1 a pipeline file is a mapping, not a scalar"]),
-      ("version: 1\n---\nversion: 1\n", ["P000 2:1 a pipeline file contains one YAML document"]),
-      ("%YAML 1.1\n---\nversion: 1\n", ["P000 1:1 YAML directives are not used in pipeline files"]),
-      ("\u{FEFF}version: 1\n", ["P000 1:1 the file begins with a byte order mark"]),
-      ("a:\n\tb: 1\n", ["P000 2:1 a tab cannot indent YAML"]),
-      ("a: \"\u{0}\"", ["P000 1:5 the character U+0000 is not allowed in YAML"]),
-      ("a: \u{FFFE}", ["P000 1:4 the character U+FFFE is not allowed in YAML"]),
-      (
-        "a: \"b\u{85}\"\n# \u{2028}\nb: c\u{2029}d",
-        [
-          "P000 1:6 the character U+0085 is a line break in YAML 1.1, and text in JSON",
-          "P000 2:3 the character U+2028 is a line break in YAML 1.1, and text in JSON",
-          "P000 3:5 the character U+2029 is a line break in YAML 1.1, and text in JSON",
-        ]
-      ),
-      ("? [a]\n: b\n", ["P000 1:3 a key is a word, not a list or a mapping"]),
-      (
-        "a: &x 1\nb: [*x, !!int 2, !y z]\n'&c': '*d'\n",
-        [
-          "P000 1:4 YAML anchors (`&name`) are not used in pipeline files",
-          "P000 2:5 YAML aliases (`*name`) are not used in pipeline files",
-          "P000 2:9 YAML tags (`!name`) are not used in pipeline files",
-          "P000 2:18 YAML tags (`!name`) are not used in pipeline files",
-        ]
-      ),
-      ("a: *unknown", ["P000 1:4 YAML aliases (`*name`) are not used in pipeline files"]),
-      ("<<: *x", ["P000 1:5 YAML aliases (`*name`) are not used in pipeline files"]),
-    ])
+      "": ["P000 1:1 the file is empty"],
+      "# only a comment\n": ["P000 1:1 the file is empty"],
+      "a: b: c": ["P000 1:5 not valid YAML: mapping values are not allowed in this context"],
+      "a: [1": [
+        "P000 1:6 not valid YAML: while parsing a flow sequence (line 1), did not find expected ',' or ']'"
+      ],
+      "a: @x": [
+        "P000 1:4 not valid YAML: while scanning for the next token (line 1), found character that cannot start any token"
+      ],
+      "- x": ["P003 1:1 a pipeline file is a mapping, not a list"],
+      "x": ["P003 1:1 a pipeline file is a mapping, not a scalar"],
+      "version: 1\n---\nversion: 1\n": ["P000 2:1 a pipeline file contains one YAML document"],
+      "%YAML 1.1\n---\nversion: 1\n": ["P000 1:1 YAML directives are not used in pipeline files"],
+      "\u{FEFF}version: 1\n": ["P000 1:1 the file begins with a byte order mark"],
+      "a:\n\tb: 1\n": ["P000 2:1 a tab cannot indent YAML"],
+      "a: \"\u{0}\"": ["P000 1:5 the character U+0000 is not allowed in YAML"],
+      "a: \u{FFFE}": ["P000 1:4 the character U+FFFE is not allowed in YAML"],
+      "a: \"b\u{85}\"\n# \u{2028}\nb: c\u{2029}d": [
+        "P000 1:6 the character U+0085 is a line break in YAML 1.1, and text in JSON",
+        "P000 2:3 the character U+2028 is a line break in YAML 1.1, and text in JSON",
+        "P000 3:5 the character U+2029 is a line break in YAML 1.1, and text in JSON",
+      ],
+      "? [a]\n: b\n": ["P000 1:3 a key is a word, not a list or a mapping"],
+      "a: &x 1\nb: [*x, !!int 2, !y z]\n'&c': '*d'\n": [
+        "P000 1:4 YAML anchors (`&name`) are not used in pipeline files",
+        "P000 2:5 YAML aliases (`*name`) are not used in pipeline files",
+        "P000 2:9 YAML tags (`!name`) are not used in pipeline files",
+        "P000 2:18 YAML tags (`!name`) are not used in pipeline files",
+      ],
+      "a: *unknown": ["P000 1:4 YAML aliases (`*name`) are not used in pipeline files"],
+      "<<: *x": ["P000 1:5 YAML aliases (`*name`) are not used in pipeline files"],
+    ] as [String: [String]])
   func refusal(yaml: String, expected: [String]) {
     #expect(findings(yaml) == expected)
   }
@@ -98,16 +86,14 @@ struct YAMLTests {
   @Test(
     "a name that needs a colon, because keys follow it, is named with what to write",
     arguments: [
-      (
-        "chain:\n  - apq\n    when: { type: query }\n", "write `- apq: {}`: a name that keys follow"
-      ),
-      ("chain:\n  - apq\n    insert: { before: fetch }\n", "write `- apq: {}`"),
-      ("chain:\n  - apq  # hashes\n\n    when: { type: query }\n", "write `- apq: {}`"),
-      ("chain:\n  - fetch\n  - max-retry\n    max_retries: 3\n", "write `- max-retry: {}`"),
-      ("a: b: c", "quote text that contains `: `"),
-      ("- a b\n  c: d\n", "quote text that contains `: `"),
-      ("- a\n  b c: d\n", "quote text that contains `: `"),
-    ])
+      "chain:\n  - apq\n    when: { type: query }\n": "write `- apq: {}`: a name that keys follow",
+      "chain:\n  - apq\n    insert: { before: fetch }\n": "write `- apq: {}`",
+      "chain:\n  - apq  # hashes\n\n    when: { type: query }\n": "write `- apq: {}`",
+      "chain:\n  - fetch\n  - max-retry\n    max_retries: 3\n": "write `- max-retry: {}`",
+      "a: b: c": "quote text that contains `: `",
+      "- a b\n  c: d\n": "quote text that contains `: `",
+      "- a\n  b c: d\n": "quote text that contains `: `",
+    ] as [String: String])
   func missingColon(yaml: String, hint: String) {
     #expect(check(yaml).all.count == 1)
     #expect(check(yaml).all.first?.hint?.hasPrefix(hint) == true, "\(check(yaml).all)")
