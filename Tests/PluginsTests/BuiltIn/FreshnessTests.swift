@@ -1,19 +1,9 @@
-import Foundation
 import GQLRunCache
 import GQLRunDemoServer
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunSupport
 import Testing
-
-/// A time of day that tests move.
-private final class WallClock: @unchecked Sendable {
-  // Unchecked: the time is only touched while `lock` is held.
-  private let lock = NSLock()
-  private var time = 1_700_000_000.0
-
-  var now: Double { lock.withLock { time } }
-  func advance(by seconds: Double) { lock.withLock { time += seconds } }
-}
 
 @Suite("How old a chain's answers are", .timeLimit(.minutes(10)))
 struct FreshnessTests {
@@ -82,9 +72,9 @@ struct FreshnessTests {
   @Test("data are used as long as they are fresh", arguments: Bench.StoreKind.allCases, cases)
   func ages(kind: Bench.StoreKind, it: Case) async throws {
     try await DemoServer.withServer { server in
-      let clock = WallClock()
+      let time = Locked(1_700_000_000.0)
       let setup = Bench.Setup(
-        store: kind, secondsSince1970: { clock.now }, change: { $0.ages = it.rules })
+        store: kind, secondsSince1970: { time.withLock { $0 } }, change: { $0.ages = it.rules })
       let url = server.url
       let options = it.isOffline ? "http://127.0.0.1:1/graphql" : url
       try await Bench.with(Self.chain(it.options), url: options, setup: setup) { bench in
@@ -93,7 +83,7 @@ struct FreshnessTests {
             try Bench.pipeline(Self.chain("policy: network-only"), url: url),
             services: bench.runner.services), store: bench.store, log: bench.log)
         #expect(await filler.run(Self.query).sources == [.server])
-        clock.advance(by: it.age)
+        time.withLock { $0 += it.age }
         let outcome = await bench.run(Self.query)
         let ends = outcome.failure.map { [$0.code.rawValue] } ?? []
         #expect(outcome.sources.map(\.rawValue) + ends == it.outcome, "\(outcome.message)")
@@ -107,14 +97,13 @@ struct FreshnessTests {
   @Test("an answer of the server makes data fresh again, changed or not")
   func renewal() async throws {
     try await DemoServer.withServer { server in
-      let clock = WallClock()
-      try await Bench.with(
-        Self.chain("max_age: 5m"), url: server.url, setup: .init(secondsSince1970: { clock.now })
-      ) { bench in
+      let time = Locked(1_700_000_000.0)
+      let setup = Bench.Setup(secondsSince1970: { time.withLock { $0 } })
+      try await Bench.with(Self.chain("max_age: 5m"), url: server.url, setup: setup) { bench in
         #expect(await bench.run(Self.query).sources == [.server])
-        clock.advance(by: 300)
+        time.withLock { $0 += 300 }
         #expect(await bench.run(Self.query).sources == [.server])
-        clock.advance(by: 299)
+        time.withLock { $0 += 299 }
         #expect(await bench.run(Self.query).sources == [.cache])
       }
     }
@@ -123,13 +112,12 @@ struct FreshnessTests {
   @Test("a miss of cache-only says how old the field is")
   func reason() async throws {
     try await DemoServer.withServer { server in
-      let clock = WallClock()
-      try await Bench.with(
-        Self.chain("policy: cache-only, max_age: 5m"), url: server.url,
-        setup: .init(secondsSince1970: { clock.now })
-      ) { bench in
+      let time = Locked(1_700_000_000.0)
+      let setup = Bench.Setup(secondsSince1970: { time.withLock { $0 } })
+      let chain = Self.chain("policy: cache-only, max_age: 5m")
+      try await Bench.with(chain, url: server.url, setup: setup) { bench in
         #expect(await bench.run(Self.query, policy: .networkOnly).sources == [.server])
-        clock.advance(by: 420)
+        time.withLock { $0 += 420 }
         let miss = await bench.run(Self.query)
         #expect(
           miss.message

@@ -25,8 +25,6 @@ import Testing
     }
   }
 
-  // MARK: Options
-
   // MARK: Attempts and delays
 
   @Test(arguments: [0, 1, 3, 24])
@@ -75,40 +73,23 @@ import Testing
     #expect(result.outcome.results.map { $0.errors.map(\.message) } == [["busy"]])
   }
 
-  struct Delays: Sendable {
-    var options: String
-    var random = 0.5
-    var delays: [Duration]
-  }
-
-  @Test(arguments: [
-    Delays(
-      options: "jitter: none",
-      delays: [.milliseconds(300), .milliseconds(600), .milliseconds(1200)]),
-    Delays(
-      options: "base: 100ms, factor: 3, max: 500ms, jitter: none",
-      delays: [.milliseconds(100), .milliseconds(300), .milliseconds(500)]),
-    Delays(
-      options: "base: 1s, factor: 1, jitter: none", delays: [.seconds(1), .seconds(1), .seconds(1)]),
-    Delays(
-      options: "base: 2s, max: 1s, jitter: none", delays: [.seconds(1), .seconds(1), .seconds(1)]),
-    Delays(
-      options: "jitter: full", random: 0.25,
-      delays: [.milliseconds(75), .milliseconds(150), .milliseconds(300)]),
-    Delays(options: "jitter: full", random: 0, delays: [.zero, .zero, .zero]),
-    Delays(
-      options: "jitter: equal", random: 0,
-      delays: [.milliseconds(150), .milliseconds(300), .milliseconds(600)]),
-    Delays(
-      options: "jitter: equal", random: 0.5,
-      delays: [.milliseconds(225), .milliseconds(450), .milliseconds(900)]),
-    Delays(
-      options: "", random: 0.5,
-      delays: [.milliseconds(225), .milliseconds(450), .milliseconds(900)]),
-  ]) func `delays grow as the formula says, with their jitter`(_ it: Delays) async throws {
+  /// Options, a random number, and the milliseconds of the delays.
+  @Test(
+    arguments: [
+      ("jitter: none", 0.5, [300, 600, 1200]),
+      ("base: 100ms, factor: 3, max: 500ms, jitter: none", 0.5, [100, 300, 500]),
+      ("base: 1s, factor: 1, jitter: none", 0.5, [1000, 1000, 1000]),
+      ("base: 2s, max: 1s, jitter: none", 0.5, [1000, 1000, 1000]),
+      ("jitter: full", 0.25, [75, 150, 300]), ("jitter: full", 0, [0, 0, 0]),
+      ("jitter: equal", 0, [150, 300, 600]), ("jitter: equal", 0.5, [225, 450, 900]),
+      ("", 0.5, [225, 450, 900]),
+    ] as [(String, Double, [Int])])
+  func `delays grow as the formula says, with their jitter`(
+    _ options: String, _ random: Double, _ delays: [Int]
+  ) async throws {
     let result = try await run(
-      "backoff: { \(it.options) }", FakeNetwork(.response(503)), random: it.random)
-    #expect(result.naps == it.delays)
+      "backoff: { \(options) }", FakeNetwork(.response(503)), random: random)
+    #expect(result.naps == delays.map { .milliseconds($0) })
   }
 
   // MARK: Retry-After

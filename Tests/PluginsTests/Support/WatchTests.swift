@@ -1,4 +1,3 @@
-import Foundation
 import GQLRunPipeline
 import GQLRunTestSupport
 import Testing
@@ -7,33 +6,15 @@ import Testing
 
 /// One sleeping task for everything that must not take too long.
 @Suite(.timeLimit(.minutes(10))) struct WatchTests {
-  /// What was ended, in order, and what is still to come.
-  private final class Journal: @unchecked Sendable {
-    // Unchecked: what changes is only touched while `lock` is held.
-    private let lock = NSLock()
-    private var ended: [String] = []
-    private let (news, told) = AsyncStream.makeStream(of: String.self)
-
-    var names: [String] { lock.withLock { ended } }
-
-    func end(_ name: String) {
-      lock.withLock { ended.append(name) }
-      told.yield(name)
-    }
-
-    func wait(for name: String) async {
-      for await other in news where other == name { return }
-    }
-  }
-
   private func check(
-    _ name: String, at due: Duration, _ clock: ServiceClock, _ journal: Journal
+    _ name: String, at due: Duration, _ clock: ServiceClock,
+    _ ended: AsyncStream<String>.Continuation
   ) -> DeadlineTimer.Check {
     let start = clock.now()
     return {
       let rest = start + due - clock.now()
       guard rest <= .zero else { return rest }
-      journal.end(name)
+      ended.yield(name)
       return nil
     }
   }
@@ -42,10 +23,10 @@ import Testing
     let manual = TestClock()
     let clock = ServiceClock(manual)
     let watch = DeadlineTimer(clock)
-    let journal = Journal()
-    _ = watch.add(check("late", at: .seconds(30), clock, journal))
-    _ = watch.add(check("early", at: .seconds(10), clock, journal))
-    let removed = watch.add(check("removed", at: .seconds(5), clock, journal))
+    let (names, ended) = AsyncStream.makeStream(of: String.self)
+    _ = watch.add(check("late", at: .seconds(30), clock, ended))
+    _ = watch.add(check("early", at: .seconds(10), clock, ended))
+    let removed = watch.add(check("removed", at: .seconds(5), clock, ended))
     watch.remove(removed)
     let mover = Task {
       while !Task.isCancelled {
@@ -53,25 +34,30 @@ import Testing
         manual.advance(by: .seconds(1))
       }
     }
-    await journal.wait(for: "late")
+    var iterator = names.makeAsyncIterator()
+    for name in ["early", "late"] {
+      let next = await iterator.next()
+      #expect(next == name)
+      guard next == name else { break }
+    }
     mover.cancel()
-    #expect(journal.names == ["early", "late"])
   }
 
   @Test func `something that came while nothing was left is looked after, too`() async {
     let manual = TestClock()
     let clock = ServiceClock(manual)
     let watch = DeadlineTimer(clock)
-    let journal = Journal()
+    let (names, ended) = AsyncStream.makeStream(of: String.self)
+    var iterator = names.makeAsyncIterator()
     for name in ["first", "second"] {
-      _ = watch.add(check(name, at: .seconds(1), clock, journal))
+      _ = watch.add(check(name, at: .seconds(1), clock, ended))
       let mover = Task {
         await manual.sleepers(1)
         manual.advance(by: .seconds(2))
       }
-      await journal.wait(for: name)
+      let next = await iterator.next()
+      #expect(next == name)
       mover.cancel()
     }
-    #expect(journal.names == ["first", "second"])
   }
 }
