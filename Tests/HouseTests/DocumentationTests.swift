@@ -6,6 +6,16 @@ import Testing
 @Suite("Documentation")
 struct DocumentationTests {
   static let documents = Repository.files(suffix: ".md").map(Markdown.init)
+  /// The texts of all other tests.
+  private static let tests = Repository.files(in: "Tests", suffix: ".swift").filter {
+    $0.path != "Tests/HouseTests/DocumentationTests.swift"
+  }.map(\.text)
+
+  /// The code spans of a text: the pieces between backticks, which are every second one.
+  private static func codeSpans<Text: StringProtocol>(_ text: Text) -> [Text.SubSequence] {
+    let pieces = text.split(separator: "`", omittingEmptySubsequences: false)
+    return stride(from: 1, to: pieces.count, by: 2).map { pieces[$0] }
+  }
 
   @Test("there are documents to check")
   func documents() {
@@ -76,9 +86,6 @@ struct DocumentationTests {
   @Test("every test that the tables of faults name exists")
   func faults() throws {
     let table = try #require(Repository.text("docs/faults.md")).lines.filter { $0.hasPrefix("| ") }
-    let tests = Repository.files(in: "Tests", suffix: ".swift").filter {
-      $0.path != "Tests/HouseTests/DocumentationTests.swift"
-    }.map(\.text)
     let scripts = ["Tests/Torture", "Tests/Transcripts"].flatMap { Repository.files(in: $0) }.map(
       \.path)
     /// The numbers of the rows with so many cells, whose third one names tests.
@@ -89,12 +96,10 @@ struct DocumentationTests {
         guard cells.count == cellCount, let number = Int(cells[0].split(separator: " ").first ?? "")
         else { continue }
         numbers.insert(number)
-        // Code spans are the pieces between backticks, which are every second one.
-        let pieces = cells[2].split(separator: "`", omittingEmptySubsequences: false)
-        let names = stride(from: 1, to: pieces.count, by: 2).map { pieces[$0] }
+        let names = Self.codeSpans(cells[2])
         #expect(!names.isEmpty, "fault \(number)")
         for name in names where !scripts.contains(where: { $0.hasSuffix(name) }) {
-          #expect(tests.contains { $0.includes(name) }, "fault \(number): no test \(name)")
+          #expect(Self.tests.contains { $0.includes(name) }, "fault \(number): no test \(name)")
         }
       }
       return numbers
@@ -109,14 +114,10 @@ struct DocumentationTests {
     let rows = try #require(Repository.text("docs/client-audit.md")).lines
       .prefix { $0 != "## Audit a server" }
       .filter { $0.hasPrefix("| ") && !$0.hasPrefix("| rule") }
-    let tests = Repository.files(in: "Tests", suffix: ".swift").filter {
-      $0.path != "Tests/HouseTests/DocumentationTests.swift"
-    }.map(\.text)
     #expect(rows.count > 20)
     for row in rows {
-      let pieces = row.split(separator: "`", omittingEmptySubsequences: false)
-      let name = try #require(pieces.count > 2 ? pieces[pieces.count - 2] : nil, "\(row)")
-      #expect(tests.contains { $0.includes(name) }, "no test \(name)")
+      let name = try #require(Self.codeSpans(row).last, "\(row)")
+      #expect(Self.tests.contains { $0.includes(name) }, "no test \(name)")
     }
   }
 
@@ -124,20 +125,16 @@ struct DocumentationTests {
   func security() throws {
     let lines = try #require(Repository.text("docs/security.md")).lines
     let rows = lines.filter { $0.hasPrefix("| ") && !$0.hasPrefix("| threat |") }
-    let tests = Repository.files(in: "Tests", suffix: ".swift").filter {
-      $0.path != "Tests/HouseTests/DocumentationTests.swift"
-    }.map(\.text)
     let transcripts = Repository.files(in: "Tests/Transcripts").map(\.path)
     #expect(rows.count > 40)
     #expect(lines.filter { $0.hasPrefix("| threat |") }.count > 5)
     for row in rows {
       let cells = row.split(separator: "|").filter { $0.contains { $0 != " " } }
       #expect(cells.count == 4, "\(row)")
-      let pieces = (cells.last ?? "").split(separator: "`", omittingEmptySubsequences: false)
-      let names = stride(from: 1, to: pieces.count, by: 2).map { pieces[$0] }
+      let names = Self.codeSpans(cells.last ?? "")
       #expect(!names.isEmpty, "\(row)")
       for name in names where !transcripts.contains(where: { $0.hasSuffix(name) }) {
-        #expect(tests.contains { $0.includes(name) }, "no test \(name)")
+        #expect(Self.tests.contains { $0.includes(name) }, "no test \(name)")
       }
     }
   }
@@ -149,14 +146,10 @@ struct DocumentationTests {
     let rows = try #require(Repository.text("docs/editions.md")).lines.filter {
       $0.hasPrefix("| ") && $0.hasSuffix("` |")
     }
-    let tests = Repository.files(in: "Tests", suffix: ".swift").filter {
-      $0.path != "Tests/HouseTests/DocumentationTests.swift"
-    }.map(\.text)
     #expect(rows.count > 25)
     for row in rows {
-      let pieces = row.split(separator: "`", omittingEmptySubsequences: false)
-      let name = try #require(pieces.count > 2 ? pieces[pieces.count - 2] : nil, "\(row)")
-      #expect(tests.contains { $0.includes(name) }, "no test \(name)")
+      let name = try #require(Self.codeSpans(row).last, "\(row)")
+      #expect(Self.tests.contains { $0.includes(name) }, "no test \(name)")
     }
     // Their names in messages are the raw values of an enumeration.
     let source = try #require(Repository.text("Sources/GraphQL/Language/Edition.swift"))
@@ -191,10 +184,8 @@ struct DocumentationTests {
         where Self.declarations.contains(String(keyword)) { declared.insert(String(name)) }
       }
     }
-    // Names are in code spans and diagrams, the pieces between backticks.
-    let text = try #require(Repository.text("docs/architecture.md"))
-    let pieces = text.split(separator: "`", omittingEmptySubsequences: false)
-    let code = stride(from: 1, to: pieces.count, by: 2).map { pieces[$0] }
+    // Names are in code spans and diagrams.
+    let code = Self.codeSpans(try #require(Repository.text("docs/architecture.md")))
     let folders = Set(Module.all.map(\.folder))
     var names: [String] = []
     for word in code.flatMap({ $0.split(whereSeparator: \.isWhitespace) })
