@@ -37,21 +37,61 @@ import Testing
       - cache-write
     """
 
-  @Test func `an answer is asked for with the fields it has`() async throws {
-    #expect(
-      try await failures(
-        """
-        upstream:
-          - body: { data: { user: { __typename: User, id: "1", tags: [{ name: a }] } } }
-        expect:
-          succeeded: 1
-          failed: 0
-          requests: 1
-          attempts: 1
-          source: server
-          data: { user: { __typename: User, id: "1", tags: [{ name: a }] } }
-          stages: { fetch: 1, cache-read: 1, cache-write: 1 }
-        """) == [])
+  /// Tests that are met, by what they show.
+  static let met: [String: String] = [
+    "an answer is asked for with the fields it has": """
+    upstream:
+      - body: { data: { user: { __typename: User, id: "1", tags: [{ name: a }] } } }
+    expect:
+      succeeded: 1
+      failed: 0
+      requests: 1
+      attempts: 1
+      source: server
+      data: { user: { __typename: User, id: "1", tags: [{ name: a }] } }
+      stages: { fetch: 1, cache-read: 1, cache-write: 1 }
+    """,
+    "a time limit of the operation does not end a subscription that was connected": """
+    upstream:
+      - { times: 1, events: [{ data: { n: 1 } }], end: lost }
+      - { times: 7, fail: refused }
+      - events: [{ data: { n: 2 } }]
+    expect: { succeeded: 1, events: 2, gaps: 1, requests: 9, within: 3m }
+    """,
+    "retries wait on a clock of their own": """
+    upstream:
+      - { when: { attempt: 1 }, status: 503 }
+      - { when: { attempt: 2 }, fail: refused }
+      - { delay: 2s, body: { data: { ok: true } } }
+    expect: { succeeded: 1, requests: 3, attempts: 3, within: 5s, stages: { max-retry: 3 } }
+    """,
+    "later rounds are answered from the cache, an empty one at first": """
+    rounds: 3
+    upstream: [{ times: 1, body: { data: { ok: true } } }]
+    expect: { succeeded: 3, requests: 1, source: cache, stages: { fetch: 1, cache-read: 3 } }
+    """,
+    "many operations run at a time": """
+    concurrent: 200
+    policy: network-only
+    upstream: [{ delay: 3s, body: { data: { ok: true } } }]
+    expect: { succeeded: 200, requests: 200, within: 3s }
+    """,
+    "an error in a result is a failure": """
+    upstream: [{ body: { data: null, errors: [{ message: no, extensions: { code: FORBIDDEN } }] } }]
+    expect: { failed: 1, requests: 1, error: FORBIDDEN }
+    """,
+    "a body that breaks off is a failure": """
+    upstream: [{ fail: dropped, body: { data: { ok: true } } }]
+    expect: { failed: 1, requests: 4, error: truncated_response }
+    """,
+    "other text is a failure": """
+    upstream: [{ status: 502, headers: { Content-Type: text/html }, body: "<h1>Bad</h1>" }]
+    expect: { failed: 1, requests: 4, error: http_status }
+    """,
+  ]
+
+  @Test(arguments: met) func `a test is met`(_ name: String, _ test: String) async throws {
+    #expect(try await failures(test) == [], "\(name)")
   }
 
   @Test func `scripted connections send events, are lost, and end`() async throws {
@@ -111,20 +151,6 @@ import Testing
             events: [{ data: { n: 1 } }, { errors: [{ message: no, extensions: { code: NO } }] }]
           - events: []
         expect: { failed: 1, error: NO, message: "no", events: 2, gaps: 0 }
-        """) == [])
-  }
-
-  @Test func `a time limit of the operation does not end a subscription that was connected`()
-    async throws
-  {
-    #expect(
-      try await failures(
-        """
-        upstream:
-          - { times: 1, events: [{ data: { n: 1 } }], end: lost }
-          - { times: 7, fail: refused }
-          - events: [{ data: { n: 2 } }]
-        expect: { succeeded: 1, events: 2, gaps: 1, requests: 9, within: 3m }
         """) == [])
   }
 
@@ -189,18 +215,6 @@ import Testing
     }
   }
 
-  @Test func `retries wait on a clock of their own`() async throws {
-    #expect(
-      try await failures(
-        """
-        upstream:
-          - { when: { attempt: 1 }, status: 503 }
-          - { when: { attempt: 2 }, fail: refused }
-          - { delay: 2s, body: { data: { ok: true } } }
-        expect: { succeeded: 1, requests: 3, attempts: 3, within: 5s, stages: { max-retry: 3 } }
-        """) == [])
-  }
-
   @Test func `the first limit that is exceeded ends the test`() async throws {
     #expect(
       try await failures(
@@ -221,49 +235,6 @@ import Testing
         expect: { failed: 1, requests: 1, error: timed_out, message: longer than 5s, within: 5s }
         """,
         chain: Self.chain.replacing("1m", with: "5s")) == [])
-  }
-
-  @Test func `later rounds are answered from the cache, an empty one at first`() async throws {
-    #expect(
-      try await failures(
-        """
-        rounds: 3
-        upstream: [{ times: 1, body: { data: { ok: true } } }]
-        expect: { succeeded: 3, requests: 1, source: cache, stages: { fetch: 1, cache-read: 3 } }
-        """) == [])
-  }
-
-  @Test func `many operations run at a time`() async throws {
-    #expect(
-      try await failures(
-        """
-        concurrent: 200
-        policy: network-only
-        upstream: [{ delay: 3s, body: { data: { ok: true } } }]
-        expect: { succeeded: 200, requests: 200, within: 3s }
-        """) == [])
-  }
-
-  @Test func `errors in a result, bodies that break off and other text are failures`() async throws
-  {
-    #expect(
-      try await failures(
-        """
-        upstream: [{ body: { data: null, errors: [{ message: no, extensions: { code: FORBIDDEN } }] } }]
-        expect: { failed: 1, requests: 1, error: FORBIDDEN }
-        """) == [])
-    #expect(
-      try await failures(
-        """
-        upstream: [{ fail: dropped, body: { data: { ok: true } } }]
-        expect: { failed: 1, requests: 4, error: truncated_response }
-        """) == [])
-    #expect(
-      try await failures(
-        """
-        upstream: [{ status: 502, headers: { Content-Type: text/html }, body: "<h1>Bad</h1>" }]
-        expect: { failed: 1, requests: 4, error: http_status }
-        """) == [])
   }
 
   @Test func `an unmet expectation is reported with its line`() async throws {
