@@ -1,4 +1,3 @@
-import GQLRunCache
 import GQLRunPipeline
 import Testing
 
@@ -65,42 +64,7 @@ struct RetryTests {
     @Sendable func ask(_ here: String, _ request: GraphQLRequest, _ attempt: Int) throws {
       if here == stage, attempt == 1 { throw ChainRetry(request) }
     }
-    struct Cache: CacheInterceptor {
-      let ask: @Sendable (String, GraphQLRequest, Int) throws -> Void
-
-      func read(
-        _ request: GraphQLRequest, context: ChainContext
-      ) async throws -> CacheReadOutcome {
-        try ask("cache", request, context.attempt)
-        return .miss(missing: nil)
-      }
-
-      func prepareWrite(
-        for request: GraphQLRequest, context: ChainContext
-      ) async throws -> CacheWriteTarget? {
-        CacheWriteTarget(store: .memory())
-      }
-
-      func write(
-        _ response: GraphQLResponse, for request: GraphQLRequest, context: ChainContext
-      ) async throws {
-        try ask("write", request, context.attempt)
-        _ = try await response.pendingWrite?.commit()
-      }
-    }
-    struct Parser: ResponseParsingInterceptor {
-      let base: FakeParser
-      let ask: @Sendable (String, GraphQLRequest, Int) throws -> Void
-
-      func parse(
-        _ response: HTTPResponseMessage, for request: GraphQLRequest,
-        target: CacheWriteTarget?, context: ChainContext
-      ) async throws -> ResponseStream {
-        try ask("parsing", request, context.attempt)
-        return try await base.parse(response, for: request, target: target, context: context)
-      }
-    }
-    var bench = Bench()
+    var bench = Bench(hook: ask)
     let journal = bench.journal
     bench.top = [
       Interceptor { request, context, next in
@@ -127,21 +91,7 @@ struct RetryTests {
         }
       }
     ]
-    var pipeline = bench.pipeline
-    let cache = Cache(ask: ask)
-    let parser = Parser(base: FakeParser(store: bench.store, journal: journal), ask: ask)
-    for index in pipeline.entries.indices {
-      switch pipeline.entries[index].id {
-      case "cache-read":
-        pipeline.entries[index] = PipelineEntry(id: "cache-read", .cacheRead(cache))
-      case "cache-write":
-        pipeline.entries[index] = PipelineEntry(id: "cache-write", .cacheWrite(cache))
-      case "parse": pipeline.entries[index] = PipelineEntry(id: "parse", .parsing(parser))
-      default: break
-      }
-    }
-    let runner = PipelineRunner(pipeline, services: bench.services)
-    let result = await outcome(of: runner.execute(.test(policy: .cacheFirst)))
+    let result = await bench.run(.test(policy: .cacheFirst))
     #expect(result.error == nil)
     #expect(result.results == ["server:server"])
     #expect(await journal.events.filter { $0.hasPrefix("attempt") } == ["attempt 1", "attempt 2"])

@@ -211,14 +211,19 @@ struct FakeWrite: PendingCacheWrite {
   }
 }
 
+/// Called at a stage of a chain with its name and the attempt; what it throws is thrown there.
+typealias StageHook = @Sendable (_ stage: String, GraphQLRequest, _ attempt: Int) throws -> Void
+
 struct FakeCache: CacheInterceptor {
   let store: FakeStore
   var defaultPolicy: CachePolicy?
   var vetoes = false
+  var hook: StageHook = { _, _, _ in }
 
   func read(
     _ request: GraphQLRequest, context: ChainContext
   ) async throws -> CacheReadOutcome {
+    try hook("cache", request, context.attempt)
     guard let value = try await store.read(request.label) else {
       return .miss(missing: "viewer.login")
     }
@@ -234,6 +239,7 @@ struct FakeCache: CacheInterceptor {
   func write(
     _ response: GraphQLResponse, for request: GraphQLRequest, context: ChainContext
   ) async throws {
+    try hook("write", request, context.attempt)
     if !vetoes { _ = try await response.pendingWrite?.commit() }
   }
 }
@@ -242,11 +248,13 @@ struct FakeCache: CacheInterceptor {
 struct FakeParser: ResponseParsingInterceptor {
   var store = FakeStore()
   var journal: Journal?
+  var hook: StageHook = { _, _, _ in }
 
   func parse(
     _ response: HTTPResponseMessage, for request: GraphQLRequest,
     target: CacheWriteTarget?, context: ChainContext
   ) async throws -> ResponseStream {
+    try hook("parsing", request, context.attempt)
     let pull = Puller(response.body)
     return ResponseStream(pull: {
       guard let text = try await pull.next() else { return nil }
@@ -298,9 +306,11 @@ struct Bench: Sendable {
   var bottom: [any GraphQLInterceptor] = []
   var http: [any HTTPInterceptor] = []
   var services = Services()
+  /// Of the cache and the parser.
+  var hook: StageHook = { _, _, _ in }
 
   var pipeline: Pipeline {
-    let cache = cache ?? FakeCache(store: store)
+    let cache = cache ?? FakeCache(store: store, hook: hook)
     var entries = taps.enumerated().map { PipelineEntry(id: "tap\($0)", .errorTap($1)) }
     entries += top.enumerated().map { PipelineEntry(id: "top\($0)", .graphQL($1)) }
     entries.append(PipelineEntry(id: "cache-read", .cacheRead(cache)))
@@ -309,7 +319,7 @@ struct Bench: Sendable {
     entries += [
       PipelineEntry(id: "fetch", .fetch(FakeFetch(server: server, journal: journal))),
       PipelineEntry(id: "response-code", .http(FakeStatusCheck())),
-      PipelineEntry(id: "parse", .parsing(FakeParser(store: store, journal: journal))),
+      PipelineEntry(id: "parse", .parsing(FakeParser(store: store, journal: journal, hook: hook))),
       PipelineEntry(id: "cache-write", .cacheWrite(cache)),
     ]
     return Pipeline(endpoint: testEndpoint, entries: entries)
