@@ -55,7 +55,8 @@ struct SubscriptionRunTests {
       services
       ?? Services(
         transport: Answers(
-          clock, connections.map { .events($0, unit: .milliseconds(1)) }, last: .failure) {},
+          clock, connections.map { .events($0, unit: .milliseconds(1)) },
+          last: .failure(.tlsFailed)) {},
         store: .memory(), clock: ServiceClock(clock), random: { 0.5 })
     return try await subscriptions(services, clock, count: count).run()
   }
@@ -86,7 +87,7 @@ struct SubscriptionRunTests {
   actor Answers: HTTPTransport {
     enum Answer {
       case status(Int)
-      case failure
+      case failure(ChainError.Code)
       case events([Int], unit: Duration = .seconds(1))
       case errors
       /// Stays open until the load ends, which it does after the seconds.
@@ -118,9 +119,9 @@ struct SubscriptionRunTests {
       case .status(let code):
         return HTTPResponseMessage(
           head: HTTPResponse(status: .init(code: code)), body: HTTPBody { nil })
-      case .failure:
+      case .failure(let code):
         throw ChainError(
-          .transport, code: code, message: "no connection", delivery: .notSent)
+          .transport, code: code, message: "no more connections", delivery: .notSent)
       case .errors:
         let once = Positions([0])
         return HTTPResponseMessage(
@@ -328,20 +329,11 @@ struct SubscriptionRunTests {
     }
   }
 
-  /// A server that refuses connections.
-  private struct Refusal: HTTPTransport {
-    func send(
-      _ request: HTTPRequestMessage, limits: HTTPLimits
-    ) async throws -> HTTPResponseMessage {
-      throw ChainError(
-        .transport, code: .connectionFailed, message: "connection refused", delivery: .notSent)
-    }
-  }
-
   @Test("without a connection the error is that of the last attempt, although a retry is due")
   func unreachable() async throws {
+    let refusal = Answers(TestClock(), [], last: .failure(.connectionFailed)) {}
     let services = Services(
-      transport: Refusal(), clock: ServiceClock(RetryClock()), random: { 0.5 })
+      transport: refusal, clock: ServiceClock(RetryClock()), random: { 0.5 })
     let error = await #expect(throws: ChainError.self) {
       try await run([], count: 1, services)
     }

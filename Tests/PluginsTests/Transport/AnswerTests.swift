@@ -16,7 +16,7 @@ import Testing
       text: String = Bench.answered, errors: [String] = [], status: Int = 200
     ) {
       testDescription = name
-      let parts = inBytes ? pieces.joined().map { [$0] } : pieces
+      let parts: [[UInt8]] = inBytes ? pieces.joined().map { [$0] } : pieces
       script = [.request] + parts.map { RawServer.Step.send($0) }
       (self.text, self.errors, self.status) = (text, errors, status)
     }
