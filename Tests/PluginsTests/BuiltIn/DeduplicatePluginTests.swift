@@ -145,8 +145,7 @@ import Testing
       - response-code
       - parse
       """
-    let server = TokenServer(
-      .token(expiresIn: 3600, refreshToken: nil), accepts: { token, _ in token == "token-2" })
+    let server = TokenServer(.token(), accepts: { token, _ in token == "token-2" })
     try await Bench.with(chain, url: "http://localhost/graphql", setup: .init(transport: server)) {
       bench in
       let outcomes = await withTaskGroup(of: Outcome.self) { group in

@@ -9,7 +9,7 @@ import HTTPTypes
 actor TokenServer: HTTPTransport {
   enum Answer: Sendable {
     /// Issues the next token: `token-1`, `token-2`, …
-    case token(expiresIn: Int?, refreshToken: String?)
+    case token(expiresIn: Int? = 3600, refreshToken: String? = nil)
     case response(Int, String)
     case failure(ChainError.Code)
     /// Nothing, until the task is cancelled.

@@ -33,7 +33,7 @@ import Testing
   // MARK: What is sent
 
   @Test func `client credentials, the secret in a field`() async throws {
-    let server = TokenServer(.token(expiresIn: 3600, refreshToken: nil))
+    let server = TokenServer(.token())
     let options = "client_secret: \"${env:SECRET}\", scope: \"read write\", audience: api"
     try await bench(options, server) { bench in
       #expect(await bench.run().error == nil)
@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test func `client credentials, the secret in the body`() async throws {
-    let server = TokenServer(.token(expiresIn: nil, refreshToken: nil))
+    let server = TokenServer(.token(expiresIn: nil))
     try await bench("client_secret: \"${env:SECRET}\", client_auth: post", server) { bench in
       #expect(await bench.run().error == nil)
       #expect(
@@ -71,8 +71,7 @@ import Testing
     async throws
   {
     let server = TokenServer(
-      .token(expiresIn: 3600, refreshToken: "second-refresh-token"),
-      .token(expiresIn: 3600, refreshToken: nil),
+      .token(refreshToken: "second-refresh-token"), .token(),
       accepts: { token, _ in token == "token-2" })
     try await bench(Self.refresh, server) { bench in
       #expect(await bench.run().error == nil)
@@ -91,8 +90,7 @@ import Testing
 
   @Test func `an empty refresh token replaces no other one, also not from a file`() async throws {
     let server = TokenServer(
-      .token(expiresIn: 3600, refreshToken: "second-refresh-token"),
-      .token(expiresIn: 3600, refreshToken: ""),
+      .token(refreshToken: "second-refresh-token"), .token(refreshToken: ""),
       accepts: { token, _ in token == "token-2" })
     try await bench(Self.refresh, server) { bench in
       #expect(await bench.run().error == nil)
@@ -100,7 +98,7 @@ import Testing
       #expect(kept["access_token"] == "token-2")
       #expect(kept["refresh_token"] == "second-refresh-token")
     }
-    let next = TokenServer(.token(expiresIn: 3600, refreshToken: nil))
+    let next = TokenServer(.token())
     try await bench(Self.refresh.replacing("/keys/", with: "/"), next) { bench in
       let origin = DocumentHash.sha256("first-refresh-token")
       try Data(#"{"version":1,"refresh_token":"","origin":"\#(origin)"}"#.utf8)
@@ -111,7 +109,7 @@ import Testing
   }
 
   @Test func `a token that cannot be kept is not used, and is kept at the next try`() async throws {
-    let server = TokenServer(.token(expiresIn: 3600, refreshToken: "second-refresh-token"))
+    let server = TokenServer(.token(refreshToken: "second-refresh-token"))
     let options = Self.refresh.replacing("/keys/", with: "/locked/")
     try await bench(options, server) { bench in
       let folder = bench.folder + "/locked"
@@ -130,7 +128,7 @@ import Testing
   @Test func `the file of a killed writer is ignored, and a new sign-in overrides the file`()
     async throws
   {
-    let server = TokenServer(.token(expiresIn: 3600, refreshToken: "other-refresh-token"))
+    let server = TokenServer(.token(refreshToken: "other-refresh-token"))
     let old = DocumentHash.sha256("an-older-sign-in")
     try await bench(Self.refresh, server) { bench in
       let folder = bench.folder + "/keys"
@@ -148,8 +146,7 @@ import Testing
 
   @Test func `a token that HTTP cannot send is not kept`() async throws {
     let server = TokenServer(
-      .response(200, #"{"access_token":"a\r\nX-Evil: b","expires_in":3600}"#),
-      .token(expiresIn: 3600, refreshToken: nil))
+      .response(200, #"{"access_token":"a\r\nX-Evil: b","expires_in":3600}"#), .token())
     try await bench(Self.refresh, server) { bench in
       let outcome = await bench.run()
       #expect(outcome.code == .tokenRenewalFailed)
@@ -164,7 +161,7 @@ import Testing
   }
 
   @Test func `a file of something else is not overwritten`() async throws {
-    let server = TokenServer(.token(expiresIn: 3600, refreshToken: nil))
+    let server = TokenServer(.token())
     try await bench(Self.refresh.replacing("/keys/", with: "/"), server) { bench in
       try Data("my notes".utf8).write(to: URL(fileURLWithPath: bench.folder + "/token.json"))
       let outcome = await bench.run()
@@ -179,7 +176,7 @@ import Testing
 
   @Test func `a token is renewed before it ends, by the clock that does not jump`() async throws {
     let clock = TestClock()
-    let server = TokenServer(.token(expiresIn: 600, refreshToken: nil), accepts: { _, _ in true })
+    let server = TokenServer(.token(expiresIn: 600), accepts: { _, _ in true })
     let wall = Wall()
     try await bench(
       "client_secret: \"${env:SECRET}\"", server, clock: ServiceClock(clock),
@@ -198,7 +195,7 @@ import Testing
 
   @Test func `a token that may end during an upload is renewed before it`() async throws {
     let clock = TestClock()
-    let server = TokenServer(.token(expiresIn: 600, refreshToken: nil), accepts: { _, _ in true })
+    let server = TokenServer(.token(expiresIn: 600), accepts: { _, _ in true })
     try await bench("client_secret: \"${env:SECRET}\"", server, clock: ServiceClock(clock)) {
       bench in
       let operation = try PreparedOperation(
@@ -219,7 +216,7 @@ import Testing
 
   @Test func `a token that lives shorter than the skew is used for half its life`() async throws {
     let clock = TestClock()
-    let server = TokenServer(.token(expiresIn: 10, refreshToken: nil), accepts: { _, _ in true })
+    let server = TokenServer(.token(expiresIn: 10), accepts: { _, _ in true })
     try await bench("client_secret: \"${env:SECRET}\"", server, clock: ServiceClock(clock)) {
       bench in
       for renewals in [1, 1, 2] {
@@ -238,8 +235,7 @@ import Testing
   ]) func `a kept token is used by another process as long as it is good`(
     _ time: Double, _ renewals: Int
   ) async throws {
-    let server = TokenServer(
-      .token(expiresIn: 3600, refreshToken: nil), accepts: { _, _ in true })
+    let server = TokenServer(.token(), accepts: { _, _ in true })
     try await bench(Self.refresh.replacing("/keys/", with: "/"), server, time: { time }) { bench in
       let origin = DocumentHash.sha256("first-refresh-token")
       try Data(

@@ -104,8 +104,7 @@ import Testing
   ]) func `a renewal that fails or hangs fails all who wait, once, with its cause`(
     _ answer: TokenServer.Answer
   ) async throws {
-    let server = TokenServer(
-      .token(expiresIn: 3600, refreshToken: nil), answer, accepts: { _, _ in false })
+    let server = TokenServer(.token(), answer, accepts: { _, _ in false })
     await server.collect(1_000)
     let clock = TestClock()
     try await Bench.with(
@@ -241,7 +240,7 @@ import Testing
       try? FileManager.default.removeItem(
         atPath: URL(fileURLWithPath: store).deletingLastPathComponent().path)
     }
-    let server = TokenServer(.token(expiresIn: 3600, refreshToken: "refresh-1"))
+    let server = TokenServer(.token(refreshToken: "refresh-1"))
     let gate = Gate()
     let setup = Bench.Setup(
       variables: ["REFRESH": "refresh-0", "STORE": store],

@@ -19,6 +19,8 @@ import Testing
     """
   }
 
+  private static let oauth2 = "oauth2: { token_url: \"\(TokenServer.url)\", client_id: c }"
+
   private func bench<Result: Sendable>(
     _ options: String, _ transport: any HTTPTransport, variables: [String: String] = [:],
     retries: Int = 3, body: @Sendable (Bench) async throws -> Result
@@ -149,10 +151,8 @@ import Testing
     _ status: Int, _ body: String, _ count: Int
   ) async throws {
     let server = TokenServer(
-      .token(expiresIn: 3600, refreshToken: nil), refusal: (status, body),
-      accepts: { token, _ in token == "token-2" })
-    let oauth2 = "oauth2: { token_url: \"\(TokenServer.url)\", client_id: c }"
-    try await bench(oauth2, server, retries: 0) { bench in
+      .token(), refusal: (status, body), accepts: { token, _ in token == "token-2" })
+    try await bench(Self.oauth2, server, retries: 0) { bench in
       let outcome = await bench.run()
       #expect(await server.requests.count == count)
       #expect(await server.renewals.count == count)
@@ -180,7 +180,6 @@ import Testing
   @Test func `a mutation is sent again after a 401, but not when some of it was carried out`()
     async throws
   {
-    let oauth2 = "oauth2: { token_url: \"\(TokenServer.url)\", client_id: c }"
     // More than is kept of a rejected body.
     let long = String(repeating: "a", count: 2000)
     for (status, body, count) in [
@@ -210,9 +209,8 @@ import Testing
       (401, #"{"data":null,"errors":[{"message":"no"}]}"#, 2),
     ] {
       let server = TokenServer(
-        .token(expiresIn: 3600, refreshToken: nil), refusal: (status, body),
-        accepts: { token, _ in token == "token-2" })
-      try await bench(oauth2, server) { bench in
+        .token(), refusal: (status, body), accepts: { token, _ in token == "token-2" })
+      try await bench(Self.oauth2, server) { bench in
         _ = await bench.run(Bench.rename)
         #expect(await server.requests.count == count, "\(status) \(body)")
       }
@@ -220,10 +218,8 @@ import Testing
   }
 
   @Test func `a token that is refused after it was renewed is not renewed again`() async throws {
-    let server = TokenServer(
-      .token(expiresIn: 3600, refreshToken: nil), accepts: { _, _ in false })
-    let oauth2 = "oauth2: { token_url: \"\(TokenServer.url)\", client_id: c }"
-    try await bench(oauth2, server) { bench in
+    let server = TokenServer(.token(), accepts: { _, _ in false })
+    try await bench(Self.oauth2, server) { bench in
       let first = await bench.run()
       #expect(first.failure?.http?.status == 401)
       #expect(first.message.contains("was renewed once already"), "\(first.message)")
@@ -236,10 +232,9 @@ import Testing
   }
 
   @Test func `a late 401 for an old token is answered with the current one`() async throws {
-    let server = TokenServer(.token(expiresIn: 3600, refreshToken: nil))
-    let oauth2 = "oauth2: { token_url: \"\(TokenServer.url)\", client_id: c }"
+    let server = TokenServer(.token())
     let network = LateRefusal(base: server)
-    try await bench(oauth2, network) { bench in
+    try await bench(Self.oauth2, network) { bench in
       let slow = Task { await bench.run() }
       // The first request is in flight with token-1 when another operation renews it.
       await network.held()
@@ -258,13 +253,11 @@ import Testing
     _ seconds: Int, _ renewals: Int
   ) async throws {
     let server = TokenServer(
-      .token(expiresIn: nil, refreshToken: nil), .response(400, #"{"error":"invalid_grant"}"#),
-      .token(expiresIn: nil, refreshToken: nil))
+      .token(expiresIn: nil), .response(400, #"{"error":"invalid_grant"}"#), .token(expiresIn: nil))
     let network = LateRefusal(base: server)
     let clock = TestClock()
-    let options = "oauth2: { token_url: \"\(TokenServer.url)\", client_id: c }"
     try await Bench.with(
-      Self.chain(options), url: "http://localhost/graphql",
+      Self.chain(Self.oauth2), url: "http://localhost/graphql",
       setup: .init(clock: ServiceClock(clock), transport: network)
     ) { bench in
       let slow = Task { await bench.run() }
