@@ -12,8 +12,17 @@ import Testing
     var testDescription: String { name }
   }
 
-  private static func head(_ type: String) -> RawServer.Step {
-    .send("HTTP/1.1 200 OK\r\nContent-Type: \(type)\r\nConnection: close\r\n\r\n")
+  /// A flood in the body of a response.
+  private static func body(
+    _ name: String, type: String = "text/event-stream", _ steps: RawServer.Step...
+  ) -> Flood {
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: \(type)\r\nConnection: close\r\n\r\n"
+    return Flood(name: name, script: [.request, .send(head)] + steps)
+  }
+
+  /// A flood over WebSocket, after the greeting.
+  private static func socket(_ name: String, _ steps: RawServer.Step...) -> Flood {
+    Flood(name: name, script: RawServer.Step.greeting + steps, isSocket: true)
   }
 
   private static func frames(_ frame: [UInt8]) -> RawServer.Step {
@@ -23,60 +32,30 @@ import Testing
   private static func messages(_ text: String) -> RawServer.Step { frames(SocketFrame.text(text)) }
 
   static let floods: [Flood] = [
-    Flood(
-      name: "comments of an event stream",
-      script: [.request, head("text/event-stream"), .flood(Array(repeating: 0x3A, count: 4_096))]),
-    Flood(
-      name: "empty lines of an event stream",
-      script: [.request, head("text/event-stream"), .flood(Array(repeating: 0x0A, count: 4_096))]),
-    Flood(
-      name: "events of another name",
-      script: [
-        .request, head("text/event-stream"),
-        .flood(Array(String(repeating: "event: x\ndata: y\n\n", count: 200).utf8)),
-      ]),
-    Flood(
-      name: "comments within an event",
-      script: [
-        .request, head("text/event-stream"), .send("event: next\ndata: {\n"),
-        .flood(Array(repeating: 0x3A, count: 4_096)),
-      ]),
-    Flood(
-      name: "a preamble",
-      script: [
-        .request, head("multipart/mixed;boundary=graphql"),
-        .flood(Array(repeating: 0x78, count: 4_096)),
-      ]),
-    Flood(
-      name: "an epilogue without a last boundary",
-      script: [
-        .request, head("multipart/mixed;boundary=graphql"), .send("--graphql"),
-        .flood(Array(repeating: 0x20, count: 4_096)),
-      ]),
-    Flood(
-      name: "empty parts",
-      script: [
-        .request, head("multipart/mixed;boundary=graphql"), .send("--graphql"),
-        .flood(Array(String(repeating: "\r\n\r\n{}\r\n--graphql", count: 100).utf8)),
-      ]),
-    Flood(
-      name: "empty continuation frames",
-      script: RawServer.Step.greeting + [
-        .send(SocketFrame.bytes(Array("{".utf8), isFinal: false)),
-        frames(SocketFrame.bytes([], opcode: 0, isFinal: false)),
-      ], isSocket: true),
-    Flood(
-      name: "ping frames",
-      script: RawServer.Step.greeting + [frames(SocketFrame.bytes([], opcode: 9))], isSocket: true),
-    Flood(
-      name: "pong frames",
-      script: RawServer.Step.greeting + [frames(SocketFrame.bytes([], opcode: 10))], isSocket: true),
-    Flood(
-      name: "messages that are pongs",
-      script: RawServer.Step.greeting + [messages(#"{"type":"pong"}"#)], isSocket: true),
-    Flood(
-      name: "results of unknown operations",
-      script: RawServer.Step.greeting + [messages(SocketTests.next("Ada", id: 99))], isSocket: true),
+    body("comments of an event stream", .flood(Array(repeating: 0x3A, count: 4_096))),
+    body("empty lines of an event stream", .flood(Array(repeating: 0x0A, count: 4_096))),
+    body(
+      "events of another name",
+      .flood(Array(String(repeating: "event: x\ndata: y\n\n", count: 200).utf8))),
+    body(
+      "comments within an event", .send("event: next\ndata: {\n"),
+      .flood(Array(repeating: 0x3A, count: 4_096))),
+    body(
+      "a preamble", type: "multipart/mixed;boundary=graphql",
+      .flood(Array(repeating: 0x78, count: 4_096))),
+    body(
+      "an epilogue without a last boundary", type: "multipart/mixed;boundary=graphql",
+      .send("--graphql"), .flood(Array(repeating: 0x20, count: 4_096))),
+    body(
+      "empty parts", type: "multipart/mixed;boundary=graphql", .send("--graphql"),
+      .flood(Array(String(repeating: "\r\n\r\n{}\r\n--graphql", count: 100).utf8))),
+    socket(
+      "empty continuation frames", .send(SocketFrame.bytes(Array("{".utf8), isFinal: false)),
+      frames(SocketFrame.bytes([], opcode: 0, isFinal: false))),
+    socket("ping frames", frames(SocketFrame.bytes([], opcode: 9))),
+    socket("pong frames", frames(SocketFrame.bytes([], opcode: 10))),
+    socket("messages that are pongs", messages(#"{"type":"pong"}"#)),
+    socket("results of unknown operations", messages(SocketTests.next("Ada", id: 99))),
     Flood(
       name: "signs of life of the legacy protocol",
       script: [
