@@ -6,16 +6,23 @@ import Testing
 /// What servers and networks do wrong, one fault after the other.
 @Suite(.timeLimit(.minutes(10))) struct FaultTests {
   struct Fault: Sendable, CustomTestStringConvertible {
-    var name: String
-    var script: [RawServer.Step]
+    var testDescription: String
     var code: ChainError.Code
-    var delivery: ChainError.Delivery
     /// Parts of the message.
     var message: [String]
-    var fetch = "fetch"
+    var delivery: ChainError.Delivery
     var status: Int?
+    var fetch: String
+    var script: [RawServer.Step]
 
-    var testDescription: String { name }
+    init(
+      _ name: String, _ code: ChainError.Code, _ message: [String],
+      delivery: ChainError.Delivery = .answered, status: Int? = nil, fetch: String = "fetch",
+      script: [RawServer.Step]
+    ) {
+      (testDescription, self.code, self.message, self.delivery) = (name, code, message, delivery)
+      (self.status, self.fetch, self.script) = (status, fetch, script)
+    }
   }
 
   static func answers(_ bytes: [UInt8], _ more: RawServer.Step...) -> [RawServer.Step] {
@@ -29,168 +36,146 @@ import Testing
 
   static let framing: [Fault] = [
     Fault(
-      name: "fault 1: a body shorter than its Content-Length",
-      script: answers(HTTPText.response(headers: ["Content-Length: 500"], body: half)),
-      code: .truncatedResponse, delivery: .answered, message: ["after 30 bytes"]),
+      "fault 1: a body shorter than its Content-Length", .truncatedResponse, ["after 30 bytes"],
+      script: answers(HTTPText.response(headers: ["Content-Length: 500"], body: half))),
     Fault(
-      name: "fault 2: a chunked body that breaks off", script: answers(chunked),
-      code: .truncatedResponse, delivery: .answered, message: ["after 30 bytes"]),
+      "fault 2: a chunked body that breaks off", .truncatedResponse, ["after 30 bytes"],
+      script: answers(chunked)),
     Fault(
-      name: "fault 3: a chunk size that is no number",
-      script: answers(chunked + Array("zz\r\n".utf8), .untilClosed),
-      code: .malformedResponse, delivery: .answered, message: ["HTTP", "127.0.0.1"]),
+      "fault 3: a chunk size that is no number", .malformedResponse, ["HTTP", "127.0.0.1"],
+      script: answers(chunked + Array("zz\r\n".utf8), .untilClosed)),
     Fault(
-      name: "fault 4: a body of unknown length that is cut off",
-      script: answers(HTTPText.response(headers: ["Connection: close"], body: half)),
-      code: .truncatedResponse, delivery: .answered, message: ["truncated", "30"]),
+      "fault 4: a body of unknown length that is cut off", .truncatedResponse, ["truncated", "30"],
+      script: answers(HTTPText.response(headers: ["Connection: close"], body: half))),
     Fault(
-      name: "fault 5: a reset in the middle of the body",
+      "fault 5: a reset in the middle of the body", .truncatedResponse, ["127.0.0.1"],
       script: answers(
-        HTTPText.response(headers: ["Content-Length: 500"], body: half), .reset),
-      code: .truncatedResponse, delivery: .answered, message: ["127.0.0.1"]),
+        HTTPText.response(headers: ["Content-Length: 500"], body: half), .reset)),
     Fault(
-      name: "fault 6: a connection closed before the head", script: [.request],
-      code: .connectionClosed, delivery: .unknown, message: ["closed the connection before"]),
+      "fault 6: a connection closed before the head", .connectionClosed,
+      ["closed the connection before"], delivery: .unknown, script: [.request]),
     Fault(
-      name: "fault 6: a connection closed within the head",
-      script: answers(Array("HTTP/1.1 200 OK\r\nContent-Ty".utf8)),
-      code: .connectionClosed, delivery: .unknown, message: ["closed the connection before"]),
+      "fault 6: a connection closed within the head", .connectionClosed,
+      ["closed the connection before"], delivery: .unknown,
+      script: answers(Array("HTTP/1.1 200 OK\r\nContent-Ty".utf8))),
     Fault(
-      name: "fault 6: a reset before the head", script: [.request, .reset],
-      code: .connectionClosed, delivery: .unknown, message: ["before"]),
+      "fault 6: a reset before the head", .connectionClosed, ["before"], delivery: .unknown,
+      script: [.request, .reset]),
     Fault(
-      name: "fault 17: two lengths that contradict each other",
+      "fault 17: two lengths that contradict each other", .malformedResponse, ["HTTP"],
+      delivery: .unknown,
       script: answers(
         HTTPText.response(
-          headers: ["Content-Length: 10", "Content-Length: 70"]), .untilClosed),
-      code: .malformedResponse, delivery: .unknown, message: ["HTTP"]),
+          headers: ["Content-Length: 10", "Content-Length: 70"]), .untilClosed)),
     Fault(
-      name: "fault 17: a length and chunks",
+      "fault 17: a length and chunks", .malformedResponse, ["HTTP"], delivery: .unknown,
       script: answers(
         HTTPText.response(
           headers: ["Content-Length: 10", "Transfer-Encoding: chunked"],
-          body: HTTPText.chunk(HTTPText.user) + "0\r\n\r\n"), .untilClosed),
-      code: .malformedResponse, delivery: .unknown, message: ["HTTP"]),
+          body: HTTPText.chunk(HTTPText.user) + "0\r\n\r\n"), .untilClosed)),
     Fault(
-      name: "fault 19: something that is not HTTP",
-      script: [.request, .send("SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"), .untilClosed],
-      code: .malformedResponse, delivery: .unknown, message: ["did not answer with HTTP"]),
+      "fault 19: something that is not HTTP", .malformedResponse, ["did not answer with HTTP"],
+      delivery: .unknown,
+      script: [.request, .send("SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"), .untilClosed]),
     Fault(
-      name: "fault 34: a TLS port spoken to in plain HTTP",
-      script: answers([0x15, 3, 1, 0, 2, 2, 0x46], .untilClosed),
-      code: .malformedResponse, delivery: .unknown, message: ["did not answer with HTTP", "https"]),
+      "fault 34: a TLS port spoken to in plain HTTP", .malformedResponse,
+      ["did not answer with HTTP", "https"], delivery: .unknown,
+      script: answers([0x15, 3, 1, 0, 2, 2, 0x46], .untilClosed)),
     Fault(
-      name: "fault 15: a header field of 100 KiB",
+      "fault 15: a header field of 100 KiB", .limitExceeded, ["header"], delivery: .unknown,
       script: answers(
         HTTPText.response(headers: ["X-Long: " + String(repeating: "a", count: 100 << 10)]),
-        .untilClosed),
-      code: .limitExceeded, delivery: .unknown, message: ["header"]),
+        .untilClosed)),
     Fault(
-      name: "fault 16: header fields without end",
+      "fault 16: header fields without end", .limitExceeded, ["header"], delivery: .unknown,
       script: answers(
         Array("HTTP/1.1 200 OK\r\n".utf8),
-        .flood(Array("X-More: \(String(repeating: "a", count: 1000))\r\n".utf8))),
-      code: .limitExceeded, delivery: .unknown, message: ["header"]),
+        .flood(Array("X-More: \(String(repeating: "a", count: 1000))\r\n".utf8)))),
   ]
 
   static let bodies: [Fault] = [
     Fault(
-      name: "fault 12: a body without end",
+      "fault 12: a body without end", .limitExceeded, ["larger than 1MiB", "max_body"],
+      fetch: "fetch: { max_body: 1MiB }",
       script: answers(
         HTTPText.response(headers: ["Transfer-Encoding: chunked"], body: ""),
-        .flood(Array(HTTPText.chunk(String(repeating: " ", count: 4096)).utf8))),
-      code: .limitExceeded, delivery: .answered, message: ["larger than 1MiB", "max_body"],
-      fetch: "fetch: { max_body: 1MiB }"),
+        .flood(Array(HTTPText.chunk(String(repeating: " ", count: 4096)).utf8)))),
     Fault(
-      name: "fault 12: a body whose length is over the limit",
-      script: answers(HTTPText.response(body: HTTPText.user), .untilClosed),
-      code: .limitExceeded, delivery: .answered, message: ["larger than 40B", "max_body"],
-      fetch: "fetch: { max_body: 40B }"),
+      "fault 12: a body whose length is over the limit", .limitExceeded,
+      ["larger than 40B", "max_body"], fetch: "fetch: { max_body: 40B }",
+      script: answers(HTTPText.response(body: HTTPText.user), .untilClosed)),
     Fault(
-      name: "fault 13: a gzip bomb",
+      "fault 13: a gzip bomb", .limitExceeded, ["larger than 64KiB", "max_body"],
+      fetch: "fetch: { max_body: 64KiB }",
       script: answers(
-        HTTPText.response(headers: ["Content-Encoding: gzip"], bytes: gzipBomb), .untilClosed),
-      code: .limitExceeded, delivery: .answered, message: ["larger than 64KiB", "max_body"],
-      fetch: "fetch: { max_body: 64KiB }"),
+        HTTPText.response(headers: ["Content-Encoding: gzip"], bytes: gzipBomb), .untilClosed)),
     Fault(
-      name: "fault 14: gzip that is cut off",
+      "fault 14: gzip that is cut off", .truncatedResponse, ["compressed"],
       script: answers(
-        HTTPText.response(headers: ["Content-Encoding: gzip"], bytes: gzip.dropLast(20))),
-      code: .truncatedResponse, delivery: .answered, message: ["compressed"]),
+        HTTPText.response(headers: ["Content-Encoding: gzip"], bytes: gzip.dropLast(20)))),
     Fault(
-      name: "fault 14: gzip with a wrong checksum",
+      "fault 14: gzip with a wrong checksum", .malformedResponse, ["decompress"],
       script: answers(
         HTTPText.response(
           headers: ["Content-Encoding: gzip"],
-          bytes: gzip.dropLast(8) + [1, 2, 3, 4] + gzip.suffix(4))),
-      code: .malformedResponse, delivery: .answered, message: ["decompress"]),
+          bytes: gzip.dropLast(8) + [1, 2, 3, 4] + gzip.suffix(4)))),
     Fault(
-      name: "fault 14: gzip that is no gzip",
-      script: answers(HTTPText.response(headers: ["Content-Encoding: gzip"])),
-      code: .malformedResponse, delivery: .answered, message: ["decompress"]),
+      "fault 14: gzip that is no gzip", .malformedResponse, ["decompress"],
+      script: answers(HTTPText.response(headers: ["Content-Encoding: gzip"]))),
     Fault(
-      name: "fault 14: gzip with something behind it",
+      "fault 14: gzip with something behind it", .malformedResponse, ["decompress"],
       script: answers(
         HTTPText.response(
-          headers: ["Content-Encoding: gzip"], bytes: gzip + Array("garbage".utf8))),
-      code: .malformedResponse, delivery: .answered, message: ["decompress"]),
+          headers: ["Content-Encoding: gzip"], bytes: gzip + Array("garbage".utf8)))),
     Fault(
-      name: "fault 22: 204", script: answers(Array("HTTP/1.1 204 No Content\r\n\r\n".utf8)),
-      code: .malformedResponse, delivery: .answered, message: ["empty", "204 No Content"],
-      status: 204),
+      "fault 22: 204", .malformedResponse, ["empty", "204 No Content"], status: 204,
+      script: answers(Array("HTTP/1.1 204 No Content\r\n\r\n".utf8))),
     Fault(
-      name: "fault 22: an empty 200", script: answers(HTTPText.response(body: "")),
-      code: .malformedResponse, delivery: .answered, message: ["empty", "200 OK"], status: 200),
+      "fault 22: an empty 200", .malformedResponse, ["empty", "200 OK"], status: 200,
+      script: answers(HTTPText.response(body: ""))),
     Fault(
-      name: "JSON that is no GraphQL response",
-      script: answers(HTTPText.response(body: #"{"hello":1}"#)),
-      code: .malformedResponse, delivery: .answered, message: ["neither"], status: 200),
+      "JSON that is no GraphQL response", .malformedResponse, ["neither"], status: 200,
+      script: answers(HTTPText.response(body: #"{"hello":1}"#))),
     Fault(
-      name: "text that is no JSON", script: answers(HTTPText.response(body: "{oops")),
-      code: .malformedResponse, delivery: .answered, message: ["byte 1"], status: 200),
+      "text that is no JSON", .malformedResponse, ["byte 1"], status: 200,
+      script: answers(HTTPText.response(body: "{oops"))),
     Fault(
-      name: "a second document behind the first",
-      script: answers(HTTPText.response(body: HTTPText.user + HTTPText.user)),
-      code: .malformedResponse, delivery: .answered, message: ["byte"], status: 200),
+      "a second document behind the first", .malformedResponse, ["byte"], status: 200,
+      script: answers(HTTPText.response(body: HTTPText.user + HTTPText.user))),
   ]
 
   static let answers: [Fault] = [
     Fault(
-      name: "fault 21: a proxy's page",
+      "fault 21: a proxy's page", .httpStatus, ["502 Bad Gateway", "text/html", "<title>"],
+      status: 502,
       script: answers(
         HTTPText.response(
           "502 Bad Gateway", type: "text/html; charset=utf-8",
-          body: "\n<html><head><title>502 Bad Gateway</title></head>\n<body>…</body></html>")),
-      code: .httpStatus, delivery: .answered,
-      message: ["502 Bad Gateway", "text/html", "<title>"], status: 502),
+          body: "\n<html><head><title>502 Bad Gateway</title></head>\n<body>…</body></html>"))),
     Fault(
-      name: "fault 21: a page with status 200",
+      "fault 21: a page with status 200", .unexpectedContentType, ["200 OK", "text/html", "<html>"],
+      status: 200,
       script: answers(
-        HTTPText.response(type: "text/html", body: "<html>\n<body>Sign in</body></html>")),
-      code: .unexpectedContentType, delivery: .answered,
-      message: ["200 OK", "text/html", "<html>"], status: 200),
+        HTTPText.response(type: "text/html", body: "<html>\n<body>Sign in</body></html>"))),
     Fault(
-      name: "fault 23: plain text with status 200",
-      script: answers(HTTPText.response(type: "text/plain", body: "upstream not ready")),
-      code: .unexpectedContentType, delivery: .answered,
-      message: ["200 OK", "text/plain", "upstream not ready"], status: 200),
+      "fault 23: plain text with status 200", .unexpectedContentType,
+      ["200 OK", "text/plain", "upstream not ready"], status: 200,
+      script: answers(HTTPText.response(type: "text/plain", body: "upstream not ready"))),
     Fault(
-      name: "fault 26: 400 with a JSON body that is not trusted",
+      "fault 26: 400 with a JSON body that is not trusted", .httpStatus,
+      ["400 Bad Request", "application/json", "no such field"], status: 400,
       script: answers(
-        HTTPText.response("400 Bad Request", body: #"{"errors":[{"message":"no such field"}]}"#)),
-      code: .httpStatus, delivery: .answered,
-      message: ["400 Bad Request", "application/json", "no such field"], status: 400),
+        HTTPText.response("400 Bad Request", body: #"{"errors":[{"message":"no such field"}]}"#))),
     Fault(
-      name: "401", script: answers(HTTPText.response("401 Unauthorized", type: nil, body: "")),
-      code: .httpStatus, delivery: .answered, message: ["401", "credentials"], status: 401),
+      "401", .httpStatus, ["401", "credentials"], status: 401,
+      script: answers(HTTPText.response("401 Unauthorized", type: nil, body: ""))),
     Fault(
-      name: "fault 20: 413 before the upload has ended",
+      "fault 20: 413 before the upload has ended", .httpStatus, ["413"], status: 413,
       script: [
         // An answer to nothing, before the client has said a word, is another fault.
         .bytes(1),
         .send(HTTPText.response("413 Content Too Large", headers: ["Connection: close"], body: "")),
-      ],
-      code: .httpStatus, delivery: .answered, message: ["413"], status: 413),
+      ]),
   ]
 
   @Test(arguments: framing + bodies + answers)
