@@ -15,6 +15,7 @@ import Testing
 
   private struct Run: Sendable {
     var outcomes: [Outcome]
+    var requests: [HTTPRequestMessage]
     /// The members of each request's body or URL.
     var members: [JSONObject]
 
@@ -28,19 +29,21 @@ import Testing
   }
 
   private func run(
-    _ options: String, _ answers: FakeNetwork.Answer..., documents: [String] = [Bench.user]
+    _ options: String, _ answers: FakeNetwork.Answer..., documents: [String] = [Bench.user],
+    above: String = "", change: @Sendable (inout GraphQLRequest) -> Void = { _ in }
   ) async throws -> Run {
     let network = FakeNetwork(answers)
-    let chain = Bench.plain.replacing("- fetch", with: "- fetch: { \(options) }")
+    let chain = Bench.plain.replacing("- fetch", with: "\(above)- fetch: { \(options) }")
     let outcomes = try await Bench.with(chain, setup: .init(transport: network)) { bench in
       var outcomes: [Outcome] = []
-      for document in documents { outcomes.append(await bench.run(document)) }
+      for document in documents { outcomes.append(await bench.run(document, change: change)) }
       return outcomes
     }
-    let bodies = try await network.requests.map { request in
+    let requests = await network.requests
+    let bodies = try requests.map { request in
       try JSONValue(parsing: request.body ?? Array("{}".utf8)).objectValue ?? [:]
     }
-    return Run(outcomes: outcomes, members: bodies)
+    return Run(outcomes: outcomes, requests: requests, members: bodies)
   }
 
   @Test(arguments: [("null", "NULL"), ("propagate", "PROPAGATE"), ("halt", "HALT")])
@@ -149,36 +152,25 @@ import Testing
   }
 
   @Test func `the question has the header fields of the request`() async throws {
-    let network = FakeNetwork(Self.supported, .ok)
-    let chain = Bench.plain.replacing("- fetch", with: "- fetch: { on_error: null }")
-    try await Bench.with(chain, setup: .init(transport: network)) { bench in
-      _ = await bench.run { $0.additionalHeaders[.userAgent] = "a" }
+    let run = try await run("on_error: null", Self.supported, .ok) {
+      $0.additionalHeaders[.userAgent] = "a"
     }
-    let fields = await network.requests.map { $0.head.headerFields[.userAgent] }
-    #expect(fields == ["a", "a"])
+    #expect(run.requests.map { $0.head.headerFields[.userAgent] } == ["a", "a"])
   }
 
   @Test func `a GET has the value in its URL`() async throws {
-    let network = FakeNetwork(Self.supported, .ok)
-    let chain = Bench.plain.replacing("- fetch", with: "- fetch: { on_error: null }")
-    let outcome = try await Bench.with(chain, setup: .init(transport: network)) { bench in
-      await bench.run { $0.method = .get }
-    }
-    #expect(outcome.texts == [Bench.answered])
-    let last = try #require(await network.requests.last)
+    let run = try await run("on_error: null", Self.supported, .ok) { $0.method = .get }
+    #expect(run.outcomes[0].texts == [Bench.answered])
+    let last = try #require(run.requests.last)
     #expect(last.head.method == .get)
     #expect(last.head.path?.hasSuffix("&onError=NULL") == true)
   }
 
   @Test func `a batch of requests has the value in each`() async throws {
-    let network = FakeNetwork(Self.supported, .ok)
-    let chain = Bench.plain.replacing(
-      "- fetch", with: "- http-batch: { window: 0s }\n- fetch: { on_error: null }")
-    let outcome = try await Bench.with(chain, setup: .init(transport: network)) { bench in
-      await bench.run()
-    }
-    #expect(outcome.texts == [Bench.answered])
-    let last = try #require(await network.requests.last)
+    let run = try await run(
+      "on_error: null", Self.supported, .ok, above: "- http-batch: { window: 0s }\n")
+    #expect(run.outcomes[0].texts == [Bench.answered])
+    let last = try #require(run.requests.last)
     #expect(String(decoding: last.body ?? [], as: UTF8.self).contains(#""onError":"NULL""#))
   }
 
