@@ -1,5 +1,4 @@
 import GQLRunJSON
-import GQLRunSupport
 import GRDB
 
 /// The keys of the rows that files of tables have, so that each row is in its file once.

@@ -1,6 +1,5 @@
 public import GQLRunJSON
 public import GQLRunPipeline
-import GQLRunPlugins
 
 /// The keys of a manifest, as the file has them.
 struct ManifestFile: OptionSection {

@@ -1,4 +1,3 @@
-import GQLRunLanguage
 import GQLRunPipeline
 
 /// The columns that an operation lists: of its records, or of its tables.

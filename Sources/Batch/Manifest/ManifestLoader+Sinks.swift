@@ -1,4 +1,3 @@
-import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunPostgres
 import GQLRunSupport

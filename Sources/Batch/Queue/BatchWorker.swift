@@ -5,7 +5,6 @@ import GQLRunJSON
 public import GQLRunPipeline
 import GQLRunPlugins
 import GQLRunPostgres
-import GQLRunSupport
 
 /// Runs tasks of a manifest whose journal is a queue, beside other workers on any number of machines.
 ///

@@ -1,4 +1,3 @@
-import GQLRunJSON
 import GQLRunPostgres
 
 /// Writes rows into a table of the queue's database.

@@ -1,5 +1,3 @@
-import GQLRunSupport
-
 /// Joins what the shards or the workers of a batch wrote to the outputs of its manifest.
 struct OutputMerge {
   /// The file of one shard or worker.

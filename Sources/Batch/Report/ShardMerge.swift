@@ -1,6 +1,5 @@
 import Foundation
 import GQLRunJSON
-import GQLRunSupport
 import GRDB
 
 /// Merges the outputs and journals of the shards of a batch.

@@ -1,4 +1,3 @@
-import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
 import HTTPTypes

@@ -1,6 +1,5 @@
 package import GQLRunCache
 package import GQLRunJSON
-import GQLRunLanguage
 package import GQLRunPipeline
 
 /// Completes the connections in the results of one operation that is not a task, at any depth.

@@ -1,7 +1,6 @@
 import GQLRunCache
 import GQLRunJSON
 import GQLRunPipeline
-import GQLRunPlugins
 import GQLRunSupport
 import HTTPTypes
 

@@ -1,5 +1,4 @@
 import GQLRunJSON
-import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunSupport
 

@@ -1,5 +1,4 @@
 import GQLRunJSON
-import GQLRunPipeline
 import GQLRunSupport
 
 /// The columns of the records of one operation, in their order.

@@ -1,7 +1,5 @@
 import GQLRunJSON
-import GQLRunLanguage
 import GQLRunPipeline
-import GQLRunSupport
 
 /// A table of a SQLite database.
 struct SQLiteSink: TableSettings {

@@ -1,6 +1,5 @@
 import GQLRunCache
 import GQLRunJSON
-import GQLRunLanguage
 import GQLRunPipeline
 
 /// A kind of sink: an entry of `sinks` with its options.

@@ -1,7 +1,6 @@
 import Foundation
 import GQLRunCache
 import GQLRunJSON
-import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunSupport
 import GRDB

@@ -1,7 +1,6 @@
 import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
-import GQLRunPipeline
 
 /// The document of a bulk operation of Shopify, made from that of an operation with tables:
 ///

@@ -1,6 +1,5 @@
 import Foundation
 import GQLRunJSON
-import GQLRunPipeline
 import GQLRunSupport
 import GRDB
 

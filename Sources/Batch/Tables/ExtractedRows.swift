@@ -1,6 +1,5 @@
 public import GQLRunJSON
 import GQLRunPipeline
-import GQLRunPlugins
 import GQLRunSupport
 
 /// A row of an extracted table.

@@ -1,4 +1,3 @@
-import GQLRunCache
 import GQLRunJSON
 
 /// The pages of one task that are still to be requested: what a journal must have to continue after a crash.

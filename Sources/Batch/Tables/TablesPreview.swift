@@ -1,7 +1,6 @@
 package import GQLRunCache
 package import GQLRunJSON
 import GQLRunLanguage
-import GQLRunPipeline
 import GQLRunSupport
 
 /// What the tables of an operation would be, and how their rows would be requested, without requesting any.

@@ -1,6 +1,5 @@
 import AsyncAlgorithms
 import GQLRunJSON
-import GQLRunLanguage
 import GQLRunSupport
 import HTTPTypes
 import Hummingbird

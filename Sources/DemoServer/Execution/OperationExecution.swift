@@ -1,5 +1,4 @@
 import GQLRunJSON
-import GQLRunLanguage
 
 /// An operation in execution, which produces its response in chunks on demand.
 ///

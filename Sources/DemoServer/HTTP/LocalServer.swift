@@ -1,5 +1,4 @@
 import AsyncAlgorithms
-import GQLRunSupport
 package import HTTPTypes
 import Hummingbird
 import HummingbirdCore

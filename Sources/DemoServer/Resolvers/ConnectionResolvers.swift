@@ -1,5 +1,3 @@
-import GQLRunJSON
-
 /// A page of a connection, whose elements are created when they are written.
 struct ResolvedPage: Sendable {
   /// The name of the elements' type, such as `Post`.

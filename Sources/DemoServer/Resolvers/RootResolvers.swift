@@ -1,5 +1,4 @@
 import GQLRunJSON
-import GQLRunLanguage
 
 extension Resolvers {
   static let queryFields: [String: FieldBehaviour] = [

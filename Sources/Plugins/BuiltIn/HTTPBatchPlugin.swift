@@ -1,6 +1,5 @@
 import GQLRunLanguage
 public import GQLRunPipeline
-import GQLRunSupport
 import HTTPTypes
 import Logging
 

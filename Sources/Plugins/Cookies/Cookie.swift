@@ -1,5 +1,4 @@
 import GQLRunPipeline
-import GQLRunSupport
 
 /// A cookie of a server.
 ///

@@ -1,6 +1,5 @@
 import GQLRunJSON
 import GQLRunPipeline
-import GQLRunSupport
 import HTTPTypes
 
 /// The requests of a shared event stream: "single connection mode" of graphql-sse.

@@ -1,5 +1,4 @@
 import Foundation
-import GQLRunPipeline
 import GQLRunSupport
 
 /// A child process that reads and writes lines.

@@ -1,5 +1,4 @@
 import AsyncHTTPClient
-import GQLRunLive
 import GQLRunPipeline
 import GQLRunSupport
 import HTTPTypes

@@ -1,5 +1,4 @@
 import GQLRunPipeline
-import GQLRunSupport
 import NIOCore
 
 /// A WebSocket connection, from any thread: ``SocketHandler`` does its work on the event loop.

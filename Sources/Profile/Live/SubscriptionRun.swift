@@ -1,4 +1,3 @@
-import GQLRunCache
 package import GQLRunPipeline
 package import GQLRunPlugins
 import GQLRunSupport

@@ -1,4 +1,3 @@
-import GQLRunCache
 import GQLRunJSON
 package import GQLRunPipeline
 package import GQLRunPlugins

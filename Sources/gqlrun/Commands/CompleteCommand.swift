@@ -1,7 +1,6 @@
 import ArgumentParser
 import Foundation
 import GQLRunPipeline
-import GQLRunPlugins
 import GQLRunSupport
 
 /// Prints what can follow on a command line, for the scripts in `completions/`.

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import GQLRunCache
 import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins

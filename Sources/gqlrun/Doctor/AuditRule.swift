@@ -1,5 +1,3 @@
-import GQLRunSupport
-
 /// A requirement of GraphQL over HTTP for servers, and how it is checked.
 struct AuditRule: Sendable {
   /// The level of a requirement: RFC 2119. Descriptive statements are a part of conformance, as a MUST is.

@@ -1,4 +1,3 @@
-import GQLRunJSON
 import HTTPTypes
 
 /// The table of rules, by the sections of https://graphql.github.io/graphql-over-http/draft/

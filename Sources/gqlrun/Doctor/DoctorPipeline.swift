@@ -1,6 +1,5 @@
 import Foundation
 import GQLRunPipeline
-import GQLRunSupport
 import HTTPTypes
 
 /// The text of a pipeline file that fits an endpoint.

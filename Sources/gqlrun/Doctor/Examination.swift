@@ -1,4 +1,3 @@
-import GQLRunCache
 import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins

@@ -1,4 +1,3 @@
-import GQLRunCache
 import GQLRunPipeline
 import GQLRunSupport
 import HTTPTypes

@@ -1,10 +1,8 @@
 import ArgumentParser
 import Foundation
-import GQLRun
 import GQLRunBatch
 import GQLRunDemoServer
 import GQLRunPipeline
-import GQLRunPlugins
 import GQLRunSupport
 
 struct InspectCommand: AsyncParsableCommand {

@@ -3,8 +3,6 @@ import GQLRunCache
 import GQLRunDemoServer
 import GQLRunJSON
 import GQLRunLanguage
-import GQLRunPipeline
-import GQLRunSupport
 
 /// A cache in a SQLite file, opened for each question of the page.
 struct InspectedCache: Sendable {

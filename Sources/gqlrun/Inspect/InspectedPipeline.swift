@@ -4,7 +4,6 @@ import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
-import GQLRunPlugins
 import GQLRunSupport
 
 /// A pipeline that the page draws, and sends requests through.

@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import GQLRunPipeline
 import GQLRunPlugins
-import GQLRunSupport
 import HTTPTypes
 
 /// The options that select an endpoint and a pipeline.

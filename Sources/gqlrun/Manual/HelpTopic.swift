@@ -1,4 +1,3 @@
-import GQLRunPipeline
 import GQLRunPlugins
 import GQLRunSupport
 

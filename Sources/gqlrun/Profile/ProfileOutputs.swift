@@ -3,7 +3,6 @@ import Foundation
 import GQLRunCache
 import GQLRunDemoServer
 import GQLRunJSON
-import GQLRunLanguage
 import GQLRunProfile
 import GQLRunReport
 import GQLRunSupport

@@ -3,7 +3,6 @@ import GQLRunBatch
 import GQLRunCache
 import GQLRunPipeline
 import GQLRunReport
-import GQLRunSupport
 
 /// The options that decide whether the results of an operation are the expected ones.
 struct ExpectOptions: ParsableArguments {

@@ -1,7 +1,6 @@
 import Foundation
 import GQLRunJSON
 import GQLRunLanguage
-import GQLRunSupport
 
 /// Reads the files named on the command line; `-` is standard input.
 enum Input {

@@ -3,7 +3,6 @@ import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
-import GQLRunSupport
 
 /// The options that select an operation, its variables and its key fields.
 struct OperationOptions: ParsableArguments {

@@ -4,7 +4,6 @@ import GQLRun
 import GQLRunBatch
 import GQLRunPipeline
 import GQLRunPlugins
-import GQLRunSupport
 import Tracing
 
 /// A command whose requests are reported.

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Foundation
 import GQLRunBatch
-import GQLRunCache
 import GQLRunPipeline
 import GQLRunPlugins
 import GQLRunSupport

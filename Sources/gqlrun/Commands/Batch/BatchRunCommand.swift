@@ -1,7 +1,6 @@
 import ArgumentParser
 import Foundation
 import GQLRunBatch
-import GQLRunPipeline
 import GQLRunSupport
 
 /// The number of tasks at a time, for commands that run those of a manifest.

@@ -1,6 +1,5 @@
 import ArgumentParser
 import GQLRunBatch
-import GQLRunSupport
 
 extension BatchCommand {
   struct Worker: AsyncParsableCommand {

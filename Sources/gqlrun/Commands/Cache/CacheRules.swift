@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import GQLRunCache
 import GQLRunPipeline
-import GQLRunPlugins
 
 /// An age on the command line: a duration as in pipeline files, in whole seconds like records.
 struct AgeArgument {

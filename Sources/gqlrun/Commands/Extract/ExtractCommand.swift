@@ -1,13 +1,10 @@
 import ArgumentParser
 import Foundation
-import GQLRun
 import GQLRunBatch
 import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
-import GQLRunPlugins
-import GQLRunSupport
 
 struct ExtractCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -3,8 +3,6 @@ import GQLRun
 import GQLRunBatch
 import GQLRunJSON
 import GQLRunPipeline
-import GQLRunPlugins
-import GQLRunSupport
 
 extension ExtractCommand {
   /// How a run that stopped is continued.

@@ -1,8 +1,6 @@
 import ArgumentParser
 import Foundation
 import GQLRunGenerator
-import GQLRunLanguage
-import GQLRunPipeline
 
 struct GenerateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import GQLRunPipeline
 import GQLRunPlugins
 import GQLRunSupport
 
