@@ -37,7 +37,6 @@ struct BodyDecoder: ~Copyable {
   private var input = ByteBuffer()
   /// Whether compressed data have begun and not ended.
   private var isOpen = true
-  private var hasData = false
   private var (consumed, produced, empty) = (0, 0, 0)
 
   /// - Parameters:
@@ -73,7 +72,6 @@ struct BodyDecoder: ~Copyable {
       if !isOpen { try beginMember() }
       var output = ByteBuffer()
       let (read, written, result) = step(&output)
-      hasData = true
       consumed += read
       produced += written
       empty = written > 0 ? 0 : empty + read
