@@ -1,6 +1,5 @@
 import Foundation
 import GQLRunCache
-import GQLRunDemoServer
 import GQLRunPipeline
 import GQLRunSupport
 import Testing

@@ -1,5 +1,4 @@
 import Foundation
-import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline

@@ -1,5 +1,4 @@
 import GQLRunCache
-import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
 import Testing

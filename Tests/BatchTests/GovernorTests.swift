@@ -1,5 +1,4 @@
 import Foundation
-import GQLRunJSON
 import GQLRunPipeline
 import GQLRunTestSupport
 import Synchronization

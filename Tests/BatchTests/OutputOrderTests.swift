@@ -1,7 +1,6 @@
 import Foundation
 import GQLRunJSON
 import GQLRunPipeline
-import GQLRunPlugins
 import GQLRunSupport
 import GQLRunTestSupport
 import Testing

@@ -1,6 +1,5 @@
 import Foundation
 import GQLRunPipeline
-import GQLRunPlugins
 import GQLRunPostgres
 import GQLRunTestSupport
 import HTTPTypes

@@ -2,7 +2,6 @@ import Foundation
 import GQLRunJSON
 import GQLRunPipeline
 import GQLRunSupport
-import GQLRunTestSupport
 import Testing
 
 @testable import GQLRunBatch

@@ -1,5 +1,4 @@
 import Foundation
-import GQLRunCache
 import GQLRunDemoServer
 import GQLRunJSON
 import GQLRunTestSupport

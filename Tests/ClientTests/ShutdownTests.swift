@@ -1,6 +1,5 @@
 import Foundation
 import GQLRun
-import GQLRunDemoServer
 import ServiceLifecycle
 import Testing
 

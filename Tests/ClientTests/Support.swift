@@ -1,7 +1,6 @@
 import Foundation
 import GQLRun
 import GQLRunDemoServer
-import GQLRunTestSupport
 
 /// A folder of one test, removed with it.
 final class Folder: Sendable {

@@ -1,6 +1,5 @@
 import GQLRun
 import GQLRunDemoServer
-import GQLRunTestSupport
 import Observation
 import Testing
 

@@ -1,6 +1,5 @@
 import Foundation
 import GQLRunPipeline
-import GQLRunPlugins
 import GQLRunTestSupport
 import HTTPTypes
 import Testing

@@ -2,7 +2,6 @@ import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
-import GQLRunPlugins
 import GQLRunTestSupport
 import HTTPTypes
 import Testing

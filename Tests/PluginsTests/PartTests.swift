@@ -1,8 +1,5 @@
 import Foundation
-import GQLRunCache
-import GQLRunLanguage
 import GQLRunPipeline
-import GQLRunPlugins
 import GQLRunTestSupport
 import HTTPTypes
 import Testing

@@ -1,6 +1,5 @@
 import GQLRunDemoServer
 import GQLRunPipeline
-import GQLRunPlugins
 import GQLRunTestSupport
 import HTTPTypes
 import Testing

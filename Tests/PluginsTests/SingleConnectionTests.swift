@@ -1,7 +1,6 @@
 import GQLRunDemoServer
 import GQLRunJSON
 import GQLRunPipeline
-import GQLRunPlugins
 import GQLRunTestSupport
 import Testing
 

@@ -1,7 +1,5 @@
 import GQLRunPipeline
-import GQLRunPlugins
 import GQLRunSupport
-import GQLRunTestSupport
 import Testing
 
 /// What subscriptions do over every transport, against a server with a script.

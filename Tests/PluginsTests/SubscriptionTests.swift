@@ -1,7 +1,5 @@
 import Foundation
-import GQLRunCache
 import GQLRunPipeline
-import GQLRunPlugins
 import GQLRunTestSupport
 import HTTPTypes
 import Synchronization

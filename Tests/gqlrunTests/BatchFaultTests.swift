@@ -1,6 +1,5 @@
 import Foundation
 import GQLRunDemoServer
-import GQLRunJSON
 import GQLRunTestSupport
 import Testing
 

@@ -1,6 +1,4 @@
 import Foundation
-import GQLRunDemoServer
-import GQLRunTestSupport
 import Testing
 
 @testable import gqlrun

@@ -1,7 +1,6 @@
 import Foundation
 import GQLRunDemoServer
 import GQLRunJSON
-import GQLRunTestSupport
 import Testing
 
 @testable import gqlrun

@@ -1,6 +1,5 @@
 import Foundation
 import GQLRunDemoServer
-import GQLRunTestSupport
 import Testing
 
 @Suite("Standard output, --output and signals", .timeLimit(.minutes(10)))

@@ -1,6 +1,5 @@
 import Foundation
 import GQLRunDemoServer
-import GQLRunTestSupport
 import Testing
 
 @testable import gqlrun

@@ -1,7 +1,5 @@
 import Foundation
 import GQLRunDemoServer
-import GQLRunJSON
-import GQLRunTestSupport
 import Testing
 
 @Suite("gqlrun run", .timeLimit(.minutes(10)))

@@ -3,8 +3,6 @@ import GQLRunPipeline
 import GQLRunSupport
 import HTTPTypes
 
-@testable import GQLRunBatch
-
 /// Answers subscriptions with server-sent events: a number that grows with each event of any connection.
 ///
 /// The first connection follows the first script, and so on; the last script serves all further ones.

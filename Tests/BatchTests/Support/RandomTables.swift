@@ -1,6 +1,5 @@
 import GQLRunCache
 import GQLRunJSON
-import GQLRunLanguage
 import GQLRunTestSupport
 
 @testable import GQLRunBatch

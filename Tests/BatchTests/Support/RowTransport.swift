@@ -1,8 +1,6 @@
 import GQLRunJSON
 import GQLRunPipeline
 
-@testable import GQLRunBatch
-
 /// Answers the requests of rows `U_1`, `U_2`, … and decides which of them wait for later ones.
 final class RowTransport: HTTPTransport {
   typealias Answer = @Sendable (_ row: Int, _ request: Int) async throws -> HTTPResponseMessage?

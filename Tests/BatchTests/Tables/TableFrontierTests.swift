@@ -1,7 +1,4 @@
-import GQLRunCache
 import GQLRunJSON
-import GQLRunLanguage
-import GQLRunPipeline
 import GQLRunTestSupport
 import Testing
 

@@ -1,6 +1,4 @@
-import GQLRunCache
 import GQLRunJSON
-import GQLRunLanguage
 import GQLRunPipeline
 import Testing
 

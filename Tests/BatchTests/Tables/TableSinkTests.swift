@@ -1,6 +1,5 @@
 import Foundation
 import GQLRunJSON
-import GQLRunPipeline
 import Testing
 
 @testable import GQLRunBatch

@@ -1,7 +1,6 @@
 import Foundation
 import GQLRunJSON
 import GQLRunPipeline
-import GQLRunPlugins
 import HTTPTypes
 import Testing
 

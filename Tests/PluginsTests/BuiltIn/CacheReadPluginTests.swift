@@ -3,7 +3,6 @@ import GQLRunDemoServer
 import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
-import GQLRunPlugins
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct CacheReadPluginTests {

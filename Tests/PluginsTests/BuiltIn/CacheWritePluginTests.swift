@@ -1,7 +1,6 @@
 import GQLRunCache
 import GQLRunDemoServer
 import GQLRunPipeline
-import GQLRunPlugins
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct CacheWritePluginTests {

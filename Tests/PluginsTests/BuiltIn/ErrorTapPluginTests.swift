@@ -1,5 +1,4 @@
 import GQLRunPipeline
-import GQLRunPlugins
 import Logging
 import Testing
 

@@ -1,5 +1,4 @@
 import GQLRunPipeline
-import GQLRunPlugins
 import GQLRunTestSupport
 import HTTPTypes
 import Testing

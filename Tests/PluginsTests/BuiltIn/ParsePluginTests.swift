@@ -1,5 +1,4 @@
 import GQLRunPipeline
-import GQLRunPlugins
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct ParsePluginTests {

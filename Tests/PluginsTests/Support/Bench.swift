@@ -1,6 +1,5 @@
 import Foundation
 import GQLRunCache
-import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunPlugins

@@ -1,4 +1,3 @@
-import GQLRunLanguage
 import GQLRunPipeline
 import HTTPTypes
 import Testing

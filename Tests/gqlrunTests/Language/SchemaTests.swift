@@ -1,6 +1,5 @@
 import ArgumentParser
 import GQLRun
-import GQLRunCache
 import GQLRunDemoServer
 import GQLRunJSON
 import GQLRunLanguage
