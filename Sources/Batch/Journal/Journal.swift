@@ -295,13 +295,12 @@ public struct StoppedByStorage: Error, Sendable, CustomStringConvertible {
 
   init(message: String) { self.message = message }
 
-  /// An output that a resumed run would leave incomplete.
-
   /// The result of `body`, whose error becomes one of the run.
   static func wrapping<Value>(_ body: () throws(SystemError) -> Value) throws -> Value {
     do throws(SystemError) { return try body() } catch { throw Self(message: error.description) }
   }
 
+  /// An output that a resumed run would leave incomplete.
   init(refusing message: String) {
     self.message = message
     isRefusal = true

@@ -162,16 +162,13 @@ struct OperationOptions: ParsableArguments {
   ///   - path: The document: a file, `-` for standard input, or its text.
   ///   - pipeline: Provides the key rules and, unless the options name one, the schema.
   ///   - others: The other files that the command reads.
-  ///   - uploads: The paths of variables whose values are files.
   ///   - isSent: Whether the operation is sent to a server and must therefore be valid for the
   ///     schema.
   /// - Throws: ``Failure`` if a file, the operation or its variables are invalid.
   func prepare(
-    _ path: String, pipeline: Pipeline? = nil, others: [String] = [], uploads: [String] = [],
-    isSent: Bool = false
+    _ path: String, pipeline: Pipeline? = nil, others: [String] = [], isSent: Bool = false
   ) throws -> PreparedOperation {
-    try prepare(
-      DocumentSource(path), pipeline: pipeline, others: others, uploads: uploads, isSent: isSent)
+    try prepare(DocumentSource(path), pipeline: pipeline, others: others, isSent: isSent)
   }
 
   /// The files of the schema: those of the options, else that of the pipeline.
@@ -179,12 +176,12 @@ struct OperationOptions: ParsableArguments {
     schema.isEmpty ? [pipeline?.schema].compactMap { $0 } : schema
   }
 
-  /// Prepares an operation of a document that may be on the command line; see
-  /// ``prepare(_:pipeline:others:uploads:isSent:)-(String,_,_,_,_)``.
+  /// Prepares an operation of a document that may be on the command line; see ``prepare(_:pipeline:others:isSent:)``.
+  ///
+  /// - Parameter uploads: The paths of variables whose values are files.
   func prepare(
     _ source: DocumentSource, pipeline: Pipeline? = nil, others: [String] = [],
-    uploads: [String] = [],
-    isSent: Bool = false
+    uploads: [String] = [], isSent: Bool = false
   ) throws -> PreparedOperation {
     try checkStandardInput(source, pipeline, others: others)
     // Before the document: mistakes in options are reported without waiting for standard input.

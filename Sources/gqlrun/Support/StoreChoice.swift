@@ -133,8 +133,8 @@ struct TrustStore {
 
   let path: String
 
-  /// - Parameter environment: The environment variables of the process.
-  init(environment: [String: String] = ProcessInfo.processInfo.environment) throws {
+  init() throws {
+    let environment = ProcessInfo.processInfo.environment
     // https://specifications.freedesktop.org/basedir-spec/latest/#variables
     let state = environment["XDG_STATE_HOME"] ?? ""
     let home = environment["HOME"] ?? ""
