@@ -1,4 +1,3 @@
-import CoreMetrics
 import GQLRunPipeline
 import GQLRunSupport
 import HTTPTypes

@@ -168,7 +168,8 @@ public struct DemoServer: Sendable {
       if Task.isCancelled { return }
       throw Failure(
         message:
-          "The demo server cannot listen on \(host):\(configuration.port): \(Failure.reason(error))")
+          "The demo server cannot listen on \(host):\(configuration.port): \(Failure.reason(error))"
+      )
     }
   }
 }

@@ -224,7 +224,8 @@ struct GovernorTests {
       switch number {
       case 1: .response(403, "", headers: ["Retry-After": "30"])
       case 2:
-        .response(403, "", headers: ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "\(reset)"])
+        .response(
+          403, "", headers: ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "\(reset)"])
       case 3: .response(403, "")
       default: .response()
       }

@@ -1,6 +1,5 @@
 import GQLRunPipeline
 import GQLRunTestSupport
-import HTTPTypes
 import Testing
 
 /// When a subscription whose connection was lost connects again, and when it gives up.

@@ -1,6 +1,5 @@
 import GQLRunPipeline
 import GQLRunTestSupport
-import HTTPTypes
 import Testing
 
 /// Operations over WebSocket through a whole chain, against a server with a script.

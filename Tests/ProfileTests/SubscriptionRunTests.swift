@@ -56,7 +56,8 @@ struct SubscriptionRunTests {
       ?? Services(
         transport: Answers(
           clock, connections.map { .events($0, unit: .milliseconds(1)) },
-          last: .failure(.tlsFailed)) {},
+          last: .failure(.tlsFailed)
+        ) {},
         store: .memory(), clock: ServiceClock(clock), random: { 0.5 })
     return try await subscriptions(services, clock, count: count).run()
   }

@@ -1,4 +1,3 @@
-import Foundation
 import GQLRunDemoServer
 import GQLRunJSON
 import Testing

@@ -115,7 +115,8 @@ final class QuerySource {
     var message = (error as? DatabaseError)?.message ?? "\(error)"
     // The message is for callers of GRDB.
     if (error as? DatabaseError)?.resultCode == .SQLITE_MISUSE {
-      message = "it has more than one statement, or a parameter; write one statement with its values"
+      message =
+        "it has more than one statement, or a parameter; write one statement with its values"
     }
     return InputProblem(file: path, line: nil, message: "the query cannot be run: \(message)")
   }

@@ -1,6 +1,5 @@
 import Foundation
 import GQLRunJSON
-import GRDB
 import Histogram
 
 /// A reason for which tasks of one operation failed, were skipped, or ended in an unknown state.

@@ -1,6 +1,5 @@
 import Foundation
 package import GQLRunJSON
-import GRDB
 
 /// The state of a run at one moment, read from its journal without the manifest, for `gqlrun inspect`.
 package enum RunSnapshot {

@@ -1,4 +1,3 @@
-import Foundation
 import GQLRunJSON
 public import GQLRunPipeline
 import GQLRunSupport

@@ -1,4 +1,3 @@
-import Foundation
 import GQLRunCache
 import GQLRunJSON
 import GQLRunPipeline

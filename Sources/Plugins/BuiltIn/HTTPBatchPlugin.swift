@@ -1,7 +1,6 @@
 import GQLRunLanguage
 public import GQLRunPipeline
 import HTTPTypes
-import Logging
 
 /// Sends operations that occur at the same time in one HTTP request.
 public struct HTTPBatchPlugin: Plugin {

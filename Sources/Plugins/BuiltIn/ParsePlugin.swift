@@ -2,7 +2,6 @@ import GQLRunCache
 import GQLRunJSON
 public import GQLRunPipeline
 import HTTPTypes
-import Logging
 
 /// Parses responses as they arrive, into records and into the result.
 public struct ParsePlugin: Plugin {

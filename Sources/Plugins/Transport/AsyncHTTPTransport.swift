@@ -1,6 +1,5 @@
 import AsyncHTTPClient
 public import GQLRunPipeline
-import HTTPTypes
 public import NIOCore
 import NIOHTTP1
 

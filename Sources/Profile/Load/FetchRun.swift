@@ -1,4 +1,3 @@
-import Foundation
 import GQLRunCache
 package import GQLRunPipeline
 package import GQLRunPlugins

@@ -1,4 +1,3 @@
-import Foundation
 package import GQLRunCache
 import GQLRunJSON
 import GQLRunSupport

@@ -7,7 +7,6 @@ import GQLRunLanguage
 public import GQLRunPipeline
 import GQLRunPlugins
 import GQLRunReport
-import HTTPTypes
 import Logging
 
 struct RunCommand: AsyncParsableCommand {

@@ -5,7 +5,6 @@ import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunSupport
-import HTTPTypes
 
 struct SchemaCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -3,6 +3,7 @@ import Foundation
 import GQLRunBatch
 import GQLRunDemoServer
 import GQLRunPipeline
+import GQLRunPlugins
 import GQLRunSupport
 
 struct InspectCommand: AsyncParsableCommand {

@@ -1,4 +1,3 @@
-import Foundation
 import GQLRun
 import GQLRunDemoServer
 import GQLRunJSON

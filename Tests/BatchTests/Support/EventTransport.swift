@@ -1,4 +1,3 @@
-import Foundation
 import GQLRunPipeline
 import GQLRunSupport
 import HTTPTypes

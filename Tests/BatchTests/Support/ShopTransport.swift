@@ -1,7 +1,6 @@
 import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
-import HTTPTypes
 import Synchronization
 
 @testable import GQLRunBatch

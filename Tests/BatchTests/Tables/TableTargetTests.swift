@@ -2,7 +2,6 @@ import Foundation
 import GQLRunJSON
 import GQLRunPipeline
 import GQLRunSupport
-import GRDB
 import Testing
 
 @testable import GQLRunBatch

@@ -1,5 +1,4 @@
 import GQLRunPipeline
-import Logging
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct ErrorTapPluginTests {

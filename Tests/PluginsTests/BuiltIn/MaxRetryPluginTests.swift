@@ -1,6 +1,5 @@
 import GQLRunPipeline
 import GQLRunTestSupport
-import HTTPTypes
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct MaxRetryPluginTests {

@@ -2,7 +2,6 @@ import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
 import GQLRunTestSupport
-import HTTPTypes
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct RateLimitPluginTests {

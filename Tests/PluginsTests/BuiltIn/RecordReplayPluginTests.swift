@@ -3,7 +3,6 @@ import GQLRunDemoServer
 import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
-import HTTPTypes
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct RecordReplayPluginTests {

@@ -1,6 +1,5 @@
 import GQLRunPipeline
 import GQLRunTestSupport
-import HTTPTypes
 import Testing
 
 /// What servers and networks do wrong, one fault after the other.
@@ -153,7 +152,8 @@ import Testing
           "502 Bad Gateway", type: "text/html; charset=utf-8",
           body: "\n<html><head><title>502 Bad Gateway</title></head>\n<body>…</body></html>"))),
     Fault(
-      "fault 21: a page with status 200", .unexpectedContentType, ["200 OK", "text/html", "<html>"],
+      "fault 21: a page with status 200", .unexpectedContentType,
+      ["200 OK", "text/html", "<html>"],
       status: 200,
       script: answers(
         HTTPText.response(type: "text/html", body: "<html>\n<body>Sign in</body></html>"))),

@@ -4,7 +4,6 @@ import GQLRunDemoServer
 import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
-import Logging
 import Testing
 
 @testable import gqlrun

@@ -1,5 +1,3 @@
-import Foundation
-
 /// A server of subscriptions over server-sent events, for the program.
 ///
 /// Its first connection follows the first script, the last script serves all further ones. A script is a list

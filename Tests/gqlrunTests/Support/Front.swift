@@ -1,5 +1,3 @@
-import Foundation
-
 /// A TLS server, or one on a Unix domain socket, that passes all bytes on to a server of a test.
 enum Front {
   private static let script = #"""

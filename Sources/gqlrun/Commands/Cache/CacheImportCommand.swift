@@ -1,5 +1,4 @@
 public import ArgumentParser
-import Foundation
 public import GQLRunCache
 import GQLRunJSON
 import GQLRunSupport

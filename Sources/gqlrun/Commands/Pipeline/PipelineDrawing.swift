@@ -1,5 +1,4 @@
 public import ArgumentParser
-import Foundation
 import GQLRunCache
 import GQLRunJSON
 public import GQLRunPipeline
