@@ -216,7 +216,9 @@ struct CompletenessTests {
         "incomplete: `lists.items` has more pages (hasNextPage is true in 1 of 2): ") == true)
   }
 
-  @Test("the pages of an offset begin at its default, and end with an empty one, whatever `hasNextPage` is")
+  @Test(
+    "the pages of an offset begin at its default, and end with an empty one, whatever `hasNextPage` is"
+  )
   func offset() async throws {
     for (type, first) in [("Int", 0), ("Int = 7", 7), ("Int = null", 0)] {
       let manifest = try manifest(

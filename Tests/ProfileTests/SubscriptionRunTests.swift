@@ -122,7 +122,7 @@ struct SubscriptionRunTests {
           head: HTTPResponse(status: .init(code: code)), body: HTTPBody { nil })
       case .failure(let code):
         throw ChainError(
-          .transport, code: code, message: "no more connections", delivery: .notSent)
+          .transport, code: code, message: "no connection", delivery: .notSent)
       case .errors:
         let once = Positions([0])
         return HTTPResponseMessage(

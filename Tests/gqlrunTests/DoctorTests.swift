@@ -1,6 +1,7 @@
 import Foundation
 import GQLRunDemoServer
 import GQLRunJSON
+import GQLRunTestSupport
 import Testing
 
 @testable import gqlrun
@@ -70,33 +71,21 @@ struct DoctorTests {
   }
 
   @Test(
-    "an endpoint that is none, or lies, is reported as such; it ends an audit, or breaks rules",
+    "an endpoint that is none, or lies, is reported as such",
     .enabled(if: Python.isThere, "there is no python3"),
     arguments: [
-      ("html", "", 1, "200 text/html: <!doctype html>"),
-      ("html-as-json", "", 1, "200 application/json"), ("endless", "", 1, "200 application/json"),
-      ("not-found", "", 1, "404 text/plain: nothing here"),
-      ("html", "", 1, "is no GraphQL endpoint\n"),
-      ("refused", "", 77, "401 application/json: log in first"),
-      ("refused", "", 77, "needs credentials; send them with --header, --token-env or --netrc"),
-      ("login-page", "", 77, "403 text/html: <h1>log in</h1>"),
-      ("unauthenticated", "", 77, "needs credentials"),
-      ("hang-up", "", 69, "closed the connection"), ("no-http", "", 1, "did not answer with HTTP"),
-      ("html", "--audit", 1, "is no GraphQL endpoint\n"),
-      ("endless", "--audit", 1, "is no GraphQL endpoint"),
-      ("refused", "--audit", 77, "needs credentials; send them"),
-      ("hang-up", "--audit", 69, "closed the connection"),
-      ("no-http", "--audit", 1, "did not answer with HTTP"),
-      ("once", "--audit", 69, "is incomplete: several requests were not answered"),
-      ("redirects", "--audit", 1, "is no GraphQL endpoint"),
-      ("agrees", "--audit", 1, "does not keep every MUST of GraphQL over HTTP, September 2026"),
-      ("later-endless", "--audit", 1, "found     the body does not end within the limits"),
-      ("later-nested", "--audit", 1, "found     the body is "),
-      ("later-redirects", "--audit", 1, "received  307 "),
-      ("later-fields", "--audit", 1, "does not keep every MUST"),
-    ] as [(String, String, Int32, String)])
-  func liars(kind: String, option: String, status: Int32, text: String) async throws {
-    let result = try await LyingServer.run(kind, "doctor", option, in: Folder())
+      ("html", 1, "200 text/html: <!doctype html>"), ("html-as-json", 1, "200 application/json"),
+      ("endless", 1, "200 application/json"), ("not-found", 1, "404 text/plain: nothing here"),
+      ("html", 1, "is no GraphQL endpoint\n"),
+      ("refused", 77, "401 application/json: log in first"),
+      ("refused", 77, "needs credentials; send them with --header, --token-env or --netrc"),
+      ("login-page", 77, "403 text/html: <h1>log in</h1>"),
+      ("unauthenticated", 77, "needs credentials"),
+      ("hang-up", 69, "closed the connection"),
+      ("no-http", 1, "did not answer with HTTP"),
+    ] as [(String, Int32, String)])
+  func liars(_ kind: String, _ status: Int32, _ text: String) async throws {
+    let result = try await LyingServer.run(kind, "doctor", in: Folder())
     #expect(result.status == status, "\(result)")
     #expect((result.output + result.errors).contains(text), "\(result)")
     #expect(!result.output.contains("\u{1B}"), "\(result)")
@@ -204,6 +193,27 @@ struct DoctorAuditTests {
       "agrees", "doctor", "--audit", "--junit", "count.py", in: folder)
     #expect(other.status == 1 && other.errors.contains("is not a JUnit report"), "\(other)")
     #expect(try folder.text("count.py") == count)
+  }
+
+  @Test(
+    "a hostile server ends the audit, or breaks rules",
+    .enabled(if: Python.isThere, "there is no python3"),
+    arguments: [
+      ("html", 1, "is no GraphQL endpoint\n"), ("endless", 1, "is no GraphQL endpoint"),
+      ("refused", 77, "needs credentials; send them"), ("hang-up", 69, "closed the connection"),
+      ("no-http", 1, "did not answer with HTTP"),
+      ("once", 69, "is incomplete: several requests were not answered"),
+      ("redirects", 1, "is no GraphQL endpoint"),
+      ("agrees", 1, "does not keep every MUST of GraphQL over HTTP, September 2026"),
+      ("later-endless", 1, "found     the body does not end within the limits"),
+      ("later-nested", 1, "found     the body is "),
+      ("later-redirects", 1, "received  307 "), ("later-fields", 1, "does not keep every MUST"),
+    ] as [(String, Int32, String)])
+  func hostile(kind: String, status: Int32, text: String) async throws {
+    let result = try await LyingServer.run(kind, "doctor", "--audit", in: Folder())
+    #expect(result.status == status, "\(result)")
+    #expect((result.output + result.errors).contains(text), "\(result)")
+    #expect(!result.output.contains("\u{1B}"), "\(result)")
   }
 
   @Test(

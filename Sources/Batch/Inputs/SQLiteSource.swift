@@ -79,7 +79,8 @@ final class QuerySource {
     }
     // Opening a pipe would wait for its writer.
     guard status.st_mode & S_IFMT == S_IFREG else {
-      throw InputProblem(file: path, line: nil, message: "it is not a regular file, and so not a SQLite database")
+      throw InputProblem(
+        file: path, line: nil, message: "it is not a regular file, and so not a SQLite database")
     }
     let names: [String]
     do {

@@ -179,7 +179,7 @@ extension Recording.State {
       }
       if value == nil, line.endIndex == bytes.endIndex {
         logger?.warning(
-          "\(path):\(index + 1): this line is incomplete and not used; its process ended while writing it"
+          "\(path):\(index + 1): this line is incomplete and not used; the process that wrote it may have been killed"
         )
         cutLine = line.startIndex..<line.endIndex
         beginning = ""
