@@ -50,6 +50,7 @@ final class Execution: Sendable {
     state = ExecutionState(reconnection: reconnection)
     if let subscription { request.context[SubscriptionHandle.self] = subscription }
     if let reconnection { request.context[Reconnection.self] = reconnection }
+    request.cachePolicy = routes.route(for: request).policy(of: request)
     original = request
     progress = Locked(Progress(request: request))
     self.routes = routes
@@ -108,8 +109,8 @@ final class Execution: Sendable {
       ($0.request, $0.number, $0.retryCause)
     }
     let route = routes.route(for: request)
-    request.attempt = number
-    request.cachePolicy = route.policy(of: request)
+    if request.attempt != number { request.attempt = number }
+    if request.cachePolicy == nil { request.cachePolicy = route.policy(of: request) }
     await subscription?.connect()
     let attempt = Attempt(
       routes, route, state: state, number: number, retryCause: retryCause,

@@ -57,28 +57,33 @@ actor EventReader {
     do {
       return try await splitter == nil ? readResult() : read()
     } catch {
-      isComplete = true
-      await event?.normalizer.abandon()
-      event = nil
-      throw results.describe(error)
+      throw await failure(error)
     }
   }
 
   /// Reads a chunk that is an event.
   private func readResult() async throws -> GraphQLResponse? {
-    if !isComplete, let ready = body.takeReady() { return try await read(ready) }
-    guard !isComplete, let result = try await body.next() else {
-      isComplete = true
-      return nil
+    if try !takeResult(isComplete ? nil : body.takeReady()), !isComplete {
+      isComplete = try await !takeResult(body.next())
     }
-    return try await read(result)
+    return try await end()
+  }
+
+  /// Returns whether there is a chunk.
+  @inline(never)
+  private func takeResult(_ result: (any BodyChunk)?) throws -> Bool {
+    guard let result else { return false }
+    try begin()
+    try take(result, 0..<result.count, isLast: true)
+    return true
   }
 
   @inline(never)
-  private func read(_ result: any BodyChunk) async throws -> GraphQLResponse? {
-    try begin()
-    try await feed(result, 0..<result.count, isLast: true)
-    return try await end()
+  private func failure(_ error: any Error) async -> any Error {
+    isComplete = true
+    await event?.normalizer.abandon()
+    event = nil
+    return results.describe(error)
   }
 
   private func read() async throws -> GraphQLResponse? {
@@ -209,10 +214,8 @@ actor EventReader {
   }
 
   @inline(never)
-  private func feed(
-    _ bytes: any BodyChunk, _ range: Range<Int>, isLast: Bool = false
-  ) async throws {
-    try take(bytes, range, isLast: isLast)
+  private func feed(_ bytes: any BodyChunk, _ range: Range<Int>) async throws {
+    try take(bytes, range, isLast: false)
     if let normalizer = event?.normalizer, normalizer.needsFlush { try await normalizer.flush() }
   }
 
@@ -234,7 +237,9 @@ actor EventReader {
     }
   }
 
+  @inline(never)
   private func end() async throws -> GraphQLResponse? {
+    if let normalizer = event?.normalizer, normalizer.needsFlush { try await normalizer.flush() }
     guard let open = event.take() else { return nil }
     traffic.reset()
     do throws(CacheError) {
