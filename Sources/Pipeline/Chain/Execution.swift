@@ -99,24 +99,33 @@ final class Execution: Sendable {
   }
 
   /// The current attempt. Starts the first one, and the next one after a retry.
+  ///
+  /// A subscription begins in a task of its own, which ends before the first event: a task keeps the memory of its deepest call,
+  /// and a subscription waits for long.
   private func current() async throws -> (Attempt, ResponseStream) {
     let going = progress.withLock { progress in
       progress.attempt.flatMap { attempt in progress.stream.map { (attempt, $0) } }
     }
     if let going { return going }
-    if reconnection != nil { try prepareCatchUp() }
+    guard let subscription else { return await begin() }
+    try prepareCatchUp()
+    await subscription.connect()
+    async let begun = begin()
+    return await begun
+  }
+
+  @inline(never)
+  private func begin() async -> (Attempt, ResponseStream) {
     var (request, number, retryCause) = progress.withLock {
       ($0.request, $0.number, $0.retryCause)
     }
     let route = routes.route(for: request)
     if request.attempt != number { request.attempt = number }
     if request.cachePolicy == nil { request.cachePolicy = route.policy(of: request) }
-    await subscription?.connect()
     let attempt = Attempt(
       routes, route, state: state, number: number, retryCause: retryCause,
       start: routes.services.clock.now())
-    let stream =
-      subscription == nil ? await attempt.run(request) : await Self.open(request, by: attempt)
+    let stream = await attempt.run(request)
     progress.withLock {
       $0.request = request
       $0.attempt = attempt
@@ -125,13 +134,6 @@ final class Execution: Sendable {
       $0.failure = nil
     }
     return (attempt, stream)
-  }
-
-  /// Opens a subscription in a task of its own, which ends before the first event: a task keeps the memory of its deepest
-  /// call, and a subscription waits for long.
-  private static func open(_ request: GraphQLRequest, by attempt: Attempt) async -> ResponseStream {
-    async let stream = attempt.run(request)
-    return await stream
   }
 
   /// What there is before the next result of the stream: the end of a gap, a result that was kept, or the error after it.
