@@ -258,22 +258,24 @@ public struct HTTPBody: AsyncSequence, Sendable {
   public func map(
     _ transform: @escaping @Sendable (any BodyChunk) async throws -> any BodyChunk
   ) -> HTTPBody {
-    HTTPBody {
-      guard let chunk = try await next() else { return nil }
+    let pull = pull
+    return HTTPBody {
+      guard let chunk = try await pull() else { return nil }
       return try await transform(chunk)
     }
   }
 
   /// The same body, with `note` called for each chunk as it is read. Chunks that have arrived are still known as such.
   package func noting(_ note: @escaping @Sendable (any BodyChunk) -> Void) -> HTTPBody {
-    HTTPBody(
+    let pull = pull
+    return HTTPBody(
       ready: { [self] in
         let chunk = takeReady()
         if let chunk { note(chunk) }
         return chunk
       },
       pull: {
-        let chunk = try await next()
+        let chunk = try await pull()
         if let chunk { note(chunk) }
         return chunk
       })
