@@ -11,6 +11,7 @@ extension ManifestLoader {
     var sinks: [SinkSettings] = []
     for entry in entries {
       guard let sink = entry.sink else { continue }
+      let kind = type(of: sink)
       for id in sink.operations where !known.isEmpty && !known.contains(id.value) {
         report(
           .needs, message: "the sink names the operation `\(id.value)`, which does not exist",
@@ -30,18 +31,24 @@ extension ManifestLoader {
         report(
           .needs,
           message:
-            "the sink `\(type(of: sink).name)` receives nothing: each operation has `tables`",
+            "the sink `\(kind.name)` receives nothing: each operation has `tables`",
           location: entry.location, hint: "remove it")
       }
       var settings = SinkSettings(sink: sink, location: sink.file?.location ?? entry.location)
       if let file = sink.file {
-        let isStandardOutput = file.value == "-" && type(of: sink).mayBeStandardOutput
+        let isStandardOutput = file.value == "-" && kind.mayBeStandardOutput
         guard
           let path = isStandardOutput
             ? "-" : output(file.value, name: "path", location: file.location)
         else { continue }
         settings.path = path
         _ = textTemplate(file, known: .operationID)
+        if path.hasSuffix(".gz"), !kind.fileExtensions.contains(where: { $0.hasSuffix(".gz") }) {
+          report(
+            .wrongValue, message: "the sink `\(kind.name)` does not compress its file",
+            location: file.location,
+            hint: "use the sink `ndjson`, which compresses it, or a path without `.gz`")
+        }
       }
       sink.check(
         operations.filter { settings.takes($0) }, at: settings.location ?? entry.location,
