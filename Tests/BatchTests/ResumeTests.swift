@@ -266,6 +266,19 @@ struct ResumeTests {
     }
   }
 
+  @Test("a merge and a check leave no files beside the databases that they read")
+  func filesOfReaders() async throws {
+    let manifest = try Bench.load(Self.yaml, in: location)
+    for number in 1...2 {
+      _ = try await Bench.run(manifest, Bench.shard("\(number)/2"), transport: RowTransport())
+    }
+    #expect(try ShardMerge(manifest).tasks == 300)
+    #expect(try await RowReport(manifest).problems.isEmpty)
+    let files = try FileManager.default.subpathsOfDirectory(atPath: location.path)
+    #expect(files.contains("o.1of2.db") && files.contains("o.db"))
+    #expect(files.filter { $0.hasSuffix("-wal") || $0.hasSuffix("-shm") } == [])
+  }
+
   /// The time of day as a user sets it: each call returns the next of these, then always the last.
   private static func services(_ times: [Double], _ transport: any HTTPTransport) -> Services {
     let left = Locked(times)

@@ -32,7 +32,10 @@ final class Journal: Sendable {
     configuration.busyMode = .timeout(10)
     do {
       if isReadOnly {
-        try Self.configureReader(&configuration, of: path)
+        guard FileManager.default.fileExists(atPath: path) else {
+          throw JournalError("the journal \(path) does not exist")
+        }
+        configuration = .reader(of: path)
       } else {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Errno.last("cannot make the journal \(path)") }
@@ -73,23 +76,6 @@ final class Journal: Sendable {
     try SystemIO.createFolder(folder, permissions: 0o700)
     defer { try? FileManager.default.removeItem(atPath: folder) }
     return try body("\(folder)/run.journal")
-  }
-
-  /// Configures a connection that only reads.
-  ///
-  /// The connection may write where the files allow it: SQLite removes the files `-wal` and `-shm` when the
-  /// last such connection is closed, and a read-only one leaves those that it created.
-  /// https://www.sqlite.org/wal.html#read_only_databases
-  private static func configureReader(_ configuration: inout Configuration, of path: String) throws
-  {
-    guard FileManager.default.fileExists(atPath: path) else {
-      throw JournalError("the journal \(path) does not exist")
-    }
-    configuration.readonly =
-      access(path, W_OK) != 0 || access(FilePath.folder(of: path), W_OK) != 0
-    configuration.prepareDatabase { db in
-      try db.execute(sql: "PRAGMA query_only = ON; PRAGMA trusted_schema = OFF")
-    }
   }
 
   /// Locks the journal at `path` for this run.

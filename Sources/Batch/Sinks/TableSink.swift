@@ -169,21 +169,30 @@ extension Configuration {
     configuration.busyMode = .timeout(10)
     return configuration
   }
+
+  /// The configuration of a connection that reads a journal or an output.
+  ///
+  /// The connection may write where the files allow it. SQLite removes the files `-wal` and `-shm` when the last such
+  /// connection is closed, and a read-only one leaves those that it created
+  /// (https://www.sqlite.org/wal.html#read_only_databases). An interrupted run may have left a transaction that SQLite has
+  /// to undo first, which needs such a connection, too (https://www.sqlite.org/lockingv3.html#hot_journals).
+  static func reader(of path: String) -> Self {
+    var configuration = reading
+    configuration.readonly =
+      access(path, W_OK) != 0 || access(FilePath.folder(of: path), W_OK) != 0
+    configuration.prepareDatabase { db in
+      try db.execute(sql: "PRAGMA query_only = ON; PRAGMA trusted_schema = OFF")
+    }
+    return configuration
+  }
 }
 
 extension DatabaseQueue {
-  /// Reads an output, which an interrupted run may have left with a transaction that SQLite has to undo first: only a
-  /// connection that may write can do this (https://www.sqlite.org/lockingv3.html#hot_journals).
+  /// Reads an output.
   static func reading<Value>(
     _ path: String, _ body: (Database) throws -> Value
   ) throws -> Value {
-    do {
-      return try DatabaseQueue(path: path, configuration: .reading).read(body)
-    } catch let error as DatabaseError where error.resultCode == .SQLITE_READONLY {
-      var configuration = Configuration.reading
-      configuration.readonly = false
-      return try DatabaseQueue(path: path, configuration: configuration).read(body)
-    }
+    try DatabaseQueue(path: path, configuration: .reader(of: path)).read(body)
   }
 }
 
