@@ -166,14 +166,18 @@ struct ResumeTests {
     }
   }
 
-  @Test("the journal of another batch, whose name is the same in names of files, is not continued")
+  @Test(
+    "the journal of another batch, whose name is the same in names of files, is not continued or read"
+  )
   func otherName() async throws {
     try location.write(Bench.ids(1), to: "ids.csv")
     func manifest(_ name: String) throws -> Manifest {
       try Bench.load(
         Self.yaml.replacing("version: 1", with: "version: 1\nname: \(name)"), in: location)
     }
-    _ = try await Bench.run(manifest("a b"), transport: RowTransport())
+    let first = try await Bench.run(manifest("a b"), transport: RowTransport())
+    let second = try await Bench.run(manifest("a b"), transport: RowTransport())
+    _ = try await Bench.run(manifest("a b"), Bench.shard("1/1"), transport: RowTransport())
     let other = try manifest("a-b")
     let error = await #expect(throws: JournalError.self) {
       _ = try await Bench.run(other, Bench.resuming, transport: RowTransport())
@@ -181,8 +185,17 @@ struct ResumeTests {
     #expect(error?.description.contains("is that of `a b`, and not of `a-b`") == true)
     let decision = TaskResolution(
       .retry, of: .failed, keys: [], operation: nil, user: "ada", time: 0)
-    let refusal = #expect(throws: JournalError.self) { _ = try decision.apply(to: other) }
-    #expect(refusal?.description.contains("is that of `a b`, and not of `a-b`") == true)
+    let uses: [() throws -> Void] = [
+      { _ = try decision.apply(to: other) }, { _ = try RunInspection(other) },
+      { _ = try RunDiff(other) }, { _ = try ShardMerge(other) },
+    ]
+    for use in uses {
+      let refusal = #expect(throws: JournalError.self) { try use() }
+      #expect(refusal?.description.contains("is that of `a b`, and not of `a-b`") == true)
+    }
+    // A journal that is named is read.
+    #expect(try RunInspection(other, journal: first.journal).path == first.journal)
+    #expect(try RunDiff(other, from: first.journal, to: second.journal).same == 1)
   }
 
   @Test("two runs cannot use one journal at a time")

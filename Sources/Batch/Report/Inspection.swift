@@ -13,10 +13,11 @@ public struct RunInspection {
   /// - Parameters:
   ///   - manifest: The manifest of the run.
   ///   - path: The path of the journal; `nil` for the newest one of the manifest.
-  /// - Throws: ``JournalError`` if there is no journal, or it cannot be read.
+  /// - Throws: ``JournalError`` if there is no journal, the newest one is that of another batch, or it cannot be read.
   public init(_ manifest: Manifest, journal path: String? = nil) throws {
     journal = try Journal(path: Self.journal(of: manifest, path), isReadOnly: true)
     self.manifest = manifest
+    if path == nil { try journal.require(manifest) }
   }
 
   /// The path of an existing journal.
@@ -214,24 +215,27 @@ public struct RunDiff {
   ///   - manifest: The manifest of the runs.
   ///   - old: The path of the earlier journal; `nil` for the newest one before `new`.
   ///   - new: The path of the later journal; `nil` for the newest one.
-  /// - Throws: ``JournalError`` if there are no two runs to compare, or a journal cannot be read.
+  /// - Throws: ``JournalError`` if there are no two runs to compare, a newest one is that of another batch, or a journal
+  ///   cannot be read.
   public init(_ manifest: Manifest, from old: String? = nil, to new: String? = nil) throws {
     let all = try JournalFolder(manifest).all()
-    guard let new = new ?? all.last,
-      let old = old ?? all.last(where: { $0 < new })
+    guard let newPath = new ?? all.last,
+      let oldPath = old ?? all.last(where: { $0 < newPath })
     else {
       throw JournalError(
         "there are no two runs of \(manifest.file) to compare in \(manifest.settings.journalFolder)"
       )
     }
-    let before = try Journal(path: old, isReadOnly: true)
-    let after = try Journal(path: new, isReadOnly: true)
+    let before = try Journal(path: oldPath, isReadOnly: true)
+    let after = try Journal(path: newPath, isReadOnly: true)
     defer {
       before.close()
       after.close()
     }
+    if old == nil { try before.require(manifest) }
+    if new == nil { try after.require(manifest) }
     try after.read { db in
-      try db.execute(sql: "ATTACH DATABASE ? AS old", arguments: [old])
+      try db.execute(sql: "ATTACH DATABASE ? AS old", arguments: [oldPath])
       let rows = try GRDB.Row.fetchCursor(
         db,
         sql: """

@@ -134,6 +134,7 @@ public struct ShardMerge {
     }
     let journal = try Journal(path: path, isReadOnly: true)
     defer { journal.close() }
+    try journal.require(manifest)
     guard try journal.hasFinished() else {
       throw JournalError(
         "the shard \(label) has not ended; continue it with --shard \(label) --resume")
