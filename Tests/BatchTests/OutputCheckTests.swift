@@ -138,6 +138,16 @@ struct OutputCheckTests {
     #expect(findings.contains { $0.contains("is a folder") }, "\(findings)")
   }
 
+  @Test("a database of a sink that is a pipe is refused, with its place")
+  func pipe() throws {
+    #expect(mkfifo(location.file("pipe"), 0o600) == 0)
+    let start = "sinks: [{ sqlite: { path: "
+    let findings = try Bench.findings(yaml("\(start)pipe } }]"), in: location)
+    #expect(findings.count == 1)
+    #expect(findings.first?.hasPrefix("4:\(start.count + 1) B004") == true, "\(findings)")
+    #expect(findings.first?.contains("is not a regular file") == true, "\(findings)")
+  }
+
   @Test("journals and what lies beside them are no outputs, other files of their folder are")
   func journals() throws {
     for name in ["m-20260101-000000-000.journal", "x.journal.lock", "m.outputs.json"] {

@@ -144,6 +144,9 @@ struct OutputCheck {
         || output.isSink && FilePath.isFolder(output.path)
       {
         report("is a folder", hint: "name a file in it")
+      } else if output.isDatabase, FileStatus(output.path)?.isRegular == false {
+        // Opening a pipe would wait for its writer.
+        report("is not a regular file, and so not a SQLite database", hint: "name another file")
       } else if isJournal(output.path) {
         report("would replace a journal of the batch", hint: "write to another file")
       } else if let other = others.found(at: location).first {
