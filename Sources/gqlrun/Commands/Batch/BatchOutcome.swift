@@ -10,10 +10,10 @@ enum BatchOutcome {
   /// - Parameters:
   ///   - summary: The summary.
   ///   - manifest: The manifest's file.
-  ///   - option: The option with which the same tasks are continued.
+  ///   - work: What the command did.
   ///   - isReported: Whether the summary was printed, which has the reasons.
   static func failure(
-    _ summary: RunSummary, _ manifest: String, option: String, isReported: Bool
+    _ summary: RunSummary, _ manifest: String, during work: Work, isReported: Bool
   ) -> Failure? {
     if summary.stop == .tooManyFailures {
       return Failure(
@@ -23,7 +23,7 @@ enum BatchOutcome {
     }
     return failure(
       summary.stop, detail: summary.stopDetail, outage: summary.outage,
-      how: "gqlrun batch run \(manifest) \(option) continues the run")
+      how: "gqlrun batch run \(manifest) \(work.option) continues the run")
       ?? (summary.hasFailures
         ? Failure(.failed, isReported ? "" : reason(summary, manifest)) : nil)
   }
@@ -109,13 +109,18 @@ enum BatchOutcome {
   /// What a command does, for the advice of a message.
   enum Work {
     case run, worker, extraction
+    /// `--only failed`.
+    case repetition
     /// Reads or changes the queue, and can be repeated.
     case queue
 
+    /// The option with which the same tasks of a run are continued.
+    var option: String { self == .repetition ? "--only failed" : "--resume" }
+
     func advice(_ manifest: String) -> String {
       switch self {
-      case .run:
-        "; the recorded results remain: gqlrun batch run \(manifest) --resume continues the run"
+      case .run, .repetition:
+        "; the recorded results remain: gqlrun batch run \(manifest) \(option) continues the run"
       case .worker:
         "; the recorded results remain: gqlrun batch worker \(manifest) runs the other tasks"
       case .extraction:

@@ -86,8 +86,9 @@ struct BatchRunCommand: AsyncParsableCommand {
     options.updatesSnapshots = updateSnapshots
     options.checksAllRows = checkAll
     options.overwrites = outputs.overwrite
+    let work: BatchOutcome.Work = only == nil ? .run : .repetition
     let summary = try await BatchExecution.run(
-      manifest, source.manifest, verbose: verbose, isQuiet: quiet
+      manifest, source.manifest, verbose: verbose, isQuiet: quiet, during: work
     ) { [manifest, options] services, control in
       try await BatchRun(manifest, options: options, services: services).run(control)
     }
@@ -95,8 +96,7 @@ struct BatchRunCommand: AsyncParsableCommand {
     for warning in summary.warnings { Terminal.warning(warning) }
     try BatchOutcome.end(
       with: BatchOutcome.failure(
-        summary, source.manifest, option: only == nil ? "--resume" : "--only failed",
-        isReported: !quiet), of: manifest, isQuiet: quiet)
+        summary, source.manifest, during: work, isReported: !quiet), of: manifest, isQuiet: quiet)
   }
 
   private func report(_ summary: RunSummary) {
